@@ -21,7 +21,8 @@ and the epochs of its recipe:
 
     parameters      numbers in the networks; every device has a copy of them and of Adam's two averages
     board           bytes of one board between two steps, with the statistics of its game
-    step            bytes of one step of a rollout: observation, mask, action, rewards, the next board, ...
+    step            bytes of one step of a rollout: board, action, rewards, statistics, ...
+    observed        bytes of its observation and mask, which the update computes again from the board
     held            bytes per device: its copy, its share of the boards, its share of the steps of an iteration
     summed          bytes of the gradients of an iteration: parameters * 4 * num_minibatches * update_epochs
     moved           bytes that a ring all-reduce of them sends from each device: 2 (n - 1) / n * summed
@@ -34,6 +35,7 @@ assumptions, given as arguments. Collectives that send small arrays along a tree
 
 import dataclasses
 import json
+import math
 import os
 import socket
 import subprocess
@@ -229,6 +231,7 @@ FOOTPRINT_TABLE = {
     "parameters": "{parameters:,}",
     "board": "{bytes_per_board:,} B",
     "step": "{bytes_per_step:,} B",
+    "observed": "{observed_bytes:,} B",
     "held": "{held:,.0f} MB",
     "summed": "{summed:,.1f} MB",
     "moved": "{moved:,.1f} MB",
@@ -293,6 +296,7 @@ def footprint(config: Config, devices: int, bandwidth: float, latency: float) ->
         "parameters": parameters,
         "bytes_per_board": divided // config.num_envs,
         "bytes_per_step": rollout // config.steps_per_iteration,
+        "observed_bytes": math.prod(learner.env.observation_shape) + learner.env.num_actions,
         "steps_per_iteration": config.steps_per_iteration,
         "held_bytes": replicated + (divided + rollout) // devices,
         "summed_bytes": summed,

@@ -59,19 +59,51 @@ def time_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps:
 
     The program is traceable, and makes `steps` environment steps in a call.
     """
-    keys = jax.random.split(jax.random.key(1), repeats + 1)
-    start = time.perf_counter()
-    compiled = jax.jit(program).lower(keys[0], *arguments).compile()
-    compile_seconds = time.perf_counter() - start
-    jax.block_until_ready(compiled(keys[0], *arguments))
-    speeds: list[float] = []
-    for key in keys[1:]:
+    ((timing, _),) = time_in_turns([Timed(program, arguments, steps)], repeats)
+    return timing
+
+
+class Turns(NamedTuple):
+    """The result of timing one of several programs that took turns."""
+
+    timing: Timing
+    speeds: list[float]  # steps per second in each round
+
+
+class Timed(NamedTuple):
+    """A program to be timed; the arguments are those of `time_program`."""
+
+    program: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    steps: int
+
+
+def time_in_turns(programs: Sequence[Timed], rounds: int) -> list[Turns]:
+    """Returns the speeds of programs that are called one after the other, so that a slow minute slows all of them."""
+    keys = jax.random.split(jax.random.key(1), rounds + 1)
+    seconds: list[float] = []
+    compiled: list[Any] = []
+    for program, arguments, _ in programs:
         start = time.perf_counter()
-        jax.block_until_ready(compiled(key, *arguments))
-        speeds.append(steps / (time.perf_counter() - start))
-    memory: Any = compiled.memory_analysis()
-    memory_bytes = memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
-    return Timing(*median_and_spread(speeds), compile_seconds, memory_bytes)
+        compiled.append(jax.jit(program).lower(keys[0], *arguments).compile())
+        seconds.append(time.perf_counter() - start)
+        jax.block_until_ready(compiled[-1](keys[0], *arguments))
+    speeds: list[list[float]] = [[] for _ in programs]
+    for key in keys[1:]:
+        for run, (_, arguments, steps), of_program in zip(compiled, programs, speeds, strict=True):
+            start = time.perf_counter()
+            jax.block_until_ready(run(key, *arguments))
+            of_program.append(steps / (time.perf_counter() - start))
+    return [
+        Turns(Timing(*median_and_spread(of_program), compile_seconds, memory_of(run)), of_program)
+        for run, compile_seconds, of_program in zip(compiled, seconds, speeds, strict=True)
+    ]
+
+
+def memory_of(compiled: Any) -> int:
+    """The bytes of a compiled program: arguments, outputs and temporary arrays."""
+    memory = compiled.memory_analysis()
+    return memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
 
 
 def time_iterations(learner: Any, state: Any, steps: int, repeats: int) -> Timing:

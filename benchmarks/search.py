@@ -44,6 +44,7 @@ from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.wrappers import seat_discount
 
 Params = list[tuple[jax.Array, jax.Array]]  # the weights and the bias of each layer
+Apply = Callable[[Any, jax.Array], tuple[jax.Array, jax.Array]]  # (params, observation) -> (logits, values)
 PARTS = ("boards", "simulations", "slots", "peer", "profile")
 PEER_GAMES = {"jaxgames": "minichess", "mctx": "minichess", "Pgx + mctx": "gardner_chess"}
 PLIES = 16  # of random play before the roots
@@ -254,15 +255,18 @@ def mctx_side(env: Any, boards: Any, config: SearchConfig, hidden_sizes: tuple[i
     return Side(program, params, boards, total // tree.node_visits.size)
 
 
-def mctx_search(env: Any, config: SearchConfig, key: jax.Array, params: Params, states: Any) -> Any:
-    """Returns the output of mctx with the settings of a config."""
+def mctx_search(
+    env: Any, config: SearchConfig, key: jax.Array, params: Any, states: Any, apply: Apply | None = None
+) -> Any:
+    """Returns the output of mctx with the settings of a config and a network, `apply_network` by default."""
+    apply = apply or apply_network
     library: Any = mctx  # a type checker does not know chex's dataclasses
 
-    def evaluate(params: Params, states: Any) -> tuple[jax.Array, jax.Array]:
-        logits, value = apply_network(params, jax.vmap(env.observe)(states))
+    def evaluate(params: Any, states: Any) -> tuple[jax.Array, jax.Array]:
+        logits, value = apply(params, jax.vmap(env.observe)(states))
         return jnp.where(jax.vmap(env.legal_action_mask)(states), logits, MASKED_LOGIT), value
 
-    def recurrent(params: Params, key: jax.Array, action: jax.Array, states: Any) -> Any:
+    def recurrent(params: Any, key: jax.Array, action: jax.Array, states: Any) -> Any:
         after = jax.vmap(env.step)(states, action)  # finished boards, which mctx steps too, stay as they are
         logits, value = evaluate(params, after)
         output = library.RecurrentFnOutput(

@@ -15,11 +15,12 @@ are timed that each do a little more than the one before, in loops of the same s
     store       train.ppo.collect (writes out all transitions, counts episodes), minus the program before
     advantages  PPO.iterate without its update, minus train.ppo.collect: bootstrap values, advantages, metrics
     network     epochs over stored steps that run the network forward and backward, from a gradient as simple as its
-                outputs, minus epochs that only gather their minibatches
+                outputs, minus epochs that only gather their minibatches and observe their boards
     loss        epochs with the gradient of train.ppo.ppo_loss (probabilities and entropies of masked actions), minus
                 the program before
     optimiser   the same with the optimiser, minus the program before
-    shuffle     train.ppo.update minus the three parts above: permutations, gathered minibatches, metrics
+    shuffle     train.ppo.update minus the three parts above: permutations, gathered minibatches, their observations and
+                masks, metrics
     rest        PPO.iterate minus all of the above
 
 `products` is the time of the network's bare matrix products: every dot_general of the programs `forward` and `network`,
@@ -50,7 +51,7 @@ from train import ppo
 from train.models.policy import Params, Policy
 from train.ops.masked_categorical import sample_and_log_prob
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
-from train.ppo import PPO, Config, TrainState, Transition
+from train.ppo import PPO, Config, Decisions, TrainState, Transition
 from train.recipes import DEMO, RECIPES
 
 GAMES = ("demo", *sorted(RECIPES))
@@ -116,13 +117,15 @@ def measure_parts(config: Config, repeats: int, game: str) -> dict[str, Any]:
 
     playing = measure_collection(learner, train_state, repeats)
     learning = measure_epochs(learner, params, collected, repeats)
-    update = functools.partial(ppo.update, config, policy)
+    update = functools.partial(ppo.update, config, learner.env, policy)
     updating = measure_from(learner, train_state, repeats, update, *collected[:2])
     whole = measure_from(learner, train_state, repeats, learner.iterate)
 
     parts = [after - before for series in ([0.0, *playing], learning) for before, after in itertools.pairwise(series)]
     parts += [updating - sum(parts[len(playing) :]), whole - playing[-1] - updating]
-    minibatch = take_rows(group_minibatches(config, collected), minibatch_rows(config, jax.random.key(0))[0])
+    minibatch = take_minibatch(
+        learner, group_minibatches(config, collected), minibatch_rows(config, jax.random.key(0))[0]
+    )
     boards = minibatch[0].observation[: config.num_envs], minibatch[0].seat[: config.num_envs]
     return {
         "game": game,
@@ -189,7 +192,7 @@ def measure_epochs(learner: PPO, params: Params, collected: Any, repeats: int) -
     )
     times: list[float] = []
     for gradient, optimizer in pairs:
-        program, start = make_epochs(config, gradient, optimizer), (params, optimizer.init(params))
+        program, start = make_epochs(learner, gradient, optimizer), (params, optimizer.init(params))
         timing = harness.time_program(program, (start, batch), config.steps_per_iteration, repeats)
         times.append(timing.microseconds)
     return times
@@ -203,7 +206,6 @@ def collect_for_update(
     train_state, steps = ppo.collect(*parts, learner.opponents, train_state)
     advantages = ppo.estimate_advantages(*parts, train_state.params, steps)
     metrics = ppo.episode_metrics(learner.env, steps)
-    steps = steps._replace(next_state=None, episode_stats=None)  # pyright: ignore[reportArgumentType]  # as in the update
     return (steps, advantages, advantages + steps.value), (train_state, metrics)
 
 
@@ -218,10 +220,17 @@ def minibatch_rows(config: Config, key: jax.Array) -> jax.Array:
     return shuffle(key, groups, config.steps_per_iteration // groups, config.num_minibatches, config.minibatch_size)
 
 
+def take_minibatch(learner: PPO, batch: Any, rows: jax.Array) -> tuple[Decisions, jax.Array, jax.Array]:
+    """Decisions, advantages and targets of a minibatch, as `train.ppo.update` takes them."""
+    steps, advantages, targets = take_rows(batch, rows)
+    return ppo.decisions_of(learner.env, steps), advantages, targets
+
+
 def make_epochs(
-    config: Config, gradient: Callable[..., Any], optimizer: optax.GradientTransformation
+    learner: PPO, gradient: Callable[..., Any], optimizer: optax.GradientTransformation
 ) -> Callable[..., Any]:
     """The loops of `train.ppo.update` around any gradient; each minibatch is written out whole."""
+    config = learner.config
 
     def program(key: jax.Array, learnt: tuple[Params, Any], batch: Any) -> Any:
         def epoch(carry: Any, key: jax.Array) -> Any:
@@ -230,14 +239,14 @@ def make_epochs(
         def gradient_step(carry: Any, rows: jax.Array) -> Any:
             params, opt_state, before, checksum = carry
             checksum += sum(loops.probe(leaf, rows.reshape(-1)) for leaf in jax.tree.leaves(before))
-            minibatch = take_rows(batch, rows)
+            minibatch = take_minibatch(learner, batch, rows)
             change, _ = gradient(params, *minibatch)
             if change is not None:
                 change, opt_state = optimizer.update(change, opt_state, params)
                 params = optax.apply_updates(params, change)
             return (params, opt_state, minibatch, checksum), None
 
-        blank = jax.tree.map(jnp.zeros_like, take_rows(batch, minibatch_rows(config, key)[0]))
+        blank = jax.tree.map(jnp.zeros_like, take_minibatch(learner, batch, minibatch_rows(config, key)[0]))
         start = (*learnt, blank, jnp.float32(0))
         return jax.lax.scan(epoch, start, jax.random.split(key, config.update_epochs))[0]
 
@@ -252,8 +261,8 @@ def no_gradient(params: Params, *minibatch: Any) -> tuple[None, None]:
 def network_gradient(policy: Policy) -> Callable[..., Any]:
     """The gradient of half the squares of logits and values: the network's outputs are propagated back through it."""
 
-    def squares(params: Params, steps: Transition, advantages: jax.Array, targets: jax.Array) -> tuple[jax.Array, None]:
-        logits, value = policy.apply(params, steps.observation, steps.seat)
+    def squares(params: Params, decisions: Decisions, *_: jax.Array) -> tuple[jax.Array, None]:
+        logits, value = policy.apply(params, decisions.observation, decisions.seat)
         return 0.5 * (jnp.square(logits).sum() + jnp.square(value).sum()), None
 
     return jax.grad(squares, has_aux=True)

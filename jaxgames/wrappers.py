@@ -219,7 +219,7 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
         """Returns the state after `action`. Only a game of chance needs `key`, for the step and for the restart."""
         board = self._inner(state)
         self._check_key("step(state, action, key)", key)
-        step_key, init_key = jax.random.split(jax.random.key(0) if key is None else key)
+        step_key, init_key = split_step_key(jax.random.key(0) if key is None else key)
         before_reset = self.unwrapped.step(board, action, step_key)
         finished = before_reset.terminated | before_reset.truncated
         start = self.unwrapped.init(init_key)
@@ -240,6 +240,12 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
 
     def __str__(self) -> str:
         return f"auto_reset({self.unwrapped})"
+
+
+def split_step_key(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns the keys that `auto_reset` makes of the key of its step: of the step inside, and of the restart."""
+    step_key, init_key = jax.random.split(key)
+    return step_key, init_key
 
 
 def auto_reset(env: Env[S]) -> AutoReset[S]:

@@ -40,7 +40,7 @@ FLOORS = {
         ("loops",),
         ("peer_process", "throughput"),
         ("adapters", "devices", "networks", "peers", "play", "regression"),
-        ("roofline", "search", "settings_sweep", "solvers", "training"),
+        ("roofline", "search", "settings_sweep", "solvers", "training", "training_peers"),
     ),
 }
 FORBIDDEN = {  # top-level packages that a package never imports

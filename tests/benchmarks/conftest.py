@@ -3,14 +3,14 @@
 import importlib
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import pytest
 
 from benchmarks import harness, loops, solvers
-from benchmarks.harness import Timing
+from benchmarks.harness import Timed, Timing, Turns
 from jaxgames.games.checkers import Checkers
 from jaxgames.solvers.checkers.player import CheckersPlayer
 
@@ -36,6 +36,7 @@ def programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """ "traced": programs are traced with the shapes of their arguments, but neither compiled nor run."""
     if request.param == "traced":
         monkeypatch.setattr(harness, "time_program", trace_program)
+        monkeypatch.setattr(harness, "time_in_turns", trace_programs)
         monkeypatch.setattr(loops, "rollout", trace_rollout)
     return request.param
 
@@ -60,6 +61,11 @@ def trace_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps
     assert min(steps, repeats) > 0
     jax.eval_shape(program, jax.random.key(0), *arguments)
     return TRACED
+
+
+def trace_programs(programs: Sequence[Timed], rounds: int) -> list[Turns]:
+    speeds = [TRACED.steps_per_second] * rounds
+    return [Turns(trace_program(each.program, each.arguments, each.steps, rounds), speeds) for each in programs]
 
 
 def trace_rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable[[], int]:

@@ -24,6 +24,7 @@ STAMP = {"date", "jaxgames", "jax", "python", "devices", "processor", "cores"}
 TIMING = {"steps_per_second", "spread", "compile_seconds", "memory_bytes"}
 SWEEP = "throughput sweep --games dots_and_boxes --batch-sizes 1 --sizes 1 2 --boards 1 --steps 1 --repeats 1"
 SEARCH = "--simulations 2 --slots 4 --batch 2 --curve-batch 2 --budget 2 --peer-slots 4 --hidden-sizes 5"
+PEERS = "--boards 2 --rollout-length 2 --search-boards 2 --search-steps 2 --simulations 2 --hidden-sizes 5 --rounds 1"
 
 # The command line, with PICTURE for a file; the keys of the result; the key of its rows, and the keys of the first row.
 COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
@@ -60,8 +61,8 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
     f"devices footprint --games {BOXES} --boards 64": (
         {"output", "games", "devices", "boards", "rollout_length", "bandwidth", "latency", "rows"},
         "rows",
-        {"game", "parameters", "bytes_per_board", "bytes_per_step", "steps_per_iteration", "held_bytes"}
-        | {"summed_bytes", "moved_bytes", "all_reduces", "seconds", "seconds_per_step"},
+        {"game", "parameters", "bytes_per_board", "bytes_per_step", "observed_bytes", "steps_per_iteration"}
+        | {"held_bytes", "summed_bytes", "moved_bytes", "all_reduces", "seconds", "seconds_per_step"},
     ),
     f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations profile --picture PICTURE": (
         {"rows", "hidden_sizes", "versions", "profile"} | STAMP,
@@ -79,6 +80,11 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
         "rows",
         {"depth", "table", "nodes", "nodes_per_second", "plain_milliseconds"}
         | {f"{name}_milliseconds" for name in ("mean", "p99", "max")},
+    ),
+    f"training_peers --env {BOXES} --pgx-env tic_tac_toe {PEERS}": (
+        {"rows", "settings", "versions"} | STAMP,
+        "rows",
+        {"part", "side", "game", "microseconds", "rules"} | TIMING,
     ),
     "training --games demo --repeats 1 --picture PICTURE": (
         {"setting", "rows"} | STAMP,
@@ -133,6 +139,8 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
             ("the steps of a minibatch must be a multiple of the run's 3",),
         ),
         ("networks --boards 0", ("boards must be positive",)),
+        ("training_peers --parts dqn", ("parts must be among ppo, alphazero, not dqn",)),
+        ("training_peers --num-updates 7", ("num_updates must divide the 512 steps of an iteration",)),
         ("networks sharing --rows 0", ("rows must be positive",)),
         ("networks convolutions --repeats 0", ("repeats must be positive",)),
         ("peers --games chess", ("games must be among minichess", "chess")),

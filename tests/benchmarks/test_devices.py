@@ -158,6 +158,7 @@ def test_row_has_the_bytes_of_real_arrays(arrays: Any) -> None:
     row = footprint(CONFIG, 4, 1e9, 1e-6)
     assert row["parameters"] == PARAMETERS
     assert row["bytes_per_step"] == bytes_of(steps) // 32
+    assert row["observed_bytes"] == 3 * 3 * 3 + 4
     boards = bytes_of((train_state.boards, train_state.episode_stats))
     assert row["bytes_per_board"] == boards // 8
     copied = bytes_of(train_state) - boards

@@ -30,9 +30,9 @@ from train.alphazero.rollout import (
     TrainState,
     collect,
     init_game,
+    observations_of,
     samples_of,
     search_metrics,
-    unpack_observations,
     value_targets,
 )
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
@@ -203,14 +203,14 @@ def update(
 
 
 def with_random_symmetry(config: Config, env: jaxgames.Env[Any], key: jax.Array, minibatch: Sample) -> Sample:
-    """Returns the minibatch with unpacked observations, each sample after a random symmetry of the game."""
-    observations = unpack_observations(env, minibatch.observation)
+    """Returns the minibatch with observations as positions, each sample after a random symmetry of the game."""
+    observations = observations_of(env, minibatch.position)
     slots = minibatch.slots.astype(jnp.int32)
     images = symmetries(env)
     if config.symmetries and len(images) > 1:
         which = jax.random.randint(key, (slots.shape[0],), 0, len(images))
         observations, slots = images.of_observations(which, observations), images.of_actions(which, slots)
-    return minibatch._replace(observation=observations, slots=slots)
+    return minibatch._replace(position=observations, slots=slots)
 
 
 def alphazero_loss(
@@ -225,11 +225,11 @@ def alphazero_loss(
 
     The loss is the cross-entropy to the search's policy, over its slots, plus value_coef * the mean squared error of
     the values plus l2_coef * the squared parameters. `statistics` and `dropout_key` are for a network with a training
-    mode, such as batch norm or dropout. Observations are bool[B, *observation_shape].
+    mode, such as batch norm or dropout. Positions are observations, bool[B, *observation_shape].
     """
     params = weights if statistics is None else merge_statistics(weights, statistics)
     seat = jnp.zeros(minibatch.slots.shape[0], jnp.int32)  # the parameters are the same for all seats
-    logits, values, statistics = policy.apply_in_training(params, minibatch.observation, seat, dropout_key)
+    logits, values, statistics = policy.apply_in_training(params, minibatch.position, seat, dropout_key)
     of_slots = jnp.take_along_axis(logits, jnp.maximum(minibatch.slots, 0), axis=1)
     is_action = minibatch.slots >= 0
     log_probs = jax.nn.log_softmax(of_slots, where=is_action, axis=1)

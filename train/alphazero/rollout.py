@@ -21,16 +21,16 @@ from train.alphazero.config import Config
 from train.models.policy import Params, Policy
 from train.models.value_heads import outputs_of
 from train.ops import replay
-from train.ops.episodes import EpisodeStats, Metrics, map_chosen_steps
+from train.ops.episodes import EpisodeStats, Metrics, map_next_boards
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
 from train.ops.start_positions import Starts, init_starts, next_starts
 from train.ops.value_targets import discounts, lambda_returns, outcomes
 
 
 class Sample(NamedTuple):
-    """One step in the replay buffer. See `unpack_observations` for the observation."""
+    """One step in the replay buffer. `observations_of` returns the observation of its position."""
 
-    observation: jax.Array  # uint8[size of an observation / 8, rounded up], its bits
+    position: Any  # the live board if `stores_boards`; else uint8[observation_bytes], the bits of its observation
     slots: jax.Array  # int16 or int32[K], the actions of the search; -1 in padding
     weights: jax.Array  # float16[K], the search's policy over them
     values: jax.Array  # float32[1 or num_players], the targets of the value head
@@ -64,8 +64,8 @@ class TrainState(NamedTuple):
 class Steps(NamedTuple):
     """The steps of a rollout, leaves [rollout_length, num_envs, ...]."""
 
-    observation: jax.Array  # bool[*observation_shape]
-    seat: jax.Array  # int32[], the mover
+    state: jaxgames.State  # the live board on which the step was played
+    action: jax.Array  # int32[]
     slots: jax.Array  # int32[K], the actions of the search; -1 in padding
     weights: jax.Array  # float32[K], the search's policy over them
     predicted: jax.Array  # float32[num_players], the network's values, scaled as all values and rewards here
@@ -74,9 +74,15 @@ class Steps(NamedTuple):
     rewards: jax.Array  # float32[num_players]
     terminated: jax.Array  # bool[]
     truncated: jax.Array  # bool[]
-    next_state: jaxgames.State  # the board that the step led to, before any restart
+    next_seat: jax.Array  # int32[], the mover of the board that the step led to, before any restart
     episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
+    step_key: jax.Array | None = None  # of `env.step`; None unless `env.needs_key`
     learner_seats: None = None  # the learner plays all seats
+
+    @property
+    def seat(self) -> jax.Array:
+        """int32[...], the mover."""
+        return self.state.current_player
 
 
 def init_game(config: Config, env: jaxgames.Env[Any], boards_key: jax.Array, starts_key: jax.Array) -> GameState:
@@ -109,12 +115,13 @@ def collect(
         search_key, action_key, step_key, restart_key = jax.random.split(key, 4)
         result = search(env, evaluate, config.self_play_search, search_key, params, boards)
         action = choose(config, action_key, result, stats.length)
-        after = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
+        step_keys = jax.random.split(step_key, config.num_envs)
+        after = jax.vmap(env.step)(boards, action, step_keys)
         ended = after.terminated | after.truncated
         stats_after = EpisodeStats(stats.length + 1, stats.returns + after.rewards)
         steps = Steps(
-            observation=jax.vmap(env.observe)(boards),
-            seat=boards.current_player,
+            state=boards,
+            action=action,
             slots=result.slots,
             weights=result.weights,
             predicted=evaluate(params, boards).values * scale,
@@ -123,8 +130,9 @@ def collect(
             rewards=after.rewards * scale,
             terminated=after.terminated,
             truncated=after.truncated,
-            next_state=after,
+            next_seat=after.current_player,
             episode_stats=stats_after,
+            step_key=step_keys if env.needs_key else None,
         )
         stats_after = EpisodeStats(stats_after.length * ~ended, stats_after.returns * ~ended[:, None])
         boards, starts = restart(config, env, restart_key, ended, after, starts)
@@ -173,12 +181,12 @@ def with_cut_off_values(env: jaxgames.Env[Any], policy: Policy, params: Params, 
     Such boards are rare, so only they are evaluated, in chunks of num_envs.
     """
 
-    def of_device(params: Params, boards: Any, truncated: jax.Array) -> jax.Array:
+    def of_device(params: Params, steps: Steps) -> jax.Array:
         evaluate = PolicyEvaluate(env, policy)
-        return map_chosen_steps(lambda boards: evaluate(params, boards).values, boards, truncated)
+        return map_next_boards(env, lambda boards: evaluate(params, boards).values, steps, steps.truncated)
 
-    of_boards = on_each_device(of_device, REPLICATED, SHARDED_BY_BOARD, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD)
-    values = of_boards(params, steps.next_state, steps.truncated) * reward_scale(env)
+    of_steps = on_each_device(of_device, REPLICATED, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD)
+    values = of_steps(params, steps) * reward_scale(env)
     return jnp.where(steps.truncated[..., None], values, steps.next_values)
 
 
@@ -186,18 +194,18 @@ def value_targets(config: Config, steps: Steps) -> jax.Array:
     """Returns float32[rollout_length, num_envs, num_players], the value targets of all seats."""
     ended = steps.terminated | steps.truncated
     over = ended if config.truncation_is_draw else steps.terminated
-    # Where a game ends and the board restarts, `next_state` is still the board of the old game.
-    discount = discounts(steps.seat, steps.next_state.current_player, over, config.gamma)
+    discount = discounts(steps.seat, steps.next_seat, over, config.gamma)
     returns = functools.partial(lambda_returns, td_lambda=config.td_lambda)
     return jax.vmap(returns, in_axes=1, out_axes=1)(steps.rewards, discount, steps.next_values, ended)
 
 
 def samples_of(env: jaxgames.Env[Any], steps: Steps, targets: jax.Array) -> Sample:
     """Returns the samples of a rollout, leaves [rollout_length, num_envs, ...]."""
-    shape = steps.seat.shape
     heads = jax.vmap(functools.partial(outputs_of, env))(targets, steps.seat)
-    bits = steps.observation.reshape(*shape, -1)
-    return Sample(jnp.packbits(bits, axis=-1), steps.slots, steps.weights, heads)
+    positions = (
+        steps.state if stores_boards(env) else jax.lax.map(functools.partial(packed_observations, env), steps.state)
+    )
+    return Sample(positions, steps.slots, steps.weights, heads)
 
 
 def sample_shape(config: Config, env: jaxgames.Env[Any]) -> Sample:
@@ -205,7 +213,7 @@ def sample_shape(config: Config, env: jaxgames.Env[Any]) -> Sample:
     num_slots = config.self_play_search.num_slots(env.num_actions)
     num_values = outputs_of(env, jnp.zeros((1, env.num_players)), jnp.zeros(1, jnp.int32)).shape[1]
     shapes: Any = (
-        jax.ShapeDtypeStruct((-(-int(np.prod(env.observation_shape)) // 8),), jnp.uint8),
+        jax.eval_shape(env.init) if stores_boards(env) else jax.ShapeDtypeStruct((observation_bytes(env),), jnp.uint8),
         jax.ShapeDtypeStruct((num_slots,), jnp.int16 if env.num_actions <= 2**15 else jnp.int32),
         jax.ShapeDtypeStruct((num_slots,), jnp.float16),
         jax.ShapeDtypeStruct((num_values,), jnp.float32),
@@ -213,10 +221,28 @@ def sample_shape(config: Config, env: jaxgames.Env[Any]) -> Sample:
     return Sample(*shapes)
 
 
-def unpack_observations(env: jaxgames.Env[Any], packed: jax.Array) -> jax.Array:
-    """Returns observations bool[B, *observation_shape] of their bits uint8[B, bytes]."""
+def stores_boards(env: jaxgames.Env[Any]) -> bool:
+    """Returns whether the replay buffer has boards, because they are fewer bytes than the bits of observations."""
+    return not env.needs_key and env.state_bytes < observation_bytes(env)
+
+
+def observation_bytes(env: jaxgames.Env[Any]) -> int:
+    """Returns the bytes of an observation with eight places per byte."""
+    return -(-int(np.prod(env.observation_shape)) // 8)
+
+
+def packed_observations(env: jaxgames.Env[Any], boards: Any) -> jax.Array:
+    """Returns uint8[B, observation_bytes], the bits of the observations of boards with leaves [B, ...]."""
+    bits = jax.vmap(env.observe)(boards)
+    return jnp.packbits(bits.reshape(bits.shape[0], -1), axis=-1)
+
+
+def observations_of(env: jaxgames.Env[Any], positions: Any) -> jax.Array:
+    """Returns bool[B, *observation_shape] of the positions of samples, leaves [B, ...]."""
+    if stores_boards(env):
+        return jax.vmap(env.observe)(positions)
     size = int(np.prod(env.observation_shape))
-    return jnp.unpackbits(packed, axis=-1, count=size).astype(jnp.bool_).reshape(-1, *env.observation_shape)
+    return jnp.unpackbits(positions, axis=-1, count=size).astype(jnp.bool_).reshape(-1, *env.observation_shape)
 
 
 def search_metrics(steps: Steps) -> Metrics:

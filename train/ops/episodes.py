@@ -25,11 +25,15 @@ class EpisodeSteps(Protocol):
     """The steps of a rollout, leaves [rollout_length, num_envs, ...]."""
 
     @property
+    def state(self) -> jaxgames.State: ...  # the live board on which the step was played
+    @property
+    def action(self) -> jax.Array: ...  # int32[...]
+    @property
+    def step_key(self) -> jax.Array | None: ...  # of `env.step`; None unless `env.needs_key`
+    @property
     def terminated(self) -> jax.Array: ...  # bool[...]
     @property
     def truncated(self) -> jax.Array: ...  # bool[...]
-    @property
-    def next_state(self) -> jaxgames.State: ...  # the board that the step led to, before any restart
     @property
     def episode_stats(self) -> EpisodeStats: ...  # of the game that the step belongs to, the step included
     @property
@@ -40,10 +44,7 @@ def episode_metrics(env: jaxgames.Env[Any], steps: EpisodeSteps) -> Metrics:
     """Returns means over the games that ended in the rollout; NaN if no game ended."""
     ended = steps.terminated | steps.truncated
     num_episodes = ended.sum(dtype=jnp.float32)
-    of_winners = on_each_device(
-        functools.partial(winners_of, env), SHARDED_BY_BOARD, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD
-    )
-    winners = of_winners(steps.next_state, steps.terminated)
+    winners = on_each_device(functools.partial(winners_of, env), SHARDED_BY_BOARD, out=SHARDED_BY_BOARD)(steps)
     returns = steps.episode_stats.returns * ended[..., None]
     sums = {
         "episode_length": steps.episode_stats.length * ended,
@@ -59,22 +60,31 @@ def episode_metrics(env: jaxgames.Env[Any], steps: EpisodeSteps) -> Metrics:
     return {"num_episodes": num_episodes} | {name: x.sum() / num_episodes for name, x in sums.items()}
 
 
-def winners_of(env: jaxgames.Env[Any], boards: Any, terminated: jax.Array) -> jax.Array:
+def winners_of(env: jaxgames.Env[Any], steps: EpisodeSteps) -> jax.Array:
     """Returns bool[rollout_length, num_envs, num_players], the winners of the boards that terminated; else False.
 
     Few boards have terminated, and in some games it takes long to find out who won. `env.winners` is False for others.
     """
-    return map_chosen_steps(jax.vmap(env.winners), boards, terminated)
+    return map_next_boards(env, jax.vmap(env.winners), steps, steps.terminated)
 
 
-def map_chosen_steps(function: Callable[[Any], jax.Array], boards: Any, chosen: jax.Array) -> jax.Array:
-    """Returns `function` of the boards after the chosen steps, [rollout_length, num_envs, ...]; 0 or unused elsewhere.
+def map_next_boards(
+    env: jaxgames.Env[Any], function: Callable[[Any], jax.Array], steps: EpisodeSteps, chosen: jax.Array
+) -> jax.Array:
+    """Returns `function` of the boards that the chosen steps led to, before any restart; 0 or unused elsewhere.
+
+    The result is [rollout_length, num_envs, ...]. A rollout does not store these boards: few of them are needed, so the
+    chosen steps are played again.
 
     Args:
       function: boards [num_envs, ...] -> [num_envs, ...], row by row.
-      boards: leaves [rollout_length, num_envs, ...].
       chosen: bool[rollout_length, num_envs].
     """
     shape = chosen.shape
-    flat = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), boards)
-    return map_chosen_rows(function, flat, chosen.reshape(-1), chunk=shape[1]).reshape(*shape, -1)
+    played = steps.state, steps.action, steps.step_key
+    flat = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), played)
+
+    def of_rows(rows: Any) -> jax.Array:
+        return function(jax.vmap(env.step)(*rows))
+
+    return map_chosen_rows(of_rows, flat, chosen.reshape(-1), chunk=shape[1]).reshape(*shape, -1)

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import optax
 
 import jaxgames
+from jaxgames._platforms import by_platform
 from jaxgames.policies.agent import PolicyAgent
 from train.models.critic_params import critic_only
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
@@ -33,11 +34,19 @@ from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ppo.config import TRACED_SETTINGS, Config
 from train.ppo.opponents import Opponents, OpponentState, SelfPlay
-from train.ppo.rollout import TrainState, Transition, collect, estimate_advantages, with_reference_logits
+from train.ppo.rollout import (
+    Decisions,
+    TrainState,
+    Transition,
+    collect,
+    decisions_of,
+    estimate_advantages,
+    with_reference_logits,
+)
 from train.ppo.rollout import bootstrap_values as bootstrap_values  # public here, as the other parts of an iteration
 
-LossTerm = Callable[[jax.Array, Transition], tuple[jax.Array, Metrics]]
-"""(logits, steps) -> a further term of the loss, float32[], and its metrics."""
+LossTerm = Callable[[jax.Array, Decisions], tuple[jax.Array, Metrics]]
+"""(logits, decisions) -> a further term of the loss, float32[], and its metrics."""
 
 
 @dataclass(frozen=True)
@@ -112,16 +121,21 @@ class PPO(NetworkLearner):
         with jax.named_scope("advantages"):
             advantages = estimate_advantages(config, env, policy, train_state.params, steps)
         metrics = episode_metrics(env, steps)
-        steps = with_reference_logits(policy, train_state.reference_params, steps)
+        steps = with_reference_logits(env, policy, train_state.reference_params, steps)
         with jax.named_scope("update"):
-            train_state, update_metrics = update(config, policy, train_state, steps, advantages)
+            train_state, update_metrics = update(config, env, policy, train_state, steps, advantages)
         iteration, snapshot = train_state.iteration + 1, functools.partial(self.agent, train_state.params)
         opponents = self.opponents.with_snapshot(train_state.opponents, iteration, snapshot)
         return train_state._replace(iteration=iteration, opponents=opponents), metrics | update_metrics
 
 
 def update(
-    config: Config, policy: Policy, train_state: TrainState, steps: Transition, advantages: jax.Array
+    config: Config,
+    env: jaxgames.Env[Any],
+    policy: Policy,
+    train_state: TrainState,
+    steps: Transition,
+    advantages: jax.Array,
 ) -> tuple[TrainState, Metrics]:
     """Returns the train state after `update_epochs` passes over `steps`, and metrics.
 
@@ -129,34 +143,52 @@ def update(
     """
     optimizer = make_optimizer(config)
     targets = advantages + steps.value
-    steps = steps._replace(next_state=None, episode_stats=None)  # pyright: ignore[reportArgumentType]  # not used here
     terms, keep_policy = loss_terms(config, train_state.iteration), policy_freeze(config, policy, train_state.iteration)
     groups = num_groups(config.num_envs, config.minibatch_size)
-    batch = group_boards((steps, advantages, targets), groups)
 
-    def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
-        group_size = config.steps_per_iteration // groups
-        dropout_keys = None
-        if policy.network.training_mode:
-            key, dropout_key = jax.random.split(key)
-            dropout_keys = jax.random.split(dropout_key, config.num_minibatches)
-        rows = shuffle(key, groups, group_size, config.num_minibatches, config.minibatch_size)
-        return jax.lax.scan(gradient_step, carry, (rows, dropout_keys))
+    def learn(stored: Any, observe: Callable[[Any], Decisions]) -> Any:
+        """Returns ((parameters, optimizer state), metrics of all minibatches), with `observe(rows of stored)`."""
+        batch = group_boards((stored, advantages, targets), groups)
 
-    def gradient_step(carry: tuple[Params, Any], minibatch: tuple[jax.Array, jax.Array | None]) -> Any:
-        (params, opt_state), (rows, dropout_key) = carry, minibatch
+        def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
+            group_size = config.steps_per_iteration // groups
+            dropout_keys = None
+            if policy.network.training_mode:
+                key, dropout_key = jax.random.split(key)
+                dropout_keys = jax.random.split(dropout_key, config.num_minibatches)
+            rows = shuffle(key, groups, group_size, config.num_minibatches, config.minibatch_size)
+            return jax.lax.scan(minibatch, carry, (rows, dropout_keys))
+
+        def minibatch(carry: tuple[Params, Any], x: tuple[jax.Array, jax.Array | None]) -> Any:
+            rows, dropout_key = x
+            stored, advantages, targets = take_rows(batch, rows)
+            return gradient_step(carry, observe(stored), advantages, targets, dropout_key)
+
+        start = train_state.params, train_state.opt_state
+        return jax.lax.scan(epoch, start, jax.random.split(subkey, config.update_epochs))
+
+    @jax.jit  # traced once for both forms of `learn`
+    def gradient_step(
+        carry: tuple[Params, Any],
+        decisions: Decisions,
+        advantages: jax.Array,
+        targets: jax.Array,
+        dropout_key: jax.Array | None,
+    ) -> Any:
+        params, opt_state = carry
         weights, statistics = split_statistics(params)
         loss = functools.partial(ppo_loss, config, policy, statistics=statistics, dropout_key=dropout_key, terms=terms)
-        steps, advantages, targets = take_rows(batch, rows)
-        gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, steps, advantages, targets)
+        gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, decisions, advantages, targets)
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
         params = keep_policy(params, merge_statistics(optax.apply_updates(weights, updates), statistics))
-        num_steps = jax.tree.map(jnp.sum, steps.learner_mask)  # None stays None
+        num_steps = jax.tree.map(jnp.sum, decisions.learner_mask)  # None stays None
         return (params, opt_state), (metrics, num_steps)
 
     key, subkey = jax.random.split(train_state.key)
-    (params, opt_state), (metrics, num_steps) = jax.lax.scan(
-        epoch, (train_state.params, train_state.opt_state), jax.random.split(subkey, config.update_epochs)
+    observe = functools.partial(decisions_of, env)
+    (params, opt_state), (metrics, num_steps) = by_platform(
+        cpu=lambda: learn(jax.vmap(observe)(steps), lambda decisions: decisions),  # once, which takes less time
+        library=lambda: learn(steps, observe),  # in every minibatch, which takes less memory
     )
     metrics = jax.tree.map(lambda x: jnp.average(x, weights=num_steps), metrics)
     mask = steps.learner_mask
@@ -168,7 +200,7 @@ def ppo_loss(
     config: Config,
     policy: Policy,
     weights: Params,
-    steps: Transition,
+    decisions: Decisions,
     advantages: jax.Array,
     targets: jax.Array,
     statistics: Params | None = None,
@@ -181,11 +213,13 @@ def ppo_loss(
     the learner's steps. `statistics` and `dropout_key` are for a network with a training mode, such as batch norm or
     dropout.
     """
-    mask = steps.learner_mask
+    mask = decisions.learner_mask
     params = weights if statistics is None else merge_statistics(weights, statistics)
-    logits, value, statistics = policy.apply_in_training(params, steps.observation, steps.seat, dropout_key, mask)
-    log_prob, entropy = log_prob_and_entropy(logits, steps.mask, steps.action)
-    log_ratio = masked(mask, log_prob - steps.log_prob)
+    logits, value, statistics = policy.apply_in_training(
+        params, decisions.observation, decisions.seat, dropout_key, mask
+    )
+    log_prob, entropy = log_prob_and_entropy(logits, decisions.mask, decisions.action)
+    log_ratio = masked(mask, log_prob - decisions.log_prob)
     ratio = jnp.exp(log_ratio)
     clipped_ratio = jnp.clip(ratio, 1 - config.clip_coef, 1 + config.clip_coef)
     advantages = masked(mask, (advantages - advantages.mean(where=mask)) / (advantages.std(where=mask) + 1e-8))
@@ -201,7 +235,7 @@ def ppo_loss(
         "clip_fraction": masked_mean(mask, jnp.abs(ratio - 1) > config.clip_coef),
     }
     for term in terms:
-        term_loss, term_metrics = term(logits, steps)
+        term_loss, term_metrics = term(logits, decisions)
         loss += term_loss
         metrics |= term_metrics
     return loss, (metrics, statistics)
@@ -215,10 +249,10 @@ def loss_terms(config: Config, iteration: jax.Array) -> tuple[LossTerm, ...]:
     return () if config.kl_coef is None else (functools.partial(reference_kl, kl_weight(config, iteration)),)
 
 
-def reference_kl(weight: jax.Array, logits: jax.Array, steps: Transition) -> tuple[jax.Array, Metrics]:
+def reference_kl(weight: jax.Array, logits: jax.Array, decisions: Decisions) -> tuple[jax.Array, Metrics]:
     """Returns weight * the divergence of the policy from the one of `reference_logits`, and metrics."""
-    assert steps.reference_logits is not None
-    divergence = masked_mean(steps.learner_mask, kl_divergence(logits, steps.reference_logits, steps.mask))
+    assert decisions.reference_logits is not None
+    divergence = masked_mean(decisions.learner_mask, kl_divergence(logits, decisions.reference_logits, decisions.mask))
     return weight * divergence, {"reference_kl": divergence, "kl_coef": weight}
 
 

@@ -11,10 +11,10 @@ import jax
 
 import jaxgames
 from jaxgames.policies.agent import reward_scale, seat_values
-from jaxgames.wrappers import AutoResetState
+from jaxgames.wrappers import AutoResetState, split_step_key
 from train.models.policy import Params, Policy
 from train.ops.advantages import per_seat_advantages
-from train.ops.episodes import EpisodeStats, map_chosen_steps
+from train.ops.episodes import EpisodeStats, map_next_boards
 from train.ops.masked_categorical import sample_and_log_prob
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
 from train.ppo.config import Config
@@ -35,26 +35,57 @@ class TrainState(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """One step of one board."""
+    """One step of one board.
 
-    observation: jax.Array  # bool[*observation_shape]
-    mask: jax.Array  # bool[num_actions]
-    seat: jax.Array  # int32[], the mover
+    It holds the board and not its observation and mask, which are many more bytes: the update observes again.
+    """
+
+    state: jaxgames.State  # the live board on which the step was played
     action: jax.Array  # int32[]
     log_prob: jax.Array  # float32[]
     value: jax.Array  # float32[]
     rewards: jax.Array  # float32[num_players], scaled
     terminated: jax.Array  # bool[]
     truncated: jax.Array  # bool[]
-    next_state: jaxgames.State  # the board that the step led to, before any restart
     episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
+    step_key: jax.Array | None = None  # of `env.step`; None unless `env.needs_key`
     learner_seats: jax.Array | None = None  # bool[num_players], in this game; None without opponents: all seats
     reference_logits: jax.Array | None = None  # float32[num_actions], of the policy with `reference_params`
+
+    @property
+    def seat(self) -> jax.Array:
+        """int32[...], the mover."""
+        return self.state.current_player
 
     @property
     def learner_mask(self) -> jax.Array | None:
         """bool[...], whether the learner plays the mover's seat. None without opponents: it plays all seats."""
         return None if self.learner_seats is None else is_among(self.seat, self.learner_seats)
+
+
+class Decisions(NamedTuple):
+    """The steps of a minibatch as the loss reads them, leaves [B, ...]."""
+
+    observation: jax.Array  # bool[*observation_shape]
+    mask: jax.Array  # bool[num_actions]
+    seat: jax.Array  # int32[], the mover
+    action: jax.Array  # int32[]
+    log_prob: jax.Array  # float32[]
+    learner_mask: jax.Array | None = None  # bool[], see Transition
+    reference_logits: jax.Array | None = None  # float32[num_actions]
+
+
+def decisions_of(env: jaxgames.Env[Any], steps: Transition) -> Decisions:
+    """Returns the decisions of steps with leaves [B, ...]: it observes their boards."""
+    return Decisions(
+        observation=jax.vmap(env.observe)(steps.state),
+        mask=jax.vmap(env.legal_action_mask)(steps.state),
+        seat=steps.seat,
+        action=steps.action,
+        log_prob=steps.log_prob,
+        learner_mask=steps.learner_mask,
+        reference_logits=steps.reference_logits,
+    )
 
 
 def collect(
@@ -67,31 +98,29 @@ def collect(
     """Returns the new train state and `rollout_length` steps of every board, leaves [rollout_length, num_envs, ...]."""
     players = opponents.players(train_state.opponents.agents)
     scale = reward_scale(env)
-    env = jaxgames.auto_reset(env)
+    restarting = jaxgames.auto_reset(env)
 
     def step(carry: tuple[AutoResetState[Any], EpisodeStats, Games], key: jax.Array):
         boards, stats, games = carry
         action_key, step_key, opponents_key, games_key = jax.random.split(key, 4)
-        observation = jax.vmap(env.observe)(boards)
-        mask = jax.vmap(env.legal_action_mask)(boards)
-        seat = boards.current_player
-        logits, value = policy.apply(train_state.params, observation, seat)
+        state = boards.board
+        mask = jax.vmap(env.legal_action_mask)(state)
+        logits, value = policy.apply(train_state.params, jax.vmap(env.observe)(state), state.current_player)
         action, log_prob = sample_and_log_prob(action_key, logits, mask)
-        action = players.replace(action, opponents_key, games, boards.board, mask, config.opponent_epsilon)
-        boards = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
+        action = players.replace(action, opponents_key, games, state, mask, config.opponent_epsilon)
+        step_keys = jax.random.split(step_key, config.num_envs)
+        boards = jax.vmap(restarting.step)(boards, action, step_keys)
         stats = EpisodeStats(stats.length + 1, stats.returns + boards.rewards)
         transition = Transition(
-            observation=observation,
-            mask=mask,
-            seat=seat,
+            state=state,
             action=action,
             log_prob=log_prob,
             value=value,
             rewards=boards.rewards * scale,
             terminated=boards.terminated,
             truncated=boards.truncated,
-            next_state=boards.before_reset,
             episode_stats=stats,
+            step_key=jax.vmap(split_step_key)(step_keys)[0] if env.needs_key else None,
             learner_seats=games.learner_seats,
         )
         live = ~(boards.terminated | boards.truncated)
@@ -106,12 +135,17 @@ def collect(
     return train_state._replace(boards=boards, episode_stats=stats, key=key, opponents=state), steps
 
 
-def with_reference_logits(policy: Policy, params: Params | None, steps: Transition) -> Transition:
+def with_reference_logits(
+    env: jaxgames.Env[Any], policy: Policy, params: Params | None, steps: Transition
+) -> Transition:
     """Returns the steps of a rollout with the logits of the reference policy; as they are if it has no parameters."""
     if params is None:
         return steps
-    logits = jax.lax.map(lambda row: policy.apply(params, *row)[0], (steps.observation, steps.seat))
-    return steps._replace(reference_logits=logits)
+
+    def logits_of(states: Any) -> jax.Array:
+        return policy.apply(params, jax.vmap(env.observe)(states), states.current_player)[0]
+
+    return steps._replace(reference_logits=jax.lax.map(logits_of, steps.state))
 
 
 def estimate_advantages(
@@ -134,4 +168,4 @@ def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, ste
     rare, so only those boards are evaluated, in chunks of num_envs.
     """
     cut_off = steps.truncated.at[-1].set(~steps.terminated[-1])
-    return map_chosen_steps(functools.partial(seat_values, env, policy, params), steps.next_state, cut_off)
+    return map_next_boards(env, functools.partial(seat_values, env, policy, params), steps, cut_off)

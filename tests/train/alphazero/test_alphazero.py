@@ -25,10 +25,10 @@ from train.alphazero.rollout import (
     Steps,
     TrainState,
     choose,
+    observations_of,
     predicted_result,
     samples_of,
     search_metrics,
-    unpack_observations,
     value_targets,
     with_cut_off_values,
 )
@@ -185,8 +185,8 @@ def finished_game() -> Steps:
     stacked: Any = jax.tree.map(lambda *leaves: jnp.stack(leaves)[:, None], *boards)
     before, after = (jax.tree.map(lambda leaf, part=part: leaf[part], stacked) for part in (slice(3), slice(1, 4)))
     return Steps(
-        observation=jax.vmap(jax.vmap(GAME.observe))(before),
-        seat=before.current_player,
+        state=before,
+        action=jnp.array([[0], [1], [1]]),
         slots=jnp.array([[[0, 1, 2]], [[2, 1, 0]], [[0, 1, -1]]]),
         weights=jnp.array([[[1.0, 0, 0]], [[0.5, 0.25, 0.25]], [[0, 1.0, 0]]]),
         predicted=jnp.array([[[0.3, -0.3]], [[0.5, -0.5]], [[0.1, -0.1]]]),
@@ -195,7 +195,7 @@ def finished_game() -> Steps:
         rewards=jnp.array([[[0.0, 0]], [[0, 0]], [[1, -1]]]),
         terminated=jnp.array([[False], [False], [True]]),
         truncated=jnp.zeros((3, 1), bool),
-        next_state=after,
+        next_seat=after.current_player,
         episode_stats=EpisodeStats(jnp.array([[1], [2], [3]]), jnp.zeros((3, 1, 2))),
     )
 
@@ -219,7 +219,7 @@ def test_board_that_a_limit_cut_off_has_the_value_of_the_network(compiled: Compi
     cut_off = steps_of(truncated=jnp.array([[False], [True], [False]]))
     params, policy = first[0].params, compiled.learner.policy
     found = np.asarray(cut_off_values(GAME, policy, params, cut_off))
-    board = jax.tree.map(lambda leaf: leaf[1], cut_off.next_state)
+    board = jax.tree.map(lambda leaf: leaf[2], cut_off.state)  # that the second step led to
     of_network = jax.jit(PolicyEvaluate(GAME, policy))(params, board).values
     np.testing.assert_allclose(found[1], of_network, rtol=1e-5)
     np.testing.assert_array_equal(found[[0, 2]], np.asarray(cut_off.next_values)[[0, 2]])
@@ -229,9 +229,9 @@ def test_sample_holds_the_bits_of_the_observation_and_the_value_of_the_mover() -
     steps = steps_of()
     samples = samples_of(GAME, steps, jnp.array([[[0.7, -0.7]], [[0.5, -0.5]], [[1.0, -1.0]]]))
     np.testing.assert_allclose(samples.values[:, 0, 0], [0.7, -0.5, 1.0])  # seats 0, 1, 0
-    observations = unpack_observations(GAME, samples.observation[:, 0])
-    np.testing.assert_array_equal(observations, steps.observation[:, 0])
-    assert samples.observation.shape == (3, 1, 4)  # 27 bits
+    boards = jax.tree.map(lambda leaf: leaf[:, 0], steps.state)
+    np.testing.assert_array_equal(observations_of(GAME, samples.position[:, 0]), jax.vmap(GAME.observe)(boards))
+    assert samples.position.shape == (3, 1, 4)  # 27 bits
 
 
 def test_value_accuracy_counts_predictions_of_finished_games_that_match_the_outcome() -> None:

@@ -127,8 +127,8 @@ def test_every_board_has_games_and_samples_of_its_own(both: Trained) -> None:
     first, second = jax.device_get(both.states[2].games)
     assert (first.boards.edges.shape, second.boards.edges.shape) == ((8, 7), (8, 12))
     assert (first.replay.slots.shape, second.replay.slots.shape) == ((8, 24, 7), (8, 24, 8))
-    assert first.replay.observation.shape[2:] == (6,)  # 3 x 5 x 3 bits
-    assert second.replay.observation.shape[2:] == (10,)  # 5 x 5 x 3 bits
+    assert first.replay.position.shape[2:] == (6,)  # 3 x 5 x 3 bits
+    assert second.replay.position.shape[2:] == (10,)  # 5 x 5 x 3 bits
     filled = [(game.replay.slots[:, :, 0] > 0).mean(1) for game in (first, second)]
     assert all((share > 0).all() and (share <= 16 / 24).all() for share in filled)
     assert (second.replay.slots[:, :16].max((1, 2)) >= 7).all()  # actions that the first board does not have
@@ -158,7 +158,7 @@ def test_steps_of_all_boards_count(untrained_both: Trained) -> None:
 def test_largest_board_needs_the_memory(both: Trained) -> None:
     state, steps = jax.eval_shape(both.learner.largest_arrays, both.states[0].key)
     assert len(state.games) == 2
-    assert steps.observation.shape == (8, 8, 5, 5, 3)
+    assert steps.state.edges.shape == (8, 8, 12)
 
 
 # -- stored runs ---------------------------------------------------------------------------------------------------

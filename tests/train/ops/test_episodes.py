@@ -12,8 +12,8 @@ from tests.helpers.positions import stacked
 from tests.helpers.sticks import Sticks
 from train.ops.episodes import EpisodeStats, episode_metrics
 
-STICKS = Sticks()  # three seats; on a board without sticks the seat before the mover has won
-WON_BY_0, WON_BY_2, LIVE = STICKS.at(0, 1), STICKS.at(0, 0), STICKS.at(3, 2)
+STICKS = Sticks()  # three seats; every step here takes one stick, and whoever takes the last one wins
+WON_BY_0, WON_BY_2, LIVE = STICKS.at(1, 0), STICKS.at(1, 2), STICKS.at(4, 1)
 
 # Three boards for two steps. Three games end by the rules, one of them in a draw, and one is cut off.
 BOARDS = jax.tree.map(jnp.asarray, stacked([WON_BY_0, LIVE, LIVE, LIVE, WON_BY_2, LIVE]))
@@ -29,7 +29,13 @@ def metrics(ended: bool = True, learner: Any = None) -> dict[str, float]:
     stats = EpisodeStats(jnp.array(LENGTHS), jnp.array(RETURNS, jnp.float32))
     boards: Any = jax.tree.map(lambda leaf: leaf.reshape(2, 3, *leaf.shape[1:]), BOARDS)
     steps: Any = SimpleNamespace(
-        terminated=flags[0], truncated=flags[1], next_state=boards, episode_stats=stats, learner_seats=learner
+        state=boards,
+        action=jnp.zeros((2, 3), jnp.int32),
+        step_key=None,
+        terminated=flags[0],
+        truncated=flags[1],
+        episode_stats=stats,
+        learner_seats=learner,
     )
     return {name: float(value) for name, value in jax.jit(lambda: episode_metrics(STICKS, steps))().items()}
 

@@ -1,5 +1,6 @@
 """PPO against others: the opponents play their seats, and only the learner's decisions are learned from."""
 
+import dataclasses
 import functools
 import itertools
 from typing import Any
@@ -9,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.train.ppo.test_loss import ADVANTAGES, OUTPUTS, STEPS, TABLE, TARGETS
+from tests.train.ppo.test_loss import ADVANTAGES, DECISIONS, OUTPUTS, TABLE, TARGETS
 from train import ppo
-from train.ppo import PPO, Config, Transition
+from train.ppo import PPO, Config, Decisions, Transition
 
 CONFIG = Config(
     env="chinese_checkers(size=1, num_players=3, max_rounds=6)",
@@ -35,7 +36,7 @@ def key(seed: int) -> jax.Array:
 
 
 @jax.jit
-def loss_of(steps: Transition, advantages: jax.Array, targets: jax.Array) -> Any:
+def loss_of(decisions: Decisions, advantages: jax.Array, targets: jax.Array) -> Any:
     """((loss, metrics), gradient) at OUTPUTS; each row of the parameters belongs to one step."""
 
     def loss(params: Any, *rows: Any) -> Any:
@@ -44,18 +45,17 @@ def loss_of(steps: Transition, advantages: jax.Array, targets: jax.Array) -> Any
 
     rows = slice(0, len(advantages))
     params = jax.tree.map(lambda leaf: leaf[rows], OUTPUTS)
-    return jax.value_and_grad(loss, has_aux=True)(params, steps, advantages, targets)
+    return jax.value_and_grad(loss, has_aux=True)(params, decisions, advantages, targets)
 
 
-def first_rows(count: int) -> tuple[Transition, jax.Array, jax.Array]:
+def first_rows(count: int) -> tuple[Decisions, jax.Array, jax.Array]:
     """The first steps of the batch in test_ppo_loss.py, all of the learner."""
-    return jax.tree.map(lambda leaf: leaf[:count], (STEPS, ADVANTAGES, TARGETS))
+    return jax.tree.map(lambda leaf: leaf[:count], (DECISIONS, ADVANTAGES, TARGETS))
 
 
-def with_opponents(is_learners: list[bool]) -> Transition:
-    """The four steps, some of them of an opponent: the mover is seat 0, which the learner has or has not."""
-    seats = jnp.array([[own, not own] for own in is_learners])
-    return STEPS._replace(seat=jnp.zeros(4, jnp.int32), learner_seats=seats)
+def with_opponents(is_learners: list[bool]) -> Decisions:
+    """The four decisions, some of them of an opponent."""
+    return DECISIONS._replace(learner_mask=jnp.array(is_learners))
 
 
 def test_loss_and_gradient_are_those_of_the_batch_without_the_opponents_steps() -> None:
@@ -107,6 +107,12 @@ def own_steps(steps: Transition) -> np.ndarray:
     return np.take_along_axis(seats, np.asarray(steps.seat)[..., None], -1)[..., 0]
 
 
+def all_decisions(steps: Transition) -> Decisions:
+    """The decisions of the rollout, leaves [rollout_length * num_envs, ...]."""
+    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), steps)
+    return jax.jit(functools.partial(ppo.decisions_of, LEARNER.env))(flat)
+
+
 def test_learner_has_one_seat_per_game_and_a_new_one_when_the_board_restarts(collected: Any) -> None:
     _, steps, _ = collected
     seats = np.asarray(steps.learner_seats)
@@ -121,7 +127,8 @@ def test_learner_has_one_seat_per_game_and_a_new_one_when_the_board_restarts(col
 def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: Any) -> None:
     """In games against "first" every step of another seat is the first legal action; elsewhere that would be chance."""
     _, steps, _ = collected
-    is_first = np.asarray(steps.action) == np.asarray(steps.mask).argmax(-1)
+    decisions = all_decisions(steps)
+    is_first = np.asarray(steps.action) == np.asarray(decisions.mask).argmax(-1).reshape(SHAPE)
     own = own_steps(steps)
     always_first: list[bool] = []
     for board in range(CONFIG.num_envs):
@@ -131,10 +138,8 @@ def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: A
             always_first.append(bool(is_first[begin:end, board][theirs].all()))
     assert 0.25 < np.mean(always_first) < 0.75
     assert 0 < is_first[own].mean() < 0.7
-    logits, _ = jax.jit(LEARNER.policy.apply)(
-        collected[0].params, steps.observation.reshape(-1, *LEARNER.env.observation_shape), steps.seat.reshape(-1)
-    )
-    log_probs = jax.nn.log_softmax(jnp.where(steps.mask.reshape(logits.shape), logits, -jnp.inf))
+    logits, _ = jax.jit(LEARNER.policy.apply)(collected[0].params, decisions.observation, decisions.seat)
+    log_probs = jax.nn.log_softmax(jnp.where(decisions.mask, logits, -jnp.inf))
     chosen = np.take_along_axis(np.asarray(log_probs), np.asarray(steps.action).reshape(-1, 1), 1).reshape(SHAPE)
     np.testing.assert_allclose(np.asarray(steps.log_prob)[own], chosen[own], rtol=1e-4, atol=1e-4)
 
@@ -142,15 +147,18 @@ def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: A
 def test_update_does_not_depend_on_the_opponents_steps(collected: Any) -> None:
     train_state, steps, advantages = collected
     own = jnp.asarray(own_steps(steps))
-    update = jax.jit(functools.partial(ppo.update, CONFIG, LEARNER.policy))
+    update = jax.jit(functools.partial(ppo.update, CONFIG, LEARNER.env, LEARNER.policy))
     expected, metrics = update(train_state, steps, advantages)
     noise = jnp.where(own, 0, 100 * jax.random.normal(key(1), SHAPE))
-    other_actions = jnp.where(own, steps.action, steps.mask.argmax(-1))
+    seat, start = steps.seat, LEARNER.env.init(key(0))
+    boards = jax.tree.map(
+        lambda x, first: jnp.where(own.reshape(SHAPE + (1,) * first.ndim), x, first), steps.state, start
+    )
     other = steps._replace(
-        action=other_actions,
+        state=dataclasses.replace(boards, current_player=seat),
+        action=jnp.where(own, steps.action, 0),
         value=steps.value + noise,
         log_prob=steps.log_prob + noise,
-        observation=jnp.where(own[..., None, None, None], steps.observation, ~steps.observation),
     )
     found, other_metrics = update(train_state, other, advantages + noise)
     jax.tree.map(np.testing.assert_array_equal, found.params, expected.params)
@@ -167,7 +175,8 @@ def test_episode_metrics_of_the_learner_are_those_of_its_seats(collected: Any) -
     metrics = jax.jit(functools.partial(ppo.episode_metrics, LEARNER.env))(steps)
     ended = np.asarray(steps.terminated | steps.truncated)
     seats = np.asarray(steps.learner_seats)[ended]
-    winners = np.asarray(jax.jit(jax.vmap(jax.vmap(LEARNER.env.winners)))(steps.next_state))[ended]
+    next_boards = jax.jit(jax.vmap(jax.vmap(LEARNER.env.step)))(steps.state, steps.action)
+    winners = np.asarray(jax.jit(jax.vmap(jax.vmap(LEARNER.env.winners)))(next_boards))[ended]
     returns = np.asarray(steps.episode_stats.returns)[ended]
     assert 0 < winners.any(-1).sum() < ended.sum()
     np.testing.assert_allclose(metrics["episode_win_rate/learner"], (winners & seats).any(-1).mean(), rtol=1e-5)

@@ -11,7 +11,7 @@ import numpy as np
 
 from train import ppo
 from train.models.policy import Policy
-from train.ppo import Config, Transition
+from train.ppo import Config, Decisions
 from train.ppo.learner import reference_kl
 
 CONFIG = Config(
@@ -47,20 +47,18 @@ RATIO = np.array([2.0, 0.5, 1.0, 1.0])  # of the probabilities of four actions, 
 ADVANTAGES = jnp.array([7.0, 3.0, 7.0, 3.0])  # 1, -1, 1, -1 when they are normalised
 TARGETS = jnp.array([2.0, 1.0, 0.0, 0.0])
 OUTPUTS = Outputs(logits=jnp.zeros((4, 3)), value=jnp.array([0.0, 1.0, 0.0, 0.0]))
-STEPS: Any = cast(Any, Transition)(
-    **dict.fromkeys(Transition._fields, jnp.zeros(4))
-    | {
-        "mask": jnp.array([[True, True, False]] * 4),  # both legal actions have the probability 1 / 2
-        "action": jnp.array([0, 1, 0, 1]),
-        "log_prob": jnp.asarray(np.log(0.5 / RATIO), jnp.float32),
-        "learner_seats": None,
-    }
+DECISIONS = Decisions(
+    observation=jnp.zeros(4),
+    mask=jnp.array([[True, True, False]] * 4),  # both legal actions have the probability 1 / 2
+    seat=jnp.zeros(4, jnp.int32),
+    action=jnp.array([0, 1, 0, 1]),
+    log_prob=jnp.asarray(np.log(0.5 / RATIO), jnp.float32),
 )
 
 
 def test_loss_is_that_computed_by_hand() -> None:
     loss, (metrics, _) = jax.jit(functools.partial(ppo.ppo_loss, CONFIG, TABLE))(
-        cast(Any, OUTPUTS), STEPS, ADVANTAGES, TARGETS
+        cast(Any, OUTPUTS), DECISIONS, ADVANTAGES, TARGETS
     )
     expected = {
         "policy_loss": -(1.3 - 0.7 + 1 - 1) / 4,  # a ratio of 2 counts as 1.3, one of 0.5 as 0.7
@@ -78,7 +76,7 @@ def test_loss_is_that_computed_by_hand() -> None:
 
 def test_clipped_steps_have_no_gradient_and_good_actions_become_more_probable() -> None:
     config = dataclasses.replace(CONFIG, ent_coef=0.0)
-    loss = functools.partial(ppo.ppo_loss, config, TABLE, steps=STEPS, advantages=ADVANTAGES, targets=TARGETS)
+    loss = functools.partial(ppo.ppo_loss, config, TABLE, decisions=DECISIONS, advantages=ADVANTAGES, targets=TARGETS)
     gradient = jax.jit(jax.grad(lambda params: loss(params)[0]))(OUTPUTS)
     nothing = [0, 0, 0]
     expected = [nothing, nothing, [-0.125, 0.125, 0], [-0.125, 0.125, 0]]  # A p(a) (1 - p(a)) / 4
@@ -89,12 +87,12 @@ def test_clipped_steps_have_no_gradient_and_good_actions_become_more_probable() 
 def test_loss_has_the_divergence_from_the_reference_policy_computed_by_hand() -> None:
     """The policy has probabilities 1/4 and 3/4, the reference policy 1/2 and 1/2; illegal actions do not count."""
     logits = jnp.log(jnp.array([[1.0, 3.0, 50.0]] * 4))
-    steps = STEPS._replace(reference_logits=jnp.array([[7.0, 7.0, -9.0]] * 4))
+    decisions = DECISIONS._replace(reference_logits=jnp.array([[7.0, 7.0, -9.0]] * 4))
 
     def loss(logits: jax.Array, weight: jax.Array | None) -> tuple[jax.Array, Any]:
         params: Any = Outputs(logits, OUTPUTS.value)
         terms = () if weight is None else (functools.partial(reference_kl, weight),)
-        total, (metrics, _) = ppo.ppo_loss(CONFIG, TABLE, params, steps, ADVANTAGES, TARGETS, terms=terms)
+        total, (metrics, _) = ppo.ppo_loss(CONFIG, TABLE, params, decisions, ADVANTAGES, TARGETS, terms=terms)
         return total, metrics
 
     compute = jax.jit(jax.value_and_grad(loss, has_aux=True))

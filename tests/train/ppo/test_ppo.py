@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import jaxgames
+from tests.helpers.sticks import LuckySticks
 from tests.train.ops import advantages_reference
 from train import ppo
-from train.ppo import PPO, Config, TrainState, Transition, train
+from train.ops.episodes import map_next_boards
+from train.ppo import PPO, Config, Decisions, TrainState, Transition, train
 
 CONFIG = Config(
     env="chinese_checkers(size=1, num_players=2, max_rounds=8, reward=sparse)",  # pays 5 and -1
@@ -36,6 +38,7 @@ SHAPE = (CONFIG.rollout_length, CONFIG.num_envs)
 init = jax.jit(LEARNER.init)
 iterate = jax.jit(chex.assert_max_traces(LEARNER.iterate, n=1))  # fails in any test that traces it again
 apply = jax.jit(LEARNER.policy.apply)
+decisions_of = jax.jit(functools.partial(ppo.decisions_of, GAME))
 
 
 def key(seed: int) -> jax.Array:
@@ -62,7 +65,7 @@ def collected() -> Collected:
     def parts(train_state: TrainState) -> Any:
         after, steps = ppo.collect(CONFIG, GAME, LEARNER.policy, LEARNER.opponents, train_state)
         advantages = ppo.estimate_advantages(CONFIG, GAME, LEARNER.policy, after.params, steps)
-        return (steps, advantages), ppo.update(CONFIG, LEARNER.policy, after, steps, advantages)
+        return (steps, advantages), ppo.update(CONFIG, GAME, LEARNER.policy, after, steps, advantages)
 
     found, updated = parts(train_state)
     steps, advantages = jax.device_get(found)
@@ -90,17 +93,22 @@ def stacked(boards: list[list[jaxgames.State]]) -> Any:
     return jax.tree.map(lambda *leaves: np.stack(leaves), *rows)
 
 
+def all_decisions(collected: Collected) -> Decisions:
+    """The decisions of the rollout, leaves [rollout_length * num_envs, ...]."""
+    return jax.device_get(decisions_of(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), collected.steps)))
+
+
 # -- collect --------------------------------------------------------------------------------------------------
 
 
 def test_only_legal_actions_are_played(collected: Collected) -> None:
-    mask, action = np.asarray(collected.steps.mask), np.asarray(collected.steps.action)
+    mask, action = np.asarray(all_decisions(collected).mask), np.asarray(collected.steps.action).reshape(-1)
     assert np.take_along_axis(mask, action[..., None], -1).all()
     assert not mask.all(-1).any()
 
 
 def test_stored_steps_are_those_of_the_game_replayed(collected: Collected, finals: list[list[jaxgames.State]]) -> None:
-    """Observations, masks and movers stored with each step are those of the board on which it was played."""
+    """The board stored with each step is the one on which it was played."""
     steps, boards = collected.steps, stacked(finals)
     for name in ("terminated", "truncated"):
         np.testing.assert_array_equal(getattr(steps, name), getattr(boards, name))
@@ -111,9 +119,23 @@ def test_stored_steps_are_those_of_the_game_replayed(collected: Collected, final
     before = jax.tree.map(
         lambda x, first: np.where(restarted.reshape(SHAPE + (1,) * (x.ndim - 2)), first, x), before, start
     )
-    np.testing.assert_array_equal(steps.seat, before.current_player)
-    np.testing.assert_array_equal(steps.observation, jax.jit(jax.vmap(jax.vmap(GAME.observe)))(before))
-    np.testing.assert_array_equal(steps.mask, jax.jit(jax.vmap(jax.vmap(GAME.legal_action_mask)))(before))
+    jax.tree.map(np.testing.assert_array_equal, steps.state, before)
+
+
+def test_stored_steps_of_a_game_of_chance_lead_to_the_same_boards_when_played_again(sticks: None) -> None:
+    jaxgames.register("lucky_sticks", LuckySticks)
+    learner = PPO(dataclasses.replace(CONFIG, env="lucky_sticks", num_envs=8, rollout_length=12, num_minibatches=1))
+
+    @jax.jit
+    def left_before_and_after(key: jax.Array) -> Any:
+        steps: Any = learner.largest_arrays(key)[1]
+        everywhere = jnp.ones(steps.action.shape, jnp.bool_)
+        after = map_next_boards(learner.env, lambda boards: boards.left[:, None], steps, everywhere)
+        return steps.state.left, after[..., 0], steps.action, steps.terminated
+
+    before, after, action, ended = jax.device_get(left_before_and_after(key(0)))
+    np.testing.assert_array_equal(after[:-1][~ended[:-1]], before[1:][~ended[:-1]])
+    assert 0 < (before - after - action - 1 == 1).sum() < ended.size  # sticks that were lost by chance
 
 
 def test_rollout_contains_terminated_and_truncated_games(collected: Collected) -> None:
@@ -124,11 +146,9 @@ def test_rollout_contains_terminated_and_truncated_games(collected: Collected) -
 
 
 def test_values_and_log_probabilities_are_those_of_the_policy(collected: Collected) -> None:
-    flat = jax.tree.map(
-        lambda x: x.reshape(-1, *x.shape[2:]), collected.steps._replace(next_state=None, episode_stats=None)
-    )
+    flat = all_decisions(collected)
     logits, values = apply(collected.train_state.params, flat.observation, flat.seat)
-    np.testing.assert_allclose(flat.value, values, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(collected.steps.value.reshape(-1), values, rtol=1e-4, atol=1e-5)
     logits = np.where(flat.mask, np.asarray(logits, np.float64), -np.inf)
     log_probs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
     chosen = np.take_along_axis(log_probs, np.asarray(flat.action)[:, None], 1)[:, 0]
@@ -176,6 +196,19 @@ def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects(col
     jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-5), found.params, expected.params)
     for name, number in losses.items():
         np.testing.assert_allclose(metrics[name], number, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.slow  # compiles two updates
+def test_boards_observed_once_or_in_every_minibatch_give_the_same_update(
+    collected: Collected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def update(form: str) -> Any:
+        monkeypatch.setenv("JAXGAMES_FORMS", form)
+        compiled = jax.jit(lambda *given: ppo.update(CONFIG, GAME, LEARNER.policy, *given))
+        return compiled(collected.train_state, collected.steps, collected.advantages)
+
+    once, in_minibatches = update("cpu"), update("library")
+    jax.tree.map(np.testing.assert_array_equal, once[0].params, in_minibatches[0].params)
 
 
 def test_episode_metrics_count_the_games_that_ended(collected: Collected, finals: list[list[jaxgames.State]]) -> None:
