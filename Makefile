@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 JOBS ?= 2
 
-.PHONY: help demo test test-all test-browser mutation check dist-check dist-check-extras docs agents bench clean
+.PHONY: help demo test test-all test-browser mutation check dist-check dist-check-extras docs agents bench compiled clean
 
 help:
 	@echo "make demo      train an agent from nothing and watch it play (about a minute)"
@@ -19,7 +19,8 @@ help:
 	@echo "make docs      the site of the docs, in site/"
 	@echo "make agents    train the baseline agents again (more than an hour; runs in runs/baselines)"
 	@echo "make bench     speed: the games, their peers, whether a game has become slow (half an hour)"
-	@echo "make clean     remove .venv, caches, the site and the demo's run"
+	@echo "make compiled  the games compiled for an H200 and for TPUs: whether one needs more kernels or bytes (half an hour)"
+	@echo "make clean     remove .venv and .venv-aot, caches, the site and the demo's run"
 
 # Each stamp says what is installed, and is made again when pyproject.toml changes; a half-made .venv has none.
 $(VENV)/for-demo: pyproject.toml
@@ -97,5 +98,17 @@ bench: $(VENV)/for-tests
 	    $(RUN) -m benchmarks.regression --output $(BENCH) > /dev/null; slow=$$?; \
 	    echo "figures:" $(BENCH)/*.json; exit $$((failed + slow))
 
+# No device is needed: nothing of what is compiled runs. The packages of the compilers are large, so $(VENV) lacks them.
+AOT := .venv-aot
+$(AOT)/for-compiled: pyproject.toml
+	@echo "making $(AOT) with the compilers for GPUs and TPUs, once (a minute or two) ..."
+	@$(PYTHON) -m venv $(AOT)
+	@$(AOT)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[train,search,aot]"
+	@touch $@
+
+compiled: $(AOT)/for-compiled
+	$(AOT)/bin/python -m benchmarks.compiled --check > /dev/null
+	$(AOT)/bin/python -m benchmarks.compiled learners "dots_and_boxes(rows=2, cols=2)" --boards 1024 --rollout-length 16 > /dev/null
+
 clean:
-	rm -rf $(VENV) .jax_cache .pytest_cache .ruff_cache .hypothesis .cache site runs/demo
+	rm -rf $(VENV) $(AOT) .jax_cache .pytest_cache .ruff_cache .hypothesis .cache site runs/demo

@@ -283,6 +283,21 @@ def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:
     return markdown([*columns], [format_row(columns, row) for row in rows])
 
 
+def with_tables(page: str, tables: Mapping[str, str]) -> str:
+    """Returns the text of a page with these tables, each between the markers of its name.
+
+    <!-- table: h200 -->
+    <!-- end of table -->
+    """
+    between = re.compile(r"(?<=<!-- table: )(\S+) -->.*?<!-- end of table -->", re.DOTALL)
+    return between.sub(
+        lambda found: (
+            f"{found[1]} -->\n\n{tables[found[1]]}\n\n<!-- end of table -->" if found[1] in tables else found[0]
+        ),
+        page,
+    )
+
+
 def format_row(columns: Mapping[str, str], row: Mapping[str, Any]) -> list[str]:
     """The cells of a row of `table`."""
     values = {name: value for name, value in row.items() if value is not None}

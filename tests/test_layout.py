@@ -36,11 +36,13 @@ FLOORS = {
         ("evaluate", "match", "play", "export", "sweep", "ladder", "strength", "analyse", "baselines"),
     ),
     "benchmarks": (
-        ("harness",),
-        ("loops",),
+        ("harness", "hlo"),
+        ("loops", "targets"),
         ("peer_process", "throughput"),
         ("adapters", "devices", "networks", "peers", "play", "regression"),
         ("roofline", "search", "settings_sweep", "solvers", "training", "training_peers"),
+        ("compiled_footprint", "compiled_learners"),
+        ("compiled",),
     ),
 }
 FORBIDDEN = {  # top-level packages that a package never imports

@@ -149,7 +149,8 @@ def descend(tree: Tree, room: Path, select_at_root: Select, select: Select) -> P
     root = jnp.zeros(batch, jnp.int32)
     begin = Path(jnp.int32(0), nodes=room.nodes, slots=room.slots, parent=root, slot=root, child=root)
     carry = go(select_at_root, (begin, root, ~(terminated[:, 0] | truncated[:, 0])))
-    path, _, _ = jax.lax.while_loop(lambda carry: carry[2].any(), lambda carry: go(select, carry), carry)
+    with jax.named_scope("descend"):
+        path, _, _ = jax.lax.while_loop(lambda carry: carry[2].any(), lambda carry: go(select, carry), carry)
     return path
 
 
@@ -160,9 +161,8 @@ def add(tree: Tree, path: Path, leaf: Expansion, node: jax.Array) -> Tree:
     """
     batch, num_nodes, _ = tree.visits.shape
     parent = jnp.where(path.child == NO_NODE, path.parent, num_nodes)
-    children = tree.children.at[jnp.arange(batch), parent, path.slot].set(
-        node.astype(tree.children.dtype), mode="drop", unique_indices=True
-    )
+    new = jnp.full(batch, node, tree.children.dtype)
+    children = _with_entries(tree.children, parent, path.slot, new)
     return _write(tree._replace(children=children), leaf, node)
 
 
@@ -171,8 +171,7 @@ def back_up(tree: Tree, path: Path, leaf: jax.Array, returns: jax.Array, gamma: 
 
     Each path ends at the node `leaf`, int32[B]; from there on the returns are float32[B, num_players].
     """
-    batch, num_nodes, _ = tree.visits.shape
-    boards = jnp.arange(batch)
+    num_nodes = tree.visits.shape[1]
     terminated, players, rewards = tree.states.terminated, tree.states.current_player, tree.states.rewards
 
     def go(
@@ -182,19 +181,21 @@ def back_up(tree: Tree, path: Path, leaf: jax.Array, returns: jax.Array, gamma: 
         depth = depth - 1
         node, slot = path.nodes[depth], path.slots[depth]
         active = node < num_nodes
-        mover = _rows(players, jnp.minimum(node, num_nodes - 1))
+        inside = jnp.minimum(node, num_nodes - 1)
+        mover = _rows(players, inside)
         discount = discount_of(mover, _rows(players, child), _rows(terminated, child), gamma)
         backed_up = _rows(rewards, child) + discount[:, None] * returns
         returns = jnp.where(active[:, None], backed_up, returns)
-        count = visits.at[boards, node, slot].get(mode="fill", fill_value=0) + 1
-        mean = values.at[boards, node, slot].get(mode="fill", fill_value=0)
+        count = _entries(visits, inside, slot) + 1
+        mean = _entries(values, inside, slot)
         mean += (criterion(returns, mover) - mean) / count
-        visits = visits.at[boards, node, slot].set(count, mode="drop", unique_indices=True)
-        values = values.at[boards, node, slot].set(mean, mode="drop", unique_indices=True)
+        visits = _with_entries(visits, node, slot, count)
+        values = _with_entries(values, node, slot, mean)
         return depth, jnp.where(active, node, child), returns, visits, values
 
     carry = (path.depth, leaf, returns, tree.visits, tree.values)
-    _, _, returns, visits, values = jax.lax.while_loop(lambda carry: carry[0] > 0, go, carry)
+    with jax.named_scope("back_up"):
+        _, _, returns, visits, values = jax.lax.while_loop(lambda carry: carry[0] > 0, go, carry)
     return tree._replace(visits=visits, values=values, root_returns=tree.root_returns + returns)
 
 
@@ -226,9 +227,18 @@ def _rows(array: jax.Array, node: jax.Array | int) -> jax.Array:
     """Returns `array[b, node[b]]` for each board b."""
     if isinstance(node, int):
         return array[:, node]
-    return array.at[jnp.arange(array.shape[0]), node].get(mode="promise_in_bounds")
+    return jax.vmap(lambda of_board, node: of_board.at[node].get(mode="promise_in_bounds"))(array, node)
 
 
 def _entries(array: jax.Array, node: jax.Array, slot: jax.Array) -> jax.Array:
     """Returns `array[b, node[b], slot[b]]` for each board b."""
-    return array.at[jnp.arange(array.shape[0]), node, slot].get(mode="promise_in_bounds")
+    return jax.vmap(lambda of_board, *place: of_board.at[place].get(mode="promise_in_bounds"))(array, node, slot)
+
+
+def _with_entries(array: jax.Array, node: jax.Array, slot: jax.Array, new: jax.Array) -> jax.Array:
+    """Returns the array with `new[b]` at `[b, node[b], slot[b]]` for each board b that has such a node."""
+
+    def put(of_board: jax.Array, node: jax.Array, slot: jax.Array, new: jax.Array) -> jax.Array:
+        return of_board.at[node, slot].set(new, mode="drop", unique_indices=True)
+
+    return jax.vmap(put)(array, node, slot, new)

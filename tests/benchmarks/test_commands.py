@@ -4,10 +4,22 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import pytest
 
-from benchmarks import adapters, devices, harness, roofline, search, settings_sweep, solvers, throughput, training
+from benchmarks import (
+    adapters,
+    devices,
+    harness,
+    roofline,
+    search,
+    settings_sweep,
+    solvers,
+    targets,
+    throughput,
+    training,
+)
 from tests.benchmarks.conftest import RunCommand, blank_positions
 from train.ppo import Config
 
@@ -47,6 +59,18 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
         {"bytes_per_second", "rows"} | STAMP,
         "rows",
         {"game", "column", "boards", "min_bytes", "xla_bytes", "of_roof"} | TIMING,
+    ),
+    f"compiled {BOXES} --target h200 --parts 'random play' mask --boards 4": (
+        {"rows", "operations", "boards", "grown", "jax-cuda12-plugin", "libtpu"} | STAMP,
+        "rows",
+        {"target", "game", "part", "kernels", "gathers", "bytes_per_board", "bound", "temporary_bytes"}
+        | {"compile_seconds"},
+    ),
+    "compiled footprint --h200 8 --v5e 0": (
+        {"h200", "v5e", "v6e", "boards", "gpu_microseconds", "tpu_microseconds", "file", "output"}
+        | {"rows", "date", "jax"},
+        "rows",
+        {"target", "devices", "game", "by_kernels", "by_bytes", "by_operations", "millions", "limit"},
     ),
     "networks sharing --rows 2 --repeats 1": (
         {"microseconds_per_row"} | STAMP,
@@ -96,7 +120,9 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, programs: str, plain_python: None) -> None:
-    """Small networks and games, and solvers in plain Python."""
+    """Small networks and games, solvers in plain Python, and this CPU in place of described devices."""
+    monkeypatch.setattr(targets, "check_packages", lambda names: None)
+    monkeypatch.setattr(targets, "described_devices", lambda target: jax.devices())
     monkeypatch.setattr(throughput, "config_for", lambda env: TINY)
     monkeypatch.setattr(training, "config_of", lambda game, setting: TINY)
     monkeypatch.setattr(throughput, "STAR", "chinese_checkers(size={}, num_players=2, max_rounds=3)")
@@ -131,6 +157,21 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
     [
         ("adapters --adapters zoo", ("adapters must be among host", "zoo")),
         ("adapters --published no/such/folder", ("published must be a folder",)),
+        ("compiled footprint --boards 0", ("boards must be positive",)),
+        ("compiled footprint --h200 0 --v5e 0", ("numbers of devices must be positive",)),
+        ("compiled learners --learners dqn", ("learners must be among ppo, alphazero, not dqn",)),
+        ("compiled learners --places v4-8", ("places must be among h200, v5e-64, not v4-8",)),
+        ("compiled learners chess", ("chess",)),
+        ("compiled search --searches alphabeta", ("searches must be among jaxgames",)),
+        ("compiled search --target h100", ("target must be among h200, v5e, v6e, not h100",)),
+        ("compiled --target h100", ("target must be among h200, v5e, v6e, not h100",)),
+        ("compiled --target checkers", ("target must name at least one of h200",)),
+        ("compiled --parts init", ("parts must be among random play, step, mask, observe, not init",)),
+        ("compiled --boards 0", ("boards must be positive",)),
+        ("compiled chess", ("chess",)),
+        ("compiled --write --check", ("type one of them",)),
+        ("compiled --check --file no.json", ("No such file",)),
+        ("compiled --check --target h200 'dots_and_boxes(rows=1)'", ("has no row of h200, dots_and_boxes(rows=1)",)),
         ("devices --counts 2 4", ("counts must begin with 1",)),
         ("devices --over hosts", ("over must be among devices, processes, not hosts",)),
         ("devices footprint --devices 0", ("devices must be positive, not 0",)),
@@ -191,6 +232,7 @@ def test_wrong_input_is_refused_before_anything_is_measured(
         (roofline, "bandwidth"),
         (settings_sweep, "time_process"),
         (solvers, "positions"),
+        (targets, "timed"),
         (training, "measure_parts"),
     ):
         monkeypatch.setattr(module, function, pytest.fail if function != "keep_to_one_core" else lambda: None)
@@ -208,5 +250,13 @@ def test_every_command_is_tested() -> None:
     ]
     names = {command.name for module in modules for command in getattr(module, "COMMANDS", ())}
     first_words = {" ".join(line.split()[:number]) for line in COMMANDS for number in (1, 2)}
-    of_other_files = {"adapters", "devices", "networks", "peers", "play", "regression", "settings_sweep"}
+    of_other_files = {"compiled learners", "compiled search"} | {
+        "adapters",
+        "devices",
+        "networks",
+        "peers",
+        "play",
+        "regression",
+        "settings_sweep",
+    }
     assert names - of_other_files == (names & first_words) - of_other_files

@@ -35,6 +35,7 @@ DATA_FILES = {  # of the library: baseline agents, parts of the page, the marker
     if path.is_file() and path.suffix != ".py" and path.parent.name != "__pycache__"
 }
 NOT_ALONE = {  # extras that are not tried in an environment of their own
+    "aot": "only `make compiled` uses it, in an environment of its own",
     "cuda": "gigabytes, for machines with a GPU",
     "dev": "installed by `make test`",
 }

@@ -195,11 +195,16 @@ def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
 
 def compile_iteration(learner: Learner, train_state: Any, mesh: Mesh) -> Callable[[Any], Any]:
     """Returns `learner.iterate`, compiled for train states on the mesh. It reuses the memory of its argument."""
-    out = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
     data = sharding.shard(data_of(learner), mesh, sharding.REPLICATED)
-    with jax.set_mesh(mesh):
-        program = jax.jit(learner.iterate, donate_argnums=0, out_shardings=out).lower(train_state, *data).compile()
+    program = lower_iteration(learner, mesh, train_state, *data).compile()
     return lambda train_state: program(train_state, *data)
+
+
+def lower_iteration(learner: Learner, mesh: Mesh, train_state: Any, *data: Any) -> jax.stages.Lowered:
+    """Returns `learner.iterate`, lowered for arguments on the mesh: arrays, or shapes with shardings."""
+    out = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
+    with jax.set_mesh(mesh):
+        return jax.jit(learner.iterate, donate_argnums=0, out_shardings=out).lower(train_state, *data)
 
 
 def result_of(

@@ -32,4 +32,5 @@ def map_chosen_rows(function: Callable[[Any], jax.Array], rows: Any, chosen: jax
     result = jax.eval_shape(lambda: function(take(order[:chunk])))
     results = jnp.zeros((chosen.size, *result.shape[1:]), result.dtype)
     num_chosen = chosen.sum(dtype=jnp.int32)
-    return jax.lax.while_loop(lambda carry: carry[0] < num_chosen, compute_chunk, (jnp.int32(0), results))[1]
+    with jax.named_scope("chosen_rows"):
+        return jax.lax.while_loop(lambda carry: carry[0] < num_chosen, compute_chunk, (jnp.int32(0), results))[1]
