@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
@@ -19,7 +20,7 @@ def random_states(rows: int, cols: int, number: int, seed: int = 0) -> list[Any]
     for _ in range(number):
         edges = np.zeros(env.num_edges, bool)
         edges[generator.permutation(env.num_edges)[: generator.integers(env.num_edges)]] = True
-        complete = np.asarray(env._complete(edges))  # pyright: ignore[reportPrivateUsage]  # the rule itself
+        complete = np.asarray(env._complete(jnp.asarray(edges)))  # pyright: ignore[reportPrivateUsage]  # the rule itself
         owner = np.where(complete, np.cumsum(complete) % 2, -1).astype(np.int8)
         leaves: dict[str, Any] = {
             "current_player": np.int32(generator.integers(2)),
