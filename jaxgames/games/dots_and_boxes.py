@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import check_choice, check_int
-from jaxgames._platforms import by_platform
+from jaxgames._platforms import at, by_platform
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_seat, split_fields
@@ -131,6 +131,9 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
 
     def _legal_action_mask(self, state: DotsAndBoxesState) -> jax.Array:
         return ~state.edges
+
+    def _is_legal(self, state: DotsAndBoxesState, action: jax.Array) -> jax.Array:
+        return (action >= 0) & (action < self.num_edges) & ~at(state.edges, action)
 
     def _step(self, state: DotsAndBoxesState, action: jax.Array, key: jax.Array | None) -> DotsAndBoxesState:
         edges = state.edges | (np.arange(self.num_edges) == action)
