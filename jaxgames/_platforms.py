@@ -10,7 +10,7 @@ The environment variable JAXGAMES_FORMS overrides the choice, to measure both fo
 
 import os
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ VARIABLE = "JAXGAMES_FORMS"
 FORMS = ("auto", "cpu", "library")
 
 
-def by_platform(*operands: jax.Array, cpu: Callable[..., R], library: Callable[..., R]) -> R:
+def by_platform(*operands: Any, cpu: Callable[..., R], library: Callable[..., R]) -> R:
     """Returns `cpu(*operands)` where the program runs on a CPU, `library(*operands)` elsewhere.
 
     Raises ValueError if JAXGAMES_FORMS is none of FORMS.
