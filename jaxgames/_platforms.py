@@ -10,7 +10,7 @@ The environment variable JAXGAMES_FORMS overrides the choice, to measure both fo
 
 import os
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ FORMS = ("auto", "cpu", "tpu", "library")
 
 
 def by_platform(
-    *operands: jax.Array, cpu: Callable[..., R], library: Callable[..., R], tpu: Callable[..., R] | None = None
+    *operands: Any, cpu: Callable[..., R], library: Callable[..., R], tpu: Callable[..., R] | None = None
 ) -> R:
     """Returns `cpu(*operands)` where the program runs on a CPU, `tpu(*operands)` on a TPU, else `library(*operands)`.
 

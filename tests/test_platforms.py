@@ -10,25 +10,25 @@ import pytest
 
 import jaxgames
 from jaxgames._platforms import VARIABLE, at, by_platform, computed_once, take
+from jaxgames.games.minichess_board import decode
 from train.models.convolution import Convolution
 
 KEY = jax.random.key(0)
 
 
-def legal_masks(game: str) -> np.ndarray:
-    """The masks along one random game, and its actions: they depend on the game's forms and on those of sampling.
+def random_game(game: str) -> np.ndarray:
+    """The masks and observations along one random game, and its actions: all depend on the forms of each platform.
 
     `random_action` is not compared: a key draws other actions on a GPU or TPU.
     """
     env = jaxgames.auto_reset(jaxgames.make(game))
 
-    def step(board: Any, key: jax.Array) -> tuple[Any, tuple[jax.Array, jax.Array]]:
+    def step(board: Any, key: jax.Array) -> tuple[Any, tuple[jax.Array, ...]]:
         mask = env.legal_action_mask(board)
         action = jaxgames.sample_action(key, mask)
-        return env.step(board, action), (mask, action)
+        return env.step(board, action), (mask, env.observe(board).ravel(), action)
 
-    masks, actions = jax.jit(lambda keys: jax.lax.scan(step, env.init(KEY), keys)[1])(jax.random.split(KEY, 100))
-    return np.column_stack([masks, actions])
+    return np.column_stack(jax.jit(lambda keys: jax.lax.scan(step, env.init(KEY), keys)[1])(jax.random.split(KEY, 100)))
 
 
 def lookups() -> np.ndarray:
@@ -49,13 +49,27 @@ def convolution() -> np.ndarray:
 @pytest.mark.parametrize(
     "compute",
     [
-        lambda: legal_masks("chinese_checkers(size=2, num_players=2)"),
-        lambda: legal_masks("dots_and_boxes(rows=2, cols=3)"),
+        lambda: random_game("chinese_checkers(size=2, num_players=2)"),
+        lambda: random_game("dots_and_boxes(rows=2, cols=3)"),
+        lambda: random_game("minichess(double_step=True)"),
+        lambda: random_game("minichess(rules=king_capture, promotion=queen)"),
+        lambda: np.stack(jax.vmap(decode)(jnp.arange(1225))),
+        lambda: random_game("chinese_checkers_diamond(size=6, tip_lock=True)"),
         convolution,
         lambda: np.asarray(computed_once(jnp.array([False, True]))),
         lookups,
     ],
-    ids=["star", "boxes", "convolution", "computed_once", "lookups"],
+    ids=[
+        "star",
+        "boxes",
+        "minichess",
+        "king capture",
+        "targets",
+        "diamond",
+        "convolution",
+        "computed_once",
+        "lookups",
+    ],
 )
 def test_all_forms_have_the_same_result(compute: Callable[[], np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
     results: list[np.ndarray] = []

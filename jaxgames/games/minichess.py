@@ -1,6 +1,7 @@
 """Chess on 5 x 5 cells, for two seats: seat 0 is White and moves first.
 
-The moves of the pieces, and the numbers of the actions: `jaxgames/games/minichess_board.py`.
+The moves of the pieces, and the numbers of the actions: `jaxgames/games/minichess_board.py`. The mask and the
+observation: `jaxgames/games/minichess_forms.py`.
 
 The state holds the position in the mover's frame: for Black, ranks are mirrored and colours exchanged. So one network
 can play both seats. Under standard rules a state also stores a hash of every position since the last capture or pawn
@@ -27,13 +28,11 @@ from jaxgames.games._text import parse_int, split_fields, split_rows
 from jaxgames.games.minichess_board import (
     BOARD,
     CELL_SET,
-    GRID,
     KING,
     NUM_PLANES,
     PAWN,
     QUEEN,
     TARGET,
-    TARGET_SET,
     VALUES,
     MoveMasks,
     Position,
@@ -50,6 +49,7 @@ from jaxgames.games.minichess_board import (
     pseudo_legal_masks,
     targets,
 )
+from jaxgames.games.minichess_forms import action_mask, observation_planes
 
 BOARDS = {
     "gardner": "rnbqk/ppppp/5/PPPPP/RNBQK",
@@ -179,13 +179,8 @@ class Minichess(Env[MinichessState]):
         return (pseudo_legal_masks if self._king_capture else legal_masks)(position)
 
     def _legal_action_mask(self, state: MinichessState) -> jax.Array:
-        position = state.position
-        cells = targets(position, self._masks(position), jnp.asarray(CELL_SET), self.double_step)[:, None]
-        from_pawns = jnp.where(((CELL_SET & position.pawns) != 0)[:, None], cells, 0)
-        if self.promotion == "queen":
-            from_pawns = jnp.zeros_like(from_pawns)
-        under, others = (from_pawns & TARGET_SET[:, :9]) != 0, (cells & TARGET_SET[:, 9:]) != 0
-        return jnp.concatenate([under, others], axis=1).reshape(-1)
+        masks = self._masks(state.position)
+        return action_mask(state.position, masks, self.double_step, underpromotions=self.promotion == "all")
 
     def _is_legal(self, state: MinichessState, action: jax.Array) -> jax.Array:
         position = state.position
@@ -205,7 +200,7 @@ class Minichess(Env[MinichessState]):
         ply = state.ply + 1
         irreversible = ((before.occupied & target) | (before.pawns & origin)) != 0
         quiet = jnp.where(irreversible, 0, state.quiet + 1)
-        occurred, history = state.occurred, state.history
+        occurred, history = jnp.zeros_like(state.occurred), state.history
         if history is not None:
             occurred, history = _remember(history, position, quiet)
         won, over = self._end(position, quiet, occurred)
@@ -276,10 +271,9 @@ class Minichess(Env[MinichessState]):
         position, is_mover = state.position, player == state.current_player
         position = jax.tree.map(lambda a, b: jnp.where(is_mover, a, b), position, position.mirrored())
         own = [cells & position.own for cells in position.pieces]
-        sets = jnp.stack([*own, *(cells & ~position.own for cells in position.pieces)])
-        whole = jnp.stack([state.current_player == 1, state.occurred >= 1, state.occurred >= 2])
-        pieces = (GRID[..., None] & sets[None, None]) != 0
-        return jnp.concatenate([pieces, jnp.broadcast_to(whole, (5, 5, 3))], axis=-1)
+        sets = [*own, *(cells & ~position.own for cells in position.pieces)]
+        flags = [state.current_player == 1, state.occurred >= 1, state.occurred >= 2]
+        return observation_planes(sets, flags)
 
     # -- notation ----------------------------------------------------------------------------------
 
@@ -382,7 +376,8 @@ def _remember(history: jax.Array, position: Position, quiet: jax.Array) -> tuple
     now, plies = hashed(position), np.arange(QUIET_LIMIT)
     same = (history[0] == now[0]) & (history[1] == now[1])
     same &= (plies < quiet) & ((quiet - plies) % 2 == 0)  # the same side to move
-    history = jnp.where(plies < quiet, history, jnp.where(plies == quiet, now[:, None], 0))
+    new = jnp.where(np.arange(2)[:, None] == 0, now[0], now[1])  # a stack of them would be an array in memory
+    history = jnp.where(plies < quiet, history, jnp.where(plies == quiet, new, 0))
     return same.sum(dtype=jnp.int8), history
 
 

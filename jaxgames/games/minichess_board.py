@@ -24,6 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._platforms import by_platform
 from jaxgames.bits import union
 
 BOARD = (1 << 25) - 1  # the set of all cells
@@ -49,11 +50,14 @@ def _planes() -> list[Direction]:
     return planes + KNIGHT_JUMPS
 
 
+PLANES = _planes()  # where each plane leads
+
+
 def _targets() -> np.ndarray:
     """Returns int[25, 49], the target of each action; -1 off the board and for underpromotions to other ranks."""
     to = np.full((25, NUM_PLANES), -1)
     for cell in range(25):
-        for plane, (files, ranks) in enumerate(_planes()):
+        for plane, (files, ranks) in enumerate(PLANES):
             file, rank = cell // 5 + files, cell % 5 + ranks
             if file in range(5) and rank in range(5) and (plane >= 9 or rank == 4):
                 to[cell, plane] = 5 * file + rank
@@ -72,8 +76,22 @@ MULTIPLIERS = np.random.default_rng(5).integers(0, 1 << 31, (5, 2)).astype(np.ui
 def decode(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Returns the sets of an action's origin and target, uint32[] (0 off the board), and its plane, int32[]."""
     action = jnp.clip(action, 0, 25 * NUM_PLANES - 1)
-    target = jnp.asarray(TARGET_SET.ravel()).at[action].get(mode="promise_in_bounds")
+    target = by_platform(action, cpu=_target_in_table, library=_computed_target)
     return jnp.uint32(1) << (action // NUM_PLANES).astype(jnp.uint32), target, action % NUM_PLANES
+
+
+def _target_in_table(action: jax.Array) -> jax.Array:
+    """Returns the set of an action's target, uint32[]; 0 off the board."""
+    return jnp.asarray(TARGET_SET.ravel()).at[action].get(mode="promise_in_bounds")
+
+
+def _computed_target(action: jax.Array) -> jax.Array:
+    """Returns the same as `_target_in_table`, without a gather by an index of each board."""
+    cell, plane = jnp.divmod(action, NUM_PLANES)
+    leads = sum(jnp.where(plane == number, 16 * files + ranks, 0) for number, (files, ranks) in enumerate(PLANES))
+    file, rank = cell // 5 + ((leads + 4) >> 4), cell % 5 + ((leads + 4) & 15) - 4
+    lands = (file >= 0) & (file < 5) & (rank >= jnp.where(plane < 9, 4, 0)) & (rank < 5)
+    return jnp.where(lands, jnp.uint32(1) << (5 * file + rank).astype(jnp.uint32), 0)
 
 
 # -- sets of cells -----------------------------------------------------------------------------------------
@@ -162,6 +180,7 @@ def pack(content: np.ndarray) -> Position:
     return Position(cells(content > 0), *(cells(abs(content) == kind) for kind in range(1, 7)))
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class MoveMasks:
     """Sets of cells, each uint32[], that limit where the mover's pieces may go."""
