@@ -162,7 +162,13 @@ def test_every_game_has_all_files_of_its_row_in_contributing() -> None:
 
 
 GEOMETRY = {
-    *("chinese_checkers_board", "chinese_checkers_diamond_board", "minichess_board", "minichess_placements"),
+    *(
+        "chinese_checkers_board",
+        "chinese_checkers_diamond_board",
+        "minichess_board",
+        "minichess_forms",
+        "minichess_placements",
+    ),
     *(
         "checkers_ballots",
         "checkers_pdn",

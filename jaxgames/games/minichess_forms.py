@@ -85,7 +85,7 @@ def observation_planes(sets: list[jax.Array], flags: list[jax.Array]) -> jax.Arr
     """
 
     def stacked(sets: list[jax.Array], flags: list[jax.Array]) -> jax.Array:
-        cells = (GRID[..., None] & jnp.stack(sets)) != 0
+        cells = (GRID[..., None] & jnp.stack(sets)[None, None]) != 0
         return jnp.concatenate([cells, jnp.broadcast_to(jnp.stack(flags), (5, 5, len(flags)))], axis=-1)
 
     def joined(sets: list[jax.Array], flags: list[jax.Array]) -> jax.Array:
