@@ -1,10 +1,11 @@
 """Operations with one form for CPUs, one for TPUs, and one for all other platforms.
 
-XLA compiles a few operations badly on CPUs. Each of them has a second form, which was measured to be faster on CPUs
-and gives the same result; only `random_action` draws other actions with the same key. `by_platform` chooses when a
-program is lowered, so a program that is exported or placed on a GPU or TPU has the library's own operations.
+XLA compiles a few operations badly on CPUs: they have another form there, which was measured to be faster. Lookups
+have a form without gathers for TPUs. All forms give the same result; only `random_action` draws other actions with the
+same key on a CPU than elsewhere. `by_platform` chooses when a program is lowered, so a program that is exported or
+placed on another device has the forms of that device.
 
-The environment variable JAXGAMES_FORMS overrides the choice, to measure both forms on one machine: "auto" (default),
+The environment variable JAXGAMES_FORMS overrides the choice, to compare the forms on one machine: "auto" (default),
 "cpu", "tpu" or "library". Set it before a program is traced.
 """
 
@@ -40,7 +41,7 @@ def by_platform(
 def at(array: jax.Array, index: jax.Array) -> jax.Array:
     """Returns `array[index]` for a traced index, int32[], along the first axis; any value for an index out of range.
 
-    A TPU sums products in place of the gather: gathers by an index of each board are slowest there.
+    A TPU compares all indices and sums what is chosen: gathers by an index of each board are slowest there.
     """
 
     def gather(array: jax.Array, index: jax.Array) -> jax.Array:

@@ -17,18 +17,25 @@ KEY = jax.random.key(0)
 
 
 def random_game(game: str) -> np.ndarray:
-    """The masks and observations along one random game, and its actions: all depend on the forms of each platform.
+    """What can be asked along one random game, and its actions: all depend on the forms of each platform.
 
     `random_action` is not compared: a key draws other actions on a GPU or TPU.
     """
-    env = jaxgames.auto_reset(jaxgames.make(game))
+    env = jaxgames.make(game)
+    restarting = jaxgames.auto_reset(env)
+    actions = jnp.arange(-2, env.num_actions + 2)
 
-    def step(board: Any, key: jax.Array) -> tuple[Any, tuple[jax.Array, ...]]:
+    def step(state: Any, key: jax.Array) -> tuple[Any, tuple[jax.Array, ...]]:
+        board = state.board
         mask = env.legal_action_mask(board)
         action = jaxgames.sample_action(key, mask)
-        return env.step(board, action), (mask, env.observe(board).ravel(), action)
+        last_seat = jnp.int32(env.num_players - 1)
+        legal = jax.vmap(env._is_legal, (None, 0))(board, actions)  # pyright: ignore[reportPrivateUsage]
+        views = env.observe(board).ravel(), env.observe(board, last_seat).ravel()
+        return restarting.step(state, action), (mask, *views, legal, action)
 
-    return np.column_stack(jax.jit(lambda keys: jax.lax.scan(step, env.init(KEY), keys)[1])(jax.random.split(KEY, 100)))
+    start = restarting.init(KEY)
+    return np.column_stack(jax.jit(lambda keys: jax.lax.scan(step, start, keys)[1])(jax.random.split(KEY, 100)))
 
 
 def lookups() -> np.ndarray:
@@ -49,7 +56,8 @@ def convolution() -> np.ndarray:
 @pytest.mark.parametrize(
     "compute",
     [
-        lambda: random_game("chinese_checkers(size=2, num_players=2)"),
+        lambda: random_game("chinese_checkers(size=1, num_players=3)"),
+        lambda: random_game("chinese_checkers(size=2, num_players=6)"),
         lambda: random_game("dots_and_boxes(rows=2, cols=3)"),
         lambda: random_game("minichess(double_step=True)"),
         lambda: random_game("minichess(rules=king_capture, promotion=queen)"),
@@ -60,7 +68,8 @@ def convolution() -> np.ndarray:
         lookups,
     ],
     ids=[
-        "star",
+        "star of three seats",
+        "star of six seats",
         "boxes",
         "minichess",
         "king capture",

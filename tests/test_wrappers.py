@@ -234,3 +234,16 @@ def test_chance_of_a_step_and_of_a_restart_depends_on_the_key() -> None:
         assert (after.before_reset.luck == state.board.luck).all() == ends
     with pytest.raises(ValueError, match=r"sticks is a game of chance: step\(state, action, key\) needs the key"):
         env.step(state, jnp.int32(0))
+
+
+def test_results_of_a_step_are_read_from_its_boards() -> None:
+    env = jaxgames.auto_reset(jaxgames.make("dots_and_boxes(rows=1, cols=1)"))
+    state = env.init()
+    assert len(jax.tree.leaves(state)) == 2 * len(jax.tree.leaves(state.board))
+    won = dataclasses.replace(state.board, terminated=jnp.bool_(True), rewards=jnp.array([1.0, -1.0]))
+    after = dataclasses.replace(state, before_reset=won)
+    assert after.terminated
+    assert after.rewards.tolist() == [1, -1]
+    assert not after.board.terminated
+    with pytest.raises(AttributeError, match="AutoResetState has no field reward"):
+        _ = getattr(after, "reward")  # noqa: B009  # a name that the type checker does not know
