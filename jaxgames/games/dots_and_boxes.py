@@ -15,20 +15,22 @@ Rules, rewards and notation: docs/games/dots_and_boxes.md.
 import dataclasses
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import check_choice, check_int
-from jaxgames._platforms import at, by_platform
+from jaxgames._platforms import at, by_platform, take
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_seat, split_fields
 
 REWARDS = ("win_loss", "margin", "boxes")
 NOBODY = -1  # owner of a box that is not taken
+
+Edges = TypeVar("Edges", jax.Array, np.ndarray)  # on the device or on the host
 
 
 @jax.tree_util.register_dataclass
@@ -163,7 +165,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         left, right = (jnp.concatenate([edges[x : x + self.cols] for x in first + side]) for side in (0, 1))
         return above & below & left & right
 
-    def _split(self, edges: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def _split(self, edges: Edges) -> tuple[Edges, Edges]:
         """Returns the horizontal edges, [rows + 1, cols], and the vertical ones, [rows, cols + 1]."""
         horizontal = edges[: self.num_horizontal].reshape(self.rows + 1, self.cols)
         return horizontal, edges[self.num_horizontal :].reshape(self.rows, self.cols + 1)
@@ -180,11 +182,26 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
     # -- observation -------------------------------------------------------------------------------
 
     def _observe(self, state: DotsAndBoxesState, player: jax.Array) -> jax.Array:
-        horizontal, vertical = self._split(state.edges)
-        owner = state.owner.reshape(self.rows, self.cols)
+        boxes = state.owner == player.astype(jnp.int8), state.owner == (1 - player).astype(jnp.int8)
+        spread, product = self._spread_planes, self._planes_of_grid
+        return by_platform(state.edges, *boxes, cpu=spread, library=spread, tpu=product)
+
+    def _spread_planes(self, edges: jax.Array, own: jax.Array, other: jax.Array) -> jax.Array:
+        """Returns the observation, from the drawn edges and the boxes of each seat."""
+        horizontal, vertical = self._split(edges)
         drawn = _spread(horizontal, 0, 1) | _spread(vertical, 1, 0)
-        boxes = [_spread(owner == seat.astype(jnp.int8), 1, 1) for seat in (player, 1 - player)]
+        boxes = [_spread(cells.reshape(self.rows, self.cols), 1, 1) for cells in (own, other)]
         return jnp.stack([drawn, *boxes], axis=-1)
+
+    def _planes_of_grid(self, edges: jax.Array, own: jax.Array, other: jax.Array) -> jax.Array:
+        """Returns the observation for a TPU, where each place of the grid takes one byte with all planes."""
+        drawn, of_own, of_other = planes = np.array([1, 2, 4], np.uint8)
+        boxes = jnp.where(own, of_own, jnp.where(other, of_other, np.uint8(0)))
+        parts = jnp.concatenate([jnp.where(edges, drawn, np.uint8(0)), boxes])
+        places = np.full((2 * self.rows + 1, 2 * self.cols + 1), parts.size)  # of no part: a dot
+        places[::2, 1::2], places[1::2, ::2] = self._split(np.arange(self.num_edges))
+        places[1::2, 1::2] = self.num_edges + np.arange(self.num_boxes).reshape(self.rows, self.cols)
+        return ((take(parts, places.ravel())[:, None] & planes[None]) != 0).reshape(self.observation_shape)
 
     # -- notation ----------------------------------------------------------------------------------
 
