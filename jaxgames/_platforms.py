@@ -1,11 +1,11 @@
-"""Operations with one form for CPUs and one for all other platforms.
+"""Operations with one form for CPUs, one for TPUs, and one for all other platforms.
 
 XLA compiles a few operations badly on CPUs. Each of them has a second form, which was measured to be faster on CPUs
 and gives the same result; only `random_action` draws other actions with the same key. `by_platform` chooses when a
 program is lowered, so a program that is exported or placed on a GPU or TPU has the library's own operations.
 
 The environment variable JAXGAMES_FORMS overrides the choice, to measure both forms on one machine: "auto" (default),
-"cpu" or "library". Set it before a program is traced.
+"cpu", "tpu" or "library". Set it before a program is traced.
 """
 
 import os
@@ -14,24 +14,62 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 R = TypeVar("R")
 
 VARIABLE = "JAXGAMES_FORMS"
-FORMS = ("auto", "cpu", "library")
+FORMS = ("auto", "cpu", "tpu", "library")
 
 
-def by_platform(*operands: Any, cpu: Callable[..., R], library: Callable[..., R]) -> R:
-    """Returns `cpu(*operands)` where the program runs on a CPU, `library(*operands)` elsewhere.
+def by_platform(
+    *operands: Any, cpu: Callable[..., R], library: Callable[..., R], tpu: Callable[..., R] | None = None
+) -> R:
+    """Returns `cpu(*operands)` where the program runs on a CPU, `tpu(*operands)` on a TPU, else `library(*operands)`.
 
-    Raises ValueError if JAXGAMES_FORMS is none of FORMS.
+    Without `tpu`, a TPU has the library's form too. Raises ValueError if JAXGAMES_FORMS is none of FORMS.
     """
     form = os.environ.get(VARIABLE, "auto")
     if form not in FORMS:
         raise ValueError(f"{VARIABLE} must be one of {', '.join(FORMS)}, not {form!r}")
     if form == "auto":
-        return jax.lax.platform_dependent(*operands, cpu=cpu, default=library)
-    return (cpu if form == "cpu" else library)(*operands)
+        return jax.lax.platform_dependent(*operands, cpu=cpu, tpu=tpu or library, default=library)
+    return {"cpu": cpu, "library": library, "tpu": tpu or library}[form](*operands)
+
+
+def at(array: jax.Array, index: jax.Array) -> jax.Array:
+    """Returns `array[index]` for a traced index, int32[], along the first axis; any value for an index out of range.
+
+    A TPU sums products in place of the gather: gathers by an index of each board are slowest there.
+    """
+
+    def gather(array: jax.Array, index: jax.Array) -> jax.Array:
+        return array.at[index].get(mode="clip")
+
+    def select(array: jax.Array, index: jax.Array) -> jax.Array:
+        here = jnp.arange(array.shape[0]) == index
+        kept = jnp.where(here.reshape(-1, *[1] * (array.ndim - 1)), array, jnp.zeros_like(array))
+        return kept.any(0) if array.dtype == jnp.bool_ else kept.sum(0, dtype=array.dtype)
+
+    return by_platform(array, index, cpu=gather, library=gather, tpu=select)
+
+
+def take(array: jax.Array, places: np.ndarray) -> jax.Array:
+    """Returns `array[places]` for places known when the program is built, 0 where a place is the array's length.
+
+    The array is bool, int8 or uint8, [n]. A TPU takes a product with a matrix of zeros and ones, which is exact.
+    """
+
+    def gather(array: jax.Array) -> jax.Array:
+        inside = bool((places < array.size).all())  # without bounds checks a CPU compiles it to a tight loop
+        return array.at[places].get(mode="promise_in_bounds" if inside else "fill", fill_value=0)
+
+    def product(array: jax.Array) -> jax.Array:
+        chosen = np.arange(array.size)[:, None] == places.reshape(-1)
+        taken = jnp.dot(array.astype(jnp.bfloat16), chosen.astype(jnp.bfloat16), preferred_element_type=jnp.float32)
+        return taken.astype(array.dtype).reshape(places.shape)
+
+    return by_platform(array, cpu=gather, library=gather, tpu=product)
 
 
 def computed_once(value: jax.Array) -> jax.Array:

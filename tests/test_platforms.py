@@ -1,4 +1,4 @@
-"""Each operation with a form for CPUs has the same result in the library's form."""
+"""Each operation with a form for CPUs or TPUs has the same result in the library's form."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames._platforms import VARIABLE, by_platform, computed_once
+from jaxgames._platforms import VARIABLE, at, by_platform, computed_once, take
+from jaxgames.games.chinese_checkers_diamond_board import move_bit
 from jaxgames.games.minichess_board import decode
 from train.models.convolution import Convolution
 
@@ -31,6 +32,15 @@ def random_game(game: str) -> np.ndarray:
     return np.column_stack(jax.jit(lambda keys: jax.lax.scan(step, env.init(KEY), keys)[1])(jax.random.split(KEY, 100)))
 
 
+def lookups() -> np.ndarray:
+    """Every value that an int8 or a bool can have, taken one by one and at known places."""
+    numbers, places = np.arange(-128, 128).astype(np.int8), np.array([[255, 0, 7], [128, 7, 1]])
+    one_by_one = jax.vmap(lambda index: at(jnp.asarray(numbers), index))(jnp.arange(256))
+    flags = jax.vmap(lambda index: at(jnp.asarray(numbers > 0), index))(jnp.arange(256))
+    outside = take(jnp.asarray(numbers), np.array([256]))
+    return np.concatenate([one_by_one, flags, take(jnp.asarray(numbers), places).ravel(), outside])
+
+
 def convolution() -> np.ndarray:
     x = jax.random.normal(KEY, (4, 5, 6, 3))
     layer = Convolution(8)
@@ -41,31 +51,48 @@ def convolution() -> np.ndarray:
     "compute",
     [
         lambda: random_game("chinese_checkers(size=2, num_players=2)"),
+        lambda: random_game("dots_and_boxes(rows=2, cols=3)"),
         lambda: random_game("minichess(double_step=True)"),
         lambda: random_game("minichess(rules=king_capture, promotion=queen)"),
         lambda: np.stack(jax.vmap(decode)(jnp.arange(1225))),
+        lambda: random_game("chinese_checkers_diamond(size=6, tip_lock=True)"),
+        lambda: np.asarray(move_bit(7, *jnp.divmod(jnp.arange(49**2), 49))),
         convolution,
         lambda: np.asarray(computed_once(jnp.array([False, True]))),
+        lookups,
     ],
-    ids=["star", "minichess", "king capture", "targets", "convolution", "computed_once"],
+    ids=[
+        "star",
+        "boxes",
+        "minichess",
+        "king capture",
+        "targets",
+        "diamond",
+        "move bits",
+        "convolution",
+        "computed_once",
+        "lookups",
+    ],
 )
-def test_both_forms_have_the_same_result(compute: Callable[[], np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_forms_have_the_same_result(compute: Callable[[], np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
     results: list[np.ndarray] = []
-    for form in ("cpu", "library"):
+    for form in ("cpu", "tpu", "library"):
         monkeypatch.setenv(VARIABLE, form)
         results.append(compute())
     for result in results[1:]:
         np.testing.assert_allclose(result, results[0], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(("form", "expected"), [("auto", 1), ("cpu", 1), ("library", 2)])
+@pytest.mark.parametrize(("form", "expected"), [("auto", 1), ("cpu", 1), ("library", 2), ("tpu", 3)])
 def test_variable_chooses_the_form(form: str, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, form)
-    chosen = jax.jit(lambda x: by_platform(x, cpu=lambda x: x + 1, library=lambda x: x + 2))(jnp.int32(0))
+    chosen = jax.jit(lambda x: by_platform(x, cpu=lambda x: x + 1, library=lambda x: x + 2, tpu=lambda x: x + 3))(
+        jnp.int32(0)
+    )
     assert chosen == expected
 
 
 def test_unknown_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "gpu")
-    with pytest.raises(ValueError, match="JAXGAMES_FORMS must be one of auto, cpu, library, not 'gpu'"):
+    with pytest.raises(ValueError, match="JAXGAMES_FORMS must be one of auto, cpu, tpu, library, not 'gpu'"):
         by_platform(jnp.int32(0), cpu=lambda x: x, library=lambda x: x)
