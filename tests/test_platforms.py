@@ -10,6 +10,7 @@ import pytest
 
 import jaxgames
 from jaxgames._platforms import VARIABLE, at, by_platform, computed_once, take
+from jaxgames.games.chinese_checkers_diamond_board import move_bit
 from jaxgames.games.minichess_board import decode
 from train.models.convolution import Convolution
 
@@ -63,6 +64,7 @@ def convolution() -> np.ndarray:
         lambda: random_game("minichess(rules=king_capture, promotion=queen)"),
         lambda: np.stack(jax.vmap(decode)(jnp.arange(1225))),
         lambda: random_game("chinese_checkers_diamond(size=6, tip_lock=True)"),
+        lambda: np.asarray(move_bit(7, *jnp.divmod(jnp.arange(49**2), 49))),
         convolution,
         lambda: np.asarray(computed_once(jnp.array([False, True]))),
         lookups,
@@ -75,6 +77,7 @@ def convolution() -> np.ndarray:
         "king capture",
         "targets",
         "diamond",
+        "move bits",
         "convolution",
         "computed_once",
         "lookups",

@@ -7,10 +7,10 @@ corner at cell 0, and its goal is the opposite corner. A turn is one action: a s
 chain of hops. The action of a chain has only its first and last cells.
 
 Hops within one word of bits form a graph of at most 25 cells. An edge goes from a cell over an occupied neighbour to an
-empty cell two away. `_moves` computes its transitive closure by Warshall's algorithm, one pass for each cell that a
-chain may pass through. The result is exact on every board, with no loop that depends on the board. In this graph the
-moving piece still stands on its first cell. That changes nothing: no piece of its word can hop over that cell, and a
-chain that returns there is not a move.
+empty cell two away. On CPUs its transitive closure is computed by Warshall's algorithm, one pass for each cell that a
+chain may pass through. Elsewhere each origin is filled from, for as many rounds as a shortest chain can have hops. Both
+are exact on every board, with no loop that depends on the board. In this graph the moving piece still stands on its
+first cell. That changes nothing: no piece of its word can hop over that cell, and a chain back to it is not a move.
 
 Rules and notation: docs/games/chinese_checkers_diamond.md.
 """
@@ -25,22 +25,29 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, ParameterError, check_choice, check_int
+from jaxgames._platforms import at, by_platform
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
 from jaxgames.games.chinese_checkers_diamond_board import (
     FIRST_STEP_BIT,
     PASS_BIT,
+    any_cell,
     cell_set,
     corner,
+    count_cells,
+    move_bit,
     rotate,
     shift_bits,
     sources,
+    split_number,
     tables,
     unpack,
     unpack_words,
 )
 
+ROW_PARITY, COL_PARITY = np.indices((2, 2))  # of the cells of each word
+IS_OTHER = np.arange(2).reshape(2, 1, 1) == 1  # of the two sides of `pieces`, the opponent
 PIECES = (1, 3, 6, 10)  # allowed numbers per side: the home is a triangle, the cells with row + col <= 0, 1, 2, 3
 
 
@@ -156,17 +163,69 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         )
 
     def _legal_action_mask(self, state: ChineseCheckersDiamondState) -> jax.Array:
-        return ((self._moves(state)[:, None] & tables(self.size).move) != 0).ravel()
+        table = tables(self.size).move
+
+        def whole(moves: jax.Array, passes: jax.Array) -> jax.Array:
+            return ((self._with_pass(moves, passes)[:, None] & table) != 0).ravel()
+
+        def joined(moves: jax.Array, passes: jax.Array) -> jax.Array:  # a TPU would write the reshaped rows to memory
+            rows = zip([moves[0] | passes, *moves[1:]], table, strict=True)
+            return jnp.concatenate([(row & bits) != 0 for row, bits in rows])
+
+        return by_platform(*self._moves(state), cpu=whole, library=joined)
 
     def _is_legal(self, state: ChineseCheckersDiamondState, action: jax.Array) -> jax.Array:
-        origin, target = jnp.divmod(jnp.clip(action, 0, self.num_actions - 1), self.num_cells)
-        bit = jnp.asarray(tables(self.size).move)[origin, target]
-        return (action >= 0) & (action < self.num_actions) & ((self._moves(state)[origin] & bit) != 0)
+        origin, target = split_number(jnp.clip(action, 0, self.num_actions - 1), self.num_cells)
+        moves = at(self._with_pass(*self._moves(state)), origin)
+        return (action >= 0) & (action < self.num_actions) & ((moves & move_bit(self.size, origin, target)) != 0)
 
-    def _moves(self, state: ChineseCheckersDiamondState) -> jax.Array:
-        """Returns uint32[cells], the legal moves from each cell as bits; see FIRST_STEP_BIT of the board module."""
-        n, t = self.size, tables(self.size)
+    def _with_pass(self, moves: jax.Array, passes: jax.Array) -> jax.Array:
+        return moves | jnp.where(np.arange(self.num_cells) == 0, passes, 0)
+
+    def _moves(self, state: ChineseCheckersDiamondState) -> tuple[jax.Array, jax.Array]:
+        """Returns uint32[cells], the moves from each cell as bits (see FIRST_STEP_BIT), and uint32[], the pass or 0."""
         own, other = state.pieces.astype(jnp.uint32)
+        moves = by_platform(own, other, cpu=self._moves_by_closure, library=self._moves_by_filling)
+        return moves, jnp.where((moves != 0).any(), 0, np.uint32(1 << PASS_BIT))
+
+    def _moves_by_filling(self, own: jax.Array, other: jax.Array) -> jax.Array:
+        """Returns uint32[cells], the moves from each cell: elementwise, so that a GPU or TPU takes one pass."""
+        n, t = self.size, tables(self.size)
+        occupied, empty = own | other, ~(own | other) & t.all
+        start = (1 << t.bit).astype(np.uint32)
+
+        def word_of_origin(cells: jax.Array) -> jax.Array:
+            chosen, *others = cells.astype(self._dtype).reshape(4)  # the smallest type, should they go to memory
+            for number, word in enumerate(others, 1):
+                chosen = jnp.where(t.word == number, word, chosen)
+            return chosen.astype(jnp.uint32)
+
+        def holds(cells: jax.Array) -> jax.Array:
+            return (word_of_origin(cells) & start) != 0
+
+        hops: list[tuple[jax.Array, int]] = []  # the cells where a hop begins, and how far it shifts them
+        for direction, hop in enumerate(t.hop_ahead.tolist()):
+            over = sources(n, occupied, direction) & t.far[direction]
+            hops.append((word_of_origin(over & shift_bits(empty, -hop)), hop))
+        reached = jnp.asarray(start)
+        for _ in range(t.bits - 1):  # a shortest chain visits each cell of its word at most once
+            for begins, hop in hops:
+                reached |= shift_bits(reached & begins, hop)
+        reached &= ~start
+
+        forbidden = self._forbidden(own, other)
+        for origins, targets in forbidden:
+            reached &= ~jnp.where(holds(origins), word_of_origin(targets), 0)
+        for direction in range(6):
+            free = sources(n, empty, direction)
+            for origins, targets in forbidden:
+                free &= ~(sources(n, targets, direction) & origins)
+            reached |= jnp.where(holds(free), np.uint32(1 << (FIRST_STEP_BIT + direction)), 0)
+        return jnp.where(holds(own), reached, 0)
+
+    def _moves_by_closure(self, own: jax.Array, other: jax.Array) -> jax.Array:
+        """Returns the same as `_moves_by_filling`, by Warshall's algorithm: faster on CPUs."""
+        n, t = self.size, tables(self.size)
         occupied, empty = own | other, ~(own | other) & t.all
 
         reached = jnp.zeros((2, 2, t.bits), jnp.uint32)  # [word and bit of the origin]: targets, first of one hop
@@ -188,9 +247,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
             reached |= unpack_words(n, free) << np.uint32(FIRST_STEP_BIT + direction)
 
         reached = jnp.where(unpack_words(n, own) != 0, reached, 0).ravel()
-        moves = reached.at[t.word * t.bits + t.bit].get(mode="promise_in_bounds")
-        may_pass = (np.arange(self.num_cells) == 0) & ~(moves != 0).any()
-        return moves | jnp.where(may_pass, np.uint32(1 << PASS_BIT), 0)
+        return reached.at[t.word * t.bits + t.bit].get(mode="promise_in_bounds")
 
     def _forbidden(self, own: jax.Array, other: jax.Array) -> list[tuple[jax.Array, jax.Array]]:
         """Returns pairs of sets of cells: no piece may move from the first to the second, even if the path is free."""
@@ -198,19 +255,19 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         occupied = own | other
         # The last empty cell of the mover's home while an opponent's piece is there: filling it lets the opponent win.
         hole = home & ~occupied
-        fills = ((home & other) != 0).any() & (_count(hole) == 1)
+        fills = any_cell(home & other) & (count_cells(hole) == 1)
         forbidden = [(everywhere & ~home, jnp.where(fills, hole, 0))]
         if self.tip_lock:
             tip, fence = (jnp.asarray(cell_set(self.size, cells)) for cells in self._tip_and_fence)
             missing = fence & ~own
             # A move to one of these cells completes the fence: to any cell if it is whole, or to its only missing cell.
-            locks = jnp.where(_count(missing) == 0, everywhere, jnp.where(_count(missing) == 1, missing, 0))
+            locks = jnp.where(count_cells(missing) == 0, everywhere, jnp.where(count_cells(missing) == 1, missing, 0))
             # The tip is empty after the move if it was empty before, or if the piece leaves it. A move that starts on
             # the fence cannot complete it.
-            forbidden.append((jnp.where((occupied & tip != 0).any(), tip, everywhere & ~fence), locks))
+            forbidden.append((jnp.where(any_cell(occupied & tip), tip, everywhere & ~fence), locks))
             # A locked tip of the opponent stays locked and forbidden, whatever the mover plays.
             tip, fence = rotate(self.size, tip), rotate(self.size, fence)
-            locked = (fence & ~other == 0).all() & (occupied & tip == 0).all()
+            locked = ~any_cell(fence & ~other | occupied & tip)
             forbidden.append((everywhere, jnp.where(locked, everywhere, 0)))
         return forbidden
 
@@ -222,7 +279,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
     def _step(
         self, state: ChineseCheckersDiamondState, action: jax.Array, key: jax.Array | None
     ) -> ChineseCheckersDiamondState:
-        origin, target = jnp.divmod(jnp.clip(action, 0, self.num_actions - 1), self.num_cells)
+        origin, target = split_number(jnp.clip(action, 0, self.num_actions - 1), self.num_cells)
         own, other = state.pieces.astype(jnp.uint32)
         own = jnp.where(origin == target, own, own & ~self._single(origin) | self._single(target))
         won = self._has_won(own, other)
@@ -233,22 +290,20 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
             rewards=jnp.where(won, jnp.where(is_mover, 1.0, -1.0), 0.0).astype(jnp.float32),
             terminated=won,
             truncated=~won & (ply >= self.max_plies),
-            pieces=rotate(self.size, jnp.stack([other, own])).astype(self._dtype),
+            pieces=rotate(self.size, jnp.where(IS_OTHER, own, other)).astype(self._dtype),
             ply=ply,
         )
 
     def _single(self, cell: jax.Array) -> jax.Array:
         """Returns uint32[2, 2], the set of one cell."""
-        row, col = jnp.divmod(cell, self.size)
-        parity = np.arange(2)
-        here = (row % 2 == parity)[:, None] & (col % 2 == parity)[None]
+        row, col = split_number(cell, self.size)
+        here = (row % 2 == ROW_PARITY) & (col % 2 == COL_PARITY)
         bit = row // 2 * ((self.size + 1) // 2) + col // 2
         return jnp.where(here, np.uint32(1) << bit.astype(jnp.uint32), 0)
 
     def _has_won(self, own: jax.Array, other: jax.Array) -> jax.Array:
         """Returns bool[], whether the mover's goal is full and one of its pieces is there."""
-        goal = self._goal
-        return (((own | other) & goal) == goal).all() & ((own & goal) != 0).any()
+        return ~any_cell(~(own | other) & self._goal) & any_cell(own & self._goal)
 
     def _restart_clock(self, state: ChineseCheckersDiamondState) -> ChineseCheckersDiamondState:
         return dataclasses.replace(state, ply=jnp.zeros_like(state.ply))
@@ -330,8 +385,3 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         won = bool(self._is_won(jax.device_get(state)))
         truncated = not won and turns >= self.max_plies
         return dataclasses.replace(state, terminated=jnp.bool_(won), truncated=jnp.bool_(truncated))
-
-
-def _count(cells: jax.Array) -> jax.Array:
-    """Returns int32[], the number of cells in a set."""
-    return jax.lax.population_count(cells).sum().astype(jnp.int32)

@@ -24,7 +24,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.bits import reversed_bits
+from jaxgames._platforms import by_platform
+from jaxgames.bits import reversed_bits, union
 
 DIRECTIONS = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))
 
@@ -135,3 +136,51 @@ def unpack(size: int, cells: jax.Array) -> jax.Array:
 def unpack_words(size: int, cells: jax.Array) -> jax.Array:
     """Returns uint32[2, 2, bits], 1 where the cell of each bit is in the set."""
     return (cells[..., None] >> np.arange(tables(size).bits, dtype=np.uint32)[None, None]) & np.uint32(1)
+
+
+def count_cells(cells: jax.Array) -> jax.Array:
+    """Returns int32[], the number of cells in a set, uint32[2, 2]."""
+
+    def added(counts: jax.Array) -> jax.Array:  # a sum over an axis would be a kernel
+        (a, b), (c, d) = counts
+        return a + b + c + d
+
+    counts = jax.lax.population_count(cells).astype(jnp.int32)
+    return by_platform(counts, cpu=lambda x: x.sum(dtype=jnp.int32), library=added)
+
+
+def any_cell(cells: jax.Array) -> jax.Array:
+    """Returns bool[], whether a set, uint32[2, 2], has a cell."""
+
+    def united(words: jax.Array) -> jax.Array:
+        return union([*words.reshape(4)]) != 0
+
+    def reduced(words: jax.Array) -> jax.Array:
+        return jnp.any(words != 0)
+
+    return by_platform(cells, cpu=reduced, library=united)
+
+
+def split_number(number: jax.Array, divisor: int) -> tuple[jax.Array, jax.Array]:
+    """Returns the quotient and the remainder, int32[], of a number that is not negative: cheaper than `divmod`."""
+    by = np.int32(divisor)
+    return jax.lax.div(number, by), jax.lax.rem(number, by)
+
+
+def move_bit(size: int, origin: jax.Array, target: jax.Array) -> jax.Array:
+    """Returns uint32[], the bit of the move from a cell to a cell, int32[]; 0 if there is none."""
+
+    def in_table(origin: jax.Array, target: jax.Array) -> jax.Array:
+        return jnp.asarray(tables(size).move)[origin, target]
+
+    def computed(origin: jax.Array, target: jax.Array) -> jax.Array:
+        (row, col), (to_row, to_col) = split_number(origin, size), split_number(target, size)
+        down, right = to_row - row, to_col - col
+        bit = (to_row // 2 * ((size + 1) // 2) + to_col // 2).astype(jnp.uint32)
+        one_word = ((down | right) & 1 == 0) & (origin != target)
+        found = jnp.where(one_word, np.uint32(1) << bit, jnp.where(origin + target == 0, np.uint32(1 << PASS_BIT), 0))
+        for number, (rows, cols) in enumerate(DIRECTIONS):
+            found = jnp.where((down == rows) & (right == cols), np.uint32(1 << (FIRST_STEP_BIT + number)), found)
+        return found
+
+    return by_platform(origin, target, cpu=in_table, library=computed)

@@ -1,6 +1,6 @@
 """The mask and the observation of minichess, each in a form for CPUs and one for all other platforms.
 
-A CPU computes the targets of each cell: one array of 25 words for a few operations. Elsewhere each plane has one word,
+A CPU computes the targets of each cell, one array of 25 words. Elsewhere each plane has one word,
 the cells from which the mover may play it. This takes far fewer operations per board, and no reshape of small rows,
 which a TPU would write to memory. XLA for CPUs would compute what the 49 words share once for each of them.
 """
