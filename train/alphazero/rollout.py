@@ -36,6 +36,15 @@ class Sample(NamedTuple):
     values: jax.Array  # float32[1 or num_players], the targets of the value head
 
 
+class Minibatch(NamedTuple):
+    """Samples as the loss reads them, leaves [B, ...]."""
+
+    observation: jax.Array  # bool[*observation_shape]
+    slots: jax.Array  # int32[K], see Sample
+    weights: jax.Array  # float16[K]
+    values: jax.Array  # float32[1 or num_players]
+
+
 class GameState(NamedTuple):
     """The part of a train state that belongs to one game."""
 
