@@ -281,7 +281,7 @@ def footprint(config: Config, devices: int, bandwidth: float, latency: float) ->
     """
     learner = PPO(config)
     sharding.check_divisible(learner.batch_sizes, devices)
-    train_state, steps = jax.eval_shape(learner.largest_arrays, jax.eval_shape(lambda: jax.random.key(0)))
+    train_state, steps, _ = jax.eval_shape(learner.largest_arrays, jax.eval_shape(lambda: jax.random.key(0)))
     replicated, divided = bytes_by_partition(learner.partition_specs, train_state)
     parameters = sum(leaf.size for leaf in jax.tree.leaves(train_state.params))
     rollout = bytes_of(steps)

@@ -30,12 +30,24 @@ def by_platform(
 
     Without `tpu`, a TPU has the library's form too. Raises ValueError if JAXGAMES_FORMS is none of FORMS.
     """
-    form = os.environ.get(VARIABLE, "auto")
-    if form not in FORMS:
-        raise ValueError(f"{VARIABLE} must be one of {', '.join(FORMS)}, not {form!r}")
+    form = chosen_form()
     if form == "auto":
         return jax.lax.platform_dependent(*operands, cpu=cpu, tpu=tpu or library, default=library)
     return {"cpu": cpu, "library": library, "tpu": tpu or library}[form](*operands)
+
+
+def has_cpu_form() -> bool:
+    """Returns whether `by_platform` takes the form for CPUs in a program for the default device."""
+    form = chosen_form()
+    return form == "cpu" or (form == "auto" and jax.default_backend() == "cpu")
+
+
+def chosen_form() -> str:
+    """Returns the value of JAXGAMES_FORMS. Raises ValueError if it is none of FORMS."""
+    form = os.environ.get(VARIABLE, "auto")
+    if form not in FORMS:
+        raise ValueError(f"{VARIABLE} must be one of {', '.join(FORMS)}, not {form!r}")
+    return form
 
 
 def at(array: jax.Array, index: jax.Array) -> jax.Array:

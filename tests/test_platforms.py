@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames._platforms import VARIABLE, at, by_platform, computed_once, take
+from jaxgames._platforms import VARIABLE, at, by_platform, computed_once, has_cpu_form, take
 from jaxgames.games.chinese_checkers_diamond_board import move_bit
 from jaxgames.games.minichess_board import decode
 from train.models.convolution import Convolution
@@ -99,6 +99,7 @@ def test_variable_chooses_the_form(form: str, expected: int, monkeypatch: pytest
         jnp.int32(0)
     )
     assert chosen == expected
+    assert has_cpu_form() == (expected == 1)
 
 
 def test_unknown_form_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

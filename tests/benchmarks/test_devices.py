@@ -154,7 +154,7 @@ def bytes_of(tree: Any) -> int:
 
 @pytest.mark.slow
 def test_row_has_the_bytes_of_real_arrays(arrays: Any) -> None:
-    train_state, steps = arrays
+    train_state, steps, _ = arrays
     row = footprint(CONFIG, 4, 1e9, 1e-6)
     assert row["parameters"] == PARAMETERS
     assert row["bytes_per_step"] == bytes_of(steps) // 32

@@ -25,6 +25,7 @@ from jaxgames.agents import Agent
 from jaxgames.mcts.config import Seats, SelectionRule
 from train.alphazero.config import TRACED_SETTINGS, Config
 from train.alphazero.rollout import (
+    Minibatch,
     Sample,
     Steps,
     TrainState,
@@ -175,7 +176,7 @@ def update(
         (learning, average, opt_state), (key, step) = carry, x
         rows_key, symmetry_key, dropout_key = jax.random.split(key, 3)
         rows = replay.draw_rows(rows_key, groups, config.num_envs // groups, capacity, filled, config.minibatch_size)
-        minibatch = with_random_symmetry(config, env, symmetry_key, take_rows(stored, rows))
+        minibatch = minibatch_of(config, env, symmetry_key, take_rows(stored, rows))
         weights, statistics = split_statistics(learning)
         (_, (metrics, statistics)), gradient = jax.value_and_grad(alphazero_loss, argnums=2, has_aux=True)(
             config, policy, weights, minibatch, statistics, dropout_key
@@ -202,22 +203,22 @@ def update(
     return train_state._replace(opt_state=opt_state, key=key), metrics
 
 
-def with_random_symmetry(config: Config, env: jaxgames.Env[Any], key: jax.Array, minibatch: Sample) -> Sample:
-    """Returns the minibatch with observations as positions, each sample after a random symmetry of the game."""
-    observations = observations_of(env, minibatch.position)
-    slots = minibatch.slots.astype(jnp.int32)
+def minibatch_of(config: Config, env: jaxgames.Env[Any], key: jax.Array, samples: Sample) -> Minibatch:
+    """Returns samples with leaves [B, ...] as a minibatch, each after a random symmetry of the game."""
+    observations = observations_of(env, samples.position)
+    slots = samples.slots.astype(jnp.int32)
     images = symmetries(env)
     if config.symmetries and len(images) > 1:
         which = jax.random.randint(key, (slots.shape[0],), 0, len(images))
         observations, slots = images.of_observations(which, observations), images.of_actions(which, slots)
-    return minibatch._replace(position=observations, slots=slots)
+    return Minibatch(observations, slots, samples.weights, samples.values)
 
 
 def alphazero_loss(
     config: Config,
     policy: Policy,
     weights: Params,
-    minibatch: Sample,
+    minibatch: Minibatch,
     statistics: Params | None = None,
     dropout_key: jax.Array | None = None,
 ) -> tuple[jax.Array, tuple[Metrics, Params]]:
@@ -225,11 +226,11 @@ def alphazero_loss(
 
     The loss is the cross-entropy to the search's policy, over its slots, plus value_coef * the mean squared error of
     the values plus l2_coef * the squared parameters. `statistics` and `dropout_key` are for a network with a training
-    mode, such as batch norm or dropout. Positions are observations, bool[B, *observation_shape].
+    mode, such as batch norm or dropout.
     """
     params = weights if statistics is None else merge_statistics(weights, statistics)
     seat = jnp.zeros(minibatch.slots.shape[0], jnp.int32)  # the parameters are the same for all seats
-    logits, values, statistics = policy.apply_in_training(params, minibatch.position, seat, dropout_key)
+    logits, values, statistics = policy.apply_in_training(params, minibatch.observation, seat, dropout_key)
     of_slots = jnp.take_along_axis(logits, jnp.maximum(minibatch.slots, 0), axis=1)
     is_action = minibatch.slots >= 0
     log_probs = jax.nn.log_softmax(of_slots, where=is_action, axis=1)

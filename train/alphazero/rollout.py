@@ -36,6 +36,15 @@ class Sample(NamedTuple):
     values: jax.Array  # float32[1 or num_players], the targets of the value head
 
 
+class Minibatch(NamedTuple):
+    """Samples as the loss reads them, leaves [B, ...]."""
+
+    observation: jax.Array  # bool[*observation_shape]
+    slots: jax.Array  # int32[K], see Sample
+    weights: jax.Array  # float16[K]
+    values: jax.Array  # float32[1 or num_players]
+
+
 class GameState(NamedTuple):
     """The part of a train state that belongs to one game."""
 
@@ -76,7 +85,7 @@ class Steps(NamedTuple):
     truncated: jax.Array  # bool[]
     next_seat: jax.Array  # int32[], the mover of the board that the step led to, before any restart
     episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
-    step_key: jax.Array | None = None  # of `env.step`; None unless `env.needs_key`
+    step_key: None = None  # the search refuses games of chance
     learner_seats: None = None  # the learner plays all seats
 
     @property
@@ -115,8 +124,7 @@ def collect(
         search_key, action_key, step_key, restart_key = jax.random.split(key, 4)
         result = search(env, evaluate, config.self_play_search, search_key, params, boards)
         action = choose(config, action_key, result, stats.length)
-        step_keys = jax.random.split(step_key, config.num_envs)
-        after = jax.vmap(env.step)(boards, action, step_keys)
+        after = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
         ended = after.terminated | after.truncated
         stats_after = EpisodeStats(stats.length + 1, stats.returns + after.rewards)
         steps = Steps(
@@ -132,7 +140,6 @@ def collect(
             truncated=after.truncated,
             next_seat=after.current_player,
             episode_stats=stats_after,
-            step_key=step_keys if env.needs_key else None,
         )
         stats_after = EpisodeStats(stats_after.length * ~ended, stats_after.returns * ~ended[:, None])
         boards, starts = restart(config, env, restart_key, ended, after, starts)
@@ -223,7 +230,7 @@ def sample_shape(config: Config, env: jaxgames.Env[Any]) -> Sample:
 
 def stores_boards(env: jaxgames.Env[Any]) -> bool:
     """Returns whether the replay buffer has boards, because they are fewer bytes than the bits of observations."""
-    return not env.needs_key and env.state_bytes < observation_bytes(env)
+    return env.state_bytes < observation_bytes(env)
 
 
 def observation_bytes(env: jaxgames.Env[Any]) -> int:

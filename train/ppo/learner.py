@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import optax
 
 import jaxgames
-from jaxgames._platforms import by_platform
+from jaxgames._platforms import by_platform, has_cpu_form
 from jaxgames.policies.agent import PolicyAgent
 from train.models.critic_params import critic_only
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
@@ -109,9 +109,11 @@ class PPO(NetworkLearner):
         snapshot = functools.partial(self.agent, train_state.params)
         return train_state._replace(opponents=self.opponents.load(train_state.opponents, snapshot))
 
-    def largest_arrays(self, key: jax.Array) -> tuple[TrainState, Transition]:
-        """Returns a train state and the steps collected from it."""
-        return collect(self.config, self.env, self.policy, self.opponents, self.init(key))
+    def largest_arrays(self, key: jax.Array) -> tuple[TrainState, Transition, Decisions | None]:
+        """Returns a train state, the steps collected from it and, on a CPU, their decisions; see `update`."""
+        train_state, steps = collect(self.config, self.env, self.policy, self.opponents, self.init(key))
+        decisions = jax.vmap(functools.partial(decisions_of, self.env))(steps) if has_cpu_form() else None
+        return train_state, steps, decisions
 
     def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
         """Returns the train state after one iteration, and metrics that are reduced on the device."""

@@ -21,7 +21,7 @@ from train.alphazero import AlphaZero, Config, alphazero_loss, average_decay
 from train.alphazero.config import Seats
 from train.alphazero.rollout import (
     EpisodeStats,
-    Sample,
+    Minibatch,
     Steps,
     TrainState,
     choose,
@@ -267,9 +267,9 @@ def test_loss_has_the_terms_computed_by_hand(compiled: Compiled, first: Any) -> 
     policy, params = compiled.learner.policy, first[0].params
     observation = GAME.observe(GAME.at(7, 0))[None]
     logits, values = jax.jit(policy.apply)(params, observation, jnp.zeros(1, jnp.int32))
-    sample = Sample(observation, jnp.array([[2, 0, -1]]), jnp.array([[0.75, 0.25, 0]]), values[None] + 2)
+    minibatch = Minibatch(observation, jnp.array([[2, 0, -1]]), jnp.array([[0.75, 0.25, 0]]), values[None] + 2)
     config = config_with(value_coef=0.25, l2_coef=0.01)
-    loss, (metrics, _) = loss_of(config, policy, params, sample)
+    loss, (metrics, _) = loss_of(config, policy, params, minibatch)
     cross_entropy = -np.dot([0.75, 0.25], np.asarray(jax.nn.log_softmax(logits[0, np.array([2, 0])])))
     squares = sum(float(jnp.square(leaf).sum()) for leaf in jax.tree.leaves(params))
     assert float(metrics["policy_loss"]) == pytest.approx(cross_entropy, rel=1e-5)

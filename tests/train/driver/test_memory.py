@@ -46,6 +46,17 @@ def test_memory_is_compared_with_the_arrays_of_the_learner(monkeypatch: pytest.M
                 memory.check_memory(ToyLearner(toy_learner.Config()), 1)
 
 
+@pytest.mark.parametrize(("form", "is_counted"), [("cpu", True), ("library", False)])
+def test_observed_rollout_of_ppo_counts_where_its_update_observes_all_boards_at_once(
+    form: str, is_counted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAXGAMES_FORMS", form)
+    learner = PPO(GAME)
+    arrays = jax.eval_shape(learner.largest_arrays, jax.eval_shape(lambda: jax.random.key(0)))
+    shapes = {leaf.shape for leaf in jax.tree.leaves(arrays)}
+    assert ((GAME.rollout_length, GAME.num_envs, *learner.env.observation_shape) in shapes) == is_counted
+
+
 def test_command_that_cannot_fit_makes_no_folder(tmp_path: Path) -> None:
     message = error_of(toy_learner.main, "--run-dir", tmp_path / "run", "--num-envs", 10**12)
     assert "reduce num_envs = 1,000,000,000,000" in message

@@ -16,6 +16,7 @@ from tests.train.ops import advantages_reference
 from train import ppo
 from train.ops.episodes import map_next_boards
 from train.ppo import PPO, Config, Decisions, TrainState, Transition, train
+from train.ppo.rollout import with_reference_logits
 
 CONFIG = Config(
     env="chinese_checkers(size=1, num_players=2, max_rounds=8, reward=sparse)",  # pays 5 and -1
@@ -198,17 +199,36 @@ def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects(col
         np.testing.assert_allclose(metrics[name], number, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
-@pytest.mark.slow  # compiles two updates
+@pytest.mark.slow  # compiles a rollout and two updates of each learner
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"env": "lucky_sticks"}, {"opponents": ("first",), "init_from": "a run", "kl_coef": 0.1}],
+    ids=["self-play", "chance", "opponents and a reference policy"],
+)
 def test_boards_observed_once_or_in_every_minibatch_give_the_same_update(
-    collected: Collected, monkeypatch: pytest.MonkeyPatch
+    changes: dict[str, Any], sticks: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    jaxgames.register("lucky_sticks", LuckySticks)
+    learner = PPO(dataclasses.replace(CONFIG, **changes))
+    config, env, policy = learner.config, learner.env, learner.policy
+
+    @jax.jit
+    def rollout(key: jax.Array) -> Any:
+        train_state, steps = ppo.collect(config, env, policy, learner.opponents, learner.init(key))
+        advantages = ppo.estimate_advantages(config, env, policy, train_state.params, steps)
+        steps = with_reference_logits(env, policy, train_state.reference_params, steps)
+        return train_state, steps, advantages
+
+    given = rollout(key(0))
+
     def update(form: str) -> Any:
         monkeypatch.setenv("JAXGAMES_FORMS", form)
-        compiled = jax.jit(lambda *given: ppo.update(CONFIG, GAME, LEARNER.policy, *given))
-        return compiled(collected.train_state, collected.steps, collected.advantages)
+        return jax.jit(lambda *given: ppo.update(config, env, policy, *given))(*given)
 
     once, in_minibatches = update("cpu"), update("library")
     jax.tree.map(np.testing.assert_array_equal, once[0].params, in_minibatches[0].params)
+    jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-6), once[1], in_minibatches[1])
+    assert ("reference_kl" in once[1]) == ("kl_coef" in changes)
 
 
 def test_episode_metrics_count_the_games_that_ended(collected: Collected, finals: list[list[jaxgames.State]]) -> None:
