@@ -293,7 +293,9 @@ def search_row(target: str, game: str, name: str, arguments: SearchArguments) ->
     body = next(loop.body for loop in hlo.loops(program) if loop.trip_count == arguments.simulations)
     counts = hlo.count(program, body)
     inner = [
-        each for _, each, _ in hlo.walk(program, body) if each.op == "while" and hlo.trip_count(program, each) is None
+        each
+        for of, each, _ in hlo.walk(program, body)
+        if each.op == "while" and hlo.trip_count(program, of, each) is None
     ]
     return {
         "target": target,
