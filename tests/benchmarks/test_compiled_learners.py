@@ -1,11 +1,14 @@
 """Programs that train and search: what benchmarks.compiled counts in a text."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks import hlo
+from benchmarks import compiled_learners, hlo, targets
 from benchmarks.compiled_learners import DATA_LOOPS, loop_figures, scope_of, unwanted
+from tests.benchmarks.conftest import RunCommand
 
 ROOT = Path(__file__).parents[2]
 GRADIENT = 400  # bytes
@@ -141,3 +144,85 @@ def test_what_training_should_not_do_is_named(line: str, text: str) -> None:
 def test_every_named_loop_is_a_scope_of_the_sources() -> None:
     sources = "".join(path.read_text() for folder in ("jaxgames", "train") for path in (ROOT / folder).rglob("*.py"))
     assert all(f'named_scope("{scope}")' in sources for scope in DATA_LOOPS)
+
+
+# -- stored rows ------------------------------------------------------------------------------------------
+
+LEARNERS = "compiled learners 'dots_and_boxes(rows=1, cols=2)' --learners ppo --boards 64 --rollout-length 8"
+SEARCH = "compiled search 'dots_and_boxes(rows=1, cols=2)' --target h200"
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The figures of every learner that is compiled from now on; a search has none."""
+    figures: dict[str, Any] = {
+        "argument_bytes": 1000,
+        "kernels_per_step": 10,
+        "kernels_per_simulation": 20,
+        "temporary_bytes": 1000,
+        "collectives": [{"op": "all-reduce", "bytes": 10, "times": 4}],
+        "compile_seconds": 1.0,
+    }
+    searched = {"kernels": 1, "kernels_per_level": 1, "bytes_per_root": 1, "temporary_bytes": 1}
+    monkeypatch.setattr(targets, "check_packages", lambda names: None)
+    monkeypatch.setattr(compiled_learners, "learner_row", lambda *each: (dict(figures), []))
+    monkeypatch.setattr(
+        compiled_learners,
+        "search_row",
+        lambda target, game, search, _: {"target": target, "game": game, "search": search, **searched},
+    )
+    return figures
+
+
+def stored_keys(file: Path, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in json.loads(file.read_text())["rows"]]
+
+
+@pytest.mark.usefixtures("figures")
+def test_write_keeps_learners_of_other_places_and_sizes(run_command: RunCommand, tmp_path: Path) -> None:
+    file = tmp_path / "learners.json"
+    run_command(f"{LEARNERS} --places v5e-64 --write --file {file}")
+    run_command(f"{LEARNERS} --places h200 --write --file {file}")
+    run_command(f"{LEARNERS} --places h200 --boards 128 --write --file {file}")
+    run_command(f"{LEARNERS} --places h200 --write --file {file}")
+    assert stored_keys(file, "place", "boards") == [("h200", 64), ("h200", 128), ("v5e-64", 64)]
+
+
+@pytest.mark.usefixtures("figures")
+def test_write_keeps_other_searches_of_the_same_settings(run_command: RunCommand, tmp_path: Path) -> None:
+    file = tmp_path / "search.json"
+    run_command(f"{SEARCH} --searches mctx --write --file {file}")
+    run_command(f"{SEARCH} --searches jaxgames --write --file {file}")
+    assert stored_keys(file, "search") == [("jaxgames",), ("mctx",)]
+    with pytest.raises(SystemExit, match="has rows of other roots, slots: write all rows, or another --file"):
+        run_command(f"{SEARCH} --searches mctx --roots 8 --slots 4 --write --file {file}")
+    assert stored_keys(file, "search") == [("jaxgames",), ("mctx",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("kernels_per_step", 12, "12 kernels per step, stored 10"),
+        ("kernels_per_simulation", 23, "23 kernels per simulation, stored 20"),
+        ("temporary_bytes", 1101, "1,101 temporary bytes, stored 1,000"),
+        ("collectives", [{"op": "all-reduce", "bytes": 9, "times": 5}], "45 bytes of collectives, stored 40"),
+    ],
+)
+def test_check_fails_if_a_learner_grew(
+    name: str, value: Any, text: str, run_command: RunCommand, tmp_path: Path, figures: dict[str, Any]
+) -> None:
+    file = tmp_path / "learners.json"
+    line = f"{LEARNERS} --places h200 --file {file}"
+    run_command(f"{line} --write")
+    assert run_command(f"{line} --check")["grown"] == []
+    figures[name] = value
+    with pytest.raises(SystemExit, match=rf"grew by more than 10%:\n  h200, ppo, .*, 64, 8: {text}$"):
+        run_command(f"{line} --check")
+
+
+@pytest.mark.usefixtures("figures")
+def test_check_names_the_row_that_is_missing(run_command: RunCommand, tmp_path: Path) -> None:
+    file = tmp_path / "learners.json"
+    run_command(f"{LEARNERS} --places h200 --write --file {file}")
+    with pytest.raises(SystemExit, match=r"has no row of v5e-64, ppo, .*, 64, 8: renew it with --write"):
+        run_command(f"{LEARNERS} --places v5e-64 --check --file {file}")
