@@ -1,6 +1,6 @@
 """What a game costs on accelerators that are not here: kernels and bytes of a step, compiled and never run.
 
-    python -m benchmarks.compiled                                  # every game, for h200 and v5e (half an hour)
+    python -m benchmarks.compiled                                  # every game, for h200 and v5e (15 to 60 minutes)
     python -m benchmarks.compiled minichess --target h200 v5e --parts mask
     python -m benchmarks.compiled --check                          # exit status 1 if a game grew by more than a tenth
     python -m benchmarks.compiled --write                          # renews benchmarks/compiled.json and the docs
