@@ -191,30 +191,30 @@ def trip_count(program: Program, of: Computation, loop: Instruction) -> int | No
 
     The latter only with a counter that starts at 0 and grows by 1. None for other operations and loops.
     """
-    if known := re.search(r'known_trip_count":\s*{"n":"(\d+)"', loop.attributes):
-        return int(known[1])
-    if loop.op != "while":
-        return None
+    known = re.search(r'known_trip_count":\s*{"n":"(\d+)"', loop.attributes)
+    if known or loop.op != "while":
+        return int(known[1]) if known else None
     condition, body = (program.computations[loop.attribute(word)] for word in ("condition", "body"))
     test = condition.instructions[condition.root]
     if test.op != "compare" or test.attribute("direction") != "LT":
         return None
-    counter, bound = (condition.instructions[operand] for operand in test.operands)
-    place = int(counter.attribute("index") or -1)  # in the tuple that the loop hands on
-    start, new = element(of, loop.operands[0], place), element(body, body.root, place)
+    counter, bound = (source(condition, operand) for operand in test.operands)
+    if counter.op != "get-tuple-element":
+        return None
+    place = int(counter.attribute("index"))  # in the tuple that the loop hands on
+    start, new = source(of, loop.operands[0], place), source(body, body.root, place)
     if number(start) != 0 or new.op != "add":
         return None
-    old, step = (body.instructions[operand] for operand in new.operands)
+    old, step = (source(body, operand) for operand in new.operands)
     is_counter = old.operands[:1] == (body.parameters[0],) and old.attribute("index") == str(place)
     return number(bound) if is_counter and number(step) == 1 else None
 
 
-def element(of: Computation, name: str, place: int) -> Instruction:
-    """The operation behind a place of a tuple, looked for through copies; if no "tuple" makes it, what does."""
-    whole = of.instructions[name]
-    found = of.instructions[whole.operands[place]] if whole.op == "tuple" else whole
-    while found.op in ("copy", "copy-start", "copy-done"):
-        found = of.instructions[found.operands[0]]
+def source(of: Computation, name: str, place: int = 0) -> Instruction:
+    """The operation behind copies that makes `name`; if a "tuple" does, the one that makes its element at `place`."""
+    found = of.instructions[name]
+    while found.op in ("tuple", "copy", "copy-start", "copy-done"):
+        found = of.instructions[found.operands[place if found.op == "tuple" else 0]]
     return found
 
 

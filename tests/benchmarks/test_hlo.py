@@ -154,7 +154,8 @@ LOOP = """
   %other = s32[] get-tuple-element(%state), index=0
   %i = s32[] get-tuple-element(%state), index=1
   %one = s32[] constant(1)
-  %next = s32[] add(%i, %one)
+  %held = s32[] copy(%i)
+  %next = s32[] add(%held, %one)
   %copy = s32[] copy(%next)
   ROOT %new = (s32[], s32[]) tuple(%other, %copy)
 }
@@ -175,8 +176,8 @@ ENTRY %main (x: s32[]) -> (s32[], s32[]) {
         ("tuple(%x, %copy)", "tuple(%copy, %x)", None),  # starts at an argument
         ("constant(0)", "constant(2)", None),
         ("constant(1)", "constant(2)", None),
-        ("add(%i, %one)", "add(%other, %one)", None),
-        ("add(%i, %one)", "subtract(%i, %one)", None),
+        ("add(%held, %one)", "add(%other, %one)", None),
+        ("add(%held, %one)", "subtract(%held, %one)", None),
         ("tuple(%other, %copy)", "tuple(%copy, %other)", None),  # the next value comes from elsewhere
         ("compare(%i, %n), direction=LT", "compare(%i, %n), direction=NE", None),
         ("ROOT %p = pred[] compare(%i, %n)", "%m = s32[] negate(%i)\n  ROOT %p = pred[] compare(%m, %n)", None),
