@@ -1,6 +1,6 @@
 """What a game costs on accelerators that are not here: kernels and bytes of a step, compiled and never run.
 
-    python -m benchmarks.compiled                                  # every game, for h200 and v5e (half an hour)
+    python -m benchmarks.compiled                                  # every game, for h200 and v5e (15 to 60 minutes)
     python -m benchmarks.compiled minichess --target h200 v5e --parts mask
     python -m benchmarks.compiled --check                          # exit status 1 if a game grew by more than a tenth
     python -m benchmarks.compiled --write                          # renews benchmarks/compiled.json and the docs
@@ -26,7 +26,7 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -49,7 +49,7 @@ from benchmarks.compiled_footprint import FootprintArguments, compute_footprint
 from benchmarks.compiled_learners import LearnersArguments, SearchArguments, compile_learners, compile_searches
 from benchmarks.harness import Command
 from benchmarks.roofline import min_bytes
-from benchmarks.targets import PAGE, STORED, TARGETS, read_stored
+from benchmarks.targets import PAGE, STORED, TARGETS
 
 GAMES = (
     "dots_and_boxes",
@@ -62,7 +62,9 @@ GAMES = (
     "minichess(rules=king_capture)",
 )
 PARTS = ("random play", "step", "mask", "observe")
-MAX_GROWTH = 0.1  # of a game's kernels or bytes, before --check fails
+KEY = ("target", "game", "part")
+DECISIVE = ("boards", "jax", *sorted({each.package for each in TARGETS.values()}))  # settings and versions
+FIGURES = {"kernels": "kernels", "bytes_per_board": "bytes per board"}  # that --check compares
 TABLE = {
     "target": "{target}",
     "game": "`{game}`",
@@ -101,20 +103,15 @@ def measure_compiled(arguments: Arguments) -> dict[str, Any]:
     harness.check_among("parts", arguments.parts, PARTS)
     chosen, games = split_words(arguments.target, arguments.games)
     targets.check_targets(chosen)
-    if arguments.write and arguments.check:
-        raise ValueError("write renews the rows that check compares with: type one of them")
     envs = {game: jaxgames.auto_reset(jaxgames.make(game)) for game in games}
-    stored = read_stored(arguments.file) if arguments.check or (arguments.write and arguments.file.exists()) else {}
     keys = list(itertools.product(chosen, games, arguments.parts))
-    missing = [key for key in keys if arguments.check and key not in by_key(stored["rows"])]
-    if missing:
-        raise ValueError(f"{arguments.file} has no row of {', '.join(missing[0])}: renew it with --write")
+    stored = targets.read_for(arguments, KEY, keys)
     targets.check_packages(chosen)
     progress = harness.Progress(len(keys))
     rows: list[dict[str, Any]] = []
     operations: dict[str, dict[str, float]] = {target: {} for target in chosen}
-    result: dict[str, Any] = {"rows": rows, "operations": operations, "boards": arguments.boards, **versions()}
-    if arguments.check and (different := differences(stored, result)):
+    result: dict[str, Any] = {"rows": rows, "operations": operations, "boards": arguments.boards, **targets.versions()}
+    if arguments.check and (different := targets.differences(stored, result, DECISIVE)):
         harness.log(f"{arguments.file} was written with other {', '.join(different)}, which can change the figures too")
     for target, game, part in keys:
         row, operations_per_board = measure_row(target, game, envs[game], part, arguments.boards)
@@ -125,7 +122,7 @@ def measure_compiled(arguments: Arguments) -> dict[str, Any]:
             write(arguments.file, stored, result)
         progress.finish(", ".join(harness.format_row(TABLE, in_units_of_table(rows[-1]))))
     harness.log(harness.table(TABLE, map(in_units_of_table, rows)))
-    return result | {"grown": grown(stored["rows"], rows) if arguments.check else []}
+    return result | {"grown": targets.grown(stored["rows"], rows, KEY, FIGURES) if arguments.check else []}
 
 
 def split_words(target: tuple[str, ...], games: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -202,53 +199,18 @@ def in_units_of_table(row: dict[str, Any]) -> dict[str, Any]:
 # -- the stored rows --------------------------------------------------------------------------------------
 
 
-def versions() -> dict[str, Any]:
-    """The stamp of a result: the versions of the compilers decide the figures, the machine only the seconds."""
-    return harness.stamp() | {each.package: harness.package_version(each.package) for each in TARGETS.values()}
-
-
-def differences(stored: dict[str, Any], result: dict[str, Any]) -> list[str]:
-    """The names of settings and versions that decide the figures, and differ."""
-    names = ("boards", "jax", *sorted({each.package for each in TARGETS.values()}))
-    return [name for name in names if stored.get(name) != result[name]]
-
-
-def by_key(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, Any]]:
-    return {(row["target"], row["game"], row["part"]): row for row in rows}
-
-
 def write(file: Path, stored: dict[str, Any], result: dict[str, Any]) -> None:
     """Writes the rows, and those of `stored` that are not among them.
 
     Raises ValueError if rows of other versions would stay.
     """
-    kept = by_key(stored.get("rows", ()))
-    new = by_key(result["rows"])
-    if kept.keys() - new.keys() and (different := differences(stored, result)):
-        raise ValueError(f"{file} has rows of other {', '.join(different)}: write all rows, or another --file")
-    rows = sorted((kept | new).values(), key=lambda row: (row["target"], row["game"], row["part"]))
+    new = targets.merged(file, stored, result, KEY, DECISIVE)
     operations = {target: stored.get("operations", {}).get(target, {}) for target in TARGETS}
     for target, of_games in result["operations"].items():
         operations[target] |= of_games
-    file.write_text(json.dumps(result | {"rows": rows, "operations": operations}, indent=1) + "\n")
+    file.write_text(json.dumps(new | {"operations": operations}, indent=1) + "\n")
     if file == STORED:
-        PAGE.write_text(harness.with_tables(PAGE.read_text(), page_tables(rows)))
-
-
-def grown(stored: Iterable[dict[str, Any]], rows: Iterable[dict[str, Any]]) -> list[str]:
-    """Returns one text per figure, kernels or bytes, that is more than a tenth above its stored one."""
-    before = by_key(stored)
-    return [
-        f"{row['game']}, {row['part']}, {row['target']}: {row[name]:,.0f} {word}, stored {old:,.0f}"
-        for key, row in by_key(rows).items()
-        for name, word in (("kernels", "kernels"), ("bytes_per_board", "bytes per board"))
-        if row[name] > (1 + MAX_GROWTH) * (old := before[key][name])
-    ]
-
-
-def failure(result: dict[str, Any]) -> str | None:
-    grown = result["grown"]
-    return f"grew by more than {MAX_GROWTH:.0%}:\n  " + "\n  ".join(grown) if grown else None
+        PAGE.write_text(harness.with_tables(PAGE.read_text(), page_tables(new["rows"])))
 
 
 # -- the tables of the docs -------------------------------------------------------------------------------
@@ -267,7 +229,7 @@ PAGE_TABLE = {
 
 def page_tables(rows: list[dict[str, Any]]) -> dict[str, str]:
     """Returns a table in Markdown for each target: the rows of random play, with figures of the other parts."""
-    stored = by_key(rows)
+    stored = targets.by_key(rows, KEY)
 
     def page_row(target: str, game: str) -> dict[str, Any]:
         parts = {part: stored[target, game, part] for part in PARTS}
@@ -283,7 +245,7 @@ def page_tables(rows: list[dict[str, Any]]) -> dict[str, str]:
 
 
 COMMANDS = (
-    Command("compiled", Arguments, measure_compiled, failure=failure),
+    Command("compiled", Arguments, measure_compiled, failure=targets.growth_failure),
     Command("compiled learners", LearnersArguments, compile_learners, failure=compiled_learners.failure),
     Command("compiled search", SearchArguments, compile_searches),
     Command("compiled footprint", FootprintArguments, compute_footprint),

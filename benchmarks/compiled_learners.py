@@ -2,6 +2,7 @@
 
     python -m benchmarks.compiled learners                          # one H200, and 64 chips of a TPU v5e
     python -m benchmarks.compiled learners minichess --learners ppo --places h200
+    python -m benchmarks.compiled learners --check                  # exit status 1 too if a figure grew by a tenth
     python -m benchmarks.compiled search                            # our search beside mctx's
 
 `learners` compiles the iteration that `python -m train.ppo` and `train.alphazero` run, with the same shardings. Per
@@ -53,6 +54,16 @@ DATA_LOOPS = {  # scopes of the traced program
     "chosen_rows": "chunks of rare boards, such as truncated ones",
 }
 SMALL = 1 << 16  # bytes
+KEY = ("place", "learner", "game", "boards", "rollout_length")
+FIGURES = {  # that --check compares
+    "kernels_per_step": "kernels per step",
+    "kernels_per_simulation": "kernels per simulation",
+    "temporary_bytes": "temporary bytes",
+    "collective_bytes": "bytes of collectives",
+}
+STORED = {name: Path(__file__).with_name(f"compiled_{name}.json") for name in ("learners", "search")}
+SEARCH_KEY = ("target", "game", "search")
+SEARCH_SETTINGS = ("roots", "simulations", "slots", "hidden_sizes")
 TABLE = {
     "learner": "{learner}",
     "game": "`{game}`",
@@ -89,7 +100,11 @@ class LearnersArguments(harness.BenchmarkArguments):
     rollout_length: int = 32
     """Steps of each board in an iteration."""
     write: bool = False
-    """Store the result, and renew the table of the docs."""
+    """Store the rows, in place of rows of the same key, and renew the table of the docs."""
+    check: bool = False
+    """Compare with the stored rows; exit status 1 if kernels, temporary or sent bytes grew by more than a tenth."""
+    file: Path = STORED["learners"]
+    """The file of stored rows."""
 
 
 def compile_learners(arguments: LearnersArguments) -> dict[str, Any]:
@@ -99,19 +114,33 @@ def compile_learners(arguments: LearnersArguments) -> dict[str, Any]:
     cases = [
         (place, name, game) for place in arguments.places for name in arguments.learners for game in arguments.games
     ]
-    learners = {case: make_learner(*case[1:], arguments.boards, arguments.rollout_length) for case in cases}
+    size = (arguments.boards, arguments.rollout_length)
+    stored = targets.read_for(arguments, KEY, [(*case, *size) for case in cases])
+    learners = {case: make_learner(*case[1:], *size) for case in cases}
     targets.check_packages(tuple(PLACES[place][0] for place in arguments.places))
     progress = harness.Progress(len(cases))
     rows: list[dict[str, Any]] = []
-    result: dict[str, Any] = {"rows": rows, "boards": arguments.boards, **harness.stamp()}
+    result: dict[str, Any] = {"rows": rows, **targets.versions()}
     for (place, name, game), learner in learners.items():
         row, unwanted = learner_row(learner, *PLACES[place])
-        rows.append({"learner": name, "game": game, "place": place, **row, "unwanted": unwanted})
+        of = dict(zip(KEY, (place, name, game, *size), strict=True)) | {"compiler": targets.compiler(PLACES[place][0])}
+        rows.append(of | row | {"unwanted": unwanted})
         harness.save(arguments, result)
+        if arguments.write:
+            store("learners", arguments.file, targets.merged(arguments.file, stored, result, KEY, ()))
         progress.finish(", ".join(harness.format_row(TABLE, in_units_of_table(rows[-1]))))
     harness.log(harness.table(TABLE, map(in_units_of_table, rows)))
-    store("learners", result, arguments.write)
-    return result
+    return result | {"grown": grown(stored["rows"], rows) if arguments.check else []}
+
+
+def grown(stored: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[str]:
+    """Returns texts on what grew by more than a tenth, and logs which compilers differ."""
+    before = targets.by_key(stored, KEY)
+    compilers = {(row["compiler"], before[key]["compiler"]) for key, row in targets.by_key(rows, KEY).items()}
+    for new, old in sorted(compilers):
+        if new != old:
+            harness.log(f"compiled with {new}, stored rows with {old}, which can change the figures too")
+    return targets.grown(map(in_units_of_table, stored), map(in_units_of_table, rows), KEY, FIGURES)
 
 
 def make_learner(name: str, game: str, boards: int, rollout_length: int) -> Learner:
@@ -207,6 +236,7 @@ def in_units_of_table(row: dict[str, Any]) -> dict[str, Any]:
         "state_megabytes": row["argument_bytes"] / 1e6,
         "temporary_megabytes": row["temporary_bytes"] / 1e6,
         "num_collectives": sum(times),
+        "collective_bytes": moved,
         "collective_megabytes": moved / 1e6,
     }
 
@@ -215,27 +245,29 @@ def failure(result: dict[str, Any]) -> str | None:
     texts = [
         f"{row['learner']}, {row['game']}, {row['place']}: {text}" for row in result["rows"] for text in row["unwanted"]
     ]
-    return "\n  ".join(["programs do what they should not:", *texts]) if texts else None
+    failures = ["\n  ".join(["programs do what they should not:", *texts])] if texts else []
+    return "\n".join([*failures, *filter(None, [targets.growth_failure(result)])]) or None
 
 
 # -- what is stored ---------------------------------------------------------------------------------------
 
-STORED = {name: Path(__file__).with_name(f"compiled_{name}.json") for name in ("learners", "search")}
 
-
-def store(name: str, result: dict[str, Any], write: bool) -> None:
-    """Writes a result to its file, and its table to the docs, if `write`."""
-    if write:
-        STORED[name].write_text(json.dumps(result, indent=1) + "\n")
+def store(name: str, file: Path, result: dict[str, Any]) -> None:
+    """Writes a result, and its table to the docs if the file is the one that they show."""
+    file.write_text(json.dumps(result, indent=1) + "\n")
+    if file == STORED[name]:
         PAGE.write_text(harness.with_tables(PAGE.read_text(), page_tables()))
 
 
 def page_tables() -> dict[str, str]:
-    """Returns the tables in Markdown of the results that are stored."""
-    rows = {name: json.loads(file.read_text())["rows"] for name, file in STORED.items() if file.exists()}
-    columns = {"learners": TABLE, "search": SEARCH_TABLE}
-    tabled = {name: map(in_units_of_table, rows[name]) if name == "learners" else rows[name] for name in rows}
-    return {name: harness.table(columns[name], tabled[name]) for name in rows}
+    """Returns the tables in Markdown of the results that are stored; of learners, the rows of full size."""
+    rows = {name: json.loads(file.read_text())["rows"] for name, file in STORED.items()}
+    size = (LearnersArguments.boards, LearnersArguments.rollout_length)
+    full = [row for row in rows["learners"] if (row["boards"], row["rollout_length"]) == size]
+    return {
+        "learners": harness.table(TABLE, map(in_units_of_table, full)),
+        "search": harness.table(SEARCH_TABLE, rows["search"]),
+    }
 
 
 # -- search -----------------------------------------------------------------------------------------------
@@ -258,7 +290,9 @@ class SearchArguments(harness.BenchmarkArguments):
     """Slots of a node of ours; a game with fewer actions has as many."""
     hidden_sizes: tuple[int, ...] = (256, 256, 256)
     write: bool = False
-    """Store the result, and renew the table of the docs."""
+    """Store the rows, in place of rows of the same target, game and search, and renew the table of the docs."""
+    file: Path = STORED["search"]
+    """The file of stored rows."""
 
 
 def compile_searches(arguments: SearchArguments) -> dict[str, Any]:
@@ -268,15 +302,17 @@ def compile_searches(arguments: SearchArguments) -> dict[str, Any]:
     targets.check_packages(arguments.target)
     cases = [(t, game, name) for t in arguments.target for game in arguments.games for name in arguments.searches]
     progress = harness.Progress(len(cases))
+    stored = targets.read_stored(arguments.file) if arguments.write and arguments.file.exists() else {}
     rows: list[dict[str, Any]] = []
+    settings = vars(arguments) | {"hidden_sizes": list(arguments.hidden_sizes)}
+    result: dict[str, Any] = {"rows": rows, **{name: settings[name] for name in SEARCH_SETTINGS}, **targets.versions()}
     for case in cases:
         rows.append(search_row(*case, arguments))
-        harness.save(arguments, {"rows": rows})
+        harness.save(arguments, result)
+        if arguments.write:
+            store("search", arguments.file, targets.merged(arguments.file, stored, result, SEARCH_KEY, SEARCH_SETTINGS))
         progress.finish(", ".join(harness.format_row(SEARCH_TABLE, rows[-1])))
     harness.log(harness.table(SEARCH_TABLE, rows))
-    names = ("roots", "simulations", "slots", "hidden_sizes")
-    result = {"rows": rows} | {name: getattr(arguments, name) for name in names} | harness.stamp()
-    store("search", result, arguments.write)
     return result
 
 
@@ -293,12 +329,15 @@ def search_row(target: str, game: str, name: str, arguments: SearchArguments) ->
     body = next(loop.body for loop in hlo.loops(program) if loop.trip_count == arguments.simulations)
     counts = hlo.count(program, body)
     inner = [
-        each for _, each, _ in hlo.walk(program, body) if each.op == "while" and hlo.trip_count(program, each) is None
+        each
+        for of, each, _ in hlo.walk(program, body)
+        if each.op == "while" and hlo.trip_count(program, of, each) is None
     ]
     return {
         "target": target,
         "game": game,
         "search": name,
+        "compiler": targets.compiler(target),
         "kernels": counts.kernels,
         "kernels_per_level": sum(hlo.count(program, loop.attribute("body")).kernels for loop in inner),
         "bytes_per_root": round(counts.bytes_moved / arguments.roots),

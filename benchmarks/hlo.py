@@ -15,8 +15,7 @@ The bytes are a model of the traffic between the device and its large memory:
       other way. An update of a slice and a scatter write only the update.
     - Arrays in a TPU's on-chip memory, S(1) in a layout, are free. So is the padding of its tiles.
 
-A gather counts if its indices depend on a parameter of the program. Others have indices that are known when the program
-is built: a compiler can make copies of them.
+A gather counts if its indices depend on a parameter of the program. A compiler can make copies of the others.
 """
 
 import math
@@ -183,26 +182,46 @@ def walk(program: Program, computation: str = "", times: int = 1) -> Iterator[tu
     of = program.computations[computation or program.entry]
     for instruction in of.instructions.values():
         yield of, instruction, times
-        repeats = times * (trip_count(program, instruction) or 1)
         for called in instruction.called:
-            yield from walk(program, called, repeats)
+            yield from walk(program, called, times * (trip_count(program, of, instruction) or 1))
 
 
-def trip_count(program: Program, loop: Instruction) -> int | None:
-    """How often a loop repeats: what the program says, or the constant that its counter, from 0 on, stays below.
+def trip_count(program: Program, of: Computation, loop: Instruction) -> int | None:
+    """How often a loop of the computation `of` repeats: what the program says, or the constant of its condition.
 
-    None for another operation, and for a loop whose length depends on data.
+    The latter only with a counter that starts at 0 and grows by 1. None for other operations and loops.
     """
-    if known := re.search(r'known_trip_count":\s*{"n":"(\d+)"', loop.attributes):
-        return int(known[1])
-    if loop.op != "while":
-        return None
-    condition = program.computations[loop.attribute("condition")]
+    known = re.search(r'known_trip_count":\s*{"n":"(\d+)"', loop.attributes)
+    if known or loop.op != "while":
+        return int(known[1]) if known else None
+    condition, body = (program.computations[loop.attribute(word)] for word in ("condition", "body"))
     test = condition.instructions[condition.root]
     if test.op != "compare" or test.attribute("direction") != "LT":
         return None
-    bound = condition.instructions[test.operands[1]]
-    return int(bound.attributes.partition(")")[0]) if bound.op == "constant" else None
+    counter, bound = (source(condition, operand) for operand in test.operands)
+    if counter.op != "get-tuple-element":
+        return None
+    place = int(counter.attribute("index"))  # in the tuple that the loop hands on
+    start, new = source(of, loop.operands[0], place), source(body, body.root, place)
+    if number(start) != 0 or new.op != "add":
+        return None
+    old, step = (source(body, operand) for operand in new.operands)
+    is_counter = old.operands[:1] == (body.parameters[0],) and old.attribute("index") == str(place)
+    return number(bound) if is_counter and number(step) == 1 else None
+
+
+def source(of: Computation, name: str, place: int = 0) -> Instruction:
+    """The operation behind copies that makes `name`; if a "tuple" does, the one that makes its element at `place`."""
+    found = of.instructions[name]
+    while found.op in ("tuple", "copy", "copy-start", "copy-done"):
+        found = of.instructions[found.operands[place if found.op == "tuple" else 0]]
+    return found
+
+
+def number(constant: Instruction) -> int | None:
+    """The integer that a constant holds; None for other operations and constants."""
+    found = re.match(r"(\d+)\)", constant.attributes) if constant.op == "constant" else None
+    return int(found[1]) if found else None
 
 
 def count(program: Program, computation: str = "") -> Counts:
@@ -327,8 +346,8 @@ class Loop(NamedTuple):
 def loops(program: Program) -> list[Loop]:
     """Returns the loops of a program, an outer one before those in its body."""
     return [
-        Loop(each.attribute_text("op_name"), each.attribute("body"), trip_count(program, each))
-        for _, each, _ in walk(program)
+        Loop(each.attribute_text("op_name"), each.attribute("body"), trip_count(program, of, each))
+        for of, each, _ in walk(program)
         if each.op == "while"
     ]
 
@@ -377,5 +396,5 @@ def collectives(program: Program) -> list[Collective]:
         if instruction.op == "while":
             condition = program.computations[instruction.attribute("condition")]
             for each in condition.instructions.values():
-                search(condition, each, times * (trip_count(program, instruction) or 1))
+                search(condition, each, times * (trip_count(program, of, instruction) or 1))
     return found

@@ -9,7 +9,7 @@ there is to look at, with its text and its memory.
 import importlib.util
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from jax.experimental import topologies
 
 from benchmarks import harness
 
+MAX_GROWTH = 0.1  # of a stored figure, before --check fails
 STORED = Path(__file__).with_name("compiled.json")  # what `benchmarks.compiled --write` stores
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"  # has tables of what is compiled
 INSTALL = 'python -m pip install -e ".[train,search,aot]"'
@@ -94,6 +95,16 @@ def described_devices(target: str, chips: str = "") -> Any:
     return described.devices if chips else described.devices[:1]
 
 
+def versions() -> dict[str, Any]:
+    """The stamp of a result: the versions of the compilers decide the figures, the machine only the seconds."""
+    return harness.stamp() | {each.package: harness.package_version(each.package) for each in TARGETS.values()}
+
+
+def compiler(target: str) -> str:
+    """The package that compiles for a target, with its version."""
+    return f"{TARGETS[target].package} {harness.package_version(TARGETS[target].package)}"
+
+
 def timed(compile_program: Callable[[], Any]) -> tuple[Any, float]:
     """Returns the program that a function traces and compiles, and the seconds that it took."""
     start = time.perf_counter()
@@ -107,3 +118,62 @@ def read_stored(file: Path) -> dict[str, Any]:
     if not stored.get("rows"):
         raise ValueError(f"{file} holds no rows: name another --file, or remove it and renew it with --write")
     return stored
+
+
+# -- stored rows, by the names of their key ---------------------------------------------------------------
+
+
+def by_key(rows: Iterable[dict[str, Any]], key: Sequence[str]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    return {tuple(row[name] for name in key): row for row in rows}
+
+
+def differences(stored: Mapping[str, Any], result: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """The names of settings and versions that differ."""
+    return [name for name in names if stored.get(name) != result[name]]
+
+
+def merged(
+    file: Path, stored: Mapping[str, Any], result: dict[str, Any], key: Sequence[str], decisive: Sequence[str]
+) -> dict[str, Any]:
+    """Returns the result with those rows of `stored` too that are not among its own, sorted by key.
+
+    Raises ValueError if rows would stay and a setting or version of `decisive` differs.
+    """
+    kept, new = by_key(stored.get("rows", ()), key), by_key(result["rows"], key)
+    if kept.keys() - new.keys() and (different := differences(stored, result, decisive)):
+        raise ValueError(f"{file} has rows of other {', '.join(different)}: write all rows, or another --file")
+    rows = kept | new
+    return result | {"rows": [rows[each] for each in sorted(rows)]}
+
+
+def read_for(arguments: Any, key: Sequence[str], wanted: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
+    """Returns the stored result that the arguments `write` or `check` need; empty if there is none to keep.
+
+    Raises ValueError if both are set, or if a row of `wanted` is missing that `check` compares with.
+    """
+    if arguments.write and arguments.check:
+        raise ValueError("write renews the rows that check compares with: type one of them")
+    needed = arguments.check or (arguments.write and arguments.file.exists())
+    stored = read_stored(arguments.file) if needed else {}
+    missing = [each for each in wanted if arguments.check and each not in by_key(stored["rows"], key)]
+    if missing:
+        raise ValueError(f"{arguments.file} has no row of {', '.join(map(str, missing[0]))}: renew it with --write")
+    return stored
+
+
+def grown(
+    stored: Iterable[dict[str, Any]], rows: Iterable[dict[str, Any]], key: Sequence[str], figures: Mapping[str, str]
+) -> list[str]:
+    """Returns one text per figure that is more than a tenth above its stored one; `figures` are names and words."""
+    before = by_key(stored, key)
+    return [
+        f"{', '.join(map(str, each))}: {row[name]:,.0f} {word}, stored {before[each][name] or 0:,.0f}"
+        for each, row in by_key(rows, key).items()
+        for name, word in figures.items()
+        if (row[name] or 0) > (1 + MAX_GROWTH) * (before[each][name] or 0)
+    ]
+
+
+def growth_failure(result: dict[str, Any]) -> str | None:
+    grown = result["grown"]
+    return f"grew by more than {MAX_GROWTH:.0%}:\n  " + "\n  ".join(grown) if grown else None

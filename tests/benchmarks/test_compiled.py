@@ -10,7 +10,7 @@ import pytest
 
 import jaxgames
 from benchmarks import compiled_learners, harness, targets
-from benchmarks.compiled import GAMES, PARTS, Arguments, bound, grown, page_tables, split_words
+from benchmarks.compiled import FIGURES, GAMES, KEY, PARTS, Arguments, bound, page_tables, split_words
 from benchmarks.targets import PAGE, STORED, TARGETS
 from tests.benchmarks.conftest import RunCommand
 
@@ -61,7 +61,7 @@ def test_check_fails_if_a_figure_is_a_tenth_above_the_stored_one(
     assert run_command(f"{LINE} --check --file {file}")["grown"] == []
     stored["rows"][1]["kernels"] *= 0.9  # of observe
     file.write_text(json.dumps(stored))
-    with pytest.raises(SystemExit, match=r"grew by more than 10%:\n  .*cols=2\), observe, h200: \d+ kernels, stored"):
+    with pytest.raises(SystemExit, match=r"grew by more than 10%:\n  h200, .*cols=2\), observe: \d+ kernels, stored"):
         run_command(f"{LINE} --check --file {file}")
 
 
@@ -81,10 +81,14 @@ def test_write_keeps_other_rows_of_the_same_versions(run_command: RunCommand, tm
         run_command(f"{LINE} --write --file {file}")
 
 
+def grown(stored: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[str]:
+    return targets.grown(stored, rows, KEY, FIGURES)
+
+
 def test_figure_has_grown_above_eleven_tenths() -> None:
     assert grown([row(10, 100.0)], [row(11, 110.0)]) == []
-    assert grown([row(10, 100.0)], [row(12, 110.0)]) == [f"{GAME}, mask, h200: 12 kernels, stored 10"]
-    assert grown([row(10, 100.0)], [row(10, 111.0)]) == [f"{GAME}, mask, h200: 111 bytes per board, stored 100"]
+    assert grown([row(10, 100.0)], [row(12, 110.0)]) == [f"h200, {GAME}, mask: 12 kernels, stored 10"]
+    assert grown([row(10, 100.0)], [row(10, 111.0)]) == [f"h200, {GAME}, mask: 111 bytes per board, stored 100"]
     assert grown([row(1, 1.0, "step"), row(10, 100.0)], [row(10, 90.0)]) == []
 
 

@@ -1,16 +1,14 @@
-"""Programs that train and search: what benchmarks.compiled counts in a text, and what a small learner compiles to."""
+"""Programs that train and search: what benchmarks.compiled counts in a text."""
 
-import importlib.util
-import os
-import subprocess
-import sys
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks import hlo
+from benchmarks import compiled_learners, hlo, targets
 from benchmarks.compiled_learners import DATA_LOOPS, loop_figures, scope_of, unwanted
-from benchmarks.targets import TARGETS
+from tests.benchmarks.conftest import RunCommand
 
 ROOT = Path(__file__).parents[2]
 GRADIENT = 400  # bytes
@@ -23,8 +21,9 @@ TEXT = """HloModule iterate, is_scheduled=true
   ROOT %c = f32[] add(%a, %b)
 }
 
-%below_2 (i: s32[]) -> pred[] {
-  %i = s32[] parameter(0)
+%below_2 (state: (s32[], f32[8])) -> pred[] {
+  %state = (s32[], f32[8]{0}) parameter(0)
+  %i = s32[] get-tuple-element(%state), index=0
   %two = s32[]{:T(128)} constant(2)
   ROOT %less = pred[] compare(%i, %two), direction=LT
 }
@@ -46,10 +45,15 @@ TEXT = """HloModule iterate, is_scheduled=true
   ROOT %added = f32[8]{0} negate(%leaf)
 }
 
-%step (x: f32[8]) -> f32[8] {
-  %x = f32[8]{0} parameter(0)
+%step (state: (s32[], f32[8])) -> (s32[], f32[8]) {
+  %state = (s32[], f32[8]{0}) parameter(0)
+  %i = s32[] get-tuple-element(%state), index=0
+  %one = s32[] constant(1)
+  %next = s32[] add(%i, %one)
+  %x = f32[8]{0} get-tuple-element(%state), index=1
   %tree = f32[8]{0} while(%x), condition=%below_data, body=%simulation, metadata={op_name="jit(iterate)/collect/while/body/closed_call/jit(_search)/while"}, backend_config={"known_trip_count":{"n":"3"}}
-  ROOT %stepped = f32[8]{0} negate(%tree)
+  %stepped = f32[8]{0} negate(%tree)
+  ROOT %pair = (s32[], f32[8]{0}) tuple(%next, %stepped)
 }
 
 %update (x: f32[100]) -> f32[100] {
@@ -63,7 +67,10 @@ ENTRY %main (x: f32[8], p: f32[100]) -> f32[8] {
   %x = f32[8]{0} parameter(0)
   %p = f32[100]{0} parameter(1)
   %params = f32[100]{0} while(%p), condition=%below_data, body=%update, metadata={op_name="jit(iterate)/update/while"}, backend_config={"known_trip_count":{"n":"5"}}
-  ROOT %boards = f32[8]{0} while(%x), condition=%below_2, body=%step, metadata={op_name="jit(iterate)/collect/while"}
+  %zero = s32[] constant(0)
+  %state = (s32[], f32[8]{0}) tuple(%zero, %x)
+  %end = (s32[], f32[8]{0}) while(%state), condition=%below_2, body=%step, metadata={op_name="jit(iterate)/collect/while"}
+  ROOT %boards = f32[8]{0} get-tuple-element(%end), index=1
 }
 """  # noqa: E501  # as compilers write it
 
@@ -86,10 +93,10 @@ def test_loops_are_found_with_their_lengths() -> None:
 
 
 def test_kernels_are_counted_per_step_and_per_simulation() -> None:
-    """A simulation has a level and a kernel of its own, of 64 bytes each; a step has three and one more."""
+    """A simulation has a level and a kernel of its own, of 64 bytes each; a step has three, one more and a counter."""
     figures = loop_figures(hlo.parse(TEXT))
     assert (figures["kernels_per_simulation"], figures["bytes_per_simulation"]) == (2, 2 * 64)
-    assert (figures["kernels_per_step"], figures["bytes_per_step"]) == (7, 7 * 64)
+    assert (figures["kernels_per_step"], figures["bytes_per_step"]) == (8, 7 * 64 + 3 * 4)
     without_search = hlo.parse(TEXT.replace("jit(_search)", "jit(other)"))
     assert loop_figures(without_search)["kernels_per_simulation"] is None
 
@@ -139,20 +146,83 @@ def test_every_named_loop_is_a_scope_of_the_sources() -> None:
     assert all(f'named_scope("{scope}")' in sources for scope in DATA_LOOPS)
 
 
-@pytest.mark.slow  # compiles for minutes
-@pytest.mark.parametrize("place", ["h200", "v5e-64"])
-@pytest.mark.parametrize("learner", ["ppo", "alphazero"])
-def test_small_learner_stays_on_its_devices(learner: str, place: str) -> None:
-    """No call of the host, no conditional, no unnamed loop, no transfers but gradients and means: exit status 0.
+# -- stored rows ------------------------------------------------------------------------------------------
 
-    In a new process, because this one has started JAX with other settings.
-    """
-    target = TARGETS[place.partition("-")[0]]
-    if importlib.util.find_spec(target.module.partition(".")[0]) is None:
-        pytest.skip(f"{target.package} is missing: it is in the extra aot")
-    game = "dots_and_boxes(rows=2, cols=2)"
-    words = [game, "--learners", learner, "--places", place, "--boards", "1024", "--rollout-length", "16"]
-    environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
-    command = [sys.executable, "-m", "benchmarks.compiled", "learners", *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr[-2000:]
+LEARNERS = "compiled learners 'dots_and_boxes(rows=1, cols=2)' --learners ppo --boards 64 --rollout-length 8"
+SEARCH = "compiled search 'dots_and_boxes(rows=1, cols=2)' --target h200"
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The figures of every learner that is compiled from now on; a search has none."""
+    figures: dict[str, Any] = {
+        "argument_bytes": 1000,
+        "kernels_per_step": 10,
+        "kernels_per_simulation": 20,
+        "temporary_bytes": 1000,
+        "collectives": [{"op": "all-reduce", "bytes": 10, "times": 4}],
+        "compile_seconds": 1.0,
+    }
+    searched = {"kernels": 1, "kernels_per_level": 1, "bytes_per_root": 1, "temporary_bytes": 1}
+    monkeypatch.setattr(targets, "check_packages", lambda names: None)
+    monkeypatch.setattr(compiled_learners, "learner_row", lambda *each: (dict(figures), []))
+    monkeypatch.setattr(
+        compiled_learners,
+        "search_row",
+        lambda target, game, search, _: {"target": target, "game": game, "search": search, **searched},
+    )
+    return figures
+
+
+def stored_keys(file: Path, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in json.loads(file.read_text())["rows"]]
+
+
+@pytest.mark.usefixtures("figures")
+def test_write_keeps_learners_of_other_places_and_sizes(run_command: RunCommand, tmp_path: Path) -> None:
+    file = tmp_path / "learners.json"
+    run_command(f"{LEARNERS} --places v5e-64 --write --file {file}")
+    run_command(f"{LEARNERS} --places h200 --write --file {file}")
+    run_command(f"{LEARNERS} --places h200 --boards 128 --write --file {file}")
+    run_command(f"{LEARNERS} --places h200 --write --file {file}")
+    assert stored_keys(file, "place", "boards") == [("h200", 64), ("h200", 128), ("v5e-64", 64)]
+
+
+@pytest.mark.usefixtures("figures")
+def test_write_keeps_other_searches_of_the_same_settings(run_command: RunCommand, tmp_path: Path) -> None:
+    file = tmp_path / "search.json"
+    run_command(f"{SEARCH} --searches mctx --write --file {file}")
+    run_command(f"{SEARCH} --searches jaxgames --write --file {file}")
+    assert stored_keys(file, "search") == [("jaxgames",), ("mctx",)]
+    with pytest.raises(SystemExit, match="has rows of other roots, slots: write all rows, or another --file"):
+        run_command(f"{SEARCH} --searches mctx --roots 8 --slots 4 --write --file {file}")
+    assert stored_keys(file, "search") == [("jaxgames",), ("mctx",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("kernels_per_step", 12, "12 kernels per step, stored 10"),
+        ("kernels_per_simulation", 23, "23 kernels per simulation, stored 20"),
+        ("temporary_bytes", 1101, "1,101 temporary bytes, stored 1,000"),
+        ("collectives", [{"op": "all-reduce", "bytes": 9, "times": 5}], "45 bytes of collectives, stored 40"),
+    ],
+)
+def test_check_fails_if_a_learner_grew(
+    name: str, value: Any, text: str, run_command: RunCommand, tmp_path: Path, figures: dict[str, Any]
+) -> None:
+    file = tmp_path / "learners.json"
+    line = f"{LEARNERS} --places h200 --file {file}"
+    run_command(f"{line} --write")
+    assert run_command(f"{line} --check")["grown"] == []
+    figures[name] = value
+    with pytest.raises(SystemExit, match=rf"grew by more than 10%:\n  h200, ppo, .*, 64, 8: {text}$"):
+        run_command(f"{line} --check")
+
+
+@pytest.mark.usefixtures("figures")
+def test_check_names_the_row_that_is_missing(run_command: RunCommand, tmp_path: Path) -> None:
+    file = tmp_path / "learners.json"
+    run_command(f"{LEARNERS} --places h200 --write --file {file}")
+    with pytest.raises(SystemExit, match=r"has no row of v5e-64, ppo, .*, 64, 8: renew it with --write"):
+        run_command(f"{LEARNERS} --places v5e-64 --check --file {file}")

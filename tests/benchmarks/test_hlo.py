@@ -142,6 +142,54 @@ def test_kernels_in_the_body_of_a_loop_count_as_often_as_it_repeats() -> None:
     assert count(X, f'{line}, backend_config={{"known_trip_count":{{"n":"5"}}}}', called=body) == Counts(5, 0, 5 * 64)
 
 
+LOOP = """
+%below_7 (state: (s32[], s32[])) -> pred[] {
+  %state = (s32[], s32[]) parameter(0)
+  %n = s32[] constant(7)
+  %i = s32[] get-tuple-element(%state), index=1
+  ROOT %p = pred[] compare(%i, %n), direction=LT
+}
+%body (state: (s32[], s32[])) -> (s32[], s32[]) {
+  %state = (s32[], s32[]) parameter(0)
+  %other = s32[] get-tuple-element(%state), index=0
+  %i = s32[] get-tuple-element(%state), index=1
+  %one = s32[] constant(1)
+  %held = s32[] copy(%i)
+  %next = s32[] add(%held, %one)
+  %copy = s32[] copy(%next)
+  ROOT %new = (s32[], s32[]) tuple(%other, %copy)
+}
+ENTRY %main (x: s32[]) -> (s32[], s32[]) {
+  %x = s32[] parameter(0)
+  %zero = s32[] constant(0)
+  %copy = s32[] copy(%zero)
+  %state = (s32[], s32[]) tuple(%x, %copy)
+  ROOT %end = (s32[], s32[]) while(%state), condition=%below_7, body=%body
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "trips"),
+    [
+        ("", "", 7),
+        ("tuple(%x, %copy)", "tuple(%copy, %x)", None),  # starts at an argument
+        ("constant(0)", "constant(2)", None),
+        ("constant(1)", "constant(2)", None),
+        ("add(%held, %one)", "add(%other, %one)", None),
+        ("add(%held, %one)", "subtract(%held, %one)", None),
+        ("tuple(%other, %copy)", "tuple(%copy, %other)", None),  # the next value comes from elsewhere
+        ("compare(%i, %n), direction=LT", "compare(%i, %n), direction=NE", None),
+        ("ROOT %p = pred[] compare(%i, %n)", "%m = s32[] negate(%i)\n  ROOT %p = pred[] compare(%m, %n)", None),
+    ],
+)
+def test_length_of_a_loop_is_known_only_if_it_counts_from_0(old: str, new: str, trips: int | None) -> None:
+    """Other loops end when their data say so."""
+    assert old in LOOP
+    (loop,) = hlo.loops(hlo.parse(LOOP.replace(old, new) if old else LOOP))
+    assert loop.trip_count == trips
+
+
 @pytest.mark.parametrize(
     ("index", "gathers"),
     [
