@@ -44,7 +44,7 @@ import tyro
 from jax.sharding import SingleDeviceSharding
 
 import jaxgames
-from benchmarks import compiled_learners, harness, hlo, targets
+from benchmarks import compiled_footprint, compiled_learners, harness, hlo, targets
 from benchmarks.compiled_footprint import FootprintArguments, compute_footprint
 from benchmarks.compiled_learners import LearnersArguments, SearchArguments, compile_learners, compile_searches
 from benchmarks.harness import Command
@@ -208,9 +208,11 @@ def write(file: Path, stored: dict[str, Any], result: dict[str, Any]) -> None:
     operations = {target: stored.get("operations", {}).get(target, {}) for target in TARGETS}
     for target, of_games in result["operations"].items():
         operations[target] |= of_games
-    file.write_text(json.dumps(new | {"operations": operations}, indent=1) + "\n")
+    new |= {"operations": operations}
+    file.write_text(json.dumps(new, indent=1) + "\n")
     if file == STORED:
-        PAGE.write_text(harness.with_tables(PAGE.read_text(), page_tables(new["rows"])))
+        tables = page_tables(new["rows"]) | {"footprint": compiled_footprint.page_table(new)}
+        PAGE.write_text(harness.with_tables(PAGE.read_text(), tables))
 
 
 # -- the tables of the docs -------------------------------------------------------------------------------

@@ -60,12 +60,7 @@ def compute_footprint(arguments: FootprintArguments) -> dict[str, Any]:
             f"the numbers of devices must be positive, or 0 for none, and not all 0: {counts or 'all are 0'}"
         )
     stored = read_stored(arguments.file)
-    rows = [
-        limits(row, stored["operations"].get(target, {}).get(row["game"]), devices, arguments)
-        for target, devices in counts.items()
-        for row in stored["rows"]
-        if row["target"] == target and row["part"] == "random play"
-    ]
+    rows = footprint(stored, counts, arguments)
     used = ", ".join(
         f"{name}: {TARGETS[name].bandwidth / 1e9:,.0f} GB/s, {TARGETS[name].operations / 1e12:.1f} T operations/s"
         for name in counts
@@ -77,6 +72,22 @@ def compute_footprint(arguments: FootprintArguments) -> dict[str, Any]:
     harness.log(harness.table(TABLE, rows))
     settings = dataclasses.asdict(dataclasses.replace(arguments, output=None)) | {"file": str(arguments.file)}
     return settings | {"rows": rows, "date": stored.get("date"), "jax": stored.get("jax")}
+
+
+def footprint(stored: dict[str, Any], counts: dict[str, int], arguments: FootprintArguments) -> list[dict[str, Any]]:
+    """Returns the limits of every stored game on `counts[target]` devices of each target."""
+    return [
+        limits(row, stored["operations"].get(target, {}).get(row["game"]), devices, arguments)
+        for target, devices in counts.items()
+        for row in stored["rows"]
+        if row["target"] == target and row["part"] == "random play"
+    ]
+
+
+def page_table(stored: dict[str, Any]) -> str:
+    """Returns the table of the docs in Markdown, with the numbers of devices that the command has as its defaults."""
+    arguments = FootprintArguments()
+    return harness.table(TABLE, footprint(stored, {"h200": arguments.h200, "v5e": arguments.v5e}, arguments))
 
 
 def limits(
