@@ -16,6 +16,7 @@ Rules and notation: docs/games/chinese_checkers_diamond.md.
 """
 
 import dataclasses
+import functools
 import re
 from dataclasses import dataclass
 from typing import ClassVar
@@ -188,6 +189,7 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
         moves = by_platform(own, other, cpu=self._moves_by_closure, library=self._moves_by_filling)
         return moves, jnp.where((moves != 0).any(), 0, np.uint32(1 << PASS_BIT))
 
+    @functools.partial(jax.jit, static_argnums=0)  # traced once per shape: it has many operations
     def _moves_by_filling(self, own: jax.Array, other: jax.Array) -> jax.Array:
         """Returns uint32[cells], the moves from each cell: elementwise, so that a GPU or TPU takes one pass."""
         n, t = self.size, tables(self.size)
