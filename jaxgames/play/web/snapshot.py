@@ -8,7 +8,8 @@ import numpy as np
 
 from jaxgames import render
 from jaxgames._checks import ParameterError
-from jaxgames.play import names, opponents
+from jaxgames.baselines import levels
+from jaxgames.play import names
 from jaxgames.play.game_file import to_json
 from jaxgames.play.rules import game_title
 from jaxgames.play.session import HUMAN, Session
@@ -134,7 +135,7 @@ def _last_ply(session: Session) -> dict[str, str | None] | None:
 def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
     """Returns the name, the colour, the player and the score of each seat, and the player in words."""
     env = session.env
-    words = {agent: level for level, agent in opponents.level_names(env).items()}
+    words = {agent: level for level, agent in levels(env).items()}
     alone = session.seats.count(HUMAN) == 1
     colours = names.seat_colours(env, theme)
     boxes = np.asarray(session.state.owner) if env.id == "dots_and_boxes" else None

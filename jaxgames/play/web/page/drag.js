@@ -45,7 +45,8 @@ export class Drag {
       raise(drag.piece);
       if (board.selected !== drag.name) board.select(drag.name);
     }
-    shift(drag.piece, dx, dy);
+    if (drag.piece.isConnected) shift(drag.piece, dx, dy);
+    else this.drag = null; // the picture has changed meanwhile
   }
 
   released(event) {
@@ -54,6 +55,7 @@ export class Drag {
     this.drag = null;
     if (drag.piece === null) return;
     this.ended = true;
+    if (!drag.piece.isConnected) return;
     const name = board.nearest(event);
     shift(drag.piece, 0, 0);
     if (board.selected === drag.name && board.targets().has(name)) board.choose(name);
@@ -61,7 +63,7 @@ export class Drag {
 
   cancelled(event) {
     if (this.drag?.id !== event.pointerId) return;
-    if (this.drag.piece !== null) shift(this.drag.piece, 0, 0);
+    if (this.drag.piece?.isConnected) shift(this.drag.piece, 0, 0);
     this.drag = null;
   }
 }
