@@ -5,9 +5,10 @@ from typing import Any
 from jaxgames._checks import ParameterError
 from jaxgames.play import opponents
 from jaxgames.play.agent_calls import analyse
-from jaxgames.play.review import review
+from jaxgames.play.review import Mistake, review
 from jaxgames.play.web.allowed import check_agent
 from jaxgames.play.web.live_games import GameServer, LiveGame
+from jaxgames.play.web.turns import written
 
 
 async def hint(server: GameServer, game: LiveGame, agent: str) -> dict[str, Any]:
@@ -22,7 +23,9 @@ async def hint(server: GameServer, game: LiveGame, agent: str) -> dict[str, Any]
     check_agent(server, agent)
     session = await server.rules.run(lambda: game.session.copy())
     thoughts = await server.agents.run(lambda: analyse(session, agent, server.agent))
-    moves = [{"action": move.action, "text": move.text, "probability": share} for move, share in thoughts.moves]
+    moves = [
+        {"action": move.action, "text": written([move.text]), "probability": share} for move, share in thoughts.moves
+    ]
     values = thoughts.values
     chance = None if values is None else opponents.win_chance(session.env, values[session.mover])
     return {"moves": moves, "seat": session.mover, "chance": chance, "position": session.env.to_string(session.state)}
@@ -38,4 +41,8 @@ async def mistakes(server: GameServer, game: LiveGame) -> dict[str, Any]:
     if agent is None:
         raise ParameterError(f"no agent can review {session.env.id}: it has neither alphabeta nor baseline nor mcts")
     found = await server.agents.run(lambda: review(session, agent, make=server.agent))
-    return {"agent": agent, "mistakes": [mistake._asdict() for mistake in found]}
+    return {"agent": agent, "mistakes": [_in_words(mistake) for mistake in found]}
+
+
+def _in_words(mistake: Mistake) -> dict[str, Any]:
+    return {**mistake._asdict(), "move": written([mistake.move]), "best": written([mistake.best])}

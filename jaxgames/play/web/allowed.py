@@ -14,7 +14,7 @@ from jaxgames._specs import parse
 from jaxgames.agents import AGENT_OF
 from jaxgames.baselines import levels
 from jaxgames.env import Env
-from jaxgames.play import game_file, names, opponents, rules
+from jaxgames.play import game_file, menus, names, opponents, rules
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web import live_games
 from jaxgames.play.web.live_games import GameServer
@@ -30,21 +30,18 @@ HIGHEST = {  # values of agents' parameters: time is limited
     "milliseconds": 60_000,
 }
 SUGGESTED = ("baseline", "random", "greedy", "mcts(simulations=100)", "alphabeta(depth=4)")
-PICTURE_WIDTH = 220.0  # pixels of a picture of the rules
 
 
 def describe_process(server: GameServer) -> dict[str, Any]:
     """Returns the game and the seats of the process, and all games with their menus and parameters."""
+    offered = sorted(registry.list_games(), key=[*menus.TITLES, *registry.list_games()].index)
     games = {
         name: {
-            "title": rules.game_title(name),
-            "menus": [
-                {"name": parameter, "words": words, "values": values, "default": default}
-                for parameter, words, values, default in rules.parameter_menus(name)
-            ],
+            "title": menus.game_title(name),
+            "menus": [menu._asdict() for menu in menus.parameter_menus(name)],
             "parameters": [{"name": item.name, "default": repr(item.default)} for item in registry.parameters(name)],
         }
-        for name in registry.list_games()
+        for name in offered
     }
     return {"game": server.game, "seats": list(server.seats), "games": games}
 
@@ -76,7 +73,7 @@ def agents_of(server: GameServer, game: str) -> list[str]:
 
 def rules_of(server: GameServer, game: str, theme: str) -> dict[str, Any]:
     """Returns the rules of a game for people, with pictures as SVG. Raises ValueError for a wrong game."""
-    found = rules.rules(_env(server, game))
+    found = rules.rules(_env(server, game), theme)
     pictures = [{"svg": svg, "caption": caption} for svg, caption in found.pictures]
     return {"title": found.title, "goal": found.goal, "paragraphs": list(found.paragraphs), "pictures": pictures}
 

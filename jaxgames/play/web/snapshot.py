@@ -11,7 +11,7 @@ from jaxgames._checks import ParameterError
 from jaxgames.baselines import levels
 from jaxgames.play import names
 from jaxgames.play.game_file import to_json
-from jaxgames.play.rules import game_title
+from jaxgames.play.menus import game_title
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web import turns
 from jaxgames.play.web.live_games import LiveGame, Thinking
@@ -57,7 +57,7 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
         "id": game.id,
         "version": version,
         "game": str(session.env),
-        "title": game_title(session.env),
+        "title": game_title(session.env.id),
         **_board(session, look, played),
         "legal": [move._asdict() for move in session.legal()],
         "last": _last_ply(session),
@@ -85,9 +85,7 @@ def _board(session: Session, look: Look, played: list[turns.Turn]) -> dict[str, 
     env, state, seat = session.env, session.state, look.seat or 0
     if not render.has_pictures(env):
         return {"svg": None, "text": session.to_text(), "cells": [], "trails": [], "bottom": 0, "flips": False}
-    picture = render.svg(
-        env, state, last=_last_turn(session), theme=look.theme, width=WIDTH, seat=seat, caption=False
-    )
+    picture = render.svg(env, state, last=_last_turn(session), theme=look.theme, width=WIDTH, seat=seat, caption=False)
     drawing = drawing_of(env)[1]
     places = render.anchors(env, state, seat).cells
     largest, seat_names = RING * drawing.scale, names.seat_names(env)
@@ -147,9 +145,7 @@ def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
             "words": ("You" if alone else "Person") if player == HUMAN else words.get(player, player).capitalize(),
             "score": "" if boxes is None else str(int((boxes == seat).sum())),
         }
-        for seat, (name, colour, player) in enumerate(
-            zip(names.seat_names(env), colours, session.seats, strict=True)
-        )
+        for seat, (name, colour, player) in enumerate(zip(names.seat_names(env), colours, session.seats, strict=True))
     ]
 
 

@@ -10,7 +10,7 @@ from jaxgames.render import Cell
 
 END_OF_TURN = "end"  # the ply that ends a chain of hops in Chinese Checkers, which moves nothing
 LEG = re.compile(r"(\w+)(=>|x)(\w+)")  # a hop or a capture: from a cell, over a piece, to a cell
-BETWEEN_CELLS = re.compile("=>|->|[>x-]")
+ARROW = re.compile("=>|->|>")
 
 
 class Turn(NamedTuple):
@@ -34,9 +34,9 @@ def turns_of(session: Session) -> list[Turn]:
 
 
 def written(texts: Sequence[str]) -> str:
-    """Returns the plies of a turn as one text: the hops 3=>16 and 16=>18 are 3=>16=>18, the end of a turn is left out.
+    """Returns the plies of a turn as one text for people: the hops 3=>16 and 16=>18 are 3→16→18.
 
-    A turn that only ends is its text, "end".
+    The end of a turn is left out; alone it is "end turn".
     """
     words: list[str] = []
     for text in texts:
@@ -45,11 +45,11 @@ def written(texts: Sequence[str]) -> str:
             words[-1] = f"{before}{leg[2]}{leg[3]}"
         elif text != END_OF_TURN:
             words.append(text)
-    return " ".join(words) or " ".join(texts)
+    return ARROW.sub("→", " ".join(words)) or "end turn"
 
 
 def trails(session: Session, turns: Sequence[Turn], cells: Mapping[str, Cell]) -> list[dict[str, Any]]:
-    """Returns the seat and the path of the last turn of each seat, as points of the picture, the last one last.
+    """Returns the seat and the path of the last turn of each seat but the mover's, as points of the picture.
 
     Only games of more than two seats have them: of two seats, the picture itself marks the last turn.
     """
@@ -59,7 +59,7 @@ def trails(session: Session, turns: Sequence[Turn], cells: Mapping[str, Cell]) -
     latest = {turn.seat: turn for turn in played[-session.env.num_players :]}
     found: list[dict[str, Any]] = []
     for turn in latest.values():
-        names = BETWEEN_CELLS.split(turn.text)
-        if len(names) > 1 and all(name in cells for name in names):
+        names = turn.text.split("→")
+        if turn.seat != session.mover and len(names) > 1 and all(name in cells for name in names):
             found.append({"seat": turn.seat, "points": [[cells[name].x, cells[name].y] for name in names]})
     return found

@@ -7,7 +7,6 @@ import { middle, pieceAt, raise, shift, slide } from "./pieces.js";
 
 const FINGER = 24; // pixels around a tap in which the nearest useful cell is meant
 const MOUSE = 1.5; // radii of a cell around its middle in which a click is meant for it
-const SVG = "http://www.w3.org/2000/svg";
 
 const node = (id) => document.getElementById(id);
 
@@ -331,16 +330,17 @@ export class Board {
   }
 }
 
-// Returns the elements of the path of a seat's last turn, with a dot where it ended.
+// Returns the elements of the path of a seat's last turn, with a dot where it began.
 function trailOf({ points }, colour) {
+  const shape = (tag) => document.createElementNS(node("trails").namespaceURI, tag);
   const line = (className, stroke) => {
-    const path = document.createElementNS(SVG, "polyline");
+    const path = shape("polyline");
     path.setAttribute("points", points.map((point) => point.join(",")).join(" "));
     path.setAttribute("class", className);
     if (stroke) path.setAttribute("stroke", stroke);
     return path;
   };
-  const start = document.createElementNS(SVG, "circle");
+  const start = shape("circle");
   const [[x, y]] = points;
   for (const [name, value] of Object.entries({ cx: x, cy: y, r: 4, fill: colour })) start.setAttribute(name, value);
   return [line("casing", ""), line("trail", colour), start];

@@ -32,14 +32,14 @@ export class NewGame {
     await this.gameChosen(parameters);
   }
 
-  // Makes a menu or a field for every parameter of the chosen game. `written` has values: "size=2, num_players=6".
+  // Makes the menus of the chosen game, and a field for every other parameter. `written` has values: "size=2, rows=3".
   gameChosen(written = "") {
     const { menus, parameters } = this.offered.games[node("game").value];
-    const values = new Map(written.split(", ").map((part) => part.split("=")).map(([key, value]) => [key, unquoted(value)]));
-    node("menus").replaceChildren(...menus.map((menu) => menuOf(menu, values.get(menu.name))));
-    const others = parameters.filter(({ name }) => !menus.some((menu) => menu.name === name));
+    const values = pairsOf(written);
+    node("menus").replaceChildren(...menus.map((menu) => menuOf(menu, values)));
+    const inMenus = new Set(menus.flatMap(({ options }) => options.flatMap(([text]) => [...pairsOf(text).keys()])));
     node("parameters").replaceChildren(
-      ...others.map(({ name, default: value }) => {
+      ...parameters.filter(({ name }) => !inMenus.has(name)).map(({ name, default: value }) => {
         const field = document.createElement("input");
         Object.assign(field, { name, maxLength: 60, spellcheck: false, autocomplete: "off" });
         field.value = values.get(name) ?? unquoted(value); // an empty field leaves the value to the game
@@ -52,9 +52,9 @@ export class NewGame {
   }
 
   game() {
-    const fields = [...node("form").querySelectorAll("#menus select, #parameters input")];
-    const given = fields.map(({ name, value }) => [name, value.trim()]).filter(([, value]) => value !== "");
-    return `${node("game").value}(${given.map((pair) => pair.join("=")).join(", ")})`;
+    const chosen = [...node("menus").querySelectorAll("select")].map((select) => select.value);
+    const fields = [...node("parameters").querySelectorAll("input")].filter((field) => field.value.trim() !== "");
+    return `${node("game").value}(${[...chosen, ...fields.map(({ name, value }) => `${name}=${value.trim()}`)].join(", ")})`;
   }
 
   // Asks the server for the seats of the chosen game and for its levels.
@@ -126,15 +126,24 @@ export class NewGame {
 }
 
 // Returns a value of a parameter as a field has it: without quotes, and nothing for None.
-const unquoted = (value) => (value === undefined ? undefined : value === "None" ? "" : value.replaceAll("'", ""));
+const unquoted = (value) => (value === "None" ? "" : value.replaceAll("'", ""));
 
-function menuOf({ name, words, values, default: first }, wanted) {
+// Returns the values of the parameters in a text such as "size=2, num_players=6", by their names.
+const pairsOf = (text) => new Map(text.split(", ").filter(Boolean).map((pair) => pair.split("=")).map(([name, value]) => [name, unquoted(value)]));
+
+// Returns a menu in its label. The values of the game that is played now are chosen, also if the menu lacks them.
+function menuOf({ name, words, options, default: first }, values) {
   const select = document.createElement("select");
   select.name = name;
-  select.append(...values.map(([value, text]) => new Option(text, value)));
-  const value = wanted ?? first;
-  if (![...select.options].some((option) => option.value === value)) select.append(new Option(value, value));
-  select.value = value;
+  select.append(...options.map(([text, option]) => new Option(option, text)));
+  const parameters = [...pairsOf(first).keys()];
+  const isPlayed = ([text]) => [...pairsOf(text)].every(([parameter, value]) => values.get(parameter) === value);
+  const played = parameters.map((parameter) => `${parameter}=${values.get(parameter)}`).join(", ");
+  select.value = options.find(isPlayed)?.[0] ?? first;
+  if (values.size > 0 && !options.some(isPlayed)) {
+    select.append(new Option(played, played));
+    select.value = played;
+  }
   const label = made("label", "", `${words} `);
   label.append(select);
   return label;
