@@ -187,12 +187,15 @@ class Person:
         if edges := self.cells("edge"):
             self.choose(choice(edges), by)
         elif sources := self.cells("source"):
+            # without a target, the page has continued a capture by itself meanwhile
             if by == "mouse":
-                self.drag(choice(sources), lambda: choice(self.cells("target")))
+                source = choice(sources)
+                self.drag(source, lambda: choice(self.cells("target") or [source]))
             else:
                 if not self.cells("selected"):
                     self.choose(choice(sources), by)
-                self.choose(choice(self.cells("target")), by)
+                if targets := self.cells("target"):
+                    self.choose(choice(targets), by)
             if self.page.locator("#choices button").count():
                 self.press_button("#choices button", by)
         elif by == "keyboard":

@@ -27,6 +27,7 @@ GAMES = (
     "minichess",
 )
 BOXES = "dots_and_boxes(rows=2, cols=2)"
+NARROW = ViewportSize(width=360, height=640)
 ZOOMED = ViewportSize(width=640, height=400)  # what a window of 1280 x 800 shows at 200 percent
 
 
@@ -58,7 +59,7 @@ def test_page_is_accessible_and_fits_all_widths(chrome: Browser, game: str, sche
         if someone.cells("source"):
             someone.click(someone.cells("source")[0])
         assert violations(someone) == []
-        for size in (DESK, PHONE, ZOOMED):
+        for size in (DESK, PHONE, NARROW, ZOOMED):
             someone.page.set_viewport_size(size)
             assert someone.page.evaluate("document.documentElement.scrollWidth") <= size["width"], size
         someone.page.set_viewport_size(PHONE)
