@@ -284,7 +284,7 @@ def evaluate_of(game: Game) -> Callable[..., Any]:
     ("position", "lowest", "highest"),
     [
         ("B:W32:BK1,K2,K3", 0.5, 0.999),  # three kings against one man that is not caught yet
-        ("B:W18,19:B14,15", 1.0, 1.0),  # Black jumps over both and wins
+        ("B:W18:B14,15", 1.0, 1.0),  # Black jumps over the last man
         ("B:W17,18,32:B14", -1.0, 0.0),
     ],
 )
