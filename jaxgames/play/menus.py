@@ -80,12 +80,6 @@ MENUS = {
     ),
     "chinese_checkers": (
         Menu(
-            "players",
-            "Players",
-            tuple((f"num_players={number}", str(number)) for number in (2, 3, 4, 6)),
-            "num_players=3",
-        ),
-        Menu(
             "board",
             "Board",
             (
@@ -94,6 +88,12 @@ MENUS = {
                 ("size=4", "traditional: 10 pegs each"),
             ),
             "size=2",
+        ),
+        Menu(
+            "players",
+            "Players",
+            tuple((f"num_players={number}", str(number)) for number in (2, 3, 4, 6)),
+            "num_players=3",
         ),
     ),
     "chinese_checkers_diamond": (

@@ -95,7 +95,7 @@ def _checkers(env: Checkers) -> _Words:
     positions = [
         _Position(env, None, "The start: Black on top moves first."),
         _Position(env, "B:W10,19,31:B6", "Black jumps over the man on 10, and then must jump over the one on 19.", 6),
-        _Position(env, "B:W6,22,31:BK18", "A king moves and captures in all four directions.", 18),
+        _Position(env, "B:W31:BK18", "A king moves in all four directions.", 18),
     ]
     return "Capture all pieces of the other side, or leave them without a move.", paragraphs, positions
 
@@ -146,8 +146,8 @@ def _dots_and_boxes(env: DotsAndBoxes) -> _Words:
     ]
     board = DotsAndBoxes(rows=2, cols=2)
     positions = [
-        _Position(board, "100010111000 .... 0", "The line on the right of the upper left box completes it."),
-        _Position(board, "101010110000 0... 0", "Red has taken the box and moves again."),
+        _Position(board, "101001100000 .... 0", "The line on the right of the upper left box completes it."),
+        _Position(board, "101001110000 0... 0", "Red has taken the box and moves again."),
     ]
     return f"Take more of the {env.num_boxes} boxes than the other player.", paragraphs, positions
 

@@ -16,7 +16,7 @@ from jaxgames.play.notation import legal_texts
 from jaxgames.play.terminal import Terminal, has_colours
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
-PROMPT = "seat 0 (you), ? for help> "
+PROMPT = "Your turn (Red), ? for help> "
 GAMES = (
     "checkers",
     "chinese_checkers(size=2, num_players=3)",
@@ -52,15 +52,16 @@ def check_width(text: str) -> None:
 
 def test_person_plays_an_agent_to_the_end() -> None:
     text = transcript("h(0,1)", "h(1,1)", "v(0,1)", "v(0,2)", "bla", "q")
-    assert "seat 1 (first) plays h(0,0)" in text
-    assert "the game is over, ? for help> bla" in text
-    assert "u undoes the last move" in text
+    assert "Blue (first) plays h(0,0)" in text
+    assert "You lost 0 : 2\nnew plays again, switch changes the sides" in text
+    assert "The game is over, ? for help> bla" in text
+    assert "u undoes your last turn" in text
     assert "plies: 7, turns: " in text
 
 
 def test_question_mark_lists_moves_and_commands() -> None:
     text = transcript("?")
-    assert "h(0,0), h(0,1), h(1,0), h(1,1), v(0,0), v(0,1), v(0,2)" in text
+    assert "legal moves: h(0,0), h(0,1), h(1,0), h(1,1), v(0,0), v(0,1), v(0,2)" in text
     assert "save FILE" in text
     assert text.endswith("the game is not over\nplies: 0, turns: 0\n")
 
@@ -72,23 +73,24 @@ def test_wrong_move_is_answered_with_the_legal_ones() -> None:
 
 
 def test_undo_and_redo_skip_the_agents_moves() -> None:
-    text = transcript("h(1,1)", "u", "r", "uu", "u")
+    text = transcript("h(1,1)", "u", "r", "u", "u")
     assert text.count("plays h(0,0)") == 1
-    assert "there is no move to undo" in text
+    assert "there is no turn to undo" in text
 
 
 def test_thoughts_of_an_agent_are_shown() -> None:
     lines = transcript("h greedy", "h", "h nobody").splitlines()
-    thoughts = [lines[number + 1] for number, line in enumerate(lines) if line.endswith(" plays")]
-    assert thoughts == ["   14.3%  h(0,0)", "  100.0%  h(0,0)"], lines
-    assert lines[lines.index("  100.0%  h(0,0)") + 1] == PROMPT + "h nobody", lines
+    thoughts = [lines[number + 1] for number, line in enumerate(lines) if line.endswith(" would play")]
+    assert thoughts[0] == "    14 %  h(0,0)", lines
+    assert any(line.startswith("your chance to win: ") and line.endswith(" %") for line in lines), lines
+    assert not any(" 0 %  " in line for line in lines), lines
     assert any("unknown agent 'nobody'" in line for line in lines)
 
 
 def test_resignation_ends_the_game() -> None:
     text = transcript("resign")
-    assert text.count("won by seat 1: seat 0 resigned") == 2, "below the board, and at the end"
-    assert text.count("seat 0 to move") == 1, "before, and not after"
+    assert text.count("You lost: you resigned") == 2, "below the board, and at the end"
+    assert text.count(PROMPT) == 1, "before, and not after"
 
 
 def test_game_is_saved_and_loaded(tmp_path: Path) -> None:
@@ -156,7 +158,7 @@ def test_failure_of_an_agent_leaves_the_game_to_the_person(seats: list[str], tmp
 def test_agents_alone_play_to_the_end() -> None:
     text = transcript(seats=["first", "first"])
     assert "for help" not in text
-    assert "\nwon by seat" in text
+    assert "\nBlue wins 2 : 0" in text
 
 
 def test_ctrl_c_ends_politely() -> None:
@@ -223,6 +225,6 @@ def test_person_can_type_a_game_to_the_end(game: str) -> None:
 def test_command_works_with_a_pipe() -> None:
     command = [sys.executable, "-m", "jaxgames.play", "dots_and_boxes(rows=1, cols=1)", "--terminal", "--seed", "3"]
     done = subprocess.run(command, input="h(0,0)\n?\n", capture_output=True, text=True, check=True, timeout=300)
-    assert "seat 0 (you), ? for help> h(0,0)" in done.stdout
+    assert "Your turn (Red), ? for help> h(0,0)" in done.stdout
     assert "the game is not over" in done.stdout
     assert "Traceback" not in done.stderr
