@@ -11,8 +11,8 @@ from jaxgames.play.web.live_games import GameServer, LiveGame
 from jaxgames.play.web.turns import written
 
 
-async def hint(server: GameServer, game: LiveGame, agent: str) -> dict[str, Any]:
-    """Returns what an agent thinks of the position that is shown.
+async def hint(server: GameServer, game: LiveGame, agent: str | None) -> dict[str, Any]:
+    """Returns what an agent thinks of the position that is shown; None: the one that `analyse` chooses.
 
     Its keys: `moves`, all legal ones with their probabilities; `seat`, which is to move; `chance`, its chance to win or
     None; `position`, for which this holds.
@@ -20,7 +20,8 @@ async def hint(server: GameServer, game: LiveGame, agent: str) -> dict[str, Any]
     Raises ValueError if the game is over, for an agent that the page may not ask for, and for an agent that has no
     probabilities or fails.
     """
-    check_agent(server, agent)
+    if agent is not None:
+        check_agent(server, agent)
     session = await server.rules.run(lambda: game.session.copy())
     thoughts = await server.agents.run(lambda: analyse(session, agent, server.agent))
     moves = [

@@ -47,7 +47,7 @@ def describe_process(server: GameServer) -> dict[str, Any]:
 
 
 def describe_game(server: GameServer, game: str) -> dict[str, Any]:
-    """Returns the names of the seats of a game, its levels, and the agents that play and advise by default.
+    """Returns the names of the seats of a game, its levels, and the agent that plays by default.
 
     It makes no agent that takes long. Raises ValueError for a wrong game.
     """
@@ -60,7 +60,6 @@ def describe_game(server: GameServer, game: str) -> dict[str, Any]:
         "names": names.seat_names(env),
         "levels": described,
         "opponent": opponents.default_agent(env),
-        "adviser": opponents.adviser(env) or "random",
     }
 
 

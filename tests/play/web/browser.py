@@ -51,7 +51,7 @@ class Person:
 
     def __init__(self, context: BrowserContext, address: str) -> None:
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(120_000)
+        self.page.set_default_timeout(60_000)
         self.address = address
         self.requests: list[str] = []
         self.errors: list[str] = []

@@ -253,9 +253,7 @@ def test_hint_shows_numbers_on_the_cells_a_list_and_values(chrome: Browser) -> N
 
     with served("chinese_checkers(size=1, num_players=2)", ("human", "judge"), make=make) as address:
         someone = person(chrome, address)
-        someone.page.locator("#advanced summary").click()
-        someone.page.locator("#hint-agent").fill("judge")
-        someone.page.locator("#hint").click()
+        someone.press("h")
         someone.page.locator("#thoughts").wait_for()
         percents = [int(text.removesuffix(" %")) for text in someone.page.locator("#tops .number").all_inner_texts()]
         assert 95 <= sum(percents) <= 105

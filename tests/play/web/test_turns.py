@@ -104,6 +104,7 @@ def test_hint_has_one_chance_for_the_seat_to_move(here: Page) -> None:
     assert (hint["seat"], hint["position"]) == (0, here.ask("show", id=id)["position"])
     assert sum(move["probability"] for move in hint["moves"]) == pytest.approx(1, abs=1e-3)
     assert here.ask("hint", id=id, agent="random")["chance"] is None
+    assert here.ask("hint", id=id)["chance"] is not None, "without a name, an agent that has values"
 
 
 def test_review_names_the_moves_that_lost_most(here: Page) -> None:

@@ -12,7 +12,6 @@ export class Hints {
   constructor({ show, say, problem }) {
     Object.assign(this, { show, say, problem });
     this.asking = null; // stops a request
-    this.adviser = Promise.resolve(""); // the agent that is asked where the field is empty
   }
 
   get on() {
@@ -42,7 +41,7 @@ export class Hints {
     node("hint").setAttribute("aria-busy", "true");
     this.say("The computer looks at your position. The first time takes longer.");
     try {
-      const agent = node("hint-agent").value.trim() || (await this.adviser);
+      const agent = node("hint-agent").value.trim(); // without one, the server chooses
       const hint = await post("hint", { id: view.id, agent }, asking.signal);
       if (asking.signal.aborted || hint.position !== view.position) return;
       this.show(hint);

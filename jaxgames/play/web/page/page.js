@@ -183,23 +183,17 @@ function open(next, message = "") {
   replay.play(false);
   hideReview();
   show(next);
-  hints.adviser = describe().catch((error) => {
-    if (!(error instanceof Refused)) throw error;
-    problem(error.message);
-    return "";
-  });
+  tryTo(describe);
   connection.follow(view.id);
 }
 
-// Learns the levels of the game. Returns the agent that gives hints.
+// Learns the levels of the game, for the menus of the players.
 async function describe() {
   const { id, game } = view;
   const about = await post("describe", { game });
-  if (view.id === id) {
-    levels = about.levels;
-    showPlayers(view, levels, (seats) => act("seats", { seats }));
-  }
-  return about.adviser;
+  if (view.id !== id) return;
+  levels = about.levels;
+  showPlayers(view, levels, (seats) => act("seats", { seats }));
 }
 
 async function suggestAgents() {
