@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Route
 
 import jaxgames
 from jaxgames import baselines
+from jaxgames.play.menus import TITLES
 from tests.play.web.browser import DESK, PHONE, Person, browser, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -110,7 +111,7 @@ def test_piece_moves_at_once_and_other_clicks_wait_for_the_server(chrome: Browse
     with served("minichess", ("human", "human")) as address:
         someone = person(chrome, address)
         held: list[Route] = []
-        someone.page.route("**/api/play", held.append, times=1)
+        someone.page.route("**/api/play", lambda route: held.append(route), times=1)
         someone.click("b2")
         someone.click("b3")
         assert (pieces_at(someone, "b2"), pieces_at(someone, "b3")) == (0, 1)
@@ -197,14 +198,7 @@ def test_new_game_is_chosen_in_words(chrome: Browser) -> None:
         someone = person(chrome, address)
         page = someone.page
         page.locator("#new-game").click()
-        titles = page.locator("#game option").all_inner_texts()
-        assert titles == [
-            "Checkers",
-            "Minichess",
-            "Dots and Boxes",
-            "Chinese Checkers",
-            "Chinese Checkers on a diamond",
-        ]
+        assert page.locator("#game option").all_inner_texts() == list(TITLES.values())
         page.locator("#game").select_option(label="Chinese Checkers")
         someone.wait_for("document.querySelectorAll('#new-seats input').length === 3")
         assert page.locator("#menus label").first.inner_text().startswith("Board")
