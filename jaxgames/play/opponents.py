@@ -3,7 +3,7 @@
 import functools
 from typing import Any
 
-from jaxgames.baselines.levels import plays, ratings
+from jaxgames.baselines.level_agents import plays, ratings
 from jaxgames.env import Env
 from jaxgames.play.session import HUMAN
 from jaxgames.wrappers import game_of
