@@ -27,7 +27,7 @@ from jaxgames.wrappers import game_of
 NAMES = ("easy", "medium", "hard")
 FILE = Path(__file__).with_name("levels.json")
 BEGINNER = "greedy(epsilon=0.3)"
-TREE_SEARCH = "mcts(simulations=50, playout='greedy')"
+TREE_SEARCH = "mcts(simulations=400, playout='greedy')"
 # The limit of time of alpha-beta counts where its search is not compiled.
 WITH_BASELINE = {
     "checkers": ("alphabeta(depth=1, epsilon=0.5)", "baseline", "alphabeta(depth=8, milliseconds=1000)"),
@@ -40,7 +40,7 @@ WITH_BASELINE = {
 INSTEAD = {  # of the baseline agent on the other boards
     "checkers": "alphabeta(depth=1)",
     "minichess": "alphabeta(depth=1, epsilon=0.3)",
-    "dots_and_boxes": "alphabeta(milliseconds=1, epsilon=0.05)",
+    "dots_and_boxes": "alphabeta(milliseconds=1, epsilon=0.1)",
 }
 WITH_GREEDY = (BEGINNER, "greedy", TREE_SEARCH)  # the levels of a game that has neither
 ANY_GAME = ("mcts(simulations=10)", "mcts(simulations=100)", "mcts(simulations=1000)")

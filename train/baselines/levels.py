@@ -36,11 +36,9 @@ BOARDS = {
     "dots_and_boxes(rows=4, cols=4)": 100,
     "dots_and_boxes": 100,
     "chinese_checkers_diamond": 100,
-    "chinese_checkers_diamond(size=5, pieces=6)": 60,
-    "chinese_checkers(size=2, num_players=2)": 60,
-    "chinese_checkers(size=2, num_players=3)": 60,
-    "chinese_checkers(size=4, num_players=2)": 20,
-    "chinese_checkers(size=4, num_players=3)": 20,
+    "chinese_checkers_diamond(size=5, pieces=6)": 40,
+    "chinese_checkers(size=2, num_players=2)": 40,
+    "chinese_checkers(size=2, num_players=3)": 40,
 }
 """The boards that are measured, each with the games of every pair."""
 HEADER = ("board", "level", "agent", "Elo", "95 % interval")
