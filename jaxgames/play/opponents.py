@@ -9,7 +9,7 @@ from jaxgames.play.session import HUMAN
 from jaxgames.wrappers import game_of
 
 PREFERRED = ("baseline", "alphabeta", "greedy", "mcts(simulations=100)")
-ADVISERS = ("alphabeta", "baseline", "mcts(simulations=400, playout='greedy')", "mcts(simulations=200)", "greedy")
+ADVISERS = ("alphabeta", "baseline", "mcts(simulations=100, playout='greedy')", "mcts(simulations=100)", "greedy")
 
 
 @functools.lru_cache(64)

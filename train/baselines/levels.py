@@ -31,11 +31,10 @@ from train.driver.tables import markdown
 BOARDS = {
     "checkers": 100,
     "minichess": 100,
-    "minichess(rules=king_capture)": 100,
-    "dots_and_boxes(rows=3, cols=3)": 100,
+    "dots_and_boxes(rows=3, cols=3)": 60,
     "dots_and_boxes(rows=4, cols=4)": 100,
     "dots_and_boxes": 100,
-    "chinese_checkers_diamond": 100,
+    "chinese_checkers_diamond": 60,
     "chinese_checkers_diamond(size=5, pieces=6)": 40,
     "chinese_checkers(size=2, num_players=2)": 40,
     "chinese_checkers(size=2, num_players=3)": 40,
