@@ -18,7 +18,7 @@ KEY = jax.random.key(0)
 
 
 def random_game(game: str) -> np.ndarray:
-    """What can be asked along one random game, and its actions: all depend on the forms of each platform.
+    """Returns the actions of one random game and the results of the functions that have a form per platform.
 
     `random_action` is not compared: a key draws other actions on a GPU or TPU.
     """
