@@ -240,7 +240,7 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     # Imported when they are asked for:
     "alphabeta": "jaxgames.solvers.alphabeta.agent:make",
     "baseline": "jaxgames.baselines.agent:make",
-    "exported": "jaxgames.policies.file:make",
+    "exported": "jaxgames.policies.exported:make",
     "mcts": "jaxgames.mcts.agents:mcts",
     "openspiel": "jaxgames.interop.openspiel.bots:make",
     "solver": "jaxgames.solvers.exact.agent:make",
@@ -284,7 +284,7 @@ def make(text: str, env: Env[Any]) -> Agent:
         openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel.bots`
         alphabeta(depth=6)          alpha-beta search of three games; see `jaxgames.solvers.alphabeta.agent`
         baseline                    the agent of this package for the game; see `jaxgames.baselines`
-        exported(first.policy)      the policy of a training run in a file; see `jaxgames.policies.file`
+        exported(first.policy)      the policy of a training run in a file; see `jaxgames.policies.exported`
         solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.exact.agent`
         uci(nodes=1000)             an engine of minichess, such as Fairy-Stockfish; see `jaxgames.interop.uci`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`
