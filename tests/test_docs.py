@@ -5,6 +5,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -313,7 +314,20 @@ def traced_metrics(learner: Learner) -> dict[str, Any]:
     return jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, jax.random.key(0)), *data_of(learner))[1]
 
 
-# -- citation ------------------------------------------------------------------------------------------------------
+# -- badges and citation -------------------------------------------------------------------------------------------
+
+
+def test_badges_are_those_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pythons = [entry.split()[-1] for entry in project["classifiers"] if "Python :: 3." in entry]
+    jax_version = next(entry.removeprefix("jax>=") for entry in project["dependencies"] if entry.startswith("jax>="))
+    badges = re.findall(r"!\[(.*?)\]\(https://img.shields.io/badge/(.*?)-\w+\)", README.read_text())
+    assert badges == [
+        (f"Python {pythons[0]} to {pythons[-1]}", f"python-{pythons[0]}_to_{pythons[-1]}"),
+        (f"JAX {jax_version} or newer", f"jax-%E2%89%A5{jax_version}"),
+        (f"License {project['license']}", f"license-{project['license'].replace('-', '--')}"),
+        (f"Version {jaxgames.__version__}, not released yet", f"version-{jaxgames.__version__},_not_released"),
+    ]
 
 
 def test_citation_has_the_version_and_the_title_of_the_readme() -> None:
