@@ -1,4 +1,4 @@
-"""What a game costs on accelerators that are not here: kernels and bytes of a step, compiled and never run.
+"""What a game costs on accelerators that this machine lacks: kernels and bytes of a step, compiled and not run.
 
     python -m benchmarks.compiled                                  # every game, for h200 and v5e (15 to 60 minutes)
     python -m benchmarks.compiled minichess --target h200 v5e --parts mask

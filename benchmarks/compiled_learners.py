@@ -1,4 +1,4 @@
-"""What training and search cost on accelerators that are not here: compiled for them and never run.
+"""What training and search cost on accelerators that this machine lacks: compiled for them and not run.
 
     python -m benchmarks.compiled learners                          # one H200, and 64 chips of a TPU v5e
     python -m benchmarks.compiled learners minichess --learners ppo --places h200
@@ -94,7 +94,7 @@ class LearnersArguments(harness.BenchmarkArguments):
     learners: tuple[str, ...] = tuple(LEARNERS)
     """Learners: ppo, alphazero."""
     places: tuple[str, ...] = tuple(PLACES)
-    """What to compile for: h200, one of them; v5e-64, a slice of 8 x 8 chips."""
+    """Devices to compile for: h200, one GPU; v5e-64, 64 TPU chips."""
     boards: int = 65536
     """Boards of the run, over all devices."""
     rollout_length: int = 32

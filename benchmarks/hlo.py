@@ -1,4 +1,4 @@
-"""What a compiled program does, read from the text of its HLO: kernels, bytes, gathers.
+"""Counts the kernels, bytes and gathers of a compiled program, from the text of its HLO.
 
     program = hlo.parse(compiled.as_text())
     hlo.count(program)                        # Counts(kernels=14, gathers=3, bytes_moved=...)

@@ -241,10 +241,11 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     # Imported when they are asked for:
     "alphabeta": "jaxgames.solvers.alphabeta.agent:make",
     "baseline": "jaxgames.baselines.agent:make",
-    "exported": "jaxgames.policies.file:make",
+    "exported": "jaxgames.policies.exported:make",
     "mcts": "jaxgames.mcts.agents:mcts",
     "openspiel": "jaxgames.interop.openspiel.bots:make",
     "solver": "jaxgames.solvers.exact.agent:make",
+    "uci": "jaxgames.interop.uci:make",
 }
 AGENT_OF = {"mcts": "playout", "openspiel": "playout"}  # the parameter of an agent that is the text of another agent
 _agents: Registry[Agent] = Registry(
@@ -254,7 +255,7 @@ _agents: Registry[Agent] = Registry(
     register="jaxgames.agents.register",
     num_arguments=1,
     common={"epsilon": with_epsilon},
-    file_of={"exported": "file", "solver": "file"},
+    file_of={"exported": "file", "solver": "file", "uci": "command"},
 )
 
 
@@ -284,8 +285,9 @@ def make(text: str, env: Env[Any]) -> Agent:
         openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel.bots`
         alphabeta(depth=6)          alpha-beta search of three games; see `jaxgames.solvers.alphabeta.agent`
         baseline                    the agent of this package for the game; see `jaxgames.baselines`
-        exported(first.policy)      the policy of a training run in a file; see `jaxgames.policies.file`
+        exported(first.policy)      the policy of a training run in a file; see `jaxgames.policies.exported`
         solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.exact.agent`
+        uci(nodes=1000)             an engine of minichess, such as Fairy-Stockfish; see `jaxgames.interop.uci`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`
 
     Raises ParameterError (a ValueError) for any other text, with what is allowed, and for a registered constructor that

@@ -186,7 +186,7 @@ def test_registered_agent_is_made_by_its_name() -> None:
     agents.register("constant", lambda env: Constant(jnp.int32(env.num_players)))
     assert agents.list_agents() == [
         *("alphabeta", "baseline", "constant", "exported", "first", "greedy", "mcts", "openspiel", "random"),
-        "solver",
+        *("solver", "uci"),
     ]  # fmt: skip
     made = agents.make("constant", STICKS)
     assert isinstance(made, Constant)

@@ -133,9 +133,36 @@ def test_wrong_parameter_is_refused(parameter: str) -> None:
         agents.make(f"baseline({parameter})", MINICHESS)
 
 
-@pytest.mark.parametrize("text", ["baseline", "baseline(temperature=0.5, top=3, epsilon=0.25)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "baseline",
+        "baseline(temperature=0.5, top=3, epsilon=0.25)",
+        "baseline(simulations=16)",
+        "baseline(simulations=16, search=puct, seats=max_n, temperature=0.5, top=3)",
+    ],
+)
 def test_text_of_an_agent_makes_it_again(text: str) -> None:
     assert str(agents.make(text, MINICHESS)) == text
+
+
+def test_search_is_for_the_reward_that_the_network_learned() -> None:
+    """The network of Dots and Boxes learned to win boxes, and a search of another reward would mix two units."""
+    env = jaxgames.make("dots_and_boxes")
+    assert env.reward == "win_loss"  # pyright: ignore[reportAttributeAccessIssue]  # of this game
+    for game in (env, jaxgames.auto_reset(env)):
+        agent: Any = agents.make("baseline(simulations=16)", game)
+        assert "reward='boxes'" in str(agent.env)
+        states = jax.eval_shape(jax.vmap(game.init), jax.random.split(jax.random.key(0), 2))
+        assert jax.eval_shape(agent.act, jax.random.key(0), states).shape == (2,)
+        assert jax.eval_shape(agents.analyse, agent, states).values is None
+    learned = jaxgames.make("dots_and_boxes(reward=boxes)")
+    assert agents.make("baseline(simulations=16)", learned).has_values  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_search_needs_a_network_with_trained_values() -> None:
+    with pytest.raises(ParameterError, match="the values of its network were not trained"):
+        agents.make("baseline(simulations=16)", jaxgames.make("chinese_checkers(size=3)"))
 
 
 def test_agent_beats_random_clearly() -> None:

@@ -5,6 +5,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -177,7 +178,7 @@ GEOMETRY = {
         "chinese_checkers_moves",
     ),  # of jaxgames/games/
     *("anchors", "boards", "animation", "drawing", "moves"),  # of jaxgames/render/
-    *("pegs", "picture", "slides", "theme"),
+    *("pegs", "picture", "seats", "slides", "theme"),
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
     *("boxes_search", "checkers_judged", "chinese_checkers_diamond_moves", "search_by_simulations"),
     *("solo_2", "solo_4", "parameter_sharing_end_boards_3", "parameter_sharing_end_boards_4"),
@@ -193,7 +194,8 @@ def ids_of(pattern: str) -> set[str]:
 
 def test_every_learner_adapter_and_study_has_all_its_files() -> None:
     rows = {row[0]: row for row in table(DOCS / "contributing.md", "you add", "its name", "its files")}
-    interop = {path.stem for path in (ROOT / "jaxgames" / "interop").glob("[!_]*")} - {"seat_play", "seat_play_host"}
+    interop = {path.stem for path in (ROOT / "jaxgames" / "interop").glob("[!_]*")}
+    interop -= {"layouts", "published", "seat_play", "seat_play_host"}
     studies = {path.stem for path in (ROOT / "examples" / "papers").glob("[!_]*")}
     for kind, names in (("a learner", set(LEARNERS)), ("an adapter", interop), ("a study", studies)):
         patterns = re.findall(r"`([^`]*<\w+>[^`]*)`", rows[kind][2])
@@ -312,7 +314,20 @@ def traced_metrics(learner: Learner) -> dict[str, Any]:
     return jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, jax.random.key(0)), *data_of(learner))[1]
 
 
-# -- citation ------------------------------------------------------------------------------------------------------
+# -- badges and citation -------------------------------------------------------------------------------------------
+
+
+def test_badges_are_those_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pythons = [entry.split()[-1] for entry in project["classifiers"] if "Python :: 3." in entry]
+    jax_version = next(entry.removeprefix("jax>=") for entry in project["dependencies"] if entry.startswith("jax>="))
+    badges = re.findall(r"!\[(.*?)\]\(https://img.shields.io/badge/(.*?)-\w+\)", README.read_text())
+    assert badges == [
+        (f"Python {pythons[0]} to {pythons[-1]}", f"python-{pythons[0]}_to_{pythons[-1]}"),
+        (f"JAX {jax_version} or newer", f"jax-%E2%89%A5{jax_version}"),
+        (f"License {project['license']}", f"license-{project['license'].replace('-', '--')}"),
+        (f"Version {jaxgames.__version__}, not released yet", f"version-{jaxgames.__version__},_not_released"),
+    ]
 
 
 def test_citation_has_the_version_and_the_title_of_the_readme() -> None:

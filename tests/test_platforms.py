@@ -18,7 +18,7 @@ KEY = jax.random.key(0)
 
 
 def random_game(game: str) -> np.ndarray:
-    """What can be asked along one random game, and its actions: all depend on the forms of each platform.
+    """Returns the actions of one random game and the results of the functions that have a form per platform.
 
     `random_action` is not compared: a key draws other actions on a GPU or TPU.
     """
@@ -63,7 +63,7 @@ def convolution() -> np.ndarray:
         lambda: random_game("minichess(double_step=True)"),
         lambda: random_game("minichess(rules=king_capture, promotion=queen)"),
         lambda: np.stack(jax.vmap(decode)(jnp.arange(1225))),
-        lambda: random_game("chinese_checkers_diamond(size=6, tip_lock=True)"),
+        lambda: random_game("chinese_checkers_diamond(size=4, pieces=6, tip_lock=True)"),
         lambda: np.asarray(move_bit(7, *jnp.divmod(jnp.arange(49**2), 49))),
         convolution,
         lambda: np.asarray(computed_once(jnp.array([False, True]))),

@@ -246,4 +246,4 @@ def test_results_of_a_step_are_read_from_its_boards() -> None:
     assert after.rewards.tolist() == [1, -1]
     assert not after.board.terminated
     with pytest.raises(AttributeError, match="AutoResetState has no field reward"):
-        _ = getattr(after, "reward")  # noqa: B009  # a name that the type checker does not know
+        _ = after.reward

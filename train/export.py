@@ -26,14 +26,16 @@ from jax import export
 from jaxgames import _files, arena
 from jaxgames import make as make_env
 from jaxgames.env import Env
-from jaxgames.policies import file as exported
+from jaxgames.policies import exported
+from jaxgames.policies import file as policy_file
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.file import Content, Header, Platform
+from jaxgames.policies.search_agent import NetworkAgent
 from train import agents
 from train.driver.commands import run_command
 from train.driver.run_folder import RunFolder
 from train.models.policy import Policy
-from train.models.search_agent import NetworkAgent
+from train.network_learner import NetworkLearner
 from train.settings import NETWORK_SETTINGS, check_at_most
 
 MAX_BOARDS = 100_000
@@ -73,7 +75,7 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     iteration = run.kept_iteration(iteration)
     agent = policy_agent(run, iteration, None if arguments.env is None else make_env(arguments.env))
     content = content_of(run, iteration, agent, arguments.platforms, arguments.half)
-    exported.write(arguments.output, agent.env, content)
+    policy_file.write(arguments.output, agent.env, content)
     result = {"env": str(agent.env), "env_version": agent.env.version, **dataclasses.asdict(content.header)}
     result |= {"file": str(arguments.output), "bytes": arguments.output.stat().st_size}
     result |= {"program_bytes": len(content.module), "parameters": sum(leaf.size for leaf in content.params)}
@@ -104,6 +106,7 @@ def content_of(
 ) -> Content:
     """Returns the content of the file: the header, the program and the parameters of a run's policy."""
     assert isinstance(agent.policy, Policy)
+    assert isinstance(run.learner, NetworkLearner)
     stored = halved(agent.params) if half else agent.params
     params = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(stored))
     program = program_of(agent.policy, stored, platforms)
@@ -126,7 +129,8 @@ def content_of(
         jax_version=jax.__version__,
         calling_convention_version=program.calling_convention_version,
         kept_arguments=tuple(program.module_kept_var_idx),
-        sha256=exported.digest_of(module, params),
+        sha256=policy_file.digest_of(module, params),
+        gamma=run.learner.search_gamma,
     )
     return Content(header, module, params)
 
@@ -159,7 +163,7 @@ def program_of(policy: Policy, params: Any, platforms: tuple[str, ...]) -> expor
         return policy.apply(jax.tree.unflatten(structure, single), observation, seat)
 
     with _without_source_locations():
-        arguments = exported.arguments(policy.observation_shape, leaves)
+        arguments = policy_file.arguments(policy.observation_shape, leaves)
         return export.export(jax.jit(policy_of_rows), platforms=platforms)(*arguments)
 
 

@@ -11,10 +11,10 @@ from jaxgames.agents import Agent
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import SelectionRule
 from jaxgames.policies.agent import PolicyAgent, temperature_of
+from jaxgames.policies.search_agent import NetworkAgent, SearchAgent
 from train import agents
 from train.driver.learner import Learner
 from train.models.policy import Params, Policy
-from train.models.search_agent import NetworkAgent, SearchAgent
 from train.pretrained import load_params
 
 
@@ -59,6 +59,11 @@ class NetworkLearner(Learner):
         """The policy of `env`."""
         return self.games[0][1]
 
+    @property
+    def search_gamma(self) -> float:
+        """The discount of a turn in a search on the network."""
+        return gamma_per_turn(getattr(self.config, "gamma", 1.0), self.env.num_players)
+
     def agent(
         self,
         params: Params,
@@ -77,8 +82,7 @@ class NetworkLearner(Learner):
         """
         if not simulations:
             return self.make_network_agent(params, None, temperature, top)
-        gamma = gamma_per_turn(getattr(self.config, "gamma", 1.0), self.env.num_players)
-        settings = SearchConfig(simulations=simulations, policy=search or "gumbel", gamma=gamma)
+        settings = SearchConfig(simulations=simulations, policy=search or "gumbel", gamma=self.search_gamma)
         return self.make_network_agent(params, settings, temperature_of(temperature, 0.0, top), top)
 
     def make_network_agent(

@@ -5,7 +5,7 @@ print(jaxgames.baselines.card("minichess").win_rates)
 """
 
 from jaxgames.baselines.cards import Card, Command, Rating, WinRate, card, find, list_baselines
-from jaxgames.baselines.levels import levels, ratings
+from jaxgames.baselines.level_agents import levels, ratings
 
 __all__ = [
     "Card",

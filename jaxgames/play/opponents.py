@@ -3,13 +3,13 @@
 import functools
 from typing import Any
 
-from jaxgames.baselines.levels import plays, ratings
+from jaxgames.baselines.level_agents import plays, ratings
 from jaxgames.env import Env
 from jaxgames.play.session import HUMAN
 from jaxgames.wrappers import game_of
 
 PREFERRED = ("baseline", "alphabeta", "greedy", "mcts(simulations=100)")
-ADVISERS = ("alphabeta", "baseline", "mcts(simulations=200, playout='greedy')", "mcts(simulations=200)", "greedy")
+ADVISERS = ("alphabeta", "baseline", "mcts(simulations=100, playout='greedy')", "mcts(simulations=100)", "greedy")
 
 
 @functools.lru_cache(64)

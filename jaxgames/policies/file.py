@@ -1,16 +1,8 @@
-"""Policies in files of their own: the agent `exported(FILE)`.
-
-    python -m train.export runs/first --output first.policy
-    jaxgames.agents.make("exported(first.policy, temperature=0, epsilon=0.1)", env)
+"""Policies in files of their own, which `python -m train.export` writes and `jaxgames.policies.exported` plays.
 
 A file has the network as a program of `jax.export` (StableHLO, for any number of boards), the parameters as arrays, and
 a header. It needs neither flax nor `train`, and nothing in it is unpickled. `Exported.serialize` is not used, because
 it needs flatbuffers: the file has the module of StableHLO itself, and `jax.export` makes the rest again.
-
-With a tree search on the network of a file:
-
-    agent = jaxgames.agents.make("exported(first.policy)", env)
-    player = jaxgames.mcts.MCTSAgent(env, agent.evaluate, SearchConfig(simulations=64), agent.params)
 """
 
 import dataclasses
@@ -27,15 +19,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import export
-from jax.core import Tracer
 
 from jaxgames import _files
-from jaxgames._checks import check_int, check_number
 from jaxgames._files import FileKind
-from jaxgames.agents import Agent, pytree
 from jaxgames.env import Env
-from jaxgames.policies.agent import PolicyAgent, temperature_of
-from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.wrappers import without_auto_reset
 
 Platform = Literal["cpu", "cuda", "rocm", "tpu"]
@@ -86,6 +73,7 @@ class Header:
     calling_convention_version: int
     kept_arguments: tuple[int, ...]  # the indices of the arguments that the program reads
     sha256: str  # of the program and the parameters
+    gamma: float = 1.0  # discount of a turn in a search
 
 
 class Content(NamedTuple):
@@ -109,76 +97,6 @@ class ExportedPolicy:
     def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Returns logits float32[B, num_actions] and values float32[B, *value_shape], in scaled reward."""
         return self.call(params, observation, seat.astype(jnp.int32))
-
-
-@pytree
-@dataclass(frozen=True)
-class ExportedAgent(PolicyAgent):
-    """The `PolicyAgent` of a file. Its parameters are a tuple of arrays."""
-
-    policy: ExportedPolicy = field(metadata={"static": True})
-
-    @property
-    def evaluate(self) -> PolicyEvaluate:
-        """The evaluation of boards for `jaxgames.mcts`, with the parameters `params`."""
-        return PolicyEvaluate(without_auto_reset(self.env)[0], self.policy)
-
-    def values(self, states: Any) -> jax.Array:
-        """Returns float32[B, num_players], each seat's value in the env's unit of reward."""
-        if self.policy.values == "observations":
-            return super().values(states)
-        return PolicyEvaluate(self.env, self.policy)(self.params, states).values
-
-    def __str__(self) -> str:
-        """Returns the agent's text, with the parameters that differ from those of the run's own agent."""
-        return f"exported({', '.join([self.policy.file, *self.written_parameters()])})"
-
-    def written_parameters(self) -> list[str]:
-        """Returns the parameters that differ from those of the run's own agent, such as "temperature=0.5"."""
-        temperature = 0.0 if self.temperature is None else self.temperature
-        written: list[str] = []
-        if isinstance(temperature, Tracer):
-            written.append(f"temperature={temperature}")
-        elif temperature != np.float32(self.policy.header.temperature):
-            written.append(f"temperature={temperature:g}")
-        if self.top is not None:
-            written.append(f"top={self.top}")
-        return written
-
-
-def make(
-    env: Env[Any],
-    file: str,
-    temperature: float | None = None,
-    top: int | None = None,
-) -> Agent:
-    """Returns the agent `exported(FILE)`.
-
-    Args:
-      env: the game of the policy, with or without `auto_reset`.
-      file: the file, which `python -m train.export RUN --output FILE` wrote.
-      temperature: 1 samples from the policy, 0 plays greedily; None is that of the run's own agent.
-      top: the number of most probable legal actions that are sampled from; None for all.
-
-    Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is not an exported policy. Raises
-    it also for a file of another game, another version of the game, another platform or another version of JAX, and
-    for a parameter that is not allowed.
-    """
-    check_parameters(temperature, top)
-    with _files.named_by_parameter(
-        file, f"the file of a policy, which python -m train.export RUN --output {file} writes"
-    ):
-        policy, params = load(file, env)
-    temperature = temperature_of(temperature, policy.header.temperature, top)
-    return ExportedAgent(params, env, policy, float(temperature), top)
-
-
-def check_parameters(temperature: float | None, top: int | None) -> None:
-    """Raises ParameterError for a temperature or a number of actions that is not allowed; see `make`."""
-    if temperature is not None:
-        check_number("temperature", temperature, lowest=0)
-    if top is not None:
-        check_int("top", top, 1, 2**31 - 1, " or None")
 
 
 def load(

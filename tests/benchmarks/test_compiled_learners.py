@@ -41,7 +41,8 @@ TEXT = """HloModule iterate, is_scheduled=true
 
 %simulation (x: f32[8]) -> f32[8] {
   %x = f32[8]{0} parameter(0)
-  %leaf = f32[8]{0} while(%x), condition=%below_data, body=%level, metadata={op_name="jit(iterate)/collect/while/body/closed_call/jit(_search)/while/body/descend/while"}
+  %leaf = f32[8]{0} while(%x), condition=%below_data, body=%level, \
+metadata={op_name="jit(iterate)/collect/while/body/closed_call/jit(_search)/while/body/descend/while"}
   ROOT %added = f32[8]{0} negate(%leaf)
 }
 
@@ -51,7 +52,9 @@ TEXT = """HloModule iterate, is_scheduled=true
   %one = s32[] constant(1)
   %next = s32[] add(%i, %one)
   %x = f32[8]{0} get-tuple-element(%state), index=1
-  %tree = f32[8]{0} while(%x), condition=%below_data, body=%simulation, metadata={op_name="jit(iterate)/collect/while/body/closed_call/jit(_search)/while"}, backend_config={"known_trip_count":{"n":"3"}}
+  %tree = f32[8]{0} while(%x), condition=%below_data, body=%simulation, \
+metadata={op_name="jit(iterate)/collect/while/body/closed_call/jit(_search)/while"}, \
+backend_config={"known_trip_count":{"n":"3"}}
   %stepped = f32[8]{0} negate(%tree)
   ROOT %pair = (s32[], f32[8]{0}) tuple(%next, %stepped)
 }
@@ -59,20 +62,23 @@ TEXT = """HloModule iterate, is_scheduled=true
 %update (x: f32[100]) -> f32[100] {
   %g = f32[100]{0} parameter(0)
   %mean = f32[] constant(0)
-  %total = (f32[100]{0}, f32[]) all-reduce(%g, %mean), to_apply=%sum, metadata={op_name="jit(iterate)/update/while/body/grad"}
+  %total = (f32[100]{0}, f32[]) all-reduce(%g, %mean), to_apply=%sum, \
+metadata={op_name="jit(iterate)/update/while/body/grad"}
   ROOT %new = f32[100]{0} get-tuple-element(%total), index=0
 }
 
 ENTRY %main (x: f32[8], p: f32[100]) -> f32[8] {
   %x = f32[8]{0} parameter(0)
   %p = f32[100]{0} parameter(1)
-  %params = f32[100]{0} while(%p), condition=%below_data, body=%update, metadata={op_name="jit(iterate)/update/while"}, backend_config={"known_trip_count":{"n":"5"}}
+  %params = f32[100]{0} while(%p), condition=%below_data, body=%update, \
+metadata={op_name="jit(iterate)/update/while"}, backend_config={"known_trip_count":{"n":"5"}}
   %zero = s32[] constant(0)
   %state = (s32[], f32[8]{0}) tuple(%zero, %x)
-  %end = (s32[], f32[8]{0}) while(%state), condition=%below_2, body=%step, metadata={op_name="jit(iterate)/collect/while"}
+  %end = (s32[], f32[8]{0}) while(%state), condition=%below_2, body=%step, \
+metadata={op_name="jit(iterate)/collect/while"}
   ROOT %boards = f32[8]{0} get-tuple-element(%end), index=1
 }
-"""  # noqa: E501  # as compilers write it
+"""
 
 
 def with_line(line: str) -> hlo.Program:

@@ -11,7 +11,7 @@ import pytest
 
 from jaxgames import agents, make
 from jaxgames.play import HUMAN, Session, from_json, to_json
-from jaxgames.play.__main__ import main
+from jaxgames.play.__main__ import chosen_game, first_board, main
 from jaxgames.play.notation import legal_texts
 from jaxgames.play.terminal import Terminal, has_colours
 
@@ -228,3 +228,70 @@ def test_command_works_with_a_pipe() -> None:
     assert "Your turn (Red), ? for help> h(0,0)" in done.stdout
     assert "the game is not over" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_undo_goes_back_to_the_start_of_the_persons_last_turn(tmp_path: Path) -> None:
+    """The first edge completes a box, so the person moves twice, and then the agent."""
+    file = tmp_path / "game.json"
+    start = BOXES.from_string("1010100 .. 0")
+    file.write_text(to_json(Session(BOXES, [HUMAN, "first"], state=start)), encoding="utf-8")
+    text = transcript(f"load {file}", "v(0,1)", "h(0,1)", "u", f"save {file}")
+    assert "Blue (first) plays" in text
+    saved = from_json(file.read_text(encoding="utf-8"))
+    assert (saved.ply, saved.plies > 2) == (0, True)
+
+
+def test_chance_to_win_is_the_persons_and_is_left_out_where_returns_do_not_tell_it() -> None:
+    assert "your chance to win: 50 %" in transcript("h alphabeta"), "1 x 2 boxes are a draw"
+    several = transcript("h alphabeta", seats=[HUMAN, HUMAN])
+    assert "chance to win of Red: " in several
+    margin = transcript("h alphabeta", env=make("dots_and_boxes(rows=1, cols=2, reward=margin)"))
+    assert "expected return: Red +0.00, Blue +0.00" in margin
+    assert "chance" not in margin
+
+
+def test_rules_are_told_in_plain_words() -> None:
+    text = transcript("rules")
+    assert "Dots and Boxes, 1 by 2 boxes\n\nTake more of the 2 boxes than the other player." in text
+
+
+def test_review_names_better_moves_and_needs_no_end() -> None:
+    text = transcript("h(0,0)", "h(1,0)", "review", env=make("dots_and_boxes(rows=2, cols=2)"), seats=[HUMAN, HUMAN])
+    assert "alphabeta looks at all positions ..." in text
+    assert "of the chance to win" in text
+
+
+def test_another_game_begins_with_the_same_seats_or_with_the_sides_switched() -> None:
+    text = transcript("h(0,1)", "resign", "new", "switch")
+    assert "new plays again, switch changes the sides, review shows your mistakes, q quits" in text
+    assert text.count("Blue (first) plays") == 1
+    assert text.count("Red (first) plays") == 1, "after the switch the agent begins"
+    assert text.rstrip().endswith("plies: 1, turns: 1")
+
+
+@pytest.mark.parametrize(
+    ("lines", "game"),
+    [(["3"], "dots_and_boxes"), ([""], "checkers"), ([], "checkers"), (["9", "minichess"], "minichess")],
+)
+def test_menu_of_games_takes_a_number_or_a_name(
+    lines: list[str], game: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = iter(lines)
+
+    def read(prompt: str) -> str:
+        if (line := next(typed, None)) is None:
+            raise EOFError
+        return line
+
+    assert chosen_game(read) == game
+    printed = capsys.readouterr().out
+    assert "3  Dots and Boxes" in printed
+    assert ("expected a number from 1 to 5, not '9'" in printed) == ("9" in lines)
+
+
+def test_star_without_parameters_is_a_small_board_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert first_board("chinese_checkers") == "chinese_checkers(size=2, num_players=3)"
+    assert 'The traditional board for six: "chinese_checkers(size=4, num_players=6)"' in capsys.readouterr().out
+    for text in ("checkers", "chinese_checkers(size=4)", "minichess"):
+        assert first_board(text) == text
+    assert capsys.readouterr().out == ""

@@ -179,8 +179,11 @@ def test_search_takes_the_network_of_a_file(file: Path, untrained: Runs, boards:
     config = dataclasses.replace(of_run.config, simulations=16)  # pyright: ignore[reportAttributeAccessIssue]  # a `SearchAgent`
     assert isinstance(config, SearchConfig)
     player = MCTSAgent(BOXES, of_file.evaluate, config, of_file.params)
-    key = jax.random.key(0)
-    np.testing.assert_array_equal(act(player, key, boards), act(of_run, jax.random.key(0), boards))
+    by_text = agents.make(f"exported({file}, simulations=16)", BOXES)
+    assert by_text.config.gamma == config.gamma  # pyright: ignore[reportAttributeAccessIssue]  # a `SearchAgent`
+    expected = act(of_run, jax.random.key(0), boards)
+    np.testing.assert_array_equal(act(player, jax.random.key(0), boards), expected)
+    np.testing.assert_array_equal(act(by_text, jax.random.key(0), boards), expected)
 
 
 PLAY_ALONE = """
@@ -317,7 +320,13 @@ def test_file_of_a_newer_format_is_refused(file: Path, tmp_path: Path) -> None:
         ("temperature=hot", "temperature must be a finite number from 0 on, not 'hot'"),
         ("top=0", "top must be an integer from 1 to 2147483647 or None, not 0"),
         ("epsilon=2", "epsilon must be a number from 0 to 1, not 2"),
-        ("sims=3", "exported has no parameter 'sims'; its parameters are file, temperature, top, epsilon"),
+        ("simulations=-1", "simulations must be an integer from 0 to 100000 or None, not -1"),
+        ("simulations=4, search=best", "policy must be one of 'gumbel', 'puct', not 'best'"),
+        (
+            "sims=3",
+            "exported has no parameter 'sims'; its parameters are file, temperature, top, simulations, search, seats, "
+            "epsilon",
+        ),
     ],
 )
 def test_wrong_parameters_are_refused(parameters: str, message: str, file: Path) -> None:

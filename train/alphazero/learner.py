@@ -76,6 +76,10 @@ class AlphaZero(NetworkLearner):
         boards: Any = SHARDED
         return TrainState(whole, whole, whole, boards, whole, whole)
 
+    @property
+    def search_gamma(self) -> float:
+        return self.config.gamma
+
     def agent(
         self,
         params: Params,

@@ -12,6 +12,7 @@ import pytest
 
 import jaxgames
 from jaxgames.agents import analyse
+from jaxgames.policies.search_agent import SearchAgent
 from tests.helpers.commands import last_json, run_command
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.stored_runs import random_train_state, train_in
@@ -22,7 +23,6 @@ from train.driver.learner import check_load
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.ladder import __main__ as ladder
-from train.models.search_agent import SearchAgent
 from train.ops import sharding
 from train.pretrained import load_params
 from train.strength import __main__ as strength

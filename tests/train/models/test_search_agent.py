@@ -11,6 +11,7 @@ import pytest
 
 from jaxgames.policies.agent import PolicyAgent, reward_scale, seat_values
 from jaxgames.policies.evaluate import PolicyEvaluate
+from jaxgames.policies.search_agent import NetworkAgent, SearchAgent
 from jaxgames.wrappers import auto_reset
 from tests.helpers.analysis import analysis_of
 from tests.helpers.sticks import Sticks
@@ -19,7 +20,6 @@ from train import agents
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
 from train.models.policy import Policy
-from train.models.search_agent import NetworkAgent, SearchAgent
 from train.models.value_heads import with_seat_values
 from train.ppo import PPO, Config
 

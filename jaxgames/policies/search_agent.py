@@ -1,7 +1,6 @@
-"""The agent that plays by tree search on a policy's network: `RUN(simulations=64)`, `RUN(simulations=64, search=puct)`.
+"""The agents of a policy that a search can use: by tree search, as `RUN(simulations=64)`, and without.
 
-The network gives the search its logits and values. Without simulations, the network alone chooses the action
-(`jaxgames.policies.agent`). The extra `search` is needed.
+The policy gives the search its logits and values. The search needs the extra `search`.
 """
 
 from dataclasses import dataclass, field
@@ -10,13 +9,12 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from jaxgames import Env
 from jaxgames.agents import Analysis, pytree
+from jaxgames.env import Env
 from jaxgames.mcts import MCTSAgent, SearchConfig, SearchResult
-from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.agent import Policy, PolicyAgent
 from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.wrappers import without_auto_reset
-from train.models.policy import Params, Policy
 
 
 @pytree
@@ -40,7 +38,7 @@ class SearchAgent:
     """
 
     on_device: ClassVar[bool] = True
-    params: Params
+    params: Any
     env: Env[Any] = field(metadata={"static": True})
     policy: Policy = field(metadata={"static": True})
     config: SearchConfig = field(metadata={"static": True})

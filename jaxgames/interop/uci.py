@@ -1,0 +1,313 @@
+"""Engines that speak UCI, the universal chess interface, as agents of minichess: `uci(nodes=1000)`.
+
+    agent = jaxgames.agents.make("uci(command=fairy-stockfish, nodes=1000)", jaxgames.make("minichess"))
+
+An engine is a program of its own, such as Fairy-Stockfish, which plays the variant "gardner". It gets the position as
+FEN, without the positions before it, and forgets everything between two moves. So an agent has no memory. Without
+`milliseconds` and `skill`, an engine with one thread plays the same move in the same position.
+
+The values: the mover's expected result is tanh(value / SCALE) of the engine's value in hundredths of a pawn, and 1 or
+-1 for a mate that the engine has found.
+
+Source: Stefan Meyer-Kahlen, "Description of the universal chess interface (UCI)", April 2006.
+"""
+
+import contextlib
+import math
+import os
+import queue
+import shlex
+import shutil
+import subprocess
+import threading
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames._checks import ParameterError, check_int
+from jaxgames.agents import Analysis
+from jaxgames.env import Env
+from jaxgames.games.minichess import Minichess
+from jaxgames.render.moves import legal_moves
+from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent, board_of
+from jaxgames.solvers.exact.solution import check_keeps_rules
+from jaxgames.solvers.minichess.player import SCALE
+from jaxgames.wrappers import game_of
+
+VARIANT = "gardner"
+FOLDERS = ("/usr/games", "/usr/local/games")  # of programs on Debian, which are not on the path of every user
+MAX_START = 10.0  # seconds from the start of a program to its first answers
+MAX_SILENCE = 60.0  # seconds without a line in a search; a limit of time comes on top
+DEFAULT_NODES = 1000
+MAX_NUMBER = 10**12
+
+
+class EngineError(ValueError):
+    """Raised where an engine ends, answers nothing, or plays an illegal move."""
+
+
+class Engine:
+    """A running program that speaks UCI. It ends with this object, and with this process however that ends."""
+
+    def __init__(self, command: str) -> None:
+        """Starts the program and reads its options.
+
+        Raises ParameterError if it is not there or cannot be run, EngineError if it does not speak UCI.
+        """
+        self.command = command
+        self.options: dict[str, str] = {}  # what follows the name of each option, such as "type spin default 20 ..."
+        try:
+            # A session of its own: Ctrl-C in a terminal is not for the engine. It ends when its input is closed.
+            process = subprocess.Popen(
+                arguments_of(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                bufsize=1,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ParameterError(f"the engine {command!r} cannot be run: {error.strerror}") from error
+        self._process = process
+        self._lines: queue.Queue[str | None] = queue.Queue()  # None: the end of the output
+        self.close = weakref.finalize(self, _end, process)
+        threading.Thread(target=_read, args=(process.stdout, self._lines), daemon=True).start()
+        try:
+            self._send("uci")
+            for line in self._until("uciok", MAX_START):
+                if line.startswith("option name "):
+                    name, _, description = line.removeprefix("option name ").partition(" type ")
+                    self.options[name] = f"type {description}"
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the program can be asked."""
+        return self.close.alive and self._process.poll() is None
+
+    def set_option(self, name: str, value: object) -> None:
+        """Sets an option. Raises ParameterError if the engine has none with this name."""
+        if name not in self.options:
+            raise ParameterError(f"the engine {self.command!r} has no option {name!r}")
+        self._send(f"setoption name {name} value {value}")
+
+    def search(self, fen: str, limits: str, silence: float = MAX_SILENCE) -> tuple[str, float | None]:
+        """Returns the best move in a position, and its value in hundredths of a pawn, inf or -inf for a mate.
+
+        The value is None where the engine says none. It is for the mover.
+
+        Args:
+          fen: the position.
+          limits: of the search, as in the command `go`: "nodes 1000".
+          silence: seconds without a line after which the engine counts as silent.
+
+        Raises EngineError if the engine ends or is silent; the program is ended then, too.
+        """
+        value: float | None = None
+        try:
+            self._send("ucinewgame")
+            self._send("isready")
+            for _ in self._until("readyok", MAX_START):
+                pass
+            self._send(f"position fen {fen}")
+            self._send(f"go {limits}")
+            for line in self._until("bestmove", silence):
+                value = _value(line, value)
+                if line.startswith("bestmove"):
+                    return (line.split()[1:] or ["(none)"])[0], value
+        except BaseException:  # also Ctrl-C: the engine would answer the next question with this search
+            self.close()
+            raise
+        raise AssertionError("the last line of a search is its best move")
+
+    def _send(self, line: str) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it has ended: the next line that is read says so, with its last words
+            self._process.stdin.write(f"{line}\n")
+            self._process.stdin.flush()
+
+    def _until(self, last: str, silence: float) -> Iterator[str]:
+        """Yields the lines up to the one that begins with `last`.
+
+        Raises EngineError at the end of the output, and after `silence` seconds without a line.
+        """
+        words = ""
+        while True:
+            try:
+                line = self._lines.get(timeout=silence)
+            except queue.Empty:
+                raise EngineError(
+                    f"the engine {self.command!r} has been silent for {silence:g} seconds; expected {last!r}"
+                ) from None
+            if line is None:
+                status = self._process.wait()
+                raise EngineError(f"the engine {self.command!r} ended with status {status}; its last line: {words!r}")
+            yield line
+            if line.split()[:1] == [last]:
+                return
+            words = line or words
+
+
+def _read(output: IO[str], lines: "queue.Queue[str | None]") -> None:
+    """Puts the lines of a program into a queue, and None at their end."""
+    with contextlib.suppress(OSError, ValueError):  # the output was closed
+        for line in output:
+            lines.put(line.strip())
+    lines.put(None)
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def _value(line: str, before: float | None) -> float | None:
+    """Returns the value in an `info` line, in hundredths of a pawn; `before` in other lines, and for mere bounds."""
+    words = line.split()
+    if words[:1] != ["info"] or "score" not in words or {"upperbound", "lowerbound"} & {*words}:
+        return before
+    kind, _, number = " ".join(words[words.index("score") + 1 :]).partition(" ")
+    try:
+        value = float(number.split()[0])
+    except (IndexError, ValueError):
+        return before
+    return value if kind == "cp" else math.copysign(math.inf, value) if kind == "mate" else before
+
+
+def arguments_of(command: str) -> list[str]:
+    """Returns a command as a list: the path of its program, and its arguments.
+
+    Raises ParameterError if there is no such program on the path or in FOLDERS.
+    """
+    program, *arguments = shlex.split(command) or [""]
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *FOLDERS))
+    found = shutil.which(program, path=path)
+    if found is None:
+        raise ParameterError(
+            f"there is no program {program!r}: install an engine that speaks UCI (on Debian: apt-get install "
+            f"fairy-stockfish), or name one, as in uci(command=/path/to/engine)"
+        )
+    return [found, *arguments]
+
+
+class UciPlayer:
+    """Chooses moves by an engine, which starts again if it has ended."""
+
+    def __init__(self, env: Minichess, command: str, limits: str, silence: float, skill: int | None) -> None:
+        self._env = env
+        self._command, self._limits, self._silence, self._skill = command, limits, silence, skill
+        self._lock = threading.Lock()  # one search at a time
+        self._engine = self._start()
+
+    def choose(self, state: Any, seed: int) -> int:
+        """Returns the engine's action on one live board."""
+        return self.search(state)[0]
+
+    def search(self, state: Any) -> tuple[int, float | None]:
+        """Returns the engine's action on one live board, and its value as `Engine.search`.
+
+        Raises EngineError if the engine ends, is silent, or plays an illegal move.
+        """
+        with self._lock:
+            if not self._engine.is_running:
+                self._engine = self._start()
+            fen = self._env.to_string(state)
+            move, value = self._engine.search(fen, self._limits, self._silence)
+        actions = {text: action for action, text in legal_moves(self._env, state).items()}
+        if move not in actions:
+            raise EngineError(f"the engine {self._command!r} played {move!r} in {fen}; legal are {', '.join(actions)}")
+        return actions[move], value
+
+    def _start(self) -> Engine:
+        engine = Engine(self._command)
+        variants = engine.options.get("UCI_Variant", "").split()
+        if VARIANT not in variants:
+            engine.close()
+            raise ParameterError(
+                f"the engine {self._command!r} does not play 5 x 5 chess: expected one with the variant {VARIANT!r}, "
+                "such as fairy-stockfish"
+            )
+        engine.set_option("UCI_Variant", VARIANT)
+        if self._skill is not None:
+            engine.set_option("Skill Level", self._skill)
+        return engine
+
+
+@dataclass(frozen=True)
+class UciAgent(HostPlayerAgent):
+    """Plays the moves of an engine, board by board."""
+
+    player: UciPlayer
+
+    def analyse(self, states: Any) -> Analysis:
+        """Returns the probability 1 for the engine's move and, with reward="win_loss", the expected returns.
+
+        The values are 0 on finished boards, and where the engine says none.
+        """
+        boards, live = self._boards(states)
+        probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
+        values = np.zeros((len(boards.current_player), 2), np.float32)
+        for i in live:
+            board = board_of(boards, i)
+            action, value = self.player.search(board)
+            probabilities[i, action] = 1
+            values[i] = -math.tanh((value or 0) / SCALE)
+            values[i, board.current_player] *= -1
+        has_values = getattr(game_of(self.env), "reward", None) == "win_loss"
+        return Analysis(jnp.asarray(probabilities), jnp.asarray(values) if has_values else None)
+
+
+def make(
+    env: Env[Any],
+    command: str = "fairy-stockfish",
+    nodes: int | None = None,
+    depth: int | None = None,
+    milliseconds: int | None = None,
+    skill: int | None = None,
+) -> UciAgent:
+    """Returns an engine that speaks UCI as an agent of minichess with standard rules.
+
+    Args:
+      env: minichess with rules="standard", promotion="all" and single pawn steps, or a `Wrapper` that keeps its rules.
+        The board can be any of the three.
+      command: the program, with arguments if it needs some; it must know the variant "gardner".
+      nodes: positions that a search visits; None: 1,000, or without a limit if another one is set.
+      depth: plies that a search looks ahead; None: no limit.
+      milliseconds: the time of a move; None: no limit.
+      skill: the engine's option "Skill Level"; of Fairy-Stockfish from -20 to 20, its default and full strength.
+
+    Raises ParameterError (a ValueError) for another game, a value that is not allowed, or a program that is not there.
+    Raises EngineError (a ValueError) for a program that does not answer.
+    """
+    check_keeps_rules(env)
+    game = game_of(env)
+    if not isinstance(game, Minichess):
+        raise ParameterError(f"uci plays minichess, not {game.id}")
+    if (game.rules, game.promotion, game.double_step) != ("standard", "all", False):
+        raise ParameterError(
+            f"uci plays minichess with rules='standard', promotion='all' and double_step=False, not {game}"
+        )
+    numbers = {"nodes": nodes, "depth": depth, "movetime": milliseconds}
+    if all(number is None for number in numbers.values()):
+        numbers["nodes"] = DEFAULT_NODES
+    for name, number in (("nodes", nodes), ("depth", depth), ("milliseconds", milliseconds)):
+        if number is not None:
+            check_int(name, number, 1, MAX_NUMBER)
+    if skill is not None:
+        check_int("skill", skill, -20, 20)
+    limits = " ".join(f"{name} {number}" for name, number in numbers.items() if number is not None)
+    player = UciPlayer(game, command, limits, MAX_SILENCE + (milliseconds or 0) / 1000, skill)
+    shown = {"nodes": numbers["nodes"], "depth": depth, "milliseconds": milliseconds, "skill": skill}
+    written = "".join(f", {name}={value}" for name, value in shown.items() if value is not None)
+    return UciAgent(env, player, f"uci(command={command!r}{written})")

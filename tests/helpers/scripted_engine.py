@@ -1,0 +1,45 @@
+"""A program that speaks UCI and does as its argument says: `python scripted_engine.py MOVES FAULT`.
+
+MOVES is a list of moves with commas, which it plays one after the other, and from the beginning in a new process. With
+a letter of the values ("b2b3:cp:-50") it names a value. FAULT is what it does at the second search: "none", "silent",
+"crash". It answers every line that it gets at once, and appends all lines to the file SCRIPT_LOG if that is set.
+"""
+
+import os
+import sys
+import time
+
+
+def main() -> None:
+    moves, fault, searches = sys.argv[1].split(","), sys.argv[2], 0
+    for line in sys.stdin:
+        command = line.strip()
+        if log := os.environ.get("SCRIPT_LOG"):
+            with open(log, "a", encoding="utf-8") as file:
+                file.write(f"{command}\n")
+        if command == "uci":
+            print("id name scripted")
+            print("option name Skill Level type spin default 20 min -20 max 20")
+            print("option name UCI_Variant type combo default chess var chess var gardner")
+            print("uciok")
+        elif command == "isready":
+            print("readyok")
+        elif command.startswith("go "):
+            searches += 1
+            if searches == 2 and fault == "silent":
+                time.sleep(60)
+            if searches == 2 and fault == "crash":
+                print("out of memory")
+                sys.exit(3)
+            move, _, value = moves[(searches - 1) % len(moves)].partition(":")
+            if value:
+                print("info depth 1 score cp 9999 lowerbound nodes 1")
+                print(f"info depth 1 score {value.replace(':', ' ')} nodes 1 pv {move}")
+            print(f"bestmove {move}")
+        elif command == "quit":
+            return
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

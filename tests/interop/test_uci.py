@@ -1,0 +1,235 @@
+"""Engines that speak UCI as agents: what they are told, their moves and values, and one sentence for each fault."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import agents, arena
+from jaxgames._checks import ParameterError
+from jaxgames.interop import uci
+from jaxgames.interop.uci import Engine, EngineError, UciAgent
+from tests.helpers import scripted_engine
+from tests.helpers.positions import stacked
+
+MINICHESS = jaxgames.make("minichess")
+KEY = jax.random.key(0)
+START = stacked([MINICHESS.init()])
+MATE_IN_ONE = "k4/5/K4/5/4R w - - 0 1"
+
+
+def command(moves: str, fault: str = "none") -> str:
+    return f"'{sys.executable}' '{scripted_engine.__file__}' {moves} {fault}"
+
+
+def scripted(moves: str, fault: str = "none", **parameters: int) -> UciAgent:
+    return uci.make(MINICHESS, command(moves, fault), **parameters)
+
+
+def is_there() -> bool:
+    try:
+        uci.arguments_of("fairy-stockfish")
+    except ParameterError:
+        return False
+    return True
+
+
+real = pytest.mark.skipif(not is_there(), reason="Fairy-Stockfish is not installed: apt-get install fairy-stockfish")
+
+
+# -- what it plays -------------------------------------------------------------------------------------------------
+
+
+def test_engine_is_told_the_variant_the_position_and_the_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCRIPT_LOG", str(tmp_path / "log"))
+    agent = scripted("b2b3", depth=3, milliseconds=20, skill=-5)
+    action = int(agent.act(KEY, START)[0])
+    assert MINICHESS.action_to_string(MINICHESS.init(), action) == "b2b3"
+    assert (tmp_path / "log").read_text().splitlines() == [
+        "uci",
+        "setoption name UCI_Variant value gardner",
+        "setoption name Skill Level value -5",
+        "ucinewgame",
+        "isready",
+        "position fen rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1",
+        "go depth 3 movetime 20",
+    ]
+
+
+def test_finished_boards_are_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIPT_LOG", str(tmp_path / "log"))
+    mated = MINICHESS.from_string("k3R/5/K4/5/5 b - - 0 1")
+    assert mated.terminated
+    boards = stacked([mated, MINICHESS.init(), mated])
+    actions = np.asarray(scripted("b2b3").act(KEY, boards))
+    assert actions[[0, 2]].tolist() == [0, 0]
+    assert actions[1] > 0
+    assert (tmp_path / "log").read_text().count("go nodes 1000") == 1
+
+
+@pytest.mark.parametrize(
+    ("score", "value"),
+    [("cp:50", math.tanh(0.1)), ("cp:-250", math.tanh(-0.5)), ("mate:3", 1), ("mate:-2", -1), ("unknown:1", 0)],
+)
+def test_values_are_those_of_the_mover_and_bounds_are_left_out(score: str, value: float) -> None:
+    board = MINICHESS.step(MINICHESS.init(), MINICHESS.action_from_string(MINICHESS.init(), "b2b3"))
+    analysis = scripted(f"a4b3:{score}").analyse(stacked([board]))
+    assert analysis.values is not None
+    np.testing.assert_allclose(analysis.values, [[-value, value]], atol=1e-6)  # Black is to move
+    best = MINICHESS.action_from_string(board, "a4b3")
+    assert np.asarray(analysis.probabilities)[0, best] == 1
+    assert float(analysis.probabilities.sum()) == 1
+
+
+def test_material_has_no_values_as_engines_do_not_estimate_its_rewards() -> None:
+    env = jaxgames.make("minichess(reward=material)")
+    analysis = uci.make(env, command("b2b3:cp:50")).analyse(stacked([env.init()]))
+    assert analysis.values is None
+
+
+def test_text_of_the_agent_makes_it_again() -> None:
+    agent = scripted("b2b3", depth=3, skill=4)
+    assert str(agents.make(str(agent), MINICHESS)) == str(agent)
+    with_epsilon = agents.make(f"{str(agent)[:-1]}, epsilon=0.5)", MINICHESS)
+    assert str(with_epsilon) == f"{str(agent)[:-1]}, epsilon=0.5)"
+
+
+# -- faults --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("uci(command=no-such-engine)", "there is no program 'no-such-engine': install an engine that speaks UCI"),
+        ("uci(command='')", "there is no program ''"),
+        ("uci(depth=0)", "depth must be an integer from 1"),
+        ("uci(nodes=1.5)", "nodes must be an integer from 1"),
+        ("uci(skill=21)", "skill must be an integer from -20 to 20"),
+    ],
+)
+def test_wrong_parameters_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        agents.make(text, MINICHESS)
+
+
+@pytest.mark.parametrize(
+    "game", ["checkers", "minichess(rules=king_capture)", "minichess(promotion=queen)", "minichess(double_step=True)"]
+)
+def test_games_that_the_engine_does_not_know_are_refused(game: str) -> None:
+    with pytest.raises(ParameterError, match="uci plays minichess"):
+        agents.make("uci", jaxgames.make(game))
+
+
+def test_program_that_does_not_speak_uci_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uci, "MAX_START", 0.2)
+    with pytest.raises(EngineError, match=r"the engine 'cat' has been silent for 0\.2 seconds; expected 'uciok'"):
+        uci.make(MINICHESS, "cat")
+    with pytest.raises(EngineError, match="the engine 'echo hello' ended with status 0; its last line: 'hello'"):
+        uci.make(MINICHESS, "echo hello")
+
+
+def test_engine_without_the_variant_is_refused() -> None:
+    program = "print('option name UCI_Variant type combo default chess var chess', flush=True); print('uciok'); input()"
+    with pytest.raises(ParameterError, match="does not play 5 x 5 chess: expected one with the variant 'gardner'"):
+        uci.make(MINICHESS, f'"{sys.executable}" -uc "{program}"')
+
+
+def test_illegal_move_is_one_sentence_and_the_engine_goes_on() -> None:
+    agent = scripted("b2b4,b2b3")
+    with pytest.raises(EngineError, match=r"played 'b2b4' in rnbqk/\S+ w - - 0 1; legal are a2a3, b1a3"):
+        agent.act(KEY, START)
+    assert int(agent.act(KEY, START)[0]) > 0
+
+
+def test_crash_is_one_sentence_and_a_new_process_answers_next_time() -> None:
+    agent = scripted("b2b3", "crash")
+    first = agent.act(KEY, START)
+    with pytest.raises(EngineError, match=r"ended with status 3; its last line: 'out of memory'"):
+        agent.act(KEY, START)
+    assert agent.act(KEY, START).tolist() == first.tolist()
+
+
+def test_silence_ends_the_process_and_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uci, "MAX_SILENCE", 0.3)
+    agent = scripted("b2b3", "silent")
+    agent.act(KEY, START)
+    process = agent.player._engine._process  # pyright: ignore[reportPrivateUsage]  # nothing else names the process
+    with pytest.raises(EngineError, match=r"silent for 0\.3 seconds; expected 'bestmove'"):
+        agent.act(KEY, START)
+    assert process.poll() is not None
+
+
+# -- processes -----------------------------------------------------------------------------------------------------
+
+
+def test_process_ends_with_the_agent() -> None:
+    agent = scripted("b2b3")
+    process = agent.player._engine._process  # pyright: ignore[reportPrivateUsage]  # as above
+    assert process.poll() is None
+    del agent
+    assert process.poll() is not None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_process_ends_with_a_program_that_is_killed() -> None:
+    program = (
+        "from jaxgames.interop.uci import Engine; import sys, time; "
+        "print(Engine(sys.argv[1])._process.pid, flush=True); engine = Engine(sys.argv[1]); time.sleep(60)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, command("b2b3")], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        engine = int(parent.stdout.readline())
+        parent.send_signal(signal.SIGKILL)
+    for _ in range(100):
+        try:
+            os.kill(engine, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    pytest.fail("the engine still runs")
+
+
+# -- the real one --------------------------------------------------------------------------------------------------
+
+
+@real
+def test_fairy_stockfish_mates_and_knows_it() -> None:
+    agent = agents.make("uci", MINICHESS)
+    assert str(agent) == "uci(command='fairy-stockfish', nodes=1000)"
+    board = MINICHESS.from_string(MATE_IN_ONE)
+    analysis = agents.analyse(agent, stacked([board]))
+    assert analysis is not None
+    assert analysis.values is not None
+    assert analysis.values.tolist() == [[1, -1]]
+    assert MINICHESS.action_to_string(board, int(agent.act(KEY, stacked([board]))[0])) == "e1e5"
+
+
+@real
+@pytest.mark.parametrize("board", ["gardner", "baby", "mallet"])
+def test_moves_of_fairy_stockfish_are_legal_in_whole_games(board: str) -> None:
+    """It never loses against random moves; an illegal move would raise an error."""
+    env = jaxgames.make("minichess", board=board)
+    players = agents.make("uci(nodes=200)", env), agents.make("random", env)
+    agent_of_seat = arena.seating((1, 1), "alternating", 4)
+    of_random = arena.results(env, arena.play(env, players, agent_of_seat, KEY), agent_of_seat, 1)
+    assert of_random["wins"] == 0
+
+
+def test_engine_closes_once() -> None:
+    engine = Engine(command("b2b3"))
+    assert engine.is_running
+    engine.close()
+    engine.close()
+    assert not engine.is_running
