@@ -133,8 +133,8 @@ def _last_ply(session: Session) -> dict[str, str | None] | None:
 def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
     """Returns the name, the colour, the player and the score of each seat, and the player in words."""
     env = session.env
-    words = {agent: level for level, agent in levels(env).items()}
-    alone = session.seats.count(HUMAN) == 1
+    words = {agent: level.capitalize() for level, agent in levels(env).items()}
+    words[HUMAN] = "You" if session.seats.count(HUMAN) == 1 else "Person"
     colours = names.seat_colours(env, theme)
     boxes = np.asarray(session.state.owner) if env.id == "dots_and_boxes" else None
     return [
@@ -142,7 +142,7 @@ def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
             "name": name,
             "colour": colour,
             "player": player,
-            "words": ("You" if alone else "Person") if player == HUMAN else words.get(player, player).capitalize(),
+            "words": words.get(player, f"Computer ({player})"),
             "score": "" if boxes is None else str(int((boxes == seat).sum())),
         }
         for seat, (name, colour, player) in enumerate(zip(names.seat_names(env), colours, session.seats, strict=True))

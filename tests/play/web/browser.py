@@ -46,6 +46,16 @@ def served(game: str, seats: Sequence[str], **arguments: Any) -> Generator[str]:
         yield address
 
 
+def at_desk(chrome: Browser, address: str) -> "Person":
+    """Returns a person with a wide window and a mouse."""
+    return Person(chrome.new_context(viewport=DESK), address)
+
+
+def on_phone(chrome: Browser, address: str) -> "Person":
+    """Returns a person with a phone, who touches it."""
+    return Person(chrome.new_context(viewport=PHONE, has_touch=True, is_mobile=True), address)
+
+
 class Person:
     """A person who plays on the page."""
 

@@ -14,7 +14,7 @@ import jaxgames
 from jaxgames import agents
 from jaxgames.play import Session, names
 from jaxgames.play.web.turns import turns_of
-from tests.play.web.browser import DESK, PHONE, By, Person, browser, served
+from tests.play.web.browser import By, Person, at_desk, browser, on_phone, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -34,13 +34,9 @@ def chrome() -> Iterator[Browser]:
         yield opened
 
 
-def person(chrome: Browser, address: str, **options: Any) -> Person:
-    return Person(chrome.new_context(**{"viewport": DESK, **options}), address)
-
-
 def at_position(chrome: Browser, address: str, text: str) -> Person:
     """A person who has set up a position."""
-    someone = person(chrome, address)
+    someone = at_desk(chrome, address)
     someone.set_up(text)
     return someone
 
@@ -57,9 +53,8 @@ def test_examples_are_all_games() -> None:
 def test_game_is_played_to_its_end_against_an_agent(chrome: Browser, game: str, by: By) -> None:
     """Pieces are dragged with the mouse; the fingers tap on a phone."""
     chance = random.Random(1)
-    phone = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
     with served(GAMES[game], SEATS) as address:
-        someone = person(chrome, address, **(phone if by == "touch" else {}))
+        someone = on_phone(chrome, address) if by == "touch" else at_desk(chrome, address)
         assert someone.text("#status").startswith("Your turn (")
         while not someone.over:
             someone.move(chance.choice, by)
@@ -81,7 +76,7 @@ def test_star_is_played_by_six_seats(chrome: Browser) -> None:
     with served(
         "chinese_checkers(size=2, num_players=6, max_rounds=3)", ["human", *["random"] * 4, "human"]
     ) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         while not someone.over:
             someone.move(chance.choice)
         assert someone.page.locator("#players li").count() == 6
@@ -173,7 +168,7 @@ def test_promotion_is_a_choice_of_the_person(chrome: Browser, by: By) -> None:
 
 def test_click_on_a_cell_without_a_move_changes_nothing(chrome: Browser) -> None:
     with served("checkers", ("human", "human")) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         before = someone.position
         reasons = {
             "1": "This piece cannot move now.",
@@ -192,7 +187,7 @@ def test_click_on_a_cell_without_a_move_changes_nothing(chrome: Browser) -> None
 def test_undo_slider_and_list_show_the_positions_of_the_session(chrome: Browser) -> None:
     chance = random.Random(3)
     with served(GAMES["dots_and_boxes"], ("human", "human")) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         for _ in range(8):
             someone.move(chance.choice)
         session = someone.session()
@@ -252,7 +247,7 @@ def test_hint_shows_numbers_on_the_cells_a_list_and_values(chrome: Browser) -> N
         return Judge(env) if text == "judge" else agents.make(text, env)
 
     with served("chinese_checkers(size=1, num_players=2)", ("human", "judge"), make=make) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         someone.press("h")
         someone.page.locator("#thoughts").wait_for()
         percents = [int(text.removesuffix(" %")) for text in someone.page.locator("#tops .number").all_inner_texts()]
@@ -271,7 +266,7 @@ def test_hint_shows_numbers_on_the_cells_a_list_and_values(chrome: Browser) -> N
 
 def test_thinking_is_shown_can_be_stopped_and_goes_on(chrome: Browser) -> None:
     with served("dots_and_boxes(rows=2, cols=2)", ("human", "first"), pace=2.0) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         someone.click(someone.cells("edge")[-1])
         someone.page.locator("#stop").wait_for()
         assert "Blue is thinking" in someone.text("#status")
@@ -285,7 +280,7 @@ def test_thinking_is_shown_can_be_stopped_and_goes_on(chrome: Browser) -> None:
 
 def test_person_resigns_while_an_agent_thinks_and_the_page_says_so(chrome: Browser) -> None:
     with served("dots_and_boxes(rows=2, cols=2)", ("human", "first"), pace=60.0) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         someone.click(someone.cells("edge")[-1])
         someone.page.locator("#stop").wait_for()
         someone.page.once("dialog", lambda dialog: dialog.accept())
@@ -299,7 +294,7 @@ def test_person_resigns_while_an_agent_thinks_and_the_page_says_so(chrome: Brows
 
 def test_tap_beside_a_small_cell_means_the_nearest_legal_target(chrome: Browser) -> None:
     with served("chinese_checkers(size=4, num_players=2)", ("human", "human")) as address:
-        someone = Person(chrome.new_context(viewport=PHONE, has_touch=True, is_mobile=True), address)
+        someone = on_phone(chrome, address)
         session: Session = someone.session()
         move = next(move for move in session.legal() if move.kind == "step")
         assert move.source is not None

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Route
 import jaxgames
 from jaxgames import baselines
 from jaxgames.play.menus import TITLES
-from tests.play.web.browser import DESK, PHONE, Person, browser, served
+from tests.play.web.browser import Person, at_desk, browser, on_phone, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -24,14 +24,6 @@ SEATS = "JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).seats"
 def chrome() -> Iterator[Browser]:
     with browser() as opened:
         yield opened
-
-
-def person(chrome: Browser, address: str) -> Person:
-    return Person(chrome.new_context(viewport=DESK), address)
-
-
-def on_phone(chrome: Browser, address: str) -> Person:
-    return Person(chrome.new_context(viewport=PHONE, has_touch=True, is_mobile=True), address)
 
 
 def pieces_at(someone: Person, cell: str) -> int:
@@ -58,7 +50,7 @@ def is_seen(someone: Person, selector: str) -> bool:
 
 def test_person_sits_at_the_bottom_and_a_button_flips_the_board(chrome: Browser) -> None:
     with served("checkers", ("human", "human")) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         assert someone.middle("1")[1] > someone.middle("32")[1], "Black, who moves first, is at the bottom"
         someone.page.locator("#flip").click()
         someone.wait_for("document.querySelector(\".cell[data-name='1']\").getBoundingClientRect().y < 200")
@@ -70,12 +62,12 @@ def test_person_sits_at_the_bottom_and_a_button_flips_the_board(chrome: Browser)
         someone.press("f")
         someone.wait_for("document.querySelector(\".cell[data-name='1']\").getBoundingClientRect().y > 300")
     with served(BOXES, ("human", "human")) as address:
-        assert not person(chrome, address).page.locator("#flip").is_visible(), "no seat has a side"
+        assert not at_desk(chrome, address).page.locator("#flip").is_visible(), "no seat has a side"
 
 
 def test_dropped_piece_moves_only_to_a_legal_target(chrome: Browser) -> None:
     with served("checkers", ("human", "human")) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         someone.drag("11", lambda: "18")
         assert (someone.ply, someone.cells("selected")) == (0, ["11"]), "it is picked, and back at its place"
         assert pieces_at(someone, "11") == 1
@@ -109,7 +101,7 @@ def test_finger_drags_a_piece_without_scrolling_the_page(chrome: Browser) -> Non
 
 def test_piece_moves_at_once_and_other_clicks_wait_for_the_server(chrome: Browser) -> None:
     with served("minichess", ("human", "human")) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         held: list[Route] = []
         someone.page.route("**/api/play", lambda route: held.append(route), times=1)
         someone.click("b2")
@@ -129,7 +121,7 @@ def test_piece_moves_at_once_and_other_clicks_wait_for_the_server(chrome: Browse
 
 def test_stale_move_is_dropped_without_a_message(chrome: Browser) -> None:
     with served("minichess", ("human", "human")) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
 
         def make_stale(route: Route) -> None:
             sent = json.loads(route.request.post_data or "")
@@ -148,7 +140,7 @@ def test_stale_move_is_dropped_without_a_message(chrome: Browser) -> None:
 
 def test_undo_goes_back_to_the_own_last_decision(chrome: Browser) -> None:
     with served("checkers", ("human", "first")) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         assert someone.page.locator("#undo").is_disabled()
         for _ in range(2):
             someone.move(random.Random(1).choice)
@@ -168,7 +160,7 @@ def test_undo_goes_back_to_the_own_last_decision(chrome: Browser) -> None:
 def test_star_shows_the_last_turn_of_every_seat_and_hops_as_one_line(chrome: Browser) -> None:
     chance = random.Random(3)
     with served("chinese_checkers(size=2, num_players=3)", ("human", "greedy", "greedy")) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         while someone.page.locator("#moves li").count() < 7:
             someone.move(chance.choice)
         while someone.session().continues_turn:
@@ -195,7 +187,7 @@ def test_star_shows_the_last_turn_of_every_seat_and_hops_as_one_line(chrome: Bro
 
 def test_new_game_is_chosen_in_words(chrome: Browser) -> None:
     with served("checkers", ("human", "first")) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         page = someone.page
         page.locator("#new-game").click()
         assert page.locator("#game option").all_inner_texts() == list(TITLES.values())
@@ -220,7 +212,7 @@ def test_new_game_is_chosen_in_words(chrome: Browser) -> None:
 
 def test_agents_and_parameters_can_be_typed_under_advanced(chrome: Browser) -> None:
     with served("dots_and_boxes(rows=1, cols=2)", ("human", "first")) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         page = someone.page
         page.locator("#new-game").click()
         someone.wait_for("document.querySelectorAll('#new-seats input').length === 2")
@@ -269,7 +261,7 @@ def test_rules_are_one_button_away(chrome: Browser, game: str) -> None:
 
 def test_rematch_switched_sides_and_review_follow_the_game(chrome: Browser) -> None:
     with served(BOXES, ("human", "first")) as address:
-        someone = person(chrome, address)
+        someone = at_desk(chrome, address)
         page = someone.page
         assert not page.locator("#after").is_visible()
         chance = random.Random(4)

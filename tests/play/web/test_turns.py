@@ -109,10 +109,10 @@ def test_hint_has_one_chance_for_the_seat_to_move(here: Page) -> None:
 
 def test_review_names_the_moves_that_lost_most(here: Page) -> None:
     """In 1 x 2 boxes: the third side of a box, which gives it to the other seat."""
-    id = here.ask("new", seats=["human", "human"])["id"]
+    view = here.ask("new", seats=["human", "human"])
+    id = view["id"]
     for ply, move in enumerate(("h(0,0)", "v(0,0)", "h(1,0)", "v(0,1)", "h(0,1)", "h(1,1)", "v(0,2)")):
-        legal = here.ask("show", id=id)["legal"]
-        (action,) = [each["action"] for each in legal if each["text"] == move]
+        (action,) = [each["action"] for each in view["legal"] if each["text"] == move]
         view = here.ask("play", id=id, action=action, ply=ply)
     assert view["over"]
     found = here.ask("review", id=id)
@@ -121,4 +121,3 @@ def test_review_names_the_moves_that_lost_most(here: Page) -> None:
     worst = found["mistakes"][0]
     assert {"ply", "seat", "move", "best", "loss"} == worst.keys()
     assert worst["loss"] == max(mistake["loss"] for mistake in found["mistakes"]) > 0
-    assert view["turns"][0]["moves"]

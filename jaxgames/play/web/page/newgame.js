@@ -74,7 +74,8 @@ export class NewGame {
     node("opponent").replaceChildren(...playerOptions(about.levels, "Another person, on this screen"));
     const options = [...node("opponent").options].map((option) => option.value);
     // an agent by its text stays the opponent for the game that it plays already
-    const chosen = [opponent, about.opponent, options.at(-1)].find((text) => options.includes(text));
+    const medium = options[2] ?? options.at(-1);
+    const chosen = [opponent, about.opponent, medium].find((text) => options.includes(text));
     node("opponent").value = chosen;
     node("side").replaceChildren(...about.names.map((name, seat) => new Option(name, seat)), new Option("Random", RANDOM));
     node("side").value = side === RANDOM || side in about.names ? side : 0;

@@ -69,7 +69,7 @@ function playerRow(view, index, levels, change) {
   select.setAttribute("aria-label", `Player of ${seat.name}`);
   const people = peopleOf(view);
   select.append(...playerOptions(levels, people.length === 1 && people[0] === index ? "You" : "Person"));
-  if (![...select.options].some((option) => option.value === seat.player)) select.append(new Option(seat.player, seat.player));
+  if (![...select.options].some((option) => option.value === seat.player)) select.append(new Option(seat.words, seat.player));
   select.value = seat.player;
   select.addEventListener("change", () => {
     const seats = view.seats.map(({ player }) => player);
