@@ -18,7 +18,7 @@ import jaxgames
 from benchmarks.play import MISSING, OPTIONS, find_chromium, served
 from jaxgames.play import Session, agent_action, to_json
 
-WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=640)
+WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)
 MAX_WIDTH = 960  # pixels of a picture
 
 
@@ -83,10 +83,9 @@ def take(browser: Browser, picture: Picture, file: Path) -> None:
             FilePayload(name="game.json", mimeType="application/json", buffer=content)
         )
         page.locator(f"#ply[max='{session.plies}']").wait_for()
-        page.locator("#hint-agent").fill(picture.hint)
+        page.locator("#hint-agent").evaluate("(field, agent) => { field.value = agent; }", picture.hint)
         page.locator("#hint").click()
         page.locator("#thoughts").wait_for(timeout=300_000)
-        page.evaluate("scrollTo(0, 0)")  # a narrow page has scrolled to the hint
         page.screenshot(path=file)
 
 
