@@ -12,7 +12,7 @@ from jaxgames import registry
 from jaxgames._checks import ParameterError
 from jaxgames._specs import parse
 from jaxgames.agents import AGENT_OF
-from jaxgames.baselines import levels
+from jaxgames.baselines import levels, ratings
 from jaxgames.env import Env
 from jaxgames.play import game_file, menus, names, opponents, rules
 from jaxgames.play.session import HUMAN, Session
@@ -52,8 +52,9 @@ def describe_game(server: GameServer, game: str) -> dict[str, Any]:
     It makes no agent that takes long. Raises ValueError for a wrong game.
     """
     env = _env(server, game)
+    rated = ratings(env)
     described = [
-        {"agent": agent, "words": ", ".join(filter(None, (level.capitalize(), opponents.rating_words(env, level))))}
+        {"agent": agent, "words": level.capitalize() + (f", rating {rated[level].elo:,.0f}" if level in rated else "")}
         for level, agent in levels(env).items()
     ]
     return {

@@ -97,6 +97,7 @@ export class Board {
     for (const name of ["width", "height", "role", "aria-label"]) picture.removeAttribute(name);
     const [, , width, height] = picture.getAttribute("viewBox").split(" ").map(Number);
     this.size = { width, height };
+    node("board").style.setProperty("--tall", height / width);
     this.picture.replaceChildren(document.importNode(picture, true));
     node("trails").setAttribute("viewBox", `0 0 ${width} ${height}`);
     for (const trail of trails) node("trails").append(...trailOf(trail, seats[trail.seat].colour));
