@@ -13,7 +13,7 @@ in a checkout. All functions run on the host, outside of `jit`.
 """
 
 from jaxgames.render.anchors import Anchors, Cell, Move, anchors
-from jaxgames.render.boards import animate, has_pictures, has_pixels, svg
+from jaxgames.render.boards import animate, has_pictures, has_pixels, register, svg
 from jaxgames.render.picture import Picture
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "animate",
     "has_pictures",
     "has_pixels",
+    "register",
     "svg",
 ]
