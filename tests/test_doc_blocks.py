@@ -66,8 +66,15 @@ def test_every_block_has_a_known_language_and_every_comment_a_reason(page: Path)
         assert len(block.why_not) > 10 or not block.why_not, f"{block}: not run, because {block.why_not}?"
     found, stated = len(blocks(page)), page.read_text().count("\n```")
     assert 2 * found == stated + page.read_text().startswith("```"), f"{name(page)} has a fence that is not closed"
-    for comment in re.findall(r"^<!-- (?:not run|file): .* -->\n(?!```)", page.read_text(), re.MULTILINE):
+    for comment in re.findall(r"^<!-- (?:not run|file|run with|from): .* -->\n(?!```)", page.read_text(), re.MULTILINE):
         raise AssertionError(f"{name(page)}: no block follows {comment}")
+
+
+def test_block_from_a_file_is_a_part_of_it() -> None:
+    quoted = [block for page in PAGES for block in blocks(page) if block.source]
+    assert quoted
+    for block in quoted:
+        assert block.code in (ROOT / block.source).read_text(), f"{block} differs from {block.source}"
 
 
 class Parsed(Exception):
@@ -98,6 +105,7 @@ def only_parsing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")  # of modules that other tests import
 @pytest.mark.parametrize("block", SHELL, ids=str)
 def test_options_of_every_command_exist(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for file, code in files(block.page).items():

@@ -4,6 +4,9 @@ A block is run by a test unless a comment on the line above it says why not:
 
     <!-- not run: takes an hour -->
 
+Other comments above a block: `run with: rllib` names the environment of tests/examples/test_with_torch.py in which it
+is run as a program of its own, and `from: examples/rllib_ppo.py` the file of which it is a part.
+
 `<!-- commands not run: ... -->` at the top of a page is such a comment for all its blocks of shell, whose options are
 checked in any case. Commands of a page find its blocks of Python below `<!-- file: nim.py -->` in this file.
 """
@@ -18,7 +21,9 @@ ROOT = Path(__file__).parents[2]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
 
-FENCE = re.compile(r"(?:^<!-- (not run|file): ([^\n]*) -->\n)?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r"(?:^<!-- (not run|file|run with|from): ([^\n]*) -->\n)?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
 OF_PAGE = re.compile(r"^<!-- commands not run: (.+) -->$", re.MULTILINE)
 
 
@@ -31,7 +36,9 @@ class Block:
     language: str  # "" for a block without a language
     code: str
     why_not: str  # the reason not to run it, "" if it is run
-    file: str  # the file in which its commands find it, "" if there is none
+    file: str  # the file in which commands find it, "" if there is none
+    environment: str  # the environment in which it is run alone, "" if it is a part of the page's program
+    source: str  # the file of which it is a part, "" if it is of the page
 
     def __str__(self) -> str:
         return f"{name(self.page)}:{self.line}"
@@ -49,9 +56,11 @@ def blocks(page: Path) -> list[Block]:
     found: list[Block] = []
     for match in FENCE.finditer(text):
         comment, value, language, code = match.groups()
-        why_not = value if comment == "not run" else of_page[1] if of_page and language == "bash" else ""
+        notes = {comment: value}
+        why_not = notes.get("not run") or (of_page[1] if of_page and language == "bash" else "")
         line = text.count("\n", 0, match.start(4)) + 1
-        found.append(Block(page, line, language, code, why_not, value if comment == "file" else ""))
+        others = (notes.get(each, "") for each in ("file", "run with", "from"))
+        found.append(Block(page, line, language, code, why_not, *others))
     return found
 
 
@@ -59,7 +68,7 @@ def program(page: Path) -> str:
     """Returns the blocks of Python that are run, at their own lines, so that a traceback has the lines of the page."""
     code = ["" for _ in page.read_text().splitlines()]
     for block in blocks(page):
-        if block.language == "python" and not block.why_not:
+        if block.language == "python" and not (block.why_not or block.environment or block.source):
             lines = block.code.splitlines()
             code[block.line - 1 : block.line - 1 + len(lines)] = lines
     return "\n".join(code)
