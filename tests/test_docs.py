@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 
 import jaxgames
@@ -15,6 +16,7 @@ from docs.make import settings
 from examples.train_all_games import TASKS
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
+from jaxgames.testing.static import SUPPLIED
 from tests.helpers.blocks import DOCS, FENCE, PAGES, README, ROOT, name
 from tests.helpers.labelled import saved, solved_positions
 from tests.helpers.solved import solved_boxes
@@ -191,6 +193,32 @@ def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:
 def test_readme_has_the_speeds_of_the_performance_page() -> None:
     header = ("game", "jaxgames, steps/s", "peer", "ratio on Intel Xeon", "ratio on AMD EPYC")
     assert table(README, *header) == table(DOCS / "performance.md", *header)
+
+
+def test_concepts_list_the_attributes_of_an_env_and_their_values() -> None:
+    env = jaxgames.make("minichess")
+    rows = table(DOCS / "concepts.md", "attribute", "of `minichess`", "meaning")
+    for attribute, value, _ in rows:
+        found = getattr(env, attribute.strip("`"))
+        shown = f"bool{list(found.shape)}" if isinstance(found, np.ndarray) else repr(found).replace("'", '"')
+        assert value == shown, attribute
+    assert {row[0].strip("`") for row in rows} == own_game_names("attribute") | {"state_bytes"}
+
+
+def test_own_game_lists_what_a_game_defines() -> None:
+    must = {"id", "num_players", "_winners", "_reason", *jaxgames.Env.__abstractmethods__}
+    for kind in ("attribute", "method"):
+        for names, default, _ in table(DOCS / "own_game.md", kind, "default", "used by"):
+            for each in re.findall(r"`(\w+)[`(]", names):
+                assert hasattr(jaxgames.Env, each) or each in ("id", "num_players"), each
+                assert (each in must) == default.startswith("must"), each
+    assert own_game_names("method") == {*SUPPLIED}
+    assert must <= own_game_names("attribute") | own_game_names("method")
+
+
+def own_game_names(kind: str) -> set[str]:
+    rows = table(DOCS / "own_game.md", kind, "default", "used by")
+    return {each for row in rows for each in re.findall(r"`(\w+)[`(]", row[0])}
 
 
 # -- training ------------------------------------------------------------------------------------------------------
