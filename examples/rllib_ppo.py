@@ -9,6 +9,9 @@ Its default networks do not take such observations; `MaskedNetwork` does. All se
 What it needs is in docs/interop/pettingzoo.md. The last line on standard output is JSON.
 """
 
+# RLlib needs PyTorch, which is in no extra
+# pyright: reportMissingImports=false, reportUntypedBaseClass=false
+
 import argparse
 import json
 import logging
@@ -96,7 +99,8 @@ def win_rate(network: Any, game: str, games: int) -> float:
 
     The network plays each seat in turn.
     """
-    env, rng, won = aec_env(game), np.random.default_rng(0), 0
+    env: Any = aec_env(game)
+    rng, won = np.random.default_rng(0), 0
     for number in range(games):
         env.reset(seed=number)
         ours = env.possible_agents[number % len(env.possible_agents)]

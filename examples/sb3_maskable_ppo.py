@@ -8,6 +8,9 @@
 What it needs is in docs/interop/gymnasium.md. The last line on standard output is JSON.
 """
 
+# sb3-contrib needs PyTorch, which is in no extra
+# pyright: reportMissingImports=false
+
 import argparse
 import json
 from typing import Any

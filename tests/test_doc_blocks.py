@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ class Parsed(Exception):
 
 
 @contextmanager
-def only_parsing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def only_parsing(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """Ends a command with `Parsed` where its arguments have been read without an error."""
     cli: Any = tyro.cli
     parse: Any = argparse.ArgumentParser.parse_args

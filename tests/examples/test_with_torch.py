@@ -52,6 +52,11 @@ def test_example_learns_to_beat_random_moves(name: str, environment: Environment
     assert win_rates[1] > max(win_rates[0] + 0.08, 0.62)
 
 
+@pytest.mark.parametrize("name", ["sb3"])
+def test_masks_are_found_behind_the_wrappers_of_sb3(environment: Environment) -> None:
+    environment.run("python", ROOT / "tests" / "interop" / "gymnasium" / "sb3_masks.py")
+
+
 @pytest.mark.parametrize(("name", "block"), [(block.environment, block) for block in BLOCKS], ids=str)
 def test_block_of_the_docs_runs(name: str, block: Block, environment: Environment, tmp_path: Path) -> None:
     script = tmp_path / "block.py"
