@@ -63,6 +63,8 @@ def waits_for_a_person(module: str, arguments: list[str]) -> bool:
 def test_every_block_has_a_known_language_and_every_comment_a_reason(page: Path) -> None:
     for block in blocks(page):
         assert block.language in LANGUAGES, f"{block}: {block.language}"
+        is_shown = block.language in ("text", "json", "yaml", "bibtex", "")
+        assert not (is_shown and re.search(r"^(python|pip|make) ", block.code, re.MULTILINE)), f"{block}: write ```bash"
         assert len(block.why_not) > 10 or not block.why_not, f"{block}: not run, because {block.why_not}?"
     found, stated = len(blocks(page)), page.read_text().count("\n```")
     assert 2 * found == stated + page.read_text().startswith("```"), f"{name(page)} has a fence that is not closed"
