@@ -1,5 +1,6 @@
 """The table and the picture of a sweep: medians and ranges over seeds of the last evaluation of every setting."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -13,11 +14,14 @@ from matplotlib.figure import Figure
 from jaxgames._files import write_whole
 from train import plot
 from train.driver.learner import Learner
+from train.driver.messages import GAMES, OPPONENT
+from train.driver.metrics import rounded
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import format_setting
 from train.driver.tables import markdown
 
 COLUMNS = ("win_rate", "mean_turns", "mean_reward", "episode_length")  # of the table; summary.json has every metric
+DIGITS = 6  # of the numbers in summary.json
 DRAWN = ("win_rate", "mean_turns", "episode_length")  # a panel each
 
 
@@ -29,6 +33,8 @@ class Summary:
     """The settings with more than one value."""
     rows: list[dict[str, Any]]
     """A row per combination of settings: "settings", "seeds", and for every metric {"median", "lowest", "highest"}."""
+    evaluation: str
+    """The games of the last evaluations in words; "" if there were none."""
 
 
 def summarise(folder: Path, varied: Sequence[str], cells: Mapping[str, Learner]) -> Summary:
@@ -39,11 +45,13 @@ def summarise(folder: Path, varied: Sequence[str], cells: Mapping[str, Learner])
         row = last_evaluation(RunFolder(folder / name, learner))
         by_settings.setdefault(name.rpartition("/")[0], (settings, []))[1].append(row)
     rows: list[dict[str, Any]] = []
+    games: dict[str, None] = {}
     for settings, of_seeds in by_settings.values():
-        metrics = [name for name in of_seeds[0] if name != "iteration"]
+        games |= {f"{row[GAMES]:,} games against {row[OPPONENT]}": None for row in of_seeds if OPPONENT in row}
+        metrics = [name for name in of_seeds[0] if name not in ("iteration", GAMES, OPPONENT)]
         numbers = {name: median_and_range([row.get(name) for row in of_seeds]) for name in metrics}
         rows.append({"settings": settings, "seeds": len(of_seeds), **numbers})
-    return Summary(list(varied), rows)
+    return Summary(list(varied), rows, " or ".join(games))
 
 
 def last_evaluation(run: RunFolder) -> dict[str, Any]:
@@ -64,7 +72,7 @@ def median_and_range(values: Sequence[float | None]) -> dict[str, float | None]:
 def write(folder: Path, summary: Summary) -> str:
     """Writes summary.json, summary.md, summary.png and summary.svg. Returns the table."""
     text = table(summary)
-    write_whole(folder / "summary.json", json.dumps({"varied": summary.varied, "rows": summary.rows}, indent=2) + "\n")
+    write_whole(folder / "summary.json", json.dumps(rounded(dataclasses.asdict(summary), DIGITS), indent=2) + "\n")
     write_whole(folder / "summary.md", text + "\n")
     draw(summary, folder / "summary")
     return text
@@ -81,12 +89,15 @@ def table(summary: Summary) -> str:
         ]
         for row in summary.rows
     ]
-    return markdown([*summary.varied, "seeds", *columns], rows)
+    text = markdown([*summary.varied, "seeds", *columns], rows, padded=True)
+    games = f"; win_rate, mean_turns and mean_reward in {summary.evaluation}" if summary.evaluation else ""
+    return f"{text}\n\nMedian (lowest to highest) of the seeds{games}."
 
 
 def short_rows(summary: Summary) -> list[dict[str, Any]]:
     """Returns the rows with the columns of the table only."""
-    return [{name: row[name] for name in ("settings", "seeds", *COLUMNS) if name in row} for row in summary.rows]
+    names = ("settings", "seeds", *COLUMNS)
+    return [rounded({name: row[name] for name in names if name in row}) for row in summary.rows]
 
 
 def format_median_and_range(numbers: Mapping[str, float | None]) -> str:
@@ -105,6 +116,8 @@ def draw(summary: Summary, stem: Path) -> None:
         name for name in summary.rows[0] if name not in ("settings", "seeds")
     ][:1]
     figure = Figure(figsize=(4.2 * len(columns), 3.8), layout="constrained")
+    if summary.evaluation:
+        figure.suptitle(f"win rate and turns to win in {summary.evaluation}", fontsize="medium")
     panels: list[Any] = [*figure.subplots(1, len(columns), squeeze=False)[0]]
     for axes, column in zip(panels, columns, strict=True):
         draw_panel(figure, axes, summary, column)
