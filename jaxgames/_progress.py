@@ -30,11 +30,15 @@ ItemT = TypeVar("ItemT")
 class Progress:
     """What has ended of a long command. This class shows nothing."""
 
+    count = 0  # units that have ended
+
     def update(self, count: int = 1) -> None:
         """Adds `count` to what has ended."""
+        self.count += count
 
     def skip(self, count: int) -> None:
         """Adds what had ended before this command began, and therefore took no time."""
+        self.count += count
 
     def describe(self, text: str) -> None:
         """Sets the text at the end: what is done now."""
@@ -101,9 +105,11 @@ class _Bar(Progress):
         self._bar: Any = tqdm(total=total, unit=f" {unit}", desc=title or None, unit_scale=True, smoothing=0)
 
     def update(self, count: int = 1) -> None:
+        super().update(count)
         self._bar.update(count)
 
     def skip(self, count: int) -> None:
+        super().skip(count)
         self._bar.initial += count
         self._bar.update(count)
 
@@ -122,17 +128,14 @@ class _Lines(Progress):
 
     def __init__(self, total: int | None, unit: str, title: str) -> None:
         self._total, self._unit, self._title, self._now = total, unit, title, ""
-        self._count = self._skipped = 0
+        self._skipped = 0
         self._start = self._last_line = time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._write_lines, daemon=True)
         self._thread.start()
 
-    def update(self, count: int = 1) -> None:
-        self._count += count
-
     def skip(self, count: int) -> None:
-        self._count += count
+        super().skip(count)
         self._skipped += count
 
     def describe(self, text: str) -> None:
@@ -161,10 +164,10 @@ class _Lines(Progress):
         title = f"{self._title}: " if self._title else ""
         if not self._unit:
             return f"{title}{format_seconds(seconds)} so far"
-        text = f"{title}{self._count:,} {self._unit} in {format_seconds(seconds)}"
+        text = f"{title}{self.count:,} {self._unit} in {format_seconds(seconds)}"
         if self._total:
-            done = f"{self._count:,} of {self._total:,} {self._unit} ({self._count / self._total:.0%})"
+            done = f"{self.count:,} of {self._total:,} {self._unit} ({self.count / self._total:.0%})"
             text = f"{title}{done.replace('%', ' %')} in {format_seconds(seconds)}"
-            if ended := self._count - self._skipped:
-                text += f", {format_seconds(seconds * (self._total - self._count) / ended)} left"
+            if ended := self.count - self._skipped:
+                text += f", {format_seconds(seconds * (self._total - self.count) / ended)} left"
         return f"{text}; {self._now}" if self._now else text

@@ -34,7 +34,7 @@ UNREADABLE = re.compile(r"Error reading persistent compilation cache entry for '
 
 def keep_programs(checkout: Path = CHECKOUT) -> None:
     """Lets JAX read and write compiled programs in the checkout, unless it has a folder for them already."""
-    if jax.config.jax_compilation_cache_dir is not None or not jax.config.jax_enable_compilation_cache:
+    if _folder() is not None or not jax.config.read("jax_enable_compilation_cache"):
         return
     folder = checkout / CACHE / processor()
     try:
@@ -44,6 +44,12 @@ def keep_programs(checkout: Path = CHECKOUT) -> None:
     if os.access(folder, os.W_OK):
         jax.config.update("jax_compilation_cache_dir", str(folder))
         warnings.showwarning = functools.partial(_show_warning, warnings.showwarning, folder)
+
+
+def _folder() -> Path | None:
+    """Returns the folder of the programs; None if JAX keeps none."""
+    folder = jax.config.read("jax_compilation_cache_dir")
+    return None if folder is None else Path(folder)
 
 
 def processor() -> str:
@@ -74,8 +80,8 @@ def announced(program: Mapping[str, Any], log: Callable[[str], object]) -> Gener
       program: what the program depends on, in JSON's types.
       log: writes a line.
     """
-    folder = jax.config.jax_compilation_cache_dir
-    times = None if folder is None else _times(Path(folder) / TIMES_FILE)
+    folder = _folder()
+    times = None if folder is None else _times(folder / TIMES_FILE)
     key = {"program": program}
     last = None if times is None else times.get(key)
     log(f"compiling ({TYPICAL if last is None else format_seconds(last['seconds']) + ' the last time'}) ...")

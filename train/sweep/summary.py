@@ -15,13 +15,12 @@ from jaxgames._files import write_whole
 from train import plot
 from train.driver.learner import Learner
 from train.driver.messages import GAMES, OPPONENT
-from train.driver.metrics import rounded
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import format_setting
 from train.driver.tables import markdown
 
 COLUMNS = ("win_rate", "mean_turns", "mean_reward", "episode_length")  # of the table; summary.json has every metric
-DIGITS = 6  # of the numbers in summary.json
+DIGITS = 8  # of a median
 DRAWN = ("win_rate", "mean_turns", "episode_length")  # a panel each
 
 
@@ -66,13 +65,14 @@ def median_and_range(values: Sequence[float | None]) -> dict[str, float | None]:
     present = [value for value in values if value is not None]
     if not present:
         return dict.fromkeys(("median", "lowest", "highest"))
-    return {"median": float(np.median(present)), "lowest": min(present), "highest": max(present)}
+    median = float(f"{np.median(present):.{DIGITS}g}")  # the mean of two numbers has digits that mean nothing
+    return {"median": median, "lowest": min(present), "highest": max(present)}
 
 
 def write(folder: Path, summary: Summary) -> str:
     """Writes summary.json, summary.md, summary.png and summary.svg. Returns the table."""
     text = table(summary)
-    write_whole(folder / "summary.json", json.dumps(rounded(dataclasses.asdict(summary), DIGITS), indent=2) + "\n")
+    write_whole(folder / "summary.json", json.dumps(dataclasses.asdict(summary), indent=2) + "\n")
     write_whole(folder / "summary.md", text + "\n")
     draw(summary, folder / "summary")
     return text
@@ -97,7 +97,7 @@ def table(summary: Summary) -> str:
 def short_rows(summary: Summary) -> list[dict[str, Any]]:
     """Returns the rows with the columns of the table only."""
     names = ("settings", "seeds", *COLUMNS)
-    return [rounded({name: row[name] for name in names if name in row}) for row in summary.rows]
+    return [{name: row[name] for name in names if name in row} for row in summary.rows]
 
 
 def format_median_and_range(numbers: Mapping[str, float | None]) -> str:
@@ -115,19 +115,27 @@ def draw(summary: Summary, stem: Path) -> None:
     columns = [name for name in DRAWN if name in summary.rows[0]] or [
         name for name in summary.rows[0] if name not in ("settings", "seeds")
     ][:1]
-    figure = Figure(figsize=(4.2 * len(columns), 3.8), layout="constrained")
+    columns = columns[:1] + [name for name in columns[1:] if changes(summary, name)]
+    figure = Figure(figsize=(max(6.0, 4.2 * len(columns)), 3.8), layout="constrained")
     if summary.evaluation:
-        figure.suptitle(f"win rate and turns to win in {summary.evaluation}", fontsize="medium")
+        figure.suptitle(f"evaluations: {summary.evaluation}", fontsize="medium")
     panels: list[Any] = [*figure.subplots(1, len(columns), squeeze=False)[0]]
     for axes, column in zip(panels, columns, strict=True):
         draw_panel(figure, axes, summary, column)
     plot.save(figure, stem)
 
 
+def changes(summary: Summary, column: str) -> bool:
+    """Returns whether a column differs between the runs by more than `plot.MIN_CHANGE`, as in `train.plot`."""
+    ends = [row[column][end] for row in summary.rows for end in ("lowest", "highest") if row[column][end] is not None]
+    return bool(ends) and max(ends) - min(ends) > plot.MIN_CHANGE * max(ends)
+
+
 def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None:
     """Draws a metric of all settings."""
     medians = np.array([number_or_nan(row[column]["median"]) for row in summary.rows])
-    axes.set_title(plot.Y_LABEL.get(column, column.replace("_", " ")))
+    title = plot.Y_LABEL.get(column, column.replace("_", " "))
+    axes.set_title(f"{title}: median" if has_all_pairs(summary) else f"{title}: median, lowest to highest")
     if not has_all_pairs(summary):
         lowest, highest = (
             np.array([number_or_nan(row[column][name]) for row in summary.rows]) for name in ("lowest", "highest")

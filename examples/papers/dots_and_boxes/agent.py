@@ -75,7 +75,7 @@ def report(arguments: Arguments) -> Report:
     rows: list[dict[str, Any]] = []
     with progress_bar(total=arguments.games * len(opponents), unit="games") as bar:
         for name, opponent in opponents.items():
-            bar.set_description(f"against {name}")
+            bar.describe(f"against {name}")
             key = {"env": str(env), "agent": str(agent), "opponent": name, **common}
             result = arguments.once(key, functools.partial(play_row, env, agent, opponent, arguments, bar))
             rows.append({"opponent": name, "games": arguments.games, **result})

@@ -71,9 +71,9 @@ def report(arguments: Arguments) -> Report:
     rows: list[dict[str, Any]] = []
     with progress_bar(total=len(keys) * arguments.games, unit="games") as bar:
         for key in keys:
-            bar.set_description(f"{key['board']}: {key['agent']} - {key['opponent']}")
+            bar.describe(f"{key['board']}: {key['agent']} - {key['opponent']}")
             rows.append(key | arguments.once(key, functools.partial(measure, envs[key["board"]], key, bar)))
-            bar.update(arguments.games * len(rows) - bar.n)
+            bar.update(arguments.games * len(rows) - bar.count)
     return Report({"cells": rows}, table(rows, arguments.boards), {"picture": draw(rows, arguments.boards)})
 
 

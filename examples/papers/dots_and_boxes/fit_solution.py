@@ -226,9 +226,9 @@ def fitted(arguments: Arguments, env: DotsAndBoxes, policy: Policy, table: jax.A
         return jax.lax.scan(functools.partial(gradient_step, env, policy, optimizer, table), fit, keys)
 
     with progress_bar(total=arguments.steps, unit="steps") as bar:
-        while bar.n < arguments.steps:
-            number = min(arguments.steps_per_call, arguments.steps - int(bar.n))
-            fit, (errors, hits) = advance(fit, table, jax.random.split(jax.random.fold_in(key, int(bar.n)), number))
+        while bar.count < arguments.steps:
+            number = min(arguments.steps_per_call, arguments.steps - bar.count)
+            fit, (errors, hits) = advance(fit, table, jax.random.split(jax.random.fold_in(key, bar.count), number))
             bar.describe(f"error {float(errors.mean()):.3f} boxes, best edges {float(hits.mean()):.3f}")
             bar.update(number)
     return fit.params

@@ -103,7 +103,7 @@ class RunData(NamedTuple):
 def _all_runs(arguments: Arguments, bar: Any) -> RunData:
     data = RunData({}, {}, [], {})
     for number, setting in enumerate(SETTINGS):
-        bar.set_description(f"{setting.game}, {setting.learner}")
+        bar.describe(f"{setting.game}, {setting.learner}")
         result = _run(arguments, setting, number, arguments.runs)
         if setting == tables.CONSTANT:
             data.constant.extend(np.asarray(result.policies, np.float64).mean(0))
@@ -141,7 +141,7 @@ def _pictures(arguments: Arguments, data: RunData, bar: Any) -> list[Path]:
     """Writes the four pictures. Returns their paths."""
     paths: dict[tuple[str, str], Floats] = {}
     for number, (learner, name) in enumerate(itertools.product(FIGURE_LEARNERS, FIGURE_1), len(SETTINGS)):
-        bar.set_description(f"trajectories, {name}, {learner}")
+        bar.describe(f"trajectories, {name}, {learner}")
         result = _run(arguments, Setting(name, learner, "policies"), number, FIGURE_RUNS)
         paths[learner, name] = _nearest(np.asarray(result.trajectory, np.float64))
         bar.update()
@@ -154,7 +154,7 @@ def _pictures(arguments: Arguments, data: RunData, bar: Any) -> list[Path]:
     }
     saved: list[Path] = []
     for name, figure in draw.items():
-        bar.set_description(f"picture, {name}")
+        bar.describe(f"picture, {name}")
         saved.append(pictures.save(figure(), arguments.output / f"matrix_games_{name}.png"))
         bar.update()
     return saved

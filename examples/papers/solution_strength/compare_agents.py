@@ -93,10 +93,10 @@ def report(arguments: Arguments) -> Report:
     rows: list[dict[str, Any]] = []
     with progress_bar(total=sum(match.games for _, match in matches), unit="games") as bar:
         for game, match in matches:
-            bar.set_description(f"{game.env.id}: {match.agent} against {match.opponent}")
+            bar.describe(f"{game.env.id}: {match.agent} against {match.opponent}")
             key = match._asdict()
             rows.append(key | arguments.once(key, functools.partial(game.play, match, bar)))
-            bar.update(sum(row["games"] for row in rows) - bar.n)
+            bar.update(sum(row["games"] for row in rows) - bar.count)
     return Report({"cells": rows}, table(rows, arguments.opponents))
 
 
