@@ -25,6 +25,7 @@ import jax
 from jaxgames._progress import format_seconds, waiting
 from train.driver.result_file import ResultFile
 
+CONFIG: Any = jax.config  # its values have no types
 CHECKOUT = Path(__file__).parents[2]
 CACHE = ".jax_cache"
 TIMES_FILE = "seconds.jsonl"  # the seconds that each program took the last time
@@ -34,7 +35,7 @@ UNREADABLE = re.compile(r"Error reading persistent compilation cache entry for '
 
 def keep_programs(checkout: Path = CHECKOUT) -> None:
     """Lets JAX read and write compiled programs in the checkout, unless it has a folder for them already."""
-    if _folder() is not None or not jax.config.read("jax_enable_compilation_cache"):
+    if _folder() is not None or not CONFIG.jax_enable_compilation_cache:
         return
     folder = checkout / CACHE / processor()
     try:
@@ -48,7 +49,7 @@ def keep_programs(checkout: Path = CHECKOUT) -> None:
 
 def _folder() -> Path | None:
     """Returns the folder of the programs; None if JAX keeps none."""
-    folder = jax.config.read("jax_compilation_cache_dir")
+    folder = CONFIG.jax_compilation_cache_dir
     return None if folder is None else Path(folder)
 
 

@@ -93,4 +93,4 @@ def check(names: Sequence[str]) -> None:
     """Raises ValueError for a logger whose package is not installed."""
     for name in names:
         if importlib.util.find_spec(PACKAGES[name]) is None:
-            raise ValueError(f"--logger {name} needs the package {PACKAGES[name]}: pip install {PACKAGES[name]}")
+            raise ValueError(f'--logger {name} needs the package {PACKAGES[name]}: pip install -e ".[{name}]"')
