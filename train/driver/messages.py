@@ -39,7 +39,7 @@ def log_evaluations(learner: Learner, opponent: str, games: int, seat: int | Non
     players = learner.env.num_players
     where = f"on seat {seat}" if seat is not None else f"on one of {players} seats, drawn for each game"
     if players > 1:
-        where += f"; equal players win {1 / players:.0%} of the games without a draw".replace("%", " %")
+        where += f"; chance: {100 / players:.0f} % won, less where games are drawn"
     log(f"evaluations: {games:,} games against {opponent}, {where}")
 
 
