@@ -45,7 +45,7 @@ class Progress:
 
     def write(self, text: str) -> None:
         """Writes a line of its own."""
-        print(text, file=sys.stderr, flush=True)
+        print(f"{text}\n", end="", file=sys.stderr, flush=True)  # one write, because other threads write too
 
     def close(self) -> None:
         """Ends the bar or the lines."""

@@ -173,7 +173,8 @@ def table(result: Mapping[str, Any]) -> str:
             numbers = result[name]
             parts = [f"{numbers[key]:,} {key.replace('_', ' ')}" for key in ("kept", *NOT_KEPT) if numbers[key]]
             lines.append(f"{name}: {numbers['read']:,} read; {', '.join(parts)}")
-    rows = [(name, *(f"{number:,}" for number in of_split.values())) for name, of_split in result["splits"].items()]
+    splits = [(name, of_split.values()) for name, of_split in result["splits"].items() if of_split["positions"]]
+    rows = [(name, *(f"{number:,}" if number else "" for number in numbers)) for name, numbers in splits]
     header = ("split", "games", "positions", "not in the training set")
     return "\n".join([*lines, "", markdown(header, rows, padded=True), ""])
 

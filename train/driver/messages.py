@@ -20,7 +20,7 @@ OPPONENT, GAMES = "evaluation_opponent", "evaluation_games"  # columns of the me
 def log(text: str) -> None:
     """Prints a line on standard error, in process 0 only; standard output is kept for the result."""
     if processes.is_leader():
-        print(text, file=sys.stderr, flush=True)
+        print(f"{text}\n", end="", file=sys.stderr, flush=True)  # one write, because other threads write too
 
 
 def log_start(learner: Learner, folder: object, devices: int) -> None:
