@@ -56,7 +56,7 @@ LINE_STYLES = ("-", "--", ":", "-.")  # of lines 1-10, 11-20, ...
 class Arguments:
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Folders of runs, or folders that hold run folders, such as the folder of a sweep."""
-    columns: tuple[str, ...] | None = None
+    columns: tuple[str, ...] = ()
     """Metrics to draw, one panel each: columns of metrics.jsonl. By default win_rate, and mean_turns if it changes."""
     by: By = "steps"
     """The x axis: environment steps, seconds of training, or iterations."""
@@ -85,8 +85,6 @@ def plot(arguments: Arguments) -> list[Path]:
     """
     if not arguments.runs:
         raise ValueError("name the folder of at least one run")
-    if arguments.columns == ():
-        raise ValueError("name at least one column")
     stem = arguments.output or arguments.runs[0] / "learning_curve"
     if arguments.output is None and len(arguments.runs) > 1:
         raise ValueError(f"{len(arguments.runs)} folders need --output: the path of the picture, without .png or .svg")
