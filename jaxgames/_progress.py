@@ -18,7 +18,7 @@ import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 SECONDS_BETWEEN_LINES = 10.0  # at first
 MAX_SECONDS_BETWEEN_LINES = 60.0
@@ -83,9 +83,16 @@ def progress_over(items: Iterable[ItemT], unit: str, title: str = "") -> Generat
 
 @contextmanager
 def waiting(title: str) -> Generator[None]:
-    """Writes lines with the time so far while something is awaited that cannot be counted, such as a compilation."""
+    """Writes lines with the time so far while something is awaited that cannot be counted, such as a compilation.
+
+    They stand in place of the lines of the progress around it.
+    """
     with _Lines(None, "", title):
-        yield
+        _Lines.silent = True
+        try:
+            yield
+        finally:
+            _Lines.silent = False
 
 
 def format_seconds(seconds: float) -> str:
@@ -126,6 +133,8 @@ class _Bar(Progress):
 class _Lines(Progress):
     """Lines at intervals, written by a thread of their own."""
 
+    silent: ClassVar[bool] = False  # lines that count units are left out
+
     def __init__(self, total: int | None, unit: str, title: str) -> None:
         self._total, self._unit, self._title, self._now = total, unit, title, ""
         self._skipped = 0
@@ -151,7 +160,9 @@ class _Lines(Progress):
 
     def _write_lines(self) -> None:
         while not self._ended.wait(self._next_line() - time.monotonic()):
-            if time.monotonic() >= self._next_line():
+            if self.silent and self._unit:
+                self._last_line = time.monotonic()
+            elif time.monotonic() >= self._next_line():
                 self.write(self.line(time.monotonic() - self._start))
 
     def _next_line(self) -> float:
@@ -166,8 +177,8 @@ class _Lines(Progress):
             return f"{title}{format_seconds(seconds)} so far"
         text = f"{title}{self.count:,} {self._unit} in {format_seconds(seconds)}"
         if self._total:
-            done = f"{self.count:,} of {self._total:,} {self._unit} ({self.count / self._total:.0%})"
-            text = f"{title}{done.replace('%', ' %')} in {format_seconds(seconds)}"
+            share = 100 * self.count // self._total
+            text = f"{title}{self.count:,} of {self._total:,} {self._unit} ({share} %) in {format_seconds(seconds)}"
             if ended := self.count - self._skipped:
                 text += f", {format_seconds(seconds * (self._total - self.count) / ended)} left"
         return f"{text}; {self._now}" if self._now else text

@@ -66,8 +66,10 @@ def test_short_command_writes_nothing_into_a_pipe(capsys: pytest.CaptureFixture[
 
 @pytest.mark.usefixtures("frequent")
 def test_what_cannot_be_counted_shows_the_time_so_far(capsys: pytest.CaptureFixture[str]) -> None:
-    with waiting("still compiling"):
-        wait_for(r"^still compiling: 0 s so far\n", lambda: capsys.readouterr().err)
+    """It stands in place of the progress around it."""
+    with progress_bar(20, "games"), waiting("still compiling"):
+        capsys.readouterr()
+        assert "games" not in wait_for(r"(still compiling: 0 s so far\n.*){3}", lambda: capsys.readouterr().err)
 
 
 def test_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
