@@ -12,7 +12,7 @@ import pytest
 
 from tests.helpers import toy_learner
 from tests.helpers.commands import run_command
-from tests.helpers.stored_runs import ROOT, environment, equal_checkpoints
+from tests.helpers.stored_runs import ROOT, ends, environment, equal_checkpoints, start
 from train.driver import compilation
 
 CONFIG: Any = jax.config
@@ -109,3 +109,23 @@ def test_start_says_how_long_the_program_took_the_last_time(
     assert (lines[0], lines[2]) == (new, new)
     assert lines[1].endswith(" s the last time) ...")
     assert equal_checkpoints(tmp_path / "0", tmp_path / "1")
+
+
+@pytest.mark.slow  # three starts of PPO
+def test_run_has_the_same_bits_with_a_stored_program_a_new_one_and_without_the_cache(tmp_path: Path) -> None:
+    small = ("--num-envs", "2", "--rollout-length", "16", "--num-minibatches", "2", "--total-steps", "128")
+    game = ("--env", "dots_and_boxes(rows=1, cols=2)", "--evaluate-every", "0")
+    cache = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache")}
+    for name, variables in (
+        ("off", {"JAX_ENABLE_COMPILATION_CACHE": "false"}),
+        ("new", cache),
+        ("stored", cache),
+    ):
+        ((status, _, error),) = ends(
+            [start("train.ppo", ["--run-dir", str(tmp_path / name), *game, *small], **variables)]
+        )
+        assert status == 0, error
+        assert ("the last time" in error) == (name == "stored")
+    assert list((tmp_path / "cache").glob("jit_iterate-*"))
+    assert equal_checkpoints(tmp_path / "off", tmp_path / "new")
+    assert equal_checkpoints(tmp_path / "off", tmp_path / "stored")
