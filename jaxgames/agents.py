@@ -32,6 +32,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jaxgames import greedy
+from jaxgames._batches import in_chunks
 from jaxgames._checks import ParameterError, check_probability
 from jaxgames._specs import Registry
 from jaxgames.env import Env
@@ -342,6 +343,17 @@ def act_compiled(agent: Agent, key: jax.Array, boards: Any) -> jax.Array:
 def analyse_compiled(agent: Agent, boards: Any) -> Analysis | None:
     """Returns the result of `analyse` for any agent; only an agent on the device is compiled."""
     return (_analyse_on_device if agent.on_device else analyse)(agent, boards)
+
+
+def analyse_in_chunks(agent: Agent, states: Any, chunk: int = 64) -> Analysis:
+    """Returns the result of `analyse` for many boards, as arrays on the host; `chunk` boards are analysed at once.
+
+    Raises ValueError for an agent without probabilities.
+    """
+    analysis = in_chunks(lambda boards: analyse_compiled(agent, boards), states, chunk, fill=agent.on_device)
+    if analysis is None:
+        raise ValueError(f"{agent} has no probabilities: choose an agent that has them, such as a run or greedy")
+    return analysis
 
 
 @jax.jit

@@ -195,7 +195,7 @@ def test_values_are_left_out_for_another_reward_and_an_untrained_network(game: s
     ("game", "seats"),
     [
         ("chinese_checkers(size=2)", ["human", *["baseline"] * 5]),
-        ("chinese_checkers(size=2, num_players=3)", ["human", "random", "random"]),
+        ("chinese_checkers(size=2, num_players=3)", ["human", "greedy", "greedy"]),
     ],
 )
 def test_people_play_against_it_by_default(game: str, seats: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,14 +205,14 @@ def test_people_play_against_it_by_default(game: str, seats: list[str], monkeypa
     assert seen == [seats]
 
 
-def test_greedy_plays_by_default_where_the_file_does_not_run(
+def test_alphabeta_plays_by_default_where_the_file_does_not_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen: list[list[str]] = []
     monkeypatch.setattr(play_command, "play", lambda env, seats, options, make: seen.append(seats))
     monkeypatch.setattr(jax.export, "default_export_platform", lambda: "rocm")
     play_command.main(["minichess"])
-    assert seen == [["human", "greedy"]]
+    assert seen == [["human", "alphabeta"]]
     reason = capsys.readouterr().err
     assert "minichess.policy was made for cpu, cuda, tpu, not for rocm. Use greedy, or" in reason
     assert "export" not in reason

@@ -132,7 +132,7 @@ GEOMETRY = {
         "chinese_checkers_moves",
     ),  # of jaxgames/games/
     *("anchors", "boards", "animation", "drawing", "moves"),  # of jaxgames/render/
-    *("pegs", "picture", "slides", "theme"),
+    *("pegs", "picture", "seats", "slides", "theme"),
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
     *("boxes_search", "checkers_judged", "chinese_checkers_diamond_moves", "search_by_simulations"),
     *("solo_2", "solo_4", "parameter_sharing_end_boards_3", "parameter_sharing_end_boards_4"),
@@ -148,7 +148,8 @@ def ids_of(pattern: str) -> set[str]:
 
 def test_every_learner_adapter_and_study_has_all_its_files() -> None:
     rows = {row[0]: row for row in table(DOCS / "contributing.md", "you add", "its name", "its files")}
-    interop = {path.stem for path in (ROOT / "jaxgames" / "interop").glob("[!_]*")} - {"seat_play", "seat_play_host"}
+    interop = {path.stem for path in (ROOT / "jaxgames" / "interop").glob("[!_]*")}
+    interop -= {"layouts", "published", "seat_play", "seat_play_host"}
     studies = {path.stem for path in (ROOT / "examples" / "papers").glob("[!_]*")}
     for kind, names in (("a learner", set(LEARNERS)), ("an adapter", interop), ("a study", studies)):
         patterns = re.findall(r"`([^`]*<\w+>[^`]*)`", rows[kind][2])

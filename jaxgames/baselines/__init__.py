@@ -5,6 +5,7 @@ print(jaxgames.baselines.card("minichess").win_rates)
 """
 
 from jaxgames.baselines.cards import Card, Command, Rating, WinRate, card, find, list_baselines
+from jaxgames.baselines.level_agents import levels, ratings
 
 __all__ = [
     "Card",
@@ -13,5 +14,7 @@ __all__ = [
     "WinRate",
     "card",
     "find",
+    "levels",
     "list_baselines",
+    "ratings",
 ]

@@ -90,7 +90,7 @@ def total_seconds(measured: Iterable[float | None]) -> float | None:
 
 def list_baselines() -> list[str]:
     """Returns the names of the baseline agents, in alphabetical order."""
-    return sorted(path.stem for path in FOLDER.glob("*.json"))
+    return sorted(path.stem for path in FOLDER.glob("*.policy"))
 
 
 def card(name: str) -> Card:

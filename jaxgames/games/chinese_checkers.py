@@ -22,6 +22,7 @@ from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames._platforms import at, by_platform, take
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
+from jaxgames.games._hexagons import HexagonalBoard
 from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
 from jaxgames.games.chinese_checkers_board import longest_chain, parse_chain, tables
 from jaxgames.games.chinese_checkers_moves import EMPTY, VISITED, ahead, is_legal, legal_actions
@@ -43,7 +44,7 @@ class ChineseCheckersState(State):
 
 
 @dataclass(frozen=True)
-class ChineseCheckers(Env[ChineseCheckersState]):
+class ChineseCheckers(HexagonalBoard, Env[ChineseCheckersState]):
     """Chinese Checkers on the star board.
 
     Args:
@@ -105,6 +106,10 @@ class ChineseCheckers(Env[ChineseCheckersState]):
     def observation_support(self) -> np.ndarray:
         on_star = tables(self.size).grid < self.num_cells
         return np.broadcast_to(on_star[..., None], self.observation_shape)
+
+    @property
+    def _axial(self) -> np.ndarray:
+        return tables(self.size).axial
 
     @property
     def max_steps(self) -> int:

@@ -29,6 +29,7 @@ from jaxgames._checks import MAX_TURN_LIMIT, ParameterError, check_choice, check
 from jaxgames._platforms import at, by_platform
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
+from jaxgames.games._hexagons import HexagonalBoard
 from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
 from jaxgames.games.chinese_checkers_diamond_board import (
     FIRST_STEP_BIT,
@@ -62,7 +63,7 @@ class ChineseCheckersDiamondState(State):
 
 
 @dataclass(frozen=True)
-class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
+class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
     """Two-player Chinese Checkers on an n x n diamond with k pieces per side.
 
     Args:
@@ -117,6 +118,10 @@ class ChineseCheckersDiamond(Env[ChineseCheckersDiamondState]):
     @property
     def observation_shape(self) -> tuple[int, int, int]:
         return (self.size, self.size, 2)
+
+    @property
+    def _axial(self) -> np.ndarray:
+        return np.stack(np.divmod(np.arange(self.num_cells), self.size)[::-1], axis=-1)  # the column, the row
 
     @property
     def max_steps(self) -> int:

@@ -67,8 +67,20 @@ class UctAgent:
     playout: Agent  # plays all seats of the rollouts
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        def search_part(key: jax.Array, states: Any) -> jax.Array:
-            return uct_search(self.env, self.playout, self.config, key, states).action
+        return self.search(key, states).action
+
+    def analyse(self, states: Any) -> Analysis:
+        """Returns the shares of the simulations as probabilities, and the mean returns. Its key is a fixed one."""
+        result = self.search(jax.random.key(0), states)
+        shares = result.visits / jnp.maximum(result.visits.sum(-1, keepdims=True), 1)
+        is_live = ~(states.terminated | states.truncated)[:, None]
+        return Analysis(result.by_action(jnp.where(is_live, shares, 0), self.env.num_actions), result.values)
+
+    def search(self, key: jax.Array, states: Any) -> SearchResult:
+        """Returns the result of `jaxgames.mcts.rollouts.uct_search` on every board of a batch."""
+
+        def search_part(key: jax.Array, states: Any) -> SearchResult:
+            return uct_search(self.env, self.playout, self.config, key, states)
 
         num_slots = self.config.num_slots(self.env.num_actions)
         bytes_per_board = self.config.simulations * node_bytes(self.env, num_slots, self.config.simulations)

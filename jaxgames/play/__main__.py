@@ -1,36 +1,48 @@
 """Plays a game against agents or with other people, in the browser or in the terminal.
 
+python -m jaxgames.play                                         # a menu of games
 python -m jaxgames.play checkers
-python -m jaxgames.play "chinese_checkers(size=2, num_players=3)" --seats human,random,greedy --terminal
+python -m jaxgames.play "chinese_checkers(size=2, num_players=3)" --seats human,greedy,human --terminal
 """
 
 import argparse
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from jaxgames import agents, baselines, registry
 from jaxgames._specs import split_list
 from jaxgames.env import Env
 from jaxgames.play.command import add_options, play, report_errors
-from jaxgames.play.session import HUMAN
+from jaxgames.play.menus import TITLES, first_game
+from jaxgames.play.opponents import default_agent, default_seats
+
+FIRST = "checkers"  # that the page shows, where no game is named
 
 
 def main(arguments: list[str] | None = None) -> None:
     """The command `python -m jaxgames.play`."""
     parser = argparse.ArgumentParser(prog="python -m jaxgames.play", description="Play a game.")
     games = ", ".join(registry.list_games())
-    parser.add_argument("game", help=f"one of {games}; with parameters: 'dots_and_boxes(rows=4, cols=4)'")
+    parser.add_argument(
+        "game",
+        nargs="?",
+        help=f"one of {games}; with parameters: 'dots_and_boxes(rows=4, cols=4)' (default: checkers, where the page "
+        "offers all others; in the terminal, a menu)",
+    )
     add_options(
         parser,
-        seats="who plays each seat: human or an agent, such as human,greedy (default: human against baseline; against "
-        "greedy where that agent does not run, against random where the game has none)",
+        seats="who plays each seat: human or an agent, such as human,greedy (default: human against the baseline agent "
+        "of the game, else against alphabeta, else against greedy)",
     )
     options = parser.parse_args(arguments)
 
     def run() -> None:
-        env = registry.make(options.game)
+        text = options.game or (chosen_game() if options.terminal else FIRST)
+        env = registry.make(first_board(text) if options.seats is None else text)
         if options.seats is None:
-            seats = [HUMAN, *[default_opponent(env)] * (env.num_players - 1)]
+            seats = default_seats(env)
+            say_why_not_baseline(env)
         else:
             seats = split_list(options.seats)
         play(env, seats, options, agents.make)
@@ -38,16 +50,44 @@ def main(arguments: list[str] | None = None) -> None:
     report_errors("jaxgames.play", run)
 
 
-def default_opponent(env: Env[Any]) -> str:
-    """Returns the text of the agent that plays a game where --seats is not given."""
-    if baselines.find(env) is None:
-        return "random"
+def chosen_game(read: Callable[[str], str] = input) -> str:
+    """Returns the game that a person chooses from a menu; checkers at an empty line or the end of the input."""
+    for number, title in enumerate(TITLES.values(), start=1):
+        print(f"{number}  {title}")
+    games = list(TITLES)
+    while True:
+        try:
+            line = read(f"Which game? 1 to {len(games)} (1)> ").strip() or "1"
+        except EOFError:
+            return FIRST
+        if line in TITLES:
+            return line
+        if line.isdecimal() and 1 <= int(line) <= len(games):
+            return games[int(line) - 1]
+        print(f"expected a number from 1 to {len(games)}, not {line!r}")
+
+
+def first_board(text: str) -> str:
+    """Returns the board of a game that is named without parameters: one for a first game, which is told if it differs.
+
+    Only the star has another default board: six seats and full size take hours.
+    """
+    if text not in TITLES or registry.make(first_game(text)) == registry.make(text):
+        return text
+    board = first_game(text)
+    print(f'A first game: "{board}". The traditional board for six: "{text}(size=4, num_players=6)"')
+    return board
+
+
+def say_why_not_baseline(env: Env[Any]) -> None:
+    """Prints why the baseline agent of a game does not play it, if there is one."""
+    if baselines.find(env) is None or default_agent(env) == "baseline":
+        return
     try:
         agents.make("baseline", env)
     except ValueError as error:
-        print(f"jaxgames.play: greedy plays, because the baseline agent does not run: {error}", file=sys.stderr)
-        return "greedy"
-    return "baseline"
+        reason = f"{default_agent(env)} plays, because the baseline agent does not run: {error}"
+        print(f"jaxgames.play: {reason}", file=sys.stderr)
 
 
 if __name__ == "__main__":

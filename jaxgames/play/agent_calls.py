@@ -1,5 +1,6 @@
 """Calls of agents in a game in progress: the action of the agent to move, and what an agent thinks of a position."""
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -9,11 +10,13 @@ import numpy as np
 from jaxgames import agents
 from jaxgames.agents import Agent, act_on_one_board
 from jaxgames.env import Env
+from jaxgames.play.opponents import adviser
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.render import Move
 
 Make = Callable[[str, Env[Any]], Agent]
 OnCompile = Callable[[str], object] | None
+OF_PACKAGE = ("random", "first", "greedy", "mcts", "alphabeta", "baseline")
 _compiled: set[tuple[str, str, Env[Any]]] = set()  # methods of agents that have run in this process
 
 
@@ -57,17 +60,17 @@ def analyse(
 
     Args:
       session: the game. It, `make` and `on_compile` are those of `agent_action`.
-      agent: its text. None: the agent of the seat to move or, for a person, the first agent of another seat.
+      agent: its text. None: an agent of another origin that plays a seat, such as a run, else `opponents.adviser`.
 
-    Raises ValueError if the game is over, no seat has an agent, or the agent fails or has no probabilities.
+    Raises ValueError if the game is over, if no agent is left that thinks, and if the agent fails or has no
+    probabilities.
     """
     if session.over:
         raise ValueError("the game is over: there is no move to think about")
     if agent is None:
-        others = [text for text in (session.seats[session.mover], *session.seats) if text != HUMAN]
-        if not others:
-            raise ValueError("no seat has an agent that could think: name one, such as greedy")
-        agent = others[0]
+        agent = next(filter(_is_guest, (session.seats[session.mover], *session.seats)), adviser(session.env))
+        if agent is None:
+            raise ValueError("no agent of the package thinks about this game: name one, such as random")
     try:
         probabilities, values = _analyse(session, agent, make, on_compile)
         ranked = sorted(session.legal(), key=lambda move: -probabilities[move.action])
@@ -76,6 +79,11 @@ def analyse(
     except Exception as error:  # an agent may fail in any way
         raise ValueError(f"{agent} failed with {type(error).__name__}: {error}") from error
     return Thoughts(agent, tuple((move, float(probabilities[move.action])) for move in ranked), values)
+
+
+def _is_guest(seat: str) -> bool:
+    """Returns whether an agent from outside this package plays a seat, or one from a file."""
+    return seat != HUMAN and re.split(r"\W", seat, maxsplit=1)[0] not in OF_PACKAGE
 
 
 def _analyse(

@@ -9,6 +9,7 @@ from typing import Any
 
 from jaxgames.env import Env
 from jaxgames.play.agent_calls import Make
+from jaxgames.play.opponents import default_seats
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.terminal import Terminal, read_game
 
@@ -36,7 +37,7 @@ def play(env: Env[Any], seats: list[str], options: argparse.Namespace, make: Mak
     Raises ValueError for wrong options, ImportError if the page lacks a package.
     """
     if len(seats) != env.num_players:
-        example = ",".join([HUMAN, *["random"] * (env.num_players - 1)])
+        example = ",".join(default_seats(env))
         raise ValueError(f"{env} has {env.num_players} seats: expected --seats {example}, not {','.join(seats)}")
     make = functools.cache(make)
     for text in dict.fromkeys(seats):

@@ -62,16 +62,17 @@ def to_html(session: Session) -> str:
     """
     env, moves, last = session.env, session.moves(), session.copy()
     last.jump(last.plies)
-    ending = names.ending(env, last.outcome) if last.is_resigned else ""
+    ending = names.ending_of(last) if last.is_resigned else ""
     picture, words = slides(env, session.states, session.actions, ending)
     script, style = _file("static_page.js"), _colours() + _file("static_page.css")
     items = [f"<li><button>{number}. {escape(text)}</button></li>" for number, text in enumerate(moves, start=1)]
+    players = [f"{name}: {text}" for name, text in zip(names.seat_names(env), session.seats, strict=True)]
     return _PAGE.format(
         policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'",
         title=escape(str(env)),
         style=style,
         script=script,
-        seats=escape(" · ".join(f"seat {seat}: {text}" for seat, text in enumerate(session.seats))),
+        seats=escape(" · ".join(players)),
         picture=picture,
         words=escape("\n".join(words)).replace("\n", "&#10;"),
         plies=len(moves),

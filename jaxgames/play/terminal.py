@@ -7,34 +7,44 @@ import os
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
 from jaxgames import agents, render
 from jaxgames.play.agent_calls import Make, agent_action, analyse
 from jaxgames.play.game_file import from_json, to_json
+from jaxgames.play.names import ending_of, people_of, seat_names, turn_text
 from jaxgames.play.notation import legal_texts, parse_turn
+from jaxgames.play.opponents import adviser, win_chance
+from jaxgames.play.review import review
+from jaxgames.play.rules import rules
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.static_page import game_of, to_html
+from jaxgames.play.text_board import board_text
 
 PAGE_SUFFIXES = (".html", ".htm")  # of files that are still pages
 WIDTH = 80
 SHORT = 8  # legal moves in the middle of a turn that are listed without being asked for
 TOP = 5  # moves in the list of what an agent thinks
+LEAST = 0.005  # the probability of a move in that list
 BOLD, RED, PLAIN = "\033[1m", "\033[31m", "\033[0m"
 HELP = """\
 MOVE        such as {example}, or its beginning if only one move has it
 ?           the legal moves, and these commands
-u, uu       undo: back to your last step, or to the start of your last turn
+u           undo: back to the start of your last turn
 r           redo: forward to your next step
-go          lets an agent that has failed try again
-h, h AGENT  what an agent thinks: its first {top} moves, and the value for each seat
+h, h AGENT  a hint: the first {top} moves of an agent, and your chance to win
+rules       how the game is played
+review      the moves that lost most, of the game so far
+new, switch another game: with the same seats, or with the sides switched
 show        the board again
 resign      give up
 save FILE   the game; with the suffix .html, a page with all positions
 load FILE   continue a saved game, also of a page with all positions
+go          lets an agent that has failed try again
 q           quit"""
+AT_THE_END = "new plays again, switch changes the sides, review shows your mistakes, q quits"
 
 
 class Quit(Exception):
@@ -84,8 +94,7 @@ class Terminal:
         if not (session.over or self._agents_wait or session.seats[session.mover] == HUMAN):
             self._agent_moves()
             return
-        seat = "the game is over" if session.over else f"seat {session.mover} ({self._seat_text(session.mover)})"
-        line = self._read(self._styled(f"{seat}, ? for help> ", BOLD)).strip()
+        line = self._read(self._styled(f"{self._whose_turn()}, ? for help> ", BOLD)).strip()
         if self._echoes:
             self._say(line)
         try:
@@ -99,11 +108,11 @@ class Terminal:
             action = agent_action(session, self._make, on_compile=self._say_compiling)
         except Exception as error:  # an agent may fail in any way; the person decides how the game continues
             self._agents_wait = True
-            self._say_error(f"seat {seat} ({session.seats[seat]}) failed with {type(error).__name__}: {error}")
+            self._say_error(f"{self._player(seat)} failed with {type(error).__name__}: {error}")
             self._say("go lets it try again; a typed move is played for it; u, save FILE, q work too")
             return
         session.play(action)
-        self._say(f"seat {seat} ({session.seats[seat]}) plays {self._styled(session.moves()[-1], BOLD)}")
+        self._say(f"{self._player(seat)} plays {self._styled(session.moves()[-1], BOLD)}")
         self._show_if_person_moves()
 
     # -- commands ----------------------------------------------------------------------------------------
@@ -124,8 +133,18 @@ class Terminal:
             self._show()
         elif line in ("?", "help"):
             self._say_help()
-        elif line in ("u", "uu", "r"):
-            self._move_back_or_forth(line)
+        elif line == "u":
+            self.session.undo_turn()
+            self._agents_wait = False
+            self._show()
+        elif line == "r":
+            self._redo()
+        elif line == "rules":
+            self._say_rules()
+        elif line == "review":
+            self._say_review()
+        elif line in ("new", "switch"):
+            self._start_again(line == "switch")
         elif line == "go":
             self._retry()
         elif line == "resign":
@@ -136,7 +155,7 @@ class Terminal:
 
     def _play(self, line: str) -> None:
         if self.session.over:
-            raise ValueError("the game is over: u undoes the last move, save FILE keeps the game, q quits")
+            raise ValueError("the game is over: new plays again, u undoes your last turn, save FILE keeps it, q quits")
         for action in parse_turn(self.session, line):
             self.session.play(action)
         self._agents_wait = False
@@ -148,17 +167,21 @@ class Terminal:
             raise ValueError("no agent has failed, so none waits: go is for an agent that could not move")
         self._agents_wait = False
 
-    def _move_back_or_forth(self, line: str) -> None:
-        """Undoes up to a person's last ply (u) or turn (uu), or goes forward to a person's next ply (r)."""
+    def _redo(self) -> None:
+        """Goes forward to a person's next ply."""
         session = self.session
-        if line == "uu":
-            session.undo_turn()
-        else:
-            step, end = (session.undo, 0) if line == "u" else (session.redo, session.plies)
-            step()
-            while session.ply != end and not session.over and session.seats[session.mover] != HUMAN:
-                step()
+        session.redo()
+        while session.ply != session.plies and not session.over and session.seats[session.mover] != HUMAN:
+            session.redo()
         self._agents_wait = False
+        self._show()
+
+    def _start_again(self, switched: bool) -> None:
+        """Starts another game of the same board, with the same seats or with every player one seat further."""
+        seats, before = self.session.seats, self.session
+        seats = (*seats[-1:], *seats[:-1]) if switched else seats
+        start = None if before.start is None else before.env.from_string(before.start)
+        self.session, self._agents_wait = Session(before.env, seats, seed=before.seed + 1, state=start), False
         self._show()
 
     def _save(self, path: Path) -> None:
@@ -183,7 +206,9 @@ class Terminal:
     # -- what is shown -----------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        self._say(f"\n{self.session.to_text()}")
+        self._say(f"\n{board_text(self.session)}")
+        if self.session.over and HUMAN in self.session.seats:
+            self._say(AT_THE_END)
 
     def _show_if_person_moves(self) -> None:
         session = self.session
@@ -196,17 +221,47 @@ class Terminal:
     def _say_help(self) -> None:
         texts = legal_texts(self.session.env, self.session.state)
         if texts:
-            self._say(textwrap.fill(", ".join(texts), WIDTH, break_long_words=False))
+            self._say(textwrap.fill(f"legal moves: {', '.join(texts)}", WIDTH, break_long_words=False))
         self._say("\n" + HELP.format(example=texts[0] if texts else "the ones of this game", top=TOP))
 
     def _say_thoughts(self, agent: str | None) -> None:
         thoughts = analyse(self.session, agent, self._make, on_compile=self._say_compiling)
-        self._say(f"{thoughts.agent} plays")
+        self._say(f"{thoughts.agent} would play")
         for move, probability in thoughts.moves[:TOP]:
-            if probability > 0:
-                self._say(f"{probability:8.1%}  {move.text}")
+            if probability >= LEAST:
+                self._say(f"{100 * probability:6.0f} %  {move.text}")
         if thoughts.values is not None:
-            self._say("value  " + "  ".join(f"seat {seat}: {value:+.2f}" for seat, value in enumerate(thoughts.values)))
+            self._say(self._chance_text(thoughts.values))
+
+    def _chance_text(self, values: Sequence[float]) -> str:
+        """Returns the chance to win of the only person, else of the mover; the expected returns if there is none."""
+        env, people, mover = self.session.env, people_of(self.session.seats), self.session.mover
+        seat = people[0] if len(people) == 1 else mover
+        chance = win_chance(env, values[seat])
+        if chance is None:
+            returns = [f"{name} {value:+.2f}" for name, value in zip(seat_names(env), values, strict=True)]
+            return f"expected return: {', '.join(returns)}"
+        whose = "your chance to win" if len(people) == 1 else f"chance to win of {seat_names(env)[seat]}"
+        return f"{whose}: {100 * chance:.0f} %"
+
+    def _say_rules(self) -> None:
+        found = rules(self.session.env, theme=None)
+        self._say(self._styled(f"\n{found.title}", BOLD))
+        for paragraph in (found.goal, *found.paragraphs):
+            self._say("\n" + textwrap.fill(paragraph, WIDTH))
+
+    def _say_review(self) -> None:
+        session, agent = self.session, adviser(self.session.env)
+        if agent is None:
+            raise ValueError(f"no agent of the package values positions of {session.env.id}")
+        self._say(f"{agent} looks at all positions ...")
+        mistakes = review(session, agent, make=self._make)
+        if not mistakes:
+            self._say("no move lost much of the chance to win")
+        for mistake in mistakes:
+            of = "" if len(people_of(session.seats)) == 1 else f" of {seat_names(session.env)[mistake.seat]}"
+            lost = f"lost {100 * mistake.loss:.0f} % of the chance to win"
+            self._say(f"{mistake.ply + 1:4}. {mistake.move}{of} {lost}; better was {mistake.best}")
 
     def _say_compiling(self, agent: str) -> None:
         self._say(f"{agent} is compiled for its first move; this can take a minute ...")
@@ -214,7 +269,7 @@ class Terminal:
     def _say_statistics(self) -> None:
         """Prints how the game ended, its length and, where pieces were captured, what is left of them."""
         session = self.session
-        result = session.outcome.to_text() or "the game is not over"
+        result = ending_of(session) or "the game is not over"
         movers = session.movers()[: session.ply]
         turns = sum(first != second for first, second in zip([None, *movers], movers, strict=False))
         self._say(f"\n{result}\nplies: {session.ply}, turns: {turns}")
@@ -222,10 +277,17 @@ class Terminal:
         if left != before:
             self._say("left: " + ", ".join(f"{kind} {count}" for kind, count in sorted(left.items())))
 
-    def _seat_text(self, seat: int) -> str:
-        if self.session.seats[seat] != HUMAN:
-            return f"{self.session.seats[seat]} has failed"
-        return "you" if self.session.seats.count(HUMAN) == 1 else f"person at seat {seat}"
+    def _whose_turn(self) -> str:
+        """Returns the beginning of the prompt."""
+        session = self.session
+        if session.over:
+            return "The game is over"
+        if session.seats[session.mover] != HUMAN:
+            return f"{seat_names(session.env)[session.mover]} ({session.seats[session.mover]} has failed)"
+        return turn_text(session.env, session.mover, people_of(session.seats))
+
+    def _player(self, seat: int) -> str:
+        return f"{seat_names(self.session.env)[seat]} ({self.session.seats[seat]})"
 
     def _styled(self, text: str, style: str) -> str:
         return f"{style}{text}{PLAIN}" if self._has_colours else text

@@ -15,6 +15,7 @@ in a checkout. All functions run on the host, outside of `jit`.
 from jaxgames.render.anchors import Anchors, Cell, Move, anchors
 from jaxgames.render.boards import animate, has_pictures, has_pixels, register, svg
 from jaxgames.render.picture import Picture
+from jaxgames.render.seats import seat_colours, seat_names
 
 __all__ = [
     "Anchors",
@@ -26,5 +27,7 @@ __all__ = [
     "has_pictures",
     "has_pixels",
     "register",
+    "seat_colours",
+    "seat_names",
     "svg",
 ]

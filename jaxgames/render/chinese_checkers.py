@@ -16,7 +16,7 @@ from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node
 from jaxgames.render.pegs import LAST_MOVE, PEG_RADIUS, RIM, ROW, holes, lines, outline, path, peg, rounded
-from jaxgames.render.theme import Theme
+from jaxgames.render.theme import SEAT_NAMES, Theme
 
 
 def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
@@ -65,11 +65,11 @@ def _scene(env: ChineseCheckers, state: ChineseCheckersState, turn: Sequence[str
     outcome = env.outcome(state)
     if outcome.kind == "live":
         what = "may hop on" if chain else "to move"
-        caption = Caption(f"seat{seat}", f"seat {seat} {what} · round {rounds}")
+        caption = Caption(f"seat{seat}", f"{SEAT_NAMES[seat]} {what} · round {rounds}")
         pieces[_tip(env.size, TRIANGLES[env.num_players][seat])] = f"home{seat}"
     else:
         seats = range(env.num_players)
-        caption = ending(outcome, seat, [f"seat{i}" for i in seats], [f"seat {i}" for i in seats])
+        caption = ending(outcome, seat, [f"seat{i}" for i in seats], SEAT_NAMES)
     for winner in outcome.winners:
         caption = dataclasses.replace(caption, text=f"{caption.text} · round {rounds}")
         pieces[_tip(env.size, (TRIANGLES[env.num_players][winner] + 3) % 6)] = f"goal{winner}"
@@ -102,7 +102,7 @@ def _trail(env: ChineseCheckers, turn: Sequence[str]) -> list[int]:
 
 def _contents(env: ChineseCheckers, state: ChineseCheckersState) -> dict[str, str]:
     rows = env.to_string(state).split()[0].replace("/", "")
-    return {str(cell): f"peg of seat {owner}" for cell, owner in enumerate(rows) if owner != "."}
+    return {str(cell): f"{SEAT_NAMES[int(owner)]} peg" for cell, owner in enumerate(rows) if owner != "."}
 
 
 def _motions(env: ChineseCheckers, state: ChineseCheckersState, texts: Sequence[str]) -> list[Motion]:
@@ -125,7 +125,7 @@ def _moves(env: ChineseCheckers, state: ChineseCheckersState, piece: Any) -> dic
     rows, seat, *_ = env.to_string(state).split()
     places = _places(env.size)
     own = [cell for cell, owner in enumerate(rows.replace("/", "")) if owner == seat]
-    cell = moves.checked_piece(piece, own, f"seat {seat}")
+    cell = moves.checked_piece(piece, own, SEAT_NAMES[int(seat)])
     motions = _motions(env, state, list(moves.legal_moves(env, state).values()))
     targets = [places[int(to)] for to in moves.targets(motions, cell)]
     shown = moves.marks(places[cell], targets, [(places[cell], target) for target in targets])

@@ -16,7 +16,7 @@ from jaxgames.games.chinese_checkers_diamond_board import DIRECTIONS, corner
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, node, text_node
 from jaxgames.render.pegs import LAST_MOVE, RIM, ROW, holes, lines, outline, path, peg, rounded
-from jaxgames.render.theme import Theme
+from jaxgames.render.theme import SEAT_NAMES, Theme
 
 NUMBER_BELOW, NUMBER_SIZE = 12.8, 3.8  # in the gap between a peg and the two below it
 
@@ -58,10 +58,10 @@ def _scene(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, turn
     pieces = {place: f"seat{owner}" for place, owner in zip(places, content, strict=True) if owner != "."}
     outcome = env.outcome(state)
     if outcome.kind == "live":
-        caption = Caption(f"seat{seat}", f"seat {seat} to move · ply {ply}")
+        caption = Caption(f"seat{seat}", f"{SEAT_NAMES[seat]} to move · ply {ply}")
         pieces[_tip(env.size, seat)] = f"home{seat}"
     else:
-        caption = ending(outcome, seat, ("seat0", "seat1"), ("seat 0", "seat 1"))
+        caption = ending(outcome, seat, ("seat0", "seat1"), SEAT_NAMES)
     for winner in outcome.winners:
         caption = dataclasses.replace(caption, text=f"{caption.text} · ply {ply}")
         pieces[_tip(env.size, 1 - winner)] = f"goal{winner}"
@@ -86,7 +86,7 @@ def _trail(env: ChineseCheckersDiamond, content: str, move: str) -> list[int]:
 
 def _contents(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState) -> dict[str, str]:
     rows = env.to_string(state).split()[0].replace("/", "")
-    return {str(cell): f"piece of seat {rows[cell]}" for cell in _occupied(rows)}
+    return {str(cell): f"{SEAT_NAMES[int(rows[cell])]} piece" for cell in _occupied(rows)}
 
 
 def _motions(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, texts: Sequence[str]) -> list[Motion]:
@@ -113,7 +113,7 @@ def _moves(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, piec
     """Returns the marks of a piece, its steps, and the hops of all shortest chains to the cells that it can reach."""
     rows, seat, _ = env.to_string(state).split()
     content, places = rows.replace("/", ""), _places(env.size)
-    cell = moves.checked_piece(piece, [i for i in _occupied(content) if content[i] == seat], f"seat {seat}")
+    cell = moves.checked_piece(piece, [i for i in _occupied(content) if content[i] == seat], SEAT_NAMES[int(seat)])
     motions = _motions(env, state, list(moves.legal_moves(env, state).values()))
     targets = list(map(int, moves.targets(motions, cell)))
     sources = _sources_of_hops(env.size, set(_occupied(content)) - {cell}, cell)

@@ -27,7 +27,7 @@ from jaxgames.render.drawing import (
     number,
     text_node,
 )
-from jaxgames.render.theme import Theme
+from jaxgames.render.theme import SEAT_NAMES, Theme
 
 DOT_RADIUS, HALF_TILE = 2.3, 7.0  # HALF_TILE is half the side of a taken box
 RIM = 9.0  # from the outermost dots to the board's edge on the right and below
@@ -66,9 +66,9 @@ def _scene(env: DotsAndBoxes, state: DotsAndBoxesState, moves: Sequence[str]) ->
     score = f"{boxes[0]} : {boxes[1]}"
     outcome = env.outcome(state)
     if outcome.kind == "live":
-        caption = Caption(f"seat{mover}", f"seat {mover} to move · {score}")
+        caption = Caption(f"seat{mover}", f"{SEAT_NAMES[mover]} to move · {score}")
     else:
-        caption = ending(outcome, mover, ("seat0", "seat1"), ("seat 0", "seat 1"))
+        caption = ending(outcome, mover, ("seat0", "seat1"), SEAT_NAMES)
     if outcome.kind in ("win", "draw"):
         caption = dataclasses.replace(caption, text=f"{caption.text} · {score}")
 

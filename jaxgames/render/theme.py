@@ -50,6 +50,7 @@ class Theme:
 
 # Variations of the Okabe-Ito colours. Any two of them look different with normal sight and with protanopia,
 # deuteranopia and tritanopia, and so can each of them and an empty hole.
+SEAT_NAMES = ("Red", "Blue", "Yellow", "Green", "Pink", "Light blue")  # the names of these colours, in their order
 _SEATS = ("#c8321e", "#2f5fc4", "#f5c518", "#2a9d5c", "#cc79a7", "#7fd0f0")
 
 # The rims of the men of checkers separate them from light and dark squares. A black chess piece has a light outline

@@ -74,9 +74,27 @@ def test_illegal_action_of_an_agent_is_refused() -> None:
 
 def test_analysis_lists_legal_moves_the_most_probable_first() -> None:
     session = Session(BOXES, [HUMAN, "greedy"], state=BOXES.from_string("1010100 .. 1"))
-    thoughts = analyse(session)
+    thoughts = analyse(session, "greedy")
     assert (thoughts.agent, thoughts.values) == ("greedy", None)
     assert [(move.text, round(p, 3)) for move, p in thoughts.moves[:1]] == [("v(0,1)", 1.0)]
     assert len(thoughts.moves) == 4
-    with pytest.raises(ValueError, match="no seat has an agent"):
-        analyse(Session(BOXES, [HUMAN, HUMAN]))
+
+
+@pytest.mark.parametrize(
+    ("seats", "asked"),
+    [
+        ([HUMAN, "random"], "alphabeta"),
+        ([HUMAN, "greedy(epsilon=0.3)"], "alphabeta"),
+        ([HUMAN, "runs/a@3"], "runs/a@3"),
+    ],
+)
+def test_hints_come_from_a_run_that_plays_or_from_the_strongest_agent(seats: list[str], asked: str) -> None:
+    """So they never come from `random` unless it is named."""
+    made: list[str] = []
+
+    def make_agent(text: str, env: Any) -> Any:
+        made.append(text)
+        return RandomAgent(env)
+
+    analyse(Session(BOXES, seats), make=make_agent)
+    assert made == [asked]

@@ -98,9 +98,9 @@ def test_resignation_is_the_caption_of_the_last_position() -> None:
     session = game(plies=2)
     session.resign(0)
     page = to_html(session)
-    assert "Seat 1 wins: Seat 0 resigned</text>" in page
-    assert page.count("Seat 0 resigned") == 2, "in the picture and in the words below"
-    assert drawn(page[page.index("<svg") : page.index("</svg>") + 6], 2)["text", "seat 0 to move · 0 : 0"] == 0
+    assert "You lost: you resigned</text>" in page
+    assert page.count("you resigned") == 2, "in the picture and in the words below"
+    assert drawn(page[page.index("<svg") : page.index("</svg>") + 6], 2)["text", "Red to move · 0 : 0"] == 0
 
 
 def test_page_has_words_for_each_position_and_a_button_for_each_move() -> None:
@@ -108,7 +108,7 @@ def test_page_has_words_for_each_position_and_a_button_for_each_move() -> None:
     elements = Elements(to_html(session))
     assert to_html(session).count("<li><button>") == session.plies
     (words,) = [attributes["data-words"] or "" for _, attributes in elements.tags if attributes.get("id") == "words"]
-    assert words.split("\n")[0] == "seat 0 to move · 0 : 0"
+    assert words.split("\n")[0] == "Red to move · 0 : 0"
     assert len(words.split("\n")) == session.plies + 1
 
 
@@ -135,7 +135,7 @@ def test_page_asks_nothing_of_the_network() -> None:
 
 def test_names_of_seats_are_escaped() -> None:
     assert "<b>agent" not in to_html(game(plies=1))
-    assert "seat 1: &lt;b&gt;agent" in to_html(game(plies=1))
+    assert "Blue: &lt;b&gt;agent" in to_html(game(plies=1))
 
 
 def test_all_colours_are_variables_of_both_themes() -> None:

@@ -11,12 +11,12 @@ import pytest
 
 from jaxgames import agents, make
 from jaxgames.play import HUMAN, Session, from_json, to_json
-from jaxgames.play.__main__ import main
+from jaxgames.play.__main__ import chosen_game, first_board, main
 from jaxgames.play.notation import legal_texts
 from jaxgames.play.terminal import Terminal, has_colours
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
-PROMPT = "seat 0 (you), ? for help> "
+PROMPT = "Your turn (Red), ? for help> "
 GAMES = (
     "checkers",
     "chinese_checkers(size=2, num_players=3)",
@@ -52,15 +52,16 @@ def check_width(text: str) -> None:
 
 def test_person_plays_an_agent_to_the_end() -> None:
     text = transcript("h(0,1)", "h(1,1)", "v(0,1)", "v(0,2)", "bla", "q")
-    assert "seat 1 (first) plays h(0,0)" in text
-    assert "the game is over, ? for help> bla" in text
-    assert "u undoes the last move" in text
+    assert "Blue (first) plays h(0,0)" in text
+    assert "You lost 0 : 2\nnew plays again, switch changes the sides" in text
+    assert "The game is over, ? for help> bla" in text
+    assert "u undoes your last turn" in text
     assert "plies: 7, turns: " in text
 
 
 def test_question_mark_lists_moves_and_commands() -> None:
     text = transcript("?")
-    assert "h(0,0), h(0,1), h(1,0), h(1,1), v(0,0), v(0,1), v(0,2)" in text
+    assert "legal moves: h(0,0), h(0,1), h(1,0), h(1,1), v(0,0), v(0,1), v(0,2)" in text
     assert "save FILE" in text
     assert text.endswith("the game is not over\nplies: 0, turns: 0\n")
 
@@ -72,23 +73,24 @@ def test_wrong_move_is_answered_with_the_legal_ones() -> None:
 
 
 def test_undo_and_redo_skip_the_agents_moves() -> None:
-    text = transcript("h(1,1)", "u", "r", "uu", "u")
+    text = transcript("h(1,1)", "u", "r", "u", "u")
     assert text.count("plays h(0,0)") == 1
-    assert "there is no move to undo" in text
+    assert "there is no turn to undo" in text
 
 
 def test_thoughts_of_an_agent_are_shown() -> None:
     lines = transcript("h greedy", "h", "h nobody").splitlines()
-    thoughts = [lines[number + 1] for number, line in enumerate(lines) if line.endswith(" plays")]
-    assert thoughts == ["   14.3%  h(0,0)", "  100.0%  h(0,0)"], lines
-    assert lines[lines.index("  100.0%  h(0,0)") + 1] == PROMPT + "h nobody", lines
+    thoughts = [lines[number + 1] for number, line in enumerate(lines) if line.endswith(" would play")]
+    assert thoughts[0] == "    14 %  h(0,0)", lines
+    assert any(line.startswith("your chance to win: ") and line.endswith(" %") for line in lines), lines
+    assert not any(" 0 %  " in line for line in lines), lines
     assert any("unknown agent 'nobody'" in line for line in lines)
 
 
 def test_resignation_ends_the_game() -> None:
     text = transcript("resign")
-    assert text.count("won by seat 1: seat 0 resigned") == 2, "below the board, and at the end"
-    assert text.count("seat 0 to move") == 1, "before, and not after"
+    assert text.count("You lost: you resigned") == 2, "below the board, and at the end"
+    assert text.count(PROMPT) == 1, "before, and not after"
 
 
 def test_game_is_saved_and_loaded(tmp_path: Path) -> None:
@@ -156,7 +158,7 @@ def test_failure_of_an_agent_leaves_the_game_to_the_person(seats: list[str], tmp
 def test_agents_alone_play_to_the_end() -> None:
     text = transcript(seats=["first", "first"])
     assert "for help" not in text
-    assert "\nwon by seat" in text
+    assert "\nBlue wins 2 : 0" in text
 
 
 def test_ctrl_c_ends_politely() -> None:
@@ -223,6 +225,73 @@ def test_person_can_type_a_game_to_the_end(game: str) -> None:
 def test_command_works_with_a_pipe() -> None:
     command = [sys.executable, "-m", "jaxgames.play", "dots_and_boxes(rows=1, cols=1)", "--terminal", "--seed", "3"]
     done = subprocess.run(command, input="h(0,0)\n?\n", capture_output=True, text=True, check=True, timeout=300)
-    assert "seat 0 (you), ? for help> h(0,0)" in done.stdout
+    assert "Your turn (Red), ? for help> h(0,0)" in done.stdout
     assert "the game is not over" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_undo_goes_back_to_the_start_of_the_persons_last_turn(tmp_path: Path) -> None:
+    """The first edge completes a box, so the person moves twice, and then the agent."""
+    file = tmp_path / "game.json"
+    start = BOXES.from_string("1010100 .. 0")
+    file.write_text(to_json(Session(BOXES, [HUMAN, "first"], state=start)), encoding="utf-8")
+    text = transcript(f"load {file}", "v(0,1)", "h(0,1)", "u", f"save {file}")
+    assert "Blue (first) plays" in text
+    saved = from_json(file.read_text(encoding="utf-8"))
+    assert (saved.ply, saved.plies > 2) == (0, True)
+
+
+def test_chance_to_win_is_the_persons_and_is_left_out_where_returns_do_not_tell_it() -> None:
+    assert "your chance to win: 50 %" in transcript("h alphabeta"), "1 x 2 boxes are a draw"
+    several = transcript("h alphabeta", seats=[HUMAN, HUMAN])
+    assert "chance to win of Red: " in several
+    margin = transcript("h alphabeta", env=make("dots_and_boxes(rows=1, cols=2, reward=margin)"))
+    assert "expected return: Red +0.00, Blue +0.00" in margin
+    assert "chance" not in margin
+
+
+def test_rules_are_told_in_plain_words() -> None:
+    text = transcript("rules")
+    assert "Dots and Boxes, 1 by 2 boxes\n\nTake more of the 2 boxes than the other player." in text
+
+
+def test_review_names_better_moves_and_needs_no_end() -> None:
+    text = transcript("h(0,0)", "h(1,0)", "review", env=make("dots_and_boxes(rows=2, cols=2)"), seats=[HUMAN, HUMAN])
+    assert "alphabeta looks at all positions ..." in text
+    assert "of the chance to win" in text
+
+
+def test_another_game_begins_with_the_same_seats_or_with_the_sides_switched() -> None:
+    text = transcript("h(0,1)", "resign", "new", "switch")
+    assert "new plays again, switch changes the sides, review shows your mistakes, q quits" in text
+    assert text.count("Blue (first) plays") == 1
+    assert text.count("Red (first) plays") == 1, "after the switch the agent begins"
+    assert text.rstrip().endswith("plies: 1, turns: 1")
+
+
+@pytest.mark.parametrize(
+    ("lines", "game"),
+    [(["3"], "dots_and_boxes"), ([""], "checkers"), ([], "checkers"), (["9", "minichess"], "minichess")],
+)
+def test_menu_of_games_takes_a_number_or_a_name(
+    lines: list[str], game: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = iter(lines)
+
+    def read(prompt: str) -> str:
+        if (line := next(typed, None)) is None:
+            raise EOFError
+        return line
+
+    assert chosen_game(read) == game
+    printed = capsys.readouterr().out
+    assert "3  Dots and Boxes" in printed
+    assert ("expected a number from 1 to 5, not '9'" in printed) == ("9" in lines)
+
+
+def test_star_without_parameters_is_a_small_board_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert first_board("chinese_checkers") == "chinese_checkers(size=2, num_players=3)"
+    assert 'The traditional board for six: "chinese_checkers(size=4, num_players=6)"' in capsys.readouterr().out
+    for text in ("checkers", "chinese_checkers(size=4)", "minichess"):
+        assert first_board(text) == text
+    assert capsys.readouterr().out == ""

@@ -60,7 +60,7 @@ def test_finished_board_of_auto_reset_ends_the_animation() -> None:
     assert after.terminated
     picture = render.animate(env, [start, after, after], [win, win])
     assert picture.num_frames == 2
-    assert "seat 0 wins" in picture.svg
+    assert "Red wins" in picture.svg
 
 
 def test_states_after_the_end_of_the_game_are_left_out() -> None:
@@ -72,7 +72,7 @@ def test_states_after_the_end_of_the_game_are_left_out() -> None:
 def test_illegal_action_without_a_text_is_captioned_by_its_number() -> None:
     end = jax.jit(ENV.step)(START, jnp.int32(10_000))
     picture = render.animate(ENV, [START, end], [10_000])
-    assert "illegal action by seat 0" in picture.svg
+    assert "illegal action by Red" in picture.svg
     assert "1. action 10000" in picture.svg
 
 

@@ -76,14 +76,14 @@ def test_chain_is_an_arrow_from_its_origin_to_the_edge_of_its_peg() -> None:
     assert math.isclose(tip[1], where[3][1], abs_tol=0.02)  # the hop is along a row
     assert 0 < where[3][0] - tip[0] < 10
     assert [close(stop, where[1]) for stop in stops] == [True]
-    assert "seat 0 may hop on · round 4" in texts(root)
+    assert "Red may hop on · round 4" in texts(root)
 
 
 @pytest.mark.parametrize(
     ("text", "caption"),
     [
-        ("0/..../.../..../1 1 - 3", "seat 1 to move · round 3"),
-        ("./..../.1./..../0 1 - 3", "seat 0 wins: goal filled · round 3"),
+        ("0/..../.../..../1 1 - 3", "Blue to move · round 3"),
+        ("./..../.1./..../0 1 - 3", "Red wins: goal filled · round 3"),
         ("0/..../.../..../1 0 - 9", "9 rounds without a winner"),
     ],
 )

@@ -61,8 +61,8 @@ def test_move_without_a_path_is_marked_straight() -> None:
 @pytest.mark.parametrize(
     ("text", "caption", "outlined"),
     [
-        ("00../0.../...1/..11 1 3", "seat 1 to move · ply 3", "home1"),
-        ("1.../..../...0/..10 1 3", "seat 0 wins: goal filled · ply 3", "goal0"),
+        ("00../0.../...1/..11 1 3", "Blue to move · ply 3", "home1"),
+        ("1.../..../...0/..10 1 3", "Red wins: goal filled · ply 3", "goal0"),
         ("00../0.../...1/..11 0 9", "9 plies without a winner", None),
     ],
 )

@@ -69,7 +69,7 @@ def test_drawn_edges_lie_between_their_dots(rows: int, cols: int, theme: str) ->
     assert lines(root, THEMES[theme].ink, env) == expected
     assert len(lines(root, THEMES[theme].line, env)) == env.num_edges
     numbers = [*map(str, range(rows + 1)), *map(str, range(cols + 1))]
-    assert texts(root) == [*numbers, "seat 0 to move · 0 : 0"]
+    assert texts(root) == [*numbers, "Red to move · 0 : 0"]
 
 
 def test_taken_boxes_lie_between_their_dots_in_the_colours_of_their_owners() -> None:
@@ -85,8 +85,8 @@ def test_taken_boxes_lie_between_their_dots_in_the_colours_of_their_owners() -> 
 @pytest.mark.parametrize(
     ("text", "caption"),
     [
-        ("1010110 0. 0", "seat 0 to move · 1 : 0"),
-        ("1111111 11 0", "seat 1 wins: all edges drawn · 0 : 2"),
+        ("1010110 0. 0", "Red to move · 1 : 0"),
+        ("1111111 11 0", "Blue wins: all edges drawn · 0 : 2"),
         ("1111111 01 1", "draw: all edges drawn · 1 : 1"),
     ],
 )
@@ -126,7 +126,7 @@ def test_frames_mark_the_edges_of_a_turn_so_far() -> None:
     for action in actions:
         states.append(step(states[-1], jnp.int32(action)))
     root = parse(render.animate(env, states, actions))
-    assert {"seat 1 to move · 0 : 1", "2. v(0,1)", "seat 1 wins: all edges drawn · 0 : 2"} <= set(texts(root))
+    assert {"Blue to move · 0 : 1", "2. v(0,1)", "Blue wins: all edges drawn · 0 : 2"} <= set(texts(root))
     for colour, expected in ((theme.ink, [4, 5, 6, 7]), (theme.seats[0], [0, 1, 0]), (theme.seats[1], [0, 1, 2])):
         (path,) = [e for e in root.iter(f"{SVG}path") if e.get("stroke") == colour]
         (moving,) = [e for e in path if e.get("attributeName") == "d"]

@@ -151,11 +151,11 @@ def test_each_board_of_a_batch_has_its_own_piece_or_none() -> None:
 @pytest.mark.parametrize(
     ("env", "piece", "message"),
     [
-        (FOUR, 5, "a piece of seat 0, the player to move: 0, 1, 4; not 5"),
+        (FOUR, 5, "a piece of Red, the player to move: 0, 1, 4; not 5"),
         (FOUR, 16, "not 16"),
         (FOUR, "0", "0, 1, 4; not '0'"),
         (FOUR, True, "not True"),
-        (STAR, 36, "a piece of seat 0, .*; not 36"),
+        (STAR, 36, "a piece of Red, .*; not 36"),
         (CHECKERS, 32, "a piece of Black, .*; not 32"),
         (MINICHESS, "a5", "a piece of White, .*'a1'.*; not 'a5'"),
         (make("dots_and_boxes"), 0, "games whose pieces move, and those of 'dots_and_boxes' do not"),

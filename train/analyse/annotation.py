@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._batches import in_chunks
-from jaxgames.agents import Agent, Analysis, analyse_compiled
+from jaxgames.agents import Agent, analyse_in_chunks
 from jaxgames.games.checkers import Checkers
 from jaxgames.solvers.checkers.player import evaluate
 from train.analyse.recorded_game import RecordedGame
@@ -164,7 +164,7 @@ def _limited(value: float) -> float:
 
 def _with_opinion(game: RecordedGame, turns: Sequence[Turn], agent: Agent) -> list[Turn]:
     """Returns the turns with the probabilities and values of an agent."""
-    probabilities, values = _analysed(agent, game.states)
+    probabilities, values = analyse_in_chunks(agent, game.states, CHUNK)
     masks = in_chunks(jax.jit(jax.vmap(game.env.legal_action_mask)), game.states, CHUNK)
     annotated: list[Turn] = []
     for turn in turns:
@@ -183,14 +183,6 @@ def _with_opinion(game: RecordedGame, turns: Sequence[Turn], agent: Agent) -> li
             )
         )
     return annotated
-
-
-def _analysed(agent: Agent, states: Any) -> Analysis:
-    """Returns the analysis of boards, on the host. Raises ValueError for an agent that has none."""
-    analysis = in_chunks(lambda boards: analyse_compiled(agent, boards), states, CHUNK, fill=agent.on_device)
-    if analysis is None:
-        raise ValueError(f"{agent} has no probabilities: choose an agent that has them, such as a run or greedy")
-    return analysis
 
 
 # -- a database ----------------------------------------------------------------------------------------------------

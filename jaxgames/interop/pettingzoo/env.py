@@ -16,16 +16,16 @@ seats share 1. Terminated and truncated games have their own flags. There is no 
 It needs PettingZoo: `pip install "jaxgames[pettingzoo]"`.
 """
 
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import jax
 import numpy as np
 
 from jaxgames import render
-from jaxgames._checks import check_choice
 from jaxgames.env import Env
 from jaxgames.host import BoardInfo, host
-from jaxgames.interop.pettingzoo import published as pettingzoo_published
+from jaxgames.interop.layouts import SPACES as SPACES
+from jaxgames.interop.layouts import Layout, Spaces, layout_of
 from jaxgames.registry import as_env
 
 try:
@@ -35,51 +35,14 @@ try:
 except ImportError as error:
     raise ImportError('PettingZoo is missing; install it with: pip install "jaxgames[pettingzoo]"') from error
 
-Spaces = Literal["dict", "published"]
-SPACES = ("dict", "published")
 FRAMES_PER_SECOND = 2  # of videos that are recorded from "rgb_array"
-
-
-class Layout(Protocol):
-    """How observations, masks and actions of a board are written for PettingZoo."""
-
-    observation_shape: tuple[int, ...]
-    num_actions: int
-
-    def observation(self, observation: np.ndarray) -> np.ndarray:
-        """Returns int8[*self.observation_shape] for bool[*env.observation_shape]."""
-        ...
-
-    def mask(self, state: Any, mask: np.ndarray) -> np.ndarray:
-        """Returns int8[self.num_actions] for bool[env.num_actions], the legal actions of the mover."""
-        ...
-
-    def action(self, state: Any, action: Any) -> Any:
-        """Returns the action of the env. For an illegal action it is any illegal one."""
-        ...
-
-
-class DictLayout:
-    """The layout `spaces="dict"`: shapes and numbers of the env."""
-
-    def __init__(self, env: Env[Any]) -> None:
-        self.observation_shape: tuple[int, ...] = env.observation_shape
-        self.num_actions: int = env.num_actions
-
-    def observation(self, observation: np.ndarray) -> np.ndarray:
-        return observation.astype(np.int8)
-
-    def mask(self, state: Any, mask: np.ndarray) -> np.ndarray:
-        return mask.astype(np.int8)
-
-    def action(self, state: Any, action: Any) -> Any:
-        return action
 
 
 class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
     """A game of jaxgames as an environment of PettingZoo; made by `raw_env` and `aec_env`.
 
-    Observation space of every agent: Dict with "observation", Box(0, 1, shape, int8), as the agent sees the board; and
+    Observation space of every agent: Dict with "observation", Box(0, 1, shape, int8), as the agent sees the board (the
+    values of pieces as int32 in the published spaces of `minichess`); and
     "action_mask", Box(0, 1, (n,), int8), all zeros for an agent that is not to move and after the end of the game.
     Action space: Discrete(n).
 
@@ -87,7 +50,7 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
       game: the env.
       board: its state.
       board_info: the public values of the board.
-      state_space: Box(0, 1, shape, int8), the space of `state`.
+      state_space: the space of `state`, as that of "observation".
     """
 
     def __init__(self, env: Env[Any], render_mode: str | None, layout: Layout) -> None:
@@ -111,7 +74,7 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         self._layout = layout
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._key: jax.Array | None = None
-        self.state_space: gymnasium.spaces.Box = gymnasium.spaces.Box(0, 1, layout.observation_shape, np.int8)
+        self.state_space: gymnasium.spaces.Box = _box(layout)
         self.observation_spaces = {agent: _observation_space(layout) for agent in self.possible_agents}
         self.action_spaces = {agent: gymnasium.spaces.Discrete(layout.num_actions) for agent in self.possible_agents}
 
@@ -170,11 +133,14 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
             mask = self._layout.mask(self.board, self.board_info.mask)
         else:
             mask = np.zeros(self._layout.num_actions, np.int8)
-        return {"observation": self._layout.observation(self._host.observe(self.board, seat)), "action_mask": mask}
+        return {
+            "observation": self._layout.observation(self._host.observe(self.board, seat), seat),
+            "action_mask": mask,
+        }
 
     def state(self) -> np.ndarray:
-        """Returns int8[*state_space.shape], the whole board as seat 0 sees it."""
-        return self._layout.observation(self._host.observe(self.board, 0))
+        """Returns an array of `state_space`, the whole board as seat 0 sees it."""
+        return self._layout.observation(self._host.observe(self.board, 0), 0)
 
     def render(self) -> Any:
         """Returns the board: a text as "ansi", uint8[height, width, 3] as "rgb_array".
@@ -222,9 +188,7 @@ def raw_env(env_or_id: Env[Any] | str, render_mode: str | None = None, spaces: S
     The arguments are those of `aec_env`.
     """
     env = as_env(env_or_id)
-    check_choice("spaces", spaces, SPACES)
-    layout = pettingzoo_published.PublishedLayout(env) if spaces == "published" else DictLayout(env)
-    return BoardGameEnv(env, render_mode, layout)
+    return BoardGameEnv(env, render_mode, layout_of(env, spaces))
 
 
 def aec_env(
@@ -238,8 +202,8 @@ def aec_env(
       env_or_id: an env, or a text that `jaxgames.make` takes.
       render_mode: None, "ansi" (the position as text), "human" (prints it) or "rgb_array" (an image; needs the extra
         `render`).
-      spaces: "dict" for shapes and actions of the env. "published" for those of the environment that Gu and Adhikari
-        published; only for `chinese_checkers` with 6 seats.
+      spaces: "dict" for shapes and actions of the env. "published" for those of a study: of Gu and Adhikari in
+        `chinese_checkers` with 6 seats, of Sun and Tan (Alpha-Mini) in `minichess`.
 
     Raises:
       TypeError: neither an env nor a text.
@@ -254,11 +218,16 @@ def render_modes(env: Env[Any]) -> list[str]:
     return ["ansi", "rgb_array", "human"] if render.has_pixels(env) else ["ansi", "human"]
 
 
+def _box(layout: Layout) -> Any:
+    """Returns the space of the observations of a layout."""
+    return gymnasium.spaces.Box(*layout.limits, layout.observation_shape, layout.dtype)
+
+
 def _observation_space(layout: Layout) -> Any:
     """Returns the Dict space of one agent."""
     return gymnasium.spaces.Dict(
         {
-            "observation": gymnasium.spaces.Box(0, 1, layout.observation_shape, np.int8),
+            "observation": _box(layout),
             "action_mask": gymnasium.spaces.Box(0, 1, (layout.num_actions,), np.int8),
         }
     )

@@ -5,7 +5,6 @@ from typing import Any
 
 from jaxgames import render
 from jaxgames._checks import ParameterError
-from jaxgames.env import Env
 from jaxgames.play import names
 from jaxgames.play.agent_calls import analyse
 from jaxgames.play.game_file import to_json
@@ -14,7 +13,7 @@ from jaxgames.play.web.allowed import check_agent
 from jaxgames.play.web.live_games import GameServer, LiveGame, Thinking
 from jaxgames.render.boards import drawing_of
 from jaxgames.render.drawing import CELL
-from jaxgames.render.theme import THEMES, Theme
+from jaxgames.render.theme import THEMES
 
 RING = 0.48 * CELL  # the largest radius of the mark on a cell, in the units of a drawing
 WIDTH = 400.0  # of the picture; the page stretches it
@@ -55,7 +54,7 @@ def view(game: LiveGame, theme: str) -> dict[str, Any]:
         "seats": [
             {"name": name, "player": player, "colour": colour}
             for name, player, colour in zip(
-                seat_names, session.seats, _colours(session.env, THEMES[theme]), strict=True
+                seat_names, session.seats, names.seat_colours(session.env, theme), strict=True
             )
         ],
         "position": session.env.to_string(session.state),
@@ -90,7 +89,7 @@ def _board(session: Session, theme: str) -> dict[str, Any]:
     env, state = session.env, session.state
     if not render.has_pictures(env):
         return {"svg": None, "text": session.to_text(), "cells": []}
-    ending = names.ending(env, session.outcome) if session.is_resigned else None
+    ending = names.ending_of(session) if session.is_resigned else None
     picture = render.svg(env, state, last=_last_turn(session), ending=ending, theme=theme, width=WIDTH)
     largest = RING * drawing_of(env)[1].scale
     cells = [
@@ -110,7 +109,7 @@ def _last_turn(session: Session) -> str | None:
 def _status(session: Session, thinking: Thinking | None, seat_names: list[str], only_captures: bool) -> str:
     """Returns a sentence: who is to move or is thinking, or how the game ended."""
     if session.over:
-        return names.ending(session.env, session.outcome)
+        return names.ending_of(session)
     name, player = seat_names[session.mover], session.seats[session.mover]
     if thinking is not None:
         waits = ", after the search that was stopped has ended" if thinking.waits else ""
@@ -121,9 +120,3 @@ def _status(session: Session, thinking: Thinking | None, seat_names: list[str], 
     played = f"{session.moves()[session.ply - 1]} was played. " if session.ply else ""
     captures = ". Only captures are legal" if only_captures else ""
     return f"{played}{name} to move{captures}"
-
-
-def _colours(env: Env[Any], theme: Theme) -> list[str]:
-    if env.id in names.NAMES:
-        return [side.fill for side in (theme.checkers if env.id == "checkers" else theme.minichess).sides]
-    return [theme.seats[seat % len(theme.seats)] for seat in range(env.num_players)]

@@ -89,6 +89,7 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
 
     game: ClassVar[type[Env[Any]]]
     default_depth: ClassVar[int]  # without a limit of time
+    scale: ClassVar[float]  # the value of a search with the expected result tanh(1)
     weights: ClassVar[dict[str, list[int]]]  # of the evaluations, by name
     alphabeta: Callable[..., int]  # a static method; see jaxgames/solvers/alphabeta/search.py
     after: Callable[..., Any]  # a static method: `after` of the same file
@@ -182,6 +183,25 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
         for depth in range(1, self.depth + 1):
             valued = dict(self._values(position, actions, depth, only_best=False))
         return Evaluation(max(valued.values()) / UNIT, actions, [valued[action] / UNIT for action in actions])
+
+    def analyse(self, state: S) -> tuple[list[int], float]:
+        """Returns the actions from which `choose` draws on a live board, and the expected return of the mover.
+
+        The value is found by a search to the whole depth, without a clock; with a limit of time, by as many nodes as it
+        allows.
+        """
+        position, actions = self._start(state)
+        nodes = NO_LIMIT if self.milliseconds is None else NODES_PER_MILLISECOND * self.milliseconds
+        self._clock.start(math.inf, nodes)
+        best, value = self._deepened(position, actions)
+        return best, self.expected_return(state, value)
+
+    def expected_return(self, state: S, value: int) -> float:
+        """Returns an estimate of the mover's return on a live board, whose search has a value.
+
+        It is 1 or -1 for a win or a loss that the search has seen, else tanh(value / `scale`).
+        """
+        return math.copysign(1.0, value) if abs(value) >= MIN_WIN_VALUE else math.tanh(value / self.scale)
 
     def _warm_up(self, state: S) -> None:
         """Calls every compiled function once."""

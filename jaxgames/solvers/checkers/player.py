@@ -22,6 +22,7 @@ from jaxgames.solvers.checkers.moves import legal_sources, write_moves
 from jaxgames.solvers.checkers.search import Position, Rules, after, alphabeta, make_search
 
 DEFAULT_DEPTH = 6  # without a limit of time
+SCALE = 250.0  # the value, in hundredths of a man, with the expected result tanh(1); docs/games/checkers.md
 
 
 class CheckersPlayer(HostSearchPlayer[Checkers, CheckersState, Position]):
@@ -29,6 +30,7 @@ class CheckersPlayer(HostSearchPlayer[Checkers, CheckersState, Position]):
 
     game: ClassVar[type[Env[Any]]] = Checkers
     default_depth: ClassVar[int] = DEFAULT_DEPTH
+    scale: ClassVar[float] = SCALE
     weights: ClassVar[dict[str, list[int]]] = WEIGHTS
     alphabeta = staticmethod(alphabeta)
     after = staticmethod(after)

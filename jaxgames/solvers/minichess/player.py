@@ -12,7 +12,6 @@ The search plays for the win by the rules, under both values of the env's `rewar
 into the unit of the rewards.
 """
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +19,6 @@ import numpy as np
 from jaxgames.env import Env
 from jaxgames.games.minichess import Minichess, MinichessState
 from jaxgames.games.minichess_board import KING, VALUES
-from jaxgames.solvers.alphabeta.clock import NO_LIMIT
 from jaxgames.solvers.alphabeta.deepening import Evaluation, HostSearchPlayer, evaluate_with
 from jaxgames.solvers.alphabeta.deepening import plies_to_end as plies_to_end
 from jaxgames.solvers.alphabeta.search import Search
@@ -39,19 +37,10 @@ class MinichessPlayer(HostSearchPlayer[Minichess, MinichessState, Position]):
 
     game: ClassVar[type[Env[Any]]] = Minichess
     default_depth: ClassVar[int] = DEFAULT_DEPTH
+    scale: ClassVar[float] = SCALE
     weights: ClassVar[dict[str, list[int]]] = WEIGHTS
     alphabeta = staticmethod(alphabeta)
     after = staticmethod(after)
-
-    def analyse(self, state: MinichessState) -> tuple[list[int], float]:
-        """Returns the actions from which `choose` draws on a live board, and the expected return of the mover.
-
-        The value is found by a search to the whole depth, without a clock.
-        """
-        position, actions = self._start(state)
-        self._clock.start(math.inf, NO_LIMIT)
-        best, value = self._deepened(position, actions)
-        return best, self.expected_return(state, value)
 
     def expected_return(self, state: MinichessState, value: int) -> float:
         """Returns an estimate of the mover's return on a live board, in the unit of the env's rewards.
@@ -62,12 +51,11 @@ class MinichessPlayer(HostSearchPlayer[Minichess, MinichessState, Position]):
 
         The value is that of a search, in hundredths of a pawn.
         """
-        is_decided = abs(value) >= MIN_WIN_VALUE
-        result = math.copysign(1.0, value) if is_decided else math.tanh(value / SCALE)
+        result = super().expected_return(state, value)
         if self._env.reward == "win_loss":
             return result
         now = self._function(evaluation)(self._search.weights, self._search.game.tables, pieces_of(state))
-        gain = 0.0 if is_decided else (value - now) / 1000
+        gain = 0.0 if abs(value) >= MIN_WIN_VALUE else (value - now) / 1000
         return gain + (KING_REWARD * result if self._env.rules == "king_capture" else 0.0)
 
     def _make_search(self, weights: list[int], table_size: int, compiled: bool) -> Search:

@@ -280,12 +280,30 @@ def evaluate_of(game: Game) -> Callable[..., Any]:
     return checkers.evaluate if game is CHECKERS else minichess.evaluate
 
 
+@pytest.mark.parametrize(
+    ("position", "lowest", "highest"),
+    [
+        ("B:W32:BK1,K2,K3", 0.5, 0.999),  # three kings against one man that is not caught yet
+        ("B:W18:B14,15", 1.0, 1.0),  # Black jumps over the last man
+        ("B:W17,18,32:B14", -1.0, 0.0),
+    ],
+)
+def test_values_in_checkers_are_the_expected_result_of_the_mover(position: str, lowest: float, highest: float) -> None:
+    env = jaxgames.make("checkers")
+    state = jax.tree.map(lambda leaf: leaf[None], env.from_string(position))
+    _, values = analysis_of(agents.make("alphabeta(depth=6)", env), state)
+    assert values is not None
+    assert lowest <= float(values[0, 0]) <= highest
+    assert float(values[0, 1]) == -float(values[0, 0])
+
+
 def test_agent_analyses_the_moves_from_which_it_draws() -> None:
     env = auto_reset(jaxgames.make("checkers"))
     agent = agents.make("alphabeta(depth=2)", env)
     states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 20))
     probabilities, values = analysis_of(agent, states)
-    assert values is None
+    assert values is not None
+    np.testing.assert_allclose(values.sum(1), 0, atol=1e-6)
     drawn = set(agent.act(jax.random.key(1), states).tolist())
     assert drawn == set(np.flatnonzero(probabilities[0]).tolist())
     np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-6)

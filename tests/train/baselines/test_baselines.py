@@ -12,13 +12,14 @@ import tyro
 
 import jaxgames
 from jaxgames import agents, baselines
-from jaxgames.baselines import cards
+from jaxgames.baselines import cards, level_agents
 from jaxgames.policies import file as exported
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.stored_runs import ROOT
 from train import export
 from train.agents import LEARNERS, learner_type
 from train.baselines import __main__ as command
+from train.baselines import levels
 from train.baselines import recipes as baseline_recipes
 from train.baselines.recipes import OUTPUT, RUNS, Recipe
 from train.baselines.recorded_commands import Record, RecordedCommands
@@ -59,6 +60,35 @@ def test_page_has_the_tables_of_the_cards() -> None:
     page = (ROOT / "docs" / "baselines.md").read_text()
     assert command.table(made) in page
     assert command.ladders(made) in page
+
+
+def test_page_has_the_table_of_the_levels() -> None:
+    page = (ROOT / "docs" / "baselines.md").read_text()
+    assert levels.table(levels.stored(level_agents.FILE)) in page
+
+
+def test_boards_of_the_file_are_those_that_are_measured_with_their_commands() -> None:
+    stored = levels.stored(level_agents.FILE)
+    assert list(stored) == [str(jaxgames.make(board)) for board in levels.BOARDS]
+    for board, games in levels.BOARDS.items():
+        of_board = stored[str(jaxgames.make(board))]
+        texts = {name: row["agent"] for name, row in of_board["levels"].items()}
+        assert of_board["games"] == games
+        assert of_board["command"] == levels.ladder_command(board, texts, games)
+
+
+def test_measured_board_has_the_ratings_of_its_ladder(tmp_path: Path) -> None:
+    """The ladder has been played before: its record is in the file of the commands."""
+    board = "checkers"
+    texts = baselines.levels(jaxgames.make(board))
+    rows = [{"agent": text, "elo": 10.0 * n, "elo_interval": [n, None]} for n, text in enumerate(texts.values())]
+    text = levels.ladder_command(board, texts, levels.BOARDS[board])
+    record = {"command": text, "version": baselines.card("checkers").sha256, "finished": True, "cpu_seconds": 1.0}
+    (tmp_path / "commands.jsonl").write_text(json.dumps(record | {"result": {"agents": rows}}) + "\n")
+    measured = levels.measure_board(board, levels.BOARDS[board], RecordedCommands(tmp_path / "commands.jsonl"))
+    assert measured["levels"]["hard"] == {"agent": texts["hard"], "elo": 20.0, "interval": [2, None]}
+    assert measured["command"] == text
+    assert "must be one of 'checkers'" in error_of(levels.main, "chess")
 
 
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@
     mask = action_mask(env, state)              # bool[942]
     state = env.step(state, ACTION[number])     # `number` is an action of the study
 
+`AlphaMiniLayout` writes boards in this way for adapters: `aec_env` and `SeatEnv` with spaces="published".
+
 An action of the study is a piece, the cell that it leaves and the cell that it enters, in the mover's frame. There are
 942. They are numbered piece by piece (R N B Q K P), and for each piece cell by cell. The cells are in rows from the
 mover's last rank to its first, each row from the left. From a cell, the lines of a piece follow each other, each from
@@ -19,7 +21,7 @@ near to far:
 
 The captures by pawns, up-left and up-right, come last, again cell by cell.
 
-These functions are pure and take one board: put `jax.vmap` around them for a batch.
+The functions are pure and take one board: put `jax.vmap` around them for a batch.
 
 Source: Sun and Tan, Alpha-Mini: Minichess Agent with Deep Reinforcement Learning, arXiv:2112.13666, section 1.3, which
 speaks of 1000 actions. The numbers come from its program, the repository shiningsunnyday/mcts-chess. There Black's
@@ -27,15 +29,17 @@ pawns do not become queens, and a game of 100 plies is over; all other rules are
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._checks import host_int32
 from jaxgames.env import Env
 from jaxgames.games.minichess import MinichessState
 from jaxgames.games.minichess_board import BISHOP, GRID, KING, KNIGHT, NUM_PLANES, PAWN, QUEEN, ROOK, TARGET, VALUES
+from jaxgames.wrappers import inside
 
 UP, DOWN, LEFT, RIGHT = (-1, 0), (1, 0), (0, -1), (0, 1)  # rows down, columns to the right
 UP_LEFT, UP_RIGHT, DOWN_LEFT, DOWN_RIGHT = (-1, -1), (-1, 1), (1, -1), (1, 1)
@@ -81,6 +85,7 @@ def _moved(piece: int, origin: int, line: tuple[int, int], distance: int) -> Ite
 
 MOVES = tuple(_moves())
 NUM_ACTIONS = len(MOVES)  # 942
+ILLEGAL = -1  # an action of the env that is never legal
 
 
 def _cell(place: int) -> int:
@@ -132,8 +137,53 @@ def number_of(state: MinichessState, action: jax.Array | int) -> jax.Array:
     return jnp.asarray(NUMBER)[piece, action]
 
 
-def _piece_on(state: MinichessState) -> jax.Array:
+def _piece_on(state: MinichessState, numpy: Any = jnp) -> Any:
     """Returns int32[25], the kind of the mover's piece on each cell; PAWN where there is none."""
-    own = jnp.stack([cells & state.position.own for cells in state.position.pieces])
-    on_cell = (own[:, None] >> jnp.arange(25, dtype=jnp.uint32)) & 1
-    return on_cell.argmax(0).astype(jnp.int32)
+    own = numpy.stack([cells & state.position.own for cells in state.position.pieces])
+    on_cell = (own[:, None] >> numpy.arange(25, dtype=numpy.uint32)) & 1
+    return on_cell.argmax(0).astype(numpy.int32)
+
+
+class AlphaMiniLayout:
+    """The layout `spaces="published"` of `minichess`; see `jaxgames.interop.layouts`.
+
+    An observation is int32[5, 5], as `values`, but of any seat: its own last rank is on top, White's pieces are
+    positive. A pawn that enters its last rank becomes a queen: other promotions have no number.
+
+    Attributes:
+      observation_shape: (5, 5).
+      limits: -60000 and 60000, the values of the kings.
+      dtype: int32, of an observation.
+      num_actions: 942.
+    """
+
+    observation_shape: tuple[int, ...] = (5, 5)
+    limits: tuple[int, int] = (-VALUES[KING], VALUES[KING])
+    dtype: type[np.integer[Any]] = np.int32
+    num_actions: int = NUM_ACTIONS
+
+    def __init__(self, env: Env[Any]) -> None:
+        self._env = env
+
+    def observation(self, observation: Any, seat: int) -> np.ndarray:
+        """Returns int32[5, 5], the values of the pieces as a seat sees them, for bool[5, 5, 15]."""
+        planes = np.asarray(observation)[..., :12].astype(np.int32)
+        difference = planes[..., :6] - planes[..., 6:]
+        return (1 if seat == 0 else -1) * (difference @ np.array(VALUES, np.int32))
+
+    def mask(self, state: Any, mask: Any) -> np.ndarray:
+        """Returns int8[942] for bool[1225], the legal actions of the mover."""
+        return (np.asarray(mask)[ACTION] & (self._pieces(state)[ORIGIN] == PIECE)).astype(np.int8)
+
+    def action(self, state: Any, action: Any) -> int:
+        """Returns the action of the env for a number of the study; -1, which is illegal, for a piece elsewhere.
+
+        Raises TypeError for an action that is not one integer of Python, numpy or JAX.
+        """
+        number = int(host_int32("action", action))
+        if not 0 <= number < NUM_ACTIONS or self._pieces(state)[ORIGIN[number]] != PIECE[number]:
+            return ILLEGAL
+        return int(ACTION[number])
+
+    def _pieces(self, state: Any) -> np.ndarray:
+        return _piece_on(jax.device_get(inside(self._env, state)[1]), np)

@@ -7,9 +7,9 @@ import jax
 import numpy as np
 
 import jaxgames
-from examples.papers.alpha_mini.encoding import ACTION, MOVES, NUM_ACTIONS, Move, action_mask, number_of, values
 from jaxgames.games.minichess import LETTERS
 from jaxgames.games.minichess_board import KING, PAWN, ROOK, VALUES
+from jaxgames.interop.published.minichess import ACTION, MOVES, NUM_ACTIONS, Move, action_mask, number_of, values
 from tests.helpers.positions import compiled, play, start
 
 ENV = jaxgames.make("minichess(rules=king_capture, reward=material, double_step=True, promotion=queen)")

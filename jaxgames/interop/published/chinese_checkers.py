@@ -25,6 +25,7 @@ from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.wrappers import game_of, inside
 
 ILLEGAL = -1  # an action of the env that is never legal
+NUM_SEATS = 6  # of the published environment
 
 
 class Maps(NamedTuple):
@@ -47,18 +48,23 @@ def maps(size: int) -> Maps:
 
 
 class PublishedLayout:
-    """The layout `spaces="published"` of `jaxgames.interop.pettingzoo`, of `chinese_checkers` with 6 seats.
+    """The layout `spaces="published"` of `chinese_checkers` with 6 seats; see `jaxgames.interop.layouts`.
 
     Attributes:
       observation_shape: (8 M^2,).
+      limits: 0 and 1, of the entries of an observation.
+      dtype: int8, of an observation.
       num_actions: 12 M^2 + 1.
 
     Raises ValueError for another game or number of seats.
     """
 
+    limits: tuple[int, int] = (0, 1)
+    dtype: type[np.integer[Any]] = np.int8
+
     def __init__(self, env: Env[Any]) -> None:
         game = game_of(env)
-        if not isinstance(game, ChineseCheckers) or game.num_players != 6:
+        if not isinstance(game, ChineseCheckers) or game.num_players != NUM_SEATS:
             expected = "'chinese_checkers(num_players=6)' of any size and reward"
             raise ValueError(f'spaces="published" needs {expected}, not {env}: use spaces="dict"')
         side = 4 * game.size + 1
@@ -70,8 +76,8 @@ class PublishedLayout:
         self._maps = maps(game.size)
         self._last: tuple[Any, np.ndarray] = (None, np.empty(0))  # the last state, and its `_hops`
 
-    def observation(self, observation: Any) -> np.ndarray:
-        """Returns the published observation, int8[8 M^2], for bool[M, M, 8] of numpy or JAX."""
+    def observation(self, observation: Any, seat: int | None = None) -> np.ndarray:
+        """Returns the published observation, int8[8 M^2], for bool[M, M, 8] of numpy or JAX, the same for any seat."""
         return np.asarray(observation).reshape(-1)[self._maps.flat].view(np.int8)
 
     def own_observation(self, published: Any) -> np.ndarray:

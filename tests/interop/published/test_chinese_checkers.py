@@ -10,7 +10,7 @@ from gymnasium.spaces import Box, Dict, Discrete
 
 import jaxgames
 from jaxgames.interop.pettingzoo import BoardGameEnv, aec_env, raw_env
-from jaxgames.interop.pettingzoo.published import PublishedLayout
+from jaxgames.interop.published.chinese_checkers import PublishedLayout
 from tests.games.chinese_checkers.reference import Move, Position, Reference
 
 STAR = "chinese_checkers(size={}, num_players=6, max_rounds={})"

@@ -1,0 +1,113 @@
+"""The levels of a game: agents that stand ready as `easy`, `medium` and `hard`, and how strong they are.
+
+    levels(env)["hard"]         the text of an agent, for `jaxgames.agents.make`
+    ratings(env)["hard"]        its rating on the ladder of this board, if one was played
+
+A level is an agent of the package: the greedy agent, with random moves in between for beginners, the baseline agent,
+alpha-beta search, and tree search with greedy rollouts where a game has neither. `levels.json` has the ratings, which
+`python -m train.baselines.levels` measures.
+"""
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+from jaxgames import agents, registry
+from jaxgames._checks import ParameterError
+from jaxgames.baselines import cards
+from jaxgames.baselines.cards import Rating, find
+from jaxgames.env import Env
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.solvers.alphabeta.agent import PLAYERS
+from jaxgames.solvers.dots_and_boxes.moves import MAX_SIZE
+from jaxgames.solvers.exact.solution import check_keeps_rules
+from jaxgames.wrappers import game_of
+
+NAMES = ("easy", "medium", "hard")
+FILE = Path(__file__).with_name("levels.json")
+BEGINNER = "greedy(epsilon=0.3)"
+TREE_SEARCH = "mcts(simulations=400, playout='greedy')"
+# The limit of time of alpha-beta counts where its search is not compiled.
+WITH_BASELINE = {
+    "checkers": ("alphabeta(depth=1, epsilon=0.5)", "baseline", "alphabeta(depth=8, milliseconds=1000)"),
+    "minichess": ("greedy", "baseline", "alphabeta(depth=6, milliseconds=1000)"),
+    "dots_and_boxes": ("greedy", "baseline", "alphabeta(milliseconds=200)"),
+    "chinese_checkers": (BEGINNER, "greedy", "baseline"),
+    "chinese_checkers_diamond": (BEGINNER, "greedy", "baseline"),
+}
+"""The levels of the boards that have a baseline agent, by games."""
+INSTEAD = {  # of the baseline agent on the other boards
+    "checkers": "alphabeta(depth=1)",
+    "minichess": "alphabeta(depth=1, epsilon=0.3)",
+    "dots_and_boxes": "alphabeta(milliseconds=1, epsilon=0.1)",
+}
+# The levels of a game with neither of them. Where only the end of a game pays, as on the diamond, a tree search with
+# greedy rollouts sees no difference between quick and slow wins, and does not end games against weak opponents.
+WITH_GREEDY = ("greedy(epsilon=0.4)", "greedy(epsilon=0.15)", "greedy")
+WITH_GREEDY_AND_BONUSES = (BEGINNER, "greedy", TREE_SEARCH)
+ANY_GAME = ("mcts(simulations=10)", "mcts(simulations=100)", "mcts(simulations=1000)")
+
+
+def levels(env: Env[Any]) -> dict[str, str]:
+    """Returns the texts of the agents `easy`, `medium` and `hard` of a game, the weakest first.
+
+    `hard` moves within about two seconds, after its program is compiled. A game of your own has the tree search `mcts`,
+    with greedy scores the greedy agent too. A game of chance without such scores has no levels.
+    """
+    game = game_of(env)
+    if game.id in WITH_BASELINE and find(env) is not None:
+        texts = WITH_BASELINE[game.id]
+    elif plays("alphabeta", env):
+        texts = tuple(INSTEAD[game.id] if text == "baseline" else text for text in WITH_BASELINE[game.id])
+    elif env.needs_key:
+        return {}
+    else:
+        with_greedy = WITH_GREEDY if env.terminal_rewards else WITH_GREEDY_AND_BONUSES
+        texts = with_greedy if plays("greedy", env) else ANY_GAME
+    return dict(zip(NAMES, texts, strict=True))
+
+
+def ratings(env: Env[Any]) -> dict[str, Rating]:
+    """Returns the ratings of the levels by their names; empty for a board without a ladder.
+
+    They are on one scale per board, on which `random` has 0; those of two boards do not compare. As with the baseline
+    agent, boards that differ only in `reward`, `draw_rule` or a limit have the same.
+    """
+    texts, game = levels(env), game_of(env)
+    rated = next((board["levels"] for board in _stored() if cards.plays(_game(board["env"]), game)), {})
+    return {
+        name: Rating(row["agent"], row["elo"], tuple(row["interval"]))
+        for name, row in rated.items()
+        if row["agent"] == texts.get(name)
+    }
+
+
+def plays(text: str, env: Env[Any]) -> bool:
+    """Returns whether an agent of the package plays a game.
+
+    The agent is made to find out, but not `alphabeta`, whose program takes seconds to compile.
+    """
+    try:
+        if text.startswith("alphabeta"):
+            return _has_alphabeta(env)
+        agents.make(text, env)
+    except (ParameterError, ImportError):  # not this game, or a file of another platform
+        return False
+    return True
+
+
+def _has_alphabeta(env: Env[Any]) -> bool:
+    """Returns whether `alphabeta` plays a game. Raises ParameterError for a `Wrapper` that changes the rules."""
+    check_keeps_rules(env)
+    game = game_of(env)
+    return game.id in PLAYERS and not (isinstance(game, DotsAndBoxes) and max(game.rows, game.cols) > MAX_SIZE)
+
+
+@functools.cache
+def _stored() -> list[dict[str, Any]]:
+    """Returns the boards of the file, each with the fields of a `Rating` for every level."""
+    return json.loads(FILE.read_text(encoding="utf-8"))["boards"]
+
+
+_game = functools.cache(registry.make)

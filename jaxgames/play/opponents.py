@@ -1,0 +1,68 @@
+"""Opponents for people: the agent that plays where nobody has named one, levels with their ratings, chances to win."""
+
+import functools
+from typing import Any
+
+from jaxgames.baselines.level_agents import plays, ratings
+from jaxgames.env import Env
+from jaxgames.play.session import HUMAN
+from jaxgames.wrappers import game_of
+
+PREFERRED = ("baseline", "alphabeta", "greedy", "mcts(simulations=100)")
+ADVISERS = ("alphabeta", "baseline", "mcts(simulations=100, playout='greedy')", "mcts(simulations=100)", "greedy")
+
+
+@functools.lru_cache(64)
+def default_agent(env: Env[Any]) -> str:
+    """Returns the text of the agent that plays a game: `baseline`, else `alphabeta`, else `greedy`, else `mcts`.
+
+    It is `random` only where none of them plays: in a game of chance of your own.
+    """
+    return next((text for text in PREFERRED if plays(text, env)), "random")
+
+
+def default_seats(env: Env[Any], human_seat: int = 0) -> list[str]:
+    """Returns the texts of the seats: a person on one, the default agent on all others."""
+    return [HUMAN if seat == human_seat else default_agent(env) for seat in range(env.num_players)]
+
+
+@functools.lru_cache(64)
+def adviser(env: Env[Any]) -> str | None:
+    """Returns the text of the agent that gives hints and reviews games: the strongest one that has probabilities.
+
+    None where only `random` would be left.
+    """
+    return next((text for text in ADVISERS if plays(text, env)), None)
+
+
+def rating_words(env: Env[Any], level: str) -> str:
+    """Returns the rating of a level, as in "Elo 1054 (940 to 1190)"; "" where it was not measured."""
+    rating = ratings(env).get(level)
+    if rating is None:
+        return ""
+    low, high = ("?" if end is None else f"{end:.0f}" for end in rating.interval)
+    return f"Elo {rating.elo:.0f} ({low} to {high})"
+
+
+def win_chance(env: Env[Any], value: float) -> float | None:
+    """Returns the chance to win, from 0 to 1, of a seat with an expected return; a draw counts as half a win.
+
+    None in a game whose returns do not tell who wins, such as minichess with reward="material". On the star, small
+    bonuses for single moves count as part of the chance.
+    """
+    bounds = _returns_of_loss_and_win(env)
+    if bounds is None:
+        return None
+    lost, won = bounds
+    return min(1.0, max(0.0, (value - lost) / (won - lost)))
+
+
+def _returns_of_loss_and_win(env: Env[Any]) -> tuple[float, float] | None:
+    """Returns what a game pays for a loss and for a win; None if that differs from game to game."""
+    game = game_of(env)
+    if game.id == "chinese_checkers":
+        won = 5.0 * game.size  # pyright: ignore[reportAttributeAccessIssue]  # of the star
+        paid = {"win_loss": (-1.0, game.num_players - 1.0), "positive_sum": (0.0, won)}
+        return paid.get(game.reward, (-won / 5, won))  # pyright: ignore[reportAttributeAccessIssue]  # of the star
+    low, high = env.return_range
+    return (low, high) if (low, high) == (-1.0, env.num_players - 1.0) else None

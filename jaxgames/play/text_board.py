@@ -1,0 +1,87 @@
+"""The board in the terminal, from the side of the person who plays: `env.to_text` with names in place of seats.
+
+The only person sits at the bottom: a board whose upper side is the person's is rotated by half a turn, with its numbers
+and letters. Other seats of the star, Dots and Boxes, and games of your own are shown as `env.to_text` draws them.
+"""
+
+import re
+from typing import Any
+
+from jaxgames.env import Env
+from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers
+from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.games.chinese_checkers_diamond_board import corner
+from jaxgames.play import names
+from jaxgames.play.session import HUMAN, Session
+from jaxgames.render import has_pictures
+
+UPPER_SEAT = {"checkers": 0, "minichess": 1, "chinese_checkers": 0, "chinese_checkers_diamond": 0}  # drawn on top
+PLACES = ("top", "upper right", "lower right", "bottom", "lower left", "upper left")  # of the triangles of a star
+
+
+def board_text(session: Session) -> str:
+    """Returns the board of a session; at the end, the last line says how the game ended.
+
+    While an agent is to move, the last line says which one. A person is asked by the prompt.
+    """
+    env, you = session.env, _you(session)
+    *board, legend, _ = env.to_text(session.state).split("\n")
+    if is_rotated(session):
+        board = rotated(board)
+    lines = [*board, _with_names(env, legend) if has_pictures(env) else legend]
+    if session.over:
+        return "\n".join([*lines, "", names.ending_of(session)])
+    if you is not None and (goal := goal_text(env, you, is_rotated(session))):
+        lines.append(goal)
+    if session.seats[session.mover] != HUMAN:
+        lines.append(names.turn_text(env, session.mover))
+    return "\n".join(lines)
+
+
+def goal_text(env: Env[Any], seat: int, is_rotated: bool) -> str:
+    """Returns where a person has to go in Chinese Checkers; "" in other games."""
+    if isinstance(env, ChineseCheckers):
+        triangle = (TRIANGLES[env.num_players][seat] + 3) % 6
+        cells = [cell for cell, of in enumerate(tables(env.size).triangle.tolist()) if of == triangle]
+        return f"your goal: the point at the {PLACES[(triangle + 3 * is_rotated) % 6]}, cells {_listed(cells)}"
+    if isinstance(env, ChineseCheckersDiamond):
+        home = corner(env.size, env.pieces or 1)
+        cells = [env.num_cells - 1 - cell for cell in home] if seat == 0 else list(home)
+        place = "top" if (seat == 1) != is_rotated else "bottom"
+        return f"your goal: the corner at the {place}, cells {_listed(cells)}"
+    return ""
+
+
+def is_rotated(session: Session) -> bool:
+    """Returns whether the board is rotated: the only person plays the seat that is drawn on top."""
+    return _you(session) is not None and UPPER_SEAT.get(session.env.id) == _you(session)
+
+
+def rotated(lines: list[str]) -> list[str]:
+    """Returns lines of text rotated by half a turn, in which words are still read from left to right."""
+    width = max(map(len, lines))
+    turned: list[str] = []
+    for line in reversed(lines):
+        row = [" "] * width
+        for word in re.finditer(r"\S+", line):
+            row[width - word.end() : width - word.start()] = word[0]
+        turned.append("".join(row).rstrip())
+    return turned
+
+
+def _you(session: Session) -> int | None:
+    """Returns the seat of the only person; None if several people or none play."""
+    people = names.people_of(session.seats)
+    return people[0] if len(people) == 1 else None
+
+
+def _with_names(env: Env[Any], text: str) -> str:
+    """Returns a legend with the names of the seats in place of "seat 0"; once where it has them already."""
+    for seat, name in enumerate(names.seat_names(env)):
+        text = text.replace(f"seat {seat}, {name}", name).replace(f"seat {seat}", name)
+    return text
+
+
+def _listed(cells: list[int]) -> str:
+    return ", ".join(map(str, sorted(cells)))

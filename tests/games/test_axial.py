@@ -1,0 +1,71 @@
+"""Axial coordinates of the cells of both boards of Chinese Checkers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxgames import ParameterError, make
+
+STAR: Any = make("chinese_checkers(size=2)")
+DIAMOND: Any = make("chinese_checkers_diamond(size=4)")
+DIRECTIONS = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))
+
+
+@pytest.mark.parametrize("env", [STAR, DIAMOND, make("chinese_checkers"), make("chinese_checkers_diamond")], ids=str)
+def test_cell_is_the_inverse_of_axial(env: Any) -> None:
+    places = [env.axial(cell) for cell in range(env.num_cells)]
+    assert len({*places}) == env.num_cells
+    assert [env.cell(q, r) for q, r in places] == list(range(env.num_cells))
+
+
+@pytest.mark.parametrize(
+    ("env", "cell", "place"),
+    [
+        (STAR, 18, (0, 0)),  # the centre
+        (STAR, 0, (2, -4)),  # the tip of the top triangle
+        (STAR, 36, (-2, 4)),
+        (STAR, 3, (-2, -2)),  # the left end of the third row
+        (DIAMOND, 0, (0, 0)),
+        (DIAMOND, 1, (1, 0)),
+        (DIAMOND, 4, (0, 1)),
+        (DIAMOND, 15, (3, 3)),
+    ],
+    ids=str,
+)
+def test_some_coordinates_are_known(env: Any, cell: int, place: tuple[int, int]) -> None:
+    assert env.axial(cell) == place
+
+
+@pytest.mark.parametrize("game", ["chinese_checkers(size=2, num_players=2)", "chinese_checkers_diamond(size=4)"])
+def test_steps_of_the_start_lead_to_neighbours_in_one_of_six_directions(game: str) -> None:
+    env: Any = make(game)
+    state = env.init()
+    texts = [env.action_to_string(state, action) for action in env.legal_action_mask(state).nonzero()[0].tolist()]
+    lengths: set[int] = set()
+    for text in texts:
+        (q, r), (q1, r1) = (env.axial(int(cell)) for cell in text.replace("=", "-").replace("->", ">").split(">"))
+        length = max(abs(q1 - q), abs(r1 - r), abs(q1 - q + r1 - r))
+        assert ((q1 - q) // length, (r1 - r) // length) in DIRECTIONS
+        lengths.add(length)
+    assert lengths == {1, 2}, "steps, and hops over one cell"
+
+
+@pytest.mark.parametrize("env", [STAR, DIAMOND], ids=str)
+def test_places_outside_of_the_board_are_refused_in_words(env: Any) -> None:
+    with pytest.raises(ParameterError, match=f"cell must be an integer from 0 to {env.num_cells - 1}, not 99"):
+        env.axial(99)
+    with pytest.raises(ParameterError, match=r"q must be an integer from .* not 9"):
+        env.cell(9, 0)
+    with pytest.raises(TypeError, match=r"r must be an integer from .* not 0\.5"):
+        env.cell(0, 0.5)
+
+
+def test_place_between_the_points_of_the_star_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"no cell of chinese_checkers\(.*\) is at \(q, r\) = \(4, 4\): env.axial"):
+        STAR.cell(4, 4)
+
+
+def test_integers_of_numpy_are_cells_and_coordinates() -> None:
+    assert STAR.axial(np.int32(18)) == (0, 0)
+    assert STAR.cell(np.int64(0), np.int32(0)) == 18

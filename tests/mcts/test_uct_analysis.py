@@ -1,0 +1,39 @@
+"""The probabilities and values of the agent `mcts`: shares of its simulations, and mean returns."""
+
+import jax
+import numpy as np
+import pytest
+
+from jaxgames import agents, make
+from tests.helpers.analysis import analysis_of
+
+BOXES = make("dots_and_boxes(rows=1, cols=2)")
+
+
+def test_probabilities_are_shares_of_simulations_over_legal_actions() -> None:
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), BOXES.from_string("1010100 .. 0"), BOXES.init())
+    probabilities, values = analysis_of(agents.make("mcts(simulations=50)", BOXES), states)
+    np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-5)
+    assert not np.asarray(probabilities)[0, [0, 2, 4]].any(), "edges that are drawn"
+    assert values is not None
+    np.testing.assert_allclose(values.sum(1), 0, atol=1e-5)
+
+
+@pytest.mark.parametrize("position", ["1111110 0. 0", "1111110 1. 0"])
+def test_value_of_the_last_move_is_the_result(position: str) -> None:
+    state = BOXES.from_string(position)
+    probabilities, values = analysis_of(
+        agents.make("mcts(simulations=10)", BOXES), jax.tree.map(lambda leaf: leaf[None], state)
+    )
+    assert float(probabilities[0].max()) == 1.0, "one edge is left"
+    assert values is not None
+    expected = BOXES.step(state, int(probabilities[0].argmax())).rewards
+    np.testing.assert_allclose(values[0], expected, atol=1e-5)
+
+
+def test_finished_board_has_no_probabilities() -> None:
+    over = BOXES.from_string("1111111 00 0")
+    probabilities, _ = analysis_of(
+        agents.make("mcts(simulations=10)", BOXES), jax.tree.map(lambda leaf: leaf[None], over)
+    )
+    assert not probabilities.any()

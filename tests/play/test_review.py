@@ -1,0 +1,82 @@
+"""The review of a game: chances to win that an agent with known values sees."""
+
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+import pytest
+
+from jaxgames import make
+from jaxgames.agents import Analysis, GreedyAgent
+from jaxgames.play import HUMAN, Session
+from jaxgames.play.review import Mistake, review
+
+BOXES = make("dots_and_boxes(rows=1, cols=2)")
+
+
+class Scripted:
+    """Expects a return for seat 0 by the number of drawn edges, and always prefers the last edge."""
+
+    on_device: ClassVar[bool] = False
+
+    def __init__(self, returns: dict[int, float]) -> None:
+        self.returns = returns
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        raise NotImplementedError
+
+    def analyse(self, states: Any) -> Analysis:
+        drawn = np.asarray(states.edges).sum(-1)
+        values = np.array([[self.returns.get(int(n), 0.0), -self.returns.get(int(n), 0.0)] for n in drawn])
+        probabilities = np.zeros((len(drawn), BOXES.num_actions), np.float32)
+        probabilities[:, -1] = 1
+        return Analysis(probabilities, values)  # pyright: ignore[reportArgumentType]  # arrays of numpy do as well
+
+
+def played(*texts: str, seats: tuple[str, str] = (HUMAN, "first")) -> Session:
+    session = Session(BOXES, seats)
+    for text in texts:
+        session.play(BOXES.action_from_string(session.state, text))
+    return session
+
+
+def test_loss_is_the_chance_before_a_move_minus_the_chance_after_it() -> None:
+    session = played("h(0,0)", "h(0,1)", "h(1,0)")
+    agent = Scripted({0: 0.5, 1: -0.5, 2: -0.5, 3: -0.6})
+    assert review(session, "it", make=lambda text, env: agent) == [
+        Mistake(0, 0, "h(0,0)", "v(0,2)", pytest.approx(0.5)),  # pyright: ignore[reportArgumentType]
+        Mistake(2, 0, "h(1,0)", "v(0,2)", pytest.approx(0.05)),  # pyright: ignore[reportArgumentType]
+    ]
+    assert len(review(session, "it", top=1, make=lambda text, env: agent)) == 1
+
+
+def test_moves_of_the_other_seat_count_if_they_are_asked_for_or_nobody_is_a_person() -> None:
+    agent = Scripted({1: 0.0, 2: 0.5})
+    moves = ("h(0,0)", "h(0,1)")
+    assert review(played(*moves), "it", make=lambda text, env: agent) == []
+    for session, seats in ((played(*moves), [1]), (played(*moves, seats=("first", "first")), None)):
+        (mistake,) = review(session, "it", seats=seats, make=lambda text, env: agent)
+        assert (mistake.ply, mistake.seat, mistake.loss) == (1, 1, 0.25)
+
+
+def test_move_that_the_agent_would_play_is_no_mistake() -> None:
+    session = played("v(0,2)")
+    assert review(session, "it", make=lambda text, env: Scripted({0: 1.0, 1: -1.0})) == []
+
+
+def test_finished_game_has_the_chances_of_its_result() -> None:
+    moves = ("h(0,0)", "h(0,1)", "h(1,0)", "h(1,1)", "v(0,2)", "v(0,0)", "v(0,1)")
+    session = played(*moves)
+    assert session.outcome.winners == (0,)
+    returns = {6: 1.0, 7: -1.0}  # wrong about the last position, in which seat 0 has won
+    mistakes = review(session, "it", seats=[0, 1], make=lambda text, env: Scripted(returns))
+    assert [(mistake.ply, mistake.seat, mistake.loss) for mistake in mistakes] == [(5, 1, 0.5)]
+
+
+def test_agents_without_values_are_refused() -> None:
+    with pytest.raises(ValueError, match="greedy has no values: choose an agent that has them"):
+        review(played("h(0,0)"), "greedy", make=lambda text, env: GreedyAgent(env))
+
+
+def test_review_before_the_first_move_is_empty() -> None:
+    assert review(played(), "greedy") == []
