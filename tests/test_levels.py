@@ -15,6 +15,8 @@ from train.baselines.levels import BOARDS, ladder_command
 GAMES = (
     *BOARDS,
     "chinese_checkers",
+    "chinese_checkers(size=2, num_players=3)",
+    "minichess(rules=king_capture)",
     "dots_and_boxes(rows=9, cols=1)",
     "minichess(board=baby, double_step=True)",
     "checkers(draw_rule=openspiel)",

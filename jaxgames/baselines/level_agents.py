@@ -42,7 +42,10 @@ INSTEAD = {  # of the baseline agent on the other boards
     "minichess": "alphabeta(depth=1, epsilon=0.3)",
     "dots_and_boxes": "alphabeta(milliseconds=1, epsilon=0.1)",
 }
-WITH_GREEDY = (BEGINNER, "greedy", TREE_SEARCH)  # the levels of a game that has neither
+# The levels of a game with neither of them. Where only the end of a game pays, as on the diamond, a tree search with
+# greedy rollouts sees no difference between quick and slow wins, and does not end games against weak opponents.
+WITH_GREEDY = ("greedy(epsilon=0.4)", "greedy(epsilon=0.15)", "greedy")
+WITH_GREEDY_AND_BONUSES = (BEGINNER, "greedy", TREE_SEARCH)
 ANY_GAME = ("mcts(simulations=10)", "mcts(simulations=100)", "mcts(simulations=1000)")
 
 
@@ -60,7 +63,8 @@ def levels(env: Env[Any]) -> dict[str, str]:
     elif env.needs_key:
         return {}
     else:
-        texts = WITH_GREEDY if plays("greedy", env) else ANY_GAME
+        with_greedy = WITH_GREEDY if env.terminal_rewards else WITH_GREEDY_AND_BONUSES
+        texts = with_greedy if plays("greedy", env) else ANY_GAME
     return dict(zip(NAMES, texts, strict=True))
 
 

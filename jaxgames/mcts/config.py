@@ -42,6 +42,7 @@ class SearchConfig:
       gamma: discount of a turn. A ply after which the same seat moves again is not discounted.
       seats: how seats choose in the tree. "max_n": each seat prefers its own return. "paranoid": the root's seat
         prefers its own return, all others prefer that this return is low. In a zero-sum game of two both are the same.
+      proofs: whether results that are known for certain are backed up as such (`jaxgames/mcts/proofs.py`).
       value_scale: weight of the values beside the logits in the Gumbel search.
       maxvisit_init: visits that are added to the highest count in this weight.
       pb_c_init: exploration constant of PUCT.
@@ -59,6 +60,7 @@ class SearchConfig:
     dirichlet_alpha: float = 10.0
     gamma: float = 1.0
     seats: str = "paranoid"
+    proofs: bool = False
     value_scale: float = 0.1
     maxvisit_init: float = 50.0
     pb_c_init: float = 1.25
@@ -72,6 +74,7 @@ class SearchConfig:
             check_int("slots", self.slots, 1, 2**31 - 1, " or None")
         check_int("max_considered", self.max_considered, 1, 2**31 - 1)
         check_choice("seats", self.seats, SEATS)
+        check_choice("proofs", self.proofs, (False, True))
         check_probability("dirichlet_fraction", self.dirichlet_fraction)
         check_probability("gamma", self.gamma)
         for name in ("gumbel_scale", "value_scale", "maxvisit_init", "pb_c_init"):

@@ -158,6 +158,22 @@ def slides(env: Env[Any], states: Sequence[Any], actions: Sequence[int], ending:
     return picture, [scene.caption.text for scene in scenes]
 
 
+def register(id: str, drawing: Callable[[Any, Theme], Drawing]) -> None:
+    """Adds the drawing of a game of your own, so that `svg`, `animate`, `anchors` and the page know the game.
+
+    Args:
+      id: the id of the game.
+      drawing: called with the env and the theme. It returns the parts that all positions of the env share.
+
+    Raises ValueError if the game has a drawing, TypeError if `drawing` cannot be called.
+    """
+    if id in _DRAWINGS:
+        raise ValueError(f"{id!r} has a drawing already")
+    if not callable(drawing):
+        raise TypeError(f"drawing must be a function of an env and a theme, not {drawing!r}")
+    _DRAWINGS[id] = drawing
+
+
 def has_pictures(env: Env[Any]) -> bool:
     """Returns whether `svg`, `animate` and `anchors` know the game."""
     return env.id in _DRAWINGS
@@ -176,7 +192,8 @@ def drawing_of(
     Raises ValueError for a wrong theme, width, seat or env.
     """
     if env.id not in _DRAWINGS:
-        raise ValueError(f"there are pictures of {', '.join(_DRAWINGS)}, not of {env.id!r}")
+        known = ", ".join(_DRAWINGS)
+        raise ValueError(f"there are pictures of {known}, not of {env.id!r}: add them with jaxgames.render.register")
     if theme not in THEMES:
         raise ValueError(f"theme must be one of {', '.join(map(repr, THEMES))}, not {theme!r}")
     if not width > 0:

@@ -1,7 +1,7 @@
 """Measures the levels of the games: a ladder of easy, medium and hard on each of BOARDS, with `random` as its anchor.
 
     python -m train.baselines.levels
-    python -m train.baselines.levels checkers "chinese_checkers(size=2, num_players=3)"
+    python -m train.baselines.levels checkers "dots_and_boxes(rows=4, cols=4)"
 
 It writes `levels.json` beside the baseline agents, which `jaxgames.baselines.ratings` reads. A ladder that is finished
 is not played again: `train.baselines.recorded_commands`. Boards that are not named keep their ratings.
@@ -31,13 +31,10 @@ from train.driver.tables import markdown
 BOARDS = {
     "checkers": 100,
     "minichess": 100,
-    "dots_and_boxes(rows=3, cols=3)": 60,
     "dots_and_boxes(rows=4, cols=4)": 100,
     "dots_and_boxes": 100,
-    "chinese_checkers_diamond": 60,
+    "chinese_checkers_diamond": 40,
     "chinese_checkers_diamond(size=5, pieces=6)": 40,
-    "chinese_checkers(size=2, num_players=2)": 40,
-    "chinese_checkers(size=2, num_players=3)": 40,
 }
 """The boards that are measured, each with the games of every pair."""
 HEADER = ("board", "level", "agent", "Elo", "95 % interval")

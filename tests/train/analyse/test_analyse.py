@@ -14,6 +14,8 @@ from jaxgames.games.checkers_pdn import BrokenGame
 from jaxgames.solvers.alphabeta import deepening
 from jaxgames.solvers.checkers.player import Evaluation
 from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.registrations import temporary_registrations
+from tests.helpers.scripted_agents import OnHost
 from tests.train.conftest import Runs
 from train.analyse import __main__ as analyse
 from train.analyse import annotation
@@ -229,13 +231,19 @@ def test_games_of_other_games_are_texts_with_an_action_per_line(
         (("--game", 1, "--blunder", 0), "blunder must be a finite number above 0 and up to 10, not 0"),
         (("--game", 1, "--splits", "train"), "--splits are parts of a database: add --data pairs.npz"),
         (("--game", 1, "--env", "minichess"), "has games of checkers, not of minichess"),
-        (("--game", 1, "--depth", 0, "--agent", "mcts"), "has no probabilities"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: tuple[Any, ...], message: str, file: Path, tmp_path: Path) -> None:
     line = (OPENING + TWO_JUMPS).count("\n") + 5
     found = error_of(analyse.main, file, *arguments, "--picture", tmp_path / "game.svg")
     assert message.format(file=file, line=line) in found
+
+
+def test_agent_without_probabilities_is_refused(file: Path) -> None:
+    with temporary_registrations():
+        agents.register("silent", OnHost)
+        found = error_of(analyse.main, file, "--game", 1, "--depth", 0, "--agent", "silent")
+    assert "has no probabilities: choose an agent that has them" in found
 
 
 def test_wrong_files_are_refused(file: Path, games: list[RecordedGame], tmp_path: Path) -> None:
