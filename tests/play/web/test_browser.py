@@ -246,7 +246,8 @@ def test_hint_shows_numbers_on_the_cells_a_list_and_values(chrome: Browser) -> N
     def make(text: str, env: Any) -> agents.Agent:
         return Judge(env) if text == "judge" else agents.make(text, env)
 
-    with served("chinese_checkers(size=1, num_players=2)", ("human", "judge"), make=make) as address:
+    game = "chinese_checkers(size=1, num_players=2, reward='win_loss')"
+    with served(game, ("human", "judge"), make=make) as address:
         someone = at_desk(chrome, address)
         someone.press("h")
         someone.page.locator("#thoughts").wait_for()

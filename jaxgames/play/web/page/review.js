@@ -13,7 +13,7 @@ export function hideReview() {
 export function showReview({ mistakes }, view, jump) {
   node("mistakes-list").replaceChildren(...mistakes.map((mistake) => mistakeItem(mistake, view, jump)));
   node("mistakes-words").textContent = mistakes.length
-    ? "The moves that cost most, as the strongest computer player of this game sees it. Choose one to see its position."
+    ? "As the strongest computer player of this game sees it. Choose one to see its position."
     : "The strongest computer player of this game found no mistake.";
   node("mistakes").hidden = false;
   node("mistakes").scrollIntoView({ block: "nearest" });
@@ -24,7 +24,10 @@ function mistakeItem({ ply, seat, move, best, loss }, view, jump) {
   const { name, words, colour } = view.seats[seat];
   const button = made("button", "", `${words === "You" ? "You" : name} played ${move}. Better: ${best} (−${percent(loss)} % chance to win)`);
   button.type = "button";
-  button.addEventListener("click", () => jump(ply));
+  button.addEventListener("click", () => {
+    jump(ply);
+    node("board").scrollIntoView({ block: "nearest" }); // on a phone, it is far above
+  });
   item.append(chip(colour), button);
   return item;
 }
