@@ -16,7 +16,7 @@ help:
 	@echo "make check     lint and types"
 	@echo "make dist-check         build the package, and try it in a fresh environment (a few minutes)"
 	@echo "make dist-check-extras  try each extra alone (about ten minutes)"
-	@echo "make docs      the site of the docs, in site/"
+	@echo "make docs      the site of the docs, in site/ (a minute; the first time a few)"
 	@echo "make agents    train the baseline agents again (more than an hour; runs in runs/baselines)"
 	@echo "make bench     speed: the games, their peers, whether a game has become slow (half an hour)"
 	@echo "make compiled  the games compiled for an H200 and for TPUs: whether one needs more kernels or bytes (a quarter of an hour to an hour)"
@@ -31,12 +31,12 @@ $(VENV)/for-demo: pyproject.toml
 	@touch $@
 
 $(VENV)/for-tests: $(VENV)/for-demo
-	@echo "installing what the tests need, once ..."
+	@echo "installing what the tests need, once (a few minutes) ..."
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@
 
 $(VENV)/for-docs: $(VENV)/for-demo
-	@echo "installing what builds the site, once ..."
+	@echo "installing what builds the site, once (a minute or two) ..."
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	@touch $@
 
@@ -72,7 +72,9 @@ dist-check-extras: $(VENV)/for-demo
 	$(RUN) -m tests.distribution extras
 
 docs: $(VENV)/for-docs
-	$(RUN) -m zensical build --clean --strict
+	@echo "building the site (about ten seconds) ..."
+	@$(RUN) -m zensical build --clean --strict
+	@echo "the site is in site/; to read it: $(RUN) -m http.server -d site, then http://localhost:8000 in a browser"
 
 # A second time it resumes: finished commands are not repeated. One agent: python -m train.baselines minichess
 agents: $(VENV)/for-tests

@@ -1,7 +1,8 @@
 """Trains an agent that beats five random opponents, and draws one of its games: `make demo`.
 
 The game is Chinese Checkers for six players on the small star; one network learns all seats by self-play. Then the
-agent plays 1,000 games against five uniformly random opponents. The last line is a summary of these games in JSON.
+agent plays 1,000 games against five uniformly random opponents. It prints a table of these games, and JSON as its last
+line.
 """
 
 import json
@@ -22,11 +23,12 @@ def main() -> None:
     start = time.monotonic()
     print("Chinese Checkers for six, from nothing, by self-play; starting JAX ...", file=sys.stderr, flush=True)
     from train import evaluate, plot  # here, because importing JAX takes seconds and the first line should not wait
-    from train.driver import loop
+    from train.driver import compilation, loop
     from train.driver.run_folder import RunFolder
     from train.ppo import PPO, Config
     from train.recipes import DEMO
 
+    compilation.keep_programs()
     settings = loop.Settings(run_dir=FOLDER, evaluate_every=20, checkpoint_every=50)
     shutil.rmtree(FOLDER, ignore_errors=True)
     run = RunFolder.create(FOLDER, PPO(Config(**DEMO)))
@@ -37,6 +39,7 @@ def main() -> None:
     loop.log("1,000 games against five random opponents ...")
     result = evaluate.evaluate(evaluate.Arguments(agent=str(FOLDER), games=1000))
     loop.log(f"{time.monotonic() - start:.0f} seconds in all")
+    print(evaluate.table(result))
     print(json.dumps(result))
 
 

@@ -16,10 +16,10 @@ import jax
 import numpy as np
 import pyspiel
 import tyro
-from tqdm import tqdm
 
 import jaxgames
 from jaxgames import Env, ParameterError, arena
+from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent
 from train import agents
 from train.driver.commands import check_games, print_result
@@ -91,7 +91,7 @@ def play(env: Env[Any], agent: Agent, game: Any, their_action: TheirAction, argu
     bots = [make_bot(game, arguments.simulations, arguments.seed + i) for i in range(count)]
     seats, boards, key = np.arange(count) % 2, openings.boards, jax.random.key(arguments.seed)
     choose, step = (jax.jit(agent.act) if agent.on_device else agent.act), jax.jit(jax.vmap(env.step))
-    with tqdm(total=count, unit=" games", disable=None) as bar:
+    with progress_bar(total=count, unit="games") as bar:
         while not all(state.is_terminal() for state in theirs):
             key, subkey = jax.random.split(key)
             actions = np.array(jax.device_get(choose(subkey, boards)))

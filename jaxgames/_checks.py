@@ -20,9 +20,13 @@ INT32 = np.iinfo(np.int32)
 class ParameterError(ValueError):
     """Raised by `make` for a wrong game or parameter. The message lists what is allowed."""
 
+    __module__ = "jaxgames"  # its public name, which tracebacks show
+
 
 class ParameterTypeError(ParameterError, TypeError):
     """Raised by `make` for a parameter of the wrong type."""
+
+    __module__ = "jaxgames"
 
 
 # -- parameters ----------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ program. With `jaxgames.agents.pytree`, mark each static field:
 """
 
 import functools
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast
@@ -293,6 +294,12 @@ def make(text: str, env: Env[Any]) -> Agent:
     Raises ParameterError (a ValueError) for any other text, with what is allowed, and for a registered constructor that
     returns no agent.
     """
+    run = str(text).partition("(")[0].partition("@")[0].strip()
+    if run not in _agents and os.path.isfile(os.path.join(run, "config.json")):
+        raise ParameterError(
+            f"{run} is a training run, and runs are played from a checkout of the repository: by python -m train.play "
+            f"there, or anywhere as exported(FILE), which python -m train.export {run} --output FILE writes there"
+        )
     agent = _agents.make(text, env)
     _check_agent(text, agent)
     return agent

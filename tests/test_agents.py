@@ -1,6 +1,7 @@
 """Agents: legal actions for a batch of boards, agents as arguments of a compiled function, agents by name."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -222,6 +223,16 @@ def test_agent_is_made_by_its_text(data: st.DataObject, name: str) -> None:
     assert str(again) == str(agent)
     assert str(agent).startswith(name)
     assert again == agent
+
+
+def test_run_is_refused_with_where_runs_are_played(tmp_path: Path) -> None:
+    """The installed package has no `train`; an agent that has the name of a folder is still the agent."""
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "config.json").write_text("{}")
+    for text in (str(run), f"{run}@40(temperature=0)"):
+        with pytest.raises(ValueError, match="is a training run, and runs are played from a checkout"):
+            agents.make(text, STICKS)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,14 @@
-"""The code of README and docs runs, their statements are true, and their links lead somewhere."""
+"""The statements of README and docs are true, and their links lead somewhere."""
 
-import os
 import pkgutil
 import re
-import subprocess
-import sys
 import tomllib
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 
 import jaxgames
@@ -18,6 +16,8 @@ from docs.make import settings
 from examples.train_all_games import TASKS
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
+from jaxgames.testing.static import SUPPLIED
+from tests.helpers.blocks import DOCS, FENCE, PAGES, README, ROOT, name
 from tests.helpers.labelled import saved, solved_positions
 from tests.helpers.solved import solved_boxes
 from train import alphazero, imitation
@@ -26,29 +26,10 @@ from train.driver.learner import Learner, data_of
 from train.ppo import PPO, Config
 from train.recipes import RECIPES
 
-ROOT = Path(__file__).parents[1]
-README, DOCS = ROOT / "README.md", ROOT / "docs"
 RUNS_PAGE = DOCS / "training" / "runs.md"
 PPO_PAGE = DOCS / "training" / "ppo.md"
 ALPHAZERO_PAGE = DOCS / "training" / "alphazero.md"
 IMITATION_PAGE = DOCS / "training" / "imitation.md"
-PAGES = sorted(DOCS.rglob("*.md"))
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
-
-def name(page: Path) -> str:
-    return str(page.relative_to(ROOT))
-
-
-def python(page: Path) -> str:
-    """The Python blocks of a page at their own lines, so that a traceback shows the line of the page."""
-    code = ["" for _ in page.read_text().splitlines()]
-    for block in FENCE.finditer(page.read_text()):
-        if block[1] == "python":
-            begin = page.read_text().count("\n", 0, block.start(2))
-            lines = block[2].splitlines()
-            code[begin : begin + len(lines)] = lines
-    return "\n".join(code)
 
 
 def table(page: Path, *header: str) -> list[list[str]]:
@@ -60,33 +41,6 @@ def table(page: Path, *header: str) -> list[list[str]]:
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
 
 
-# -- what runs -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow  # each page is a start of JAX and compiles whole games
-@pytest.mark.parametrize("page", [page for page in (README, *PAGES) if python(page).strip()], ids=name)
-def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
-    """All blocks in order, as one program, in an empty folder."""
-    script = tmp_path / f"page_{page.stem}.py"  # not the name of a module that the page imports
-    script.write_text(python(page))
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, f"{name(page)}, lines as on the page:\n{done.stderr}"
-
-
-@pytest.mark.slow  # compiles the loop
-def test_readme_states_the_shapes_and_bytes_of_its_loop(capsys: pytest.CaptureFixture[str]) -> None:
-    code = python(README)
-    names: dict[str, Any] = {}
-    exec(code, names)
-    assert capsys.readouterr().out.strip()
-    env: jaxgames.Env[Any] = names["env"].unwrapped
-    assert f"# bool[1000, {env.num_actions}]" in code
-    assert f"# {env.state_bytes} bytes per board" in code
-    assert f"# {list(names['rewards'].shape)} and {list(names['ended'].shape)}" in code
-    assert jaxgames.render.svg(names["env"], jax.tree.map(lambda x: x[:4], names["boards"])).svg.startswith("<svg")
-
-
 # -- links, pages and pictures -------------------------------------------------------------------------------------
 
 
@@ -94,10 +48,10 @@ def test_every_page_is_in_the_nav_and_every_entry_is_a_page() -> None:
     nav = re.search(r"^nav:\n((?: .*\n)+)", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     assert nav
     entries = re.findall(r"- [^:]+: (\S+)$", nav[1], re.MULTILINE)
-    assert sorted(entries) == sorted(str(page.relative_to(DOCS)) for page in PAGES)
+    assert sorted(entries) == sorted(str(page.relative_to(DOCS)) for page in PAGES if page != README)
 
 
-@pytest.mark.parametrize("page", [README, *PAGES], ids=name)
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_and_pictures_are_there(page: Path) -> None:
     """Relative ones, which GitHub and the site follow alike; links of the docs stay among the docs."""
     prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text()))
@@ -118,7 +72,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", [README, ROOT / "CHANGELOG.md", *PAGES], ids=name)
+@pytest.mark.parametrize("page", [ROOT / "CHANGELOG.md", *PAGES], ids=name)
 def test_files_and_commands_of_a_page_are_there(page: Path) -> None:
     """Paths in backticks, and the modules of `python -m`; except those of users, runs and builds."""
     text = page.read_text()
@@ -135,7 +89,7 @@ IMPORT_JAXMARL = {DOCS / "api" / "adapters.md", DOCS / "interop" / "jaxmarl.md"}
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.slow if page in IMPORT_JAXMARL else ()) for page in (README, *PAGES)],
+    [pytest.param(page, marks=pytest.mark.slow if page in IMPORT_JAXMARL else ()) for page in PAGES],
     ids=name,
 )
 def test_dotted_names_of_a_page_are_there(page: Path) -> None:
@@ -242,6 +196,32 @@ def test_readme_has_the_speeds_of_the_performance_page() -> None:
     assert table(README, *header) == table(DOCS / "performance.md", *header)
 
 
+def test_concepts_list_the_attributes_of_an_env_and_their_values() -> None:
+    env = jaxgames.make("minichess")
+    rows = table(DOCS / "concepts.md", "attribute", "of `minichess`", "meaning")
+    for attribute, value, _ in rows:
+        found = getattr(env, attribute.strip("`"))
+        shown = f"bool{list(found.shape)}" if isinstance(found, np.ndarray) else repr(found).replace("'", '"')
+        assert value == shown, attribute
+    assert {row[0].strip("`") for row in rows} == own_game_names("attribute") | {"state_bytes"}
+
+
+def test_own_game_lists_what_a_game_defines() -> None:
+    must = {"id", "num_players", "_winners", "_reason", *jaxgames.Env.__abstractmethods__}
+    for kind in ("attribute", "method"):
+        for names, default, _ in table(DOCS / "own_game.md", kind, "default", "used by"):
+            for each in re.findall(r"`(\w+)[`(]", names):
+                assert hasattr(jaxgames.Env, each) or each in ("id", "num_players"), each
+                assert (each in must) == default.startswith("must"), each
+    assert own_game_names("method") == {*SUPPLIED}
+    assert must <= own_game_names("attribute") | own_game_names("method")
+
+
+def own_game_names(kind: str) -> set[str]:
+    rows = table(DOCS / "own_game.md", kind, "default", "used by")
+    return {each for row in rows for each in re.findall(r"`(\w+)[`(]", row[0])}
+
+
 # -- training ------------------------------------------------------------------------------------------------------
 
 
@@ -256,8 +236,8 @@ def test_tables_of_settings_are_those_of_the_code() -> None:
         *("train.settings.NetworkConfig", "train.driver.loop.Settings"),
         *("train.ppo.Config", "train.alphazero.Config", "train.imitation.Config"),
     }
-    for name, text in pages.items():
-        assert settings.updated(text) == text, f"type python -m docs.make.settings: {name} differs"
+    for page, text in pages.items():
+        assert settings.updated(text) == text, f"type python -m docs.make.settings: {page} differs"
 
 
 @pytest.mark.slow  # traces a run

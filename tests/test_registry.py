@@ -1,7 +1,9 @@
 """`make`, `list_games`, `register` and `as_env`: games by name, those of the library and those of a user's module."""
 
 import contextlib
+import pickle
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -290,3 +292,10 @@ def test_env_that_restarts_its_boards_is_refused_at_any_depth() -> None:
     for restarting in (env, Wrapper(env)):
         with pytest.raises(ValueError, match=r"restarts finished boards: pass chinese_checkers\(size=1, .*without"):
             as_env(restarting)
+
+
+def test_errors_have_their_public_names_in_tracebacks() -> None:
+    with pytest.raises(jaxgames.ParameterError) as raised:
+        jaxgames.make("minichess", board="large")
+    assert traceback.format_exception_only(raised.value)[0].startswith("jaxgames.ParameterError: board must be one of")
+    assert type(pickle.loads(pickle.dumps(raised.value))) is jaxgames.ParameterError

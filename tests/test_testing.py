@@ -35,6 +35,29 @@ def test_number_of_games_or_steps_is_refused_when_it_is_0(argument: str) -> None
         check_env(Sticks(), **{argument: 0})
 
 
+def unfinished(**options: bool) -> Any:
+    """An instance of a dataclass that defines nothing, which Python allows if told that nothing is abstract."""
+    cls: Any = dataclass(**options)(type("Unfinished", (jaxgames.Env,), {"num_players": 2}))
+    cls.__abstractmethods__ = frozenset()
+    return cls()
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (Sticks, "expected a jaxgames.Env, not the class Sticks: pass an instance"),
+        (
+            unfinished(),
+            r"Unfinished must be a frozen dataclass: write @dataclass\(frozen=True\) above its class",
+        ),
+        (unfinished(frozen=True), "Unfinished must define id"),
+    ],
+)
+def test_class_that_is_not_a_game_is_named_in_words(env: Any, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_env(env)
+
+
 # -- defects: (members of Sticks that are replaced, part of the message) ---------------------------------------
 
 
@@ -99,6 +122,11 @@ def text_without_the_seat(self: Sticks, state: Any) -> str:
 @dataclass(frozen=True, kw_only=True)
 class RememberingState(SticksState):
     winner: jax.Array  # int32[], not part of the text
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnregisteredState(jaxgames.State):
+    left: jax.Array
 
 
 REMEMBERED: dict[str, Any] = {
@@ -262,6 +290,68 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
         {"_action_from_string": lambda self, state, text: int(text[-1]) - 1 if text[-1].isdigit() else 0},
         "action_from_string(state, 'no such move') must raise ValueError",
     ),
+    "observe lacks an argument": (
+        {"_observe": lambda self, state: Sticks._observe(self, state, state.current_player)},
+        "_observe must take (self, state, player), not (self, state)",
+    ),
+    "step lacks the key": (
+        {"_step": lambda self, state, action: Sticks._step(self, state, action, None)},
+        "_step must take (self, state, action, key), not (self, state, action)",
+    ),
+    "observe uses no player": (
+        {"_observe": lambda self, state, player: Sticks._observe(self, state, None)},  # pyright: ignore[reportArgumentType]  # the defect
+        "observe must not fail, but raised TypeError: unsupported operand",
+    ),
+    "mask uses if": (
+        {"_legal_action_mask": lambda self, state: jnp.arange(3) < (state.left if state.left > 0 else 1)},
+        "legal_action_mask must not fail, but raised TracerBoolConversionError: Attempted boolean conversion",
+    ),
+    "mask is a list": (
+        {"_legal_action_mask": lambda self, state: [True, True, True]},
+        "_legal_action_mask must return an array, not list",
+    ),
+    "mask has another shape": (
+        {"_legal_action_mask": lambda self, state: jnp.ones((4, 4), jnp.float32)},
+        "_legal_action_mask(state) must be bool[3], not float32[4, 4]",
+    ),
+    "winners are floats": (
+        {"_winners": lambda self, state: jnp.ones(3)},
+        "_winners(state) must be bool[3], not float32[3]",
+    ),
+    "observation has another shape": (
+        {"_observe": lambda self, state, player: jnp.zeros(3, jnp.bool_)},
+        "observe(state) must be bool[7, 4], not bool[3]",
+    ),
+    "step changes a shape": (
+        {"_step": after(lambda old, new: {"rewards": jnp.zeros(4, jnp.float32)})},
+        "_step must keep .rewards float32[3], not float32[4]",
+    ),
+    "step returns an array": (
+        {"_step": lambda self, state, action, key: state.left},
+        "_step must return a jaxgames.State, not",
+    ),
+    "init returns no pytree": (
+        {"_init": lambda self, key: UnregisteredState(**vars(self.at(7, 0)))},
+        "must be a pytree",
+    ),
+    "init returns None": ({"_init": lambda self, key: None}, "init must return a jaxgames.State, not NoneType"),
+    "attribute fails": (
+        {"max_steps": property(lambda self: self.no_such_field)},
+        "max_steps must not fail, but raised AttributeError",
+    ),
+    "attribute is a method": (
+        {"observation_shape": after(lambda old, new: {})},
+        "observation_shape must be a value, not a method: write @property above it",
+    ),
+    "wrong text raises KeyError": (
+        {
+            "_from_string": lambda self, text: (
+                Sticks._from_string(self, {"7 0": text}.get(text, text)) if text[0].isdigit() else {}[text]
+            )
+        },
+        "from_string('no such position') must raise ValueError, not KeyError",
+    ),
+    "board is drawn too wide": ({"_to_text": lambda self, state: "x" * 81}, "lines of at most 80 characters"),
     "action out of range has a text": (
         {"action_to_string": lambda self, state, action: f"take {action + 1}"},
         "action_to_string(state, -1) must raise ValueError",
@@ -279,7 +369,9 @@ OF_TEXTS = re.compile("text|read|reason|position|outcome")
 def test_defect_is_found_and_named(defect: str) -> None:
     replaced, message = DEFECTS[defect]
     members = {
-        name: member if callable(member) or name in ("id", "__hash__") else property(lambda _, m=member: m)
+        name: member
+        if callable(member) or isinstance(member, property) or name in ("id", "__hash__")
+        else property(lambda _, m=member: m)
         for name, member in replaced.items()
     }
     broken = type("Broken", (Sticks,), members)

@@ -320,14 +320,18 @@ class Arguments:
 
 
 def table(arguments: Arguments) -> dict[str, Any]:
-    """Prints a table of agents, and returns its rows: checkpoints of the runs, or names without a run."""
+    """Returns the rows that the command prints: checkpoints of the runs, or names without a run."""
     if not arguments.run_dirs:
-        names = agents.list_agents()
-        print("\n".join(names))
-        return {"agents": names}
-    rows = [row for folder in arguments.run_dirs for row in checkpoints_of(open_run(folder))]
-    print(markdown(("agent", "iteration", "steps", "win rate", "kB"), map(format_row, rows)))
-    return {"checkpoints": rows}
+        return {"agents": agents.list_agents()}
+    return {"checkpoints": [row for folder in arguments.run_dirs for row in checkpoints_of(open_run(folder))]}
+
+
+def text_of_table(result: Mapping[str, Any]) -> str:
+    """Returns the rows as text: a table of checkpoints, or a name per line."""
+    if "agents" in result:
+        return "\n".join(result["agents"])
+    header = ("agent", "iteration", "steps", "win rate", "kB")
+    return markdown(header, map(format_row, result["checkpoints"]), padded=True)
 
 
 def format_row(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -361,7 +365,7 @@ def checkpoints_of(run: RunFolder) -> list[dict[str, Any]]:
     return rows
 
 
-main = functools.partial(run_command, "train.agents", Arguments, table)
+main = functools.partial(run_command, "train.agents", Arguments, table, text=text_of_table)
 
 if __name__ == "__main__":
     main()

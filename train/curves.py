@@ -6,19 +6,24 @@
 `train.plot.draw` draws them.
 """
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from jaxgames.arena import wilson
 from train import agents
+from train.driver.messages import GAMES, OPPONENT
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import format_setting, settings_of
 
 By = Literal["steps", "seconds", "iterations"]
 X_COLUMN = {"steps": "steps", "seconds": "seconds", "iterations": "iteration"}  # the column of each `By`
+RATES = ("win_rate", "draw_rate", "truncated_rate")  # of the games of an evaluation
 MAX_UNREPORTED_GAP = 0.05  # the largest share of the longest seed that a line leaves out without a remark
 
 Floats = NDArray[np.float64]
@@ -35,6 +40,8 @@ class Curve(NamedTuple):
     """True if some values are interpolated linearly between values of their run."""
     remark: str
     """The seeds that the line leaves out, or because of which it ends early; "" if there are none."""
+    interval: Floats | None = None
+    """float64[2, points], the ends of the 95 % intervals of a rate; None for several runs, and for what is no rate."""
 
 
 class Points(NamedTuple):
@@ -43,6 +50,7 @@ class Points(NamedTuple):
     folder: Path
     x: Floats  # float64[points]
     y: Floats  # float64[points]
+    games: list[int | None]  # of the evaluation at each point; None for a number that is not a rate of games
 
 
 def open_runs(folders: Iterable[Path]) -> list[RunFolder]:
@@ -109,6 +117,7 @@ def points_of(folder: Path, rows: Sequence[Mapping[str, Any]], column: str, by: 
     """
     x: list[float] = []
     y: list[float] = []
+    games: list[int | None] = []
     for number, row in enumerate(rows, start=1):
         if row.get(column) is None:
             continue
@@ -121,7 +130,8 @@ def points_of(folder: Path, rows: Sequence[Mapping[str, Any]], column: str, by: 
                 raise ValueError(f"{place}: {name} must be more than {x[-1]:g}, its last value, not {value:g}")
         x.append(row[X_COLUMN[by]])
         y.append(row[column])
-    return Points(folder, np.array(x, np.float64), np.array(y, np.float64))
+        games.append(row.get(GAMES) if column in RATES else None)
+    return Points(folder, np.array(x, np.float64), np.array(y, np.float64), games)
 
 
 def curve_of(label: str, column: str, seeds: Sequence[Points]) -> Curve:
@@ -140,7 +150,16 @@ def curve_of(label: str, column: str, seeds: Sequence[Points]) -> Curve:
         remarks.append(f"{shortest} ends at {end:g}, before other seeds; so does the line of {column}")
     values = np.stack([np.interp(x, points.x, points.y) for points in present])
     interpolated = any(not np.isin(x, points.x).all() for points in present)
-    return Curve(label, x, values, interpolated, "; ".join(remarks))
+    interval = interval_of(present[0]) if len(seeds) == 1 else None
+    return Curve(label, x, values, interpolated, "; ".join(remarks), interval)
+
+
+def interval_of(points: Points) -> Floats | None:
+    """Returns the 95 % Wilson intervals of the rates, float64[2, points]; None where the games are not known."""
+    if not all(points.games):
+        return None
+    ends = [wilson(round(rate * (games or 0)), games or 0) for rate, games in zip(points.y, points.games, strict=True)]
+    return np.array(ends, np.float64).T
 
 
 # -- labels --------------------------------------------------------------------------------------------------------
@@ -174,7 +193,21 @@ def all_equal(values: Iterable[Any]) -> bool:
 
 
 def common_settings(runs: Sequence[RunFolder]) -> str:
-    """Returns the values that identify all of the runs, without their seeds, as the title of a picture."""
-    first = runs[0].learner.headline
-    same = [name for name in first if name != "seed" and all_equal(run.learner.headline.get(name) for run in runs)]
+    """Returns the values that identify all of the runs as the title of a picture, without seeds and default values."""
+    first, config = runs[0].learner.headline, runs[0].config
+    default = {field.name: field.default for field in dataclasses.fields(config)}
+    names = [name for name in first if name == "env" or (name != "seed" and first[name] != default.get(name))]
+    same = [name for name in names if all_equal(run.learner.headline.get(name) for run in runs)]
     return ", ".join(str(first[name]) if name == "env" else f"{name}={first[name]}" for name in same)
+
+
+def evaluations_of(runs: Sequence[RunFolder]) -> str:
+    """Returns the games of the evaluations in words, such as "100 games against random"; "" if there are none."""
+    games = {(row[GAMES], row[OPPONENT]): None for run in runs for row in run.rows() if OPPONENT in row}
+    return " or ".join(f"{count:,} games against {opponent}" for count, opponent in games)
+
+
+def chance_of(runs: Sequence[RunFolder]) -> Fraction | None:
+    """Returns the share of games that each of equal players wins, without draws; None if the runs differ in it."""
+    players = {run.learner.env.num_players for run in runs}
+    return Fraction(1, players.pop()) if len(players) == 1 and players != {1} else None

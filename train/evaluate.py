@@ -2,12 +2,14 @@
 
     python -m train.evaluate "runs/first@40(temperature=0)" --opponents random,greedy,runs/second --output games.jsonl
 
-The last line on standard output is JSON: the game, the `jaxgames.arena.Results` of the agent in all games, and in
-`opponents` those against each opponent. mean_turns is the mean number of turns of the agent, the last one included, in
-the games that it won.
+It prints a table with a row per opponent and seat. The last line on standard output is JSON: the game, the agent, the
+opponent, and the `jaxgames.arena.Results` of the agent. With several opponents these are of all games, and `opponents`
+has the results against each of them. mean_turns is the mean number of turns of the agent, the last one included, in the
+games that it won.
 """
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -18,8 +20,9 @@ import tyro
 from jaxgames import arena
 from jaxgames._specs import split_list
 from train import agents
-from train.driver.commands import GameArguments, game_file, play_games, run_command
+from train.driver.commands import GameArguments, format_interval, game_file, play_games, run_command
 from train.driver.metrics import rounded
+from train.driver.tables import markdown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +60,8 @@ def evaluate(arguments: Arguments) -> dict[str, Any]:
             for opponent, name in zip(opponents, names[1:], strict=True)
         ]
     rows = [arena.results(env, played, agent_of_seat) for played in games]
+    if len(rows) == 1:
+        return {"env": str(env), "agent": arguments.agent, "opponent": opponent_texts[0], **rounded(rows[0])}
     everything: arena.Games = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *games)
     total = arena.results(env, everything, jnp.tile(agent_of_seat, (len(games), 1)))
     return {
@@ -85,7 +90,32 @@ def _agent_of_seat(arguments: Arguments, num_players: int, key: jax.Array) -> ja
     return arena.seating((1, num_players - 1), "alternating", arguments.games)
 
 
-main = functools.partial(run_command, "train.evaluate", Arguments, evaluate)
+def table(result: Mapping[str, Any]) -> str:
+    """Returns the result of `evaluate` as text: a row per opponent, and below it a row per seat of the agent."""
+    rows: list[tuple[object, ...]] = []
+    if "opponents" in result:
+        rows.append(("all opponents", *_cells(result)))
+    for of_opponent in result.get("opponents", [result]):
+        rows.append((of_opponent["opponent"], *_cells(of_opponent)))
+        seats = of_opponent["by_seat"] if len(of_opponent["by_seat"]) > 1 else []
+        rows += [(f"- on seat {row['seat']}", *_wins(row), "", "", "", "") for row in seats]
+    header = ("against", "won", "95 % interval", "drawn", "cut off", "lost", "turns to win")
+    return f"{result['agent']} in {result['env']}:\n\n{markdown(header, rows, padded=True)}\n"
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[object, ...]:
+    """Returns the cells of the results in games against an opponent."""
+    drawn, truncated = (round(row[f"{name}_rate"] * row["games"]) for name in ("draw", "truncated"))
+    lost = row["games"] - row["wins"] - drawn - truncated
+    turns = "" if row["mean_turns"] is None else f"{row['mean_turns']:.1f}"
+    return (*_wins(row), drawn, truncated, lost, turns)
+
+
+def _wins(row: Mapping[str, Any]) -> tuple[str, str]:
+    return f"{row['wins']:,} of {row['games']:,}", format_interval(row["win_rate_interval"])
+
+
+main = functools.partial(run_command, "train.evaluate", Arguments, evaluate, text=table)
 
 if __name__ == "__main__":
     main()

@@ -11,7 +11,7 @@ header of the file, its size, and the seconds to load it. It also has the larges
 import dataclasses
 import functools
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from jax import export
 
 from jaxgames import _files, arena
 from jaxgames import make as make_env
+from jaxgames._progress import waiting
 from jaxgames.env import Env
 from jaxgames.policies import exported
 from jaxgames.policies import file as policy_file
@@ -74,7 +75,8 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     run, iteration = agents.find_run(arguments.run, "expected", advice)
     iteration = run.kept_iteration(iteration)
     agent = policy_agent(run, iteration, None if arguments.env is None else make_env(arguments.env))
-    content = content_of(run, iteration, agent, arguments.platforms, arguments.half)
+    with waiting(f"compiling for {', '.join(arguments.platforms)}"):
+        content = content_of(run, iteration, agent, arguments.platforms, arguments.half)
     policy_file.write(arguments.output, agent.env, content)
     result = {"env": str(agent.env), "env_version": agent.env.version, **dataclasses.asdict(content.header)}
     result |= {"file": str(arguments.output), "bytes": arguments.output.stat().st_size}
@@ -190,7 +192,23 @@ def differences(env: Env[Any], first: PolicyAgent, second: PolicyAgent, num_boar
     return {"boards": num_boards, "probability_difference": largest[0], "value_difference": largest[1]}
 
 
-main = functools.partial(run_command, "train.export", Arguments, export_run)
+def text_of(result: Mapping[str, Any]) -> str:
+    """Returns the result of `export_run` as text."""
+    lines = [
+        f"{result['file']}: the network of {result['run']}@{result['iteration']} for {result['env']}, "
+        f"{result['parameters']:,} parameters in {result['bytes']:,} bytes, for {', '.join(result['platforms'])}"
+    ]
+    if "boards" in result:
+        lines.append(
+            f"on {result['boards']:,} random boards its probabilities differ from the run's by at most "
+            f"{result['probability_difference']:.1g}, its values by at most {result['value_difference']:.1g}"
+        )
+    agent = f'"exported({result["file"]})" random --env "{result["env"]}"'
+    lines.append(f"it plays as an agent: python -m train.match {agent}")
+    return "\n".join(lines)
+
+
+main = functools.partial(run_command, "train.export", Arguments, export_run, text=text_of)
 
 if __name__ == "__main__":
     main()

@@ -2,12 +2,13 @@
 
     python -m train.match runs/first@10 runs/first@100 --seats 1 5 --output games.jsonl
 
-The last line on standard output is JSON: env, games, draw_rate, truncated_rate and mean_length, and for every agent its
-seats, wins, win_rate, mean_turns, mean_reward and results by seat. The rates have 95 % intervals.
+It prints a table with a row per agent and seat. The last line on standard output is JSON: env, games, draw_rate,
+truncated_rate and mean_length, and for every agent its seats, wins, win_rate, mean_turns, mean_reward and results by
+seat. The rates have 95 % intervals.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,8 +18,9 @@ import tyro
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from train import agents
-from train.driver.commands import GameArguments, game_file, play_games, run_command
+from train.driver.commands import GameArguments, format_interval, game_file, play_games, run_command
 from train.driver.metrics import rounded
+from train.driver.tables import markdown
 
 OF_GAMES = (
     "games",
@@ -97,7 +99,33 @@ def seats_for(num_agents: int, num_players: int, seats: Sequence[int] | None) ->
     return tuple(seats)
 
 
-main = functools.partial(run_command, "train.match", Arguments, match)
+def table(result: Mapping[str, Any]) -> str:
+    """Returns the result of `match` as text: a row per agent, and below it a row for each of its seats."""
+    games = result["games"]
+    drawn, truncated = (
+        f"{round(result[f'{name}_rate'] * games):,} ({format_interval(result[f'{name}_rate_interval'])})"
+        for name in ("draw", "truncated")
+    )
+    rows: list[tuple[object, ...]] = []
+    for agent in result["agents"]:
+        turns = "" if agent["mean_turns"] is None else f"{agent['mean_turns']:.1f}"
+        reward = "" if agent["mean_reward"] is None else f"{agent['mean_reward']:.3f}"
+        won = f"{agent['wins']:,} of {games:,}"
+        interval = format_interval(agent["win_rate_interval"])
+        rows.append((agent["agent"], agent["seats"], won, interval, turns, reward))
+        for row in agent["by_seat"] if len(agent["by_seat"]) > 1 else []:
+            won = f"{row['wins']:,} of {row['games']:,}"
+            rows.append((f"- on seat {row['seat']}", "", won, format_interval(row["win_rate_interval"]), "", ""))
+    left_over = f", random on {result['random_seats']} more seats" if result["random_seats"] else ""
+    return (
+        f"{result['env']}{left_over}: {games:,} games of {result['mean_length']:.1f} steps, "
+        f"{drawn} drawn, {truncated} cut off\n\n"
+        + markdown(("agent", "seats", "won", "95 % interval", "turns to win", "mean reward"), rows, padded=True)
+        + "\n"
+    )
+
+
+main = functools.partial(run_command, "train.match", Arguments, match, text=table)
 
 if __name__ == "__main__":
     main()

@@ -2,16 +2,19 @@
 
     python -m train.plot runs/a runs/b --columns episode_length episode_return/seat_0 --by seconds --output lengths
 
-A line is the median of its seeds, in a band from the lowest to the highest (`train/curves.py`).
+A line of several seeds is their median, in a band from the lowest to the highest (`train/curves.py`). A win rate of one
+run is in a band of 95 % intervals. The dotted line of a win rate is the share of wins of equal players, without draws.
 
     columns = curves(open_runs(folders), ["win_rate"], by="steps")       # in Python
     figure = draw(columns, by="steps")
 """
 
+import itertools
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -22,7 +25,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
-from train.curves import By, Curve, common_settings, curves, open_runs
+from train.curves import RATES, By, Curve, chance_of, common_settings, curves, evaluations_of, open_runs
 from train.driver.run_folder import RunFolder
 
 mpl.use("Agg")
@@ -31,15 +34,18 @@ Scale = Literal["auto", "linear", "log"]
 X_LABEL = {"steps": "environment steps", "seconds": "seconds of training", "iterations": "iterations"}
 Y_LABEL = {"mean_turns": "turns to win"}  # of other columns: the name with spaces
 FROM_ZERO = ("mean_turns", "episode_length")  # columns whose axis begins at 0; axes of rates have 0 to 1
-EVALUATED = ("win_rate", "mean_turns")  # drawn where no columns are named
+EVALUATED = ("win_rate", "mean_turns")  # drawn where no columns are named; the second one only if it changes
+MIN_CHANGE = 0.1  # of a column that changes, as a share of its largest value
+MARGIN = 1.06  # of the largest value to the end of an axis that begins at 0
 FORMATS = (".png", ".svg")
 LOG_RATIO = 100  # the x axis is logarithmic where its largest value is more than this many times the smallest
 MAX_PANELS_IN_ROW = 3
 MAX_LABEL_WIDTH = 50  # characters of a line in the legend
 CHARACTERS_PER_INCH = 13  # of the legend, at most
-TITLE_CHARACTERS_PER_INCH = 9
+TITLE_CHARACTERS_PER_INCH = 11
 SYMBOL_WIDTH = 8  # of a line in the legend, in characters
 SMALL: Any = {"fontsize": "small", "title_fontsize": "small"}
+CHANCE: Any = {"ha": "left", "va": "bottom", "fontsize": "small", "color": "0.3"}  # the text at the dotted line
 MAX_MARKERS = 15  # of a line
 COLOURS = mpl.color_sequences["petroff10"]  # chosen for colour vision deficiency: Petroff 2021, arXiv:2107.02270
 MARKERS = "os^DvPX*<>"
@@ -50,8 +56,8 @@ LINE_STYLES = ("-", "--", ":", "-.")  # of lines 1-10, 11-20, ...
 class Arguments:
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Folders of runs, or folders that hold run folders, such as the folder of a sweep."""
-    columns: tuple[str, ...] = EVALUATED
-    """Metrics to draw, one panel each: columns of metrics.jsonl."""
+    columns: tuple[str, ...] = ()
+    """Metrics to draw, one panel each: columns of metrics.jsonl. By default win_rate, and mean_turns if it changes."""
     by: By = "steps"
     """The x axis: environment steps, seconds of training, or iterations."""
     output: Path | None = None
@@ -79,18 +85,17 @@ def plot(arguments: Arguments) -> list[Path]:
     """
     if not arguments.runs:
         raise ValueError("name the folder of at least one run")
-    if not arguments.columns:
-        raise ValueError("name at least one column")
     stem = arguments.output or arguments.runs[0] / "learning_curve"
     if arguments.output is None and len(arguments.runs) > 1:
         raise ValueError(f"{len(arguments.runs)} folders need --output: the path of the picture, without .png or .svg")
     stem = check_output(stem)
     runs = open_runs(arguments.runs)
-    columns = curves(runs, arguments.columns, arguments.by)
+    columns = curves(runs, arguments.columns or EVALUATED, arguments.by)
+    columns = columns if arguments.columns else without_constant(columns)
     for curve in [curve for lines in columns.values() for curve in lines]:
         if curve.remark:
             print(curve.remark, file=sys.stderr)
-    return save(draw(columns, arguments.by, common_settings(runs), arguments.x_scale), stem)
+    return save(draw(columns, arguments.by, title_of(runs, columns), arguments.x_scale, chance_of(runs)), stem)
 
 
 def learning_curve(run: RunFolder) -> Path:
@@ -98,21 +103,45 @@ def learning_curve(run: RunFolder) -> Path:
 
     Raises ValueError for a run that was never evaluated, or whose metrics are damaged.
     """
-    figure = draw(curves([run], EVALUATED), title=common_settings([run]))
+    columns = without_constant(curves([run], EVALUATED))
+    figure = draw(columns, title=title_of([run], columns), chance=chance_of([run]))
     return save(figure, run.folder / "learning_curve")[0]
+
+
+def title_of(runs: Sequence[RunFolder], columns: Mapping[str, Sequence[Curve]]) -> str:
+    """Returns the title of a picture: what all runs have in common, and the games of their evaluations."""
+    games = evaluations_of(runs) if {*columns} & {*EVALUATED, *RATES} else ""
+    if games and any(curve.interval is not None for lines in columns.values() for curve in lines):
+        games += "; band: 95 % interval"
+    return "\n".join([common_settings(runs), *([f"each point: {games}"] if games else [])])
+
+
+def without_constant(columns: Mapping[str, list[Curve]]) -> dict[str, list[Curve]]:
+    """Returns the columns without the second of EVALUATED, if it is nearly the same everywhere and so tells nothing."""
+    values = np.concatenate([curve.values.ravel() for curve in columns[EVALUATED[1]]])
+    changes = values.size > 0 and np.ptp(values) > MIN_CHANGE * values.max()
+    return {name: lines for name, lines in columns.items() if name == EVALUATED[0] or changes}
 
 
 # -- the picture ---------------------------------------------------------------------------------------------------
 
 
-def draw(columns: Mapping[str, Sequence[Curve]], by: By = "steps", title: str = "", x_scale: Scale = "auto") -> Figure:
+def draw(
+    columns: Mapping[str, Sequence[Curve]],
+    by: By = "steps",
+    title: str = "",
+    x_scale: Scale = "auto",
+    chance: Fraction | None = None,
+) -> Figure:
     """Returns the picture: a panel per column, one legend below.
 
     Args:
       columns: from `curves`; every column has the same lines.
       by: what `x` counts.
       title: the text above the panels.
-      x_scale: of the x axis; "auto" is "log" where the largest x is more than LOG_RATIO times the smallest.
+      x_scale: of the x axis; "auto" is "log" where the largest x is more than LOG_RATIO times the smallest. Another
+        axis begins at 0.
+      chance: a dotted line in the panel of the win rate.
     """
     down = -(-len(columns) // MAX_PANELS_IN_ROW)
     across = -(-len(columns) // down)
@@ -128,6 +157,11 @@ def draw(columns: Mapping[str, Sequence[Curve]], by: By = "steps", title: str = 
     for axes, (column, lines) in zip(panels, columns.items(), strict=False):
         draw_panel(axes, column, lines)
         axes.set(xlabel=X_LABEL[by], xscale=x_scale)
+        if column == EVALUATED[0] and chance is not None:
+            axes.axhline(float(chance), color="0.4", linestyle=":", linewidth=1)
+            axes.annotate(f"chance {chance}", (0.01, float(chance)), xycoords=("axes fraction", "data"), **CHANCE)
+        if x_scale == "linear" and every_x.size:
+            axes.set_xlim(0, MARGIN * every_x.max())
         if x_scale == "log":
             axes.xaxis.set_major_locator(LogLocator(subs=(1,) if ratio > LOG_RATIO else (1, 2, 5)))
             axes.xaxis.set_minor_formatter(NullFormatter())
@@ -135,7 +169,8 @@ def draw(columns: Mapping[str, Sequence[Curve]], by: By = "steps", title: str = 
     for axes in panels[len(columns) :]:
         axes.remove()
     if title:
-        figure.suptitle("\n".join(textwrap.wrap(title, int(width * TITLE_CHARACTERS_PER_INCH))))
+        wrapped = [textwrap.wrap(line, int(width * TITLE_CHARACTERS_PER_INCH)) for line in title.splitlines()]
+        figure.suptitle("\n".join(itertools.chain(*wrapped)), fontsize="medium")
     if legend.height:
         handles = [Line2D([], [], label=label, **style_of(index)) for index, label in enumerate(legend.labels)]
         figure.legend(
@@ -156,6 +191,8 @@ def draw_panel(axes: Any, column: str, lines: Sequence[Curve]) -> None:
         if curve.values.shape[0] > 1:
             lowest, highest = curve.values.min(0), curve.values.max(0)
             axes.fill_between(curve.x, lowest, highest, color=style["color"], alpha=0.2, linewidth=0)
+        elif curve.interval is not None:
+            axes.fill_between(curve.x, *curve.interval, color=style["color"], alpha=0.2, linewidth=0)
         if curve.x.size:
             marked = max(1, curve.x.size // MAX_MARKERS)
             axes.plot(curve.x, np.median(curve.values, axis=0), markevery=marked, **style)
@@ -166,7 +203,8 @@ def draw_panel(axes: Any, column: str, lines: Sequence[Curve]) -> None:
     if "_rate" in column:
         axes.set_ylim(-0.02, 1.02)
     elif column in FROM_ZERO:
-        axes.set_ylim(bottom=0)
+        highest = max((curve.values.max() for curve in lines if curve.values.size), default=1.0)
+        axes.set_ylim(0, MARGIN * highest)
 
 
 class Legend(NamedTuple):

@@ -2,7 +2,8 @@
 
     python -m docs.make.page_pictures
 
-Greedy agents play the first plies, and a person asks for a hint. Needs the extra `play`, Playwright and Chromium:
+Greedy agents play the first plies. A person, whose opponent is of the level `medium`, asks for a hint. Needs the extra
+`play`, Playwright and Chromium:
 `apt-get install chromium`.
 """
 
@@ -16,9 +17,10 @@ from playwright.sync_api import Browser, FilePayload, ViewportSize, sync_playwri
 
 import jaxgames
 from benchmarks.play import MISSING, OPTIONS, find_chromium, served
+from jaxgames.baselines import levels
 from jaxgames.play import Session, agent_action, to_json
 
-WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=640)
+WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)
 MAX_WIDTH = 960  # pixels of a picture
 
 
@@ -27,17 +29,16 @@ class Picture(NamedTuple):
 
     game: str
     plies: int  # that are played before
-    hint: str  # the agent that is asked
     scheme: Literal["light", "dark"] = "light"
     size: ViewportSize = WIDE
 
 
 PICTURES = {
-    "checkers": Picture("checkers", 20, "alphabeta(depth=6)"),
-    "minichess": Picture("minichess", 8, "alphabeta(depth=4)", scheme="dark"),
-    "dots_and_boxes": Picture("dots_and_boxes(rows=4, cols=4)", 24, "greedy"),
-    "chinese_checkers": Picture("chinese_checkers(size=2, num_players=6)", 30, "greedy", scheme="dark", size=PHONE),
-    "chinese_checkers_diamond": Picture("chinese_checkers_diamond(size=5, pieces=6)", 10, "greedy", scheme="dark"),
+    "checkers": Picture("checkers", 20),
+    "minichess": Picture("minichess", 8, scheme="dark"),
+    "dots_and_boxes": Picture("dots_and_boxes(rows=4, cols=4)", 24),
+    "chinese_checkers": Picture("chinese_checkers(size=2, num_players=6)", 30, scheme="dark", size=PHONE),
+    "chinese_checkers_diamond": Picture("chinese_checkers_diamond(size=5, pieces=6)", 10, scheme="dark"),
 }
 
 
@@ -83,20 +84,19 @@ def take(browser: Browser, picture: Picture, file: Path) -> None:
             FilePayload(name="game.json", mimeType="application/json", buffer=content)
         )
         page.locator(f"#ply[max='{session.plies}']").wait_for()
-        page.locator("#hint-agent").fill(picture.hint)
         page.locator("#hint").click()
         page.locator("#thoughts").wait_for(timeout=300_000)
-        page.evaluate("scrollTo(0, 0)")  # a narrow page has scrolled to the hint
         page.screenshot(path=file)
 
 
 def begun(picture: Picture) -> Session:
-    """Returns a game after its first plies, in which a person is to move and greedy agents have the other seats."""
+    """Returns a game after its first plies, in which a person is to move."""
     env = jaxgames.make(picture.game)
     session = Session(env, ["greedy"] * env.num_players)
     while session.ply < picture.plies or session.continues_turn:
         session.play(agent_action(session))
-    return session.with_seats(["human" if seat == session.mover else "greedy" for seat in range(env.num_players)])
+    opponent = levels(env)["medium"]
+    return session.with_seats(["human" if seat == session.mover else opponent for seat in range(env.num_players)])
 
 
 if __name__ == "__main__":

@@ -57,6 +57,8 @@ def table(name: str) -> str:
 def shown(default: Any) -> str:
     if default in (None, ()):
         return "none"
+    if isinstance(default, tuple) and all(isinstance(entry, str) for entry in default):  # pyright: ignore[reportUnknownVariableType]  # of any type
+        return f"`{' '.join(default)}`"
     return f"`{default}`" if isinstance(default, str) else str(default)
 
 

@@ -64,7 +64,7 @@ def rules(env: Env[Any], theme: str | None = "light") -> Rules:
 def _svg(position: _Position, theme: str) -> str:
     env = position.env
     state = env.init() if position.text is None else env.from_string(position.text)
-    return render.svg(env, state, moves_of=position.moves_of, theme=theme, width=WIDTH).svg
+    return render.svg(env, state, moves_of=position.moves_of, theme=theme, width=WIDTH, seat=0, caption=False).svg
 
 
 def _limit(number: int | None, unit: str) -> str:
@@ -93,7 +93,7 @@ def _checkers(env: Checkers) -> _Words:
         _limit(env.max_plies, "moves"),
     ]
     positions = [
-        _Position(env, None, "The start: Black on top moves first."),
+        _Position(env, None, "The start: Black, here at the bottom, moves first."),
         _Position(env, "B:W10,19,31:B6", "Black jumps over the man on 10, and then must jump over the one on 19.", 6),
         _Position(env, "B:W31:BK18", "A king moves in all four directions.", 18),
     ]
@@ -174,7 +174,7 @@ def _star(env: ChineseCheckers) -> _Words:
     ]
     board = ChineseCheckers(size=2, num_players=2)
     positions = [
-        _Position(env, None, f"The start. {names[0]} moves first, from the top to the point at the bottom."),
+        _Position(env, None, f"The start. {names[0]} moves first, from the bottom to the point on top."),
         _Position(
             board, "0/0./......./..0.../..1../....../......./1./1 0 - 4", "The steps and the hop of one peg.", 12
         ),
@@ -184,7 +184,7 @@ def _star(env: ChineseCheckers) -> _Words:
 
 def _diamond(env: ChineseCheckersDiamond) -> _Words:
     paragraphs = [
-        "Red moves first, from the corner on top. The other corner is Red's goal, and the one on top is Blue's.",
+        "Red moves first. The goal of each player is the corner in which the other one begins.",
         STEP_OR_HOP.format(piece="piece", pieces="pieces"),
         "You win when your goal is full after your turn. At least one of the pieces there must be your own; pieces "
         "of the other player count as well: nobody can hold you up by staying at home.",

@@ -1,6 +1,6 @@
 """The agent `exported(FILE)`: the policy of a file (`jaxgames.policies.file`), alone or with a tree search on it.
 
-    python -m train.export runs/first --output first.policy
+    python -m train.export runs/first --output first.policy     # in a checkout of the repository
     jaxgames.agents.make("exported(first.policy, temperature=0, epsilon=0.1)", env)
     jaxgames.agents.make("exported(first.policy, simulations=64)", env)
 
@@ -119,7 +119,7 @@ def make(
     """
     check_parameters(temperature, top, simulations)
     with _files.named_by_parameter(
-        file, f"the file of a policy, which python -m train.export RUN --output {file} writes"
+        file, f"the file of a policy, which python -m train.export RUN --output {file} writes in a checkout"
     ):
         policy, params = load(file, env)
     if simulations:

@@ -34,8 +34,8 @@ KIND = FileKind(
     noun="an exported policy",
     relation="has a policy for",
     source="train.export",
-    how_to_write="write one with python -m train.export RUN --output FILE",
-    again="export a run again with python -m train.export",
+    how_to_write="write one with python -m train.export RUN --output FILE in a checkout of the repository",
+    again="export a run again with python -m train.export in a checkout of the repository",
     compressed=False,
 )
 

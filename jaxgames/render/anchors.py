@@ -54,17 +54,17 @@ class Anchors:
     moves: tuple[Move, ...]  # by action; none on a finished board
 
 
-def anchors(env: Env[Any], state: Any) -> Anchors:
-    """Returns the places of all cells and legal moves on `render.svg(env, state)`, for one state.
+def anchors(env: Env[Any], state: Any, seat: int | None = None) -> Anchors:
+    """Returns the places of all cells and legal moves on `render.svg(env, state, seat=seat)`, for one state.
 
-    Raises ValueError for an env without pictures, and for a batch of states.
+    Raises ValueError for an env without pictures, a wrong seat, and for a batch of states.
     """
     game, drawing = boards.drawing_of(env)
     if np.ndim(state.current_player) != 0:
         raise ValueError(f"expected one state, got a batch of {len(state.current_player)}: pass one of them")
     board: Any = jax.device_get(state.board if isinstance(state, AutoResetState) else state)
     contents = drawing.contents(board)
-    places, radius = _geometry(game)
+    places, radius = _geometry(game, seat)
     cells = {name: Cell(x, y, radius, f"{name}, {contents.get(name, 'empty')}") for name, (x, y) in places.items()}
     texts = legal_moves(game, board)
     motions = drawing.motions(board, list(texts.values()))
@@ -73,11 +73,10 @@ def anchors(env: Env[Any], state: Any) -> Anchors:
 
 
 @functools.lru_cache
-def _geometry(env: Env[Any]) -> tuple[dict[str, Place], float]:
+def _geometry(env: Env[Any], seat: int | None) -> tuple[dict[str, Place], float]:
     """Returns the middles of the cells on the picture, row by row, and half the distance between the nearest ones."""
-    _, drawing = boards.drawing_of(env)
-    (x, y), scale = drawing.middle, drawing.scale
-    in_rows = sorted(drawing.cells.items(), key=lambda cell: (cell[1][1], cell[1][0]))
-    places = {name: (round(x + scale * right, 2), round(y + scale * down, 2)) for name, (right, down) in in_rows}
+    _, drawing = boards.drawing_of(env, seat=seat)
+    on_card = {name: drawing.on_card(place) for name, place in drawing.cells.items()}
+    places = dict(sorted(on_card.items(), key=lambda cell: (round(cell[1][1]), cell[1][0])))
     nearest = min(math.dist(a, b) for a, b in itertools.combinations(places.values(), 2))
     return places, math.floor(50 * nearest) / 100

@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxgames.env import Env
 from jaxgames.render import animation, checkers, chinese_checkers, chinese_checkers_diamond, dots_and_boxes, minichess
-from jaxgames.render.drawing import CARD, Drawing, Scene, document, still
+from jaxgames.render.drawing import CARD, PADDING, Drawing, Scene, document, still
 from jaxgames.render.picture import Picture
 from jaxgames.render.slides import together
 from jaxgames.render.theme import THEMES, Theme, variable_theme
@@ -38,6 +38,8 @@ def svg(
     columns: int | None = None,
     theme: str = "light",
     width: float = CARD,
+    seat: int | None = None,
+    caption: bool = True,
 ) -> Picture:
     """Returns a picture of one board, or of a batch as a grid of boards.
 
@@ -54,13 +56,18 @@ def svg(
       columns: number of columns of the grid. None: about the number of rows.
       theme: "light" or "dark".
       width: width of one board, in pixels.
+      seat: the seat from whose side the board is seen: its home is at the bottom, and its goal is the one that is
+        outlined. None: the board as the game prints it, with the mover's goal.
+      caption: whether the line below a board is drawn.
 
     Raises:
-      ValueError: an unknown theme, an env without pictures, an empty batch, more than one leading axis, texts
+      ValueError: an unknown theme or seat, an env without pictures, an empty batch, more than one leading axis, texts
         of moves or cells that do not fit the env or the batch, a cell without a piece of the mover, `moves_of` in a
         game whose pieces do not move.
     """
-    game, drawing = drawing_of(env, theme, width)
+    game, drawing = drawing_of(env, theme, width, seat)
+    if not caption:
+        drawing = dataclasses.replace(drawing, caption_height=PADDING)
     boards = _boards(state)
     single = not isinstance(state, (list, tuple)) and np.ndim(state.current_player) == 0
     moves = _per_board("last", "text", last, len(boards), single)
@@ -76,6 +83,8 @@ def svg(
         turn = (text or "").split()
         inner = board.board if isinstance(board, AutoResetState) else board
         scene = drawing.scene(inner, turn)
+        if seat is not None:
+            scene = _with_goal_of(drawing, scene, seat)
         if end is not None:
             scene = _ended(scene, end)
         if piece is not None:
@@ -148,6 +157,22 @@ def slides(env: Env[Any], states: Sequence[Any], actions: Sequence[int], ending:
     return picture, [scene.caption.text for scene in scenes]
 
 
+def register(id: str, drawing: Callable[[Any, Theme], Drawing]) -> None:
+    """Adds the drawing of a game of your own, so that `svg`, `animate`, `anchors` and the page know the game.
+
+    Args:
+      id: the id of the game.
+      drawing: called with the env and the theme. It returns the parts that all positions of the env share.
+
+    Raises ValueError if the game has a drawing, TypeError if `drawing` cannot be called.
+    """
+    if id in _DRAWINGS:
+        raise ValueError(f"{id!r} has a drawing already")
+    if not callable(drawing):
+        raise TypeError(f"drawing must be a function of an env and a theme, not {drawing!r}")
+    _DRAWINGS[id] = drawing
+
+
 def has_pictures(env: Env[Any]) -> bool:
     """Returns whether `svg`, `animate` and `anchors` know the game."""
     return env.id in _DRAWINGS
@@ -158,16 +183,25 @@ def has_pixels(env: Env[Any]) -> bool:
     return has_pictures(env) and all(importlib.util.find_spec(package) for package in ("resvg_py", "PIL"))
 
 
-def drawing_of(env: Env[Any], theme: str = "light", width: float = CARD) -> tuple[Env[Any], Drawing]:
-    """Returns the game without its wrapper, and its drawing. Raises ValueError for a wrong theme, width or env."""
+def drawing_of(
+    env: Env[Any], theme: str = "light", width: float = CARD, seat: int | None = None
+) -> tuple[Env[Any], Drawing]:
+    """Returns the game without its wrapper, and its drawing, seen from a seat.
+
+    Raises ValueError for a wrong theme, width, seat or env.
+    """
     if env.id not in _DRAWINGS:
-        raise ValueError(f"there are pictures of {', '.join(_DRAWINGS)}, not of {env.id!r}")
+        known = ", ".join(_DRAWINGS)
+        raise ValueError(f"there are pictures of {known}, not of {env.id!r}: add them with jaxgames.render.register")
     if theme not in THEMES:
         raise ValueError(f"theme must be one of {', '.join(map(repr, THEMES))}, not {theme!r}")
     if not width > 0:
         raise ValueError(f"width must be a positive number of pixels, not {width}")
+    if seat is not None and not 0 <= seat < env.num_players:
+        raise ValueError(f"seat must be from 0 to {env.num_players - 1}, not {seat}")
     game = game_of(env)
-    return game, _DRAWINGS[env.id](game, THEMES[theme])
+    drawing = _DRAWINGS[env.id](game, THEMES[theme])
+    return game, drawing if seat is None else drawing.seen_from(seat)
 
 
 def _boards(states: Any) -> list[Any]:
@@ -197,6 +231,14 @@ def _per_board(name: str, kind: str, given: Any, boards: int, single: bool) -> l
         expected = f"one {kind}" if single else f"{boards} {kind}s, one per board"
         raise ValueError(f"{name} must be {expected}, not {given!r}")
     return values
+
+
+def _with_goal_of(drawing: Drawing, scene: Scene, seat: int) -> Scene:
+    """Returns the scene with the goal of a seat in place of the mover's; the winner's goal stays at the end."""
+    if not drawing.goals or scene.caption.strong:
+        return scene
+    marks = {name: path for name, path in scene.marks.items() if not name.startswith("goal")}
+    return dataclasses.replace(scene, marks={**marks, f"goal{seat}": drawing.goals[seat]})
 
 
 def _with_moves(env: Env[Any], drawing: Drawing, scene: Scene, board: Any, piece: Any) -> Scene:

@@ -44,6 +44,7 @@ def drawing(env: Checkers, theme: Theme) -> Drawing:
         contents=functools.partial(_contents, env),
         motions=functools.partial(_motions, env),
         moves=functools.partial(_moves, env),
+        angles=(180, 0),
     )
 
 

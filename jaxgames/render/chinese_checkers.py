@@ -15,19 +15,16 @@ from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers, ChineseC
 from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node
-from jaxgames.render.pegs import LAST_MOVE, PEG_RADIUS, RIM, ROW, holes, lines, outline, path, peg, rounded
+from jaxgames.render.pegs import GOAL, LAST_MOVE, PEG_RADIUS, RIM, ROW, holes, lines, path, peg, rounded
 from jaxgames.render.theme import SEAT_NAMES, Theme
 
 
 def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
     """Returns the star board of one size and its seats."""
     n = env.size
-    looks: dict[str, Element] = {}
-    for seat, triangle in enumerate(TRIANGLES[env.num_players]):
-        for name, place in (("home", triangle), ("goal", (triangle + 3) % 6)):
-            looks[f"{name}{seat}"] = outline(_triangle(n, place), _tip(n, place), theme.seats[seat])
-    for seat in range(env.num_players):
-        looks[f"seat{seat}"] = peg(theme, theme.seats[seat])
+    triangles = TRIANGLES[env.num_players]
+    looks = {f"seat{seat}": peg(theme, theme.seats[seat]) for seat in range(env.num_players)}
+    goals = {f"goal{seat}": {**GOAL, "stroke": theme.seats[seat]} for seat in range(env.num_players)}
     line = {"stroke": theme.ink, "stroke-width": "2", "stroke-linecap": "round", "stroke-linejoin": "round"}
     dots = {"stroke": theme.ink, "stroke-linecap": "round", "stroke-width": "6"}
     return Drawing(
@@ -37,7 +34,7 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
         height=2 * (2 * n * ROW + RIM + 9),
         background=_board(env, theme),
         looks=looks,
-        under={"last": {**LAST_MOVE, "stroke": theme.ink}, **moves.under(theme)},
+        under={**goals, "last": {**LAST_MOVE, "stroke": theme.ink}, **moves.under(theme)},
         over={
             **moves.over(theme),
             "casing": {**line, "stroke": theme.hole, "stroke-width": "4.4", "stroke-opacity": ".9"},
@@ -49,6 +46,8 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
         contents=functools.partial(_contents, env),
         motions=functools.partial(_motions, env),
         moves=functools.partial(_moves, env),
+        angles=[(180 - 60 * triangle) % 360 for triangle in triangles],
+        goals=[_goal(env, seat) for seat in range(env.num_players)],
     )
 
 
@@ -62,19 +61,19 @@ def _scene(env: ChineseCheckers, state: ChineseCheckersState, turn: Sequence[str
     chain = [] if chain_text == "-" else [int(cell) for cell in chain_text.split(",")]
     pieces = {place: f"seat{owner}" for place, owner in zip(places, content, strict=True) if owner != "."}
 
+    marks: dict[str, str] = {}
     outcome = env.outcome(state)
     if outcome.kind == "live":
         what = "may hop on" if chain else "to move"
         caption = Caption(f"seat{seat}", f"{SEAT_NAMES[seat]} {what} · round {rounds}")
-        pieces[_tip(env.size, TRIANGLES[env.num_players][seat])] = f"home{seat}"
+        marks[f"goal{seat}"] = _goal(env, seat)
     else:
         seats = range(env.num_players)
         caption = ending(outcome, seat, [f"seat{i}" for i in seats], SEAT_NAMES)
     for winner in outcome.winners:
         caption = dataclasses.replace(caption, text=f"{caption.text} · round {rounds}")
-        pieces[_tip(env.size, (TRIANGLES[env.num_players][winner] + 3) % 6)] = f"goal{winner}"
+        marks[f"goal{winner}"] = _goal(env, winner)
 
-    marks: dict[str, str] = {}
     if trail := _trail(env, turn):
         marks["last"] = path([places[cell] for cell in (trail[-2:] if chain else trail)])
     if chain:
@@ -167,10 +166,9 @@ def _triangle(size: int, triangle: int) -> str:
     return rounded([(x + dx, y + dy) for dx, dy in corners], 9)
 
 
-def _tip(size: int, triangle: int) -> Place:
-    """Returns the corner of a triangle that points away from the middle; no cell is there."""
-    x, y = _polar((2 * size + 1) * ROW, 60 * triangle - 90)
-    return round(x, 2), round(y, 2)
+def _goal(env: ChineseCheckers, seat: int) -> str:
+    """Returns the outline of the triangle that a seat has to fill, opposite its home."""
+    return _triangle(env.size, (TRIANGLES[env.num_players][seat] + 3) % 6)
 
 
 # -- background and pieces ---------------------------------------------------------------------------

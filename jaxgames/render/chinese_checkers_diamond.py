@@ -15,7 +15,7 @@ from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, Chin
 from jaxgames.games.chinese_checkers_diamond_board import DIRECTIONS, corner
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, node, text_node
-from jaxgames.render.pegs import LAST_MOVE, RIM, ROW, holes, lines, outline, path, peg, rounded
+from jaxgames.render.pegs import GOAL, LAST_MOVE, RIM, ROW, holes, lines, path, peg, rounded
 from jaxgames.render.theme import SEAT_NAMES, Theme
 
 NUMBER_BELOW, NUMBER_SIZE = 12.8, 3.8  # in the gap between a peg and the two below it
@@ -24,12 +24,8 @@ NUMBER_BELOW, NUMBER_SIZE = 12.8, 3.8  # in the gap between a peg and the two be
 def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
     """Returns the diamond of one size and its homes."""
     n = env.size
-    looks: dict[str, Element] = {}
-    for seat in (0, 1):
-        for name, place in (("home", seat), ("goal", 1 - seat)):
-            looks[f"{name}{seat}"] = outline(_triangle(env, place), _tip(n, place), theme.seats[seat])
-    for seat in (0, 1):
-        looks[f"seat{seat}"] = peg(theme, theme.seats[seat])
+    looks = {f"seat{seat}": peg(theme, theme.seats[seat]) for seat in (0, 1)}
+    goals = {f"goal{seat}": {**GOAL, "stroke": theme.seats[seat]} for seat in (0, 1)}
     height = 2 * ((n - 1) * ROW + 2 * RIM)
     return Drawing(
         name=f"diamond{n}k{env.pieces}",
@@ -38,13 +34,15 @@ def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
         height=height,
         background=_board(env, theme),
         looks=looks,
-        under={"last": {**LAST_MOVE, "stroke": theme.ink}, **moves.under(theme)},
+        under={**goals, "last": {**LAST_MOVE, "stroke": theme.ink}, **moves.under(theme)},
         over=moves.over(theme),
         scene=functools.partial(_scene, env),
         cells={str(cell): place for cell, place in enumerate(_places(n))},
         contents=functools.partial(_contents, env),
         motions=functools.partial(_motions, env),
         moves=functools.partial(_moves, env),
+        angles=(180, 0),
+        goals=(_triangle(env, 1), _triangle(env, 0)),
     )
 
 
@@ -56,16 +54,16 @@ def _scene(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, turn
     rows, seat_text, ply = env.to_string(state).split()
     content, seat, places = rows.replace("/", ""), int(seat_text), _places(env.size)
     pieces = {place: f"seat{owner}" for place, owner in zip(places, content, strict=True) if owner != "."}
+    marks = {"last": path([places[cell] for cell in _trail(env, content, turn[-1])])} if turn else {}
     outcome = env.outcome(state)
     if outcome.kind == "live":
         caption = Caption(f"seat{seat}", f"{SEAT_NAMES[seat]} to move · ply {ply}")
-        pieces[_tip(env.size, seat)] = f"home{seat}"
+        marks[f"goal{seat}"] = _triangle(env, 1 - seat)
     else:
         caption = ending(outcome, seat, ("seat0", "seat1"), SEAT_NAMES)
     for winner in outcome.winners:
         caption = dataclasses.replace(caption, text=f"{caption.text} · ply {ply}")
-        pieces[_tip(env.size, 1 - winner)] = f"goal{winner}"
-    marks = {"last": path([places[cell] for cell in _trail(env, content, turn[-1])])} if turn else {}
+        marks[f"goal{winner}"] = _triangle(env, 1 - winner)
     return Scene(caption, pieces, marks)
 
 

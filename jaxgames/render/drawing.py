@@ -8,6 +8,9 @@ A game draws in its own units. One cell is `CELL` wide, and (0, 0) is the middle
 A still picture draws one scene on the background. An animation compares the scenes of a game.
 """
 
+import copy
+import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -74,6 +77,10 @@ class Drawing:
     contents: Callable[[Any], Mapping[str, str]]  # of a state: the piece on each cell that is not empty, in words
     motions: Callable[[Any, Sequence[str]], list[Motion]]  # of a state and the texts of legal moves, in their order
     moves: Callable[[Any, Any], Mapping[str, str]] | None = None  # marks of the moves of the piece on a cell of a state
+    angles: Sequence[float] = ()  # degrees clockwise that bring the home of each seat to the bottom
+    goals: Sequence[str] = ()  # path data of the mark "goal0", "goal1", ... of each seat
+    angle: float = 0  # degrees clockwise by which the board is rotated
+    caption_height: float = CAPTION
 
     @property
     def scale(self) -> float:
@@ -88,7 +95,20 @@ class Drawing:
     @property
     def card_height(self) -> float:
         """Height of a card, in its own units."""
-        return round(self.height * self.scale + PADDING + CAPTION, 1)
+        return round(self.height * self.scale + PADDING + self.caption_height, 1)
+
+    def seen_from(self, seat: int) -> "Drawing":
+        """Returns the drawing rotated for a seat, whose home is at the bottom; numbers and pieces stay upright."""
+        angle = self.angles[seat] if self.angles else 0
+        name = f"{self.name}r{angle:g}" if angle else self.name
+        return dataclasses.replace(self, name=name, angle=angle, background=_upright(self.background, angle))
+
+    def on_card(self, place: Place) -> Place:
+        """Returns where a place of the board is on its card."""
+        (x, y), turn = self.middle, math.radians(self.angle)
+        right = math.cos(turn) * place[0] - math.sin(turn) * place[1]
+        down = math.sin(turn) * place[0] + math.cos(turn) * place[1]
+        return round(x + self.scale * right, 2), round(y + self.scale * down, 2)
 
 
 def ending(outcome: Outcome, mover: int, looks: Sequence[str], names: Sequence[str]) -> Caption:
@@ -136,7 +156,8 @@ def move_to(place: Place) -> str:
 
 def piece(drawing: Drawing, look: str, place: Place) -> Element:
     """Returns a piece of a kind that the document defines once, at a place."""
-    return node("use", href=f"#{_name(drawing, look)}", transform=move_to(place))
+    upright = f" rotate({number(-drawing.angle)})" if drawing.angle else ""
+    return node("use", href=f"#{_name(drawing, look)}", transform=move_to(place) + upright)
 
 
 def mark(attributes: Mapping[str, str], path: str) -> Element:
@@ -150,7 +171,7 @@ def caption_line(drawing: Drawing, caption: Caption, y: float = 0) -> Element:
     line = node("g")
     left = PADDING + 4
     if caption.look is not None:
-        dot = piece(drawing, caption.look, (left + 7, baseline - 5))
+        dot = piece(dataclasses.replace(drawing, angle=0), caption.look, (left + 7, baseline - 5))
         dot.set("transform", dot.attrib["transform"] + " scale(.85)")
         line.append(dot)
         left += 22
@@ -191,7 +212,10 @@ def card(drawing: Drawing, on_board: Sequence[Element], caption: Element) -> Ele
         stroke=theme.border,
     )
     background = node("use", href=f"#{_name(drawing, 'background')}")
-    board = node("g", background, *on_board, transform=f"{move_to(drawing.middle)} scale({drawing.scale:.4f})")
+    rotated = f" rotate({number(drawing.angle)})" if drawing.angle else ""
+    board = node("g", background, *on_board, transform=f"{move_to(drawing.middle)} scale({drawing.scale:.4f}){rotated}")
+    if drawing.caption_height < CAPTION:
+        return node("g", paper, board)
     below = node("g", caption, transform=move_to((0, drawing.card_height - CAPTION)), fill=theme.ink)
     return node("g", paper, board, below)
 
@@ -221,6 +245,18 @@ def document(drawing: Drawing, cards: Sequence[Element], columns: int, width: fl
             element.set("transform", move_to(corner))
         root.append(element)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _upright(element: Element, angle: float, font_size: float = FONT_SIZE, anchor: str = "start") -> Element:
+    """Returns a copy in which every text is rotated back by `angle` around its own middle."""
+    turned = copy.copy(element)
+    font_size, anchor = float(element.get("font-size", font_size)), element.get("text-anchor", anchor)
+    if angle and element.tag == "text":
+        right = 0.28 * font_size * len(element.text or "") if anchor == "start" else 0
+        x, y = float(element.get("x", 0)) + right, float(element.get("y", 0)) - 0.36 * font_size
+        turned.set("transform", f"rotate({number(-angle)} {number(x)} {number(y)})")
+    turned[:] = [_upright(child, angle, font_size, anchor) for child in element]
+    return turned
 
 
 def _name(drawing: Drawing, name: str) -> str:

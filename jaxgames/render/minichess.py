@@ -70,6 +70,7 @@ def drawing(env: Minichess, theme: Theme) -> Drawing:
         contents=functools.partial(_contents, env),
         motions=functools.partial(_motions, env),
         moves=functools.partial(_moves, env),
+        angles=(0, 180),
     )
 
 

@@ -4,12 +4,13 @@ import math
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from jaxgames.render.drawing import CELL, Place, at, move_to, node
+from jaxgames.render.drawing import CELL, Place, at, node
 from jaxgames.render.theme import Theme
 
 ROW = CELL * math.sqrt(3) / 2  # distance from one row to the next
 PEG_RADIUS, HOLE_RADIUS = 8.3, 3.9
 RIM = 13.0  # from the outermost cells to the board's edge
+GOAL = {"stroke-width": "2.2", "stroke-dasharray": "5 3.2"}  # attributes of the outline of a goal, without its colour
 # Attributes of the path that marks the last move, without its colour.
 LAST_MOVE = {"stroke-linecap": "round", "stroke-linejoin": "round", "stroke-width": "19.4", "stroke-opacity": ".22"}
 
@@ -32,12 +33,6 @@ def _towards(place: Place, other: Place, distance: float) -> Place:
     """Returns the place at a distance from `place` on the way to `other`."""
     share = distance / math.dist(place, other)
     return place[0] + share * (other[0] - place[0]), place[1] + share * (other[1] - place[1])
-
-
-def outline(shape: str, tip: Place, colour: str) -> Element:
-    """Returns the outline of a home, to be placed at its tip."""
-    away = move_to((-tip[0], -tip[1]))
-    return node("path", d=shape, fill="none", stroke=colour, stroke_width=2.2, transform=away)
 
 
 def lines(strokes: Sequence[Sequence[Place]], theme: Theme) -> Element:

@@ -3,6 +3,7 @@
 Each function below has the name of its extra. `train` is on the path, as in a checkout.
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import MutableMapping
@@ -32,6 +33,18 @@ def train() -> None:
     _run_module("train.ppo", "--env", GAME, "--run-dir", "run", "--evaluation-games", "2", *small)
     _run_module("train.evaluate", "run", "--games", "2")
     _run_module("train.plot", "run")
+
+
+def wandb() -> None:
+    """Logs a number to Weights & Biases, without a connection."""
+    from train.driver.loggers import LOGGERS
+
+    os.environ["WANDB_MODE"] = "offline"
+    Path("run").mkdir()
+    logger = LOGGERS["wandb"](Path("run"), {"env": GAME}, 1)
+    logger.log(1, {"win_rate": 0.5})
+    logger.close()
+    assert [*Path("run").glob("wandb/offline-run-*/*.wandb")]
 
 
 def search() -> None:

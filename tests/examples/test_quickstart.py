@@ -1,8 +1,11 @@
 """The notebook runs from its first cell to its last, its agent learns, and its pictures are drawn."""
 
+import importlib.util
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,38 @@ def test_links_of_the_notebook_lead_to_pages(cells: list[dict[str, Any]]) -> Non
     assert len(links) > 3
     for link in links:
         assert (NOTEBOOK.parent / link).is_file(), link
+
+
+@pytest.fixture
+def first_cell(cells: list[dict[str, Any]]) -> str:
+    return "".join(next(cell["source"] for cell in cells if cell["cell_type"] == "code"))
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that are run, none of which is."""
+    ran: list[list[str]] = []
+    monkeypatch.setattr(subprocess, "run", lambda command, check: ran.append(command))
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    return ran
+
+
+def test_first_cell_does_nothing_where_jaxgames_is_installed(first_cell: str, commands: list[list[str]]) -> None:
+    exec(first_cell, {})
+    assert commands == []
+
+
+def test_first_cell_installs_from_the_repository(
+    first_cell: str, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(RuntimeError, match="write the address of its repository into REPOSITORY"):
+        exec(first_cell, {})
+    exec(first_cell.replace('REPOSITORY = ""', 'REPOSITORY = "https://example.org/jaxgames"'), {})
+    clone, install = commands
+    assert clone == ["git", "clone", "--depth", "1", "https://example.org/jaxgames", "checkout"]
+    assert install[-1] == "./checkout[train,search,render]"
+    assert sys.path[0] == "checkout"
 
 
 @pytest.mark.slow  # a whole training run

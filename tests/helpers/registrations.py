@@ -1,4 +1,4 @@
-"""Games, agents, networks and bots that tests register."""
+"""Games, drawings, agents, networks and bots that tests register."""
 
 import sys
 from collections.abc import Generator
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from jaxgames._specs import Registry
+from jaxgames.render import boards
 
 
 @contextmanager
@@ -25,6 +26,7 @@ def temporary_registrations() -> Generator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Registry, "register", record)
+        patch.setattr(boards, "_DRAWINGS", vars(boards)["_DRAWINGS"].copy())
         yield
     for registry, name, constructor in registered:
         vars(registry)["_constructors"].pop(name, None)

@@ -32,8 +32,13 @@ def pieces(root: Element) -> dict[XY, str]:
 
 
 def paths(root: Element) -> list[str]:
-    """The path data of the marks on the board, the bottom ones first."""
-    return [e.attrib["d"] for e in on_board(root) if e.tag == f"{SVG}path"]
+    """The path data of the marks on the board without the outlines of goals, the bottom ones first."""
+    return [e.attrib["d"] for e in on_board(root) if e.tag == f"{SVG}path" and "stroke-dasharray" not in e.attrib]
+
+
+def goals(root: Element) -> list[Element]:
+    """The outlines of goals."""
+    return [e for e in on_board(root) if "stroke-dasharray" in e.attrib]
 
 
 def pairs(text: str) -> list[XY]:

@@ -68,13 +68,32 @@ def test_cells_with_a_piece_are_where_the_picture_has_one(env: Any) -> None:
     state = start(env)
     picture = render.svg(env, state, theme="dark", width=123)
     (x, y), scale = board_transform(picture)
-    outlines = ("home0",)  # of the mover's home
-    drawn = [
-        (x + scale * at[0], y + scale * at[1]) for at, look in pieces(parse(picture)).items() if look not in outlines
-    ]
+    drawn = [(x + scale * at[0], y + scale * at[1]) for at in pieces(parse(picture))]
     named = [cell for cell in render.anchors(env, state).cells.values() if not cell.label.endswith(", empty")]
     assert len(named) == len(drawn)
     assert all(any(math.dist((cell.x, cell.y), at) < 0.05 for at in drawn) for cell in named)
+
+
+@pytest.mark.parametrize("env", GAMES, ids=lambda env: env.id)
+def test_home_of_a_seat_is_at_the_bottom_of_its_picture(env: Any) -> None:
+    """The pieces of a seat are below the middle at the start; pieces and numbers stay upright."""
+    state = start(env)
+    for seat in range(env.num_players):
+        picture, found = render.svg(env, state, seat=seat, caption=False), render.anchors(env, state, seat)
+        heights = [cell.y for cell in found.cells.values()]
+        assert list(found.cells.values()) == sorted(found.cells.values(), key=lambda cell: (round(cell.y), cell.x))
+        if env is not BOXES:
+            name = render.seat_names(env)[seat]
+            own = [cell.y for cell in found.cells.values() if f", {name} " in cell.label]
+            assert len(own) >= 3
+            assert min(own) > (min(heights) + max(heights)) / 2
+        angle = float((re.findall(r"scale\([\d.]+\) rotate\(([\d.]+)\)", picture.svg) or ["0"])[0])
+        upright = {float(turn) for turn in re.findall(r"translate\([^)]*\) rotate\((-[\d.]+)\)", picture.svg)}
+        assert upright == ({-angle} if angle else set())
+        numbers = [e.get("transform", "rotate(0 ") for e in parse(picture).iter(f"{SVG}text")]
+        assert all(text.startswith(f"rotate({-angle:g} " if angle else "rotate(0 ") for text in numbers)
+    with pytest.raises(ValueError, match="seat must be from 0 to"):
+        render.svg(env, state, seat=env.num_players)
 
 
 def test_edge_is_where_the_picture_draws_it() -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from jaxgames import render
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
-from tests.render.drawn import SVG, XY, close, pairs, parse, paths, pieces, texts
+from jaxgames.render.theme import THEMES
+from tests.render.drawn import SVG, XY, close, goals, pairs, parse, paths, pieces, texts
 
 FOUR = ChineseCheckersDiamond(size=4, pieces=3)
 
@@ -61,13 +62,17 @@ def test_move_without_a_path_is_marked_straight() -> None:
 @pytest.mark.parametrize(
     ("text", "caption", "outlined"),
     [
-        ("00../0.../...1/..11 1 3", "Blue to move · ply 3", "home1"),
-        ("1.../..../...0/..10 1 3", "Red wins: goal filled · ply 3", "goal0"),
+        ("00../0.../...1/..11 1 3", "Blue to move · ply 3", (1, -1)),
+        ("1.../..../...0/..10 1 3", "Red wins: goal filled · ply 3", (0, 1)),
         ("00../0.../...1/..11 0 9", "9 plies without a winner", None),
     ],
 )
-def test_caption_names_the_mover_or_the_outcome(text: str, caption: str, outlined: str | None) -> None:
+def test_caption_names_the_mover_or_the_outcome(text: str, caption: str, outlined: tuple[int, int] | None) -> None:
+    """`outlined` is the seat whose goal is outlined, and 1 if that is the corner at the bottom, -1 on top."""
     root = draw(ChineseCheckersDiamond(size=4, pieces=3, max_plies=9), text)
     assert texts(root) == [caption]
-    outlines = [look for look in pieces(root).values() if not look.startswith("seat")]
-    assert outlines == ([] if outlined is None else [outlined])
+    assert len(goals(root)) == (outlined is not None)
+    if outlined is not None:
+        (goal,) = goals(root)
+        assert goal.attrib["stroke"] == THEMES["light"].seats[outlined[0]]
+        assert all(outlined[1] * y > 0 for _, y in pairs(goal.attrib["d"]))

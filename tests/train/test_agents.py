@@ -192,7 +192,7 @@ def test_run_without_a_checkpoint_is_refused(untrained: Runs) -> None:
 def test_command_prints_the_checkpoints_of_runs(kept: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(agents.main, kept.folder) is None
     printed = capsys.readouterr().out.splitlines()
-    assert printed[3].startswith(f"| {kept.folder}@20 | 20 | 160 | 0.750 |")
+    assert [cell.strip() for cell in printed[3].split("|")[1:5]] == [f"{kept.folder}@20", "20", "160", "0.750"]
     rows = json.loads(printed[-1])["checkpoints"]
     assert [(row["agent"], row["iteration"], row["steps"], row["win_rate"]) for row in rows] == [
         (f"{kept.folder}@0", 0, 0, None),

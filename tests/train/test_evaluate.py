@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jaxgames import arena
-from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.commands import error_of, run_command
 from tests.train.conftest import Runs
 from train import evaluate
 
@@ -15,26 +15,53 @@ BOXES = "dots_and_boxes(rows=2, cols=2)"
 LISTS = ("turns_to_win", "lengths")  # only in Python
 
 
+def lines_of_json(capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    """The lines of JSON that were printed, without the tables above them."""
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+
+
+def test_table_has_a_row_per_opponent_and_seat() -> None:
+    """Each number once: one opponent has no row of all opponents, and one seat no row of its own."""
+    seats = [
+        {"seat": seat, "games": 100, "wins": wins, "win_rate_interval": (0.79, 0.89)}
+        for seat, wins in ((0, 90), (1, 79))
+    ]
+    alone: dict[str, Any] = {"games": 200, "wins": 169, "win_rate_interval": (0.788, 0.888), "draw_rate": 0.06}
+    alone |= {"truncated_rate": 0.005, "mean_turns": 4.88, "by_seat": seats}
+    result = {"env": "sticks", "agent": "runs/first", "opponent": "random", **alone}
+    lines = evaluate.table(result).splitlines()
+    assert lines[0] == "runs/first in sticks:"
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:] if "---" not in line]
+    assert cells == [
+        ["against", "won", "95 % interval", "drawn", "cut off", "lost", "turns to win"],
+        ["random", "169 of 200", "79-89 %", "12", "1", "18", "4.9"],
+        ["- on seat 0", "90 of 100", "79-89 %", "", "", "", ""],
+        ["- on seat 1", "79 of 100", "79-89 %", "", "", "", ""],
+    ]
+    both = {"env": "sticks", "agent": "runs/first", **alone, "by_seat": seats[:1], "opponents": [result, result]}
+    assert [line.split()[1] for line in evaluate.table(both).splitlines()[4:]] == ["all", *["random", "-", "-"] * 2]
+
+
 def test_evaluate_prints_its_results_as_json(untrained: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     run_command(evaluate.main, untrained.first, "--opponents", "random", "--games", 200)
-    result = last_json(capsys)
+    *text, line = capsys.readouterr().out.splitlines()
+    result = json.loads(line)
+    assert text == evaluate.table(result).split("\n")
     names = [name for name in arena.Results.__annotations__ if name not in LISTS]
-    assert [*result] == ["env", "agent", *names, "opponents"]
+    assert [*result] == ["env", "agent", "opponent", *names]
     assert (result["agent"], result["games"]) == (str(untrained.first), 200)
     assert abs(result["win_rate"] - (1 - result["draw_rate"]) / 2) < 0.18  # untrained, it is as good as a random player
     assert result["draw_rate"] > 0
     assert result["truncated_rate"] == 0
     assert result["win_rate"] == result["wins"] / 200
     assert result["win_rate_interval"] == [round(end, 4) for end in arena.wilson(result["wins"], 200)]
-    assert result["opponents"] == [
-        {"opponent": "random", **{name: result[name] for name in result if name not in ("env", "agent", "opponents")}}
-    ]
+    assert result["opponent"] == "random"
 
 
 def test_same_seed_gives_the_same_games(untrained: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     for seed in (1, 1, 2):
         run_command(evaluate.main, untrained.first, "--games", 200, "--seed", seed)
-    first, again, other = capsys.readouterr().out.splitlines()
+    first, again, other = lines_of_json(capsys)
     assert first == again != other
 
 
@@ -44,9 +71,9 @@ def test_every_opponent_has_its_own_results(capsys: pytest.CaptureFixture[str], 
     options = ("--env", BOXES, "--games", 40, "--seating", "alternating", "--output", output)
     for opponents in ("first", "first(epsilon=0.5),first"):
         run_command(evaluate.main, "random", "--opponents", opponents, *options)
-    alone, both = map(json.loads, capsys.readouterr().out.splitlines())
+    alone, both = lines_of_json(capsys)
     assert [row["opponent"] for row in both["opponents"]] == ["first(epsilon=0.5)", "first"]
-    assert both["opponents"][1] == alone["opponents"][0]
+    assert both["opponents"][1] == {name: alone[name] for name in alone if name not in ("env", "agent")}
     assert both["games"] == 80
     assert both["wins"] == sum(row["wins"] for row in both["opponents"])
     assert [row["games"] for row in both["by_seat"]] == [40, 40]
@@ -67,7 +94,7 @@ def test_temperature_of_the_command_is_that_of_the_run_unless_it_has_one_in_brac
     options = ("--opponents", "first", "--games", 20, "--seat", 0, "--temperature", 0)
     for text in (untrained.first, f"{untrained.first}(temperature=1)"):
         run_command(evaluate.main, text, *options)
-    greedy, sampled = map(json.loads, capsys.readouterr().out.splitlines())
+    greedy, sampled = lines_of_json(capsys)
     assert greedy["wins"] in (0, 20)  # all games are the same
     assert 0 < sampled["wins"] < 20
 

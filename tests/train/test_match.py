@@ -1,5 +1,6 @@
 """The command train.match: what it prints and writes, and what it refuses."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -18,7 +19,10 @@ def test_run_against_itself_wins_half_of_the_games_that_are_won(
     untrained: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_command(match.main, untrained.first, untrained.first, "--games", 400)
-    result = last_json(capsys)
+    *text, line = capsys.readouterr().out.splitlines()
+    result = json.loads(line)
+    assert text == match.table(result).split("\n")
+    assert sum("- on seat" in row for row in text) == 4
     assert [*result] == ["env", *match.OF_GAMES, "random_seats", "agents"]
     assert (result["games"], result["random_seats"]) == (400, 0)
     assert [[*agent] for agent in result["agents"]] == [["agent", "seats", *match.OF_AGENTS]] * 2

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jaxgames import arena
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, run_command
 from tests.helpers.toy_learner import ToyLearner
 from tests.train.conftest import Runs
 from train import agents, plot
-from train.curves import By, Curve, curves, open_runs
+from train.curves import By, Curve, chance_of, curves, open_runs
 from train.driver import stored_config
 from train.driver.run_folder import RunFolder
 
@@ -23,6 +24,7 @@ ROWS = [
     {"iteration": 2, "steps": 200, "seconds": 5.0},  # an iteration without an evaluation
     {"iteration": 3, "steps": 300, "seconds": 7.0, "win_rate": 0.5, "mean_turns": 12.5},
 ]
+GAMES = {"evaluation_games": 100, "evaluation_opponent": "greedy"}
 
 
 def run_of(folder: Path, rows: Sequence[Mapping[str, Any]], **settings: Any) -> RunFolder:
@@ -143,6 +145,44 @@ def test_x_axis_is_logarithmic_on_request_or_over_a_hundredfold_range(
     figure: Any = plot.draw({"length": [curve("", [1, last], [0, 1])]}, x_scale=x_scale)
     assert figure.axes[0].get_xscale() == scale
     assert figure.legends == []
+
+
+def test_rates_of_one_run_have_intervals_and_rates_of_seeds_have_not(tmp_path: Path) -> None:
+    rows = [row | GAMES if "win_rate" in row else row for row in ROWS]
+    runs = [run_of(tmp_path / str(seed), rows, seed=seed) for seed in (0, 1)]
+    interval = one_curve(runs[0], column="win_rate").interval
+    assert interval is not None
+    assert interval.T.tolist() == [list(arena.wilson(wins, 100)) for wins in (0, 50)]
+    assert one_curve(runs[0], column="mean_turns").interval is None
+    assert one_curve(*runs, column="win_rate").interval is None
+    assert one_curve(run_of(tmp_path / "unknown", ROWS), column="win_rate").interval is None
+
+
+def test_picture_says_against_whom_and_where_chance_lies(tmp_path: Path) -> None:
+    rows = [row | GAMES if "win_rate" in row else row for row in ROWS]
+    run = run_of(tmp_path / "run", rows)
+    columns = curves([run], ["win_rate"])
+    assert plot.title_of([run], columns) == "sticks\neach point: 100 games against greedy; band: 95 % interval"
+    figure: Any = plot.draw(columns, chance=chance_of([run]))
+    (panel,) = figure.axes
+    assert panel.lines[-1].get_ydata()[0] == 1 / run.learner.env.num_players
+    assert [text.get_text() for text in panel.texts] == [f"chance 1/{run.learner.env.num_players}"]
+    (band,) = panel.collections
+    assert band.get_paths()[0].vertices.max() > 0.55
+
+
+def test_axes_begin_at_zero_and_no_marker_is_cut_off() -> None:
+    figure: Any = plot.draw({"mean_turns": [curve("", [100, 300], [12, 12.5])]})
+    (left, right), (bottom, top) = figure.axes[0].get_xlim(), figure.axes[0].get_ylim()
+    assert (left, bottom) == (0, 0)
+    assert right > 303
+    assert top > 12.6
+
+
+@pytest.mark.parametrize(("turns", "drawn"), [([12, 12.5], False), ([40, 12], True), ([], False)])
+def test_turns_to_win_are_left_out_where_they_do_not_change(turns: list[float], drawn: bool) -> None:
+    columns = {"win_rate": [curve("", [1, 2], [0, 1])], "mean_turns": [curve("", range(len(turns)), turns)]}
+    assert ("mean_turns" in plot.without_constant(columns)) == drawn
 
 
 def test_seeds_that_end_about_together_are_not_remarked(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from typing import Annotated, Any
 
 import numpy as np
 import tyro
-from tqdm import tqdm
 
 from jaxgames import Env, make
 from jaxgames._checks import check_int, check_number
 from jaxgames._files import check_output
+from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers_pdn import COLOURS, BrokenGame
@@ -78,7 +78,7 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
     if depth is None and agent is None and database is None:
         raise ValueError("there is nothing to annotate by: add --agent or --data, or for checkers --depth 8")
     annotated: list[dict[str, Any]] = []
-    with tqdm(total=sum(len(game.moves) for game in games), unit=" turns", disable=None if depth else True) as bar:
+    with progress_bar(sum(len(game.moves) for game in games), "turns", shown=depth is not None) as bar:
         for game in games:
             turns = annotate(game, depth, arguments.blunder, agent, database, bar.update)
             print(table(game, turns))

@@ -8,6 +8,7 @@ line of its standard output. A training that was stopped resumes.
 """
 
 import json
+import os
 import resource
 import shlex
 import subprocess
@@ -71,7 +72,9 @@ def _start(text: str, store: Callable[[Record], object]) -> None:
     words = shlex.split(text)
     resumes = ["--resume"] if words[0] in TRAININGS else []
     before, lines = _cpu_seconds(), list[str]()
-    process = subprocess.Popen([sys.executable, "-m", *words, *resumes], stdout=subprocess.PIPE, text=True)
+    environment = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "false"}  # the CPU seconds have all compilation
+    command = [sys.executable, "-m", *words, *resumes]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     try:
         lines += process.stdout

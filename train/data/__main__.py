@@ -15,25 +15,28 @@ it has the games and positions of every split, and the number of positions that 
 import functools
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import tyro
-from tqdm import tqdm
 
 import jaxgames
 from jaxgames import Env, _files
+from jaxgames._progress import progress_bar
 from jaxgames.games.checkers import Checkers
 from train import agents
 from train.data import game_collections, labels
 from train.data.game_collections import EXTERNAL, Collection
 from train.data.positions import Positions, keys
 from train.driver.commands import MAX_SEED, run_command
+from train.driver.tables import markdown
 from train.settings import check_at_most
 
 MAX_POSITIONS = 10_000_000
+NOT_KEPT = ("duplicates", "without_moves", "refused")  # games that are left out, by the reason
 SHOWN_REFUSALS = 20  # in the JSON; standard error has all
 
 
@@ -99,7 +102,7 @@ def data(arguments: Arguments) -> dict[str, Any]:
 
 def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, dict[str, Any]]:
     """Returns the positions of the recorded games, and what was read and left out for the result."""
-    with tqdm(desc="reading", unit=" games", disable=None) as bar:
+    with progress_bar(None, "games", "reading") as bar:
         own = game_collections.read_collection(arguments.games, on_read=bar.update)
         others = game_collections.read_collection(
             arguments.external, known=(game for _, game in own.games), first_number=own.read, on_read=bar.update
@@ -110,7 +113,7 @@ def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, 
     if not games:
         raise ValueError(_no_game(arguments, own, others))
     splits = [game_collections.split_of(game, arguments.train, arguments.validation) for _, game in own.games]
-    with tqdm(total=len(games), desc="replaying", unit=" games", disable=None) as bar:
+    with progress_bar(len(games), "games", "replaying") as bar:
         positions = game_collections.labelled(env, games, [*splits, *[EXTERNAL] * len(others.games)], bar.update)
     return positions, {"games": summary(own), "external": summary(others)}
 
@@ -126,9 +129,9 @@ def _no_game(arguments: Arguments, *collections: Collection) -> str:
 def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, dict[str, Any]]:
     """Returns positions that an agent labels, and the agents for the result."""
     agent, player = (agents.make(text, env) for text in (arguments.label or "", arguments.play))
-    with tqdm(total=arguments.positions, desc="playing", unit=" positions", disable=None) as bar:
+    with progress_bar(arguments.positions, "positions", "playing") as bar:
         positions = labels.played_positions(env, player, arguments.positions, arguments.seed, bar.update)
-    with tqdm(total=len(positions), desc="labelling", unit=" positions", disable=None) as bar:
+    with progress_bar(len(positions), "positions", "labelling") as bar:
         positions = labels.labelled(positions, agent, arguments.train, bar.update, arguments.only_values)
     return positions, {"label": arguments.label, "play": arguments.play}
 
@@ -162,7 +165,21 @@ def counts(positions: Positions) -> dict[str, dict[str, int]]:
     return result
 
 
-main = functools.partial(run_command, "train.data", Arguments, data)
+def table(result: Mapping[str, Any]) -> str:
+    """Returns the result of `data` as text: what was read, and a row per split."""
+    lines = [f"{result['output']}: positions of {result['env']}"]
+    for name in ("games", "external"):
+        if name in result and result[name]["read"]:
+            numbers = result[name]
+            parts = [f"{numbers[key]:,} {key.replace('_', ' ')}" for key in ("kept", *NOT_KEPT) if numbers[key]]
+            lines.append(f"{name}: {numbers['read']:,} read; {', '.join(parts)}")
+    splits = [(name, of_split.values()) for name, of_split in result["splits"].items() if of_split["positions"]]
+    rows = [(name, *(f"{number:,}" if number else "" for number in numbers)) for name, numbers in splits]
+    header = ("split", "games", "positions", "not in the training set")
+    return "\n".join([*lines, "", markdown(header, rows, padded=True), ""])
+
+
+main = functools.partial(run_command, "train.data", Arguments, data, text=table)
 
 if __name__ == "__main__":
     main()

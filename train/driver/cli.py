@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import jax
 import tyro
 
-from train.driver import loop, processes
+from train.driver import compilation, loggers, loop, processes
 from train.driver.learner import Learner, check_load
 from train.driver.loop import Settings
 from train.driver.memory import check_memory
@@ -54,6 +54,8 @@ def main(learner_type: type[Learner], config_for: Callable[..., Any], settings: 
     program = f"train.{learner_type.name}"
     try:
         arguments = parse(learner_type, config_for, sys.argv[1:], settings)
+        if arguments.settings.processes == 1 and not arguments.settings.distributed:
+            compilation.keep_programs()  # of several processes, some would wait for others that compile
         learner, recorder, settings = open_run(arguments, learner_type)
         result = loop.run_training(learner, recorder, settings)
         is_leader = processes.is_leader()
@@ -122,7 +124,9 @@ def open_as_leader(learner: Learner, settings: Settings) -> tuple[Learner, Recor
     try:
         check_memory(learner, sharding.mesh_for(settings.devices, learner.batch_sizes).size)  # before there is a folder
         loop.evaluation_opponent(learner, settings)
+        loggers.check(settings.logger)
         run = create_or_resume(learner, settings)
+        run.loggers = settings.logger
     except (ValueError, OSError) as error:
         processes.broadcast_from_leader({"error": str(error)})
         processes.leave()

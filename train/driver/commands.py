@@ -1,4 +1,4 @@
-"""Shared by the commands: settings of games between agents, games with a progress bar, results or an error."""
+"""Shared by the commands: settings of games between agents, games with their progress, results as text and JSON."""
 
 import json
 import sys
@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 import jax
 import tyro
-from tqdm import tqdm
 
 from jaxgames import Env, arena
+from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent
+from train.driver import compilation
 
 MAX_GAMES = 10_000_000
 MAX_OPENINGS = 1_000_000
@@ -87,12 +88,12 @@ def play_games(
     openings: arena.Openings | None,
     file: arena.GameFile | None,
 ) -> arena.Games:
-    """Returns the games of `arena.play`, with a progress bar; writes them to `file`, if there is one."""
+    """Returns the games of `arena.play`, with their progress; writes them to `file`, if there is one."""
     num_games = len(agent_of_seat)
     writes_last = file is not None and all(agent.on_device for agent in agents)  # otherwise after every game
     with (
-        tqdm(total=num_games, unit=" games", disable=None) as bar,
-        tqdm(total=num_games, desc="writing", unit=" games", disable=None if writes_last else True) as writing,
+        progress_bar(num_games, "games", " - ".join(names)) as bar,
+        progress_bar(num_games, "games", "writing", shown=writes_last) as writing,
     ):
         recorder = None
         if file is not None:
@@ -116,18 +117,32 @@ def text_of_rate(rate: float, interval: Sequence[float]) -> str:
     return f"{rate:.3f} ({low:.3f}-{high:.3f})"
 
 
-def run_command(program: str, arguments: type[ArgumentsT], compute: Callable[[ArgumentsT], Any]) -> None:
-    """The command `python -m PROGRAM`: prints the result of `compute` for the arguments as one line of JSON.
+def format_interval(interval: Sequence[float]) -> str:
+    """Returns an interval of a rate in percent, such as "79-89 %"; a narrow one has decimals, such as "98.9-99.2 %"."""
+    low, high = interval
+    digits = 0 if high - low >= 0.01 else 1 if high - low >= 0.001 else 2
+    return f"{100 * low:.{digits}f}-{100 * high:.{digits}f} %"
 
-    The help begins with the first line of the module of `arguments`. Errors end the program as in `print_result`.
+
+def run_command(
+    program: str,
+    arguments: type[ArgumentsT],
+    compute: Callable[[ArgumentsT], Any],
+    text: Callable[[Any], str] | None = None,
+) -> None:
+    """The command `python -m PROGRAM`: prints the result of `compute` for the arguments.
+
+    It is printed as `text` returns it, for people, and then as one line of JSON. The help begins with the first line of
+    the module of `arguments`. Errors end the program as in `print_result`.
     """
     description = (sys.modules[arguments.__module__].__doc__ or "").partition("\n")[0]
     parsed = tyro.cli(arguments, prog=f"python -m {program}", description=description)
-    print_result(program, lambda: compute(parsed))
+    compilation.keep_programs()
+    print_result(program, lambda: compute(parsed), text)
 
 
-def print_result(program: str, compute: Callable[[], Any]) -> None:
-    """Prints the result of `compute` as one line of JSON.
+def print_result(program: str, compute: Callable[[], Any], text: Callable[[Any], str] | None = None) -> None:
+    """Prints the result of `compute` as its `text`, if there is such a function, and as one line of JSON.
 
     The program ends with the message of a ValueError or OSError, and with status 130 at Ctrl-C.
     """
@@ -137,4 +152,6 @@ def print_result(program: str, compute: Callable[[], Any]) -> None:
         sys.exit(130)
     except (ValueError, OSError) as error:
         sys.exit(f"{program}: {error}")
+    if text is not None:
+        print(text(result))
     print(json.dumps(result))

@@ -11,6 +11,7 @@ and training on many devices.
 """
 
 import copy
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -117,6 +118,12 @@ class Learner:
     def headline(self) -> Mapping[str, Any]:
         """The settings that identify a run on its first line and in its result, in JSON's types; includes "env"."""
         return {"env": self.config.env, "seed": self.config.seed}
+
+    @property
+    def program_facts(self) -> dict[str, Any]:
+        """What the program of an iteration depends on, in JSON's types."""
+        settings = dataclasses.asdict(self.config)
+        return {name: value for name, value in settings.items() if name != "seed"}
 
     @property
     def batch_sizes(self) -> Mapping[str, int]:

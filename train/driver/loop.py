@@ -5,21 +5,21 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
-import numpy as np
 from jax.sharding import Mesh
-from tqdm import tqdm
 
 from jaxgames import Env, arena
+from jaxgames._progress import Progress, progress_bar
 from jaxgames.agents import Agent, RandomAgent
-from train.driver import processes
+from train.driver import compilation, loggers, processes
 from train.driver.learner import Config, Learner, TrainState, data_of
+from train.driver.messages import GAMES, OPPONENT, format_row, log, log_evaluations, log_start, mean_over_runs, show
 from train.driver.metrics import rounded, to_floats
 from train.driver.run_folder import Recorder, is_multiple
 from train.ops import sharding
@@ -46,6 +46,8 @@ class Settings:
     """Games per evaluation: the policy plays one seat against the evaluation opponent."""
     evaluation_seat: int | None = None
     """The policy's seat in evaluations. If not given, it is drawn for each game."""
+    logger: tuple[loggers.Name, ...] = ("tensorboard",)
+    """Where the metrics go beside metrics.jsonl: tensorboard, wandb (Weights & Biases), both, or none."""
     evaluation_opponent: str = "random"
     """The agent on all other seats in evaluations, such as greedy or runs/first@40. Agents on the host are refused.
     A run plays with the checkpoint that it has when this command starts."""
@@ -89,8 +91,8 @@ class ParallelRuns(NamedTuple):
     num_runs: int
     evaluate: Callable[[Any, Settings, Agent, Any, int], Mapping[str, Any]]
     """Returns the metrics of an evaluation: from learner, settings, opponent, train state and iteration."""
-    progress: Callable[[Config, int], "AbstractContextManager[tqdm[Any]]"]
-    """Returns the progress bar: from the settings of learning, and the iterations that are done."""
+    progress: Callable[[Config, int], AbstractContextManager[Progress]]
+    """Returns the progress: from the settings of learning, and the iterations that are done."""
 
 
 def run_training(
@@ -101,16 +103,13 @@ def run_training(
     Args:
       runs: for more than one run at once. Metrics are then arrays over runs, seconds are a run's share of the time.
     """
-    config, runs = learner.config, runs or ParallelRuns(1, evaluation, progress_bar)
+    config, runs = learner.config, runs or ParallelRuns(1, evaluation, progress_of_run)
     mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
     resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
-    named = ", ".join(str(value) for name, value in learner.headline.items() if name != "seed")
-    log(f"{named}: {config.num_iterations} iterations of {config.steps_per_iteration:,} steps")
-    log(f"run folder {recorder.folder}; devices: {mesh.size}, processes: {jax.process_count()}; compiling ...")
+    log_start(learner, recorder.folder, mesh.size)
     if jax.process_count() > 1:  # every process prints it, because any of them may be lost
         print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
 
-    compile_start = time.monotonic()
     train_state = restore_or_init(learner, recorder, mesh)
     first = int(train_state.iteration)
     stored = processes.broadcast_from_leader(recorder.result())
@@ -121,9 +120,12 @@ def run_training(
     last_kept = recorder.truncate_metrics(first)
     if is_multiple(first, settings.keep_every):
         recorder.save(sharding.replicate(train_state, mesh), settings.keep_every)
-    iterate = compile_iteration(learner, train_state, mesh)
-    resumed = f", resumed after iteration {first}" if first else ""
-    log(f"compiled in {time.monotonic() - compile_start:.1f} s{resumed}")
+    if settings.evaluate_every:
+        log_evaluations(learner, settings.evaluation_opponent, settings.evaluation_games, settings.evaluation_seat)
+    with compilation.announced({"learner": learner.name, "devices": mesh.size, **learner.program_facts}, log):
+        iterate = compile_iteration(learner, train_state, mesh)
+    if first:
+        log(f"resumed after iteration {first}")
 
     start = time.monotonic()
     before = 0.0 if last_kept is None else last_kept["seconds"]
@@ -169,9 +171,10 @@ def iterate_until_stopped(
             last = iteration == config.num_iterations
             if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
                 row |= runs.evaluate(learner, settings, opponent, train_state, iteration)
-                print_progress(bar, learner, row, runs.num_runs)
+                row |= {GAMES: settings.evaluation_games, OPPONENT: settings.evaluation_opponent}
+                show(bar, format_row(row, config, runs.num_runs, learner.shown_metrics), row)
             elif processes.is_leader() and not settings.evaluate_every and learner.shown_metrics:
-                print_progress(bar, learner, row, runs.num_runs)
+                show(bar, format_row(row, config, runs.num_runs, learner.shown_metrics), row)
             recorder.log(row)
             stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
             due = iteration % settings.checkpoint_every == 0 or is_multiple(iteration, settings.keep_every)
@@ -207,6 +210,14 @@ def lower_iteration(learner: Learner, mesh: Mesh, train_state: Any, *data: Any) 
         return jax.jit(learner.iterate, donate_argnums=0, out_shardings=out).lower(train_state, *data)
 
 
+def progress_of_run(config: Config, done: int) -> Progress:
+    """Returns the progress of a run over its steps, after `done` iterations."""
+    steps = config.steps_per_iteration
+    bar = progress_bar(config.num_iterations * steps, "steps", shown=processes.is_leader())
+    bar.skip(done * steps)
+    return bar
+
+
 def result_of(
     learner: Learner, recorder: Recorder, iteration: int, seconds: float, row: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -221,6 +232,7 @@ def result_of(
         "seconds": round(seconds, 1),
         "steps_per_second": round(row["steps_per_second"]) if row else None,
         **rounded({name: mean_over_runs(row[name]) for name in ("win_rate", "mean_turns") if name in row}),
+        **{name: row[name] for name in (GAMES, OPPONENT) if name in row},
     }
 
 
@@ -264,51 +276,6 @@ def _evaluate(
     env: Env[Any], num_games: int, seat: int | None, agent: Agent, opponent: Agent, key: jax.Array
 ) -> dict[str, jax.Array]:
     return arena.evaluate(env, agent, opponent, key, num_games, seat=seat)
-
-
-def mean_over_runs(value: Any) -> float:
-    """Returns the mean of the finite entries of an array over runs; a number itself."""
-    values = np.ravel(value)
-    finite = values[np.isfinite(values)]
-    return float(finite.mean()) if finite.size else float("nan")
-
-
-def print_progress(bar: "tqdm[Any]", learner: Learner, row: Mapping[str, Any], num_runs: int) -> None:
-    """Writes a line above the progress bar, and the results of games beside it, where the row has such."""
-    means = {name: mean_over_runs(value) for name, value in row.items()}
-    if "win_rate" in means:
-        bar.set_postfix(win_rate=f"{means['win_rate']:.3f}", turns=f"{means['mean_turns']:.1f}")
-    bar.write(format_row(means, learner.config, num_runs, learner.shown_metrics), file=sys.stderr)
-
-
-def format_row(row: Mapping[str, float], config: Config, num_runs: int = 1, shown: Sequence[str] = ()) -> str:
-    """Returns a row as one line of text: its evaluation if it has one, and the metrics `shown`."""
-    left = config.num_iterations * config.steps_per_iteration - row["steps"]
-    left *= num_runs / row["steps_per_second"]
-    parts = [f"{row['steps']:>12,.0f} steps"]
-    if "win_rate" in row:
-        parts += [f"win rate {row['win_rate']:.3f}", f"turns to win {row['mean_turns']:5.1f}"]
-    parts += [f"{name} {row[name]:.4f}" for name in shown]
-    return "   ".join([*parts, f"{row['steps_per_second']:,.0f} steps/s", f"{left:.0f} s left"])
-
-
-def progress_bar(config: Config, done: int) -> "tqdm[Any]":
-    """Returns a bar with steps, speed and time left. It is shown only on a terminal."""
-    per = config.steps_per_iteration
-    return tqdm(
-        total=config.num_iterations * per,
-        initial=done * per,
-        unit=" steps",
-        unit_scale=True,
-        disable=None if processes.is_leader() else True,
-        smoothing=0.1,
-    )
-
-
-def log(text: str) -> None:
-    """Prints a line on standard error, in process 0 only; standard output is kept for the result."""
-    if processes.is_leader():
-        print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The folder of a run, from which the run can be resumed.
 
     config.json      the learner and the settings, as they were given
-    metrics.jsonl    one line per iteration; the events.* of TensorBoard beside it hold the same numbers
+    metrics.jsonl    one line per iteration; the loggers, such as TensorBoard, get the same numbers
     checkpoints/     whole train states, and the settings they were trained with: the last two, and those that stay
     result.json      the result that the run printed at its end
     lock             held by the process that trains; has its number and host
@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 import jax
-from tensorboardX import SummaryWriter
 
 from jaxgames._files import write_whole
 from train.driver import stored_config
 from train.driver.checkpoints import LAST, Checkpoints
 from train.driver.learner import Learner
+from train.driver.loggers import LOGGERS, MetricsLogger
 from train.driver.metrics import finite
 
 try:
@@ -44,7 +44,7 @@ class Recorder(Protocol):
     def restore(self) -> Any | None: ...
     def save(self, train_state: Any, keep_every: int = 0) -> None: ...
     def truncate_metrics(self, iteration: int) -> dict[str, Any] | None: ...
-    def log(self, row: Mapping[str, float]) -> None: ...
+    def log(self, row: Mapping[str, Any]) -> None: ...
     def result(self) -> dict[str, Any] | None: ...
     def finish(self, result: Mapping[str, Any]) -> None: ...
     def close(self) -> None: ...
@@ -59,7 +59,7 @@ class NullRecorder:
     def restore(self) -> None: ...
     def save(self, train_state: Any, keep_every: int = 0) -> None: ...
     def truncate_metrics(self, iteration: int) -> dict[str, Any] | None: ...
-    def log(self, row: Mapping[str, float]) -> None: ...
+    def log(self, row: Mapping[str, Any]) -> None: ...
     def result(self) -> None: ...
     def finish(self, result: Mapping[str, Any]) -> None: ...
     def close(self) -> None: ...
@@ -78,7 +78,9 @@ class RunFolder:
             ) from None
         self.folder = folder
         self.learner = learner
-        self._writer: SummaryWriter | None = None
+        self.loggers: tuple[str, ...] = ("tensorboard",)
+        """Names in `train.driver.loggers.LOGGERS`; the first row of metrics opens them."""
+        self._open_loggers: list[MetricsLogger] | None = None
         self._lock: IO[str] | None = None
         self._keep_every = 0
         self._marked: dict[int, bool] = {}  # what `_stays` has read
@@ -245,17 +247,20 @@ class RunFolder:
         write_whole(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in kept))
         return kept[-1] if kept else None
 
-    def log(self, row: Mapping[str, float]) -> None:
-        """Adds a line to the metrics; NaN and infinity become null."""
+    def log(self, row: Mapping[str, Any]) -> None:
+        """Adds a line to the metrics, of numbers and texts; NaN and infinity become null. Loggers get the numbers."""
         numbers = finite(row)
         with (self.folder / "metrics.jsonl").open("a") as file:
             file.write(json.dumps(numbers) + "\n")
         iteration = int(row["iteration"])
-        if self._writer is None:
-            self._writer = SummaryWriter(str(self.folder), purge_step=iteration)
-        for name, value in numbers.items():
-            if value is not None and name != "iteration":
-                self._writer.add_scalar(name, value, iteration)
+        if self._open_loggers is None:
+            config = stored_config.to_json(self.learner)
+            self._open_loggers = [LOGGERS[name](self.folder, config, iteration) for name in self.loggers]
+        scalars = {
+            name: value for name, value in numbers.items() if isinstance(value, int | float) and name != "iteration"
+        }
+        for logger in self._open_loggers:
+            logger.log(iteration, scalars)
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Stores the result of a finished run."""
@@ -264,8 +269,8 @@ class RunFolder:
     def close(self) -> None:
         """Stops writing and releases the lock."""
         self._checkpoints.close()
-        if self._writer is not None:
-            self._writer.close()
+        for logger in self._open_loggers or []:
+            logger.close()
         if self._lock is not None:
             self._lock.close()
 

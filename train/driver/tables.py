@@ -3,23 +3,28 @@
 from collections.abc import Iterable, Sequence
 
 
-def markdown(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+def markdown(header: Sequence[object], rows: Iterable[Sequence[object]], padded: bool = False) -> str:
     """Returns the table in Markdown, one line per row, without a newline at its end.
 
     Args:
       header: the names of the columns.
       rows: a cell for each column, written as `str` writes it. A bar in a cell is escaped.
+      padded: makes the cells of a column equally wide, for a terminal.
 
     Raises ValueError for a row that has more or fewer cells than the header.
     """
-    lines = [_line(header), "|---" * len(header) + "|"]
+    lines = [_escaped(header)]
     for row in rows:
         if len(row) != len(header):
             raise ValueError(f"a row must have {len(header)} cells, as the header {list(header)} has, not {list(row)}")
-        lines.append(_line(row))
-    return "\n".join(lines)
+        lines.append(_escaped(row))
+    widths = [max(map(len, column)) if padded else 0 for column in zip(*lines, strict=True)]
+    rule = "".join(f"|{'-' * max(3, width + 2)}" for width in widths) + "|"
+    first, *others = (
+        f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))} |" for line in lines
+    )
+    return "\n".join([first, rule, *others])
 
 
-def _line(cells: Sequence[object]) -> str:
-    escaped = (str(cell).replace("|", r"\|") for cell in cells)
-    return f"| {' | '.join(escaped)} |"
+def _escaped(cells: Sequence[object]) -> list[str]:
+    return [str(cell).replace("|", r"\|") for cell in cells]

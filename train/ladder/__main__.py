@@ -26,11 +26,11 @@ import jax
 import numpy as np
 import tyro
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from jaxgames import Env, arena
 from jaxgames import make as make_env
 from jaxgames._files import write_whole
+from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent
 from train import agents, plot
 from train.driver.commands import GameArguments, run_command
@@ -86,7 +86,7 @@ class Arguments:
 
 
 def ladder(arguments: Arguments) -> dict[str, Any]:
-    """Prints the table of ratings. Returns the result that the command prints, and writes it to the folder.
+    """Returns the result that the command prints, and writes it to the folder.
 
     Raises ValueError or FileNotFoundError for agents that do not fit, and for a folder with another ladder.
     """
@@ -120,7 +120,6 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
         figure = ladder_picture.draw(str(env), of_agents.rows, {run.run: (run.names, run.steps) for run in runs})
         write_whole(folder / RESULT_FILE, json.dumps(result, indent=2) + "\n")
         result["files"] = [str(path) for path in (folder / RESULT_FILE, *plot.save(figure, folder / "ladder"))]
-    print(table(result))
     return result
 
 
@@ -161,11 +160,12 @@ def play_pairs(
     """
     pairs = [(min(pair), max(pair)) for pair in itertools.combinations(players, 2)]
     missing = [pair for pair in pairs if file.get({"agents": pair}) is None]
-    print(f"{file.path.parent}: {len(missing)} of {len(pairs)} pairs are to be played", file=sys.stderr)
+    print(f"{file.path.parent}: {len(missing)} of {len(pairs)} pairs are to be played", file=sys.stderr, flush=True)
     done = (len(pairs) - len(missing)) * settings.games
-    with tqdm(total=len(pairs) * settings.games, initial=done, unit=" games", disable=None) as bar:
-        for first, second in missing:
-            bar.set_postfix_str(f"{first} - {second}")
+    with progress_bar(len(pairs) * settings.games, "games") as bar:
+        bar.skip(done)
+        for number, (first, second) in enumerate(missing, start=1):
+            bar.describe(f"pair {number} of {len(missing)}, {first} - {second}")
             key = jax.random.fold_in(jax.random.key(settings.seed), zlib.crc32(f"{first}\n{second}".encode()))
             result = play_pair(env, (players[first], players[second]), settings.games, key, openings, bar.update)
             file.add({"agents": (first, second)}, result._asdict())
@@ -223,7 +223,7 @@ def table(result: Mapping[str, Any]) -> str:
         )
         for row in result["agents"]
     ]
-    lines = [markdown(("agent", "Elo", "95 % interval", "games", "score"), ratings_of_agents)]
+    lines = [markdown(("agent", "Elo", "95 % interval", "games", "score"), ratings_of_agents, padded=True)]
     for run in result["checkpoints"]:
         where = f", at {', '.join(run['falls_at'])}" if run["falls_at"] else ""
         lines.append(
@@ -240,7 +240,7 @@ def format_interval(low: float | None, high: float | None) -> str:
     return f"{low:,.0f} to {high:,.0f}"
 
 
-main = functools.partial(run_command, "train.ladder", Arguments, ladder)
+main = functools.partial(run_command, "train.ladder", Arguments, ladder, text=table)
 
 if __name__ == "__main__":
     main()

@@ -20,9 +20,9 @@ from typing import Annotated, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import tyro
-from tqdm import tqdm
 
 from jaxgames import Env
+from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent, EpsilonAgent, GreedyAgent, RandomAgent, act_on_device, analyse
 from jaxgames.solvers import Solution, load, solve
 from jaxgames.solvers.strength import measure
@@ -120,7 +120,6 @@ def strength(arguments: Arguments) -> dict[str, Any]:
         title = f"{number}/{len(planned)} {row.name}"
         compute = functools.partial(_measured, row, env, solution, arguments, title)
         rows.append(names | (compute() if file is None else file.once({"settings": settings, **names}, compute)))
-    print(table(rows))
     result: dict[str, Any] = {**settings, "rows": rows}
     if arguments.checkpoints and output is not None:
         run = agents.open_run(Path(arguments.agents[0]))
@@ -184,7 +183,7 @@ def _looking_ahead(
     """Returns the agent that searches `depth` plies of full width on the values of a network."""
     if values is None:
         raise ValueError(f"--depth searches on the values of a network, and {text} has none")
-    with tqdm(total=solution.num_states, desc=f"values of {text}", unit=" states", disable=None) as bar:
+    with progress_bar(solution.num_states, "states", f"values of {text}") as bar:
         act = lookahead(solution, values, depth, discount=arguments.discount, seat=arguments.seat, on_states=bar.update)
     return Player(act, None)
 
@@ -239,11 +238,11 @@ def _values(agent: Agent, states: Any) -> jax.Array:
 
 
 def _measured(row: Row, env: Env[Any], solution: Solution[Any], arguments: Arguments, title: str) -> dict[str, Any]:
-    """Returns the measures of a row, with a progress bar on a terminal."""
+    """Returns the measures of a row, and shows the progress."""
     begin = time.monotonic()
     try:
         player = row.make()
-        with tqdm(total=solution.num_states, desc=title, unit=" states", disable=None) as bar:
+        with progress_bar(solution.num_states, "states", title) as bar:
             measures = measure(
                 env,
                 player.act,
@@ -259,8 +258,9 @@ def _measured(row: Row, env: Env[Any], solution: Solution[Any], arguments: Argum
     return rounded({"seconds": time.monotonic() - begin, **measures}, DIGITS)
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> str:
+def table(result: Mapping[str, Any]) -> str:
     """Returns the table of the measures in Markdown, with the columns that some row has."""
+    rows: Sequence[Mapping[str, Any]] = result["rows"]
     columns = {head: name for head, name in COLUMNS.items() if any(row.get(name) is not None for row in rows)}
     cells = [
         [
@@ -269,7 +269,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
         ]
         for row in rows
     ]
-    return markdown(("agent", *columns), cells)
+    return markdown(("agent", *columns), cells, padded=True)
 
 
 def format_measure(value: Any) -> str:
@@ -281,7 +281,7 @@ def format_measure(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.5f}"
 
 
-main = functools.partial(run_command, "train.strength", Arguments, strength)
+main = functools.partial(run_command, "train.strength", Arguments, strength, text=table)
 
 if __name__ == "__main__":
     main()

@@ -3,6 +3,7 @@
 import json
 import sys
 
+from train.driver import compilation
 from train.ops import sharding
 from train.sweep.arguments import parse
 from train.sweep.runs import run_sweep, sweep_of
@@ -12,6 +13,7 @@ def main() -> None:
     """The command `python -m train.sweep`."""
     try:
         arguments = parse(sys.argv[1:])
+        compilation.keep_programs()
         sharding.provide_cores(arguments.settings.devices)
         sweep = sweep_of(arguments.learner, arguments.values, arguments.seeds, arguments.seed)
         result = run_sweep(sweep, arguments.settings, arguments.cells_at_once)

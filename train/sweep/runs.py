@@ -30,12 +30,12 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from tqdm import tqdm
 
 from jaxgames._files import write_whole
+from jaxgames._progress import Progress, progress_bar
 from jaxgames.agents import Agent
 from train.agents import learner_type
-from train.driver import loop, stored_config
+from train.driver import loggers, loop, stored_config
 from train.driver.learner import Learner, check_load
 from train.driver.loop import ParallelRuns, Settings
 from train.driver.memory import check_memory
@@ -156,10 +156,11 @@ def run_sweep(
         counts = {"cells_at_once": group.at_once, "the number of cells": len(group.learners)}
         check_memory(group, group.devices, counts)
         loop.evaluation_opponent(group, settings)  # before there is a folder
+        loggers.check(settings.logger)
         if is_new:
             check_load(group.first)
     start = time.monotonic()
-    with open_sweep(folder, sweep, settings.resume), progress_bar(groups) as bar:
+    with open_sweep(folder, sweep, settings.resume), progress_of_sweep(groups) as bar:
         finished = all(
             train_group(folder, names, group, settings, bar, evaluate)
             for names, group in zip(sweep.groups(), groups, strict=True)  # stops at the first that a signal stopped
@@ -195,7 +196,7 @@ def train_group(
     names: Mapping[str, Learner],
     group: BatchedRuns,
     settings: Settings,
-    bar: "tqdm[Any]",
+    bar: Progress,
     evaluate: Evaluate = evaluate_runs,
 ) -> bool:
     """Trains the cells of a group. Returns whether they are finished."""
@@ -203,11 +204,12 @@ def train_group(
     with contextlib.ExitStack() as stack:
         for name, learner in names.items():
             runs.append(open_run(folder / name, learner))
+            runs[-1].loggers = settings.logger
             stack.callback(runs[-1].close)
         cells = RunFolders(folder, runs, group.padded)
         if cells.result() is not None:
             loop.log(f"{len(names)} cells are finished already")
-            bar.update(total_steps(group))
+            bar.skip(total_steps(group))
             return True
         parallel = ParallelRuns(len(names), evaluate, lambda config, done: part_of_bar(bar, group, done))
         settings = dataclasses.replace(settings, devices=group.devices)
@@ -272,16 +274,13 @@ def total_steps(group: BatchedRuns) -> int:
     return len(group.learners) * group.config.num_iterations * group.config.steps_per_iteration
 
 
-def progress_bar(groups: Sequence[BatchedRuns]) -> "tqdm[Any]":
-    """Returns a bar with steps, speed and time left of all cells. It is shown only on a terminal."""
-    return tqdm(total=sum(map(total_steps, groups)), unit=" steps", unit_scale=True, disable=None, smoothing=0.1)
+def progress_of_sweep(groups: Sequence[BatchedRuns]) -> Progress:
+    """Returns the progress over the steps of all cells."""
+    return progress_bar(sum(map(total_steps, groups)), "steps")
 
 
 @contextmanager
-def part_of_bar(bar: "tqdm[Any]", group: BatchedRuns, done: int) -> Generator["tqdm[Any]"]:
+def part_of_bar(bar: Progress, group: BatchedRuns, done: int) -> Generator[Progress]:
     """Yields the bar of the sweep, for a group that has done some iterations already."""
-    steps = done * group.config.steps_per_iteration * len(group.learners)
-    if not bar.disable:
-        bar.initial += steps  # they took no time now
-        bar.update(steps)
+    bar.skip(done * group.config.steps_per_iteration * len(group.learners))
     yield bar

@@ -1,5 +1,6 @@
 """The table and the picture of a sweep: medians and ranges over seeds of the last evaluation of every setting."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -13,11 +14,13 @@ from matplotlib.figure import Figure
 from jaxgames._files import write_whole
 from train import plot
 from train.driver.learner import Learner
+from train.driver.messages import GAMES, OPPONENT
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import format_setting
 from train.driver.tables import markdown
 
 COLUMNS = ("win_rate", "mean_turns", "mean_reward", "episode_length")  # of the table; summary.json has every metric
+DIGITS = 8  # of a median
 DRAWN = ("win_rate", "mean_turns", "episode_length")  # a panel each
 
 
@@ -29,6 +32,8 @@ class Summary:
     """The settings with more than one value."""
     rows: list[dict[str, Any]]
     """A row per combination of settings: "settings", "seeds", and for every metric {"median", "lowest", "highest"}."""
+    evaluation: str
+    """The games of the last evaluations in words; "" if there were none."""
 
 
 def summarise(folder: Path, varied: Sequence[str], cells: Mapping[str, Learner]) -> Summary:
@@ -39,11 +44,13 @@ def summarise(folder: Path, varied: Sequence[str], cells: Mapping[str, Learner])
         row = last_evaluation(RunFolder(folder / name, learner))
         by_settings.setdefault(name.rpartition("/")[0], (settings, []))[1].append(row)
     rows: list[dict[str, Any]] = []
+    games: dict[str, None] = {}
     for settings, of_seeds in by_settings.values():
-        metrics = [name for name in of_seeds[0] if name != "iteration"]
+        games |= {f"{row[GAMES]:,} games against {row[OPPONENT]}": None for row in of_seeds if OPPONENT in row}
+        metrics = [name for name in of_seeds[0] if name not in ("iteration", GAMES, OPPONENT)]
         numbers = {name: median_and_range([row.get(name) for row in of_seeds]) for name in metrics}
         rows.append({"settings": settings, "seeds": len(of_seeds), **numbers})
-    return Summary(list(varied), rows)
+    return Summary(list(varied), rows, " or ".join(games))
 
 
 def last_evaluation(run: RunFolder) -> dict[str, Any]:
@@ -58,13 +65,14 @@ def median_and_range(values: Sequence[float | None]) -> dict[str, float | None]:
     present = [value for value in values if value is not None]
     if not present:
         return dict.fromkeys(("median", "lowest", "highest"))
-    return {"median": float(np.median(present)), "lowest": min(present), "highest": max(present)}
+    median = float(f"{np.median(present):.{DIGITS}g}")  # the mean of two numbers has digits that mean nothing
+    return {"median": median, "lowest": min(present), "highest": max(present)}
 
 
 def write(folder: Path, summary: Summary) -> str:
     """Writes summary.json, summary.md, summary.png and summary.svg. Returns the table."""
     text = table(summary)
-    write_whole(folder / "summary.json", json.dumps({"varied": summary.varied, "rows": summary.rows}, indent=2) + "\n")
+    write_whole(folder / "summary.json", json.dumps(dataclasses.asdict(summary), indent=2) + "\n")
     write_whole(folder / "summary.md", text + "\n")
     draw(summary, folder / "summary")
     return text
@@ -81,12 +89,15 @@ def table(summary: Summary) -> str:
         ]
         for row in summary.rows
     ]
-    return markdown([*summary.varied, "seeds", *columns], rows)
+    text = markdown([*summary.varied, "seeds", *columns], rows, padded=True)
+    games = f"; win_rate, mean_turns and mean_reward in {summary.evaluation}" if summary.evaluation else ""
+    return f"{text}\n\nMedian (lowest to highest) of the seeds{games}."
 
 
 def short_rows(summary: Summary) -> list[dict[str, Any]]:
     """Returns the rows with the columns of the table only."""
-    return [{name: row[name] for name in ("settings", "seeds", *COLUMNS) if name in row} for row in summary.rows]
+    names = ("settings", "seeds", *COLUMNS)
+    return [{name: row[name] for name in names if name in row} for row in summary.rows]
 
 
 def format_median_and_range(numbers: Mapping[str, float | None]) -> str:
@@ -104,17 +115,27 @@ def draw(summary: Summary, stem: Path) -> None:
     columns = [name for name in DRAWN if name in summary.rows[0]] or [
         name for name in summary.rows[0] if name not in ("settings", "seeds")
     ][:1]
-    figure = Figure(figsize=(4.2 * len(columns), 3.8), layout="constrained")
+    columns = columns[:1] + [name for name in columns[1:] if changes(summary, name)]
+    figure = Figure(figsize=(max(6.0, 4.2 * len(columns)), 3.8), layout="constrained")
+    if summary.evaluation:
+        figure.suptitle(f"evaluations: {summary.evaluation}", fontsize="medium")
     panels: list[Any] = [*figure.subplots(1, len(columns), squeeze=False)[0]]
     for axes, column in zip(panels, columns, strict=True):
         draw_panel(figure, axes, summary, column)
     plot.save(figure, stem)
 
 
+def changes(summary: Summary, column: str) -> bool:
+    """Returns whether a column differs between the runs by more than `plot.MIN_CHANGE`, as in `train.plot`."""
+    ends = [row[column][end] for row in summary.rows for end in ("lowest", "highest") if row[column][end] is not None]
+    return bool(ends) and max(ends) - min(ends) > plot.MIN_CHANGE * max(ends)
+
+
 def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None:
     """Draws a metric of all settings."""
     medians = np.array([number_or_nan(row[column]["median"]) for row in summary.rows])
-    axes.set_title(plot.Y_LABEL.get(column, column.replace("_", " ")))
+    title = plot.Y_LABEL.get(column, column.replace("_", " "))
+    axes.set_title(f"{title}: median" if has_all_pairs(summary) else f"{title}: median, lowest to highest")
     if not has_all_pairs(summary):
         lowest, highest = (
             np.array([number_or_nan(row[column][name]) for row in summary.rows]) for name in ("lowest", "highest")

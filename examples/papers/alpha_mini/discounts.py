@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from examples.papers._experiment import Column, Report, command, new_picture, table_of, train_all
 from examples.papers.alpha_mini import games, runs
+from jaxgames._progress import progress_over
 from train import plot
 from train.sweep import Sweep, sweep_of
 
@@ -96,7 +96,7 @@ def pair_of(config: Any) -> tuple[float, float]:
 def evaluate_all(arguments: Arguments, sweep: Sweep) -> dict[tuple[float, float], list[dict[str, Any]]]:
     """Returns the results of the runs of each pair, as White against a random player; plays those that are missing."""
     results: dict[tuple[float, float], list[dict[str, Any]]] = {}
-    for name, learner in tqdm(sweep.cells.items(), unit=" runs", disable=None):
+    for name, learner in progress_over(sweep.cells.items(), unit="runs"):
         play = functools.partial(games.play_random, str(arguments.output / "sweep" / name), runs.WHITE, arguments.games)
         result = arguments.once({"run": name, "num_games": arguments.games}, play)
         results.setdefault(pair_of(learner.config), []).append(result)

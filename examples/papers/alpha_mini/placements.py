@@ -20,12 +20,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from tqdm import tqdm
 
 import jaxgames
 from examples.papers._experiment import Experiment, Report, command
 from examples.papers.alpha_mini import games
 from jaxgames import Env, arena
+from jaxgames._progress import progress_over
 from jaxgames.agents import RandomAgent, analyse
 from jaxgames.arena.openings.placements import random_placements
 from train import agents
@@ -59,7 +59,7 @@ def report(arguments: Arguments) -> Report:
     env = jaxgames.make(arguments.env)
     best = {source: best_moves(arguments, env, source) for source in SOURCES}
     rows: list[dict[str, Any]] = []
-    for text in tqdm(arguments.agents, unit=" agents", disable=None):
+    for text in progress_over(arguments.agents, unit="agents"):
         row: dict[str, Any] = {"agent": text}
         for source in SOURCES:
             row[source] = play_on_seats(arguments, env, text, source)

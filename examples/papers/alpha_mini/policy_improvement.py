@@ -25,11 +25,11 @@ from typing import Any, Literal, get_args
 import jax
 import numpy as np
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from examples.papers._experiment import Report, command, new_picture, train
 from examples.papers._intervals import draw_band
 from examples.papers.alpha_mini import games, runs
+from jaxgames._progress import progress_over
 from train import agents, plot
 from train.driver.tables import markdown
 from train.ppo import PPO, config_for
@@ -74,7 +74,7 @@ def improve_all(arguments: Arguments) -> dict[str, dict[int, list[dict[str, Any]
     """Returns the results of White after the steps 0 to N, by way and seed; computes those that are missing."""
     results: dict[str, dict[int, list[dict[str, Any]]]] = {}
     steps = [*itertools.product(arguments.ways, range(arguments.seeds), range(arguments.steps + 1))]
-    for way, seed, step in tqdm(steps, unit=" steps", disable=None):
+    for way, seed, step in progress_over(steps, unit="steps"):
         white = train_step(arguments, way, seed, step)
         key = {"way": way, "seed": seed, "step": step, "num_games": arguments.games}
         play = functools.partial(games.play_random, white, runs.WHITE, arguments.games)

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 import jaxgames
 from examples.papers._experiment import Report, command, new_picture, train, train_all
 from examples.papers._intervals import difference, draw_band, format_interval, interval
 from examples.papers.alpha_mini import games, runs
+from jaxgames._progress import progress_bar
 from train import agents, plot
 from train.data import labels, positions
 from train.driver.loop import Settings
@@ -102,9 +102,9 @@ def label_positions(arguments: Arguments, env: str) -> Path:
         return path
     game = jaxgames.make(env)
     player, judge = (agents.make(text, game) for text in (arguments.play, arguments.label))
-    with tqdm(total=arguments.positions, desc="playing", unit=" positions", disable=None) as bar:
+    with progress_bar(total=arguments.positions, title="playing", unit="positions") as bar:
         boards = labels.played_positions(game, player, arguments.positions, seed=0, on_found=bar.update)
-    with tqdm(total=len(boards), desc="labelling", unit=" positions", disable=None) as bar:
+    with progress_bar(total=len(boards), title="labelling", unit="positions") as bar:
         boards = labels.labelled(boards, judge, train=90, on_labelled=bar.update, only_values=True)
     arguments.output.mkdir(parents=True, exist_ok=True)
     boards.save(path)

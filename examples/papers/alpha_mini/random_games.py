@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 import jaxgames
 from examples.papers._experiment import Column, Experiment, Report, command, table_of
 from examples.papers.alpha_mini import games, runs
+from jaxgames._progress import progress_over
 from jaxgames.agents import RandomAgent
 
 THEIRS = 0.527
@@ -53,7 +52,7 @@ class Arguments(Experiment):
 def report(arguments: Arguments) -> Report:
     """Returns the results of White between two random players by the names of the rules."""
     results: dict[str, dict[str, Any]] = {}
-    for name, text in tqdm(RULES.items(), unit=" rules", disable=None):
+    for name, text in progress_over(RULES.items(), unit="rules"):
         key = {"env": text, "num_games": arguments.games, "seed": arguments.seed}
         results[name] = arguments.once(key, functools.partial(play, text, arguments.games, arguments.seed))
     rows = [{"rules": name, **result} for name, result in results.items()]

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from examples.papers._experiment import Column, Experiment, Report, command, is_finished, table_of, train
 from examples.papers.alpha_mini import games, runs
+from jaxgames._progress import progress_over
 from train.driver.loop import Settings
 from train.driver.result_file import ResultFile
 from train.ppo import PPO, config_for
@@ -90,7 +89,7 @@ def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
         players.append((arguments.simulations, arguments.searched_games))
     rows: list[dict[str, Any]] = []
     parts = [(*player, *seat) for player in players for seat in SEATS.items()]
-    for simulations, num_games, name, seat in tqdm(parts, desc=run, unit=" seats", disable=None):
+    for simulations, num_games, name, seat in progress_over(parts, title=run, unit="seats"):
         key = {"run": run, "seat": name, "seed": seed, "simulations": simulations, "num_games": num_games}
         text = f"{folder}(simulations={simulations})" if simulations else str(folder)
         result = arguments.once(key, functools.partial(games.play_random, text, seat, num_games))

@@ -24,12 +24,12 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tqdm import tqdm
 
 import jaxgames
 from examples.papers._experiment import RATE, Column, Experiment, Report, command, table_of
 from jaxgames import Env, agents, arena
 from jaxgames._checks import ParameterError
+from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent, act_on_one_board
 from train.driver.metrics import rounded
 
@@ -73,9 +73,9 @@ def report(arguments: Arguments) -> Report:
     opponents = {name: opponent_of(name, env, arguments) for name in arguments.opponents}
     common = {name: getattr(arguments, name) for name in ("games", "milliseconds", "simulations", "seed")}
     rows: list[dict[str, Any]] = []
-    with tqdm(total=arguments.games * len(opponents), unit=" games", disable=None) as bar:
+    with progress_bar(total=arguments.games * len(opponents), unit="games") as bar:
         for name, opponent in opponents.items():
-            bar.set_description(f"against {name}")
+            bar.describe(f"against {name}")
             key = {"env": str(env), "agent": str(agent), "opponent": name, **common}
             result = arguments.once(key, functools.partial(play_row, env, agent, opponent, arguments, bar))
             rows.append({"opponent": name, "games": arguments.games, **result})

@@ -25,12 +25,12 @@ from typing import Annotated, Any
 import tyro
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from tqdm import tqdm
 
 import jaxgames
 from examples.papers._experiment import ExperimentFields, Report, command, new_picture
 from examples.papers.dots_and_boxes.matches import board_of, deterministic, play
 from jaxgames import Env, arena
+from jaxgames._progress import Progress, progress_bar
 from train import agents, plot
 from train.driver import tables
 from train.driver.commands import text_of_rate
@@ -69,11 +69,11 @@ def report(arguments: Arguments) -> Report:
         if agent != opponent and plays(agent, env) and plays(opponent, env)
     ]
     rows: list[dict[str, Any]] = []
-    with tqdm(total=len(keys) * arguments.games, unit=" games", disable=None) as bar:
+    with progress_bar(total=len(keys) * arguments.games, unit="games") as bar:
         for key in keys:
-            bar.set_description(f"{key['board']}: {key['agent']} - {key['opponent']}")
+            bar.describe(f"{key['board']}: {key['agent']} - {key['opponent']}")
             rows.append(key | arguments.once(key, functools.partial(measure, envs[key["board"]], key, bar)))
-            bar.update(arguments.games * len(rows) - bar.n)
+            bar.update(arguments.games * len(rows) - bar.count)
     return Report({"cells": rows}, table(rows, arguments.boards), {"picture": draw(rows, arguments.boards)})
 
 
@@ -115,7 +115,7 @@ def _learner_of(folder: Path) -> Any:
 # -- games ---------------------------------------------------------------------------------------------------------
 
 
-def measure(env: Env[Any], key: Mapping[str, Any], bar: "tqdm[Any]") -> dict[str, Any]:
+def measure(env: Env[Any], key: Mapping[str, Any], bar: Progress) -> dict[str, Any]:
     """Returns the results of an agent against an opponent on a board, with the seconds that they took."""
     began = time.perf_counter()
     agent, opponent = key["agent"], key["opponent"]

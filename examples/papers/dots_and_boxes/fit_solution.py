@@ -26,11 +26,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from tqdm import tqdm
 
 import jaxgames
 from examples.papers._experiment import Column, Experiment, Report, command, table_of
 from jaxgames import solvers
+from jaxgames._progress import progress_bar
 from jaxgames.games.dots_and_boxes import NOBODY, DotsAndBoxes, DotsAndBoxesState
 from jaxgames.policies.agent import reward_scale
 from jaxgames.sampling import random_action
@@ -225,11 +225,11 @@ def fitted(arguments: Arguments, env: DotsAndBoxes, policy: Policy, table: jax.A
     def advance(fit: Fit, table: jax.Array, keys: jax.Array) -> tuple[Fit, tuple[jax.Array, jax.Array]]:
         return jax.lax.scan(functools.partial(gradient_step, env, policy, optimizer, table), fit, keys)
 
-    with tqdm(total=arguments.steps, unit="step", smoothing=0.1) as bar:
-        while bar.n < arguments.steps:
-            number = min(arguments.steps_per_call, arguments.steps - int(bar.n))
-            fit, (errors, hits) = advance(fit, table, jax.random.split(jax.random.fold_in(key, int(bar.n)), number))
-            bar.set_postfix_str(f"error {float(errors.mean()):.3f} boxes, best edges {float(hits.mean()):.3f}")
+    with progress_bar(total=arguments.steps, unit="steps") as bar:
+        while bar.count < arguments.steps:
+            number = min(arguments.steps_per_call, arguments.steps - bar.count)
+            fit, (errors, hits) = advance(fit, table, jax.random.split(jax.random.fold_in(key, bar.count), number))
+            bar.describe(f"error {float(errors.mean()):.3f} boxes, best edges {float(hits.mean()):.3f}")
             bar.update(number)
     return fit.params
 

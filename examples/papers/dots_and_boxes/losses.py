@@ -25,11 +25,11 @@ from typing import Annotated, Any, NamedTuple
 import jax
 import numpy as np
 import tyro
-from tqdm import tqdm
 
 from examples.papers._experiment import RATE, ExperimentFields, Report, command, table_of
 from examples.papers.dots_and_boxes.matches import OPENING_PLIES, board_of, deterministic, play
 from jaxgames import Env, arena
+from jaxgames._progress import Progress, progress_bar
 from jaxgames.agents import Agent
 from jaxgames.solvers.dots_and_boxes.solution import boxes
 from train import agents
@@ -99,7 +99,7 @@ def measure(env: Env[Any], key: Mapping[str, Any], numbers: list[int]) -> dict[s
     """Returns the rows of open edges in descending order, with the first offer in its place, and of the games."""
     pair = agents.make(key["agent"], env), agents.make(key["reference"], env)
     num_games = key["games"]
-    with tqdm(total=num_games * (len(numbers) + 2), unit=" games", disable=None) as bar:
+    with progress_bar(total=num_games * (len(numbers) + 2), unit="games") as bar:
         played = record(env, pair, num_games, key["seed"], bar)
         num_open = (~played.boards.edges).sum(-1)  # int[games, plies + 1]
         offer = first_offer(env, played.boards.edges)
@@ -113,7 +113,7 @@ def measure(env: Env[Any], key: Mapping[str, Any], numbers: list[int]) -> dict[s
     return rounded({"rows": [*rows, row_of(PLAYED, last, played.seat)], "openings": played.openings})
 
 
-def record(env: Env[Any], pair: tuple[Agent, Agent], num_games: int, seed: int, bar: "tqdm[Any]") -> Played:
+def record(env: Env[Any], pair: tuple[Agent, Agent], num_games: int, seed: int, bar: Progress) -> Played:
     """Returns the games of the agent against the reference, with all their boards."""
     actions = np.zeros((num_games, env.num_actions), np.int32)
 
@@ -146,7 +146,7 @@ def first_offer(env: Any, edges: np.ndarray) -> np.ndarray:
     return (drawn == 3).any(-1).argmax(1)
 
 
-def continued(env: Env[Any], reference: Agent, played: Played, place: np.ndarray, seed: int, bar: "tqdm[Any]") -> Any:
+def continued(env: Env[Any], reference: Agent, played: Played, place: np.ndarray, seed: int, bar: Progress) -> Any:
     """Returns the last boards of the games if the reference plays both seats from the boards at `place`, int[games]."""
     boards = jax.tree.map(lambda leaf: leaf[np.arange(len(place)), place], played.boards)
     seats = jax.numpy.zeros((len(place), env.num_players), jax.numpy.int32)

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from tqdm import tqdm
 
 import jaxgames
 from jaxgames import Env, arena
+from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from train import agents
 from train.driver.commands import GameArguments
@@ -29,7 +29,7 @@ class Match(NamedTuple):
 
 
 def play(
-    env: Env[Any], pair: tuple[Agent, Agent], num_games: int, seed: int, bar: "tqdm[Any]", on_recorded: Any = None
+    env: Env[Any], pair: tuple[Agent, Agent], num_games: int, seed: int, bar: Progress, on_recorded: Any = None
 ) -> Match:
     """Returns games in which the agents alternate between the seats, and every two begin with the same random edges.
 

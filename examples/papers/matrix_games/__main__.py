@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from tqdm import tqdm
 
 from examples.papers._experiment import Experiment, Report, command
 from examples.papers.matrix_games import pictures, tables
 from examples.papers.matrix_games.tables import LEARNERS, SETTINGS, TABLES, Setting
 from jaxgames._checks import check_int
+from jaxgames._progress import progress_bar
 from jaxgames.matrix_games import matrix_game
 from train.driver.commands import MAX_SEED
 from train.matrix.replicator import Dynamics, Floats, integrate
@@ -62,7 +62,7 @@ def report(arguments: Arguments) -> Report:
     check_int("seed", arguments.seed, 0, MAX_SEED)
     began, began_cpu = time.perf_counter(), time.process_time()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    with tqdm(total=len(SETTINGS) + len(FIGURE_1) * len(FIGURE_LEARNERS) + 4, unit=" parts", disable=None) as bar:
+    with progress_bar(total=len(SETTINGS) + len(FIGURE_1) * len(FIGURE_LEARNERS) + 4, unit="parts") as bar:
         data = _all_runs(arguments, bar)
         paths = _pictures(arguments, data, bar)
     findings = tables.findings(data.shares, data.constant, data.predicted)
@@ -103,7 +103,7 @@ class RunData(NamedTuple):
 def _all_runs(arguments: Arguments, bar: Any) -> RunData:
     data = RunData({}, {}, [], {})
     for number, setting in enumerate(SETTINGS):
-        bar.set_description(f"{setting.game}, {setting.learner}")
+        bar.describe(f"{setting.game}, {setting.learner}")
         result = _run(arguments, setting, number, arguments.runs)
         if setting == tables.CONSTANT:
             data.constant.extend(np.asarray(result.policies, np.float64).mean(0))
@@ -141,7 +141,7 @@ def _pictures(arguments: Arguments, data: RunData, bar: Any) -> list[Path]:
     """Writes the four pictures. Returns their paths."""
     paths: dict[tuple[str, str], Floats] = {}
     for number, (learner, name) in enumerate(itertools.product(FIGURE_LEARNERS, FIGURE_1), len(SETTINGS)):
-        bar.set_description(f"trajectories, {name}, {learner}")
+        bar.describe(f"trajectories, {name}, {learner}")
         result = _run(arguments, Setting(name, learner, "policies"), number, FIGURE_RUNS)
         paths[learner, name] = _nearest(np.asarray(result.trajectory, np.float64))
         bar.update()
@@ -154,7 +154,7 @@ def _pictures(arguments: Arguments, data: RunData, bar: Any) -> list[Path]:
     }
     saved: list[Path] = []
     for name, figure in draw.items():
-        bar.set_description(f"picture, {name}")
+        bar.describe(f"picture, {name}")
         saved.append(pictures.save(figure(), arguments.output / f"matrix_games_{name}.png"))
         bar.update()
     return saved

@@ -15,13 +15,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
-from tqdm import tqdm
 
 from examples.papers._experiment import Report, command, new_picture
 from examples.papers._intervals import draw_band, format_interval, interval, paired_difference
 from examples.papers.parameter_sharing.published import STEPS_PER_ITERATION
 from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
 from jaxgames import Env, arena, make
+from jaxgames._progress import progress_over
 from jaxgames.policies.agent import PolicyAgent
 from train import plot
 from train.driver.run_folder import RunFolder
@@ -67,7 +67,7 @@ def play_all(arguments: Arguments) -> dict[str, Any]:
     """
     of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds)
     results: list[dict[str, Any]] = []
-    for runs in tqdm([*zip(*of_mode.values(), strict=True)], unit=" seeds", disable=None):
+    for runs in progress_over([*zip(*of_mode.values(), strict=True)], unit="seeds"):
         last = min(run.config.num_iterations for run in runs)
         key = {"runs": str(arguments.runs or arguments.output), "modes": ",".join(of_mode), "seed": runs[0].config.seed}
         key |= {name: getattr(arguments, name) for name in ("games", "max_rounds", "every")}

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from tqdm import tqdm
 
 import jaxgames
 from examples.papers._experiment import Experiment, Report, command
 from jaxgames import Env, arena
+from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent
 from jaxgames.arena import Seating
 from train import agents
@@ -91,12 +91,12 @@ def report(arguments: Arguments) -> Report:
     games = [_Game(text, arguments) for text in arguments.envs]
     matches = [(game, match) for game in games for match in game.matches()]
     rows: list[dict[str, Any]] = []
-    with tqdm(total=sum(match.games for _, match in matches), unit=" games", disable=None) as bar:
+    with progress_bar(total=sum(match.games for _, match in matches), unit="games") as bar:
         for game, match in matches:
-            bar.set_description(f"{game.env.id}: {match.agent} against {match.opponent}")
+            bar.describe(f"{game.env.id}: {match.agent} against {match.opponent}")
             key = match._asdict()
             rows.append(key | arguments.once(key, functools.partial(game.play, match, bar)))
-            bar.update(sum(row["games"] for row in rows) - bar.n)
+            bar.update(sum(row["games"] for row in rows) - bar.count)
     return Report({"cells": rows}, table(rows, arguments.opponents))
 
 

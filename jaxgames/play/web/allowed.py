@@ -12,8 +12,9 @@ from jaxgames import registry
 from jaxgames._checks import ParameterError
 from jaxgames._specs import parse
 from jaxgames.agents import AGENT_OF
+from jaxgames.baselines import levels, ratings
 from jaxgames.env import Env
-from jaxgames.play import game_file
+from jaxgames.play import game_file, menus, names, opponents, rules
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web import live_games
 from jaxgames.play.web.live_games import GameServer
@@ -32,24 +33,49 @@ SUGGESTED = ("baseline", "random", "greedy", "mcts(simulations=100)", "alphabeta
 
 
 def describe_process(server: GameServer) -> dict[str, Any]:
-    """Returns the game and the seats of the process, and all games with their parameters."""
+    """Returns the game and the seats of the process, and all games with their menus and parameters."""
+    offered = sorted(registry.list_games(), key=[*menus.TITLES, *registry.list_games()].index)
     games = {
-        name: [{"name": item.name, "default": repr(item.default)} for item in registry.parameters(name)]
-        for name in registry.list_games()
+        name: {
+            "title": menus.game_title(name),
+            "menus": [menu._asdict() for menu in menus.parameter_menus(name)],
+            "parameters": [{"name": item.name, "default": repr(item.default)} for item in registry.parameters(name)],
+        }
+        for name in offered
     }
-    return {"game": server.game, "seats": list(server.seats), "seed": server.seed, "games": games}
+    return {"game": server.game, "seats": list(server.seats), "games": games}
 
 
 def describe_game(server: GameServer, game: str) -> dict[str, Any]:
-    """Returns the number of seats of a game, the agents that can play it, and which of them give hints.
+    """Returns the names of the seats of a game, its levels, and the agent that plays by default.
 
-    Raises ValueError for a wrong game.
+    It makes no agent that takes long. Raises ValueError for a wrong game.
     """
     env = _env(server, game)
-    texts = dict.fromkeys((*server.seats, *SUGGESTED))
-    agents = [text for text in texts if text != HUMAN and _plays(server, text, env)]
-    hints = [text for text in agents if hasattr(server.agent(text, env), "analyse")]
-    return {"game": str(env), "seats": env.num_players, "agents": [HUMAN, *agents], "hints": hints}
+    rated = ratings(env)
+    described = [
+        {"agent": agent, "words": level.capitalize() + (f", rating {rated[level].elo:,.0f}" if level in rated else "")}
+        for level, agent in levels(env).items()
+    ]
+    return {
+        "names": names.seat_names(env),
+        "levels": described,
+        "opponent": opponents.default_agent(env),
+    }
+
+
+def agents_of(server: GameServer, game: str) -> list[str]:
+    """Returns the texts of agents that play a game, for the fields of the page. Raises ValueError for a wrong game."""
+    env = _env(server, game)
+    texts = dict.fromkeys((*server.seats, *levels(env).values(), *SUGGESTED))
+    return [HUMAN, *(text for text in texts if text != HUMAN and _plays(server, text, env))]
+
+
+def rules_of(server: GameServer, game: str, theme: str) -> dict[str, Any]:
+    """Returns the rules of a game for people, with pictures as SVG. Raises ValueError for a wrong game."""
+    found = rules.rules(_env(server, game), theme)
+    pictures = [{"svg": svg, "caption": caption} for svg, caption in found.pictures]
+    return {"title": found.title, "goal": found.goal, "paragraphs": list(found.paragraphs), "pictures": pictures}
 
 
 def start(server: GameServer, game: str, seats: Sequence[str], seed: int) -> Session:
@@ -79,7 +105,7 @@ def from_position(session: Session, text: str) -> Session:
 def check_agent(server: GameServer, text: str) -> None:
     """Raises ParameterError for the text of an agent that the page may not ask for."""
     if text not in server.seats:
-        _check_safe(text, SAFE_AGENTS, (*dict.fromkeys(server.seats), *SAFE_AGENTS))
+        _check_safe(text, SAFE_AGENTS, list(dict.fromkeys((*server.seats, *SAFE_AGENTS))))
 
 
 def _check_safe(text: object, safe: Sequence[str], allowed: Sequence[str]) -> None:
@@ -89,7 +115,7 @@ def _check_safe(text: object, safe: Sequence[str], allowed: Sequence[str]) -> No
         raise ParameterError(expected)
     module, name, parameters = parse(text, expected)
     if module or name not in safe:
-        raise ParameterError(f"{expected}: others are named when the server is started")
+        raise ParameterError(f"{expected}. Agents from files can only be chosen with --seats, at the start")
     for parameter, value in parameters.items():
         if parameter == AGENT_OF.get(name):
             _check_safe(value, SAFE_PLAYOUTS, SAFE_PLAYOUTS)

@@ -4,7 +4,9 @@
     GET  /page/NAME               its scripts and its style
     GET  /api/events?id=ID        server-sent events: what to show, whenever it changes
     GET  /api/still?id=ID         the game as a still page in one HTML file
-    GET  /api/start               the games and agents on offer, and the game with which the process was started
+    GET  /api/start               the games on offer, and the game with which the process was started
+    POST /api/describe            the seats and the levels of a game; /api/agents, /api/rules
+    POST /api/hint                what an agent thinks of a position; /api/review: the moves that lost most
     POST /api/VERB                one of `VERBS`, with a JSON object as its body; the reply is a `snapshot.view`
 
 A request that makes no sense gets a status from 400 to 499 and {"error": REASON}.
@@ -24,14 +26,19 @@ from starlette.routing import Route
 from jaxgames.play.fields import Fields
 from jaxgames.play.session import Session
 from jaxgames.play.static_page import to_html
-from jaxgames.play.web import allowed, snapshot
+from jaxgames.play.web import advice, allowed, snapshot
 from jaxgames.play.web.allowed import MAX_TEXT
 from jaxgames.play.web.guard import Refused
 from jaxgames.play.web.live_games import GameServer, LiveGame, UnknownGameError, check_length
+from jaxgames.play.web.snapshot import Look
 from jaxgames.play.web.threads import BusyError
 
-SCRIPTS = ("page.js", "board.js", "game.js", "memory.js", "server.js", "panels.js", "newgame.js")
-FILES = {"page.css": "text/css", **dict.fromkeys(SCRIPTS, "text/javascript")}
+SCRIPTS = (
+    *("page.js", "board.js", "drag.js", "pieces.js", "panels.js", "replay.js", "hints.js", "review.js", "newgame.js"),
+    *("rules.js", "files.js", "game.js", "memory.js", "connection.js", "server.js"),
+)
+STYLES = ("page.css", "board.css", "panels.css")
+FILES = {**dict.fromkeys(STYLES, "text/css"), **dict.fromkeys(SCRIPTS, "text/javascript")}
 HEARTBEAT = 15.0  # seconds between the comments that keep a quiet stream of events alive
 
 Reply = dict[str, Any]
@@ -146,8 +153,8 @@ def _game(server: GameServer, fields: Fields) -> LiveGame:
 # -- replies -------------------------------------------------------------------------------------------------------
 
 
-async def _view(server: GameServer, game: LiveGame, theme: str) -> Reply:
-    return await server.rules.run(partial(snapshot.view, game, theme))
+async def _view(server: GameServer, game: LiveGame, look: Look) -> Reply:
+    return await server.rules.run(partial(snapshot.view, game, look))
 
 
 def _json(content: Reply, status: int = 200) -> Response:
@@ -196,17 +203,30 @@ def routes(server: GameServer, token: str) -> list[Route]:
         game = (await _fields(request)).text("game", longest=MAX_TEXT)
         return _json(await server.files.run(partial(allowed.describe_game, server, game)))
 
+    async def agents(request: Request) -> Response:
+        game = (await _fields(request)).text("game", longest=MAX_TEXT)
+        return _json({"agents": await server.files.run(partial(allowed.agents_of, server, game))})
+
+    async def rules(request: Request) -> Response:
+        fields = await _fields(request)
+        game, theme = fields.text("game", longest=MAX_TEXT), Look(fields.text("theme", "light")).theme
+        return _json(await server.files.run(partial(allowed.rules_of, server, game, theme)))
+
     async def hint(request: Request) -> Response:
         fields = await _fields(request)
-        return _json(await snapshot.hint(server, _game(server, fields), fields.text("agent", longest=MAX_TEXT)))
+        agent = fields.text("agent", "", longest=MAX_TEXT) or None
+        return _json(await advice.hint(server, _game(server, fields), agent))
+
+    async def review(request: Request) -> Response:
+        return _json(await advice.mistakes(server, _game(server, await _fields(request))))
 
     async def verb(request: Request) -> Response:
         name = request.path_params["verb"]
         if name not in VERBS:
             raise Refused(404, f"there is no /api/{name}")
         fields = await _fields(request)
-        theme = snapshot.theme(fields.text("theme", "light"))
-        return _json(await _view(server, await _after(server, name, fields), theme))
+        look = Look(fields.text("theme", "light"), fields.integer_or_none("seat"))
+        return _json(await _view(server, await _after(server, name, fields), look))
 
     async def still(request: Request) -> Response:
         game = server.find(request.query_params.get("id", ""))
@@ -216,8 +236,9 @@ def routes(server: GameServer, token: str) -> list[Route]:
 
     async def events(request: Request) -> Response:
         game = server.find(request.query_params.get("id", ""))
-        theme = snapshot.theme(request.query_params.get("theme", "light"))
-        return StreamingResponse(events_of(server, game, theme), media_type="text/event-stream")
+        seat = request.query_params.get("seat", "")
+        look = Look(request.query_params.get("theme", "light"), int(seat) if seat.isdecimal() else None)
+        return StreamingResponse(events_of(server, game, look), media_type="text/event-stream")
 
     return [
         Route("/", _guarded(page)),
@@ -226,7 +247,10 @@ def routes(server: GameServer, token: str) -> list[Route]:
         Route("/api/still", _guarded(still)),
         Route("/api/events", _guarded(events)),
         Route("/api/describe", _guarded(describe), methods=["POST"]),
+        Route("/api/agents", _guarded(agents), methods=["POST"]),
+        Route("/api/rules", _guarded(rules), methods=["POST"]),
         Route("/api/hint", _guarded(hint), methods=["POST"]),
+        Route("/api/review", _guarded(review), methods=["POST"]),
         Route("/api/{verb}", _guarded(verb), methods=["POST"]),
     ]
 
@@ -235,7 +259,7 @@ async def _fields(request: Request) -> Fields:
     return Fields(await request.body(), "request")
 
 
-async def events_of(server: GameServer, game: LiveGame, theme: str) -> AsyncIterator[str]:
+async def events_of(server: GameServer, game: LiveGame, look: Look) -> AsyncIterator[str]:
     """Yields what to show as server-sent events, and comments while nothing changes; ends with the game.
 
     The events end, too, if too many requests are waiting.
@@ -251,7 +275,7 @@ async def events_of(server: GameServer, game: LiveGame, theme: str) -> AsyncIter
             if waiting.result() is None:
                 return
             try:
-                view = await _view(server, game, theme)
+                view = await _view(server, game, look)
             except BusyError:  # the status of the response is sent already
                 return
             yield f"data: {json.dumps(view)}\n\n"

@@ -1,16 +1,20 @@
 """A game as the page shows it: everything is ready to be drawn, so the page needs no rules."""
 
-import math
+import dataclasses
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from jaxgames import render
 from jaxgames._checks import ParameterError
+from jaxgames.baselines import levels
 from jaxgames.play import names
-from jaxgames.play.agent_calls import analyse
 from jaxgames.play.game_file import to_json
+from jaxgames.play.menus import game_title
 from jaxgames.play.session import HUMAN, Session
-from jaxgames.play.web.allowed import check_agent
-from jaxgames.play.web.live_games import GameServer, LiveGame, Thinking
+from jaxgames.play.web import turns
+from jaxgames.play.web.live_games import LiveGame, Thinking
 from jaxgames.render.boards import drawing_of
 from jaxgames.render.drawing import CELL
 from jaxgames.render.theme import THEMES
@@ -19,46 +23,53 @@ RING = 0.48 * CELL  # the largest radius of the mark on a cell, in the units of 
 WIDTH = 400.0  # of the picture; the page stretches it
 
 
-def theme(name: str) -> str:
-    """Returns the name of a theme. Raises ParameterError unless it is one."""
-    if name not in THEMES:
-        raise ParameterError(f"theme must be one of {', '.join(THEMES)}, not {name[:20]!r}")
-    return name
+@dataclass(frozen=True)
+class Look:
+    """How a page wants to see a game."""
+
+    theme: str = "light"
+    seat: int | None = None  # at the bottom of the board; None: the first person's
+
+    def __post_init__(self) -> None:
+        """Raises ParameterError for a theme that does not exist."""
+        if self.theme not in THEMES:
+            raise ParameterError(f"theme must be one of {', '.join(THEMES)}, not {self.theme[:20]!r}")
 
 
-def view(game: LiveGame, theme: str) -> dict[str, Any]:
+def view(game: LiveGame, look: Look) -> dict[str, Any]:
     """Returns what a page shows of a game. Call it in the thread of the rules.
 
-    Its keys: `id`, `version`, `game`, `name`; `svg` (None for a game without pictures) or `text`; `cells`; `legal`, the
-    moves of the mover; `moves`, the texts and seats of all plies; `ply`, `plies`, `mover`, `over`, `seats`, `position`;
-    `status`, a sentence; `thinking`, the agent that searches or None; `waits`, whether an agent is to move and waits
-    for a person; `problem`, an error or ""; `saved`, the game as a file.
+    Its keys: `id`, `version`, `game`, `title`; `svg` (None for a game without pictures) or `text`; `cells`; `trails`,
+    the paths of the seats' last turns; `bottom`, the seat at the bottom of the board, and whether the board `flips`;
+    `legal`, the moves of the mover; `last`, the source and target of the last ply; `turns`, their texts and seats;
+    `ply`, `plies`, `mover`, `over`, `seats`, `position`; `status`, a sentence; `can_undo`; `thinking`, the agent that
+    searches or None; `waits`, whether an agent is to move and waits for a person; `problem`, an error or ""; `saved`,
+    the game as a file.
     """
     # the event loop may change these meanwhile; the version is read first, so that a page asks again
     version, thinking, paused, problem = game.version, game.thinking, game.paused, game.problem
-    session, seat_names = game.session, names.seat_names(game.session.env)
-    movers, legal = session.movers(), session.legal()
+    session = game.session
+    people, played = names.people_of(session.seats), turns.turns_of(session)
     agent_to_move = not session.over and session.seats[session.mover] != HUMAN
+    if look.seat is None or look.seat >= session.env.num_players:
+        look = dataclasses.replace(look, seat=people[0] if people else 0)
     return {
         "id": game.id,
         "version": version,
         "game": str(session.env),
-        "name": session.env.id.replace("_", " "),
-        **_board(session, theme),
-        "legal": [move._asdict() for move in legal],
-        "moves": [{"text": text, "seat": seat} for text, seat in zip(session.moves(), movers, strict=False)],
+        "title": game_title(session.env.id),
+        **_board(session, look, played),
+        "legal": [move._asdict() for move in session.legal()],
+        "last": _last_ply(session),
+        "turns": [turn._asdict() for turn in played],
         "ply": session.ply,
         "plies": session.plies,
         "mover": session.mover,
         "over": session.over,
-        "seats": [
-            {"name": name, "player": player, "colour": colour}
-            for name, player, colour in zip(
-                seat_names, session.seats, names.seat_colours(session.env, theme), strict=True
-            )
-        ],
+        "seats": _seats(session, look.theme),
         "position": session.env.to_string(session.state),
-        "status": _status(session, thinking, seat_names, all(move.kind == "capture" for move in legal)),
+        "status": _status(session, thinking, played),
+        "can_undo": session.is_resigned or any(seat in people for seat in session.movers()[: session.ply]),
         "thinking": None if thinking is None else thinking.agent,
         "waits": agent_to_move and thinking is None and (paused or session.ply < session.plies),
         "problem": problem,
@@ -66,37 +77,42 @@ def view(game: LiveGame, theme: str) -> dict[str, Any]:
     }
 
 
-async def hint(server: GameServer, game: LiveGame, agent: str) -> dict[str, Any]:
-    """Returns what an agent thinks of the position that is shown: `moves`, `values` and their `range`.
-
-    Raises ValueError if the game is over, for an agent that the page may not ask for, and for an agent that has no
-    probabilities or fails.
-    """
-    check_agent(server, agent)
-    session = await server.rules.run(lambda: game.session.copy())
-    thoughts = await server.agents.run(lambda: analyse(session, agent, server.agent))
-    moves = [{"action": move.action, "text": move.text, "probability": share} for move, share in thoughts.moves]
-    values = None if thoughts.values is None else list(thoughts.values)
-    bounds = [abs(bound) for bound in session.env.return_range if math.isfinite(bound)]
-    return {"moves": moves, "values": values, "range": max([*bounds, *map(abs, values or ()), 1e-6])}
-
-
 # -- parts of a view -----------------------------------------------------------------------------------------------
 
 
-def _board(session: Session, theme: str) -> dict[str, Any]:
+def _board(session: Session, look: Look, played: list[turns.Turn]) -> dict[str, Any]:
     """Returns the picture and its cells; the text of the board for a game without pictures."""
-    env, state = session.env, session.state
+    env, state, seat = session.env, session.state, look.seat or 0
     if not render.has_pictures(env):
-        return {"svg": None, "text": session.to_text(), "cells": []}
-    ending = names.ending_of(session) if session.is_resigned else None
-    picture = render.svg(env, state, last=_last_turn(session), ending=ending, theme=theme, width=WIDTH)
-    largest = RING * drawing_of(env)[1].scale
+        return {"svg": None, "text": session.to_text(), "cells": [], "trails": [], "bottom": 0, "flips": False}
+    picture = render.svg(env, state, last=_last_turn(session), theme=look.theme, width=WIDTH, seat=seat, caption=False)
+    drawing = drawing_of(env)[1]
+    places = render.anchors(env, state, seat).cells
+    largest, seat_names = RING * drawing.scale, names.seat_names(env)
     cells = [
-        {"name": name, **cell._asdict(), "radius": min(cell.radius, largest)}
-        for name, cell in render.anchors(env, state).cells.items()
+        {
+            "name": name,
+            **cell._asdict(),
+            "radius": min(cell.radius, largest),
+            "owner": _owner(cell.label.removeprefix(f"{name}, "), seat_names),
+        }
+        for name, cell in places.items()
     ]
-    return {"svg": picture.svg, "text": None, "cells": cells}
+    trails = turns.trails(session, played, places)
+    return {
+        "svg": picture.svg,
+        "text": None,
+        "cells": cells,
+        "trails": trails,
+        "bottom": seat,
+        "flips": len(set(drawing.angles)) > 1,
+    }
+
+
+def _owner(contents: str, seat_names: list[str]) -> int | None:
+    """Returns the seat of the piece that a label names, such as "Black man"; None for an empty cell."""
+    owners = [seat for seat, name in enumerate(seat_names) if contents.startswith(f"{name} ")]
+    return owners[0] if owners else None
 
 
 def _last_turn(session: Session) -> str | None:
@@ -106,17 +122,52 @@ def _last_turn(session: Session) -> str | None:
     return " ".join(session.moves()[session.turn_start(session.ply - 1) : session.ply])
 
 
-def _status(session: Session, thinking: Thinking | None, seat_names: list[str], only_captures: bool) -> str:
-    """Returns a sentence: who is to move or is thinking, or how the game ended."""
+def _last_ply(session: Session) -> dict[str, str | None] | None:
+    """Returns the cells where the last ply began and ended; None at the start, and in a game without pictures."""
+    if session.ply == 0 or not render.has_pictures(session.env):
+        return None
+    (motion,) = drawing_of(session.env)[1].motions(session.states[session.ply - 1], [session.moves()[session.ply - 1]])
+    return {"source": motion.source, "target": motion.target}
+
+
+def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
+    """Returns the name, the colour, the player and the score of each seat, and the player in words."""
+    env = session.env
+    words = {agent: level.capitalize() for level, agent in levels(env).items()}
+    words[HUMAN] = "You" if session.seats.count(HUMAN) == 1 else "Person"
+    colours = names.seat_colours(env, theme)
+    boxes = np.asarray(session.state.owner) if env.id == "dots_and_boxes" else None
+    return [
+        {
+            "name": name,
+            "colour": colour,
+            "player": player,
+            "words": words.get(player, f"Computer ({player})"),
+            "score": "" if boxes is None else str(int((boxes == seat).sum())),
+        }
+        for seat, (name, colour, player) in enumerate(zip(names.seat_names(env), colours, session.seats, strict=True))
+    ]
+
+
+def _status(session: Session, thinking: Thinking | None, played: list[turns.Turn]) -> str:
+    """Returns sentences: the last turn, and who is to move or is thinking, or how the game ended."""
     if session.over:
         return names.ending_of(session)
-    name, player = seat_names[session.mover], session.seats[session.mover]
+    env, people, mover = session.env, names.people_of(session.seats), session.mover
+    name = names.seat_names(env)[mover]
     if thinking is not None:
         waits = ", after the search that was stopped has ended" if thinking.waits else ""
-        compiles = "; its program is compiled first" if thinking.compiles else ""
-        return f"{name}: {player} is thinking{waits}{compiles}"
-    if player != HUMAN:
-        return f"{name}: {player} is to move"
-    played = f"{session.moves()[session.ply - 1]} was played. " if session.ply else ""
-    captures = ". Only captures are legal" if only_captures else ""
-    return f"{played}{name} to move{captures}"
+        compiles = "; the first move takes longer, because its program is compiled" if thinking.compiles else ""
+        return f"{name} is thinking{waits}{compiles}"
+    words = names.turn_text(env, mover, people)
+    if session.seats[mover] != HUMAN:
+        return words
+    kinds = [move.kind for move in session.legal()]
+    if "end turn" in kinds and session.continues_turn:
+        return f"{words}. Hop on, or end your turn"
+    if kinds and all(kind == "capture" for kind in kinds) and env.id == "checkers":
+        return f"{words}. You must capture"
+    last = next((turn for turn in reversed(played) if turn.ply == session.ply), None)
+    if last is None or last.seat == mover:
+        return words
+    return f"{words}. {names.seat_names(env)[last.seat]} played {last.text}"

@@ -80,7 +80,7 @@ def shortest_solo(
       width: positions per level that the search for a first game keeps.
       prove: whether to search for a shorter game after the first one. Sizes 1 to 3 need no such search.
       compiled: whether numba compiles the search, which takes seconds at the first call.
-      progress: whether to show a progress bar on a terminal; needs tqdm.
+      progress: whether to show the progress on standard error.
 
     Raises ParameterError (a ValueError) for another size, and for a width with which no game is found.
     """

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxgames._progress import progress_bar
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.solvers.alphabeta.compiled import function_for
 from jaxgames.solvers.chinese_checkers.moves import (
@@ -33,7 +34,6 @@ from jaxgames.solvers.chinese_checkers.moves import (
     start_distances,
 )
 from jaxgames.solvers.chinese_checkers.star import hop_paths, mirrored_cells
-from jaxgames.solvers.exact.progress import progress_bar
 
 MAX_AFTER = 2**24  # numbers that are collected before repetitions are removed
 MIN_FOR_DISTANCES = 100_000  # positions of a level, from which on sharper distances save more time than they take
@@ -56,7 +56,7 @@ class Search:
     Args:
       size: N = 1..4.
       compiled: whether numba compiles the functions.
-      progress: whether to show a progress bar per level on a terminal; needs tqdm.
+      progress: whether to show the progress of each level on standard error.
     """
 
     def __init__(self, size: int, *, compiled: bool, progress: bool) -> None:
@@ -99,14 +99,14 @@ class Search:
         """Returns the sorted numbers of the positions that are reached with one more turn, and not before."""
         last, begin = levels[-1], 0
         parts: list[np.ndarray] = []
-        with progress_bar(len(last), unit, self._progress) as update:
+        with progress_bar(len(last), unit, shown=self._progress) as bar:
             while begin < len(last):
                 already = begin
                 begin, end = self._function(expand)(self._board, self._work, last, begin, distances, limit, self._after)
                 parts.append(_sorted_set(self._after[:end]))
                 if len(parts) > MAX_PARTS:
                     parts = [_sorted_set(np.concatenate(parts))]
-                update(begin - already)
+                bar.update(begin - already)
         level = _sorted_set(np.concatenate([*parts, np.zeros(0, np.int64)]))
         for earlier in levels[-2:]:  # turns are reversible: no turn leads further back
             level = level[~_is_in(level, earlier)]

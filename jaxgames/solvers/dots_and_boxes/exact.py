@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgames._checks import ParameterError, ParameterTypeError, check_choice, check_int
+from jaxgames._progress import progress_bar
 from jaxgames.env import Env, State
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, plain
@@ -41,7 +42,6 @@ from jaxgames.solvers.dots_and_boxes.exact_loop import (
     advance,
 )
 from jaxgames.solvers.dots_and_boxes.moves import MAX_EDGES_IN_KEY, MAX_SIZE, make_board, make_moves, make_position
-from jaxgames.solvers.exact.progress import progress_bar
 from jaxgames.solvers.exact.solution import check_keeps_rules, live_boards
 from jaxgames.wrappers import game_of
 
@@ -98,19 +98,19 @@ def search(
       table_size: entries of the table, a power of two from 4 to 2^30, of 16 bytes each. None: one for each set of
         edges, but at most 2^24. In a full table, entries with fewer open edges give way.
       compiled: whether numba compiles the search, which takes seconds at the first call.
-      progress: whether to show a progress bar on a terminal; needs tqdm.
+      progress: whether to show the progress on standard error.
 
     Raises ParameterError (a ValueError) for another game or a larger board, for a state of another board, and for a
     window or table size that is not as above. It also raises it for a table that does not fit in memory.
     """
     running = Search(env, state, options, window, table_size, compiled=compiled)
-    with progress_bar(1000, "thousandths of the moves", progress) as update:
+    with progress_bar(1000, "thousandths of the moves", shown=progress) as bar:
         shown = 0
         while not running.advance():
             share = int(1000 * running.share())
-            update(share - shown)
+            bar.update(share - shown)
             shown = share
-        update(1000 - shown)
+        bar.update(1000 - shown)
     return running.result()
 
 

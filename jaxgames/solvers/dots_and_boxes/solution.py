@@ -24,9 +24,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._progress import progress_bar
 from jaxgames.env import State
 from jaxgames.games.dots_and_boxes import NOBODY, DotsAndBoxes, DotsAndBoxesState
-from jaxgames.solvers.exact.progress import progress_bar
 from jaxgames.solvers.exact.solution import Children, Solution, live_boards, not_of
 
 MAX_EDGES = 32  # an index is one uint32
@@ -180,13 +180,13 @@ def solve_table(env: DotsAndBoxes, progress: bool) -> np.ndarray:
     num_bits = np.bitwise_count(np.arange(num_rows, dtype=np.uint32))
     part = min(1 << 11, max(4, num_rows >> 4))
     table = jnp.zeros((num_rows, num_columns), jnp.int8)
-    with progress_bar(num_rows * num_columns, "sets of edges", progress) as update:
+    with progress_bar(num_rows * num_columns, "sets of edges", shown=progress) as bar:
         for bits in range(int(num_bits.max()), -1, -1):
             rows = np.flatnonzero(num_bits == bits).astype(np.uint32)
             for begin in range(0, len(rows), part):
                 solved = rows[begin : begin + part]
                 table = _solve_rows(board, table, np.resize(solved, part)).block_until_ready()
-                update(len(solved) * num_columns)
+                bar.update(len(solved) * num_columns)
     return np.asarray(table).reshape(-1)
 
 

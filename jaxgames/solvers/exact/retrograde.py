@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.solvers.exact.progress import progress_bar
+from jaxgames._progress import progress_bar
 
 DRAW, ILLEGAL = np.uint8(255), np.uint8(254)
 OPEN = DRAW  # until the analysis ends
@@ -69,12 +69,12 @@ def analyse(
     for visits in parts(np.ones(len(table), np.bool_), chunk):
         is_open[visits] = table[_places(order, visits, chunk)] == OPEN
     num_open, idle = int(np.count_nonzero(is_open)), 0
-    with progress_bar(num_open, "positions", progress) as update:
+    with progress_bar(num_open, "positions", shown=progress) as bar:
         while idle < 2 and num_open > 0:
             plies += 1
             if plies > MAX_PLIES:
                 raise RuntimeError(f"a position ends after more than {MAX_PLIES} plies, which one byte cannot hold")
-            num_decided = sweep(table, is_open, order, chunk, plies, update)
+            num_decided = sweep(table, is_open, order, chunk, plies, bar.update)
             num_open, idle = num_open - num_decided, 0 if num_decided else idle + 1
             after_sweep(plies)
 

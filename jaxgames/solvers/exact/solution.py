@@ -177,7 +177,7 @@ def solve(env: Env[Any], progress: bool = True, unfinished: str | Path | None = 
 
     Args:
       env: the game, or a `Wrapper` of it that keeps its rules.
-      progress: whether to show a progress bar on a terminal; needs tqdm.
+      progress: whether to show the progress on standard error.
       unfinished: a file that keeps the progress of a long analysis, so that it can be resumed after an interruption.
         Only `chinese_checkers_diamond` can have one.
 

@@ -10,9 +10,9 @@ import jax
 import numpy as np
 
 from jaxgames._batches import CHUNK, in_chunks
+from jaxgames._progress import progress_bar
 from jaxgames.env import Env
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.exact.progress import progress_bar
 from jaxgames.solvers.exact.solution import Solution
 
 
@@ -27,15 +27,15 @@ def count_errors(solution: Solution[Any], positions: int, seed: int = 0, progres
       solution: of `dots_and_boxes`, or of a game that is won or lost by its last move: `chinese_checkers_diamond`.
       positions: their number; they are drawn uniformly, with replacement.
       seed: of the positions; the same seed gives the same ones.
-      progress: whether to show a progress bar on a terminal; needs tqdm.
+      progress: whether to show the progress on standard error.
     """
     is_consistent = _has_best_margin if isinstance(solution.env, DotsAndBoxes) else _is_consistent
     random, errors = np.random.default_rng(seed), 0
-    with progress_bar(positions, "positions", progress) as update:
+    with progress_bar(positions, "positions", shown=progress) as bar:
         for begin in range(0, positions, CHUNK):
             indices = random.integers(0, solution.num_states, min(CHUNK, positions - begin))
             errors += int(np.count_nonzero(~is_consistent(solution, indices)))
-            update(len(indices))
+            bar.update(len(indices))
     return errors
 
 

@@ -1,5 +1,10 @@
 """OpenSpiel's own tests and algorithms on games of jaxgames, beside its own game of Dots and Boxes."""
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +13,7 @@ import pytest
 from open_spiel.python import policy, rl_environment
 from open_spiel.python.algorithms import exploitability, get_all_states, mcts, minimax
 
+import jaxgames
 from tests.interop.openspiel.openspiel_games import ALL_SMALL, TINY, load
 
 
@@ -66,3 +72,39 @@ def test_rl_environment_pays_the_rewards_of_the_scheme() -> None:
     assert (step.current_player(), step.rewards) == (1, [-1, 1])
     step = env.step([6])
     assert (step.last(), step.rewards) == (True, [-1, 1])
+
+
+ALPHA_ZERO = """
+import sys
+
+from open_spiel.python.algorithms.alpha_zero import alpha_zero
+
+from jaxgames.interop import openspiel
+
+openspiel.register()  # also in the processes of the actors, which import this file
+
+if __name__ == "__main__":
+    settings = dict(
+        game="jaxgames_dots_and_boxes(rows=1,cols=2)", path=sys.argv[1], max_steps=2, checkpoint_freq=1,
+        learning_rate=1e-3, weight_decay=1e-4, decouple_weight_decay=False, train_batch_size=64,
+        replay_buffer_size=1024, replay_buffer_reuse=8, actors=1, evaluators=0, evaluation_window=50, eval_levels=2,
+        uct_c=1.5, max_simulations=10, policy_alpha=1.0, policy_epsilon=0.25, temperature=1.0, temperature_drop=4,
+        nn_model="mlp", nn_width=32, nn_depth=2, observation_shape=None, output_size=None, verbose=False, quiet=True,
+    )
+    alpha_zero.alpha_zero(alpha_zero.Config(**settings))
+"""
+
+
+@pytest.mark.slow  # two processes, each of which starts JAX
+def test_alpha_zero_of_openspiel_trains_for_two_steps(tmp_path: Path) -> None:
+    script, folder = tmp_path / "train.py", tmp_path / "run"
+    script.write_text(ALPHA_ZERO)
+    settings = os.environ | {"PYTHONPATH": str(Path(jaxgames.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, script, folder], env=settings, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (folder / "learner.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [1, 2]
+    assert all(np.isfinite(row["loss"]["value"]) and row["loss"]["policy"] > 0 for row in rows)
+    assert (folder / "checkpoint-2").is_dir()

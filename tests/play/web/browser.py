@@ -2,9 +2,9 @@
 
 import json
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, ViewportSize, sync_playwright
@@ -14,7 +14,8 @@ from benchmarks.play import MISSING, OPTIONS, find_chromium
 from benchmarks.play import served as serving
 from jaxgames.play import Session, from_json
 
-DESK, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=640)
+DESK, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)
+By = Literal["mouse", "touch", "keyboard"]
 WAIT_SECONDS = 120.0
 READY = "document.querySelector('.cell.source, .cell.edge, #extra button') || document.querySelector('#hint').disabled"
 
@@ -45,12 +46,22 @@ def served(game: str, seats: Sequence[str], **arguments: Any) -> Generator[str]:
         yield address
 
 
+def at_desk(chrome: Browser, address: str) -> "Person":
+    """Returns a person with a wide window and a mouse."""
+    return Person(chrome.new_context(viewport=DESK), address)
+
+
+def on_phone(chrome: Browser, address: str) -> "Person":
+    """Returns a person with a phone, who touches it."""
+    return Person(chrome.new_context(viewport=PHONE, has_touch=True, is_mobile=True), address)
+
+
 class Person:
     """A person who plays on the page."""
 
     def __init__(self, context: BrowserContext, address: str) -> None:
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(120_000)
+        self.page.set_default_timeout(60_000)
         self.address = address
         self.requests: list[str] = []
         self.errors: list[str] = []
@@ -90,6 +101,13 @@ class Person:
     @property
     def position(self) -> str:
         return self.page.locator("#position").input_value()
+
+    def set_up(self, text: str) -> None:
+        """Sets up a position."""
+        self.page.locator("#advanced").evaluate("details => details.open = true")
+        self.page.locator("#position").fill(text)
+        self.page.locator("#set").click()
+        self.wait_for("JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).start !== null")
 
     def session(self) -> Session:
         """Returns the game as the page remembers it, played again."""
@@ -143,29 +161,56 @@ class Person:
         right = names.index(cell) - names.index(here)
         return ["ArrowRight" if right > 0 else "ArrowLeft"] * abs(right)
 
-    def choose(self, cell: str, keyboard: bool) -> None:
-        """Chooses a cell with the mouse or with the keys."""
-        if keyboard:
+    def press_button(self, selector: str, by: By) -> None:
+        """Presses the first button that a selector finds; by the keyboard, it must have the focus already."""
+        if by == "keyboard":
+            self.press("Enter")
+        else:
+            button = self.page.locator(selector).first
+            button.tap() if by == "touch" else button.click()
+
+    def choose(self, cell: str, by: By = "mouse") -> None:
+        """Chooses a cell with the mouse, a finger or the keys."""
+        if by == "keyboard":
             self.walk(cell)
             self.press("Enter")
+        elif by == "touch":
+            self.page.touchscreen.tap(*self.middle(cell))
         else:
             self.click(cell)
 
-    def move(self, choice: Any, keyboard: bool = False) -> None:
-        """Plays a random legal move, one ply, and waits for the next turn; `choice` is `random.choice`."""
+    def drag(self, source: str, choose_target: Callable[[], str]) -> None:
+        """Drags the piece on a cell with the mouse; its targets are visible when it has left its place."""
+        x, y = self.middle(source)
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        self.page.mouse.move(x + 8, y + 8)
+        self.page.mouse.move(*self.middle(choose_target()))
+        self.page.mouse.up()
+
+    def move(self, choice: Any, by: By = "mouse") -> None:
+        """Plays a random legal move, one ply, and waits for the next turn; `choice` is `random.choice`.
+
+        With the mouse, pieces are dragged.
+        """
         before = self.ply
         if edges := self.cells("edge"):
-            self.choose(choice(edges), keyboard)
-        elif self.cells("source"):
-            if not self.cells("selected"):
-                self.choose(choice(self.cells("source")), keyboard)
-            if targets := self.cells("target"):  # else the page has continued a capture by itself meanwhile
-                self.choose(choice(targets), keyboard)
+            self.choose(choice(edges), by)
+        elif sources := self.cells("source"):
+            # without a target, the page has continued a capture by itself meanwhile
+            if by == "mouse":
+                source = choice(sources)
+                self.drag(source, lambda: choice(self.cells("target") or [source]))
+            else:
+                if not self.cells("selected"):
+                    self.choose(choice(sources), by)
+                if targets := self.cells("target"):
+                    self.choose(choice(targets), by)
             if self.page.locator("#choices button").count():
-                self.press("Enter") if keyboard else self.page.locator("#choices button").first.click()
-        elif keyboard:
+                self.press_button("#choices button", by)
+        elif by == "keyboard":
             self.press("e")
         else:
-            self.page.locator("#extra button").first.click()
+            self.press_button("#extra button", by)
         self.wait_for(f"Number(document.querySelector('#ply').value) > {before}")
         self.wait()

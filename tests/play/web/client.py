@@ -18,7 +18,7 @@ WAIT_SECONDS = 60.0
 
 def moves_of(view: dict[str, Any]) -> list[str]:
     """The texts of all plies in a view."""
-    return [move["text"] for move in view["moves"]]
+    return [text for turn in view["turns"] for text in turn["moves"]]
 
 
 class Page:

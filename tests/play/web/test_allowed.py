@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 import jaxgames
-from jaxgames import agents
+from jaxgames import agents, baselines, render
 from jaxgames.play import Session, from_json, to_json
 from jaxgames.play.web import allowed
+from jaxgames.play.web.live_games import GameServer
 from jaxgames.solvers.alphabeta.agent import PLAYERS
 from tests.play.web.client import GAME, Page, page
 
@@ -51,7 +52,10 @@ def make_module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_page_offers_all_games(here: Page) -> None:
     start = here.get("/api/start").json()
     assert start["games"].keys() == set(jaxgames.list_games())
-    assert {"name": "rows", "default": "5"} in start["games"]["dots_and_boxes"]
+    boxes = start["games"]["dots_and_boxes"]
+    assert boxes["title"] == "Dots and Boxes"
+    assert {"name": "rows", "default": "5"} in boxes["parameters"]
+    assert ["rows=3, cols=3", "3 by 3 boxes"] in boxes["menus"][0]["options"]
 
 
 def test_page_offers_the_agents_that_play_a_game() -> None:
@@ -61,11 +65,38 @@ def test_page_offers_the_agents_that_play_a_game() -> None:
         return agents.make("first" if quick else text, env)
 
     with page(make=make_agent) as client:
-        boxes = client.ask("describe", game="dots_and_boxes(rows=2, cols=2)")
-        star = client.ask("describe", game="chinese_checkers(size=2)")
-    assert (boxes["seats"], star["seats"]) == (2, 6)
-    assert {"human", "random", "greedy", "alphabeta(depth=4)"} <= set(boxes["agents"])
-    assert "alphabeta(depth=4)" not in star["agents"]
+        boxes = client.ask("agents", game="dots_and_boxes(rows=2, cols=2)")["agents"]
+        star = client.ask("agents", game="chinese_checkers(size=2)")["agents"]
+    assert {"human", "random", "greedy", "alphabeta(depth=4)"} <= set(boxes)
+    assert len(set(boxes)) == len(boxes)
+    assert "alphabeta(depth=4)" not in star
+
+
+@pytest.mark.parametrize("game", jaxgames.list_games())
+def test_page_describes_a_game_in_words(here: Page, game: str) -> None:
+    about = here.ask("describe", game=game)
+    env = jaxgames.make(game)
+    assert about["names"] == render.seat_names(env)
+    assert [level["agent"] for level in about["levels"]] == list(baselines.levels(env).values())
+    assert [level["words"].partition(",")[0] for level in about["levels"]] == ["Easy", "Medium", "Hard"]
+    assert about["opponent"] != "random"
+    id = here.ask("new", game=game, seats=["human"] * env.num_players)["id"]
+    for level in about["levels"]:  # the page may name all of them
+        allowed.check_agent(GameServer(game, ("human", "human"), 0, agents.make), level["agent"])
+    rules = here.ask("rules", game=game, theme="dark")
+    assert rules["title"].startswith(here.ask("show", id=id)["title"])
+    assert rules["goal"]
+    assert len(rules["paragraphs"]) >= 3
+    assert all(picture["svg"].startswith("<svg") for picture in rules["pictures"])
+
+
+def test_wrong_agent_is_answered_with_every_name_once(here: Page) -> None:
+    id = here.ask("new", seats=PEOPLE)["id"]
+    reason = here.refusal("seats", 422, id=id, seats=["human", "humn"])
+    assert reason == (
+        "expected one of human, random, first, greedy, baseline, mcts, alphabeta, not 'humn'. Agents from files can "
+        "only be chosen with --seats, at the start"
+    )
 
 
 @pytest.mark.parametrize(

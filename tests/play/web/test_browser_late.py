@@ -46,17 +46,16 @@ class Held:
 def test_capture_that_was_undone_before_its_reply_is_not_continued(chrome: Browser) -> None:
     with served("checkers", ("human", "human")) as address:
         someone = Person(chrome.new_context(viewport=DESK), address)
-        someone.page.locator("#position").fill("B:W15,23,32:B1,2,11")
-        someone.page.locator("#set").click()
+        someone.set_up("B:W15,23,32:B1,2,11")
         someone.wait_for("document.querySelectorAll('.cell.forced').length === 1")
         someone.click("18")
         someone.wait_for("document.querySelector('#ply').value === '2'")
-        someone.press("u")
+        someone.page.locator("#previous").click()
         someone.wait_for("document.querySelector('#ply').value === '1'")
         reply = Held(someone.page)
         someone.click("27")
         someone.wait_for("document.querySelector('#ply').value === '2'")  # by an event
-        someone.press("u")
+        someone.page.locator("#previous").click()
         someone.wait_for("document.querySelector('#ply').value === '1'")
         reply.release()
         someone.page.wait_for_timeout(1000)
@@ -71,7 +70,7 @@ def test_late_reply_of_the_game_before_does_not_replace_the_new_one(chrome: Brow
         someone.wait_for("document.querySelector('#ply').value === '1'")
         someone.page.locator("#new-game").click()
         someone.wait_for("document.querySelectorAll('#new-seats input').length === 2")
-        someone.page.locator("#new-seats input").nth(1).fill("human")
+        someone.page.locator("#opponent").select_option("human")
         someone.page.locator("#start").click()
         someone.wait_for("document.querySelector('#ply').value === '0'")
         reply.release()
@@ -84,10 +83,11 @@ def test_kept_agent_that_does_not_play_the_new_board_is_replaced(chrome: Browser
         someone = Person(chrome.new_context(viewport=DESK), address)
         second = "document.querySelectorAll('#new-seats input')[1]?.value"
         someone.page.locator("#new-game").click()
-        someone.wait_for(f"{second} === 'baseline'")
-        someone.page.locator("input[name=rows]").fill("4")
-        someone.page.locator("input[name=rows]").press("Tab")
-        someone.wait_for(f"{second} === 'greedy'")
+        someone.wait_for(f"{second} === 'human'")
+        someone.page.locator("#opponent").select_option("baseline")
+        assert someone.page.evaluate(second) == "baseline"
+        someone.page.locator("#menus select").select_option(label="4 by 4 boxes")
+        someone.wait_for(f"{second}.startsWith('alphabeta(')")
 
 
 # -- without pictures ----------------------------------------------------------------------------------------------
@@ -114,5 +114,5 @@ def test_game_without_pictures_is_played_with_a_text_and_buttons(chrome: Browser
                 session.play(action)
             someone.wait_for(f"document.querySelector('#ply').value === '{session.ply}'")
             someone.wait()
-        assert someone.text("#status") == "Seat 0 wins: no sticks left"
+        assert someone.text("#status") == "Player 1 wins: no sticks left"
         assert not someone.errors

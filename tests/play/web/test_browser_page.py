@@ -27,6 +27,7 @@ GAMES = (
     "minichess",
 )
 BOXES = "dots_and_boxes(rows=2, cols=2)"
+NARROW = ViewportSize(width=360, height=640)
 ZOOMED = ViewportSize(width=640, height=400)  # what a window of 1280 x 800 shows at 200 percent
 
 
@@ -58,15 +59,25 @@ def test_page_is_accessible_and_fits_all_widths(chrome: Browser, game: str, sche
         if someone.cells("source"):
             someone.click(someone.cells("source")[0])
         assert violations(someone) == []
-        for size in (DESK, PHONE, ZOOMED):
+        for size in (DESK, PHONE, NARROW, ZOOMED):
             someone.page.set_viewport_size(size)
             assert someone.page.evaluate("document.documentElement.scrollWidth") <= size["width"], size
         someone.page.set_viewport_size(PHONE)
         assert violations(someone) == []
         someone.page.locator("#new-game").click()
         someone.wait_for("document.querySelectorAll('#new-seats input').length > 0")
+        someone.page.locator("#dialog summary").click()
         assert violations(someone) == []
         assert someone.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        someone.page.locator("#close").click()
+        someone.page.locator("#how-to").click()
+        someone.page.locator("#rules[open]").wait_for()
+        assert violations(someone) == []
+        assert someone.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        someone.page.locator("#rules-close").click()
+        for details in someone.page.locator(".side details").all():
+            details.evaluate("part => { part.open = true; }")
+        assert violations(someone) == []
 
 
 def test_cells_are_one_stop_of_the_tab_key_and_are_read_out_in_words(chrome: Browser) -> None:
@@ -84,7 +95,7 @@ def test_cells_are_one_stop_of_the_tab_key_and_are_read_out_in_words(chrome: Bro
         assert someone.cells("selected") == ["11"]
         someone.walk("15")
         someone.press("Enter")
-        someone.wait_for("document.querySelector('#status').textContent === '11-15 was played. White to move'")
+        someone.wait_for("document.querySelector('#status').textContent === 'White to move. Black played 11-15'")
         assert someone.page.evaluate("document.activeElement.dataset.name") == "15", "the focus stays"
 
 
@@ -199,16 +210,17 @@ def test_game_and_still_page_are_downloaded_and_open(chrome: Browser, tmp_path: 
         someone = Person(chrome.new_context(viewport=DESK), address)
         for _ in range(4):
             someone.move(lambda cells: cells[0])
+        someone.page.locator("summary", has_text="Save and load").click()
         for button, suffix in (("#save", "json"), ("#still", "html")):
             with someone.page.expect_download() as download:
                 someone.page.locator(button).click()
             download.value.save_as(tmp_path / f"game.{suffix}")
         saved = from_json((tmp_path / "game.json").read_text())
         assert saved.moves() == someone.session().moves()
-        someone.press("u")
+        someone.press("ArrowLeft")
         someone.page.locator("#file").set_input_files(tmp_path / "game.json")
         someone.wait_for("document.querySelector('#ply').value === '4'")
-        someone.press("u", "u")
+        someone.press("ArrowLeft", "ArrowLeft")
         someone.wait_for("document.querySelector('#ply').value === '2'")
         someone.page.locator("#file").set_input_files(tmp_path / "game.html")
         someone.wait_for("document.querySelector('#ply').value === '4'")

@@ -76,7 +76,7 @@ def test_person_resigns_while_an_agent_thinks() -> None:
         other.wait(id, lambda view: view["thinking"] == "gated" and len(begun) == 1)
         assert "only people resign" in other.refusal("resign", 422, id=id, seat=1)
         view = other.ask("resign", id=id, seat=0)
-        assert (view["over"], view["thinking"], view["status"]) == (True, None, "Seat 1 wins: Seat 0 resigned")
+        assert (view["over"], view["thinking"], view["status"]) == (True, None, "You lost: you resigned")
         gate.set()
         later = other.ask("new", seats=["first", "human"])["id"]
         other.wait(later, lambda view: view["ply"] == 1)  # its agent moves after the search that was dropped
@@ -132,8 +132,8 @@ def test_view_is_made_of_one_moment_while_a_search_ends(monkeypatch: pytest.Monk
     game.session.play(0)
     monkeypatch.delattr(game, "thinking")
     monkeypatch.setattr(LiveGame, "thinking", property(lambda game: searches.pop()), raising=False)
-    view = snapshot.view(game, "light")
-    assert (view["thinking"], view["waits"], view["status"]) == ("first", False, "Seat 1: first is thinking")
+    view = snapshot.view(game, snapshot.Look())
+    assert (view["thinking"], view["waits"], view["status"]) == ("first", False, "Blue is thinking")
 
 
 def test_search_ends_in_the_moment_in_which_its_move_is_played() -> None:
@@ -172,7 +172,7 @@ def test_agents_are_made_outside_of_the_thread_of_the_rules() -> None:
     with page(["human", "human"], make=make) as other:
         id = other.ask("new", seats=["human", "first"])["id"]
         other.ask("seats", id=id, seats=["human", "greedy(epsilon=0.5)"])
-        other.ask("describe", game=GAME)
+        other.ask("agents", game=GAME)
     assert {"first", "greedy(epsilon=0.5)", "greedy", "baseline"} <= threads.keys()
     assert set(threads.values()) == {"files"}
 

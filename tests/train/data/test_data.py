@@ -13,7 +13,7 @@ import pytest
 from jaxgames.games import checkers_replay
 from jaxgames.games.checkers_pdn import Game, decode, read
 from tests.games.checkers.record_pydraughts import FILE
-from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.commands import error_of, run_command
 from tests.helpers.positions import board
 from tests.helpers.solved import solved_boxes
 from train import agents
@@ -112,6 +112,7 @@ def test_games_that_are_left_out_are_counted_and_reported(tmp_path: Path, capsys
     printed = capsys.readouterr()
     reason = "22-19 is not legal: White can play 21-17, 22-17, 22-18, 23-18, 23-19, 24-19, 24-20"
     assert f"{path}:9: {reason}" in printed.err.splitlines()
+    assert "games: 6 read; 3 kept, 1 duplicates, 1 without moves, 1 refused" in printed.out.splitlines()
     result = json.loads(printed.out.splitlines()[-1])["games"]
     assert result["refusals"] == [{"file": str(path), "line": 9, "reason": reason}]
     counts = {name: result[name] for name in ("read", "kept", "duplicates", "without_moves", "refused")}
@@ -129,7 +130,11 @@ def test_archives_are_read_and_games_of_the_second_collection_are_external(
     others = write(tmp_path / "others.pdn", f"{SHORT_GAMES}\n1. 12-16 1-0\n1. 12-16 0-1\n1. 10-14\n")
     arguments = (tmp_path / "games.zip", "--external", others, "--output", tmp_path / "pairs.npz")
     assert run_command(data.main, *arguments) is None
-    result = last_json(capsys)
+    *text, line = capsys.readouterr().out.splitlines()
+    result = json.loads(line)
+    of_splits = {row.split()[1]: row.split("|")[3].strip() for row in text if row.startswith("| ")}
+    known = {name: str(numbers["positions"]) for name, numbers in result["splits"].items() if numbers["positions"]}
+    assert of_splits == {"split": "positions"} | known
     assert result["games"]["refusals"][0]["file"] == f"{tmp_path / 'games.zip'}/one/GAMES.PDN"
     assert (result["games"]["kept"], result["external"]["kept"], result["external"]["duplicates"]) == (3, 2, 5)
     assert result["splits"]["external"] == {

@@ -1,6 +1,8 @@
 """The command train.ladder: who plays whom, what is stored and drawn, and what it refuses."""
 
 import json
+import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import arena, make
+from jaxgames import _progress, arena, make
 from jaxgames.agents import pytree
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.scripted_agents import Taker
@@ -115,6 +117,25 @@ def test_ratings_are_those_of_the_stored_pairs(
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaves out the picture, which takes a second."""
     monkeypatch.setattr(plot, "save", lambda *_: [])
+
+
+@pytest.mark.usefixtures("undrawn", "sticks")
+def test_pipe_gets_the_games_and_the_pair_while_they_are_played(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow pair stands for one that takes minutes; the pair before it is stored."""
+    monkeypatch.setattr(_progress, "SECONDS_BETWEEN_LINES", 0.01)
+    played = ladder.play_pair
+
+    def play_slowly(*arguments: Any) -> PairResult:
+        time.sleep(0.2)
+        return played(*arguments)
+
+    monkeypatch.setattr(ladder, "play_pair", play_slowly)
+    run_command(ladder.main, "sticks(num_players=2)", "first", *GAMES, "--output", tmp_path)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == f"{tmp_path}: 1 of 1 pairs are to be played"
+    assert re.fullmatch(r"0 of 8 games \(0 %\) in 0 s; pair 1 of 1, first - random", lines[1])
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import solvers
+from jaxgames import _progress, solvers
 from jaxgames.agents import GreedyAgent
 from jaxgames.solvers.strength import measure, share_of
 from jaxgames.solvers.strength.full_width import lookahead
@@ -67,11 +67,17 @@ def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def test_rows_of_a_run_are_its_network_and_each_search(
-    run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str]
+    run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = f"{run.folder}@4"
+    monkeypatch.setattr(_progress, "SECONDS_BETWEEN_LINES", 0.001)
     assert run_command(strength.main, run.folder, "--solution", solution_file, "--depth", 1, 2) is None
-    result = last_json(capsys)
+    printed = capsys.readouterr()
+    assert f"1/3 {text}: " in printed.err  # also into a pipe
+    assert f"of {solved().num_states:,} states (" in printed.err
+    *table, line = printed.out.splitlines()
+    result = json.loads(line)
+    assert table == strength.table(result).splitlines()
     assert (result["plies"], result["seat"]) == (50, 0)
     assert [(row["agent"], row["search"]) for row in result["rows"]] == [(text, ""), (text, "1 ply"), (text, "2 plies")]
 

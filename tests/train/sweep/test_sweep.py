@@ -140,8 +140,13 @@ def test_summary_has_median_and_range_over_seeds(whole: Path) -> None:
         expected = {"median": np.mean(rates), "lowest": min(rates), "highest": max(rates)}
         assert row["win_rate"] == {each: pytest.approx(value, abs=1e-4) for each, value in expected.items()}
     lines = (whole / "summary.md").read_text().splitlines()
-    assert lines[0] == "| num_envs | learning_rate | seeds | win_rate | mean_turns | mean_reward |"
-    assert [line.split(" | ")[:3] for line in lines[2:4]] == [["| 2", "0.25", "2"], ["| 2", "0.5", "2"]]
+    header = ["num_envs", "learning_rate", "seeds", "win_rate", "mean_turns", "mean_reward"]
+    assert [cell.strip() for cell in lines[0].strip("|").split("|")] == header
+    assert lines[-1].startswith("Median (lowest to highest) of the seeds; win_rate, mean_turns and mean_reward in ")
+    assert [[cell.strip() for cell in line.strip("|").split("|")[:3]] for line in lines[2:4]] == [
+        ["2", "0.25", "2"],
+        ["2", "0.5", "2"],
+    ]
     assert "<image" in (whole / "summary.svg").read_text()  # a heat map of two settings
     assert (whole / "summary.png").stat().st_size > 1000
 

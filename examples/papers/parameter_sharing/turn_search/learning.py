@@ -23,13 +23,13 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from tqdm import tqdm
 
 from examples.papers._experiment import Experiment, Report, command, table_of
 from examples.papers.parameter_sharing.turn_search.moves import SEATS, Weights, distances
 from examples.papers.parameter_sharing.turn_search.player import WEIGHTS_FILE, save
 from examples.papers.parameter_sharing.turn_search.search import Settings, make_race, play_alone, seed_with
 from jaxgames._files import read_file, write_file
+from jaxgames._progress import progress_over
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.solvers.chinese_checkers.star import mirrored_cells
@@ -155,7 +155,7 @@ def play(arguments: Arguments, number: int, weights: Weights) -> Games:
     start: np.ndarray = np.asarray(state.board, np.int64)
     seen = np.zeros(MAX_TURNS * race.star.cells, np.int64)
     boards, left, unfinished = list[np.ndarray](), list[np.ndarray](), 0
-    for game in tqdm(range(round(now.share * arguments.games)), unit=" games", disable=None):
+    for game in progress_over(range(round(now.share * arguments.games)), unit="games"):
         seed_with(race, int(np.random.SeedSequence((arguments.seed, number, game)).generate_state(1)[0]))
         turns = play_alone(race, start.copy(), game % SEATS, now.settings, now.noise, MAX_TURNS, seen)
         if turns > 0:

@@ -1,6 +1,10 @@
 // The board: the picture that the server draws, and on it a button for every cell. The server says which moves there
 // are and where they begin and end; no rule of a game is in this file.
 
+import { Drag } from "./drag.js";
+import { isShown, percent } from "./game.js";
+import { middle, pieceAt, raise, shift, slide } from "./pieces.js";
+
 const FINGER = 24; // pixels around a tap in which the nearest useful cell is meant
 const MOUSE = 1.5; // radii of a cell around its middle in which a click is meant for it
 
@@ -18,6 +22,8 @@ export class Board {
     this.wantedX = 0; // where the arrow keys up and down lead
     this.hint = null;
     this.enabled = false;
+    this.picture = node("picture");
+    this.drag = new Drag(this, node("cells"));
     node("cells").addEventListener("click", (event) => this.clicked(event));
     node("cells").addEventListener("keydown", (event) => this.keyed(event));
     node("cells").addEventListener("focusin", (event) => this.reached(event.target.dataset.name));
@@ -28,18 +34,39 @@ export class Board {
   // Shows a view. `enabled` is whether a person at this page may move.
   show(view, enabled) {
     const before = this.view;
-    const sameBoard = before !== null && before.game === view.game;
+    const sameBoard = before !== null && before.game === view.game && before.bottom === view.bottom;
     const moved = !sameBoard || before.id !== view.id || before.ply !== view.ply || before.position !== view.position;
+    const shown = this.moved; // by the person, before the server has replied
     this.view = view;
     this.enabled = enabled;
-    if (!sameBoard || before.svg !== view.svg || before.text !== view.text) this.drawPicture(view);
+    this.moved = null;
+    if (!sameBoard || before.svg !== view.svg || before.text !== view.text || shown) this.drawPicture(view);
     if (!sameBoard) this.makeButtons();
     if (moved || !enabled) {
       this.selected = null;
       this.closeChoices();
     }
-    const sources = this.sources();
-    if (sources.size === 1) this.selected = [...sources][0]; // in the middle of a chain, or the only piece that can move
+    this.pickOnlySource();
+    this.draw();
+    if (sameBoard && before.id === view.id && view.ply === before.ply + 1 && !shown) this.slideLast();
+  }
+
+  // Shows that the person at this page plays a move: the piece is at its target at once, and nothing else can be played
+  // until the next view.
+  showMove(move) {
+    this.enabled = false;
+    this.moved = move;
+    this.selected = null;
+    const [source, target] = [this.buttons.get(move.source), this.buttons.get(move.target)];
+    if (source !== undefined && target !== undefined) {
+      const [from, to] = [middle(source), middle(target)];
+      pieceAt(this.picture, to, source.clientWidth / 2)?.setAttribute("visibility", "hidden");
+      const piece = pieceAt(this.picture, from, source.clientWidth / 2);
+      if (piece !== null) {
+        raise(piece);
+        shift(piece, to.x - from.x, to.y - from.y);
+      }
+    }
     this.draw();
   }
 
@@ -48,24 +75,32 @@ export class Board {
     this.draw();
   }
 
+  // Lets the piece of the last ply slide from its source to its target.
+  slideLast() {
+    const [source, target] = [this.view.last?.source, this.view.last?.target].map((name) => this.buttons.get(name));
+    if (source === undefined || target === undefined) return;
+    slide(this.picture, middle(source), middle(target), target.clientWidth / 2);
+  }
+
   // Draws the board; a game without pictures has a text, and no cells.
-  drawPicture({ svg, text }) {
+  drawPicture({ svg, text, trails, seats }) {
     node("cells").hidden = svg === null;
-    node("picture").setAttribute("aria-hidden", String(svg !== null)); // the cells are read out in its place
+    node("trails").replaceChildren();
+    this.picture.setAttribute("aria-hidden", String(svg !== null)); // the cells are read out in its place
     if (svg === null) {
       const lines = document.createElement("pre");
       lines.textContent = text;
-      node("picture").replaceChildren(lines);
+      this.picture.replaceChildren(lines);
       return;
     }
     const picture = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
-    picture.removeAttribute("width");
-    picture.removeAttribute("height");
-    picture.removeAttribute("role");
-    picture.removeAttribute("aria-label");
+    for (const name of ["width", "height", "role", "aria-label"]) picture.removeAttribute(name);
     const [, , width, height] = picture.getAttribute("viewBox").split(" ").map(Number);
     this.size = { width, height };
-    node("picture").replaceChildren(document.importNode(picture, true));
+    node("board").style.setProperty("--tall", height / width);
+    this.picture.replaceChildren(document.importNode(picture, true));
+    node("trails").setAttribute("viewBox", `0 0 ${width} ${height}`);
+    for (const trail of trails) node("trails").append(...trailOf(trail, seats[trail.seat].colour));
   }
 
   makeButtons() {
@@ -85,8 +120,8 @@ export class Board {
       this.buttons.set(cell.name, button);
     }
     this.rows = inRows(this.view.cells);
-    this.current = this.view.cells[0]?.name ?? null;
-    this.wantedX = this.view.cells[0]?.x ?? 0;
+    this.current = this.rows.at(-1)?.[0].name ?? null;
+    this.wantedX = this.rows.at(-1)?.[0].x ?? 0;
     node("cells").replaceChildren(...this.buttons.values());
   }
 
@@ -94,7 +129,7 @@ export class Board {
   draw() {
     const moves = this.moves();
     const sources = this.sources();
-    const targets = new Set(moves.filter((move) => move.source === this.selected).map((move) => move.target));
+    const targets = this.targets();
     const forced = moves.length > 0 && moves.every((move) => move.kind === "capture");
     const heat = this.heat();
     for (const cell of this.view.cells) {
@@ -107,6 +142,7 @@ export class Board {
         target: isTarget && !isEdge,
         edge: isEdge,
         forced: forced && sources.has(cell.name),
+        played: cell.name === this.moved?.target && this.moved.source === null,
       };
       for (const [name, on] of Object.entries(states)) button.classList.toggle(name, on);
       const share = heat.get(cell.name);
@@ -120,7 +156,7 @@ export class Board {
     }
   }
 
-  // Returns the probabilities to show, by cell: of the targets of the selected piece, or else of the pieces to move.
+  // Returns the shares to show, by cell: of the targets of the selected piece, or else of the pieces to move.
   heat() {
     const heat = new Map();
     if (this.hint === null) return heat;
@@ -128,9 +164,9 @@ export class Board {
     for (const move of this.moves()) {
       if (this.selected !== null && move.source !== this.selected) continue;
       const cell = this.selected === null ? (move.source ?? move.target) : move.target;
-      const probability = byAction.get(move.action) ?? 0;
-      if (probability > 0) heat.set(cell, (heat.get(cell) ?? 0) + probability);
+      heat.set(cell, (heat.get(cell) ?? 0) + (byAction.get(move.action) ?? 0));
     }
+    for (const [cell, share] of heat) if (!isShown(share)) heat.delete(cell);
     return heat;
   }
 
@@ -144,14 +180,26 @@ export class Board {
     return new Set(this.moves().map((move) => move.source).filter((source) => source !== null));
   }
 
+  // Returns the targets of the selected piece, or all edges that can be drawn.
+  targets() {
+    return new Set(this.moves().filter((move) => move.source === this.selected).map((move) => move.target));
+  }
+
   select(name) {
     this.selected = name;
     this.closeChoices();
     this.draw();
   }
 
+  // Picks the piece in the middle of a chain, or the only one that can move.
+  pickOnlySource() {
+    const sources = this.sources();
+    if (sources.size === 1) this.selected = [...sources][0];
+  }
+
   // Chooses a cell: a piece to move, a target of the selected piece, or an edge.
   choose(name) {
+    if (this.moved !== null) return; // the server has not replied yet
     if (!this.enabled) {
       this.tell(this.view.over ? "The game is over." : "It is not your turn.");
       return;
@@ -165,13 +213,23 @@ export class Board {
       this.select(null);
     } else if (this.sources().has(name)) {
       this.select(name);
-      this.tell(`${name} is picked. Choose a target.`);
+      this.tell("Now choose where it goes.");
     } else {
-      const begin = this.selected === null ? "No legal move begins" : `${this.selected} cannot move to ${name}; no legal move begins`;
-      this.select(null);
-      this.tell(`${begin} on ${name}.`);
-      if (this.sources().size === 1) this.select([...this.sources()][0]);
+      this.tell(this.reason(name));
+      this.selected = null;
+      this.pickOnlySource();
+      this.select(this.selected);
     }
+  }
+
+  // Returns why a cell cannot be chosen, for people.
+  reason(name) {
+    const { owner } = this.view.cells.find((cell) => cell.name === name);
+    const { seats, mover } = this.view;
+    if (this.sources().size === 0) return "This line is drawn already.";
+    if (owner !== null && owner !== mover) return `That piece is ${seats[owner].name}'s. You play ${seats[mover].name}.`;
+    if (owner !== null) return this.moves().every((move) => move.kind === "capture") ? "You must capture: take a piece with a dashed ring." : "This piece cannot move now.";
+    return this.selected === null ? "There is no piece. Pick one with a ring." : "Your piece cannot go there.";
   }
 
   openChoices(moves) {
@@ -203,13 +261,14 @@ export class Board {
   }
 
   focus() {
-    this.buttons.get(this.current)?.focus();
+    this.buttons.get(this.current)?.focus({ preventScroll: true });
   }
 
   // -- mouse, finger and keys ----------------------------------------------------------------------------------------
 
   clicked(event) {
     const fromKeyboard = event.detail === 0;
+    if (this.drag.ended && !fromKeyboard) return;
     const name = fromKeyboard ? event.target.dataset.name : this.nearest(event);
     if (name === undefined) return;
     this.buttons.get(name).focus({ preventScroll: true });
@@ -233,9 +292,7 @@ export class Board {
       return best;
     };
     if (event.pointerType === "touch" || event.pointerType === "pen") {
-      const moves = this.moves();
-      const useful = new Set(moves.filter((move) => move.source === this.selected).map((move) => move.target));
-      for (const source of this.sources()) useful.add(source);
+      const useful = new Set([...this.targets(), ...this.sources()]);
       const snapped = nearestOf(this.view.cells.filter((cell) => useful.has(cell.name)), (cell) => Math.max(cell.radius, FINGER / scale));
       if (snapped !== undefined) return snapped;
     }
@@ -274,7 +331,21 @@ export class Board {
   }
 }
 
-export const percent = (share) => (share > 0 && share < 0.005 ? "<1" : String(Math.round(100 * share)));
+// Returns the elements of the path of a seat's last turn, with a dot where it began.
+function trailOf({ points }, colour) {
+  const shape = (tag) => document.createElementNS(node("trails").namespaceURI, tag);
+  const line = (className, stroke) => {
+    const path = shape("polyline");
+    path.setAttribute("points", points.map((point) => point.join(",")).join(" "));
+    path.setAttribute("class", className);
+    if (stroke) path.setAttribute("stroke", stroke);
+    return path;
+  };
+  const start = shape("circle");
+  const [[x, y]] = points;
+  for (const [name, value] of Object.entries({ cx: x, cy: y, r: 4, fill: colour })) start.setAttribute(name, value);
+  return [line("casing", ""), line("trail", colour), start];
+}
 
 // Returns the cells in rows from the top, each from left to right.
 function inRows(cells) {

@@ -2,9 +2,15 @@
 
 export const personMoves = (view) => !view.over && view.seats[view.mover].player === "human";
 
+// Returns the seats that people play.
+export const peopleOf = (view) => view.seats.flatMap((seat, index) => (seat.player === "human" ? [index] : []));
+
+// Returns the turn that the position after `ply` plies ends or is in; undefined at the start.
+export const turnAt = (view, ply) => view.turns.find((turn) => turn.ply >= ply && ply > 0);
+
 // Returns the capture with which a person's turn must continue, null if there is none or more than one.
 export function forcedCapture(view) {
-  const goesOn = personMoves(view) && view.ply > 0 && view.moves[view.ply - 1].seat === view.mover;
+  const goesOn = personMoves(view) && turnAt(view, view.ply)?.seat === view.mover;
   const [move] = view.legal;
   return goesOn && view.legal.length === 1 && move.kind === "capture" ? move : null;
 }
@@ -15,3 +21,9 @@ export function resigningSeat(view) {
   const seat = order.find((index) => view.seats[index].player === "human");
   return view.over || seat === undefined ? null : seat;
 }
+
+// Returns a share as a number of percent, as people read it.
+export const percent = (share) => String(Math.round(100 * share));
+
+// Whether a share is shown: less is noise.
+export const isShown = (share) => share >= 0.01;

@@ -1,8 +1,10 @@
-// The dialog in which a game, its parameters and its players are chosen.
+// The dialog in which a game, its board, the opponent and the side are chosen; agents and other parameters by their
+// texts are under Advanced.
 
-import { post } from "./server.js";
-import { made, suggest } from "./panels.js";
+import { agentField, made, playerOptions, suggest } from "./panels.js";
+import { Refused, post } from "./server.js";
 
+const RANDOM = "random"; // the side that is drawn by lot
 const node = (id) => document.getElementById(id);
 
 export class NewGame {
@@ -10,87 +12,105 @@ export class NewGame {
   constructor(offered, begin) {
     this.offered = offered;
     this.begin = begin;
-    this.agents = []; // that play the chosen game
-    for (const name of Object.keys(offered.games)) node("game").append(new Option(name, name));
+    for (const [name, { title }] of Object.entries(offered.games)) node("game").append(new Option(title, name));
     node("game").addEventListener("change", () => this.gameChosen());
-    node("parameters").addEventListener("change", () => this.describe());
+    for (const id of ["menus", "parameters"]) node(id).addEventListener("change", () => this.describe());
+    for (const id of ["opponent", "side"]) node(id).addEventListener("change", () => this.fillSeats());
+    node("new-seats").parentNode.addEventListener("toggle", () => this.suggestAgents());
     node("form").addEventListener("submit", (event) => this.submitted(event));
     node("close").addEventListener("click", () => node("dialog").close());
-    node("seed").value = offered.seed;
   }
 
   async open(view) {
     const [, name, parameters] = /^(?:[^(]*:)?(\w+)(?:\((.*)\))?$/.exec(view.game) ?? [];
     if (name in this.offered.games) node("game").value = name;
-    this.gameChosen(parameters);
+    const players = view.seats.map((seat) => seat.player);
+    const person = players.indexOf("human");
+    this.wanted = { opponent: players.find((player, seat) => seat !== person), side: person };
+    node("seed").value = Math.floor(Math.random() * 2 ** 31);
     node("dialog").showModal();
+    await this.gameChosen(parameters);
   }
 
-  // Makes a field for every parameter of the chosen game. `written` has values: "size=2, num_players=6".
+  // Makes the menus of the chosen game, and a field for every other parameter. `written` has values: "size=2, rows=3".
   gameChosen(written = "") {
-    const values = new Map(written.split(", ").map((part) => part.split("=")));
+    const { menus, parameters } = this.offered.games[node("game").value];
+    const values = pairsOf(written);
+    node("menus").replaceChildren(...menus.map((menu) => menuOf(menu, values)));
+    const inMenus = new Set(menus.flatMap(({ options }) => options.flatMap(([text]) => [...pairsOf(text).keys()])));
     node("parameters").replaceChildren(
-      ...this.offered.games[node("game").value].map(({ name, default: value }) => {
-        const label = made("label", "", `${name} `);
+      ...parameters.filter(({ name }) => !inMenus.has(name)).map(({ name, default: value }) => {
         const field = document.createElement("input");
-        field.name = name;
-        field.maxLength = 60;
-        field.spellcheck = false;
-        field.autocomplete = "off";
-        const text = (values.get(name) ?? value).replaceAll("'", "");
-        field.value = text === "None" ? "" : text; // an empty field leaves the value to the game
+        Object.assign(field, { name, maxLength: 60, spellcheck: false, autocomplete: "off" });
+        field.value = values.get(name) ?? unquoted(value); // an empty field leaves the value to the game
+        const label = made("label", "", `${name} `);
         label.append(field);
         return label;
       }),
     );
-    this.describe();
+    return this.describe();
   }
 
   game() {
+    const chosen = [...node("menus").querySelectorAll("select")].map((select) => select.value);
     const fields = [...node("parameters").querySelectorAll("input")].filter((field) => field.value.trim() !== "");
-    return `${node("game").value}(${fields.map((field) => `${field.name}=${field.value.trim()}`).join(", ")})`;
+    return `${node("game").value}(${[...chosen, ...fields.map(({ name, value }) => `${name}=${value.trim()}`)].join(", ")})`;
   }
 
-  // Asks the server for the seats of the chosen game and for the agents that play it.
+  // Asks the server for the seats of the chosen game and for its levels.
   async describe() {
     const game = this.game();
+    let about;
     try {
-      const { seats, agents } = await post("describe", { game });
-      if (game !== this.game()) return;
-      this.problem("");
-      suggest(node("agents"), agents);
-      const players = this.players();
-      const opponent = ["baseline", "greedy"].find((agent) => agents.includes(agent)) ?? "random";
-      const lost = this.agents.filter((agent) => !agents.includes(agent)); // they played the game before, but not this one
-      this.agents = agents;
-      node("new-seats").replaceChildren(
-        ...Array.from({ length: seats }, (_, index) => {
-          const label = made("label", "", `Seat ${index} `);
-          const field = document.createElement("input");
-          field.setAttribute("list", "agents");
-          field.maxLength = 300;
-          field.spellcheck = false;
-          field.autocomplete = "off";
-          const player = players[index] ?? (index === 0 ? "human" : opponent);
-          field.value = lost.includes(player) ? opponent : player;
-          label.append(field);
-          return label;
-        }),
-      );
+      about = await post("describe", { game });
     } catch (error) {
+      if (!(error instanceof Refused)) throw error;
       this.problem(error.message);
+      return;
     }
+    if (game !== this.game()) return;
+    this.problem("");
+    const { opponent, side } = this.wanted;
+    node("opponent").replaceChildren(...playerOptions(about.levels, "Another person, on this screen"));
+    const options = [...node("opponent").options].map((option) => option.value);
+    // an agent by its text stays the opponent for the game that it plays already
+    const medium = options[2] ?? options.at(-1);
+    const chosen = [opponent, about.opponent, medium].find((text) => options.includes(text));
+    node("opponent").value = chosen;
+    node("side").replaceChildren(...about.names.map((name, seat) => new Option(name, seat)), new Option("Random", RANDOM));
+    node("side").value = side === RANDOM || side in about.names ? side : 0;
+    node("new-seats").replaceChildren(...about.names.map((name) => agentField(name, "", "new-agents")));
+    this.fillSeats();
+    this.suggestAgents();
   }
 
-  players() {
-    return [...node("new-seats").querySelectorAll("input")].map((field) => field.value.trim());
+  // Puts the players that were chosen into the fields of the seats, which decide.
+  fillSeats() {
+    this.wanted = { opponent: node("opponent").value, side: node("side").value };
+    const fields = [...node("new-seats").querySelectorAll("input")];
+    const { opponent, side } = this.wanted;
+    const seat = side === RANDOM ? Math.floor(Math.random() * fields.length) : Number(side);
+    fields.forEach((field, index) => (field.value = index === seat ? "human" : opponent));
+  }
+
+  // Asks for the agents that play the chosen game, if somebody sees them: to make them takes seconds.
+  async suggestAgents() {
+    const game = this.game();
+    if (!node("new-seats").parentNode.open) return;
+    try {
+      const { agents } = await post("agents", { game });
+      if (game === this.game()) suggest(node("new-agents"), agents);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error; // the dialog shows already what is wrong with the game
+    }
   }
 
   async submitted(event) {
     event.preventDefault();
     node("start").disabled = true;
+    const seats = [...node("new-seats").querySelectorAll("input")].map((field) => field.value.trim());
     try {
-      await this.begin({ game: this.game(), seats: this.players(), seed: Number(node("seed").value) });
+      await this.begin({ game: this.game(), seats, seed: Number(node("seed").value) });
       this.problem("");
       node("dialog").close();
     } catch (error) {
@@ -104,4 +124,28 @@ export class NewGame {
     node("dialog-problem").textContent = text;
     node("dialog-problem").hidden = text === "";
   }
+}
+
+// Returns a value of a parameter as a field has it: without quotes, and nothing for None.
+const unquoted = (value) => (value === "None" ? "" : value.replaceAll("'", ""));
+
+// Returns the values of the parameters in a text such as "size=2, num_players=6", by their names.
+const pairsOf = (text) => new Map(text.split(", ").filter(Boolean).map((pair) => pair.split("=")).map(([name, value]) => [name, unquoted(value)]));
+
+// Returns a menu in its label. The values of the game that is played now are chosen, also if the menu lacks them.
+function menuOf({ name, words, options, default: first }, values) {
+  const select = document.createElement("select");
+  select.name = name;
+  select.append(...options.map(([text, option]) => new Option(option, text)));
+  const parameters = [...pairsOf(first).keys()];
+  const isPlayed = ([text]) => [...pairsOf(text)].every(([parameter, value]) => values.get(parameter) === value);
+  const played = parameters.map((parameter) => `${parameter}=${values.get(parameter)}`).join(", ");
+  select.value = options.find(isPlayed)?.[0] ?? first;
+  if (values.size > 0 && !options.some(isPlayed)) {
+    select.append(new Option(played, played));
+    select.value = played;
+  }
+  const label = made("label", "", `${words} `);
+  label.append(select);
+  return label;
 }

@@ -1,7 +1,6 @@
-// The buttons and panels around the board: the seats, the moves that were played, and what an agent thinks.
+// The buttons and panels around the board: the players, the controls and the moves that were played.
 
-import { percent } from "./board.js";
-import { personMoves, resigningSeat } from "./game.js";
+import { peopleOf, personMoves, resigningSeat, turnAt } from "./game.js";
 
 const node = (id) => document.getElementById(id);
 
@@ -13,52 +12,73 @@ export function made(tag, className = "", text = "") {
   return element;
 }
 
+// Returns a dot in the colour of a seat.
+export function chip(colour) {
+  const dot = made("span", "chip");
+  dot.setAttribute("aria-hidden", "true");
+  dot.style.background = colour;
+  return dot;
+}
+
+// Returns a field for the text of an agent, in a label.
+export function agentField(words, value, list) {
+  const label = made("label", "", `${words} `);
+  const field = document.createElement("input");
+  Object.assign(field, { value, maxLength: 300, spellcheck: false, autocomplete: "off" });
+  field.setAttribute("list", list);
+  label.append(field);
+  return label;
+}
+
 // Fills the list of a text field's suggestions.
 export function suggest(list, texts) {
-  list.replaceChildren(
-    ...texts.map((text) => {
-      const option = document.createElement("option");
-      option.value = text;
-      return option;
-    }),
-  );
+  list.replaceChildren(...texts.map((text) => Object.assign(document.createElement("option"), { value: text })));
 }
 
-// -- seats -----------------------------------------------------------------------------------------------------------
+// Returns the choices of a player: people and the levels of the game. `levels` is a list of {agent, words}.
+export const playerOptions = (levels, person) => [new Option(person, "human"), ...levels.map(({ agent, words }) => new Option(words, agent))];
 
-// Shows who plays each seat; `change(seats)` is called when a person enters another player.
-export function showSeats(view, change) {
-  const list = node("seats");
-  if (list.dataset.game !== view.game) {
-    list.dataset.game = view.game;
-    list.replaceChildren(...view.seats.map((seat, index) => seatItem(seat, index, change)));
+// -- players ---------------------------------------------------------------------------------------------------------
+
+// Shows who plays each seat; `change(seats)` is called when a person chooses another player.
+export function showPlayers(view, levels, change) {
+  const rows = view.seats.map((seat, index) => playerRow(view, index, levels, change));
+  const focused = node("players").contains(document.activeElement);
+  if (!focused) node("players").replaceChildren(...rows);
+  else [...node("players").children].forEach((row, index) => row.classList.toggle("mover", isMover(view, index)));
+  const fields = [...node("agent-fields").querySelectorAll("input")];
+  if (fields.length === view.seats.length) {
+    fields.forEach((field, index) => {
+      if (document.activeElement !== field) field.value = view.seats[index].player;
+    });
+    return;
   }
-  view.seats.forEach((seat, index) => {
-    const item = list.children[index];
-    const field = item.querySelector("input");
-    if (document.activeElement !== field) field.value = seat.player;
-    item.querySelector(".chip").style.background = seat.colour;
-    item.classList.toggle("mover", index === view.mover && !view.over);
-    item.querySelector(".turn").textContent = index === view.mover && !view.over ? "to move" : "";
-  });
+  const labels = view.seats.map((seat) => agentField(seat.name, seat.player, "agents"));
+  node("agent-fields").replaceChildren(...labels);
+  for (const field of node("agent-fields").querySelectorAll("input")) {
+    field.addEventListener("change", () => change([...node("agent-fields").querySelectorAll("input")].map((input) => input.value.trim())));
+  }
 }
 
-function seatItem(seat, index, change) {
-  const item = made("li");
-  const field = document.createElement("input");
-  field.setAttribute("list", "agents");
-  field.setAttribute("aria-label", `Player of ${seat.name}`);
-  field.maxLength = 300;
-  field.spellcheck = false;
-  field.autocomplete = "off";
-  field.addEventListener("change", () => {
-    change([...node("seats").querySelectorAll("input")].map((input) => input.value.trim()));
+const isMover = (view, index) => index === view.mover && !view.over;
+
+function playerRow(view, index, levels, change) {
+  const seat = view.seats[index];
+  const row = made("li", isMover(view, index) ? "mover" : "");
+  const select = document.createElement("select");
+  select.setAttribute("aria-label", `Player of ${seat.name}`);
+  const people = peopleOf(view);
+  select.append(...playerOptions(levels, people.length === 1 && people[0] === index ? "You" : "Person"));
+  if (![...select.options].some((option) => option.value === seat.player)) select.append(new Option(seat.words, seat.player));
+  select.value = seat.player;
+  select.addEventListener("change", () => {
+    const seats = view.seats.map(({ player }) => player);
+    seats[index] = select.value;
+    select.blur();
+    change(seats);
   });
-  const chip = made("span", "chip");
-  chip.setAttribute("aria-hidden", "true");
-  item.append(chip, made("span", "seat", seat.name), field, made("span", "turn"));
-  item.dataset.seat = index;
-  return item;
+  row.append(chip(seat.colour), made("span", "seat", seat.name), select, made("span", "score", seat.score));
+  return row;
 }
 
 // -- controls --------------------------------------------------------------------------------------------------------
@@ -82,78 +102,50 @@ export function showExtra(view, play) {
 
 // Shows which buttons can be pressed. `sliding` is whether the slider is ahead of the view, and stays where it is.
 export function showControls(view, sliding) {
-  node("undo").disabled = node("undo-turn").disabled = view.ply === 0 && !view.over; // a resignation can be undone
+  const people = peopleOf(view);
+  node("after").hidden = !view.over;
+  node("switch").hidden = people.length === 0 || people.length === view.seats.length;
+  node("ask-review").hidden = people.length === 0 || view.svg === null;
+  node("undo").disabled = !view.can_undo; // a resignation can be undone
+  node("flip").hidden = !view.flips;
+  node("resign").hidden = resigningSeat(view) === null;
+  node("stop").hidden = view.thinking === null;
+  node("go").hidden = !view.waits;
+  node("hint").disabled = view.over;
+  node("replay").hidden = view.plies === 0;
+  node("no-moves").hidden = view.plies > 0;
   node("first").disabled = node("previous").disabled = view.ply === 0;
-  node("redo").disabled = node("next").disabled = node("last").disabled = view.ply === view.plies;
-  node("autoplay").disabled = view.plies === 0;
+  node("next").disabled = node("last").disabled = view.ply === view.plies;
+  node("autoplay").hidden = !(view.over || view.ply < view.plies);
   node("ply").max = view.plies;
   if (!sliding) node("ply").value = view.ply;
   node("ply").setAttribute("aria-valuetext", `${view.ply} of ${view.plies}`);
-  node("stop").hidden = view.thinking === null;
-  node("go").hidden = !view.waits;
-  node("resign").disabled = resigningSeat(view) === null;
-  node("hint").disabled = view.over;
 }
 
 // -- moves -----------------------------------------------------------------------------------------------------------
 
-// Shows the moves that were played; `jump(ply)` is called for the position after one of them.
+// Shows the turns that were played; `jump(ply)` is called for the position after one of them.
 export function showMoves(view, jump) {
   const list = node("moves");
-  view.moves.forEach((move, index) => {
-    const item = list.children[index] ?? list.appendChild(moveItem(index, jump));
-    if (item.firstChild.textContent !== move.text) item.firstChild.textContent = move.text;
-    item.dataset.seat = `seat${move.seat}`;
-    item.title = view.seats[move.seat].name;
+  view.turns.forEach((turn, index) => {
+    const item = list.children[index] ?? list.appendChild(turnItem());
+    const button = item.lastChild;
+    if (button.textContent !== turn.text) button.textContent = turn.text;
+    item.firstChild.style.background = view.seats[turn.seat].colour;
+    button.setAttribute("aria-label", `${view.seats[turn.seat].name} ${turn.text}`);
+    button.onclick = () => jump(turn.ply);
   });
-  while (list.children.length > view.moves.length) list.lastChild.remove();
+  while (list.children.length > view.turns.length) list.lastChild.remove();
   list.querySelector("[aria-current]")?.removeAttribute("aria-current");
-  const current = view.ply > 0 ? list.children[view.ply - 1].firstChild : null;
+  const current = list.children[view.turns.indexOf(turnAt(view, view.ply))]?.lastChild ?? null;
   current?.setAttribute("aria-current", "step");
   list.scrollTop = current === null ? 0 : current.offsetTop - list.clientHeight / 2;
 }
 
-function moveItem(index, jump) {
+function turnItem() {
   const item = made("li");
   const button = made("button");
   button.type = "button";
-  button.addEventListener("click", () => jump(index + 1));
-  item.append(button);
-  return item;
-}
-
-// -- hints -----------------------------------------------------------------------------------------------------------
-
-// Shows what an agent thinks; null hides it.
-export function showThoughts(hint, view) {
-  node("thoughts").hidden = hint === null;
-  if (hint === null) return;
-  node("tops").replaceChildren(
-    ...hint.moves.slice(0, 5).map((move) => {
-      const row = made("tr");
-      const meter = made("td", "bar");
-      meter.append(made("span", "fill"), made("span", "number", `${percent(move.probability)} %`));
-      meter.firstChild.style.width = `${100 * move.probability}%`;
-      const head = made("th", "", move.text);
-      head.scope = "row";
-      row.append(head, meter);
-      return row;
-    }),
-  );
-  node("values").hidden = hint.values === null;
-  node("values").replaceChildren(...(hint.values ?? []).map((value, index) => valueItem(value, view.seats[index], hint.range)));
-}
-
-// A bar from the middle: to the right for a positive value, to the left for a negative one.
-function valueItem(value, seat, range) {
-  const item = made("li");
-  const bar = made("span", "value");
-  const fill = made("span", "fill");
-  const share = Math.max(-1, Math.min(1, value / range));
-  fill.style.left = `${50 + Math.min(0, 50 * share)}%`;
-  fill.style.width = `${Math.abs(50 * share)}%`;
-  bar.append(fill);
-  bar.setAttribute("aria-hidden", "true");
-  item.append(made("span", "seat", seat.name), bar, made("span", "number", value.toFixed(2)));
+  item.append(chip(""), button);
   return item;
 }

@@ -55,9 +55,9 @@ export function download(content, type, name) {
 }
 
 // Calls `show` with every event of a game until the stream ends; throws Refused where the server refuses or is gone.
-export async function follow(id, show, signal) {
-  const path = `/api/events?id=${encodeURIComponent(id)}&theme=${theme()}`;
-  const response = await request(path, { signal });
+// `look` is how the page wants to see it.
+export async function follow(id, look, show, signal) {
+  const response = await request(`/api/events?${new URLSearchParams({ id, ...look })}`, { signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let buffer = "";
   for (;;) {

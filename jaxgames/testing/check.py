@@ -1,15 +1,7 @@
-"""A conformance check for games: it tests whether an env keeps the contract of `jaxgames.env`.
-
-    from jaxgames.testing import check_env
-
-    check_env(MyGame(size=3))
-
-It plays random games, in a batch, and checks every board. It cannot check the rules of the game: compare those with
-another engine.
-"""
+"""Random games, in a batch, of which every board is checked; first come the checks of `static`."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +12,8 @@ import numpy as np
 
 from jaxgames._checks import check_int
 from jaxgames.env import Env, Outcome, State
-from jaxgames.registry import list_games, make
-from jaxgames.wrappers import AutoReset, Wrapper
+from jaxgames.testing import static
+from jaxgames.testing.static import must_return, require
 
 STEPS_BETWEEN_TEXTS = 5  # checks of notation and outcome are slow: they go board by board
 STEPS_BETWEEN_SINGLE_BOARDS = 50
@@ -60,9 +52,9 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
     """
     check_int("games", games, 1, 2**20)
     check_int("steps", steps, 1, 2**20)
-    _check_values(env)
-    _check_shapes(env)
-    _check_start(env)
+    static.check_values(env)
+    static.check_shapes(env)
+    static.check_start(env)
     programs, rng = _Programs(env), np.random.default_rng(seed)
     written = np.zeros(games, np.bool_)  # finished boards whose texts have been checked
     for number, boards in enumerate(_random_play(programs, games, steps, rng)):
@@ -77,82 +69,7 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
             _check_single_boards(programs, boards, rng)
     _check_wrong_texts(env)
     for function, traces in programs.traces.items():
-        _require(traces == 2, f"{function} must be traced once alone and once under vmap, not {traces} times in all")
-
-
-# -- before a device is touched ------------------------------------------------------------------------
-
-
-def _check_values(env: Any) -> None:
-    """Checks that the plain Python values are valid, and that the env is hashable and equals what its text makes."""
-    _require(isinstance(env, Env), f"expected a jaxgames.Env, not {type(env).__name__}")
-    _require(not isinstance(env, AutoReset), f"the games of {env} never end: check the env inside")
-    _require(isinstance(env.id, str) and env.id.isidentifier(), f"id must be a Python identifier, not {env.id!r}")
-    for name, least in (("num_players", 2), ("num_actions", 1), ("version", 1)):
-        value = getattr(env, name)
-        _require(type(value) is int and value >= least, f"{name} must be an int of at least {least}, not {value!r}")
-    shape = env.observation_shape
-    sound = isinstance(shape, tuple) and all(type(size) is int and size > 0 for size in shape)
-    _require(sound, f"observation_shape must be a tuple of positive ints, not {shape!r}")
-    support = env.observation_support
-    sound = isinstance(support, np.ndarray) and support.dtype == np.bool_ and support.shape == shape
-    _require(sound, f"observation_support must be a numpy bool{list(shape)}")
-    limit = 1 if env.max_steps is None else env.max_steps
-    _require(type(limit) is int and limit > 0, f"max_steps must be None or positive, not {limit!r}")
-    low, high = env.reward_range
-    sound = type(low) is float and type(high) is float and low <= -1 and high >= 1 / (env.num_players - 1)
-    _require(sound, f"reward_range must be two floats and hold what an illegal action pays, not {env.reward_range!r}")
-    _require(type(env.zero_sum) is bool, f"zero_sum must be a bool, not {env.zero_sum!r}")
-    _must_return("hash(env), which makes it static under jax.jit,", hash, env)
-    if env.id in list_games() and not isinstance(env, Wrapper):
-        twin = make(str(env))
-        _require(
-            (twin, hash(twin)) == (env, hash(env)),
-            f"make({str(env)!r}) must give an equal env with an equal hash, not {twin}",
-        )
-
-
-def _check_shapes(env: Env[Any]) -> None:
-    """Checks the types and shapes that the functions return; they are traced, not run."""
-    key = jax.eval_shape(lambda: jax.random.key(0))
-    action = jax.ShapeDtypeStruct((), jnp.int32)
-    start = jax.eval_shape(env.init, key)
-    _require(isinstance(start, State), f"init must return a jaxgames.State, not {type(start).__name__}")
-    after = jax.eval_shape(env.step, start, action, key)
-    flags = {"current_player": "int32[]", "terminated": "bool[]", "truncated": "bool[]"}
-    for where, state in (("init", start), ("step", after)):
-        for name, expected in (flags | {"rewards": f"float32[{env.num_players}]"}).items():
-            found = _type(getattr(state, name))
-            _require(found == expected, f"{where}: {name} must be {expected}, not {found}")
-    same = jax.tree.structure(start) == jax.tree.structure(after)
-    _require(same, "step must return a state of the structure that init returns")
-    for (path, old), new in zip(jax.tree_util.tree_leaves_with_path(start), jax.tree.leaves(after), strict=True):
-        same = (old.shape, old.dtype, old.weak_type) == (new.shape, new.dtype, new.weak_type)
-        _require(same, f"step must keep shapes and dtypes, but {jax.tree_util.keystr(path)} goes from {old} to {new}")
-    for name, leaf, shape in (
-        ("legal_action_mask(state)", jax.eval_shape(env.legal_action_mask, start), (env.num_actions,)),
-        ("observe(state)", jax.eval_shape(env.observe, start), env.observation_shape),
-        ("observe(state, player)", jax.eval_shape(env.observe, start, action), env.observation_shape),
-        ("winners(state)", jax.eval_shape(env.winners, start), (env.num_players,)),
-    ):
-        _require(_type(leaf) == f"bool{list(shape)}", f"{name} must be bool{list(shape)}, not {_type(leaf)}")
-
-
-def _type(leaf: Any) -> str:
-    return f"{leaf.dtype}{list(leaf.shape)}"
-
-
-def _check_start(env: Env[Any]) -> None:
-    """Checks that a new board is live and has paid nothing, and that `step` takes a Python integer as the action."""
-    key = jax.random.key(0)
-    state = env.init(key)
-    live = not (bool(state.terminated) or bool(state.truncated) or np.any(state.rewards))
-    _require(live, "init must give a live board with rewards of 0")
-    calls: dict[str, Callable[[Any], Any]] = {"step(state, action, key)": lambda state: env.step(state, 0, key)}
-    if not env.needs_key:
-        calls["step(state, action)"] = lambda state: env.step(state, 0)
-    for name, call in calls.items():  # traced, but the action is not
-        _must_return(f"{name}, action a Python integer,", jax.eval_shape, call, state)
+        require(traces == 2, f"{function} must be traced once alone and once under vmap, not {traces} times in all")
 
 
 # -- random games --------------------------------------------------------------------------------------
@@ -241,25 +158,25 @@ def _assert_same(found: Any, expected: Any, message: str) -> None:
 def _check_boards(env: Env[Any], boards: _Boards) -> None:
     """Checks seats, flags, rewards, masks, winners, lengths and observations of boards that legal play has reached."""
     s, games = boards.states, np.arange(len(boards.length))
-    _require(((s.current_player >= 0) & (s.current_player < env.num_players)).all(), "current_player must be a seat")
-    _require(not (s.terminated & s.truncated).any(), "terminated and truncated must not be set together")
-    _require(boards.mask[~boards.over].any(-1).all(), "the mask of a live board must not be empty")
-    _require(not boards.mask[boards.over].any(), "the mask of a finished board must be all False")
-    _require(not boards.winners[~s.terminated].any(), NO_WINNERS)
+    require(((s.current_player >= 0) & (s.current_player < env.num_players)).all(), "current_player must be a seat")
+    require(not (s.terminated & s.truncated).any(), "terminated and truncated must not be set together")
+    require(boards.mask[~boards.over].any(-1).all(), "the mask of a live board must not be empty")
+    require(not boards.mask[boards.over].any(), "the mask of a finished board must be all False")
+    require(not boards.winners[~s.terminated].any(), NO_WINNERS)
     inside = (s.rewards >= env.reward_range[0]) & (s.rewards <= env.reward_range[1])
-    _require(
+    require(
         inside.all(), f"rewards must lie in reward_range {env.reward_range}, not {s.rewards.min()} to {s.rewards.max()}"
     )
     if env.zero_sum:
         worst = np.abs(s.rewards.sum(-1)).max()
-        _require(worst <= 1e-5, f"zero_sum is True, but a step paid {worst} in all")
+        require(worst <= 1e-5, f"zero_sum is True, but a step paid {worst} in all")
     if env.max_steps is not None:
         late = (boards.length > env.max_steps) | (~boards.over & (boards.length >= env.max_steps))
-        _require(not late.any(), f"a game must be over after max_steps = {env.max_steps} steps")
+        require(not late.any(), f"a game must be over after max_steps = {env.max_steps} steps")
     same = boards.mover_observation == boards.seat_observations[games, s.current_player]
-    _require(same.all(), "observe(state) must equal observe(state, current_player)")
+    require(same.all(), "observe(state) must equal observe(state, current_player)")
     seen = boards.seat_observations.any((0, 1))
-    _require(not (seen & ~env.observation_support).any(), "an observation must be False off the observation_support")
+    require(not (seen & ~env.observation_support).any(), "an observation must be False off the observation_support")
 
 
 def _check_illegal_actions(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:
@@ -277,9 +194,9 @@ def _check_illegal_actions(programs: _Programs, boards: _Boards, rng: np.random.
     paid = np.where(boards.over[:, None], np.float32(0), penalty)
     expected = dataclasses.replace(before, rewards=paid, terminated=before.terminated | ~boards.over)
     _assert_same(after, expected, ILLEGAL_ACTION)
-    _require(not mask.any(), "the mask must be all False after an illegal action")
-    _require(not winners[~boards.over].any(), NO_WINNERS)
-    _require((winners == boards.winners)[boards.over].all(), "a finished board must keep its winners")
+    require(not mask.any(), "the mask must be all False after an illegal action")
+    require(not winners[~boards.over].any(), NO_WINNERS)
+    require((winners == boards.winners)[boards.over].all(), "a finished board must keep its winners")
     again = programs.step(after, _random_actions(rng, ~mask), boards.keys)
     unpaid = dataclasses.replace(expected, rewards=np.zeros_like(penalty))
     _assert_same(again, unpaid, "a finished board must stay as it is and pay zero, whatever is played on it")
@@ -292,7 +209,7 @@ def _check_step_and_mask_agree(programs: _Programs, boards: _Boards, number: int
         actions = np.arange(-1, programs.env.num_actions + 1, dtype=np.int32)
         legal = np.asarray(programs.is_legal(boards.state(game), actions))
         differ = np.flatnonzero(legal != np.pad(boards.mask[game], 1)) - 1
-        _require(differ.size == 0, f"step and legal_action_mask must agree, not differ on {differ}")
+        require(differ.size == 0, f"step and legal_action_mask must agree, not differ on {differ}")
 
 
 def _check_single_boards(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:
@@ -314,17 +231,19 @@ def _check_outcomes(env: Env[Any], boards: _Boards, finished: np.ndarray) -> Non
     for game in finished.tolist():
         state, winners = boards.state(game), tuple(np.flatnonzero(boards.winners[game]).tolist())
         kind = "truncated" if state.truncated else "win" if winners else "draw"
-        found = _must_return("outcome", env.outcome, state)
+        found = must_return("outcome", env.outcome, state)
         same = isinstance(found, Outcome) and (found.kind, found.winners) == (kind, winners)
-        _require(same, f"outcome must be of kind {kind!r} with the winners {winners}, not {found}")
+        require(same, f"outcome must be of kind {kind!r} with the winners {winners}, not {found}")
         sound = isinstance(found.reason, str) and found.reason != "" and "\n" not in found.reason
-        _require(sound, f"outcome must give a reason of one line, not {found.reason!r}")
+        require(sound, f"outcome must give a reason of one line, not {found.reason!r}")
     for game in np.flatnonzero(~boards.over)[:1].tolist():
+        drawn = must_return("to_text", env.to_text, boards.state(game))
+        require(max(map(len, drawn.splitlines())) <= 80, "to_text must draw lines of at most 80 characters")
         state, forfeited = boards.state(game), dataclasses.replace(boards.state(game), terminated=np.True_)
         by_mover = Outcome("forfeit", (), f"illegal action by seat {int(state.current_player)}")
         for board, expected in ((state, Outcome("live", (), "")), (forfeited, by_mover)):
-            found = _must_return("outcome", env.outcome, board)
-            _require(found == expected, f"outcome must be {expected}, not {found}")
+            found = must_return("outcome", env.outcome, board)
+            require(found == expected, f"outcome must be {expected}, not {found}")
 
 
 def _check_texts(programs: _Programs, boards: _Boards, games: np.ndarray) -> None:
@@ -336,24 +255,25 @@ def _check_texts(programs: _Programs, boards: _Boards, games: np.ndarray) -> Non
     over, winners, mask = boards.over[games], boards.winners[games], boards.mask[games]
     for number, state in enumerate(states):
         legal = np.flatnonzero(mask[number])[: None if number == over.argmin() else 2].tolist()
-        texts = [_must_return("action_to_string", env.action_to_string, state, action) for action in legal]
-        _require(all(isinstance(text, str) for text in texts), f"action_to_string must give texts, not {texts}")
-        _require(len(set(texts)) == len(texts), f"legal actions must have different texts, not {texts}")
-        back = [_must_return(f"action_from_string of {text!r}", env.action_from_string, state, text) for text in texts]
-        _require(back == legal, f"action_from_string must give {legal} for {texts}, not {back}")
+        texts = [must_return("action_to_string", env.action_to_string, state, action) for action in legal]
+        require(all(isinstance(text, str) for text in texts), f"action_to_string must give texts, not {texts}")
+        require(len(set(texts)) == len(texts), f"legal actions must have different texts, not {texts}")
+        back = [must_return(f"action_from_string of {text!r}", env.action_from_string, state, text) for text in texts]
+        require(back == legal, f"action_from_string must give {legal} for {texts}, not {back}")
 
-    texts = [_must_return("to_string", env.to_string, state) for state in states]
-    _require(all(isinstance(text, str) for text in texts), f"to_string must give a text, not {texts[0]!r}")
-    read = [_must_return(f"from_string of {text!r}", env.from_string, text) for text in texts]
+    texts = [must_return("to_string", env.to_string, state) for state in states]
+    require(all(isinstance(text, str) for text in texts), f"to_string must give a text, not {texts[0]!r}")
+    read = [must_return(f"from_string of {text!r}", env.from_string, text) for text in texts]
+    require(all(isinstance(state, State) for state in read), "from_string must return a jaxgames.State")
     decided = boards.states.terminated[games] & (winners | (boards.states.rewards[games] != 0)).any(-1)
     for text, state, finished, won in zip(texts, read, over, decided, strict=True):
-        _require("\n" not in text, f"the text of a position must be one line, not {text!r}")
-        again = env.to_string(state)
-        _require(finished or again == text, f"from_string must read back what to_string wrote: {text!r}, not {again!r}")
-        _require(state.terminated or not won, f"from_string must see that the game is won in {text!r}")
+        require("\n" not in text, f"the text of a position must be one line, not {text!r}")
+        again = must_return("to_string of what from_string returns", env.to_string, state)
+        require(finished or again == text, f"from_string must read back what to_string wrote: {text!r}, not {again!r}")
+        require(state.terminated or not won, f"from_string must see that the game is won in {text!r}")
     alike = "from_string must give a state of the shapes and dtypes that init gives"
     chex.assert_trees_all_equal_shapes_and_dtypes(states[0], *read, custom_message=alike)
-    _require(not any(getattr(leaf, "weak_type", False) for leaf in jax.tree.leaves(read)), f"{alike}, not weakly typed")
+    require(not any(getattr(leaf, "weak_type", False) for leaf in jax.tree.leaves(read)), f"{alike}, not weakly typed")
 
     padded = [*read, *read[:1] * (len(boards.over) - len(read))]  # to the batch that is compiled already
     together = jax.tree.map(lambda *leaves: (jnp if _is_key(leaves[0]) else np).stack(leaves), *map(_to_host, padded))
@@ -361,9 +281,9 @@ def _check_texts(programs: _Programs, boards: _Boards, games: np.ndarray) -> Non
     seats = together.current_player[: len(read)]
     same = (read_mask == mask).all(-1) & (seats == boards.states.current_player[games])
     for text, sound in zip(texts, same | over, strict=True):
-        _require(sound, f"{text!r} must read back with the seat to move and the legal actions that it had")
+        require(sound, f"{text!r} must read back with the seat to move and the legal actions that it had")
     for text, found, expected in zip(texts, read_winners.tolist(), winners.tolist(), strict=True):
-        _require(found == expected, f"{text!r} must read back with the winners {expected}, not {found}")
+        require(found == expected, f"{text!r} must read back with the winners {expected}, not {found}")
 
 
 def _check_wrong_texts(env: Env[Any]) -> None:
@@ -378,19 +298,8 @@ def _check_wrong_texts(env: Env[Any]) -> None:
         try:
             answer = ask()
         except ValueError as error:
-            _require(str(error) != "", f"{call} must say what was expected")
+            require(str(error) != "", f"{call} must say what was expected")
+        except Exception as error:
+            raise AssertionError(f"{call} must raise ValueError, not {type(error).__name__}: {error}") from error
         else:
             raise AssertionError(f"{env}: {call} must raise ValueError, not give {answer!r}")
-
-
-def _must_return(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Returns the result of a call. Raises AssertionError with `name` where the call fails."""
-    try:
-        return function(*arguments)
-    except Exception as error:
-        raise AssertionError(f"{name} must not fail, but raised {type(error).__name__}: {error}") from error
-
-
-def _require(condition: Any, message: str) -> None:
-    if not condition:
-        raise AssertionError(message)

@@ -1,0 +1,49 @@
+"""What the agents think of a game: hints for a position, and the review of a whole game."""
+
+from typing import Any
+
+from jaxgames._checks import ParameterError
+from jaxgames.play import opponents
+from jaxgames.play.agent_calls import analyse
+from jaxgames.play.review import Mistake, review
+from jaxgames.play.web.allowed import check_agent
+from jaxgames.play.web.live_games import GameServer, LiveGame
+from jaxgames.play.web.turns import written
+
+
+async def hint(server: GameServer, game: LiveGame, agent: str | None) -> dict[str, Any]:
+    """Returns what an agent thinks of the position that is shown; None: the one that `analyse` chooses.
+
+    Its keys: `moves`, all legal ones with their probabilities; `seat`, which is to move; `chance`, its chance to win or
+    None; `position`, for which this holds.
+
+    Raises ValueError if the game is over, for an agent that the page may not ask for, and for an agent that has no
+    probabilities or fails.
+    """
+    if agent is not None:
+        check_agent(server, agent)
+    session = await server.rules.run(lambda: game.session.copy())
+    thoughts = await server.agents.run(lambda: analyse(session, agent, server.agent))
+    moves = [
+        {"action": move.action, "text": written([move.text]), "probability": share} for move, share in thoughts.moves
+    ]
+    values = thoughts.values
+    chance = None if values is None else opponents.win_chance(session.env, values[session.mover])
+    return {"moves": moves, "seat": session.mover, "chance": chance, "position": session.env.to_string(session.state)}
+
+
+async def mistakes(server: GameServer, game: LiveGame) -> dict[str, Any]:
+    """Returns the agent that has looked at a game, and its `mistakes`: the moves that lost most.
+
+    Raises ValueError for a game in which no agent of the package thinks.
+    """
+    session = await server.rules.run(lambda: game.session.copy())
+    agent = opponents.adviser(session.env)
+    if agent is None:
+        raise ParameterError(f"no agent can review {session.env.id}: it has neither alphabeta nor baseline nor mcts")
+    found = await server.agents.run(lambda: review(session, agent, make=server.agent))
+    return {"agent": agent, "mistakes": [_in_words(mistake) for mistake in found]}
+
+
+def _in_words(mistake: Mistake) -> dict[str, Any]:
+    return {**mistake._asdict(), "move": written([mistake.move]), "best": written([mistake.best])}

@@ -1,0 +1,83 @@
+// What an agent thinks of the position: the moves that it would play, and the chance to win.
+
+import { isShown, percent } from "./game.js";
+import { made } from "./panels.js";
+import { Refused, post } from "./server.js";
+
+const ROWS = 5; // moves in the list
+const node = (id) => document.getElementById(id);
+
+export class Hints {
+  // `show(hint)` shows the shares of the moves on the board, null none; `say` and `problem` show messages.
+  constructor({ show, say, problem }) {
+    Object.assign(this, { show, say, problem });
+    this.asking = null; // stops a request
+  }
+
+  get on() {
+    return node("hint").getAttribute("aria-pressed") === "true";
+  }
+
+  // Switches the hints on or off for the position of a view.
+  toggle(view) {
+    node("hint").setAttribute("aria-pressed", String(!this.on));
+    this.problem("");
+    if (this.on) return this.ask(view);
+    this.forget();
+    this.say(view.status);
+    return null;
+  }
+
+  forget() {
+    this.asking?.abort();
+    this.show(null);
+    node("thoughts").hidden = true;
+  }
+
+  async ask(view) {
+    this.asking?.abort();
+    const asking = new AbortController();
+    this.asking = asking;
+    node("hint").setAttribute("aria-busy", "true");
+    this.say("The computer looks at your position. The first time takes longer.");
+    try {
+      const agent = node("hint-agent").value.trim(); // without one, the server chooses
+      const hint = await post("hint", { id: view.id, agent }, asking.signal);
+      if (asking.signal.aborted || hint.position !== view.position) return;
+      this.show(hint);
+      this.fill(hint, view);
+      this.say(view.status);
+    } catch (error) {
+      if (error.name === "AbortError" || asking.signal.aborted) return;
+      if (!(error instanceof Refused)) throw error;
+      this.problem(error.message);
+      this.say(view.status);
+    } finally {
+      if (this.asking === asking) node("hint").removeAttribute("aria-busy");
+    }
+  }
+
+  fill(hint, view) {
+    const you = view.seats[hint.seat].words === "You";
+    const rows = hint.moves.filter((move) => isShown(move.probability)).slice(0, ROWS);
+    node("tops").replaceChildren(...rows.map(row));
+    node("tops-caption").textContent = rows.length === 1 ? "The computer would play" : "What the computer would play, and how often";
+    node("chance").hidden = hint.chance === null;
+    if (hint.chance !== null) {
+      node("chance-words").textContent = `${you ? "Your" : `${view.seats[hint.seat].name}'s`} chance to win: ${percent(hint.chance)} %`;
+      node("chance-bar").value = hint.chance;
+    }
+    node("thoughts").hidden = false;
+  }
+}
+
+function row(move) {
+  const line = made("tr");
+  const meter = made("td", "bar");
+  meter.append(made("span", "fill"), made("span", "number", `${percent(move.probability)} %`));
+  meter.firstChild.style.width = `${100 * move.probability}%`;
+  const head = made("th", "", move.text);
+  head.scope = "row";
+  line.append(head, meter);
+  return line;
+}

@@ -1,0 +1,104 @@
+"""Compiled programs that JAX keeps on disk, so that the next start of the same program does not compile it again.
+
+Commands call `keep_programs`, functions of the library do not. The programs are in `.jax_cache` of the checkout, in a
+folder for each kind of processor, because XLA compiles for the instructions that a processor has. JAX's own variables
+come first: JAX_COMPILATION_CACHE_DIR names another folder, JAX_ENABLE_COMPILATION_CACHE=false switches it off.
+
+A file of a program that was being written when its process was killed cannot be read. JAX then compiles the program,
+and would keep the broken file; here it is removed. Two processes can compile the same program at once.
+"""
+
+import functools
+import os
+import platform
+import re
+import time
+import warnings
+import zlib
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxgames._progress import format_seconds, waiting
+from train.driver.result_file import ResultFile
+
+CONFIG: Any = jax.config  # its values have no types
+CHECKOUT = Path(__file__).parents[2]
+CACHE = ".jax_cache"
+TIMES_FILE = "seconds.jsonl"  # the seconds that each program took the last time
+TYPICAL = "usually 10 to 60 s when it is new"
+UNREADABLE = re.compile(r"Error reading persistent compilation cache entry for '([^']+)'")
+
+
+def keep_programs(checkout: Path = CHECKOUT) -> None:
+    """Lets JAX read and write compiled programs in the checkout, unless it has a folder for them already."""
+    if _folder() is not None or not CONFIG.jax_enable_compilation_cache:
+        return
+    folder = checkout / CACHE / processor()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a checkout that others share: every start compiles
+        return
+    if os.access(folder, os.W_OK):
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        warnings.showwarning = functools.partial(_show_warning, warnings.showwarning, folder)
+
+
+def _folder() -> Path | None:
+    """Returns the folder of the programs; None if JAX keeps none."""
+    folder = CONFIG.jax_compilation_cache_dir
+    return None if folder is None else Path(folder)
+
+
+def processor() -> str:
+    """Returns a name for processors of this kind: of the machine, and a checksum of its model and instructions."""
+    cpuinfo = Path("/proc/cpuinfo")
+    facts = {platform.processor()}
+    if cpuinfo.exists():  # Linux
+        wanted = ("model name", "flags", "CPU part", "Features")
+        facts |= {line for line in cpuinfo.read_text(errors="replace").splitlines() if line.startswith(wanted)}
+    return f"{platform.machine()}-{zlib.crc32('|'.join(sorted(facts)).encode()):08x}"
+
+
+def _show_warning(show: Callable[..., None], folder: Path, message: Warning | str, *more: Any, **named: Any) -> None:
+    """Shows a warning. For a program in the folder that cannot be read, removes its file instead."""
+    unreadable = UNREADABLE.match(str(message))
+    if unreadable is None:
+        show(message, *more, **named)
+        return
+    for path in folder.glob(f"{unreadable[1]}-*"):
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def announced(program: Mapping[str, Any], log: Callable[[str], object]) -> Generator[None]:
+    """Logs that a program is compiled, how long it usually takes, signs of life, and how long it took.
+
+    Args:
+      program: what the program depends on, in JSON's types.
+      log: writes a line.
+    """
+    folder = _folder()
+    times = None if folder is None else _times(folder / TIMES_FILE)
+    key = {"program": program}
+    last = None if times is None else times.get(key)
+    log(f"compiling ({TYPICAL if last is None else format_seconds(last['seconds']) + ' the last time'}) ...")
+    start = time.monotonic()
+    with waiting("still compiling"):
+        yield
+    seconds = time.monotonic() - start
+    log(f"compiled in {seconds:.1f} s")
+    if times is not None:
+        times.add(key, {"seconds": round(seconds, 1)})
+
+
+def _times(path: Path) -> ResultFile | None:
+    """Returns the seconds of the programs; None if the file is damaged, because they are only shown."""
+    try:
+        return ResultFile(path, key=("program",))
+    except ValueError:
+        path.unlink(missing_ok=True)
+        return None
