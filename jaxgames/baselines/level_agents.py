@@ -20,7 +20,6 @@ from jaxgames.baselines.cards import Rating, find
 from jaxgames.env import Env
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.alphabeta.agent import PLAYERS
-from jaxgames.solvers.dots_and_boxes.moves import MAX_SIZE
 from jaxgames.solvers.exact.solution import check_keeps_rules
 from jaxgames.wrappers import game_of
 
@@ -99,6 +98,8 @@ def plays(text: str, env: Env[Any]) -> bool:
 
 def _has_alphabeta(env: Env[Any]) -> bool:
     """Returns whether `alphabeta` plays a game. Raises ParameterError for a `Wrapper` that changes the rules."""
+    from jaxgames.solvers.dots_and_boxes.moves import MAX_SIZE  # imports numba, which takes a second
+
     check_keeps_rules(env)
     game = game_of(env)
     return game.id in PLAYERS and not (isinstance(game, DotsAndBoxes) and max(game.rows, game.cols) > MAX_SIZE)
