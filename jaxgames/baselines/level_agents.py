@@ -53,21 +53,21 @@ ANY_GAME = ("mcts(simulations=10)", "mcts(simulations=100)", "mcts(simulations=1
 def levels(env: Env[Any]) -> dict[str, str]:
     """Returns the texts of the agents `easy`, `medium` and `hard` of a game, the weakest first.
 
-    In the games of this package `hard` plays a ply within about two seconds, after its program is compiled. A game of your own has the tree search `mcts`,
-    with greedy scores the greedy agent too. A game of chance without such scores has no levels.
+    In the games of this package `hard` plays a ply within about two seconds, after its program is compiled. A game of
+    your own has the greedy agent, if it has greedy scores, and tree searches. A game of chance without such scores has
+    no levels.
     """
     game = game_of(env)
     if game.id in WITH_BASELINE and find(env) is not None:
         texts = WITH_BASELINE[game.id]
     elif plays("alphabeta", env):
         texts = tuple(INSTEAD[game.id] if text == "baseline" else text for text in WITH_BASELINE[game.id])
-    elif env.needs_key:
-        return {}
+    elif plays("greedy", env):
+        searches = not (env.terminal_rewards or env.needs_key) and env.num_actions <= MAX_ACTIONS
+        texts = WITH_GREEDY_AND_BONUSES if searches else WITH_GREEDY
     else:
-        searches = not env.terminal_rewards and env.num_actions <= MAX_ACTIONS
-        with_greedy = WITH_GREEDY_AND_BONUSES if searches else WITH_GREEDY
-        texts = with_greedy if plays("greedy", env) else ANY_GAME
-    return dict(zip(NAMES, texts, strict=True))
+        texts = () if env.needs_key else ANY_GAME
+    return dict(zip(NAMES, texts, strict=False))  # none, or three
 
 
 def ratings(env: Env[Any]) -> dict[str, Rating]:
