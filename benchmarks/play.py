@@ -35,6 +35,7 @@ from jaxgames.play import Session
 from jaxgames.play.web import snapshot
 from jaxgames.play.web.live_games import GameServer
 from jaxgames.play.web.server import Server, app
+from jaxgames.play.web.snapshot import Look
 
 GAMES = (
     "checkers",
@@ -150,13 +151,13 @@ def _server_times(env: Any, seats: list[str], arguments: Arguments) -> list[floa
     """Returns the milliseconds of processor time for each ply of a random game; compiles the rules before."""
     chance = random.Random(arguments.seed)
     game = GameServer(str(env), tuple(seats), 0, make).add(Session(env, seats))
-    snapshot.view(game, "light")
+    snapshot.view(game, Look())
     times: list[float] = []
     while not game.session.over and len(times) < arguments.clicks:
         action = chance.choice(game.session.legal()).action
         begin = time.process_time()
         game.session.play(action)
-        snapshot.view(game, "light")
+        snapshot.view(game, Look())
         times.append(1000 * (time.process_time() - begin))
     return times[1:]  # the first step is compiled
 

@@ -1,6 +1,7 @@
 """Functions that draw boards: `svg` for still pictures, `animate` for a game in motion."""
 
 import dataclasses
+import functools
 import importlib.util
 import math
 import operator
@@ -200,8 +201,13 @@ def drawing_of(
     if seat is not None and not 0 <= seat < env.num_players:
         raise ValueError(f"seat must be from 0 to {env.num_players - 1}, not {seat}")
     game = game_of(env)
-    drawing = _DRAWINGS[env.id](game, THEMES[theme])
-    return game, drawing if seat is None else drawing.seen_from(seat)
+    return game, _drawing(game, theme, seat)
+
+
+@functools.lru_cache(32)
+def _drawing(game: Env[Any], theme: str, seat: int | None) -> Drawing:
+    drawing = _DRAWINGS[game.id](game, THEMES[theme])
+    return drawing if seat is None else drawing.seen_from(seat)
 
 
 def _boards(states: Any) -> list[Any]:

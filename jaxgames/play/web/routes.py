@@ -214,8 +214,7 @@ def routes(server: GameServer, token: str) -> list[Route]:
 
     async def hint(request: Request) -> Response:
         fields = await _fields(request)
-        agent = fields.text("agent", "", longest=MAX_TEXT) or None
-        return _json(await advice.hint(server, _game(server, fields), agent))
+        return _json(await advice.hint(server, _game(server, fields), fields.text_or_none("agent")))
 
     async def review(request: Request) -> Response:
         return _json(await advice.mistakes(server, _game(server, await _fields(request))))

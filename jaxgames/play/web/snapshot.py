@@ -50,6 +50,7 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
     version, thinking, paused, problem = game.version, game.thinking, game.paused, game.problem
     session = game.session
     people, played = names.people_of(session.seats), turns.turns_of(session)
+    legal = session.legal()
     agent_to_move = not session.over and session.seats[session.mover] != HUMAN
     if look.seat is None or look.seat >= session.env.num_players:
         look = dataclasses.replace(look, seat=people[0] if people else 0)
@@ -59,7 +60,7 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
         "game": str(session.env),
         "title": game_title(session.env.id),
         **_board(session, look, played),
-        "legal": [move._asdict() for move in session.legal()],
+        "legal": [move._asdict() for move in legal],
         "last": _last_ply(session),
         "turns": [turn._asdict() for turn in played],
         "ply": session.ply,
@@ -68,7 +69,7 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
         "over": session.over,
         "seats": _seats(session, look.theme),
         "position": session.env.to_string(session.state),
-        "status": _status(session, thinking, played),
+        "status": _status(session, thinking, played, {move.kind for move in legal}),
         "can_undo": session.is_resigned or any(seat in people for seat in session.movers()[: session.ply]),
         "thinking": None if thinking is None else thinking.agent,
         "waits": agent_to_move and thinking is None and (paused or session.ply < session.plies),
@@ -149,7 +150,7 @@ def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
     ]
 
 
-def _status(session: Session, thinking: Thinking | None, played: list[turns.Turn]) -> str:
+def _status(session: Session, thinking: Thinking | None, played: list[turns.Turn], kinds: set[str]) -> str:
     """Returns sentences: the last turn, and who is to move or is thinking, or how the game ended."""
     if session.over:
         return names.ending_of(session)
@@ -162,10 +163,9 @@ def _status(session: Session, thinking: Thinking | None, played: list[turns.Turn
     words = names.turn_text(env, mover, people)
     if session.seats[mover] != HUMAN:
         return words
-    kinds = [move.kind for move in session.legal()]
     if "end turn" in kinds and session.continues_turn:
         return f"{words}. Hop on, or end your turn"
-    if kinds and all(kind == "capture" for kind in kinds) and env.id == "checkers":
+    if kinds == {"capture"} and env.id == "checkers":
         return f"{words}. You must capture"
     last = next((turn for turn in reversed(played) if turn.ply == session.ply), None)
     if last is None or last.seat == mover:

@@ -41,7 +41,7 @@ export class Hints {
     node("hint").setAttribute("aria-busy", "true");
     this.say("The computer looks at your position. The first time takes longer.");
     try {
-      const agent = node("hint-agent").value.trim(); // without one, the server chooses
+      const agent = node("hint-agent").value.trim() || null; // without one, the server chooses
       const hint = await post("hint", { id: view.id, agent }, asking.signal);
       if (asking.signal.aborted || hint.position !== view.position) return;
       this.show(hint);

@@ -42,10 +42,13 @@ export const playerOptions = (levels, person) => [new Option(person, "human"), .
 
 // Shows who plays each seat; `change(seats)` is called when a person chooses another player.
 export function showPlayers(view, levels, change) {
-  const rows = view.seats.map((seat, index) => playerRow(view, index, levels, change));
-  const focused = node("players").contains(document.activeElement);
-  if (!focused) node("players").replaceChildren(...rows);
-  else [...node("players").children].forEach((row, index) => row.classList.toggle("mover", isMover(view, index)));
+  const list = node("players");
+  const shown = JSON.stringify([view.game, view.seats, levels]);
+  if (list.dataset.shown !== shown && !list.contains(document.activeElement)) {
+    list.dataset.shown = shown;
+    list.replaceChildren(...view.seats.map((_, index) => playerRow(view, index, levels, change)));
+  }
+  [...list.children].forEach((row, index) => row.classList.toggle("mover", index === view.mover && !view.over));
   const fields = [...node("agent-fields").querySelectorAll("input")];
   if (fields.length === view.seats.length) {
     fields.forEach((field, index) => {
@@ -60,11 +63,9 @@ export function showPlayers(view, levels, change) {
   }
 }
 
-const isMover = (view, index) => index === view.mover && !view.over;
-
 function playerRow(view, index, levels, change) {
   const seat = view.seats[index];
-  const row = made("li", isMover(view, index) ? "mover" : "");
+  const row = made("li");
   const select = document.createElement("select");
   select.setAttribute("aria-label", `Player of ${seat.name}`);
   const people = peopleOf(view);
@@ -129,11 +130,14 @@ export function showMoves(view, jump) {
   const list = node("moves");
   view.turns.forEach((turn, index) => {
     const item = list.children[index] ?? list.appendChild(turnItem());
-    const button = item.lastChild;
-    if (button.textContent !== turn.text) button.textContent = turn.text;
-    item.firstChild.style.background = view.seats[turn.seat].colour;
-    button.setAttribute("aria-label", `${view.seats[turn.seat].name} ${turn.text}`);
-    button.onclick = () => jump(turn.ply);
+    const { name, colour } = view.seats[turn.seat];
+    const shown = JSON.stringify([turn, name, colour]);
+    if (item.dataset.shown === shown) return;
+    item.dataset.shown = shown;
+    item.firstChild.style.background = colour;
+    item.lastChild.textContent = turn.text;
+    item.lastChild.setAttribute("aria-label", `${name} ${turn.text}`);
+    item.lastChild.onclick = () => jump(turn.ply);
   });
   while (list.children.length > view.turns.length) list.lastChild.remove();
   list.querySelector("[aria-current]")?.removeAttribute("aria-current");
