@@ -1,6 +1,7 @@
 """Baseline agents: every file of the project loads and plays, its card is complete, and other games are refused."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -11,6 +12,7 @@ import jaxgames
 from jaxgames import ParameterError, agents, arena, baselines
 from jaxgames.baselines import cards
 from jaxgames.play import __main__ as play_command
+from jaxgames.play import opponents
 from jaxgames.policies import file as exported
 from tests.helpers.commands import error_of, last_json, run_command
 from train import match
@@ -205,12 +207,21 @@ def test_people_play_against_it_by_default(game: str, seats: list[str], monkeypa
     assert seen == [seats]
 
 
+@pytest.fixture
+def platform_without_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """JAX runs on a platform that no file of a baseline agent was made for."""
+    monkeypatch.setattr(jax.export, "default_export_platform", lambda: "rocm")
+    opponents.default_agent.cache_clear()
+    yield
+    opponents.default_agent.cache_clear()
+
+
+@pytest.mark.usefixtures("platform_without_files")
 def test_alphabeta_plays_by_default_where_the_file_does_not_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen: list[list[str]] = []
     monkeypatch.setattr(play_command, "play", lambda env, seats, options, make: seen.append(seats))
-    monkeypatch.setattr(jax.export, "default_export_platform", lambda: "rocm")
     play_command.main(["minichess"])
     assert seen == [["human", "alphabeta"]]
     reason = capsys.readouterr().err

@@ -43,6 +43,12 @@ def test_every_level_of_a_small_board_plays_a_legal_action() -> None:
             assert env.legal_action_mask(env.init())[action], text
 
 
+@pytest.mark.parametrize(("size", "searches"), [(2, True), (4, True), (5, False)])
+def test_hardest_level_of_a_star_searches_where_that_is_quick(size: int, searches: bool) -> None:
+    env = jaxgames.make(f"chinese_checkers(size={size}, num_players=2)")
+    assert baselines.levels(env)["hard"].startswith("mcts") == searches
+
+
 def test_game_of_ones_own_has_tree_searches() -> None:
     levels = baselines.levels(Sticks(num_players=2))
     assert [text.partition("(")[0] for text in levels.values()] == ["mcts"] * 3

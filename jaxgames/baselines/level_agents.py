@@ -20,7 +20,6 @@ from jaxgames.baselines.cards import Rating, find
 from jaxgames.env import Env
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.alphabeta.agent import PLAYERS
-from jaxgames.solvers.dots_and_boxes.moves import MAX_SIZE
 from jaxgames.solvers.exact.solution import check_keeps_rules
 from jaxgames.wrappers import game_of
 
@@ -46,26 +45,28 @@ INSTEAD = {  # of the baseline agent on the other boards
 # greedy rollouts sees no difference between quick and slow wins, and does not end games against weak opponents.
 WITH_GREEDY = ("greedy(epsilon=0.4)", "greedy(epsilon=0.15)", "greedy")
 WITH_GREEDY_AND_BONUSES = (BEGINNER, "greedy", TREE_SEARCH)
+MAX_ACTIONS = 800  # of a board on which this tree search takes at most about a second: stars up to size 4
 ANY_GAME = ("mcts(simulations=10)", "mcts(simulations=100)", "mcts(simulations=1000)")
 
 
 def levels(env: Env[Any]) -> dict[str, str]:
     """Returns the texts of the agents `easy`, `medium` and `hard` of a game, the weakest first.
 
-    `hard` moves within about two seconds, after its program is compiled. A game of your own has the tree search `mcts`,
-    with greedy scores the greedy agent too. A game of chance without such scores has no levels.
+    In the games of this package `hard` plays a ply within about two seconds, after its program is compiled. A game of
+    your own has the greedy agent, if it has greedy scores, and tree searches. A game of chance without such scores has
+    no levels.
     """
     game = game_of(env)
     if game.id in WITH_BASELINE and find(env) is not None:
         texts = WITH_BASELINE[game.id]
     elif plays("alphabeta", env):
         texts = tuple(INSTEAD[game.id] if text == "baseline" else text for text in WITH_BASELINE[game.id])
-    elif env.needs_key:
-        return {}
+    elif plays("greedy", env):
+        searches = not (env.terminal_rewards or env.needs_key) and env.num_actions <= MAX_ACTIONS
+        texts = WITH_GREEDY_AND_BONUSES if searches else WITH_GREEDY
     else:
-        with_greedy = WITH_GREEDY if env.terminal_rewards else WITH_GREEDY_AND_BONUSES
-        texts = with_greedy if plays("greedy", env) else ANY_GAME
-    return dict(zip(NAMES, texts, strict=True))
+        texts = () if env.needs_key else ANY_GAME
+    return dict(zip(NAMES, texts, strict=False))  # none, or three
 
 
 def ratings(env: Env[Any]) -> dict[str, Rating]:
@@ -99,6 +100,8 @@ def plays(text: str, env: Env[Any]) -> bool:
 
 def _has_alphabeta(env: Env[Any]) -> bool:
     """Returns whether `alphabeta` plays a game. Raises ParameterError for a `Wrapper` that changes the rules."""
+    from jaxgames.solvers.dots_and_boxes.moves import MAX_SIZE  # imports numba, which takes a second
+
     check_keeps_rules(env)
     game = game_of(env)
     return game.id in PLAYERS and not (isinstance(game, DotsAndBoxes) and max(game.rows, game.cols) > MAX_SIZE)

@@ -10,7 +10,7 @@ A step is one ply of the seat and all plies of the opponents that follow it. As 
 restarts finished games and keeps the last observation as `info["final_observation"]`. Put `jax.jit`, `jax.vmap` and
 `jax.lax.scan` around `reset` and `step`. gymnax has no masks of actions, so `action_mask` computes them from the state.
 
-It needs gymnax: `pip install "jaxgames[gymnax]"`.
+It needs gymnax: `pip install ".[gymnax]"` in a checkout.
 """
 
 import functools

@@ -14,7 +14,7 @@ counts:
     observation    each agent's own frame, float32, flattened; the mask shows who is to move, the observation does not
     end            all agents are done together; `infos["truncated"]` is True if a limit has cut the game off
 
-It needs JaxMARL: `pip install "jaxgames[jaxmarl]"`.
+It needs JaxMARL: `pip install ".[jaxmarl]"` in a checkout.
 """
 
 import contextlib

@@ -15,7 +15,7 @@ The rules, the numbers of the actions, the observations and the rewards are thos
 An illegal action pays -1 to the offender and shares 1 among the others. Pgx pays num_players - 1 to each of them; with
 two players both are the same.
 
-It needs Pgx: `pip install "jaxgames[pgx]"`.
+It needs Pgx: `pip install ".[pgx]"` in a checkout.
 """
 
 # Pgx requires an underscore before the names of all fields of a state but its own six. `PgxEnv` reads them.

@@ -35,7 +35,6 @@ from jaxgames.games.minichess import Minichess
 from jaxgames.render.moves import legal_moves
 from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent, board_of
 from jaxgames.solvers.exact.solution import check_keeps_rules
-from jaxgames.solvers.minichess.player import SCALE
 from jaxgames.wrappers import game_of
 
 VARIANT = "gardner"
@@ -43,6 +42,7 @@ FOLDERS = ("/usr/games", "/usr/local/games")  # of programs on Debian, which are
 MAX_START = 10.0  # seconds from the start of a program to its first answers
 MAX_SILENCE = 60.0  # seconds without a line in a search; a limit of time comes on top
 DEFAULT_NODES = 1000
+SCALE = 500.0  # hundredths of a pawn with the expected result tanh(1)
 MAX_NUMBER = 10**12
 
 

@@ -56,7 +56,7 @@ class Motion(NamedTuple):
 
     source: str | None  # the cell of the piece that moves; None if no piece does
     target: str | None  # the cell where the move ends, or the edge that it draws; None for "end turn" and "pass"
-    kind: str  # "move", "step", "hop", "capture", "promotion to queen", "edge", "end turn" or "pass"
+    kind: str  # "move", "step", "hop", "capture", "promotion to queen", "edge", "end turn", "pass", or another word
     label: str  # in words, for a screen reader
 
 

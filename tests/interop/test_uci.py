@@ -217,7 +217,10 @@ def test_fairy_stockfish_mates_and_knows_it() -> None:
 
 
 @real
-@pytest.mark.parametrize("board", ["gardner", "baby", "mallet"])
+@pytest.mark.parametrize(
+    "board",
+    ["gardner", *(pytest.param(board, marks=pytest.mark.slow) for board in ("baby", "mallet"))],  # compile a game each
+)
 def test_moves_of_fairy_stockfish_are_legal_in_whole_games(board: str) -> None:
     """It never loses against random moves; an illegal move would raise an error."""
     env = jaxgames.make("minichess", board=board)

@@ -46,7 +46,7 @@ def proved_nodes(env: Any, tree: Tree, root: int = 0) -> tuple[Any, np.ndarray]:
     return states, np.asarray(tree.proofs.returns)[proved]
 
 
-@pytest.mark.parametrize("policy", ["gumbel", "puct"])
+@pytest.mark.parametrize("policy", ["gumbel", pytest.param("puct", marks=pytest.mark.slow)])
 def test_proved_margins_are_those_of_the_solution_in_every_node(policy: str) -> None:
     """With margins no win ends the comparison, so all slots of a proved node are proved."""
     states = random_boards(BOXES, 64, 10)
@@ -95,7 +95,7 @@ def test_proved_root_plays_the_best_action_and_says_its_value() -> None:
     np.testing.assert_allclose(np.asarray(result.weights).sum(-1), 1, rtol=1e-5)
 
 
-@pytest.mark.parametrize("seats", ["max_n", "paranoid"])
+@pytest.mark.parametrize("seats", ["max_n", pytest.param("paranoid", marks=pytest.mark.slow)])
 def test_three_seats_are_proved_by_their_criterion(seats: str) -> None:
     """Fourteen simulations see all of a tree of eight ends, so every root is proved."""
     env = Payoffs()
@@ -107,8 +107,8 @@ def test_three_seats_are_proved_by_their_criterion(seats: str) -> None:
 
 def test_slots_that_are_missing_keep_a_node_open() -> None:
     """With two slots per node a better action may have none, and a margin is not known for certain."""
-    config = SearchConfig(simulations=64, policy="puct", slots=2, proofs=True)
-    tree = trees_of(BOXES, config, random_boards(BOXES, 64, 6))
+    config = SearchConfig(simulations=16, policy="puct", slots=2, proofs=True)
+    tree = trees_of(BOXES, config, random_boards(BOXES, 64, 10))
     assert tree.proofs is not None
     legal = np.asarray(jax.vmap(jax.vmap(BOXES.legal_action_mask))(tree.states)).sum(-1)
     assert not (np.asarray(tree.proofs.nodes) & (legal > 2)).any()
@@ -116,5 +116,6 @@ def test_slots_that_are_missing_keep_a_node_open() -> None:
 
 
 def test_search_without_proofs_has_none() -> None:
-    config = SearchConfig(simulations=8, policy="puct")
-    assert trees_of(BOXES, config, random_boards(BOXES, 4, 6)).proofs is None
+    env, states = playable(BOXES, random_boards(BOXES, 64, 10))
+    arguments = SearchConfig(simulations=8, policy="puct"), KEY, Linear(env).params(0), states
+    assert jax.eval_shape(lambda: search_tree(env, Linear(env), *arguments)[0]).proofs is None

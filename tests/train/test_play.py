@@ -15,9 +15,9 @@ def test_run_plays_and_its_thoughts_are_shown(
     monkeypatch.setattr(sys, "stdin", io.StringIO("h\nh(0,0)\nq\n"))
     main([str(untrained.first), "--terminal", "--seed", "1"])
     out = capsys.readouterr().out
-    assert f"{untrained.first} plays\n" in out
-    assert "value  seat 0: " in out
-    assert f"seat 1 ({untrained.first}) plays " in out
+    assert f"{untrained.first} would play\n" in out
+    assert "your chance to win: " in out
+    assert f"Blue ({untrained.first}) plays " in out
     assert "plies: 2, turns: 2" in out
 
 
@@ -26,7 +26,7 @@ def test_run_plays_and_its_thoughts_are_shown(
     [
         (["random"], "random is not a run"),
         (["no/run"], "no/run"),
-        (["FIRST", "--seats", "human"], "expected --seats human,random, not human"),
+        (["FIRST", "--seats", "human"], "expected --seats human,alphabeta, not human"),
         (["FIRST", "--seats", "human,OTHER"], "all agents must play one game"),
     ],
 )

@@ -44,7 +44,7 @@ def log_evaluations(learner: Learner, opponent: str, games: int, seat: int | Non
 
 
 def format_row(row: Mapping[str, Any], config: Config, num_runs: int = 1, shown: Sequence[str] = ()) -> str:
-    """Returns a row of metrics as one line of text: its evaluation if it has one, and the metrics `shown`.
+    """Returns a row of metrics as a line of text: its evaluation, if it has one, and the numbers among `shown`.
 
     Metrics of `num_runs` runs are arrays; the line has their means.
     """
@@ -55,7 +55,8 @@ def format_row(row: Mapping[str, Any], config: Config, num_runs: int = 1, shown:
         parts.append(format_wins(row, num_runs))
         turns = mean_over_runs(row["mean_turns"])
         parts += [f"{turns:.1f} turns to win"] if math.isfinite(turns) else []
-    parts += [f"{name} {mean_over_runs(row[name]):.4f}" for name in shown]
+    means = {name: mean_over_runs(row[name]) for name in shown}
+    parts += [f"{name} {mean:.4f}" for name, mean in means.items() if math.isfinite(mean)]
     return "   ".join([*parts, f"{speed:,.0f} steps/s", f"{format_seconds(left)} left"])
 
 

@@ -15,7 +15,7 @@ gets its next board at once.
 default device, against an agent that runs on the device.
 
 Importing this module registers the ids of all games, such as `jaxgames/DotsAndBoxes-v0`. It needs Gymnasium:
-`pip install "jaxgames[gymnasium]"`.
+`pip install ".[gymnasium]"` in a checkout.
 """
 
 import functools

@@ -8,7 +8,7 @@
 
 A bot plays on the host, board by board, on the rules of jaxgames (see `jaxgames.interop.openspiel`). It gets a state
 without a history, and a new bot plays every move. So an agent has no memory: its actions depend on the boards and the
-key alone. It needs OpenSpiel: `pip install "jaxgames[openspiel]"`.
+key alone. It needs OpenSpiel: `pip install ".[openspiel]"` in a checkout.
 """
 
 import functools

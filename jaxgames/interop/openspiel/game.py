@@ -15,7 +15,7 @@ OpenSpiel's algorithms in Python play these games, and its C++ bots that do not 
 on every game that is written in Python, OpenSpiel's own included (seen in 2.0.2). Use the one in
 `open_spiel.python.algorithms.mcts`.
 
-It needs OpenSpiel: `pip install "jaxgames[openspiel]"`.
+It needs OpenSpiel: `pip install ".[openspiel]"` in a checkout.
 """
 
 import functools

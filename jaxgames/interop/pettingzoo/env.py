@@ -13,7 +13,7 @@ Agent `player_k` has seat k. Actions and rewards are those of the env. One step 
 moves, `agent_selection` stays. An illegal action ends the game, as in the env. It pays the offender -1, and the other
 seats share 1. Terminated and truncated games have their own flags. There is no parallel form, because seats take turns.
 
-It needs PettingZoo: `pip install "jaxgames[pettingzoo]"`.
+It needs PettingZoo: `pip install ".[pettingzoo]"` in a checkout.
 """
 
 from typing import Any

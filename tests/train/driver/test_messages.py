@@ -33,7 +33,7 @@ def test_line_has_the_opponent_the_games_and_the_interval() -> None:
         "5 s left",
     ]
     without_a_win = EVALUATED | {"win_rate": 0.0, "mean_turns": math.nan}
-    assert "won 0 of 100 against greedy (0-4 %)   4 steps/s" in format_row(without_a_win, CONFIG)
+    assert "won 0 of 100 against greedy (0-4 %)   4 steps/s" in format_row(without_a_win, CONFIG, shown=["mean_turns"])
 
 
 def test_line_of_many_runs_has_their_mean() -> None:
