@@ -144,12 +144,15 @@ export class Board {
         forced: forced && sources.has(cell.name),
         played: cell.name === this.moved?.target && this.moved.source === null,
       };
-      for (const [name, on] of Object.entries(states)) button.classList.toggle(name, on);
       const share = heat.get(cell.name);
+      button.tabIndex = cell.name === this.current ? 0 : -1;
+      const shown = JSON.stringify([cell.label, states, share]);
+      if (button.dataset.shown === shown) continue;
+      button.dataset.shown = shown;
+      for (const [name, on] of Object.entries(states)) button.classList.toggle(name, on);
       button.classList.toggle("heat", share !== undefined);
       button.style.setProperty("--heat", share ?? 0);
       button.firstChild.textContent = share === undefined ? "" : percent(share);
-      button.tabIndex = cell.name === this.current ? 0 : -1;
       button.setAttribute("aria-label", label(cell, states, share));
       if (states.source) button.setAttribute("aria-pressed", String(states.selected));
       else button.removeAttribute("aria-pressed");
