@@ -1,5 +1,7 @@
 """The probabilities and values of the agent `mcts`: shares of its simulations, and mean returns."""
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -10,9 +12,14 @@ from tests.helpers.analysis import analysis_of
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
 
 
+def analysis(*boards: Any) -> Any:
+    """The analysis of two boards by one agent, which is compiled once."""
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *boards)
+    return analysis_of(agents.make("mcts(simulations=50)", BOXES), states)
+
+
 def test_probabilities_are_shares_of_simulations_over_legal_actions() -> None:
-    states = jax.tree.map(lambda *leaves: np.stack(leaves), BOXES.from_string("1010100 .. 0"), BOXES.init())
-    probabilities, values = analysis_of(agents.make("mcts(simulations=50)", BOXES), states)
+    probabilities, values = analysis(BOXES.from_string("1010100 .. 0"), BOXES.init())
     np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-5)
     assert not np.asarray(probabilities)[0, [0, 2, 4]].any(), "edges that are drawn"
     assert values is not None
@@ -22,9 +29,7 @@ def test_probabilities_are_shares_of_simulations_over_legal_actions() -> None:
 @pytest.mark.parametrize("position", ["1111110 0. 0", "1111110 1. 0"])
 def test_value_of_the_last_move_is_the_result(position: str) -> None:
     state = BOXES.from_string(position)
-    probabilities, values = analysis_of(
-        agents.make("mcts(simulations=10)", BOXES), jax.tree.map(lambda leaf: leaf[None], state)
-    )
+    probabilities, values = analysis(state, state)
     assert float(probabilities[0].max()) == 1.0, "one edge is left"
     assert values is not None
     expected = BOXES.step(state, int(probabilities[0].argmax())).rewards
@@ -33,7 +38,5 @@ def test_value_of_the_last_move_is_the_result(position: str) -> None:
 
 def test_finished_board_has_no_probabilities() -> None:
     over = BOXES.from_string("1111111 00 0")
-    probabilities, _ = analysis_of(
-        agents.make("mcts(simulations=10)", BOXES), jax.tree.map(lambda leaf: leaf[None], over)
-    )
+    probabilities, _ = analysis(over, over)
     assert not probabilities.any()

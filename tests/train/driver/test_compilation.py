@@ -64,6 +64,7 @@ def test_checkout_that_cannot_be_written_to_has_no_folder(tmp_path: Path) -> Non
     assert CONFIG.jax_compilation_cache_dir is None
 
 
+@pytest.mark.slow  # starts three processes
 def test_program_that_a_kill_left_unfinished_is_compiled_and_stored_again(tmp_path: Path) -> None:
     """JAX alone warns at every start, and never replaces the file."""
     off = {"JAX_COMPILATION_CACHE_DIR": ""}
