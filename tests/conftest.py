@@ -17,6 +17,7 @@ os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")  # programs witho
 
 import jax
 
+from jaxgames._platforms import VARIABLE
 from tests.helpers.registrations import temporary_registrations
 
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".jax_cache"))
@@ -42,8 +43,16 @@ def pytest_configure(config: pytest.Config) -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if config.getoption("--quick") and QUICK[0] not in flags:
         os.environ["XLA_FLAGS"] = " ".join([flags, *QUICK]).strip()  # before any test module has JAX start
+    if config.getoption("--quick"):
+        os.environ.setdefault(VARIABLE, "cpu")  # the other forms would be traced, and not run; see `every_form`
     if config.getoption("--cpu") or os.environ.get("PYTEST_XDIST_WORKER"):
         config.pluginmanager.register(CpuOfTests())
+
+
+@pytest.fixture
+def every_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has the forms of all platforms traced, also with --quick."""
+    monkeypatch.setenv(VARIABLE, "auto")
 
 
 @pytest.hookimpl(wrapper=True)

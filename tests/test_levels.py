@@ -34,6 +34,7 @@ def test_every_board_has_three_levels_that_can_be_made(game: str) -> None:
         agents.make(text, env)
 
 
+@pytest.mark.slow  # compiles two tree searches
 def test_every_level_of_a_small_board_plays_a_legal_action() -> None:
     for game in ("chinese_checkers(size=1, num_players=2)", "dots_and_boxes(rows=1, cols=2)"):
         env = jaxgames.make(game)

@@ -10,6 +10,8 @@ import pytest
 import jaxgames
 from train.ppo import PPO, config_for
 
+pytestmark = pytest.mark.usefixtures("every_form")
+
 ACCELERATORS = ("cuda", "tpu")
 BATCH = 8
 

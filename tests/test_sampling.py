@@ -128,6 +128,7 @@ def test_actions_of_a_key_are_those_of_earlier_versions() -> None:
     assert [int(one(key, mask)) for key in keys(0, 5)] == [222, 0, 69, 204, 15]
 
 
+@pytest.mark.usefixtures("every_form")
 @pytest.mark.parametrize("platform", ["cpu", "cuda"])
 def test_only_a_cpu_has_prefix_sums(platform: str) -> None:
     exported = export.export(draw, platforms=[platform])(keys(8, 4), jnp.ones((4, 727), jnp.bool_))

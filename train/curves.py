@@ -208,6 +208,11 @@ def evaluations_of(runs: Sequence[RunFolder]) -> str:
 
 
 def chance_of(runs: Sequence[RunFolder]) -> Fraction | None:
-    """Returns the share of games that each of equal players wins, without draws; None if the runs differ in it."""
+    """Returns the share of games that each of equal players wins; None if the runs differ in it, or if a game is drawn.
+
+    Where games are drawn or truncated, equal players win less, and how much less depends on the players.
+    """
+    if any(row.get(name, 0) > 0 for run in runs for row in run.rows() for name in ("draw_rate", "truncated_rate")):
+        return None
     players = {run.learner.env.num_players for run in runs}
     return Fraction(1, players.pop()) if len(players) == 1 and players != {1} else None

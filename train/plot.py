@@ -159,7 +159,9 @@ def draw(
         axes.set(xlabel=X_LABEL[by], xscale=x_scale)
         if column == EVALUATED[0] and chance is not None:
             axes.axhline(float(chance), color="0.4", linestyle=":", linewidth=1)
-            axes.annotate(f"chance {chance}", (0.01, float(chance)), xycoords=("axes fraction", "data"), **CHANCE)
+            axes.annotate(
+                f"equal players {chance}", (0.01, float(chance)), xycoords=("axes fraction", "data"), **CHANCE
+            )
         if x_scale == "linear" and every_x.size:
             axes.set_xlim(0, MARGIN * every_x.max())
         if x_scale == "log":

@@ -73,7 +73,8 @@ class UctAgent:
         """Returns the shares of the simulations as probabilities, and the mean returns. Its key is a fixed one."""
         result = self.search(jax.random.key(0), states)
         shares = result.visits / jnp.maximum(result.visits.sum(-1, keepdims=True), 1)
-        is_live = ~(states.terminated | states.truncated)[:, None]
+        _, boards = without_auto_reset(self.env, states)
+        is_live = ~(boards.terminated | boards.truncated)[:, None]
         return Analysis(result.by_action(jnp.where(is_live, shares, 0), self.env.num_actions), result.values)
 
     def search(self, key: jax.Array, states: Any) -> SearchResult:

@@ -101,7 +101,9 @@ def check_shapes(env: Env[Any]) -> None:
     require(same, "step must return a state of the structure that init returns")
     for (path, old), new in zip(jax.tree_util.tree_leaves_with_path(start), jax.tree.leaves(after), strict=True):
         same = (old.shape, old.dtype, old.weak_type) == (new.shape, new.dtype, new.weak_type)
-        require(same, f"step must keep shapes and dtypes, but {jax.tree_util.keystr(path)} goes from {old} to {new}")
+        weak = " with a weak type: write the dtype in _init, as in jnp.int32(0)" if _type(old) == _type(new) else ""
+        name = jax.tree_util.keystr(path)
+        require(same, f"step must keep shapes and dtypes, but {name} goes from {_type(old)}{weak} to {_type(new)}")
 
 
 def _check_state(env: Env[Any], where: str, state: Any) -> None:

@@ -6,6 +6,7 @@ import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import jaxgames
 from jaxgames.sampling import random_action
@@ -50,6 +51,7 @@ def test_key_is_not_used(cases: Cases) -> None:
         assert all(key_in is not out for out in program.outvars)
 
 
+@pytest.mark.usefixtures("every_form")
 @of_each_game("env", lambda cases: [*cases.fast, cases.slow[0]])
 def test_game_is_traced_without_implicit_promotion(cases: Cases, env: str) -> None:
     """Under `jax_numpy_rank_promotion=raise` and `jax_numpy_dtype_promotion=strict`, which look at types alone."""

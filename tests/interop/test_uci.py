@@ -184,7 +184,7 @@ def test_process_ends_with_the_agent() -> None:
 def test_process_ends_with_a_program_that_is_killed() -> None:
     program = (
         "from jaxgames.interop.uci import Engine; import sys, time; "
-        "print(Engine(sys.argv[1])._process.pid, flush=True); engine = Engine(sys.argv[1]); time.sleep(60)"
+        "engine = Engine(sys.argv[1]); print(engine._process.pid, flush=True); time.sleep(60)"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program, command("b2b3")], stdout=subprocess.PIPE, text=True
@@ -217,10 +217,8 @@ def test_fairy_stockfish_mates_and_knows_it() -> None:
 
 
 @real
-@pytest.mark.parametrize(
-    "board",
-    ["gardner", *(pytest.param(board, marks=pytest.mark.slow) for board in ("baby", "mallet"))],  # compile a game each
-)
+@pytest.mark.slow  # compiles three games
+@pytest.mark.parametrize("board", ["gardner", "baby", "mallet"])
 def test_moves_of_fairy_stockfish_are_legal_in_whole_games(board: str) -> None:
     """It never loses against random moves; an illegal move would raise an error."""
     env = jaxgames.make("minichess", board=board)

@@ -62,6 +62,7 @@ def test_proved_margins_are_those_of_the_solution_in_every_node(policy: str) -> 
     np.testing.assert_array_equal(returns[rows, 1 - mover], -expected)
 
 
+@pytest.mark.slow  # compiles another game
 def test_proved_wins_and_losses_are_those_of_the_solution_also_with_a_discount() -> None:
     env, solution = jaxgames.make("chinese_checkers_diamond(size=3, pieces=1)"), solved_diamond(3, 1)
     config = SearchConfig(simulations=64, policy="puct", gamma=0.9, proofs=True)
@@ -97,7 +98,7 @@ def test_proved_root_plays_the_best_action_and_says_its_value() -> None:
 
 @pytest.mark.parametrize("seats", ["max_n", pytest.param("paranoid", marks=pytest.mark.slow)])
 def test_three_seats_are_proved_by_their_criterion(seats: str) -> None:
-    """Fourteen simulations see all of a tree of eight ends, so every root is proved."""
+    """A tree with eight ends has fourteen nodes below its root, so 40 simulations prove every root."""
     env = Payoffs()
     states = jax.vmap(env.at)(jnp.arange(TABLES))
     config = SearchConfig(simulations=40, policy="puct", pb_c_init=2.5, seats=seats, proofs=True)

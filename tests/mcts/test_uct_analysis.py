@@ -1,12 +1,14 @@
 """The probabilities and values of the agent `mcts`: shares of its simulations, and mean returns."""
 
+import dataclasses
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import agents, make
+from jaxgames import agents, auto_reset, make
 from tests.helpers.analysis import analysis_of
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
@@ -34,6 +36,17 @@ def test_value_of_the_last_move_is_the_result(position: str) -> None:
     assert values is not None
     expected = BOXES.step(state, int(probabilities[0].argmax())).rewards
     np.testing.assert_allclose(values[0], expected, atol=1e-5)
+
+
+def test_board_that_has_restarted_is_analysed() -> None:
+    """With `auto_reset` the flags are of the game that has ended, and the board is a new one."""
+    env = auto_reset(BOXES)
+    ended = env.step(dataclasses.replace(env.init(), board=BOXES.from_string("1111110 0. 0")), jnp.int32(6))
+    assert ended.terminated
+    probabilities, _ = analysis_of(
+        agents.make("mcts(simulations=50)", env), jax.tree.map(lambda leaf: leaf[None], ended)
+    )
+    np.testing.assert_allclose(probabilities.sum(), 1, rtol=1e-5)
 
 
 def test_finished_board_has_no_probabilities() -> None:

@@ -166,7 +166,7 @@ def test_picture_says_against_whom_and_where_chance_lies(tmp_path: Path) -> None
     figure: Any = plot.draw(columns, chance=chance_of([run]))
     (panel,) = figure.axes
     assert panel.lines[-1].get_ydata()[0] == 1 / run.learner.env.num_players
-    assert [text.get_text() for text in panel.texts] == [f"chance 1/{run.learner.env.num_players}"]
+    assert [text.get_text() for text in panel.texts] == [f"equal players 1/{run.learner.env.num_players}"]
     (band,) = panel.collections
     assert band.get_paths()[0].vertices.max() > 0.55
 

@@ -4,7 +4,7 @@
     logger.log(1, {"win_rate": 0.5})
     logger.close()
 
-Another place is a class with these methods and an entry in `LOGGERS`.
+Another place is a class with these methods, an entry in `LOGGERS` and in `PACKAGES`, and its name in `Name`.
 """
 
 import importlib
@@ -86,11 +86,12 @@ class WeightsAndBiases:
 
 
 LOGGERS: dict[str, type[MetricsLogger]] = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases}
-PACKAGES = {"tensorboard": "tensorboardX", "wandb": "wandb"}
+PACKAGES = {"tensorboard": ("tensorboardX", "train"), "wandb": ("wandb", "wandb")}  # package, extra that installs it
 
 
 def check(names: Sequence[str]) -> None:
     """Raises ValueError for a logger whose package is not installed."""
     for name in names:
-        if importlib.util.find_spec(PACKAGES[name]) is None:
-            raise ValueError(f'--logger {name} needs the package {PACKAGES[name]}: pip install -e ".[{name}]"')
+        package, extra = PACKAGES[name]
+        if importlib.util.find_spec(package) is None:
+            raise ValueError(f'--logger {name} needs the package {package}: pip install -e ".[{extra}]"')

@@ -35,11 +35,11 @@ def log_start(learner: Learner, folder: object, devices: int) -> None:
 
 
 def log_evaluations(learner: Learner, opponent: str, games: int, seat: int | None) -> None:
-    """Logs against whom a run is evaluated, in how many games, and the wins that chance would give."""
+    """Logs against whom a run is evaluated, in how many games, and how many games equal players win."""
     players = learner.env.num_players
     where = f"on seat {seat}" if seat is not None else f"on one of {players} seats, drawn for each game"
     if players > 1:
-        where += f"; chance: {100 / players:.0f} % won, less where games are drawn"
+        where += f"; equal players win {100 / players:.0f} %, less where games are drawn"
     log(f"evaluations: {games:,} games against {opponent}, {where}")
 
 

@@ -9,6 +9,7 @@ function(...)           compiled, if HAS_NUMBA
 plain(function)(...)    the same source in plain Python
 """
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -68,8 +69,9 @@ def compiled(function: F, **options: bool) -> F:
     own = Path(function.__code__.co_filename).parent
     newest = max(_newest_change(SOURCES), _newest_change(own))
     for index in Path(dispatcher.stats.cache_path).glob(f"*.{function.__name__}-*.nbi"):
-        if index.stat().st_mtime < newest:
-            index.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # another process has removed it
+            if index.stat().st_mtime < newest:
+                index.unlink()
     return dispatcher
 
 

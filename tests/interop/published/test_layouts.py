@@ -55,6 +55,7 @@ def test_pettingzoo_accepts_the_environment() -> None:
         api_test(aec_env(GAME, spaces="published"), num_cycles=40)
 
 
+@pytest.mark.slow  # the next test plays one of them
 @pytest.mark.parametrize("game", [GAME, STAR])
 def test_gymnasium_accepts_the_environment(game: str) -> None:
     env = SeatEnv(game, spaces="published", opponent="random")

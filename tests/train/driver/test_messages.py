@@ -49,7 +49,7 @@ def test_run_says_what_it_will_do(total_steps: int, tmp_path: Path, capsys: pyte
     rounded = "total_steps 9 is rounded up to whole iterations: 12 steps\n" in printed.err
     assert rounded == (total_steps == 9)
     assert "evaluations: 4 games against random, on one of " in printed.err
-    assert "seats, drawn for each game; chance: " in printed.err
+    assert "seats, drawn for each game; equal players win " in printed.err
     assert " of 4 against random (" in printed.err
 
 

@@ -56,6 +56,7 @@ def test_number_of_channels_does_not_change_the_result(channels: int, padding: P
     np.testing.assert_allclose(found, xla_convolution(x, kernel, padding), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.usefixtures("every_form")
 @pytest.mark.parametrize(("platform", "convolutions"), [("cpu", 0), ("cuda", 1), ("tpu", 1)])
 def test_platform_chooses_how_to_convolve(platform: str, convolutions: int) -> None:
     layer, x = Convolution(6), jnp.zeros((5, 4, 4, 3))
