@@ -32,8 +32,8 @@ def main(arguments: list[str] | None = None) -> None:
     )
     add_options(
         parser,
-        seats="who plays each seat: human or an agent, such as human,greedy (default: human against the baseline agent "
-        "of the game, else against alphabeta, else against greedy)",
+        seats="who plays each seat: human, easy, medium, hard, or an agent, such as human,greedy (default: human "
+        "against the baseline agent of the game, else against alphabeta, else against greedy)",
     )
     options = parser.parse_args(arguments)
 
@@ -44,7 +44,8 @@ def main(arguments: list[str] | None = None) -> None:
             seats = default_seats(env)
             say_why_not_baseline(env)
         else:
-            seats = split_list(options.seats)
+            levels = baselines.levels(env)
+            seats = [levels.get(text, text) for text in split_list(options.seats)]
         play(env, seats, options, agents.make)
 
     report_errors("jaxgames.play", run)

@@ -3,13 +3,15 @@
 import functools
 from typing import Any
 
-from jaxgames.baselines.level_agents import plays, ratings
+from jaxgames import agents
+from jaxgames.baselines.level_agents import plays
 from jaxgames.env import Env
 from jaxgames.play.session import HUMAN
 from jaxgames.wrappers import game_of
 
 PREFERRED = ("baseline", "alphabeta", "greedy", "mcts(simulations=100)")
 ADVISERS = ("alphabeta", "baseline", "mcts(simulations=100, playout='greedy')", "mcts(simulations=100)", "greedy")
+REVIEWERS = ("alphabeta", "baseline", "mcts(simulations=200, playout='greedy')", "mcts(simulations=200)")
 
 
 @functools.lru_cache(64)
@@ -28,20 +30,26 @@ def default_seats(env: Env[Any], human_seat: int = 0) -> list[str]:
 
 @functools.lru_cache(64)
 def adviser(env: Env[Any]) -> str | None:
-    """Returns the text of the agent that gives hints and reviews games: the strongest one that has probabilities.
+    """Returns the text of the agent that gives hints: the strongest one that has probabilities.
 
     None where only `random` would be left.
     """
     return next((text for text in ADVISERS if plays(text, env)), None)
 
 
-def rating_words(env: Env[Any], level: str) -> str:
-    """Returns the rating of a level, as in "Elo 1054 (940 to 1190)"; "" where it was not measured."""
-    rating = ratings(env).get(level)
-    if rating is None:
-        return ""
-    low, high = ("?" if end is None else f"{end:.0f}" for end in rating.interval)
-    return f"Elo {rating.elo:.0f} ({low} to {high})"
+@functools.lru_cache(64)
+def reviewer(env: Env[Any]) -> str | None:
+    """Returns the text of the agent that reviews games: the strongest one that has values; None if there is none.
+
+    The network of some games has no values, or those of another `reward`.
+    """
+    if _returns_of_loss_and_win(env) is None:
+        return None
+    return next((text for text in REVIEWERS if plays(text, env) and _has_values(text, env)), None)
+
+
+def _has_values(text: str, env: Env[Any]) -> bool:
+    return text != "baseline" or getattr(agents.make(text, env), "has_values", True)
 
 
 def win_chance(env: Env[Any], value: float) -> float | None:

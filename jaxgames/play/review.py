@@ -1,11 +1,11 @@
 """A review of a game: the moves that lost most of the chance to win, by an agent that values positions.
 
-for mistake in review(session, adviser(session.env)):
+for mistake in review(session, reviewer(session.env)):
     print(mistake.move, "lost", mistake.loss, "of the chance to win; better was", mistake.best)
 """
 
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -14,6 +14,7 @@ import numpy as np
 from jaxgames import agents
 from jaxgames.agents import Agent
 from jaxgames.env import Env
+from jaxgames.host import host
 from jaxgames.play.agent_calls import Make
 from jaxgames.play.names import people_of
 from jaxgames.play.opponents import win_chance
@@ -42,12 +43,12 @@ def review(
 ) -> list[Mistake]:
     """Returns the moves of a game that lost most, the worst first.
 
-    A move loses the chance to win before it minus the chance after it, both for the seat that moved. The agent values
-    all positions at once. A finished game has the chances of its result, a draw the same for all seats.
+    A move loses the chance to win after the agent's own move minus the chance after it, both for the seat that moved. A
+    finished game has the chances of its result, a draw the same for all seats.
 
     Args:
       session: the game; all its plies count, also those behind the position that is shown.
-      agent: the text of an agent with values, such as `jaxgames.play.opponents.adviser` returns it.
+      agent: the text of an agent with values, such as `jaxgames.play.opponents.reviewer` returns it.
       top: the largest number of moves.
       seats: whose moves count. None: those of the people, or of all seats if there are none.
       make: makes the agent, for the game.
@@ -59,20 +60,30 @@ def review(
     counted = (people or range(env.num_players)) if seats is None else seats
     if session.plies == 0:
         return []
-    probabilities, chances = _analysed(session, make(agent, env), agent)
-    mistakes: list[Mistake] = []
-    for ply, action in enumerate(session.actions):
-        seat, own = movers[ply], probabilities[ply]
-        loss = float(chances[ply][seat] - chances[ply + 1][seat])
-        if seat in counted and loss >= MIN_LOSS and own[action] < own.max():
-            best = env.action_to_string(session.states[ply], int(own.argmax()))
-            mistakes.append(Mistake(ply, seat, session.moves()[ply], best, loss))
+    made = make(agent, env)
+    probabilities, chances = _chances(env, session.states, made, agent)
+    suspects = [
+        (ply, movers[ply], int(probabilities[ply].argmax()))
+        for ply, action in enumerate(session.actions)
+        if movers[ply] in counted
+        and probabilities[ply][action] < probabilities[ply].max()
+        and chances[ply][movers[ply]] - chances[ply + 1][movers[ply]] >= MIN_LOSS
+    ]
+    if not suspects:
+        return []
+    # The value of a position can change when it is seen from a ply closer, so the agent's move is valued there, too.
+    after_best = [host(env).step(session.states[ply], best, session.key(ply + 1))[0] for ply, _, best in suspects]
+    chances_of_best = _chances(env, after_best, made, agent)[1]
+    mistakes = [
+        Mistake(ply, seat, session.moves()[ply], env.action_to_string(session.states[ply], best), loss)
+        for (ply, seat, best), of_best in zip(suspects, chances_of_best, strict=True)
+        if (loss := of_best[seat] - chances[ply + 1][seat]) >= MIN_LOSS
+    ]
     return sorted(mistakes, key=lambda mistake: -mistake.loss)[:top]
 
 
-def _analysed(session: Session, agent: Agent, text: str) -> tuple[np.ndarray, list[list[float]]]:
-    """Returns float32[plies + 1, num_actions], and the chance to win of each seat in every position."""
-    env, states = session.env, session.states
+def _chances(env: Env[Any], states: Sequence[Any], agent: Agent, text: str) -> tuple[np.ndarray, list[list[float]]]:
+    """Returns float32[positions, num_actions], and the chance to win of each seat in every position."""
     analysis = agents.analyse_in_chunks(agent, jax.tree.map(lambda *leaves: np.stack(leaves), *states))
     if analysis.values is None:
         raise ValueError(f"{text} has no values: choose an agent that has them, such as mcts(simulations=200)")
@@ -80,15 +91,13 @@ def _analysed(session: Session, agent: Agent, text: str) -> tuple[np.ndarray, li
     chances = [[chance(value) for value in row] for row in np.asarray(analysis.values).tolist()]
     if any(each is None for each in chances[0]):
         raise ValueError(f"the returns of {env} do not tell who wins, so moves have no chance to win")
-    if result := _chances_of_result(session):
-        chances[-1] = list(result)
-    return np.asarray(analysis.probabilities), chances  # pyright: ignore[reportReturnType]  # none of them is None
+    found = [_of_result(env, state) or row for state, row in zip(states, chances, strict=True)]
+    return np.asarray(analysis.probabilities), found  # pyright: ignore[reportReturnType]  # none of them is None
 
 
-def _chances_of_result(session: Session) -> list[float]:
-    """Returns what each seat got of a win, 1 in all; empty if the last position is not the end."""
-    env: Env[Any] = session.env
-    outcome = env.outcome(session.states[-1])
+def _of_result(env: Env[Any], state: Any) -> list[float]:
+    """Returns what each seat got of a win, 1 in all; empty if the position is not the end."""
+    outcome = env.outcome(state)
     if outcome.kind == "live":
         return []
     winners = outcome.winners or range(env.num_players)

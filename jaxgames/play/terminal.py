@@ -16,7 +16,7 @@ from jaxgames.play.agent_calls import Make, agent_action, analyse
 from jaxgames.play.game_file import from_json, to_json
 from jaxgames.play.names import ending_of, people_of, seat_names, turn_text
 from jaxgames.play.notation import legal_texts, parse_turn
-from jaxgames.play.opponents import adviser, win_chance
+from jaxgames.play.opponents import reviewer, win_chance
 from jaxgames.play.review import review
 from jaxgames.play.rules import rules
 from jaxgames.play.session import HUMAN, Session
@@ -32,9 +32,9 @@ BOLD, RED, PLAIN = "\033[1m", "\033[31m", "\033[0m"
 HELP = """\
 MOVE        such as {example}, or its beginning if only one move has it
 ?           the legal moves, and these commands
-u           undo: back to the start of your last turn
-r           redo: forward to your next step
-h, h AGENT  a hint: the first {top} moves of an agent, and your chance to win
+u, undo     back to the start of your last turn
+r, redo     forward to your next step
+h, hint     the {top} moves that the computer likes most; h AGENT asks another
 rules       how the game is played
 review      the moves that lost most, of the game so far
 new, switch another game: with the same seats, or with the sides switched
@@ -125,7 +125,7 @@ class Terminal:
             if not argument:
                 raise ValueError(f"expected a file: {name} FILE")
             (self._save if name == "save" else self._load)(Path(argument).expanduser())
-        elif name == "h":
+        elif name in ("h", "hint"):
             self._say_thoughts(argument or None)
         elif line in ("q", "quit", "exit"):
             raise Quit
@@ -133,11 +133,11 @@ class Terminal:
             self._show()
         elif line in ("?", "help"):
             self._say_help()
-        elif line == "u":
+        elif line in ("u", "undo"):
             self.session.undo_turn()
             self._agents_wait = False
             self._show()
-        elif line == "r":
+        elif line in ("r", "redo"):
             self._redo()
         elif line == "rules":
             self._say_rules()
@@ -251,7 +251,7 @@ class Terminal:
             self._say("\n" + textwrap.fill(paragraph, WIDTH))
 
     def _say_review(self) -> None:
-        session, agent = self.session, adviser(self.session.env)
+        session, agent = self.session, reviewer(self.session.env)
         if agent is None:
             raise ValueError(f"no agent of the package values positions of {session.env.id}")
         self._say(f"{agent} looks at all positions ...")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jaxgames import make
-from jaxgames.play.opponents import adviser, default_agent, default_seats, rating_words, win_chance
+from jaxgames.play.opponents import adviser, default_agent, default_seats, reviewer, win_chance
 from tests.helpers.sticks import Sticks
 
 
@@ -61,5 +61,17 @@ def test_chance_to_win_follows_the_returns_of_a_loss_and_a_win(env: Any, value: 
     assert win_chance(env, value) == (None if chance is None else pytest.approx(chance))
 
 
-def test_ratings_are_empty_where_none_was_measured() -> None:
-    assert rating_words(make("dots_and_boxes(rows=2, cols=3)"), "hard") == ""
+@pytest.mark.parametrize(
+    ("game", "agent"),
+    [
+        ("checkers", "alphabeta"),
+        ("minichess", "alphabeta"),
+        ("dots_and_boxes", "alphabeta"),
+        ("chinese_checkers_diamond", "baseline"),
+        ("chinese_checkers(size=2, num_players=3)", "mcts(simulations=200, playout='greedy')"),
+        *((f"chinese_checkers(size={size})", "mcts(simulations=200, playout='greedy')") for size in (3, 4)),
+        ("minichess(reward=material)", None),
+    ],
+)
+def test_agent_that_reviews_has_values(game: str, agent: str | None) -> None:
+    assert reviewer(make(game)) == agent

@@ -15,21 +15,22 @@ BOXES = make("dots_and_boxes(rows=1, cols=2)")
 
 
 class Scripted:
-    """Expects a return for seat 0 by the number of drawn edges, and always prefers the last edge."""
+    """Expects a return for seat 0 by the drawn edges, such as "1100000", and always prefers the last open edge."""
 
     on_device: ClassVar[bool] = False
 
-    def __init__(self, returns: dict[int, float]) -> None:
+    def __init__(self, returns: dict[str, float]) -> None:
         self.returns = returns
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         raise NotImplementedError
 
     def analyse(self, states: Any) -> Analysis:
-        drawn = np.asarray(states.edges).sum(-1)
-        values = np.array([[self.returns.get(int(n), 0.0), -self.returns.get(int(n), 0.0)] for n in drawn])
-        probabilities = np.zeros((len(drawn), BOXES.num_actions), np.float32)
-        probabilities[:, -1] = 1
+        drawn = np.asarray(states.edges)
+        of_first = np.array([self.returns.get("".join(str(int(edge)) for edge in row), 0.0) for row in drawn])
+        values = np.stack([of_first, -of_first], -1)
+        last = BOXES.num_actions - 1 - np.argmin(drawn[:, ::-1], -1)
+        probabilities = np.eye(BOXES.num_actions, dtype=np.float32)[last]
         return Analysis(probabilities, values)  # pyright: ignore[reportArgumentType]  # arrays of numpy do as well
 
 
@@ -40,9 +41,11 @@ def played(*texts: str, seats: tuple[str, str] = (HUMAN, "first")) -> Session:
     return session
 
 
-def test_loss_is_the_chance_before_a_move_minus_the_chance_after_it() -> None:
+def test_loss_is_the_chance_after_the_best_move_minus_the_chance_after_the_own_move() -> None:
     session = played("h(0,0)", "h(0,1)", "h(1,0)")
-    agent = Scripted({0: 0.5, 1: -0.5, 2: -0.5, 3: -0.6})
+    agent = Scripted(
+        {"0000000": 0.5, "0000001": 0.5, "1000000": -0.5, "1100000": -0.5, "1100001": -0.5, "1110000": -0.6}
+    )
     assert review(session, "it", make=lambda text, env: agent) == [
         Mistake(0, 0, "h(0,0)", "v(0,2)", pytest.approx(0.5)),  # pyright: ignore[reportArgumentType]
         Mistake(2, 0, "h(1,0)", "v(0,2)", pytest.approx(0.05)),  # pyright: ignore[reportArgumentType]
@@ -50,8 +53,14 @@ def test_loss_is_the_chance_before_a_move_minus_the_chance_after_it() -> None:
     assert len(review(session, "it", top=1, make=lambda text, env: agent)) == 1
 
 
+def test_loss_that_the_best_move_does_not_avoid_is_no_mistake() -> None:
+    """The agent has seen it a ply too late."""
+    agent = Scripted({"0000000": 0.5, "0000001": -0.5, "1000000": -0.5})
+    assert review(played("h(0,0)"), "it", make=lambda text, env: agent) == []
+
+
 def test_moves_of_the_other_seat_count_if_they_are_asked_for_or_nobody_is_a_person() -> None:
-    agent = Scripted({1: 0.0, 2: 0.5})
+    agent = Scripted({"1100000": 0.5})
     moves = ("h(0,0)", "h(0,1)")
     assert review(played(*moves), "it", make=lambda text, env: agent) == []
     for session, seats in ((played(*moves), [1]), (played(*moves, seats=("first", "first")), None)):
@@ -61,14 +70,14 @@ def test_moves_of_the_other_seat_count_if_they_are_asked_for_or_nobody_is_a_pers
 
 def test_move_that_the_agent_would_play_is_no_mistake() -> None:
     session = played("v(0,2)")
-    assert review(session, "it", make=lambda text, env: Scripted({0: 1.0, 1: -1.0})) == []
+    assert review(session, "it", make=lambda text, env: Scripted({"0000000": 1.0, "0000001": -1.0})) == []
 
 
 def test_finished_game_has_the_chances_of_its_result() -> None:
     moves = ("h(0,0)", "h(0,1)", "h(1,0)", "h(1,1)", "v(0,2)", "v(0,0)", "v(0,1)")
     session = played(*moves)
     assert session.outcome.winners == (0,)
-    returns = {6: 1.0, 7: -1.0}  # wrong about the last position, in which seat 0 has won
+    returns = {"1111101": 1.0, "1111111": -1.0}  # wrong about the last position, in which seat 0 has won
     mistakes = review(session, "it", seats=[0, 1], make=lambda text, env: Scripted(returns))
     assert [(mistake.ply, mistake.seat, mistake.loss) for mistake in mistakes] == [(5, 1, 0.5)]
 

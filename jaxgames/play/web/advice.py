@@ -38,9 +38,9 @@ async def mistakes(server: GameServer, game: LiveGame) -> dict[str, Any]:
     Raises ValueError for a game in which no agent of the package thinks.
     """
     session = await server.rules.run(lambda: game.session.copy())
-    agent = opponents.adviser(session.env)
+    agent = opponents.reviewer(session.env)
     if agent is None:
-        raise ParameterError(f"no agent can review {session.env.id}: it has neither alphabeta nor baseline nor mcts")
+        raise ParameterError(f"no agent can review {session.env.id}: no agent knows the chance to win")
     found = await server.agents.run(lambda: review(session, agent, make=server.agent))
     return {"agent": agent, "mistakes": [_in_words(mistake) for mistake in found]}
 
