@@ -32,7 +32,8 @@ logging.getLogger("absl").setLevel(logging.CRITICAL)  # orbax reports every file
 def _is_of_others(record: logging.LogRecord) -> bool:
     """False for an array that fails after another one: the first error is raised. OCDBT is the format of the files."""
     message = record.getMessage()
-    return not (message.startswith("Future exception was never retrieved") and "OCDBT" in message)
+    never_raised = ("Future exception was never retrieved", "Task exception was never retrieved")
+    return not (message.startswith(never_raised) and "OCDBT" in message)
 
 
 logging.getLogger("asyncio").addFilter(_is_of_others)
