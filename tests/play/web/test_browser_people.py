@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -148,7 +149,9 @@ def test_undo_goes_back_to_the_own_last_decision(chrome: Browser) -> None:
         someone.page.locator("#undo").click()
         someone.wait()
         assert someone.session().mover == 0
-        assert someone.text("#status").startswith("Your turn (Black)")
+        assert re.fullmatch(
+            r"Looking back at (the start|move \d+ of \d+)\. Your turn \(Black\)", someone.text("#status")
+        )
         before = someone.ply
         someone.move(random.Random(2).choice)
         assert someone.ply >= before + 2, "the agent has replied"
@@ -281,8 +284,13 @@ def test_rematch_switched_sides_and_review_follow_the_game(chrome: Browser) -> N
         ply = someone.ply
         assert before.movers()[ply] == 0, "the position in which the person decided"
         assert before.moves()[ply] in row
-        page.locator("#last").click()
-        page.locator("#rematch").wait_for()
+        assert someone.text("#status").startswith("Looking back at ")
+        assert page.locator("#rematch").is_visible()
+        page.once("dialog", lambda dialog: dialog.dismiss())
+        someone.click(someone.cells("edge")[0])
+        assert someone.session().plies == before.plies, "nothing is dropped without a question"
+        page.locator("#to-end").click()
+        someone.wait_for("document.querySelector('#to-end').hidden")
         page.locator("#rematch").click()
         someone.wait_for("document.querySelector('#after').hidden")
         someone.wait()

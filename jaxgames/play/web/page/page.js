@@ -117,8 +117,12 @@ async function act(verb, fields = {}) {
   }
 }
 
+// Asks before the rest of a finished game is dropped. Returns whether it may be.
+const mayDrop = () => !view.ended || confirm("Continue from here? The rest of the game is dropped.");
+
 async function playMove(move) {
   const { id, ply } = view;
+  if (!mayDrop()) return;
   board.showMove(move);
   if (!(await act("play", { action: move.action, ply }))) return;
   if (view.id !== id || view.ply !== ply + 1) return; // the person has undone it meanwhile
@@ -227,7 +231,8 @@ const CLICKS = {
   flip,
   resign,
   stop: () => act("stop"),
-  go: () => act("go"),
+  go: () => mayDrop() && act("go"),
+  "to-end": () => replay.goTo(view.plies),
   rematch: () => rematch(0),
   switch: () => rematch(1),
   "ask-review": review,
