@@ -251,6 +251,7 @@ def test_rules_are_one_button_away(chrome: Browser, game: str) -> None:
         assert someone.text("#rules-title").startswith("How to play ")
         assert someone.text("#goal")
         assert is_seen(someone, "#rules-title")
+        assert is_seen(someone, "#rules-close"), "however long the rules are"
         pictures = "[...document.querySelectorAll('#rules img')]"
         someone.wait_for(f"{pictures}.length >= 2 && {pictures}.every(image => image.complete)")
         assert someone.page.evaluate(f"{pictures}.every(image => image.naturalWidth > 0)")

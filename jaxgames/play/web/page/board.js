@@ -57,6 +57,7 @@ export class Board {
     this.enabled = false;
     this.moved = move;
     this.selected = null;
+    this.tell(""); // not where the piece can go
     const [source, target] = [this.buttons.get(move.source), this.buttons.get(move.target)];
     if (source !== undefined && target !== undefined) {
       const [from, to] = [middle(source), middle(target)];

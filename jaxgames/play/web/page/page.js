@@ -19,16 +19,17 @@ const STALE = 409; // the status of a move in a position that is not shown any m
 const node = (id) => document.getElementById(id);
 
 let view = null; // what the server sent last
-let levels = []; // of this game, as {agent, words}
+let levels = []; // of this game, as {agent, words, rating}
 let bottom = null; // the seat at the bottom of the board; null leaves it to the server
 let notice = ""; // why the game before was not continued, until a person acts
 let stopped = ""; // the problem while no server answers, which no late reply replaces
-let thinkingSince = 0;
+let thinkingSince = 0; // when an agent began to think, 0 if none does
+let waitingSince = 0; // when the last counted request was sent, 0 without one
 let continuing = 0; // the timer of a capture that continues by itself
 
 const look = () => ({ theme: theme(), ...(bottom === null ? {} : { seat: bottom }) });
 const board = new Board(playMove, say);
-const hints = new Hints({ show: (hint) => board.showHint(hint), say, problem });
+const hints = new Hints({ show: (hint) => board.showHint(hint), say, problem, counted });
 const replay = new Replay(() => view, (ply) => act("jump", { ply }));
 const connection = new Connection({ look, open, show, lost });
 
@@ -77,9 +78,10 @@ function lost(message) {
   say("No server");
 }
 
-// The seconds that an agent has been thinking are not read out, so they are not part of the status.
+// The seconds of an agent or of a request are not read out, so they are not part of the status.
 setInterval(() => {
-  const seconds = thinkingSince === 0 ? 0 : Math.floor((performance.now() - thinkingSince) / 1000);
+  const since = waitingSince || thinkingSince;
+  const seconds = since === 0 ? 0 : Math.floor((performance.now() - since) / 1000);
   node("status").dataset.seconds = seconds > 0 ? `${seconds} s` : "";
 }, 500);
 
@@ -111,6 +113,7 @@ async function act(verb, fields = {}) {
     if (!(error instanceof Refused)) throw error;
     if (view.id !== id) return false;
     board.show(view, personMoves(view)); // without the move that the picture has shown already
+    say(view.status);
     if (error.status === STALE) show(await post("show", { id, ...look() }));
     else problem(error.message);
     return false;
@@ -167,11 +170,11 @@ async function review() {
 async function counted(message, request) {
   say(message);
   const since = performance.now();
-  const clock = setInterval(() => (node("status").dataset.seconds = `${Math.floor((performance.now() - since) / 1000)} s`), 500);
+  waitingSince = since;
   try {
     return await request;
   } finally {
-    clearInterval(clock);
+    if (waitingSince === since) waitingSince = 0;
   }
 }
 
