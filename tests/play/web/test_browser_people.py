@@ -286,6 +286,7 @@ def test_rematch_switched_sides_and_review_follow_the_game(chrome: Browser) -> N
         assert before.movers()[ply] == 0, "the position in which the person decided"
         assert before.moves()[ply] in row
         assert someone.text("#status").startswith("Looking back at ")
+        assert page.locator("path.mistake").count() == page.locator("path.best").count() == 1, "played and better"
         assert page.locator("#rematch").is_visible()
         page.once("dialog", lambda dialog: dialog.dismiss())
         someone.click(someone.cells("edge")[0])
@@ -317,6 +318,7 @@ def test_board_hint_and_its_result_are_on_one_screen_of_a_phone(chrome: Browser,
         someone.page.locator("#thoughts").wait_for()
         for part in ("#status", "#board", "#hint", "#thoughts"):
             assert is_seen(someone, part), part
+        assert someone.page.locator("#trails path.best").count() == 1, "the best move is an arrow"
         assert someone.text("#tops-caption").startswith("What the computer would play")
         assert not someone.page.locator("#position").is_visible()
         assert not someone.page.locator("#replay").is_visible(), "nothing has been played"

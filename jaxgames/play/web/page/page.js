@@ -55,7 +55,10 @@ function show(next) {
   node("cells").setAttribute("aria-label", `Board of ${view.title}`);
   board.show(view, personMoves(view));
   if (moved) hints.forget();
-  if (!view.over && view.ply === view.plies) hideReview();
+  if (!view.over && view.ply === view.plies) {
+    hideReview();
+    board.showMistake(null);
+  }
   showPlayers(view, levels, (seats) => act("seats", { seats }));
   showMoves(view, (ply) => replay.goTo(ply));
   showExtra(view, playMove);
@@ -163,7 +166,11 @@ async function review() {
   const found = await tryTo(() => counted("The computer looks at every move of the game. This can take a minute.", post("review", { id })));
   if (view.id !== id || view.plies !== plies) return;
   say(view.status);
-  if (found !== undefined) showReview(found, view, (ply) => replay.goTo(ply));
+  if (found === undefined) return;
+  showReview(found, view, ({ ply, texts }) => {
+    board.showMistake({ id, ply, texts });
+    replay.goTo(ply);
+  });
 }
 
 // Returns the result of a request, and counts its seconds behind a message until then.
