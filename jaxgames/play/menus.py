@@ -49,8 +49,8 @@ MENUS = {
             "draw",
             "Draw",
             (
-                ("draw_rule=wcdf", "after 80 moves without a capture or a move of a man"),
-                ("draw_rule=openspiel", "after 40 moves without a capture"),
+                ("draw_rule=wcdf", "80 quiet moves"),
+                ("draw_rule=openspiel", "40 without a capture"),
             ),
             "draw_rule=wcdf",
         ),
@@ -71,7 +71,7 @@ MENUS = {
         Menu(
             "pawns",
             "Pawns",
-            (("double_step=False", "always step one square"), ("double_step=True", "may begin with two squares")),
+            (("double_step=False", "one step"), ("double_step=True", "two steps at first")),
             "double_step=False",
         ),
     ),
@@ -85,7 +85,7 @@ MENUS = {
             (
                 ("size=2", "small: 3 pegs each"),
                 ("size=3", "medium: 6 pegs each"),
-                ("size=4", "traditional: 10 pegs each"),
+                ("size=4", "large: 10 pegs each"),
             ),
             "size=2",
         ),

@@ -159,6 +159,7 @@ STEP_OR_HOP = (
     "neighbouring {piece} of any player, straight to the empty cell behind it. After a hop it may hop again, as often "
     "as you like. Nothing is captured."
 )
+DASHED_GOAL = "Your goal has a dashed border."
 
 
 def _star(env: ChineseCheckers) -> _Words:
@@ -170,6 +171,7 @@ def _star(env: ChineseCheckers) -> _Words:
         "not want to hop on.",
         "You may move into every point of the star and out of it again. A peg of another player in your goal keeps you "
         "from filling it, so you have to wait until it is gone.",
+        DASHED_GOAL,
         _limit(env.max_rounds, "rounds"),
     ]
     board = ChineseCheckers(size=2, num_players=2)
@@ -188,6 +190,7 @@ def _diamond(env: ChineseCheckersDiamond) -> _Words:
         STEP_OR_HOP.format(piece="piece", pieces="pieces"),
         "You win when your goal is full after your turn. At least one of the pieces there must be your own; pieces "
         "of the other player count as well: nobody can hold you up by staying at home.",
+        DASHED_GOAL,
         "You must not fill your own corner while a piece of the other player is in it. If you cannot move, you pass.",
     ]
     if env.tip_lock:

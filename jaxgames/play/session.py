@@ -107,6 +107,11 @@ class Session:
         return self.resigned is not None and self.ply == self.plies
 
     @property
+    def ended(self) -> bool:
+        """True if the game has ended in its last position, whichever position is shown."""
+        return self.resigned is not None or self._positions[-1].info.over
+
+    @property
     def continues_turn(self) -> bool:
         """True in the middle of a turn: the seat to move has also played the last ply."""
         return self.ply > 0 and not self.over and self._positions[self.ply - 1].info.player == self.mover

@@ -40,6 +40,7 @@ def svg(
     theme: str = "light",
     width: float = CARD,
     seat: int | None = None,
+    goal_of: int | None = None,
     caption: bool = True,
 ) -> Picture:
     """Returns a picture of one board, or of a batch as a grid of boards.
@@ -59,6 +60,7 @@ def svg(
       width: width of one board, in pixels.
       seat: the seat from whose side the board is seen: its home is at the bottom, and its goal is the one that is
         outlined. None: the board as the game prints it, with the mover's goal.
+      goal_of: the seat whose goal is outlined instead, in a game with goals.
       caption: whether the line below a board is drawn.
 
     Raises:
@@ -67,6 +69,8 @@ def svg(
         game whose pieces do not move.
     """
     game, drawing = drawing_of(env, theme, width, seat)
+    if goal_of is not None and not 0 <= goal_of < env.num_players:
+        raise ValueError(f"goal_of must be a seat from 0 to {env.num_players - 1}, not {goal_of}")
     if not caption:
         drawing = dataclasses.replace(drawing, caption_height=PADDING)
     boards = _boards(state)
@@ -84,8 +88,9 @@ def svg(
         turn = (text or "").split()
         inner = board.board if isinstance(board, AutoResetState) else board
         scene = drawing.scene(inner, turn)
-        if seat is not None:
-            scene = _with_goal_of(drawing, scene, seat)
+        outlined = seat if goal_of is None else goal_of
+        if outlined is not None:
+            scene = _with_goal_of(drawing, scene, outlined)
         if end is not None:
             scene = _ended(scene, end)
         if piece is not None:

@@ -46,4 +46,6 @@ async def mistakes(server: GameServer, game: LiveGame) -> dict[str, Any]:
 
 
 def _in_words(mistake: Mistake) -> dict[str, Any]:
-    return {**mistake._asdict(), "move": written([mistake.move]), "best": written([mistake.best])}
+    """Returns a mistake with the moves as people read them, and their `texts` as the legal moves have them."""
+    words = {"move": written([mistake.move]), "best": written([mistake.best])}
+    return {**mistake._asdict(), **words, "texts": [mistake.move, mistake.best]}

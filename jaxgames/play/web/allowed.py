@@ -14,7 +14,7 @@ from jaxgames._specs import parse
 from jaxgames.agents import AGENT_OF
 from jaxgames.baselines import levels, ratings
 from jaxgames.env import Env
-from jaxgames.play import game_file, menus, names, opponents, rules
+from jaxgames.play import game_file, menus, names, rules
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web import live_games
 from jaxgames.play.web.live_games import GameServer
@@ -47,21 +47,17 @@ def describe_process(server: GameServer) -> dict[str, Any]:
 
 
 def describe_game(server: GameServer, game: str) -> dict[str, Any]:
-    """Returns the names of the seats of a game, its levels, and the agent that plays by default.
+    """Returns the names of the seats of a game, and its levels with their ratings, None where nobody measured them.
 
     It makes no agent that takes long. Raises ValueError for a wrong game.
     """
     env = _env(server, game)
     rated = ratings(env)
     described = [
-        {"agent": agent, "words": level.capitalize() + (f", rating {rated[level].elo:,.0f}" if level in rated else "")}
+        {"agent": agent, "words": level.capitalize(), "rating": round(rated[level].elo) if level in rated else None}
         for level, agent in levels(env).items()
     ]
-    return {
-        "names": names.seat_names(env),
-        "levels": described,
-        "opponent": opponents.default_agent(env),
-    }
+    return {"names": names.seat_names(env), "levels": described}
 
 
 def agents_of(server: GameServer, game: str) -> list[str]:

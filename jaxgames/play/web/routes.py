@@ -35,7 +35,7 @@ from jaxgames.play.web.threads import BusyError
 
 SCRIPTS = (
     *("page.js", "board.js", "drag.js", "pieces.js", "panels.js", "replay.js", "hints.js", "review.js", "newgame.js"),
-    *("rules.js", "files.js", "game.js", "memory.js", "connection.js", "server.js"),
+    *("marks.js", "rules.js", "files.js", "game.js", "memory.js", "connection.js", "server.js"),
 )
 STYLES = ("page.css", "board.css", "panels.css")
 FILES = {**dict.fromkeys(STYLES, "text/css"), **dict.fromkeys(SCRIPTS, "text/javascript")}

@@ -42,9 +42,9 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
     Its keys: `id`, `version`, `game`, `title`; `svg` (None for a game without pictures) or `text`; `cells`; `trails`,
     the paths of the seats' last turns; `bottom`, the seat at the bottom of the board, and whether the board `flips`;
     `legal`, the moves of the mover; `last`, the source and target of the last ply; `turns`, their texts and seats;
-    `ply`, `plies`, `mover`, `over`, `seats`, `position`; `status`, a sentence; `can_undo`; `thinking`, the agent that
-    searches or None; `waits`, whether an agent is to move and waits for a person; `problem`, an error or ""; `saved`,
-    the game as a file.
+    `ply`, `plies`, `mover`, `over`, `seats`, `position`; `ended`, whether the game is over in its last position;
+    `status`, a sentence; `can_undo`; `thinking`, the agent that searches or None; `waits`, whether an agent is to move
+    and waits for a person; `problem`, an error or ""; `saved`, the game as a file.
     """
     # the event loop may change these meanwhile; the version is read first, so that a page asks again
     version, thinking, paused, problem = game.version, game.thinking, game.paused, game.problem
@@ -67,6 +67,7 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
         "plies": session.plies,
         "mover": session.mover,
         "over": session.over,
+        "ended": session.ended,
         "seats": _seats(session, look.theme),
         "position": session.env.to_string(session.state),
         "status": _status(session, thinking, played, {move.kind for move in legal}),
@@ -86,7 +87,11 @@ def _board(session: Session, look: Look, played: list[turns.Turn]) -> dict[str, 
     env, state, seat = session.env, session.state, look.seat or 0
     if not render.has_pictures(env):
         return {"svg": None, "text": session.to_text(), "cells": [], "trails": [], "bottom": 0, "flips": False}
-    picture = render.svg(env, state, last=_last_turn(session), theme=look.theme, width=WIDTH, seat=seat, caption=False)
+    people, last = names.people_of(session.seats), _last_turn(session)
+    goal_of = people[0] if len(people) == 1 else session.mover
+    picture = render.svg(
+        env, state, last=last, theme=look.theme, width=WIDTH, seat=seat, goal_of=goal_of, caption=False
+    )
     drawing = drawing_of(env)[1]
     places = render.anchors(env, state, seat).cells
     largest, seat_names = RING * drawing.scale, names.seat_names(env)
@@ -151,7 +156,10 @@ def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
 
 
 def _status(session: Session, thinking: Thinking | None, played: list[turns.Turn], kinds: set[str]) -> str:
-    """Returns sentences: the last turn, and who is to move or is thinking, or how the game ended."""
+    """Returns sentences: the last turn, and who is to move or is thinking, or how the game ended.
+
+    In an earlier position they begin with its number; who would move in a finished game is left out.
+    """
     if session.over:
         return names.ending_of(session)
     env, people, mover = session.env, names.people_of(session.seats), session.mover
@@ -161,6 +169,9 @@ def _status(session: Session, thinking: Thinking | None, played: list[turns.Turn
         compiles = "; the first move takes longer, because its program is compiled" if thinking.compiles else ""
         return f"{name} is thinking{waits}{compiles}"
     words = names.turn_text(env, mover, people)
+    if session.ply < session.plies:
+        here = f"move {session.ply} of {session.plies}" if session.ply else "the start"
+        return f"Looking back at {here}" + ("" if session.ended else f". {words}")
     if session.seats[mover] != HUMAN:
         return words
     if "end turn" in kinds and session.continues_turn:

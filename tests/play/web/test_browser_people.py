@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -148,7 +149,9 @@ def test_undo_goes_back_to_the_own_last_decision(chrome: Browser) -> None:
         someone.page.locator("#undo").click()
         someone.wait()
         assert someone.session().mover == 0
-        assert someone.text("#status").startswith("Your turn (Black)")
+        assert re.fullmatch(
+            r"Looking back at (the start|move \d+ of \d+)\. Your turn \(Black\)", someone.text("#status")
+        )
         before = someone.ply
         someone.move(random.Random(2).choice)
         assert someone.ply >= before + 2, "the agent has replied"
@@ -248,6 +251,7 @@ def test_rules_are_one_button_away(chrome: Browser, game: str) -> None:
         assert someone.text("#rules-title").startswith("How to play ")
         assert someone.text("#goal")
         assert is_seen(someone, "#rules-title")
+        assert is_seen(someone, "#rules-close"), "however long the rules are"
         pictures = "[...document.querySelectorAll('#rules img')]"
         someone.wait_for(f"{pictures}.length >= 2 && {pictures}.every(image => image.complete)")
         assert someone.page.evaluate(f"{pictures}.every(image => image.naturalWidth > 0)")
@@ -281,8 +285,14 @@ def test_rematch_switched_sides_and_review_follow_the_game(chrome: Browser) -> N
         ply = someone.ply
         assert before.movers()[ply] == 0, "the position in which the person decided"
         assert before.moves()[ply] in row
-        page.locator("#last").click()
-        page.locator("#rematch").wait_for()
+        assert someone.text("#status").startswith("Looking back at ")
+        assert page.locator("path.mistake").count() == page.locator("path.best").count() == 1, "played and better"
+        assert page.locator("#rematch").is_visible()
+        page.once("dialog", lambda dialog: dialog.dismiss())
+        someone.click(someone.cells("edge")[0])
+        assert someone.session().plies == before.plies, "nothing is dropped without a question"
+        page.locator("#to-end").click()
+        someone.wait_for("document.querySelector('#to-end').hidden")
         page.locator("#rematch").click()
         someone.wait_for("document.querySelector('#after').hidden")
         someone.wait()
@@ -308,6 +318,7 @@ def test_board_hint_and_its_result_are_on_one_screen_of_a_phone(chrome: Browser,
         someone.page.locator("#thoughts").wait_for()
         for part in ("#status", "#board", "#hint", "#thoughts"):
             assert is_seen(someone, part), part
+        assert someone.page.locator("#trails path.best").count() == 1, "the best move is an arrow"
         assert someone.text("#tops-caption").startswith("What the computer would play")
         assert not someone.page.locator("#position").is_visible()
         assert not someone.page.locator("#replay").is_visible(), "nothing has been played"

@@ -86,6 +86,27 @@ def test_undo_and_jump_are_those_of_the_session(here: Page) -> None:
     here.refusal("jump", 422, id=id, ply=3)
 
 
+def test_earlier_position_of_a_finished_game_says_that_it_is_the_past(here: Page) -> None:
+    id = here.ask("new", seats=PEOPLE)["id"]
+    here.ask("play", id=id, action=0, ply=0)
+    assert here.ask("jump", id=id, ply=0)["status"] == "Looking back at the start. Red to move"
+    here.ask("jump", id=id, ply=1)
+    ended = here.ask("resign", id=id)
+    assert (ended["over"], ended["ended"]) == (True, True)
+    past = here.ask("jump", id=id, ply=0)
+    assert (past["over"], past["ended"], past["status"]) == (False, True, "Looking back at the start")
+
+
+def test_outlined_goal_is_the_persons_whichever_side_is_at_the_bottom() -> None:
+    game = "chinese_checkers(size=1, num_players=3)"
+    env = jaxgames.make(game)
+    with page(["first", "human", "first"], game) as client:
+        id = client.ask("new", seats=["human", "first", "first"])["id"]
+        for seat in (0, 1):
+            drawn = jaxgames.render.svg(env, env.init(), seat=seat, goal_of=0, width=400.0, caption=False).svg
+            assert client.ask("show", id=id, seat=seat)["svg"] == drawn
+
+
 def test_refused_move_changes_nothing(here: Page) -> None:
     id = here.ask("new", seats=PEOPLE)["id"]
     view = here.ask("play", id=id, action=0, ply=0)

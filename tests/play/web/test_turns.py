@@ -119,5 +119,5 @@ def test_review_names_the_moves_that_lost_most(here: Page) -> None:
     assert found["agent"].startswith("alphabeta")
     assert 1 <= len(found["mistakes"]) <= 5
     worst = found["mistakes"][0]
-    assert {"ply", "seat", "move", "best", "loss"} == worst.keys()
+    assert {"ply", "seat", "move", "best", "loss", "texts"} == worst.keys()
     assert worst["loss"] == max(mistake["loss"] for mistake in found["mistakes"]) > 0

@@ -3,6 +3,7 @@
 
 import { Drag } from "./drag.js";
 import { isShown, percent } from "./game.js";
+import { markOf, trailOf } from "./marks.js";
 import { middle, pieceAt, raise, shift, slide } from "./pieces.js";
 
 const FINGER = 24; // pixels around a tap in which the nearest useful cell is meant
@@ -21,6 +22,7 @@ export class Board {
     this.current = null; // the cell that the Tab key reaches
     this.wantedX = 0; // where the arrow keys up and down lead
     this.hint = null;
+    this.mistake = null;
     this.enabled = false;
     this.picture = node("picture");
     this.drag = new Drag(this, node("cells"));
@@ -57,6 +59,7 @@ export class Board {
     this.enabled = false;
     this.moved = move;
     this.selected = null;
+    this.tell(""); // not where the piece can go
     const [source, target] = [this.buttons.get(move.source), this.buttons.get(move.target)];
     if (source !== undefined && target !== undefined) {
       const [from, to] = [middle(source), middle(target)];
@@ -73,6 +76,27 @@ export class Board {
   showHint(hint) {
     this.hint = hint;
     this.draw();
+  }
+
+  // Marks a mistake of the review while its position is shown: {id, ply, texts}, or null for none.
+  showMistake(mistake) {
+    this.mistake = mistake;
+    this.draw();
+  }
+
+  // Draws the best move of a hint; of a mistake, the move that was played and the one that was better.
+  drawMarks() {
+    for (const mark of node("trails").querySelectorAll(".mark")) mark.remove();
+    const { legal, cells, id, ply } = this.view;
+    const draw = (move, kind) => move !== undefined && node("trails").append(...markOf(move, kind, cells));
+    if (this.mistake?.id === id && this.mistake.ply === ply) {
+      const [played, better] = this.mistake.texts.map((text) => legal.find((move) => move.text === text));
+      draw(played, "mistake");
+      draw(better, "best");
+    } else if (this.hint !== null && this.enabled) {
+      const best = this.hint.moves.reduce((a, b) => (b.probability > a.probability ? b : a));
+      draw(legal.find((move) => move.action === best.action), "best");
+    }
   }
 
   // Lets the piece of the last ply slide from its source to its target.
@@ -132,6 +156,7 @@ export class Board {
     const targets = this.targets();
     const forced = moves.length > 0 && moves.every((move) => move.kind === "capture");
     const heat = this.heat();
+    this.drawMarks();
     for (const cell of this.view.cells) {
       const button = this.buttons.get(cell.name);
       const isTarget = targets.has(cell.name);
@@ -332,22 +357,6 @@ export class Board {
     const away = (cell) => Math.abs(cell.x - this.wantedX);
     this.buttons.get(cells.reduce((best, cell) => (away(cell) < away(best) ? cell : best)).name).focus();
   }
-}
-
-// Returns the elements of the path of a seat's last turn, with a dot where it began.
-function trailOf({ points }, colour) {
-  const shape = (tag) => document.createElementNS(node("trails").namespaceURI, tag);
-  const line = (className, stroke) => {
-    const path = shape("polyline");
-    path.setAttribute("points", points.map((point) => point.join(",")).join(" "));
-    path.setAttribute("class", className);
-    if (stroke) path.setAttribute("stroke", stroke);
-    return path;
-  };
-  const start = shape("circle");
-  const [[x, y]] = points;
-  for (const [name, value] of Object.entries({ cx: x, cy: y, r: 4, fill: colour })) start.setAttribute(name, value);
-  return [line("casing", ""), line("trail", colour), start];
 }
 
 // Returns the cells in rows from the top, each from left to right.

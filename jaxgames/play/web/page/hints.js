@@ -8,9 +8,9 @@ const ROWS = 5; // moves in the list
 const node = (id) => document.getElementById(id);
 
 export class Hints {
-  // `show(hint)` shows the shares of the moves on the board, null none; `say` and `problem` show messages.
-  constructor({ show, say, problem }) {
-    Object.assign(this, { show, say, problem });
+  // `show(hint)` shows the shares of the moves on the board, null none; `say` and `problem` show messages, `counted` counts seconds.
+  constructor({ show, say, problem, counted }) {
+    Object.assign(this, { show, say, problem, counted });
     this.asking = null; // stops a request
   }
 
@@ -39,10 +39,10 @@ export class Hints {
     const asking = new AbortController();
     this.asking = asking;
     node("hint").setAttribute("aria-busy", "true");
-    this.say("The computer looks at your position. The first time takes longer.");
     try {
       const agent = node("hint-agent").value.trim() || null; // without one, the server chooses
-      const hint = await post("hint", { id: view.id, agent }, asking.signal);
+      const request = post("hint", { id: view.id, agent }, asking.signal);
+      const hint = await this.counted("The computer looks at your position. The first time takes longer.", request);
       if (asking.signal.aborted || hint.position !== view.position) return;
       this.show(hint);
       this.fill(hint, view);

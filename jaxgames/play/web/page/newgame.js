@@ -13,7 +13,10 @@ export class NewGame {
     this.offered = offered;
     this.begin = begin;
     for (const [name, { title }] of Object.entries(offered.games)) node("game").append(new Option(title, name));
-    node("game").addEventListener("change", () => this.gameChosen());
+    node("game").addEventListener("change", () => {
+      if (this.wanted.opponent !== "human") this.wanted.opponent = null; // another game begins with its medium level
+      this.gameChosen();
+    });
     for (const id of ["menus", "parameters"]) node(id).addEventListener("change", () => this.describe());
     for (const id of ["opponent", "side"]) node(id).addEventListener("change", () => this.fillSeats());
     node("new-seats").parentNode.addEventListener("toggle", () => this.suggestAgents());
@@ -71,11 +74,12 @@ export class NewGame {
     if (game !== this.game()) return;
     this.problem("");
     const { opponent, side } = this.wanted;
-    node("opponent").replaceChildren(...playerOptions(about.levels, "Another person, on this screen"));
+    const rated = about.levels.map(({ agent, words, rating }) => ({ agent, words: rating === null ? words : `${words}, rating ${rating}` }));
+    node("opponent").replaceChildren(...playerOptions(rated, "Another person"));
     const options = [...node("opponent").options].map((option) => option.value);
-    // an agent by its text stays the opponent for the game that it plays already
+    // the opponent stays for the game that it plays already
     const medium = options[2] ?? options.at(-1);
-    const chosen = [opponent, about.opponent, medium].find((text) => options.includes(text));
+    const chosen = [opponent, medium].find((text) => options.includes(text));
     node("opponent").value = chosen;
     node("side").replaceChildren(...about.names.map((name, seat) => new Option(name, seat)), new Option("Random", RANDOM));
     node("side").value = side === RANDOM || side in about.names ? side : 0;

@@ -19,16 +19,17 @@ const STALE = 409; // the status of a move in a position that is not shown any m
 const node = (id) => document.getElementById(id);
 
 let view = null; // what the server sent last
-let levels = []; // of this game, as {agent, words}
+let levels = []; // of this game, as {agent, words, rating}
 let bottom = null; // the seat at the bottom of the board; null leaves it to the server
 let notice = ""; // why the game before was not continued, until a person acts
 let stopped = ""; // the problem while no server answers, which no late reply replaces
-let thinkingSince = 0;
+let thinkingSince = 0; // when an agent began to think, 0 if none does
+let waitingSince = 0; // when the last counted request was sent, 0 without one
 let continuing = 0; // the timer of a capture that continues by itself
 
 const look = () => ({ theme: theme(), ...(bottom === null ? {} : { seat: bottom }) });
 const board = new Board(playMove, say);
-const hints = new Hints({ show: (hint) => board.showHint(hint), say, problem });
+const hints = new Hints({ show: (hint) => board.showHint(hint), say, problem, counted });
 const replay = new Replay(() => view, (ply) => act("jump", { ply }));
 const connection = new Connection({ look, open, show, lost });
 
@@ -54,7 +55,10 @@ function show(next) {
   node("cells").setAttribute("aria-label", `Board of ${view.title}`);
   board.show(view, personMoves(view));
   if (moved) hints.forget();
-  if (!view.over && view.ply === view.plies) hideReview();
+  if (!view.over && view.ply === view.plies) {
+    hideReview();
+    board.showMistake(null);
+  }
   showPlayers(view, levels, (seats) => act("seats", { seats }));
   showMoves(view, (ply) => replay.goTo(ply));
   showExtra(view, playMove);
@@ -77,9 +81,10 @@ function lost(message) {
   say("No server");
 }
 
-// The seconds that an agent has been thinking are not read out, so they are not part of the status.
+// The seconds of an agent or of a request are not read out, so they are not part of the status.
 setInterval(() => {
-  const seconds = thinkingSince === 0 ? 0 : Math.floor((performance.now() - thinkingSince) / 1000);
+  const since = waitingSince || thinkingSince;
+  const seconds = since === 0 ? 0 : Math.floor((performance.now() - since) / 1000);
   node("status").dataset.seconds = seconds > 0 ? `${seconds} s` : "";
 }, 500);
 
@@ -111,14 +116,19 @@ async function act(verb, fields = {}) {
     if (!(error instanceof Refused)) throw error;
     if (view.id !== id) return false;
     board.show(view, personMoves(view)); // without the move that the picture has shown already
+    say(view.status);
     if (error.status === STALE) show(await post("show", { id, ...look() }));
     else problem(error.message);
     return false;
   }
 }
 
+// Asks before the rest of a finished game is dropped. Returns whether it may be.
+const mayDrop = () => !view.ended || confirm("Continue from here? The rest of the game is dropped.");
+
 async function playMove(move) {
   const { id, ply } = view;
+  if (!mayDrop()) return;
   board.showMove(move);
   if (!(await act("play", { action: move.action, ply }))) return;
   if (view.id !== id || view.ply !== ply + 1) return; // the person has undone it meanwhile
@@ -156,18 +166,22 @@ async function review() {
   const found = await tryTo(() => counted("The computer looks at every move of the game. This can take a minute.", post("review", { id })));
   if (view.id !== id || view.plies !== plies) return;
   say(view.status);
-  if (found !== undefined) showReview(found, view, (ply) => replay.goTo(ply));
+  if (found === undefined) return;
+  showReview(found, view, ({ ply, texts }) => {
+    board.showMistake({ id, ply, texts });
+    replay.goTo(ply);
+  });
 }
 
 // Returns the result of a request, and counts its seconds behind a message until then.
 async function counted(message, request) {
   say(message);
   const since = performance.now();
-  const clock = setInterval(() => (node("status").dataset.seconds = `${Math.floor((performance.now() - since) / 1000)} s`), 500);
+  waitingSince = since;
   try {
     return await request;
   } finally {
-    clearInterval(clock);
+    if (waitingSince === since) waitingSince = 0;
   }
 }
 
@@ -227,7 +241,8 @@ const CLICKS = {
   flip,
   resign,
   stop: () => act("stop"),
-  go: () => act("go"),
+  go: () => mayDrop() && act("go"),
+  "to-end": () => replay.goTo(view.plies),
   rematch: () => rematch(0),
   switch: () => rematch(1),
   "ask-review": review,

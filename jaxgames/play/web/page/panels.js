@@ -104,12 +104,13 @@ export function showExtra(view, play) {
 // Shows which buttons can be pressed. `sliding` is whether the slider is ahead of the view, and stays where it is.
 export function showControls(view, sliding) {
   const people = peopleOf(view);
-  node("after").hidden = !view.over;
+  node("after").hidden = !view.ended;
+  node("to-end").hidden = view.ply === view.plies;
   node("switch").hidden = people.length === 0 || people.length === view.seats.length;
   node("ask-review").hidden = people.length === 0 || view.svg === null;
   node("undo").disabled = !view.can_undo; // a resignation can be undone
   node("flip").hidden = !view.flips;
-  node("resign").hidden = resigningSeat(view) === null;
+  node("resign").hidden = view.ended || resigningSeat(view) === null;
   node("stop").hidden = view.thinking === null;
   node("go").hidden = !view.waits;
   node("hint").disabled = view.over;

@@ -9,9 +9,9 @@ export function hideReview() {
   node("mistakes").hidden = true;
 }
 
-// Shows the mistakes of a game; `jump(ply)` is called for the position before one of them.
-export function showReview({ mistakes }, view, jump) {
-  node("mistakes-list").replaceChildren(...mistakes.map((mistake) => mistakeItem(mistake, view, jump)));
+// Shows the mistakes of a game; `choose(mistake)` is called to show one of them.
+export function showReview({ mistakes }, view, choose) {
+  node("mistakes-list").replaceChildren(...mistakes.map((mistake) => mistakeItem(mistake, view, choose)));
   node("mistakes-words").textContent = mistakes.length
     ? "As the strongest computer player of this game sees it. Choose one to see its position."
     : "The strongest computer player of this game found no mistake.";
@@ -19,13 +19,14 @@ export function showReview({ mistakes }, view, jump) {
   node("mistakes").scrollIntoView({ block: "nearest" });
 }
 
-function mistakeItem({ ply, seat, move, best, loss }, view, jump) {
+function mistakeItem(mistake, view, choose) {
+  const { seat, move, best, loss } = mistake;
   const item = made("li");
   const { name, words, colour } = view.seats[seat];
   const button = made("button", "", `${words === "You" ? "You" : name} played ${move}. Better: ${best} (−${percent(loss)} % chance to win)`);
   button.type = "button";
   button.addEventListener("click", () => {
-    jump(ply);
+    choose(mistake);
     node("board").scrollIntoView({ block: "nearest" }); // on a phone, it is far above
   });
   item.append(chip(colour), button);
