@@ -1,4 +1,4 @@
-"""What a game costs on accelerators that this machine lacks: kernels and bytes of a step, compiled and not run.
+"""Kernels and bytes of a game's step on GPUs and TPUs, counted in programs that are compiled and not run.
 
     python -m benchmarks.compiled                                  # every game, for h200 and v5e (15 to 60 minutes)
     python -m benchmarks.compiled minichess --target h200 v5e --parts mask

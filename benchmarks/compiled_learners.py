@@ -1,4 +1,4 @@
-"""What training and search cost on accelerators that this machine lacks: compiled for them and not run.
+"""Memory, kernels and transfers of training and search on GPUs and TPUs, counted in programs that are not run.
 
     python -m benchmarks.compiled learners                          # one H200, and 64 chips of a TPU v5e
     python -m benchmarks.compiled learners minichess --learners ppo --places h200

@@ -28,7 +28,7 @@ ItemT = TypeVar("ItemT")
 
 
 class Progress:
-    """What has ended of a long command. This class shows nothing."""
+    """Counts the units of a long command that have ended. This class writes nothing; its subclasses do."""
 
     count = 0  # units that have ended
 
@@ -88,11 +88,11 @@ def waiting(title: str) -> Generator[None]:
     They stand in place of the lines of the progress around it.
     """
     with _Lines(None, "", title):
-        _Lines.silent = True
+        _Lines.waits += 1
         try:
             yield
         finally:
-            _Lines.silent = False
+            _Lines.waits -= 1
 
 
 def format_seconds(seconds: float) -> str:
@@ -133,7 +133,7 @@ class _Bar(Progress):
 class _Lines(Progress):
     """Lines at intervals, written by a thread of their own."""
 
-    silent: ClassVar[bool] = False  # lines that count units are left out
+    waits: ClassVar[int] = 0  # calls of `waiting` in progress; meanwhile, lines that count units are left out
 
     def __init__(self, total: int | None, unit: str, title: str) -> None:
         self._total, self._unit, self._title, self._now = total, unit, title, ""
@@ -160,7 +160,7 @@ class _Lines(Progress):
 
     def _write_lines(self) -> None:
         while not self._ended.wait(self._next_line() - time.monotonic()):
-            if self.silent and self._unit:
+            if self.waits and self._unit:
                 self._last_line = time.monotonic()
             elif time.monotonic() >= self._next_line():
                 self.write(self.line(time.monotonic() - self._start))

@@ -64,7 +64,8 @@ def test_ratings_of_the_boards_of_the_page_are_in_the_order_of_the_levels(game: 
     assert 0 < elos[0] < elos[1] < elos[2]
     for rating in rated.values():
         low, high = rating.interval
-        assert (low is None or low <= rating.elo) and (high is None or rating.elo <= high)  # noqa: PT018  # two ends
+        assert low is None or low <= rating.elo
+        assert high is None or rating.elo <= high
 
 
 def test_ratings_hold_for_another_reward_and_for_no_other_board() -> None:

@@ -89,7 +89,7 @@ class Engine:
 
     @property
     def is_running(self) -> bool:
-        """Whether the program can be asked."""
+        """Whether the program still runs."""
         return self.close.alive and self._process.poll() is None
 
     def set_option(self, name: str, value: object) -> None:

@@ -16,7 +16,7 @@ from jaxgames.sampling import MASKED_LOGIT
 
 
 class Proofs(NamedTuple):
-    """What is proved in the trees of B boards with N nodes of K slots."""
+    """The proved results in the trees of B boards, with N nodes of K slots each."""
 
     nodes: jax.Array  # bool[B, N], whether the returns of a node are proved
     returns: jax.Array  # float32[B, N, num_players], the proved returns of a node; elsewhere not used

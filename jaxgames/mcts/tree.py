@@ -196,6 +196,24 @@ def back_up(
         discount = discount_of(mover, _rows(players, child), _rows(terminated, child), gamma)
         return _rows(rewards, child) + discount[:, None] * returns
 
+    def prove(proofs: Proofs, values: jax.Array, node: jax.Array, returns: jax.Array) -> tuple[Proofs, jax.Array]:
+        """Returns the proofs with those of the nodes int32[B], and the returns, for a proved node the proved ones."""
+        inside = jnp.minimum(node, num_nodes - 1)
+        of_slots = jnp.where(_rows(proofs.slots, inside), _rows(values, inside), -jnp.inf)
+        best = of_slots.argmax(-1)
+        is_action = _rows(tree.actions, inside) != PADDING
+        proved = _rows(proofs.complete, inside) & (~is_action | (of_slots > -jnp.inf)).all(-1)
+        if win_proves:
+            proved |= of_slots.max(-1) > 0
+        proved &= node < num_nodes
+        of_best = jnp.maximum(_entries(tree.children, inside, best).astype(jnp.int32), 0)
+        sure = after(of_best, _rows(players, inside), _rows(proofs.returns, of_best))
+        at_node = jnp.where(proved, node, num_nodes)
+        proofs = proofs._replace(
+            nodes=_with_rows(proofs.nodes, at_node, proved), returns=_with_rows(proofs.returns, at_node, sure)
+        )
+        return proofs, jnp.where(proved[:, None], sure, returns)
+
     def go(carry: _BackUp) -> _BackUp:
         depth = carry.depth - 1
         node, slot = path.nodes[depth], path.slots[depth]
@@ -215,20 +233,7 @@ def back_up(
         visits = _with_entries(carry.visits, node, slot, count)
         values = _with_entries(carry.values, node, slot, mean)
         if proofs is not None:
-            of_slots = jnp.where(_rows(proofs.slots, inside), _rows(values, inside), -jnp.inf)
-            best = of_slots.argmax(-1)
-            is_action = _rows(tree.actions, inside) != PADDING
-            proved = _rows(proofs.complete, inside) & (~is_action | (of_slots > -jnp.inf)).all(-1)
-            if win_proves:
-                proved |= of_slots.max(-1) > 0
-            proved &= active
-            of_best = jnp.maximum(_entries(tree.children, inside, best).astype(jnp.int32), 0)
-            sure = after(of_best, mover, _rows(proofs.returns, of_best))
-            backed_up = jnp.where(proved[:, None], sure, backed_up)
-            at_node = jnp.where(proved, node, num_nodes)
-            proofs = proofs._replace(
-                nodes=_with_rows(proofs.nodes, at_node, proved), returns=_with_rows(proofs.returns, at_node, sure)
-            )
+            proofs, backed_up = prove(proofs, values, node, backed_up)
         returns = jnp.where(active[:, None], backed_up, carry.returns)
         return _BackUp(depth, jnp.where(active, node, carry.child), returns, visits, values, proofs)
 

@@ -69,7 +69,7 @@ def chosen_game(read: Callable[[str], str] = input) -> str:
 
 
 def first_board(text: str) -> str:
-    """Returns the board of a game that is named without parameters: one for a first game, which is told if it differs.
+    """Returns a first board of a game that is named without parameters; prints a line if it is not the default.
 
     Only the star has another default board: six seats and full size take hours.
     """

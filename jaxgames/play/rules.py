@@ -1,6 +1,7 @@
 """The rules of each game on one screen, in plain words, with pictures of positions.
 
-The words follow the parameters of the board: what is not played there is not told. docs/games/ has every detail.
+The text depends on the parameters of the board: rules that do not hold there are left out. Every detail is in
+docs/games/.
 """
 
 import inspect

@@ -1,4 +1,4 @@
-"""Engines that speak UCI as agents: what they are told, their moves and values, and one sentence for each fault."""
+"""Engines that speak UCI as agents: the commands that they get, their moves and values, and an error for each fault."""
 
 import math
 import os

@@ -23,7 +23,7 @@ class Scripted:
         self.returns = returns
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        raise NotImplementedError
+        raise AssertionError("a review asks for probabilities and values, not for moves")
 
     def analyse(self, states: Any) -> Analysis:
         drawn = np.asarray(states.edges)

@@ -1,4 +1,4 @@
-"""What the agents think of a game: hints for a position, and the review of a whole game."""
+"""Hints for a position and the review of a whole game, by agents."""
 
 from typing import Any
 

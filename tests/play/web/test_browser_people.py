@@ -1,4 +1,4 @@
-"""What a person finds on the page without reading docs: sides, dragging, undo, a new game in words, rules, a review."""
+"""The page as people use it without docs: sides of the board, dragging, undo, the New game dialog, rules, a review."""
 
 import json
 import random
