@@ -23,6 +23,7 @@ from tests.helpers.solved import solved_boxes
 from train import alphazero, imitation
 from train.agents import LEARNERS
 from train.driver.learner import Learner, data_of
+from train.driver.messages import GAMES, OPPONENT
 from train.ppo import PPO, Config
 from train.recipes import RECIPES
 
@@ -252,7 +253,7 @@ def test_page_of_runs_lists_exactly_the_metrics_that_learners_share() -> None:
     expected = dict.fromkeys(("iteration", "steps", "seconds", "steps_per_second"), "every row")
     expected |= {re.sub(r"seat_\d+$", "seat_<k>", metric): "self-play" for metric in of_games}
     expected |= dict.fromkeys(with_opponents - of_games, "runs with opponents")
-    expected |= dict.fromkeys(of_evaluations, "evaluations")
+    expected |= dict.fromkeys((*of_evaluations, GAMES, OPPONENT), "evaluations")
     rows = table(RUNS_PAGE, "metric", "in", "definition")
     assert {row[0].strip("`"): row[1] for row in rows} == expected
 

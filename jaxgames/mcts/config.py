@@ -39,6 +39,9 @@ class SearchConfig:
       gumbel_scale: scale of the Gumbel noise at the root. 0: the search is deterministic.
       dirichlet_fraction: share of Dirichlet noise in the root's prior probabilities, from 0 to 1.
       dirichlet_alpha: the concentration of this noise is `dirichlet_alpha` / the number of legal actions.
+      forced_playouts: with PUCT, k for at least sqrt(k * prior probability * all visits) visits of an action at the
+        root that has one. The improved policy leaves out visits that only this or the noise explains. 0: off; KataGo
+        has 2.
       gamma: discount of a turn. A ply after which the same seat moves again is not discounted.
       seats: how seats choose in the tree. "max_n": each seat prefers its own return. "paranoid": the root's seat
         prefers its own return, all others prefer that this return is low. In a zero-sum game of two both are the same.
@@ -58,6 +61,7 @@ class SearchConfig:
     gumbel_scale: float = 0.0
     dirichlet_fraction: float = 0.0
     dirichlet_alpha: float = 10.0
+    forced_playouts: float = 0.0
     gamma: float = 1.0
     seats: str = "paranoid"
     proofs: bool = False
@@ -77,7 +81,7 @@ class SearchConfig:
         check_choice("proofs", self.proofs, (False, True))
         check_probability("dirichlet_fraction", self.dirichlet_fraction)
         check_probability("gamma", self.gamma)
-        for name in ("gumbel_scale", "value_scale", "maxvisit_init", "pb_c_init"):
+        for name in ("gumbel_scale", "forced_playouts", "value_scale", "maxvisit_init", "pb_c_init"):
             check_number(name, getattr(self, name), lowest=0)
         for name in ("dirichlet_alpha", "pb_c_base", "value_epsilon"):
             check_number(name, getattr(self, name))

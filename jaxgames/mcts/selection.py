@@ -100,22 +100,63 @@ class MostVisited(abc.ABC):
 class Puct(MostVisited):
     """Selects slots with a high prior probability, a high mean return or few visits.
 
-    Source: Silver et al., A general reinforcement learning algorithm that masters chess, shogi and Go, 2018.
+    Sources: Silver et al., A general reinforcement learning algorithm that masters chess, shogi and Go, 2018; of forced
+    playouts and what is left out for them: Wu, Accelerating self-play learning in Go, 2019 (arXiv 1902.10565).
     """
 
     config: SearchConfig
 
+    def at_root(self, slots: Slots) -> jax.Array:
+        chosen = self.below(slots)
+        if self.config.forced_playouts == 0:
+            return chosen
+        missing = jnp.where(slots.visits > 0, self._forced(slots) - slots.visits, 0.0)
+        return jnp.where(missing.max(-1) > 0, missing.argmax(-1), chosen).astype(jnp.int32)
+
     def below(self, slots: Slots) -> jax.Array:
-        mctx = _mctx()
         rule = functools.partial(
-            mctx.muzero_action_selection,
+            _mctx().muzero_action_selection,
             jax.random.key(0),  # of tiny noise that breaks ties: the same on equal boards
             depth=0,  # mctx masks the padding of roots only, so every node is one
             pb_c_init=self.config.pb_c_init,
             pb_c_base=self.config.pb_c_base,
-            qtransform=functools.partial(mctx.qtransform_by_parent_and_siblings, epsilon=self.config.value_epsilon),
+            qtransform=self._transform,
         )
         return jax.vmap(lambda row: rule(_as_tree(row), 0))(slots)
+
+    def decide(self, slots: Slots) -> tuple[jax.Array, jax.Array]:
+        """Returns the most visited slot, and the shares of the visits that count; see `forced_playouts`."""
+        best, shares = super().decide(slots)
+        if self.config.forced_playouts == 0:
+            return best, shares
+        visits = self._without_forced(slots, best)
+        return best, (visits / jnp.maximum(visits.sum(-1, keepdims=True), 1)).astype(jnp.float32)
+
+    def _forced(self, slots: Slots) -> jax.Array:
+        """Returns float32[B, K], the least visits of a slot that has one."""
+        total = slots.visits.sum(-1, keepdims=True)
+        return jnp.sqrt(self.config.forced_playouts * jax.nn.softmax(slots.logits) * total)
+
+    def _without_forced(self, slots: Slots, best: jax.Array) -> jax.Array:
+        """Returns float32[B, K], visits without forced ones: as many as keep a slot's score below that of the best.
+
+        A slot that is left with a single visit loses this one, too.
+        """
+        values = jax.vmap(lambda row: self._transform(_as_tree(row), 0))(slots)
+        parent_visits = 1.0 + slots.visits.sum(-1, keepdims=True)
+        growth = jnp.log((parent_visits + self.config.pb_c_base + 1) / self.config.pb_c_base)
+        weights = jnp.sqrt(parent_visits) * (self.config.pb_c_init + growth) * jax.nn.softmax(slots.logits)
+        scores = values + weights / (1 + slots.visits)
+        score = jnp.take_along_axis(scores, best[:, None], 1)
+        enough = jnp.where(score > values, weights / jnp.maximum(score - values, 1e-6) - 1, jnp.inf)
+        kept = jnp.minimum(jnp.ceil(jnp.maximum(enough, slots.visits - self._forced(slots))), slots.visits)
+        kept = jnp.where(kept <= 1, 0.0, kept)
+        is_best = jnp.arange(slots.visits.shape[1]) == best[:, None]
+        return jnp.where(is_best, slots.visits, kept)
+
+    @property
+    def _transform(self) -> Any:
+        return functools.partial(_mctx().qtransform_by_parent_and_siblings, epsilon=self.config.value_epsilon)
 
 
 @dataclass(frozen=True)

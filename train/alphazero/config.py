@@ -1,6 +1,7 @@
 """The settings of `train.alphazero`, and their defaults for each game."""
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -37,6 +38,15 @@ class Config(NetworkConfig):
     """The rule of the search: Gumbel AlphaZero, or PUCT as in AlphaZero."""
     simulations: int = 16
     """Simulations of a search in self-play."""
+    first_simulations: int | None = None
+    """Simulations in the first third of the run; the second has the geometric mean of these and `simulations`. None:
+    `simulations` from the start."""
+    fast_searches: float = 0.0
+    """Share of the steps of self-play that have a fast search without noise, of which only the values are learned."""
+    fast_simulations: int = 4
+    """Simulations of a fast search."""
+    proofs: bool = False
+    """Results that are known for certain are backed up as such, in self-play and in the agent of the run."""
     slots: int | None = None
     """Legal actions with the highest logits that a node of the tree can try. None: 64, or all of a game with fewer."""
     max_considered: int = 16
@@ -47,6 +57,8 @@ class Config(NetworkConfig):
     """With the search puct: share of Dirichlet noise in the root's prior probabilities in self-play."""
     dirichlet_alpha: float = 10.0
     """With the search puct: the concentration of the noise is this number / the number of legal actions."""
+    forced_playouts: float = 0.0
+    """With the search puct: forced playouts at the root in self-play, which are not learned. 0: none; KataGo has 2."""
     seats: Seats = "paranoid"
     """With more than two seats: whether the others act against the root's seat (paranoid) or for themselves (max_n)."""
     gamma: float = 0.98
@@ -97,7 +109,7 @@ class Config(NetworkConfig):
         check_positive(self, "num_envs", "rollout_length", "random_plies", "num_updates", "minibatch_size")
         check_not_negative(self, "sampled_plies", "final_learning_rate", "value_coef", "l2_coef", "weight_decay")
         check_not_negative(self, "evaluation_simulations")
-        check_at_most(self, {"gamma": 1, "td_lambda": 1, "random_starts": 1})
+        check_at_most(self, {"gamma": 1, "td_lambda": 1, "random_starts": 1, "fast_searches": 1})
         if not 0 <= self.ema < 1:
             raise ValueError(f"ema must be at least 0 and less than 1, not {self.ema}")
         if self.lr_drop_after is not None and self.lr_drop_after < 1:
@@ -106,19 +118,39 @@ class Config(NetworkConfig):
         if self.replay_size < samples:
             least = f"num_envs * rollout_length = {samples}"
             raise ValueError(f"replay_size must be at least {least}, not {self.replay_size}")
-        _ = self.self_play_search  # checks its settings
+        _ = self.growing_searches, self.fast_search  # checks their settings
 
     @property
     def steps_per_iteration(self) -> int:
         return self.num_envs * self.rollout_length * (1 + len(self.other_envs))
 
     @property
+    def growing_searches(self) -> tuple[SearchConfig, ...]:
+        """The searches of self-play, each for an equal part of the run."""
+        if self.first_simulations is None:
+            return (self.self_play_search,)
+        between = round(math.sqrt(self.first_simulations * self.simulations))
+        return tuple(
+            replace(self.self_play_search, simulations=simulations)
+            for simulations in (self.first_simulations, between, self.simulations)
+        )
+
+    @property
     def self_play_search(self) -> SearchConfig:
-        """The search of self-play."""
+        """The search of self-play, with all of its simulations."""
         noise = {"gumbel_scale": self.gumbel_scale}
         if self.search == "puct":
-            noise = {"dirichlet_fraction": self.dirichlet_fraction, "dirichlet_alpha": self.dirichlet_alpha}
+            noise = {
+                "dirichlet_fraction": self.dirichlet_fraction,
+                "dirichlet_alpha": self.dirichlet_alpha,
+                "forced_playouts": self.forced_playouts,
+            }
         return replace(self.search_without_noise(self.simulations), **noise)
+
+    @property
+    def fast_search(self) -> SearchConfig:
+        """The search of the share `fast_searches` of the steps."""
+        return self.search_without_noise(self.fast_simulations)
 
     def search_without_noise(
         self, simulations: int, search: SelectionRule | None = None, seats: Seats | None = None
@@ -131,6 +163,7 @@ class Config(NetworkConfig):
             max_considered=self.max_considered,
             gamma=self.gamma,
             seats=seats or self.seats,
+            proofs=self.proofs,
         )
 
 

@@ -125,7 +125,7 @@ class AlphaZero(NetworkLearner):
         number = max(range(len(self.games)), key=lambda number: self.games[number][0].state_bytes)
         env, policy = self.games[number]
         params, game = train_state.learning_params, train_state.games[number]
-        return train_state, collect(self.config, env, policy, params, game, key)[1]
+        return train_state, collect(self.config, env, policy, params, game, key, train_state.iteration)[1]
 
     def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
         """Returns the train state after one iteration, and metrics that are reduced on the device.
@@ -151,11 +151,12 @@ def learn_game(
     `number` is the place of the game in `TrainState.games`.
     """
     key, subkey = jax.random.split(train_state.key)
+    params, game, iteration = train_state.learning_params, train_state.games[number], train_state.iteration
     with jax.named_scope("collect"):
-        game, steps = collect(config, env, policy, train_state.learning_params, train_state.games[number], subkey)
+        game, steps = collect(config, env, policy, params, game, subkey, iteration)
     with jax.named_scope("targets"):
         samples = samples_of(env, steps, value_targets(config, steps))
-        game = game._replace(replay=replay.insert(game.replay, samples, train_state.iteration))
+        game = game._replace(replay=replay.insert(game.replay, samples, iteration))
     metrics = episode_metrics(env, steps) | search_metrics(steps)
     games = (*train_state.games[:number], game, *train_state.games[number + 1 :])
     with jax.named_scope("update"):
@@ -228,9 +229,9 @@ def alphazero_loss(
 ) -> tuple[jax.Array, tuple[Metrics, Params]]:
     """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
 
-    The loss is the cross-entropy to the search's policy, over its slots, plus value_coef * the mean squared error of
-    the values plus l2_coef * the squared parameters. `statistics` and `dropout_key` are for a network with a training
-    mode, such as batch norm or dropout.
+    The loss is the cross-entropy to the search's policy, over its slots and where it is learned, plus value_coef * the
+    mean squared error of the values plus l2_coef * the squared parameters. `statistics` and `dropout_key` are for a
+    network with a training mode, such as batch norm or dropout.
     """
     params = weights if statistics is None else merge_statistics(weights, statistics)
     seat = jnp.zeros(minibatch.slots.shape[0], jnp.int32)  # the parameters are the same for all seats
@@ -239,7 +240,8 @@ def alphazero_loss(
     is_action = minibatch.slots >= 0
     log_probs = jax.nn.log_softmax(of_slots, where=is_action, axis=1)
     targets = minibatch.weights.astype(jnp.float32)
-    policy_loss = -jnp.where(is_action, targets * log_probs, 0).sum(1).mean()
+    is_learned = (targets > 0).any(1)
+    policy_loss = -jnp.where(is_action, targets * log_probs, 0).sum() / jnp.maximum(is_learned.sum(), 1)
     value_loss = jnp.square(values.reshape(minibatch.values.shape) - minibatch.values).mean()
     l2 = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(weights))
     loss = policy_loss + config.value_coef * value_loss + config.l2_coef * l2

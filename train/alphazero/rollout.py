@@ -5,6 +5,7 @@ start or, with a share of `random_starts`, from a random position.
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from jaxgames.mcts import SearchResult, search
+from jaxgames.mcts import SearchConfig, SearchResult, search
 from jaxgames.mcts.search import choose_boards
 from jaxgames.policies.agent import reward_scale
 from jaxgames.policies.evaluate import PolicyEvaluate
@@ -32,7 +33,7 @@ class Sample(NamedTuple):
 
     position: Any  # the live board if `stores_boards`; else uint8[observation_bytes], the bits of its observation
     slots: jax.Array  # int16 or int32[K], the actions of the search; -1 in padding
-    weights: jax.Array  # float16[K], the search's policy over them
+    weights: jax.Array  # float16[K], the search's policy over them; zeros where it is not learned
     values: jax.Array  # float32[1 or num_players], the targets of the value head
 
 
@@ -76,7 +77,7 @@ class Steps(NamedTuple):
     state: jaxgames.State  # the live board on which the step was played
     action: jax.Array  # int32[]
     slots: jax.Array  # int32[K], the actions of the search; -1 in padding
-    weights: jax.Array  # float32[K], the search's policy over them
+    weights: jax.Array  # float32[K], the search's policy over them; zeros after a fast search
     predicted: jax.Array  # float32[num_players], the network's values, scaled as all values and rewards here
     values: jax.Array  # float32[num_players], the search's values
     next_values: jax.Array  # float32[num_players], of the board that the step led to, before any restart
@@ -110,11 +111,18 @@ def init_game(config: Config, env: jaxgames.Env[Any], boards_key: jax.Array, sta
 
 
 def collect(
-    config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params, game: GameState, key: jax.Array
+    config: Config,
+    env: jaxgames.Env[Any],
+    policy: Policy,
+    params: Params,
+    game: GameState,
+    key: jax.Array,
+    iteration: jax.Array,
 ) -> tuple[GameState, Steps]:
     """Returns the new state of a game and `rollout_length` steps of every board.
 
-    After the last step there is one more search, for the values of the boards that it led to.
+    After the last step there is one more search, for the values of the boards that it led to. `iteration` is int32[],
+    the iterations before this one.
     """
     scale = reward_scale(env)
     evaluate = PolicyEvaluate(env, policy)
@@ -122,7 +130,7 @@ def collect(
     def step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
         (boards, stats, starts), (key, is_last) = carry, x
         search_key, action_key, step_key, restart_key = jax.random.split(key, 4)
-        result = search(env, evaluate, config.self_play_search, search_key, params, boards)
+        result, is_learned = search_in_self_play(config, env, evaluate, search_key, params, boards, iteration)
         action = choose(config, action_key, result, stats.length)
         after = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
         ended = after.terminated | after.truncated
@@ -131,7 +139,7 @@ def collect(
             state=boards,
             action=action,
             slots=result.slots,
-            weights=result.weights,
+            weights=result.weights * is_learned,
             predicted=evaluate(params, boards).values * scale,
             values=result.values * scale,
             next_values=jnp.zeros_like(result.values),
@@ -155,6 +163,35 @@ def collect(
     if not config.truncation_is_draw:
         steps = steps._replace(next_values=with_cut_off_values(env, policy, params, steps))
     return game._replace(boards=boards, episode_stats=stats, starts=starts), steps
+
+
+def search_in_self_play(
+    config: Config,
+    env: jaxgames.Env[Any],
+    evaluate: PolicyEvaluate,
+    key: jax.Array,
+    params: Params,
+    boards: Any,
+    iteration: jax.Array,
+) -> tuple[SearchResult, jax.Array]:
+    """Returns the result of a step's search on every board, and whether its policy is to be learned, bool[].
+
+    A share of the steps has a fast search, which all boards have at once: its policy is not learned.
+    """
+
+    def with_settings(settings: SearchConfig) -> Callable[[jax.Array], SearchResult]:
+        return lambda key: search(env, evaluate, settings, key, params, boards)
+
+    def full(key: jax.Array) -> SearchResult:
+        parts = [with_settings(settings) for settings in config.growing_searches]
+        part = jnp.minimum(iteration * len(parts) // config.num_iterations, len(parts) - 1)
+        return jax.lax.switch(part, parts, key)
+
+    if config.fast_searches == 0:
+        return full(key), jnp.bool_(True)
+    key, which_key = jax.random.split(key)
+    is_fast = jax.random.bernoulli(which_key, config.fast_searches)
+    return jax.lax.cond(is_fast, with_settings(config.fast_search), full, key), ~is_fast
 
 
 def choose(config: Config, key: jax.Array, result: SearchResult, length: jax.Array) -> jax.Array:
@@ -254,7 +291,8 @@ def observations_of(env: jaxgames.Env[Any], positions: Any) -> jax.Array:
 
 def search_metrics(steps: Steps) -> Metrics:
     """Returns means over the steps of a rollout; means over finished games are NaN if no game ended."""
-    entropy = -jax.scipy.special.xlogy(steps.weights, steps.weights).sum(-1).mean()
+    entropies = -jax.scipy.special.xlogy(steps.weights, steps.weights).sum(-1)
+    entropy = entropies.mean(where=(steps.weights > 0).any(-1))
     paid, known = jax.vmap(outcomes, in_axes=1, out_axes=1)(steps.rewards, steps.terminated | steps.truncated)
 
     def of_mover(values: jax.Array) -> jax.Array:

@@ -67,7 +67,6 @@ def labelled(
 ) -> Positions:
     """Returns positions with an agent's labels, in two splits by the hash of the position.
 
-    An agent that has `analyse` labels with its probabilities and, if it has them, its values; others with an action.
 
     Args:
       positions: boards of the agent's game.
@@ -89,6 +88,8 @@ def labelled(
         return None, None if only_values else analysis.probabilities, analysis.values
 
     action, policy, values = in_chunks(label, positions.states, CHUNK, fill=agent.on_device, on_done=on_labelled)
+    if policy is not None and (policy.max(axis=1) == 1).all():
+        action, policy = policy.argmax(axis=1), None  # 4 bytes, not 4 for every action of the game
     unknown = np.full(len(positions), np.nan)
     return dataclasses.replace(
         positions,

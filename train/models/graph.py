@@ -29,6 +29,7 @@ import jax.numpy as jnp
 from jaxgames import Env
 from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from train.models import box_chains
 from train.models.layers import MAX_SIZE, Network, game_for, orthogonal, small
 
 EDGES_OF_A_BOX = 4
@@ -44,6 +45,7 @@ class GraphEncoder(nn.Module):
     width: int
     rounds: int | None  # None for rows + columns
     tied: bool
+    chains: bool
 
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
@@ -56,8 +58,15 @@ class GraphEncoder(nn.Module):
         parities = jnp.stack([open_edges.sum((1, 2)) % 2, open_boxes.sum((1, 2)) % 2], axis=1)
 
         edges = jnp.zeros((*open_edges.shape[:2], self.width))
-        boxes = self._dense()(jax.nn.one_hot(counts[..., 0].astype(jnp.int32), EDGES_OF_A_BOX)) * open_boxes
-        board = self._dense()(parities.astype(jnp.float32))
+        of_boxes = jax.nn.one_hot(counts[..., 0].astype(jnp.int32), EDGES_OF_A_BOX)
+        of_board = parities.astype(jnp.float32)
+        if self.chains:
+            inputs = box_chains.chains(across, down)
+            edges = self._dense()(inputs.edges) * open_edges
+            of_boxes = jnp.concatenate([of_boxes, inputs.boxes], axis=-1)
+            of_board = jnp.concatenate([of_board, inputs.board], axis=-1)
+        boxes = self._dense()(of_boxes) * open_boxes
+        board = self._dense()(of_board)
         num_open = jnp.maximum(open_boxes.sum(1), 1)
         shared = Round(self.width) if self.tied else None
         for _ in range(rows + cols if self.rounds is None else self.rounds):
@@ -175,7 +184,7 @@ def sum_of_boxes(boxes: jax.Array, rows: int, cols: int) -> jax.Array:
     return flat_edges(beside(1), beside(2))
 
 
-def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = False) -> Network:
+def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = False, chains: bool = False) -> Network:
     """Returns the graph network.
 
     Args:
@@ -183,6 +192,7 @@ def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = F
       rounds: rounds of messages; one moves a message from a box to the next. None, with `tied` only: rows + columns.
       width: numbers in the state of a node.
       tied: whether all rounds have the same parameters.
+      chains: whether the lengths and numbers of the chains are inputs, too (`train/models/box_chains.py`).
     """
     board = game_for("graph", env, DotsAndBoxes, "resnet for other boards")
     if rounds is not None:
@@ -194,4 +204,5 @@ def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = F
         )
     check_int("width", width, 1, MAX_SIZE)
     check_choice("tied", tied, (False, True))
-    return Network(GraphEncoder(width, rounds, tied), GraphHeads(board), any_board=True)
+    check_choice("chains", chains, (False, True))
+    return Network(GraphEncoder(width, rounds, tied, chains), GraphHeads(board), any_board=True)

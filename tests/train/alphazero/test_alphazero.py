@@ -25,9 +25,11 @@ from train.alphazero.rollout import (
     Steps,
     TrainState,
     choose,
+    collect,
     observations_of,
     predicted_result,
     samples_of,
+    search_in_self_play,
     search_metrics,
     value_targets,
     with_cut_off_values,
@@ -123,6 +125,41 @@ def test_network_alone_learns_optimal_play_and_values(compiled: Compiled) -> Non
     of_mover = values[np.arange(18), seats].reshape(9, 2)
     assert (of_mover[[3, 7]] < -0.5).all()
     assert (of_mover[[0, 1, 2, 4, 5, 6, 8]] > 0.5).all()
+
+
+@pytest.mark.parametrize(("iteration", "simulations"), [(0, 2), (13, 2), (14, 4), (26, 4), (27, 8), (60, 8)])
+def test_simulations_of_a_step_grow_with_the_iteration(growing: Any, iteration: int, simulations: int) -> None:
+    result, is_learned = growing(jax.random.key(0), jnp.int32(iteration))
+    assert set(np.asarray(result.visits.sum(1)).tolist()) == {simulations}
+    assert is_learned
+
+
+@pytest.fixture(scope="module")
+def growing(sticks: None) -> Any:
+    """The search of a step on the start of 32 games, compiled."""
+    config = config_with(first_simulations=2)  # of 40 iterations
+    learner = AlphaZero(config)
+    params, evaluate = learner.init_params(jax.random.key(0)), PolicyEvaluate(GAME, learner.policy)
+    boards = jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), 32))
+    return jax.jit(lambda key, iteration: search_in_self_play(config, GAME, evaluate, key, params, boards, iteration))
+
+
+@pytest.mark.slow  # compiles for five seconds
+def test_policy_of_a_fast_search_is_not_learned() -> None:
+    config = config_with(fast_searches=0.5, fast_simulations=2)
+    learner = AlphaZero(config)
+    train_state = jax.jit(learner.init)(jax.random.key(0))
+    collected: Any = jax.jit(
+        lambda state: collect(config, GAME, learner.policy, state.params, state.games[0], state.key, state.iteration)
+    )
+    steps = jax.device_get(collected(train_state)[1])
+    sums = steps.weights.sum(-1)
+    is_learned = sums[:, 0] > 0
+    np.testing.assert_allclose(
+        sums, np.broadcast_to(is_learned[:, None], sums.shape), atol=1e-5
+    )  # all boards of a step alike
+    assert 0 < is_learned.sum() < len(sums)
+    assert np.abs(steps.values[~is_learned]).max() > 0
 
 
 def test_average_of_the_parameters_plays_and_the_others_learn(first: Any) -> None:
@@ -275,3 +312,6 @@ def test_loss_has_the_terms_computed_by_hand(compiled: Compiled, first: Any) -> 
     assert float(metrics["policy_loss"]) == pytest.approx(cross_entropy, rel=1e-5)
     assert float(metrics["value_loss"]) == pytest.approx(4, rel=1e-5)
     assert float(loss) == pytest.approx(cross_entropy + 0.25 * 4 + 0.01 * squares, rel=1e-5)
+    with_another = jax.tree.map(lambda leaf: jnp.concatenate([leaf, leaf]), minibatch)
+    unlearned = with_another._replace(weights=with_another.weights.at[1].set(0))
+    assert float(loss_of(config, policy, params, unlearned)[0]) == pytest.approx(float(loss), rel=1e-5)

@@ -31,6 +31,15 @@ def test_noise_belongs_to_the_search_of_self_play_and_to_its_rule() -> None:
         assert of_play.gumbel_scale == of_play.dirichlet_fraction == 0
 
 
+def test_simulations_grow_over_the_run() -> None:
+    config = dataclasses.replace(CONFIG, simulations=16, first_simulations=4, search="puct", forced_playouts=2.0)
+    assert [search.simulations for search in config.growing_searches] == [4, 8, 16]
+    assert {search.forced_playouts for search in config.growing_searches} == {2.0}
+    assert [search.simulations for search in CONFIG.growing_searches] == [16]
+    fast = dataclasses.replace(config, fast_searches=0.5, proofs=True).fast_search
+    assert (fast.simulations, fast.dirichlet_fraction, fast.forced_playouts, fast.proofs) == (4, 0, 0, True)
+
+
 def test_learning_rate_falls_linearly_or_drops_once() -> None:
     steps = CONFIG.steps_per_iteration
     config = dataclasses.replace(CONFIG, total_steps=5 * steps, learning_rate=0.5, final_learning_rate=0.1)

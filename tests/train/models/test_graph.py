@@ -18,6 +18,7 @@ from train.ops.symmetries import symmetries
 NETWORKS = {  # by name: sizes of a test
     "graph": "graph(rounds=2, width=5)",
     "tied": "graph(rounds=None, width=5, tied=True)",
+    "chains": "graph(rounds=2, width=8, chains=True)",
     "resnet": "resnet(blocks=1, channels=5, pool=True)",
 }
 ROWS = 16
@@ -73,7 +74,9 @@ def random_observations(board: str, count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("board", [BOARDS[0], pytest.param(BOARDS[1], marks=pytest.mark.slow)])
-@pytest.mark.parametrize("network", ["graph", pytest.param("tied", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "network", ["chains", *(pytest.param(name, marks=pytest.mark.slow) for name in ("graph", "tied"))]
+)
 def test_mirrored_and_rotated_boards_have_the_same_logits_there_and_the_same_value(board: str, network: str) -> None:
     env, images = make(board), symmetries(make(board))
     observation = random_observations(board, ROWS)
@@ -88,7 +91,9 @@ def test_mirrored_and_rotated_boards_have_the_same_logits_there_and_the_same_val
         np.testing.assert_allclose(values_of_image, values, atol=1e-5)
 
 
-@pytest.mark.parametrize("network", ["graph", pytest.param("tied", marks=pytest.mark.slow), "resnet"])
+@pytest.mark.parametrize(
+    "network", ["chains", *(pytest.param(name, marks=pytest.mark.slow) for name in ("graph", "tied")), "resnet"]
+)
 def test_parameters_have_the_same_shapes_on_every_board(network: str) -> None:
     expected = jax.tree.map(np.shape, parameters(NETWORKS[network]))  # of 3 x 3 boxes
     for board in ("dots_and_boxes(rows=1, cols=1, reward=boxes)", "dots_and_boxes(rows=2, cols=4, reward=boxes)"):
@@ -190,6 +195,7 @@ def test_value_is_the_margin_to_go_alone_or_with_the_lead_as_the_reward_counts()
         (BOARDS[0], "graph(rounds=None)", r"rounds=None, .* needs .*: use graph\(rounds=None, tied=True\), or"),
         (BOARDS[0], "graph(width=0)", "width must be an integer from 1 to 1000000, not 0"),
         (BOARDS[0], "graph(tied=2)", "tied must be one of False, True, not 2"),
+        (BOARDS[0], "graph(chains=2)", "chains must be one of False, True, not 2"),
         (BOARDS[0], "resnet(pool=2)", "pool must be one of False, True, not 2"),
     ],
 )

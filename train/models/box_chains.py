@@ -1,0 +1,96 @@
+"""Chains of Dots and Boxes as inputs of a network: their lengths, and what their number decides.
+
+A box with two or three drawn edges is part of a chain, together with all such boxes that open edges join to it. Whoever
+draws an edge of a chain gives all of it away, so near the end the number of chains decides who must open the first
+one. A layer of a network sees one box further, and self-play hardly finds a parity from the edges alone (Zhou and
+Riis, arXiv:2205.12787). So both are computed.
+
+Source of the terms: Berlekamp, The Dots and Boxes Game, 2000.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+LONGEST = 7  # chains from this length on are one class
+LONG = 3  # boxes of a chain of which the last ones can be left to the opponent
+KEPT_OF_CHAIN, KEPT_OF_LOOP = 4, 8  # what leaving them costs: twice the two or four boxes
+Combine = Callable[[jax.Array, jax.Array], jax.Array]
+
+
+class Chains(NamedTuple):
+    """Features of the boxes, the edges and the whole board."""
+
+    boxes: jax.Array  # float32[B, boxes, LONGEST + 3]
+    edges: jax.Array  # float32[B, edges, 3], 0 for drawn ones
+    board: jax.Array  # float32[B, 12]
+
+
+def chains(across: jax.Array, down: jax.Array) -> Chains:
+    """Returns the features of boards, from their drawn edges: bool[B, rows + 1, cols] and bool[B, rows, cols + 1]."""
+    batch = across.shape[0]
+    of_box = [across[:, :-1], across[:, 1:], down[:, :, :-1], down[:, :, 1:]]
+    counts = jnp.stack(of_box).sum(0)  # int32[B, rows, cols], drawn edges
+    in_chain = (counts == 2) | (counts == 3)
+    below = ~across[:, 1:-1] & in_chain[:, :-1] & in_chain[:, 1:]  # whether a box is joined to the one below it
+    right = ~down[:, :, 1:-1] & in_chain[:, :, :-1] & in_chain[:, :, 1:]
+
+    chain = chain_numbers(in_chain, below, right).reshape(batch, -1)
+    same = (chain[:, :, None] == chain[:, None]) & (chain > 0)[:, None]  # bool[B, boxes, boxes]
+    size = same.sum(-1)
+    joined = sum(_beside(each.astype(jnp.int32), axis, jnp.add) for each, axis in ((below, 1), (right, 2)))
+    is_end = jnp.less(joined, 2).reshape(size.shape)
+    is_loop = (size > 0) & ~(same & is_end[:, None]).any(-1)
+    is_started = (same & (counts.reshape(size.shape) == 3)[:, None]).any(-1)  # a box of it can be taken
+    classes = jax.nn.one_hot(jnp.minimum(size, LONGEST) - 1, LONGEST)  # zeros for a box in no chain
+    of_boxes = jnp.concatenate([classes, jnp.stack([size / 8, is_loop, is_started], -1)], -1)
+
+    def of_edges(values: jax.Array) -> jax.Array:
+        """Returns int32[B, edges], the larger value of the one or two boxes of each open edge; 0 for drawn ones."""
+        both = (jnp.where(drawn, 0, _beside(values, axis, jnp.maximum)) for drawn, axis in ((across, 1), (down, 2)))
+        return jnp.concatenate([each.reshape(batch, -1) for each in both], 1)
+
+    fuller = of_edges(1 + counts)
+    is_safe = (fuller > 0) & (fuller <= 2)  # no box gets its third or fourth edge
+    given = of_edges(jnp.where(in_chain, size.reshape(counts.shape), 0))
+    features_of_edges = jnp.stack([is_safe, fuller == 4, given / 8], -1)
+
+    def number(which: jax.Array) -> jax.Array:
+        """Returns float32[B], the number of chains, from bool[B, boxes] of their boxes."""
+        return jnp.round((which / jnp.maximum(size, 1)).sum(-1))
+
+    is_long = (size >= LONG) & ~is_started
+    numbers = [is_safe.sum(-1), *map(number, (is_long & ~is_loop, is_long & is_loop, size == 1, size == 2))]
+    kept = size - jnp.where(is_loop, KEPT_OF_LOOP, KEPT_OF_CHAIN)  # by the seat that does not open the chain
+    control = (is_long * kept / jnp.maximum(size, 1)).sum(-1) / 8
+    scaled = [value / scale for value, scale in zip(numbers, (20, 4, 2, 4, 4), strict=True)]
+    of_board = jnp.stack([*scaled, *(value % 2 for value in numbers), control, number(is_started)], -1)
+    return Chains(*(x.astype(jnp.float32) for x in (of_boxes, features_of_edges, of_board)))
+
+
+def chain_numbers(in_chain: jax.Array, below: jax.Array, right: jax.Array) -> jax.Array:
+    """Returns int32[B, rows, cols]: the same number above 0 for all boxes of a chain, 0 for a box in no chain.
+
+    `below` and `right` tell whether a box is joined to the next one: bool[B, rows - 1, cols], bool[B, rows, cols - 1].
+    """
+    rows, cols = in_chain.shape[1:]
+
+    def spread(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        old, _ = carry
+        new = old
+        for axis, joined in ((1, below), (2, right)):
+            size = new.shape[axis]
+            first, second = (jax.lax.slice_in_dim(new, start, start + size - 1, axis=axis) for start in (0, 1))
+            new = jnp.maximum(new, _beside(jnp.where(joined, jnp.maximum(first, second), 0), axis, jnp.maximum))
+        return new, (new != old).any()
+
+    start = jnp.where(in_chain, jnp.arange(1, rows * cols + 1).reshape(rows, cols), 0)
+    return jax.lax.while_loop(lambda carry: carry[1], spread, (start, jnp.bool_(True)))[0]
+
+
+def _beside(values: jax.Array, axis: int, combine: Combine) -> jax.Array:
+    """Returns the combination of each two neighbours along an axis, at the ends of one value and 0: one more value."""
+    before, after = ([(0, 0)] * axis + [side] + [(0, 0)] * (values.ndim - 1 - axis) for side in ((1, 0), (0, 1)))
+    return combine(jnp.pad(values, before), jnp.pad(values, after))
