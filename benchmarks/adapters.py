@@ -44,6 +44,7 @@ from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.host import host
+from train.driver.machine import stamp
 
 Play = Callable[[], int]  # plays for a while and returns the number of steps
 MakePlay = Callable[[jaxgames.Env[Any], int], Play]  # (env, boards); an adapter of one board ignores the second
@@ -319,7 +320,7 @@ def measure_adapters(arguments: Arguments) -> dict[str, Any]:
         games.append({"game": str(env), "rows": rows})
         harness.log(harness.table({str(env): "{adapter}"} | TABLE, map(with_speed, rows)))
     settings = {name: getattr(arguments, name) for name in ("boards", "rounds", "seconds", "async_dispatch")}
-    return {"games": games, **settings, **harness.stamp()}
+    return {"games": games, **settings, **stamp()}
 
 
 def measure_game(env: jaxgames.Env[Any], arguments: Arguments) -> list[dict[str, Any]]:

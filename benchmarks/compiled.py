@@ -50,6 +50,7 @@ from benchmarks.compiled_learners import LearnersArguments, SearchArguments, com
 from benchmarks.harness import Command
 from benchmarks.roofline import min_bytes
 from benchmarks.targets import PAGE, STORED, TARGETS
+from train.driver.tables import with_tables
 
 GAMES = (
     "dots_and_boxes",
@@ -212,7 +213,7 @@ def write(file: Path, stored: dict[str, Any], result: dict[str, Any]) -> None:
     file.write_text(json.dumps(new, indent=1) + "\n")
     if file == STORED:
         tables = page_tables(new["rows"]) | {"footprint": compiled_footprint.page_table(new)}
-        PAGE.write_text(harness.with_tables(PAGE.read_text(), tables))
+        PAGE.write_text(with_tables(PAGE.read_text(), tables))
 
 
 # -- the tables of the docs -------------------------------------------------------------------------------

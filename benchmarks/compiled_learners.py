@@ -41,6 +41,7 @@ from train import alphazero, ppo
 from train.driver.learner import Learner
 from train.driver.loop import lower_iteration
 from train.driver.memory import num_bytes
+from train.driver.tables import with_tables
 from train.ops import sharding
 
 LEARNERS: dict[str, Callable[..., Learner]] = {
@@ -256,7 +257,7 @@ def store(name: str, file: Path, result: dict[str, Any]) -> None:
     """Writes a result, and its table to the docs if the file is the one that they show."""
     file.write_text(json.dumps(result, indent=1) + "\n")
     if file == STORED[name]:
-        PAGE.write_text(harness.with_tables(PAGE.read_text(), page_tables()))
+        PAGE.write_text(with_tables(PAGE.read_text(), page_tables()))
 
 
 def page_tables() -> dict[str, str]:

@@ -50,6 +50,7 @@ from jax.sharding import PartitionSpec
 from benchmarks import harness, loops
 from benchmarks.harness import Command
 from train.driver import processes
+from train.driver.machine import stamp
 from train.driver.memory import num_bytes
 from train.ops import sharding
 from train.ppo import PPO, Config, config_for
@@ -211,7 +212,7 @@ def run_worker(task: Task) -> None:
     train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(0)), mesh, learner.partition_specs)
     with jax.set_mesh(mesh):
         timing = harness.time_iterations(learner, train_state, task.config.steps_per_iteration, task.repeats)
-    is_leader, machine = processes.is_leader(), harness.stamp()
+    is_leader, machine = processes.is_leader(), stamp()
     processes.leave()
     if is_leader:
         print(json.dumps(timing._asdict() | {"stamp": machine}))

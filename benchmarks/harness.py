@@ -12,11 +12,9 @@ Progress and tables go to standard error, the result to standard output as one l
 
 import contextlib
 import dataclasses
-import datetime
 import importlib.metadata
 import json
 import os
-import platform
 import re
 import sys
 import time
@@ -31,7 +29,6 @@ import numpy as np
 import tyro
 from matplotlib.figure import Figure
 
-import jaxgames
 from train.driver.tables import markdown
 from train.settings import check_positive as check_positive  # of the arguments of a command
 
@@ -148,28 +145,6 @@ def keep_to_one_core() -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
-def stamp() -> dict[str, Any]:
-    """The versions, the hardware and the date of a measurement.
-
-    Different processors may share a name such as "AMD EPYC", so the family and the model follow it.
-    """
-    try:
-        lines = [line.partition(":") for line in Path("/proc/cpuinfo").read_text().splitlines()]
-        core = {name.strip(): value.strip() for name, _, value in lines}
-        processor = f"{core['model name']} (family {core['cpu family']}, model {core['model']})"
-    except (OSError, KeyError):
-        processor = platform.processor()
-    return {
-        "date": datetime.date.today().isoformat(),
-        "jaxgames": jaxgames.__version__,
-        "jax": jax.__version__,
-        "python": platform.python_version(),
-        "devices": [device.device_kind for device in jax.devices()],
-        "processor": processor,
-        "cores": os.cpu_count(),
-    }
-
-
 def package_version(package: str) -> str | None:
     """The version of an installed package, None if it is missing."""
     try:
@@ -281,21 +256,6 @@ def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:
     A cell is empty where its row lacks a value, or has None there.
     """
     return markdown([*columns], [format_row(columns, row) for row in rows])
-
-
-def with_tables(page: str, tables: Mapping[str, str]) -> str:
-    """Returns the text of a page with these tables, each between the markers of its name.
-
-    <!-- table: h200 -->
-    <!-- end of table -->
-    """
-    between = re.compile(r"(?<=<!-- table: )(\S+) -->.*?<!-- end of table -->", re.DOTALL)
-    return between.sub(
-        lambda found: (
-            f"{found[1]} -->\n\n{tables[found[1]]}\n\n<!-- end of table -->" if found[1] in tables else found[0]
-        ),
-        page,
-    )
 
 
 def format_row(columns: Mapping[str, str], row: Mapping[str, Any]) -> list[str]:

@@ -38,6 +38,7 @@ import jaxgames
 from benchmarks import harness
 from benchmarks.harness import Command
 from jaxgames import ParameterError
+from train.driver.machine import stamp
 from train.models.convolution import Convolution
 from train.models.policy import Params, Policy, apply_by_seat, split_statistics
 from train.ppo import PPO, config_for
@@ -93,7 +94,7 @@ def measure_networks(arguments: Arguments) -> dict[str, Any]:
                 first = first or row["microseconds"]
                 rows.append(row | {"relative": round(row["microseconds"] / first, 2)})
     harness.log(harness.table(TABLE, rows))
-    return {"networks": rows, **harness.stamp()}
+    return {"networks": rows, **stamp()}
 
 
 def measure_network(game: str, network: str, arguments: Arguments) -> dict[str, Any] | None:
@@ -170,7 +171,7 @@ def measure_sharing(arguments: SharingArguments) -> dict[str, Any]:
             lines[-1][f"{way}, {direction}"] = round(timing.microseconds, 3)
         progress.finish(f"{size:,} rows")
     harness.log(harness.table({"rows": "{rows:,}"} | {name: f"{{{name}:.2f}}" for name in [*lines[0]][1:]}, lines))
-    return {"microseconds_per_row": lines, **harness.stamp()}
+    return {"microseconds_per_row": lines, **stamp()}
 
 
 # -- convolutions -----------------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ def measure_convolutions(arguments: ConvolutionArguments) -> dict[str, Any]:
     first = f"{arguments.env}, {arguments.boards:,} boards"
     columns = {first: "{name}", "forward, ms": "{forward:.2f}", "with gradient, ms": "{gradient:.2f}"}
     harness.log(harness.table(columns, ({"name": name, **row} for name, row in rows.items())))
-    return {"env": arguments.env, "boards": arguments.boards, "milliseconds": rows, **harness.stamp()}
+    return {"env": arguments.env, "boards": arguments.boards, "milliseconds": rows, **stamp()}
 
 
 def measure_layers(net: TwoLayers, x: jax.Array, arguments: ConvolutionArguments) -> dict[str, float]:

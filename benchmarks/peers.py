@@ -41,6 +41,7 @@ import jax
 from benchmarks import harness
 from benchmarks.harness import Command
 from benchmarks.peer_process import OPEN_SPIEL_CONFIGURATIONS
+from train.driver.machine import stamp
 from train.driver.tables import markdown
 
 ROOT = Path(__file__).parents[1]
@@ -145,7 +146,7 @@ def measure_peers(arguments: Arguments) -> dict[str, Any]:
         "seconds_per_turn": arguments.seconds,
         "open_spiel_configurations": OPEN_SPIEL_CONFIGURATIONS,
         "peers": {name: harness.package_version(name) for name in PACKAGES} | {"g++": compiler_version()},
-        **harness.stamp(),
+        **stamp(),
         "rows": rows,
         "failed": failed,
     }

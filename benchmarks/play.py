@@ -36,6 +36,7 @@ from jaxgames.play.web import snapshot
 from jaxgames.play.web.live_games import GameServer
 from jaxgames.play.web.server import Server, app
 from jaxgames.play.web.snapshot import Look
+from train.driver.machine import stamp
 
 GAMES = (
     "checkers",
@@ -106,7 +107,7 @@ def measure_clicks(arguments: Arguments) -> dict[str, Any]:
             progress.finish(f"{game}: {rows[-1]['p95']:.0f} ms")
         browser.close()
     harness.log(harness.table(TABLE, rows))
-    return {"benchmark": "play", "load": os.getloadavg()[0], "rows": rows, **harness.stamp()}
+    return {"benchmark": "play", "load": os.getloadavg()[0], "rows": rows, **stamp()}
 
 
 def find_chromium() -> str | None:

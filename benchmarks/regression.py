@@ -27,6 +27,7 @@ import numpy as np
 import jaxgames
 from benchmarks import harness, loops
 from benchmarks.harness import Command
+from train.driver.machine import stamp
 
 BOARDS = 1024
 MAX_LOSS = 0.25  # the part of its ratio that a game may lose
@@ -78,7 +79,7 @@ def measure_regression(arguments: Arguments) -> dict[str, Any]:
         before = f", {ratio / recorded[game]:.2f} of the recorded ratio" if game in recorded else ""
         progress.finish(f"{game}: {ratio:.3f} of the reference{before}{', LOST' if game in lost else ''}")
     speed = statistics.median(BOARDS * arguments.length / cpu_seconds(reference) for _ in range(arguments.rounds))
-    result = {"ratios": ratios, "reference_steps_per_cpu_second": round(speed), **harness.stamp()}
+    result = {"ratios": ratios, "reference_steps_per_cpu_second": round(speed), **stamp()}
     if arguments.write:
         arguments.file.write_text(json.dumps(result, indent=2) + "\n")
     return result | {"lost": lost}

@@ -24,6 +24,7 @@ import jaxgames
 from benchmarks import harness, loops
 from benchmarks.harness import Command
 from benchmarks.throughput import measure_ppo
+from train.driver.machine import stamp
 
 COLUMNS = {"random play": loops.measure_random_play, "ppo": measure_ppo}
 TABLE = {
@@ -65,7 +66,7 @@ def measure_roofline(arguments: Arguments) -> dict[str, Any]:
     harness.log(f"{jax.devices()[0].device_kind}: a copy moves {roof / 1e9:,.0f} GB/s")
     progress = harness.Progress(len(envs) * len(arguments.columns) * len(arguments.batch_sizes))
     rows: list[dict[str, Any]] = []
-    result: dict[str, Any] = {"bytes_per_second": roof, "rows": rows, **harness.stamp()}
+    result: dict[str, Any] = {"bytes_per_second": roof, "rows": rows, **stamp()}
     for env in envs:
         for column in arguments.columns:
             for number, batch in enumerate(arguments.batch_sizes, start=1):

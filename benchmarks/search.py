@@ -42,6 +42,7 @@ from benchmarks.harness import Command
 from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.wrappers import seat_discount
+from train.driver.machine import stamp
 
 Params = list[tuple[jax.Array, jax.Array]]  # the weights and the bias of each layer
 Apply = Callable[[Any, jax.Array], tuple[jax.Array, jax.Array]]  # (params, observation) -> (logits, values)
@@ -110,7 +111,7 @@ def measure_search(arguments: Arguments) -> dict[str, Any]:
     different = list(dict.fromkeys(point for each in points.values() for point in each))
     progress = harness.Progress(len(different) + ("profile" in arguments.parts))
     rows: list[dict[str, Any]] = []
-    result: dict[str, Any] = {"rows": rows, "hidden_sizes": [*arguments.hidden_sizes], **harness.stamp()}
+    result: dict[str, Any] = {"rows": rows, "hidden_sizes": [*arguments.hidden_sizes], **stamp()}
     result["versions"] = {name: harness.package_version(name) for name in ("mctx", "pgx")}
     for point in different:
         rows.append(measure_point(point, arguments))

@@ -25,6 +25,7 @@ from typing import Any
 
 from benchmarks import harness
 from benchmarks.harness import Command
+from train.driver.machine import stamp
 
 COMPARED = ("entropy", "value_loss", "approx_kl")  # metrics of a cell and of its single run
 
@@ -82,7 +83,7 @@ def measure_settings_sweep(arguments: Arguments) -> dict[str, Any]:
         "sweep_seconds": round(sweep, 1),
         "ratio": round(sweep / all_singles, 3),
         "largest_relative_difference_in_the_first_iteration": max(differences),
-        **harness.stamp(),
+        **stamp(),
     }
 
 

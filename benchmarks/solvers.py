@@ -41,6 +41,7 @@ from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE
 from jaxgames.solvers.checkers import player as checkers_player
 from jaxgames.solvers.checkers.player import CheckersPlayer
 from jaxgames.solvers.dots_and_boxes.exact import Options, Search
+from train.driver.machine import stamp
 
 # -- Dots and Boxes ---------------------------------------------------------------------------------------
 
@@ -100,7 +101,7 @@ def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
         make_search(point, arguments, HAS_NUMBA)  # refused before anything is measured
     progress = harness.Progress(len(points))
     rows: list[dict[str, Any]] = []
-    result = {"rows": rows, "compiled": HAS_NUMBA, **harness.stamp(), "numba": harness.package_version("numba")}
+    result = {"rows": rows, "compiled": HAS_NUMBA, **stamp(), "numba": harness.package_version("numba")}
     for point in points:
         rows.append(measure_search(point, arguments))
         harness.save(arguments, result)
@@ -241,7 +242,7 @@ def measure_checkers(arguments: CheckersArguments) -> dict[str, Any]:
     env = Checkers()
     boards = positions(env, arguments.positions, arguments.seed)
     rows: list[dict[str, Any]] = []
-    result = {"rows": rows, "compiled": HAS_NUMBA, **harness.stamp(), "numba": harness.package_version("numba")}
+    result = {"rows": rows, "compiled": HAS_NUMBA, **stamp(), "numba": harness.package_version("numba")}
     progress = harness.Progress(2 * len(arguments.depths))
     for depth, size in itertools.product(arguments.depths, (TABLE_SIZE, 0)):
         player = CheckersPlayer(env, depth, None, arguments.evaluation, size, compiled=HAS_NUMBA)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from jax.experimental import topologies
 
 from benchmarks import harness
+from train.driver.machine import stamp
 
 MAX_GROWTH = 0.1  # of a stored figure, before --check fails
 STORED = Path(__file__).with_name("compiled.json")  # what `benchmarks.compiled --write` stores
@@ -97,7 +98,7 @@ def described_devices(target: str, chips: str = "") -> Any:
 
 def versions() -> dict[str, Any]:
     """The stamp of a result: the versions of the compilers decide the figures, the machine only the seconds."""
-    return harness.stamp() | {each.package: harness.package_version(each.package) for each in TARGETS.values()}
+    return stamp() | {each.package: harness.package_version(each.package) for each in TARGETS.values()}
 
 
 def compiler(target: str) -> str:

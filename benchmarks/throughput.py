@@ -46,6 +46,7 @@ import jaxgames
 from benchmarks import harness, loops
 from benchmarks.harness import Command, Timing
 from benchmarks.loops import measure_random_play
+from train.driver.machine import stamp
 from train.models.policy import Params
 from train.ops.masked_categorical import sample_and_log_prob
 from train.ppo import PPO, config_for
@@ -164,7 +165,7 @@ def measure_throughput(arguments: Arguments) -> dict[str, Any]:
             progress.finish(f"{batch:,} boards, {column}: {text}")
     speeds = {column: f"{{{column}[steps_per_second]:,.0f}} ({{{column}[spread]:.0%}})" for column in arguments.columns}
     harness.log(harness.table({"boards": "{boards:,}"} | speeds, rows))
-    stamped = {"devices_used": arguments.devices, **harness.stamp()}
+    stamped = {"devices_used": arguments.devices, **stamp()}
     return {"env": str(env), "bytes_per_board": env.state_bytes, "rows": rows, **stamped}
 
 
@@ -237,7 +238,7 @@ def measure_sweep(arguments: SweepArguments) -> dict[str, Any]:
     by_batch = [{"game": name} | measure(name, GAMES[name], batch) for name, batch in points]
     fits = [fit(boards, [row for row in by_size if row["boards"] == boards]) for boards in arguments.boards]
     settings = {"devices_used": arguments.devices, "one_core": arguments.one_core}
-    result = {"by_size": by_size, "fits": fits, "by_batch": by_batch, **settings, **harness.stamp()}
+    result = {"by_size": by_size, "fits": fits, "by_batch": by_batch, **settings, **stamp()}
     if arguments.pictures is not None:
         harness.save(arguments, result)
         harness.save_picture(draw_by_batch(by_batch), arguments.pictures / "throughput_by_batch.svg")

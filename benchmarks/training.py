@@ -48,6 +48,7 @@ from matplotlib.figure import Figure
 from benchmarks import harness, loops
 from benchmarks.harness import Command
 from train import ppo
+from train.driver.machine import stamp
 from train.models.policy import Params, Policy
 from train.ops.masked_categorical import sample_and_log_prob
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
@@ -87,7 +88,7 @@ def measure_training(arguments: Arguments) -> dict[str, Any]:
     configs = {game: config_of(game, arguments.setting) for game in arguments.games}
     progress = harness.Progress(len(configs), "game")
     rows: list[dict[str, Any]] = []
-    result = {"setting": arguments.setting, "rows": rows, **harness.stamp()}
+    result = {"setting": arguments.setting, "rows": rows, **stamp()}
     for game, config in configs.items():
         rows.append(measure_parts(config, arguments.repeats, game))
         harness.save(arguments, result)

@@ -42,6 +42,7 @@ from benchmarks.search import mctx_search
 from jaxgames.mcts import SearchConfig
 from jaxgames.sampling import MASKED_LOGIT
 from train import alphazero, ppo
+from train.driver.machine import stamp
 
 PARTS = ("ppo", "alphazero")
 OURS, LOOP, PGX = "jaxgames", "loop", "loop on Pgx"
@@ -112,7 +113,7 @@ def measure_training_peers(arguments: Arguments) -> dict[str, Any]:
     progress = harness.Progress(len(arguments.parts), "learner")
     rows: list[dict[str, Any]] = []
     result: dict[str, Any] = {"rows": rows, "settings": dataclasses.asdict(dataclasses.replace(arguments, output=None))}
-    result |= harness.stamp() | {"versions": {name: harness.package_version(name) for name in ("mctx", "pgx", "optax")}}
+    result |= stamp() | {"versions": {name: harness.package_version(name) for name in ("mctx", "pgx", "optax")}}
     for part in arguments.parts:
         rows += measure_part(part, arguments)
         harness.save(arguments, result)

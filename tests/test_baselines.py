@@ -1,6 +1,7 @@
 """Baseline agents: every file of the project loads and plays, its card is complete, and other games are refused."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from jaxgames.policies import file as exported
 from tests.helpers.commands import error_of, last_json, run_command
 from train import match
 
-MAX_BYTES = 3_000_000
+MAX_BYTES = 4_000_000
 STAR = "chinese_checkers(size=1, num_players=2)"
 NAMES = baselines.list_baselines()
 DEFAULTS = ("checkers", "chinese_checkers", "chinese_checkers_diamond", "dots_and_boxes", "minichess")
@@ -43,7 +44,9 @@ def test_files_are_small_and_belong_to_their_cards() -> None:
         game, (header, module, params) = exported.read(card.file)
         assert (card.name, card.env, card.sha256) == (name, str(game), header.sha256)
         assert exported.digest_of(module, params) == card.sha256
-        assert sum(leaf.size for leaf in params) == card.parameters
+        behind_integers = [False, *(leaf.dtype == "int8" for leaf in params[:-1])]  # their scales
+        sizes = (leaf.size for leaf, is_scale in zip(params, behind_integers, strict=True) if not is_scale)
+        assert sum(sizes) == card.parameters
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -59,11 +62,11 @@ def test_card_is_complete(name: str) -> None:
     assert card.cpu_seconds is None or card.cpu_seconds > 0
     trained = exported.read(card.file)[1].header.iteration > 0
     assert any((command.steps or 0) > 0 for command in card.commands) == trained
-    assert [rate.opponent for rate in card.win_rates] == ["random", "greedy"]
+    assert [rate.opponent for rate in card.win_rates[:2]] == ["random", "greedy"]
     for rate in card.win_rates:
         assert rate.interval[0] <= rate.rate == pytest.approx(rate.wins / rate.games, abs=1e-3)
         assert rate.rate <= rate.interval[1]
-        assert rate.command.startswith(f"train.match baseline {rate.opponent} ")
+        assert shlex.split(rate.command)[:3] == ["train.match", rate.agent, rate.opponent]
     assert {"random", "greedy", "baseline"} <= {rating.agent for rating in card.ladder}
     assert f"--output runs/baselines/ladder_{name}_{card.sha256[:8]}" in card.ladder_command
     assert cards.read(cards.FOLDER / f"{name}.json") == card
@@ -141,7 +144,7 @@ def test_wrong_parameter_is_refused(parameter: str) -> None:
         "baseline",
         "baseline(temperature=0.5, top=3, epsilon=0.25)",
         "baseline(simulations=16)",
-        "baseline(simulations=16, search=puct, seats=max_n, temperature=0.5, top=3)",
+        "baseline(simulations=16, search=puct, seats=max_n, proofs=True, temperature=0.5, top=3)",
     ],
 )
 def test_text_of_an_agent_makes_it_again(text: str) -> None:

@@ -40,7 +40,7 @@ FLOORS = {
         ("loops", "targets"),
         ("peer_process", "throughput"),
         ("adapters", "devices", "networks", "peers", "play", "regression"),
-        ("roofline", "search", "settings_sweep", "solvers", "training", "training_peers"),
+        ("alphazero", "roofline", "search", "settings_sweep", "solvers", "training", "training_peers"),
         ("compiled_footprint", "compiled_learners"),
         ("compiled",),
     ),

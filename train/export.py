@@ -1,6 +1,6 @@
 """Writes the policy of a run to a file, which plays without flax and without `train`.
 
-    python -m train.export runs/first@40 --output first.policy --platforms cpu --half
+    python -m train.export runs/first@40 --output first.policy --platforms cpu --bits 16
     python -m train.match "exported(first.policy)" greedy --env minichess
 
 The file has the network of a run alone, also for a run that plays by search. Then the command loads the file again, and
@@ -10,12 +10,13 @@ header of the file, its size, and the seconds to load it. It also has the larges
 
 import dataclasses
 import functools
+import itertools
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -51,8 +52,9 @@ class Arguments:
     """The file. It is replaced if it exists."""
     env: str | None = None
     """Another board than the one of the run, for a network whose parameters fit every board."""
-    half: bool = False
-    """Stores the parameters in half precision, in half the bytes. The program computes in single precision."""
+    bits: Literal[32, 16, 8] = 32
+    """Bits of a parameter in the file: 16 is half precision; 8 are integers with a scale for every output of a layer.
+    The program computes in single precision."""
     platforms: tuple[Platform, ...] = ("cpu", "cuda", "tpu")
     """The platforms that the program is for; cuda and rocm are GPUs."""
     boards: int = 256
@@ -76,11 +78,14 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     iteration = run.kept_iteration(iteration)
     agent = policy_agent(run, iteration, None if arguments.env is None else make_env(arguments.env))
     with waiting(f"compiling for {', '.join(arguments.platforms)}"):
-        content = content_of(run, iteration, agent, arguments.platforms, arguments.half)
+        content = content_of(run, iteration, agent, arguments.platforms, arguments.bits)
     policy_file.write(arguments.output, agent.env, content)
     result = {"env": str(agent.env), "env_version": agent.env.version, **dataclasses.asdict(content.header)}
     result |= {"file": str(arguments.output), "bytes": arguments.output.stat().st_size}
-    result |= {"program_bytes": len(content.module), "parameters": sum(leaf.size for leaf in content.params)}
+    result |= {
+        "program_bytes": len(content.module),
+        "parameters": sum(leaf.size for leaf in jax.tree.leaves(agent.params)),
+    }
     if export.default_export_platform() not in arguments.platforms:
         return result  # the file plays elsewhere
     begin = time.perf_counter()
@@ -104,14 +109,14 @@ def policy_agent(run: RunFolder, iteration: int, env: Env[Any] | None = None) ->
 
 
 def content_of(
-    run: RunFolder, iteration: int, agent: PolicyAgent, platforms: tuple[str, ...], half: bool = False
+    run: RunFolder, iteration: int, agent: PolicyAgent, platforms: tuple[str, ...], bits: int = 32
 ) -> Content:
     """Returns the content of the file: the header, the program and the parameters of a run's policy."""
     assert isinstance(agent.policy, Policy)
     assert isinstance(run.learner, NetworkLearner)
-    stored = halved(agent.params) if half else agent.params
-    params = tuple(np.asarray(leaf) for leaf in jax.tree.leaves(stored))
-    program = program_of(agent.policy, stored, platforms)
+    parts = stored_parts(agent.params, bits)
+    params = tuple(array for each in parts for array in each)
+    program = program_of(agent.policy, agent.params, parts, platforms)
     module = bytes(program.mlir_module_serialized)
     values = program.out_avals[1]
     network = {name: getattr(run.config, name, None) for name in NETWORK_SETTINGS}
@@ -137,35 +142,52 @@ def content_of(
     return Content(header, module, params)
 
 
-def halved(params: Any) -> Any:
-    """Returns parameters in half precision. Raises ValueError if one of them is too large for it."""
+def stored_parts(params: Any, bits: int) -> list[tuple[np.ndarray, ...]]:
+    """Returns the parts of each parameter in a file: one array, or with 8 bits integers and their scales.
 
-    def halve(leaf: Any) -> np.ndarray:
+    The last axis but one, of a matrix its inputs, shares a scale. Vectors are in half precision with 8 bits, too.
+
+    Raises ValueError if a parameter is too large for half precision.
+    """
+
+    def parts_of(leaf: Any) -> tuple[np.ndarray, ...]:
         leaf = np.asarray(leaf)
-        if leaf.dtype != np.float32:
-            return leaf
+        if leaf.dtype != np.float32 or bits == 32:
+            return (leaf,)
         if not (np.abs(leaf) <= np.finfo(np.float16).max).all():
-            raise ValueError("a parameter is too large for half precision: export the run without --half")
-        return leaf.astype(np.float16)
+            raise ValueError("a parameter is too large for half precision: export the run with --bits 32")
+        if bits == 16 or leaf.ndim < 2:
+            return (leaf.astype(np.float16),)
+        largest = np.abs(leaf).max(axis=-2, keepdims=True)
+        scales = np.where(largest > 0, largest, 1) / np.iinfo(np.int8).max
+        return np.rint(leaf / scales).astype(np.int8), scales.astype(np.float32)
 
-    return jax.tree.map(halve, params)
+    return [parts_of(leaf) for leaf in jax.tree.leaves(params)]
 
 
-def program_of(policy: Policy, params: Any, platforms: tuple[str, ...]) -> export.Exported:
+def program_of(
+    policy: Policy, params: Any, parts: list[tuple[np.ndarray, ...]], platforms: tuple[str, ...]
+) -> export.Exported:
     """Returns the program of a policy for any number of rows.
 
-    Its arguments are the leaves of the parameters, observations and seats. Parameters in half precision are converted
-    to single precision first. Where every seat has its own network, the program computes each of them for every row:
-    tiles of rows need a number of rows that is known.
+    Its arguments are the parts of the parameters, observations and seats. Parameters are converted to single precision
+    first. Where every seat has its own network, the program computes each of them for every row: tiles of rows need a
+    number of rows that is known.
     """
-    leaves, structure = jax.tree.flatten(params)
+    structure, lengths = jax.tree.structure(params), [len(each) for each in parts]
 
-    def policy_of_rows(leaves: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-        single = [leaf.astype(jnp.float32) if leaf.dtype == jnp.float16 else leaf for leaf in leaves]
-        return policy.apply(jax.tree.unflatten(structure, single), observation, seat)
+    def single(part: jax.Array, *scales: jax.Array) -> jax.Array:
+        if scales:
+            return part.astype(jnp.float32) * scales[0]
+        return part.astype(jnp.float32) if part.dtype == jnp.float16 else part
+
+    def policy_of_rows(arrays: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        left = iter(arrays)
+        leaves = [single(*itertools.islice(left, length)) for length in lengths]
+        return policy.apply(jax.tree.unflatten(structure, leaves), observation, seat)
 
     with _without_source_locations():
-        arguments = policy_file.arguments(policy.observation_shape, leaves)
+        arguments = policy_file.arguments(policy.observation_shape, [array for each in parts for array in each])
         return export.export(jax.jit(policy_of_rows), platforms=platforms)(*arguments)
 
 

@@ -68,6 +68,7 @@ def make(
     simulations: int | None = None,
     search: str = SearchConfig.policy,
     seats: str = SearchConfig.seats,
+    proofs: bool = SearchConfig.proofs,
 ) -> Agent:
     """Returns the agent `baseline` for a game, or `baseline(simulations=64)` with a tree search.
 
@@ -79,6 +80,7 @@ def make(
       simulations: of a tree search on the policy, which plays greedily without a temperature; None or 0: no search.
       search: the rule of the search, "gumbel" or "puct".
       seats: how seats choose in the tree, "paranoid" or "max_n".
+      proofs: whether the search backs up proved results as such.
 
     Raises ParameterError (a ValueError) for a game without a baseline agent, and for a parameter that is not allowed.
     Raises it also where the file does not run, as on a platform that it was not made for, and for a search with a
@@ -101,7 +103,8 @@ def make(
     if simulations:
         if policy.header.iteration == 0:
             raise ParameterError(f"baseline has no search in {env}: the values of its network were not trained")
-        config = SearchConfig(simulations=simulations, policy=search, gamma=policy.header.gamma, seats=seats)
+        gamma = policy.header.gamma
+        config = SearchConfig(simulations=simulations, policy=search, gamma=gamma, seats=seats, proofs=proofs)
         chosen = temperature_of(temperature, 0.0, top)
         return BaselineSearchAgent(params, with_reward, policy, config, chosen, top, has_values)
     chosen = temperature_of(temperature, policy.header.temperature, top)

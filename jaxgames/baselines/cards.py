@@ -40,6 +40,12 @@ class WinRate(NamedTuple):
     rate: float  # wins / games
     interval: tuple[float, float]  # 95 %
     command: str
+    agent: str = "baseline"  # how it played, such as "baseline(simulations=64)"
+
+    @property
+    def score(self) -> float:
+        """The share of the points: a draw is half a point."""
+        return (self.wins + self.draws / 2) / self.games
 
 
 class Rating(NamedTuple):
@@ -48,6 +54,7 @@ class Rating(NamedTuple):
     agent: str
     elo: float  # `random` has 0
     interval: tuple[float | None, float | None]  # 95 %; None for an end that the games do not bound
+    cpu_ms: float | None = None  # CPU milliseconds of a move, 64 boards at once; None if they were not measured
 
 
 @dataclass(frozen=True)

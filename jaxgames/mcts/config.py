@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 
-from jaxgames._checks import check_choice, check_int, check_number, check_probability
+from jaxgames._checks import ParameterError, check_choice, check_int, check_number, check_probability
 
 SelectionRule = Literal["gumbel", "puct"]
 Seats = Literal["paranoid", "max_n"]  # how seats choose in the tree
@@ -39,9 +39,9 @@ class SearchConfig:
       gumbel_scale: scale of the Gumbel noise at the root. 0: the search is deterministic.
       dirichlet_fraction: share of Dirichlet noise in the root's prior probabilities, from 0 to 1.
       dirichlet_alpha: the concentration of this noise is `dirichlet_alpha` / the number of legal actions.
-      forced_playouts: with PUCT, k for at least sqrt(k * prior probability * all visits) visits of an action at the
-        root that has one. The improved policy leaves out visits that only this or the noise explains. 0: off; KataGo
-        has 2.
+      forced_playouts: k of forced playouts (Wu, 2019), for PUCT without proofs. A visited action of the root gets at
+        least sqrt(k * prior * visits of the root) visits, and the improved policy leaves out forced ones. 0: off.
+        KataGo has 2.
       gamma: discount of a turn. A ply after which the same seat moves again is not discounted.
       seats: how seats choose in the tree. "max_n": each seat prefers its own return. "paranoid": the root's seat
         prefers its own return, all others prefer that this return is low. In a zero-sum game of two both are the same.
@@ -83,6 +83,8 @@ class SearchConfig:
         check_probability("gamma", self.gamma)
         for name in ("gumbel_scale", "forced_playouts", "value_scale", "maxvisit_init", "pb_c_init"):
             check_number(name, getattr(self, name), lowest=0)
+        if self.forced_playouts > 0 and (self.policy != "puct" or self.proofs):
+            raise ParameterError("forced_playouts needs policy='puct' and proofs=False")
         for name in ("dirichlet_alpha", "pb_c_base", "value_epsilon"):
             check_number(name, getattr(self, name))
 

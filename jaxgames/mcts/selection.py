@@ -101,7 +101,7 @@ class Puct(MostVisited):
     """Selects slots with a high prior probability, a high mean return or few visits.
 
     Sources: Silver et al., A general reinforcement learning algorithm that masters chess, shogi and Go, 2018; of forced
-    playouts and what is left out for them: Wu, Accelerating self-play learning in Go, 2019 (arXiv 1902.10565).
+    playouts and policy target pruning: Wu, Accelerating self-play learning in Go, 2019 (arXiv 1902.10565).
     """
 
     config: SearchConfig
@@ -138,9 +138,10 @@ class Puct(MostVisited):
         return jnp.sqrt(self.config.forced_playouts * jax.nn.softmax(slots.logits) * total)
 
     def _without_forced(self, slots: Slots, best: jax.Array) -> jax.Array:
-        """Returns float32[B, K], visits without forced ones: as many as keep a slot's score below that of the best.
+        """Returns float32[B, K], visits without forced ones.
 
-        A slot that is left with a single visit loses this one, too.
+        A slot loses up to `_forced` visits, while its PUCT score is at most that of the best slot. A slot that is left
+        with one visit loses this one, too.
         """
         values = jax.vmap(lambda row: self._transform(_as_tree(row), 0))(slots)
         parent_visits = 1.0 + slots.visits.sum(-1, keepdims=True)

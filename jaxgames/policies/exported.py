@@ -74,6 +74,7 @@ class ExportedSearchAgent(SearchAgent):
         for parameter, value, default in (
             ("search", self.config.policy, SearchConfig.policy),
             ("seats", self.config.seats, SearchConfig.seats),
+            ("proofs", self.config.proofs, SearchConfig.proofs),
         ):
             written += [f"{parameter}={value}"] if value != default else []
         return [*written, *_written_choice(self.temperature, 0.0, self.top)]
@@ -100,6 +101,7 @@ def make(
     simulations: int | None = None,
     search: str = SearchConfig.policy,
     seats: str = SearchConfig.seats,
+    proofs: bool = SearchConfig.proofs,
 ) -> Agent:
     """Returns the agent `exported(FILE)`, or `exported(FILE, simulations=64)` with a tree search.
 
@@ -112,6 +114,7 @@ def make(
       simulations: of a tree search on the policy; None or 0 plays with the policy alone.
       search: the rule of the search, "gumbel" or "puct".
       seats: how seats choose in the tree, "paranoid" or "max_n".
+      proofs: whether the search backs up proved results as such.
 
     Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is not an exported policy. Raises
     it also for a file of another game, another version of the game, another platform or another version of JAX, and
@@ -123,7 +126,8 @@ def make(
     ):
         policy, params = load(file, env)
     if simulations:
-        config = SearchConfig(simulations=simulations, policy=search, gamma=policy.header.gamma, seats=seats)
+        gamma = policy.header.gamma
+        config = SearchConfig(simulations=simulations, policy=search, gamma=gamma, seats=seats, proofs=proofs)
         return ExportedSearchAgent(params, env, policy, config, temperature_of(temperature, 0.0, top), top)
     temperature = temperature_of(temperature, policy.header.temperature, top)
     return ExportedAgent(params, env, policy, float(temperature), top)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks import adapters, harness
+from benchmarks import adapters
 from benchmarks.adapters import ADAPTERS, Arguments, measure_adapters
+from train.driver.machine import stamp
 
 BOXES = "dots_and_boxes(rows=1, cols=1)"
 
@@ -20,7 +21,7 @@ def short_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 def rows_of(arguments: Arguments) -> dict[str, dict[str, Any]]:
     """The rows of the only game, by the names of the sides."""
     result = json.loads(json.dumps(measure_adapters(arguments)))
-    assert result.keys() == {"games", "boards", "rounds", "seconds", "async_dispatch", *harness.stamp()}
+    assert result.keys() == {"games", "boards", "rounds", "seconds", "async_dispatch", *stamp()}
     (game,) = result["games"]
     return {row["adapter"]: row for row in game["rows"]}
 

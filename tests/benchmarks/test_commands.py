@@ -110,6 +110,11 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
         "rows",
         {"part", "side", "game", "microseconds", "rules"} | TIMING,
     ),
+    f"alphazero --games {BOXES} --repeats 1": (
+        {"rows"} | STAMP,
+        "rows",
+        {"game", "env", "whole", "shares", "boards"},
+    ),
     "training --games demo --repeats 1 --picture PICTURE": (
         {"setting", "rows"} | STAMP,
         "rows",
@@ -134,7 +139,7 @@ def small(monkeypatch: pytest.MonkeyPatch, programs: str, plain_python: None) ->
 
 def slow(line: str) -> Any:
     """A command line, marked as slow where it traces for seconds."""
-    is_slow = line.startswith(("training", "networks sharing", "throughput sweep", "roofline", "search"))
+    is_slow = line.startswith(("training", "alphazero", "networks sharing", "throughput sweep", "roofline", "search"))
     is_slow |= line.endswith("ppo")
     return pytest.param(line, marks=pytest.mark.slow) if is_slow else line
 
@@ -218,6 +223,7 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
         ("throughput sweep --sizes 2 9", ("two or more different ones from 1 to 8",)),
         ("throughput sweep --devices 2 --one-core", ("one core is one device",)),
         ("training --games demo chess", ("the games are",)),
+        ("alphazero --repeats 0", ("repeats must be positive, not 0",)),
         ("training --repeats 0", ("repeats must be positive, not 0",)),
     ],
 )

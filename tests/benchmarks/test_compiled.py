@@ -9,10 +9,11 @@ import jax
 import pytest
 
 import jaxgames
-from benchmarks import compiled_learners, harness, targets
+from benchmarks import compiled_learners, targets
 from benchmarks.compiled import FIGURES, GAMES, KEY, PARTS, Arguments, bound, page_tables, split_words
 from benchmarks.targets import PAGE, STORED, TARGETS
 from tests.benchmarks.conftest import RunCommand
+from train.driver.tables import with_tables
 
 GAME = "dots_and_boxes(rows=1, cols=2)"
 LINE = f"compiled '{GAME}' --target h200 --parts mask observe --boards 8"
@@ -119,7 +120,5 @@ def test_tables_of_the_docs_are_made_from_the_stored_rows() -> None:
     rows = json.loads(STORED.read_text())["rows"]
     tables = page_tables(rows) | compiled_learners.page_tables()
     page = PAGE.read_text()
-    assert harness.with_tables(page, tables) == page, (
-        "type python -m benchmarks.compiled --write, or learners or search"
-    )
+    assert with_tables(page, tables) == page, "type python -m benchmarks.compiled --write, or learners or search"
     assert all(table in page for table in tables.values())

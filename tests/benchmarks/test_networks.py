@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks import harness
 from benchmarks.networks import WAYS
 from tests.benchmarks.conftest import RunCommand
+from train.driver.machine import stamp
 
 SEATS, ROWS, INPUTS = 3, 200, 4
 
@@ -18,7 +18,7 @@ def test_network_that_cannot_play_a_game_is_left_out(run_command: RunCommand) ->
     game = "'dots_and_boxes(rows=1, cols=1)'"  # too small for alpha_mini
     sizes = "--boards 2 --rollout-length 2 --repeats 1"
     result = run_command(f"networks {sizes} --games {game} --networks 'mlp(hidden_sizes=[2])' alpha_mini")
-    assert result.keys() == {"networks", *harness.stamp()}
+    assert result.keys() == {"networks", *stamp()}
     (row,) = result["networks"]
     assert row.keys() == {"game", "network", "weights", "microseconds", "relative"}
     assert row["network"] == "mlp(hidden_sizes=[2])"

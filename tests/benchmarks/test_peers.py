@@ -18,6 +18,7 @@ from benchmarks import harness, peer_process, peers
 from benchmarks.harness import cores
 from benchmarks.peer_process import KINDS, OPEN_SPIEL_CONFIGURATIONS, open_spiel_loop, take_turn
 from benchmarks.peers import CONTESTS, PACKAGES, Arguments, Contest, Side, Stopped, Team, measure_peers, missing
+from train.driver.machine import stamp
 
 BUFFER: dict[str, Any] = {"kind": "open_spiel", "game": "tic_tac_toe", "configuration": "buffer"}
 TINY = Contest(
@@ -102,7 +103,7 @@ def test_failing_side_is_reported_beside_the_others(
     assert platforms == ["cpu"]
     result = json.loads(file.read_text())
     keys = {"command", "cores_used", "seconds_per_turn", "open_spiel_configurations", "peers", "rows", "failed"}
-    assert result.keys() == keys | harness.stamp().keys()
+    assert result.keys() == keys | stamp().keys()
     broken, stops, well, nobody = result["rows"]
     assert [row["missing"] for row in (broken, stops, well)] == ["failed", "failed", None]
     assert "jaxgames[dev]" in nobody["missing"]

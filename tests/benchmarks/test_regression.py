@@ -11,6 +11,7 @@ from benchmarks import harness, regression
 from benchmarks.loops import GAMES
 from benchmarks.regression import RATIOS_FILE, Arguments, has_lost, measure_regression
 from tests.benchmarks.conftest import RunCommand
+from train.driver.machine import stamp
 
 ROOT = Path(__file__).parents[2]
 SMALL, OTHER = "dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=1, cols=2)"
@@ -59,7 +60,7 @@ def test_command_records_ratios_and_names_games_that_have_lost(
     printed = capsys.readouterr()
     result = json.loads(printed.out)
     assert result["ratios"] == {SMALL: 1.0, OTHER: 1.0}
-    assert result.keys() == {"ratios", "reference_steps_per_cpu_second", "lost", *harness.stamp()}
+    assert result.keys() == {"ratios", "reference_steps_per_cpu_second", "lost", *stamp()}
     assert printed.err.count("measured once more") == regression.ATTEMPTS - 1
 
 

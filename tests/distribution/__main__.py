@@ -27,7 +27,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 
 TOOLS = ("build>=1.2", "twine>=6.1", "check-wheel-contents>=0.6", "cffconvert>=2.0", "pyright>=1.1.407")
-MAX_WHEEL_BYTES = 4_000_000  # 3 MB of them are baseline agents
+MAX_WHEEL_BYTES = 5_000_000  # 4 MB of them are baseline agents
 MIN_TYPED = 0.95  # share of the public names whose types are known in full
 DATA_FILES = {  # of the library: baseline agents, parts of the page, the marker of types
     path.relative_to(ROOT).as_posix()

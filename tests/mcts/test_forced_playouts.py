@@ -1,16 +1,19 @@
 """Forced playouts of PUCT: the visits that they bring, and those that the improved policy leaves out for them."""
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.mcts import SearchConfig, selection
+import jaxgames
+from jaxgames.mcts import SearchConfig, search, selection
 from jaxgames.mcts.selection import Puct
 from jaxgames.mcts.tree import PADDING, Slots
 from jaxgames.sampling import MASKED_LOGIT
+from tests.mcts.evaluations import Linear, random_boards
 
 PLAIN = SearchConfig(policy="puct", pb_c_init=1.25)
 FORCED = dataclasses.replace(PLAIN, forced_playouts=2.0)
@@ -77,3 +80,25 @@ def normalised(row: Slots) -> jax.Array:
 def test_wrong_number_is_refused(wrong: float) -> None:
     with pytest.raises(ValueError, match="forced_playouts must be"):
         SearchConfig(forced_playouts=wrong)
+
+
+def test_search_visits_every_tried_action_often_enough_and_its_policy_is_one() -> None:
+    env = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
+    evaluate, states = Linear(env), random_boards(env, 64, steps=5)
+    config = dataclasses.replace(FORCED, simulations=48, pb_c_init=2.5)
+    result = jax.device_get(search(env, evaluate, config, jax.random.key(0), evaluate.params(0), states))
+    live = ~np.asarray(states.terminated)
+    np.testing.assert_allclose(result.weights.sum(1)[live], 1, atol=1e-5)
+    logits = jax.device_get(evaluate(evaluate.params(0), states).logits)
+    of_slots = np.take_along_axis(logits, np.maximum(result.slots, 0), axis=1)
+    priors = np.asarray(jax.nn.softmax(np.where(result.slots == PADDING, MASKED_LOGIT, of_slots)))
+    least = np.floor(np.sqrt(2 * priors * 48)) - 1  # the last forced visit can come too late
+    tried = (result.visits > 0) & live[:, None]
+    assert (result.visits >= least)[tried].all()
+    assert ((result.weights == 0) & tried).any()
+
+
+@pytest.mark.parametrize("changes", [{"policy": "gumbel"}, {"proofs": True}])
+def test_other_searches_have_no_forced_playouts(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="forced_playouts needs policy='puct' and proofs=False"):
+        dataclasses.replace(FORCED, **changes)

@@ -1,4 +1,4 @@
-"""Options of train.export: parameters in half precision, and another board than that of the run."""
+"""Options of train.export: parameters in fewer bits, and another board than that of the run."""
 
 from pathlib import Path
 
@@ -19,23 +19,35 @@ ONE_BOX, TWO_BOXES = "dots_and_boxes(rows=1, cols=1)", "dots_and_boxes(rows=1, c
 
 
 @pytest.mark.slow
-def test_half_precision_halves_the_parameters_and_hardly_changes_the_policy(
+def test_fewer_bits_make_a_smaller_file_and_hardly_change_the_policy(
     untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sizes: list[int] = []
-    for option in ((), ("--half",)):
-        run_command(export.main, untrained.first, "--output", tmp_path / "file", "--platforms", "cpu", *option)
+    for bits, difference in ((32, 1e-6), (16, 1e-3), (8, 1e-2)):
+        run_command(export.main, untrained.first, "--output", tmp_path / "file", "--platforms", "cpu", "--bits", bits)
         result = last_json(capsys)
         sizes.append(sum(leaf.nbytes for leaf in exported.read(tmp_path / "file")[1].params))
-        assert result["probability_difference"] <= (1e-3 if option else 1e-6)
+        assert result["probability_difference"] <= difference
     assert sizes[0] == 2 * sizes[1]
+    assert sizes[1] > sizes[2]
 
 
 def test_parameter_that_is_too_large_for_half_precision_is_refused() -> None:
-    assert export.halved({"w": np.full(2, 6e4, np.float32), "n": np.int32(9)})["w"].dtype == np.float16
+    number, halved = export.stored_parts({"n": np.int32(9), "w": np.full(2, 6e4, np.float32)}, 16)
+    assert (number[0].dtype, halved[0].dtype) == (np.int32, np.float16)
     for value in (1e5, np.nan):
-        with pytest.raises(ValueError, match="too large for half precision: export the run without --half"):
-            export.halved({"w": np.full(2, value, np.float32)})
+        with pytest.raises(ValueError, match="too large for half precision: export the run with --bits 32"):
+            export.stored_parts({"w": np.full(2, value, np.float32)}, 16)
+
+
+def test_eight_bits_are_within_half_a_step_of_every_weight() -> None:
+    rng = np.random.default_rng(0)
+    matrix = (rng.normal(size=(50, 7)) * [1e-9, 1e-5, 1e-3, 0.1, 1, 1e4, 0]).astype(np.float32)
+    (whole, scales), (vector,) = export.stored_parts([matrix, matrix[0]], 8)
+    assert (whole.dtype, scales.dtype, vector.dtype) == (np.int8, np.float32, np.float16)
+    assert scales.shape == (1, 7)
+    steps = np.abs(matrix).max(0) / 127
+    assert (np.abs(whole * scales - matrix) <= 0.501 * steps).all()
 
 
 @pytest.mark.slow

@@ -42,11 +42,11 @@ class Config(NetworkConfig):
     """Simulations in the first third of the run; the second has the geometric mean of these and `simulations`. None:
     `simulations` from the start."""
     fast_searches: float = 0.0
-    """Share of the steps of self-play that have a fast search without noise, of which only the values are learned."""
+    """Share of the steps whose search is fast and without noise. The policy is not learned from them."""
     fast_simulations: int = 4
     """Simulations of a fast search."""
     proofs: bool = False
-    """Results that are known for certain are backed up as such, in self-play and in the agent of the run."""
+    """Whether the search backs up proved results as such, in self-play and in the agent of the run."""
     slots: int | None = None
     """Legal actions with the highest logits that a node of the tree can try. None: 64, or all of a game with fewer."""
     max_considered: int = 16
@@ -58,7 +58,8 @@ class Config(NetworkConfig):
     dirichlet_alpha: float = 10.0
     """With the search puct: the concentration of the noise is this number / the number of legal actions."""
     forced_playouts: float = 0.0
-    """With the search puct: forced playouts at the root in self-play, which are not learned. 0: none; KataGo has 2."""
+    """With the search puct: k of forced playouts at the root in self-play, which the learned policy leaves out. KataGo
+    has 2, 0 is none."""
     seats: Seats = "paranoid"
     """With more than two seats: whether the others act against the root's seat (paranoid) or for themselves (max_n)."""
     gamma: float = 0.98
@@ -109,7 +110,7 @@ class Config(NetworkConfig):
         check_positive(self, "num_envs", "rollout_length", "random_plies", "num_updates", "minibatch_size")
         check_not_negative(self, "sampled_plies", "final_learning_rate", "value_coef", "l2_coef", "weight_decay")
         check_not_negative(self, "evaluation_simulations")
-        check_at_most(self, {"gamma": 1, "td_lambda": 1, "random_starts": 1, "fast_searches": 1})
+        check_at_most(self, {"gamma": 1, "td_lambda": 1, "random_starts": 1})
         if not 0 <= self.ema < 1:
             raise ValueError(f"ema must be at least 0 and less than 1, not {self.ema}")
         if self.lr_drop_after is not None and self.lr_drop_after < 1:
@@ -118,15 +119,25 @@ class Config(NetworkConfig):
         if self.replay_size < samples:
             least = f"num_envs * rollout_length = {samples}"
             raise ValueError(f"replay_size must be at least {least}, not {self.replay_size}")
-        _ = self.growing_searches, self.fast_search  # checks their settings
+        if not 0 <= self.fast_searches < 1:
+            raise ValueError(f"fast_searches must be at least 0 and less than 1, not {self.fast_searches}")
+        if self.first_simulations is not None and not 1 <= self.first_simulations <= self.simulations:
+            raise ValueError(
+                f"first_simulations must be from 1 to simulations = {self.simulations} or left out, "
+                f"not {self.first_simulations}"
+            )
+        if self.forced_playouts > 0 and self.search != "puct":
+            raise ValueError("forced_playouts needs --search puct")
+        check_positive(self, "fast_simulations")
+        _ = self.searches_of_stages, self.fast_search  # checks their settings
 
     @property
     def steps_per_iteration(self) -> int:
         return self.num_envs * self.rollout_length * (1 + len(self.other_envs))
 
     @property
-    def growing_searches(self) -> tuple[SearchConfig, ...]:
-        """The searches of self-play, each for an equal part of the run."""
+    def searches_of_stages(self) -> tuple[SearchConfig, ...]:
+        """The searches of self-play, each for one of equally long stages of the run."""
         if self.first_simulations is None:
             return (self.self_play_search,)
         between = round(math.sqrt(self.first_simulations * self.simulations))
@@ -153,9 +164,13 @@ class Config(NetworkConfig):
         return self.search_without_noise(self.fast_simulations)
 
     def search_without_noise(
-        self, simulations: int, search: SelectionRule | None = None, seats: Seats | None = None
+        self,
+        simulations: int,
+        search: SelectionRule | None = None,
+        seats: Seats | None = None,
+        proofs: bool | None = None,
     ) -> SearchConfig:
-        """Returns a search for play after training; None for its rule or its seats is the setting of self-play."""
+        """Returns a search for play after training; None for its rule, seats or proofs is the setting of self-play."""
         return SearchConfig(
             simulations=simulations,
             policy=search or self.search,
@@ -163,7 +178,7 @@ class Config(NetworkConfig):
             max_considered=self.max_considered,
             gamma=self.gamma,
             seats=seats or self.seats,
-            proofs=self.proofs,
+            proofs=self.proofs if proofs is None else proofs,
         )
 
 

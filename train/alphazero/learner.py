@@ -88,17 +88,19 @@ class AlphaZero(NetworkLearner):
         simulations: int | None = None,
         search: SelectionRule | None = None,
         seats: Seats | None = None,
+        proofs: bool | None = None,
     ) -> Agent:
         """Returns the agent with these parameters; see `NetworkLearner.agent`.
 
-        None for the temperature, the search or the seats is the setting of the run, and for the simulations its
-        `evaluation_simulations`.
+        None for the temperature, the search, the seats or the proofs is the setting of the run, and for the simulations
+        its `evaluation_simulations`.
 
         Args:
           seats: how seats choose in the tree of the search.
+          proofs: whether the search backs up proved results as such.
         """
         simulations = self.config.evaluation_simulations if simulations is None else simulations
-        settings = self.config.search_without_noise(simulations, search, seats) if simulations else None
+        settings = self.config.search_without_noise(simulations, search, seats, proofs) if simulations else None
         return self.make_network_agent(params, settings, temperature, top)
 
     def init(self, key: jax.Array) -> TrainState:
@@ -229,9 +231,9 @@ def alphazero_loss(
 ) -> tuple[jax.Array, tuple[Metrics, Params]]:
     """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
 
-    The loss is the cross-entropy to the search's policy, over its slots and where it is learned, plus value_coef * the
-    mean squared error of the values plus l2_coef * the squared parameters. `statistics` and `dropout_key` are for a
-    network with a training mode, such as batch norm or dropout.
+    The loss is the cross-entropy to the search's policy over its slots, as the mean over the samples whose policy is
+    learned, plus value_coef * the mean squared error of the values plus l2_coef * the squared parameters. `statistics`
+    and `dropout_key` are for a network with a training mode, such as batch norm or dropout.
     """
     params = weights if statistics is None else merge_statistics(weights, statistics)
     seat = jnp.zeros(minibatch.slots.shape[0], jnp.int32)  # the parameters are the same for all seats

@@ -176,22 +176,23 @@ def search_in_self_play(
 ) -> tuple[SearchResult, jax.Array]:
     """Returns the result of a step's search on every board, and whether its policy is to be learned, bool[].
 
-    A share of the steps has a fast search, which all boards have at once: its policy is not learned.
+    A share of the steps has a fast search, on all boards alike: its policy is not learned. Under `jax.vmap` over runs
+    all of the searches are computed.
     """
 
-    def with_settings(settings: SearchConfig) -> Callable[[jax.Array], SearchResult]:
+    def search_with(settings: SearchConfig) -> Callable[[jax.Array], SearchResult]:
         return lambda key: search(env, evaluate, settings, key, params, boards)
 
     def full(key: jax.Array) -> SearchResult:
-        parts = [with_settings(settings) for settings in config.growing_searches]
-        part = jnp.minimum(iteration * len(parts) // config.num_iterations, len(parts) - 1)
-        return jax.lax.switch(part, parts, key)
+        searches = [search_with(settings) for settings in config.searches_of_stages]
+        stage = jnp.minimum(iteration * len(searches) // config.num_iterations, len(searches) - 1)
+        return jax.lax.switch(stage, searches, key)
 
     if config.fast_searches == 0:
         return full(key), jnp.bool_(True)
     key, which_key = jax.random.split(key)
     is_fast = jax.random.bernoulli(which_key, config.fast_searches)
-    return jax.lax.cond(is_fast, with_settings(config.fast_search), full, key), ~is_fast
+    return jax.lax.cond(is_fast, search_with(config.fast_search), full, key), ~is_fast
 
 
 def choose(config: Config, key: jax.Array, result: SearchResult, length: jax.Array) -> jax.Array:

@@ -12,7 +12,6 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,14 +24,10 @@ from jaxgames._files import write_whole
 from jaxgames.baselines import cards
 from jaxgames.baselines.cards import Card, Command, Rating, WinRate
 from jaxgames.policies import file as exported
+from train.baselines import tables
 from train.baselines.recipes import CHECKSUM_DIGITS, OUTPUT, RECIPES, RUNS, Recipe
 from train.baselines.recorded_commands import RecordedCommands
-from train.driver.commands import run_command, text_of_rate
-from train.driver.tables import markdown
-
-OPPONENTS = ("random", "greedy")  # of the win rates; every ladder has both, too
-LADDER_HEADER = ("agent", "Elo on its ladder")
-HEADER = ("agent", "steps", "CPU seconds", "against `random`", "against `greedy`", "Elo")
+from train.driver.commands import run_command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +52,7 @@ def baselines(arguments: Arguments) -> dict[str, Any]:
     if arguments.measure and arguments.output.resolve() != cards.FOLDER:
         raise ValueError(f"games need the files in {cards.FOLDER}: leave --output out, or add --no-measure")
     made = [make_card(name, RECIPES[name], arguments) for name in arguments.names or RECIPES]
-    print(table(made), ladders(made), sep="\n\n")
+    print(tables.agents(made), tables.games(made), *(tables.ladder(card.ladder) for card in made), sep="\n\n")
     return {"baselines": [json.loads(card.to_json()) for card in made]}
 
 
@@ -76,14 +71,16 @@ def make_card(name: str, recipe: Recipe, arguments: Arguments) -> Card:
 def trained(name: str, recipe: Recipe, records: RecordedCommands, output: Path) -> Card:
     """Runs the commands of an agent, the last of which writes its file. Returns its card without games."""
     commands: list[Command] = []
+    result: dict[str, Any] = {}  # of the last command
     version = ""  # of a command: a checksum of those before it, on whose results it depends
     for text in recipe.commands:
         _log(text)
         record = records.run(text, version)
         version = hashlib.sha256(f"{version}\n{text}".encode()).hexdigest()[:CHECKSUM_DIGITS]
         seconds = None if record.cpu_seconds is None else round(record.cpu_seconds)
-        commands.append(Command(text, record.result.get("steps"), seconds))
-    game, (header, _, params) = exported.read(output / f"{name}.policy")
+        result = record.result
+        commands.append(Command(text, result.get("steps"), seconds))
+    game, (header, _, _) = exported.read(output / f"{name}.policy")
     if header.iteration == 0:  # the file has the network before its training
         commands = [each._replace(steps=each.steps and 0) for each in commands]
     return Card(
@@ -91,7 +88,7 @@ def trained(name: str, recipe: Recipe, records: RecordedCommands, output: Path) 
         env=str(game),
         training=recipe.training,
         commands=tuple(commands),
-        parameters=sum(leaf.size for leaf in params),
+        parameters=result["parameters"],
         sha256=header.sha256,
         win_rates=(),
         ladder=(),
@@ -102,48 +99,29 @@ def trained(name: str, recipe: Recipe, records: RecordedCommands, output: Path) 
 def measured(card: Card, recipe: Recipe, records: RecordedCommands) -> Card:
     """Plays the games of an agent, and returns its card with their results."""
     num_players = make_env(recipe.env).num_players
-    matches = {opponent: recipe.match_command(opponent, num_players) for opponent in OPPONENTS}
-    rates = tuple(win_rate(opponent, text, records, card.sha256) for opponent, text in matches.items())
+    pairs = [*(("baseline", opponent) for opponent in tables.OPPONENTS), *recipe.matches]
+    rates = tuple(
+        win_rate(agent, opponent, recipe.match_command(agent, opponent, num_players), records, card.sha256)
+        for agent, opponent in pairs
+    )
     text = recipe.ladder_command(card.name, card.sha256)
     _log(text)
-    rows = records.run(text, card.sha256).result["agents"]
-    ladder = tuple(Rating(row["agent"], row["elo"], tuple(row["elo_interval"])) for row in rows)
+    result = records.run(text, card.sha256).result
+    ladder = tuple(
+        Rating(row["agent"], row["elo"], tuple(row["elo_interval"]), result["cpu_ms"][row["agent"]])
+        for row in result["agents"]
+    )
     return dataclasses.replace(card, win_rates=rates, ladder=ladder, ladder_command=text)
 
 
-def win_rate(opponent: str, text: str, records: RecordedCommands, sha256: str) -> WinRate:
+def win_rate(agent: str, opponent: str, text: str, records: RecordedCommands, sha256: str) -> WinRate:
     """Returns the results of a command that plays an agent's games against copies of another agent."""
     _log(text)
     result = records.run(text, sha256).result
     games, own = result["games"], result["agents"][0]
     draws = round(games * (result["draw_rate"] + result["truncated_rate"]))
     low, high = own["win_rate_interval"]
-    return WinRate(opponent, games, own["wins"], draws, own["win_rate"], (low, high), text)
-
-
-def table(made: Sequence[Card]) -> str:
-    """Returns the table of the training and the win rates of agents, in Markdown."""
-    return markdown(HEADER, map(row_of, made))
-
-
-def ladders(made: Sequence[Card]) -> str:
-    """Returns the table of the ladders of agents, in Markdown: the names with their ratings, the highest first."""
-    rows = [(f"`{card.name}`", ", ".join(f"`{each.agent}` {each.elo:,.0f}" for each in card.ladder)) for card in made]
-    return markdown(LADDER_HEADER, rows)
-
-
-def row_of(card: Card) -> tuple[str, ...]:
-    """Returns the cells of a card: its name, its training, its win rates, and its place on the ladder."""
-    steps = sum(command.steps or 0 for command in card.commands)
-    seconds = "not measured" if card.cpu_seconds is None else f"{card.cpu_seconds:,.0f}"
-    rates = [text_of_rate(each.rate, each.interval) for each in card.win_rates]
-    own = [each for each in card.ladder if each.agent == "baseline"]
-    elo = [f"{each.elo:,.0f} ({' to '.join(map(_bound, each.interval))})" for each in own]
-    return (f"`{card.name}`", f"{steps:,}", seconds, *(rates or ["", ""]), *(elo or [""]))
-
-
-def _bound(end: float | None) -> str:
-    return "?" if end is None else f"{end:,.0f}"
+    return WinRate(opponent, games, own["wins"], draws, own["win_rate"], (low, high), text, agent)
 
 
 def _log(text: str) -> None:

@@ -30,7 +30,7 @@ from train.driver.tables import markdown
 
 BOARDS = {
     "checkers": 100,
-    "minichess": 100,
+    "minichess": 40,
     "dots_and_boxes(rows=4, cols=4)": 100,
     "dots_and_boxes": 100,
     "chinese_checkers_diamond": 40,

@@ -22,26 +22,32 @@ class Recipe:
     commands: tuple[str, ...]
     others: tuple[str, ...] = ()
     """Agents of the ladder, beside random, greedy and baseline."""
+    matches: tuple[tuple[str, str], ...] = ()
+    """Agents with an opponent each, beside the network alone against random and greedy."""
     match_games: int = 400
     ladder_games: int = 100
     """Games of every pair."""
 
-    def match_command(self, opponent: str, num_players: int) -> str:
-        """Returns the command for games on one seat against copies of an opponent on all other seats."""
+    def match_command(self, agent: str, opponent: str, num_players: int) -> str:
+        """Returns the command for games of an agent on one seat against copies of an opponent on all other seats."""
         seats = f" --seats 1 {num_players - 1}" if num_players > 2 else ""
         openings = -(-self.match_games // num_players)
         settings = f"--games {self.match_games} --openings {openings} --seating alternating{seats}"
-        return f'train.match baseline {opponent} --env "{self.env}" {settings}'
+        return f'train.match {_quoted(agent)} {_quoted(opponent)} --env "{self.env}" {settings}'
 
     def ladder_command(self, name: str, sha256: str) -> str:
         """Returns the command of the ladder, whose folder belongs to this file of the agent."""
         others = "".join(f' "{other}"' for other in self.others)
         output = f"{RUNS}/ladder_{name}_{sha256[:CHECKSUM_DIGITS]}"
-        return f'train.ladder "{self.env}" greedy baseline{others} --games {self.ladder_games} --output {output}'
+        return f'train.ladder "{self.env}" greedy baseline{others} --games {self.ladder_games} --cost --output {output}'
 
 
-def _export(name: str, run: str, more: str = "") -> str:
-    return f"train.export {RUNS}/{run} --output {OUTPUT}/{name}.policy --half{more}"
+def _quoted(agent: str) -> str:
+    return f'"{agent}"' if "(" in agent else agent
+
+
+def _export(name: str, run: str, more: str = "", bits: int = 16) -> str:
+    return f"train.export {RUNS}/{run} --output {OUTPUT}/{name}.policy --bits {bits}{more}"
 
 
 def _untrained_star(env: str, size: int, center: float, match_games: int, ladder_games: int) -> Recipe:
@@ -60,15 +66,43 @@ def _untrained_star(env: str, size: int, center: float, match_games: int, ladder
     )
 
 
+def _labels(env: str, label: str, play: str, positions: int, train: int, seed: int, name: str) -> str:
+    return (
+        f'train.data --env "{env}" --label "{label}" --play "{play}" --positions {positions} --train {train} '
+        f"--seed {seed} --output {RUNS}/{name}.npz"
+    )
+
+
+BOXES, BOXES_PLAY = "dots_and_boxes(reward=boxes)", "alphabeta(milliseconds=5, epsilon=0.15)"
+CHECKERS = (
+    '--network "diagonal_mlp(channels=24, hidden_sizes=256, dropout=0.1)" --value-coef 0.5 --legal-coef 0.05 '
+    "--weight-decay 0.01 --evaluate-every 0"
+)
+CHECKERS_FIRST = f"{RUNS}/checkers_first(temperature=1)"
+MINICHESS = '--network "residual_mlp(blocks=3, hidden_sizes=320)"'
+
 RECIPES: dict[str, Recipe] = {
     "checkers": Recipe(
         env="checkers",
-        training="PPO by self-play.",
+        training="Imitation of alpha-beta of depth 8, on positions of its own games and of games of a first imitation.",
         commands=(
-            f"train.ppo --env checkers --total-steps 4500000 --run-dir {RUNS}/checkers",
-            _export("checkers", "checkers"),
+            _labels("checkers", "alphabeta(depth=8)", "alphabeta(depth=3, epsilon=0.15)", 120_000, 97, 0, "checkers_1"),
+            f"train.imitation --data {RUNS}/checkers_1.npz {CHECKERS} --total-steps 3500000 --num-minibatches 500 "
+            f"--run-dir {RUNS}/checkers_first",
+            _labels("checkers", "alphabeta(depth=8)", CHECKERS_FIRST, 250_000, 98, 1, "checkers_2"),
+            _labels("checkers", "alphabeta(depth=8)", "alphabeta(depth=4, epsilon=0.1)", 250_000, 98, 2, "checkers_3"),
+            f"train.imitation --data {RUNS}/checkers_3.npz --other-data {RUNS}/checkers_2.npz {RUNS}/checkers_1.npz "
+            f"{CHECKERS} --total-steps 4500000 --batch-size 256 --num-minibatches 900 --run-dir {RUNS}/checkers",
+            _export("checkers", "checkers", bits=8),
         ),
-        others=("alphabeta(depth=1)", "alphabeta(depth=2)"),
+        others=(
+            "baseline(simulations=64)",
+            "alphabeta(depth=1)",
+            "alphabeta(depth=2)",
+            "alphabeta(depth=4)",
+            "alphabeta(depth=6)",
+        ),
+        matches=(("baseline(simulations=64)", "alphabeta(depth=4)"),),
         ladder_games=60,
     ),
     "chinese_checkers_2": Recipe(
@@ -105,22 +139,48 @@ RECIPES: dict[str, Recipe] = {
     ),
     "dots_and_boxes": Recipe(
         env="dots_and_boxes",
-        training="AlphaZero by self-play on 3 x 3 and 4 x 4 boxes. The parameters of its graph network fit any board.",
+        training="Imitation of alpha-beta with 200 milliseconds. The chains are inputs of its graph network.",
         commands=(
-            f"train.alphazero --preset every_board --run-dir {RUNS}/dots_and_boxes",
-            _export("dots_and_boxes", "dots_and_boxes", ' --env "dots_and_boxes(reward=boxes)"'),
+            _labels(BOXES, "alphabeta(milliseconds=200)", BOXES_PLAY, 100_000, 97, 0, "boxes"),
+            f'train.imitation --env "{BOXES}" --data {RUNS}/boxes.npz '
+            '--network "graph(width=32, rounds=8, chains=True)" --batch-size 32 --num-minibatches 3000 '
+            "--total-steps 1150000 --learning-rate 2e-3 --legal-coef 0 --value-coef 1 --schedule linear "
+            f"--evaluated-positions 3000 --evaluate-every 0 --run-dir {RUNS}/dots_and_boxes",
+            _export("dots_and_boxes", "dots_and_boxes"),
         ),
-        others=("mcts(simulations=100)", "alphabeta(milliseconds=10)"),
+        others=(
+            "baseline(simulations=64)",
+            "mcts(simulations=100)",
+            "alphabeta(milliseconds=10)",
+            "alphabeta(milliseconds=200)",
+        ),
+        matches=(("baseline(simulations=64)", "alphabeta(milliseconds=200)"),),
         ladder_games=40,
     ),
     "minichess": Recipe(
         env="minichess",
-        training="AlphaZero by self-play.",
+        training="Imitation of Fairy-Stockfish with 2,000 nodes, then AlphaZero by self-play.",
         commands=(
-            f"train.alphazero --env minichess --run-dir {RUNS}/minichess",
-            _export("minichess", "minichess"),
+            _labels("minichess", "uci(nodes=2000)", "uci(nodes=30, epsilon=0.15)", 120_000, 97, 0, "minichess"),
+            f"train.imitation --env minichess --data {RUNS}/minichess.npz {MINICHESS} --value-coef 0.5 "
+            "--legal-coef 0.05 --weight-decay 0.02 --total-steps 1800000 --num-minibatches 500 --evaluate-every 0 "
+            f"--run-dir {RUNS}/minichess_first",
+            f"train.alphazero --env minichess --init-from {RUNS}/minichess_first {MINICHESS} --learning-rate 5e-4 "
+            f"--total-steps 1800000 --evaluate-every 0 --run-dir {RUNS}/minichess",
+            _export("minichess", "minichess", bits=8),
         ),
-        others=("alphabeta(depth=1)", "alphabeta(depth=2)"),
-        ladder_games=60,
+        others=(
+            "baseline(simulations=64)",
+            "baseline(simulations=400)",
+            "alphabeta(depth=2)",
+            "alphabeta(depth=4)",
+            "uci(nodes=50)",
+            "uci(nodes=1000)",
+        ),
+        matches=(
+            ("baseline", "uci(nodes=50)"),
+            ("baseline(simulations=400)", "uci(nodes=1000)"),
+        ),
+        ladder_games=30,
     ),
 }

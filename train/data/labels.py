@@ -67,6 +67,8 @@ def labelled(
 ) -> Positions:
     """Returns positions with an agent's labels, in two splits by the hash of the position.
 
+    An agent that has `analyse` labels with its probabilities and, if it has them, its values; others with an action. If
+    every position has one action with probability 1, the positions have these actions and no probabilities.
 
     Args:
       positions: boards of the agent's game.

@@ -1,6 +1,9 @@
 """Tables in Markdown, as commands and examples print them."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+BETWEEN_MARKERS = re.compile(r"(?<=<!-- table: )(\S+) -->.*?<!-- end of table -->", re.DOTALL)
 
 
 def markdown(header: Sequence[object], rows: Iterable[Sequence[object]], padded: bool = False) -> str:
@@ -24,6 +27,20 @@ def markdown(header: Sequence[object], rows: Iterable[Sequence[object]], padded:
         f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))} |" for line in lines
     )
     return "\n".join([first, rule, *others])
+
+
+def with_tables(page: str, tables: Mapping[str, str]) -> str:
+    """Returns the text of a page with these tables, each between the markers of its name; others stay as they are.
+
+    <!-- table: h200 -->
+    <!-- end of table -->
+    """
+    return BETWEEN_MARKERS.sub(
+        lambda found: (
+            f"{found[1]} -->\n\n{tables[found[1]]}\n\n<!-- end of table -->" if found[1] in tables else found[0]
+        ),
+        page,
+    )
 
 
 def _escaped(cells: Sequence[object]) -> list[str]:

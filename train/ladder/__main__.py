@@ -38,9 +38,10 @@ from train.driver.result_file import ResultFile
 from train.driver.run_folder import lock_folder
 from train.driver.tables import markdown
 from train.ladder import picture as ladder_picture
+from train.ladder.cost import cpu_milliseconds
 from train.ladder.ratings import Checkpoints, PairResult, falls, ratings
 
-PAIRS_FILE, RESULT_FILE = "pairs.jsonl", "ladder.json"
+PAIRS_FILE, COSTS_FILE, RESULT_FILE = "pairs.jsonl", "costs.jsonl", "ladder.json"
 GAMES_PER_OPENING = 2  # the agents swap seats in the second one
 
 _winners = jax.jit(arena.winners, static_argnums=0)
@@ -75,6 +76,8 @@ class Arguments:
     If not given: runs/ladder_<time>."""
     seed: int = 0
     """Seed of the games and openings."""
+    cost: bool = False
+    """Measures the CPU milliseconds of a move of every agent, too."""
 
     def of_games(self) -> GameArguments:
         """Returns the settings that all commands have, checked. Raises ValueError for a number that they refuse."""
@@ -116,6 +119,8 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
         pairs = play_pairs(env, players, settings, openings, ResultFile(folder / PAIRS_FILE, ("agents",), stored))
         of_agents = ratings(names, pairs)
         result: dict[str, Any] = {**stored, "anchor": names[0], "agents": of_agents.rows, "scores": of_agents.scores}
+        if arguments.cost:
+            result["cpu_ms"] = costs(env, players, ResultFile(folder / COSTS_FILE, ("agent",), stored))
         result["checkpoints"] = [falls(run, of_agents) for run in runs]
         figure = ladder_picture.draw(str(env), of_agents.rows, {run.run: (run.names, run.steps) for run in runs})
         write_whole(folder / RESULT_FILE, json.dumps(result, indent=2) + "\n")
@@ -208,6 +213,15 @@ def pair_seating(num_games: int, num_players: int) -> NDArray[np.int32]:
     return ((place + game) % 2).astype(np.int32)
 
 
+def costs(env: Env[Any], players: Mapping[str, Agent], file: ResultFile) -> dict[str, float]:
+    """Returns the CPU milliseconds of a move of every agent, from the file or measured now."""
+
+    def measure(name: str) -> dict[str, float]:
+        return {"cpu_ms": round(cpu_milliseconds(env, players[name]), 3)}
+
+    return {name: file.once({"agent": name}, functools.partial(measure, name))["cpu_ms"] for name in players}
+
+
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
@@ -223,7 +237,11 @@ def table(result: Mapping[str, Any]) -> str:
         )
         for row in result["agents"]
     ]
-    lines = [markdown(("agent", "Elo", "95 % interval", "games", "score"), ratings_of_agents, padded=True)]
+    header = ("agent", "Elo", "95 % interval", "games", "score")
+    if "cpu_ms" in result:
+        header = (*header, "CPU ms")
+        ratings_of_agents = [(*row, f"{result['cpu_ms'][row[0]]:.3g}") for row in ratings_of_agents]
+    lines = [markdown(header, ratings_of_agents, padded=True)]
     for run in result["checkpoints"]:
         where = f", at {', '.join(run['falls_at'])}" if run["falls_at"] else ""
         lines.append(

@@ -1,9 +1,9 @@
 """Chains of Dots and Boxes as inputs of a network: their lengths, and what their number decides.
 
-A box with two or three drawn edges is part of a chain, together with all such boxes that open edges join to it. Whoever
-draws an edge of a chain gives all of it away, so near the end the number of chains decides who must open the first
-one. A layer of a network sees one box further, and self-play hardly finds a parity from the edges alone (Zhou and
-Riis, arXiv:2205.12787). So both are computed.
+A box with two or three drawn edges is part of a chain, together with all such boxes that open edges join to it. The
+first edge in a chain gives all of its boxes to the opponent, so near the end the number of chains decides who must draw
+one. A round of messages sees one box further, and AlphaZero hardly learns parities (Zhou and Riis, arXiv:2205.12787, on
+Nim). So lengths, numbers and parities are computed.
 
 Source of the terms: Berlekamp, The Dots and Boxes Game, 2000.
 """
@@ -23,9 +23,16 @@ Combine = Callable[[jax.Array, jax.Array], jax.Array]
 class Chains(NamedTuple):
     """Features of the boxes, the edges and the whole board."""
 
-    boxes: jax.Array  # float32[B, boxes, LONGEST + 3]
-    edges: jax.Array  # float32[B, edges, 3], 0 for drawn ones
-    board: jax.Array  # float32[B, 12]
+    boxes: jax.Array
+    """float32[B, boxes, LONGEST + 3]: the class of the chain's length, the length / 8, whether it is a loop, and
+    whether one of its boxes can be taken; zeros for a box in no chain."""
+    edges: jax.Array
+    """float32[B, edges, 3]: whether the edge is safe (no box gets its third or fourth edge), whether it takes a box,
+    and the length of the longer chain beside it / 8; zeros for drawn edges."""
+    board: jax.Array
+    """float32[B, 12]: the numbers of safe edges, long chains, long loops, and chains of one and of two boxes, each
+    divided by a usual number; the parities of these five; what the seat in control wins in the long ones / 8; the
+    number of chains of which a box can be taken."""
 
 
 def chains(across: jax.Array, down: jax.Array) -> Chains:

@@ -1,6 +1,7 @@
 """Settings of AlphaZero: wrong values, recipes and presets."""
 
 import dataclasses
+from typing import Any
 
 import jax
 import pytest
@@ -33,11 +34,27 @@ def test_noise_belongs_to_the_search_of_self_play_and_to_its_rule() -> None:
 
 def test_simulations_grow_over_the_run() -> None:
     config = dataclasses.replace(CONFIG, simulations=16, first_simulations=4, search="puct", forced_playouts=2.0)
-    assert [search.simulations for search in config.growing_searches] == [4, 8, 16]
-    assert {search.forced_playouts for search in config.growing_searches} == {2.0}
-    assert [search.simulations for search in CONFIG.growing_searches] == [16]
-    fast = dataclasses.replace(config, fast_searches=0.5, proofs=True).fast_search
-    assert (fast.simulations, fast.dirichlet_fraction, fast.forced_playouts, fast.proofs) == (4, 0, 0, True)
+    assert [search.simulations for search in config.searches_of_stages] == [4, 8, 16]
+    assert {search.forced_playouts for search in config.searches_of_stages} == {2.0}
+    assert [search.simulations for search in CONFIG.searches_of_stages] == [16]
+    fast = dataclasses.replace(config, fast_searches=0.5).fast_search
+    assert (fast.simulations, fast.dirichlet_fraction, fast.forced_playouts) == (4, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"first_simulations": 17}, "first_simulations must be from 1 to simulations = 16 or left out, not 17"),
+        ({"first_simulations": 0}, "first_simulations must be from 1"),
+        ({"fast_searches": 1.0}, "fast_searches must be at least 0 and less than 1, not 1.0"),
+        ({"fast_simulations": 0}, "fast_simulations must be"),
+        ({"forced_playouts": 2.0}, "forced_playouts needs --search puct"),
+        ({"forced_playouts": 2.0, "search": "puct", "proofs": True}, "forced_playouts needs .*proofs=False"),
+    ],
+)
+def test_wrong_searches_are_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        dataclasses.replace(CONFIG, **changes)
 
 
 def test_learning_rate_falls_linearly_or_drops_once() -> None:

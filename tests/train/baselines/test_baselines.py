@@ -15,11 +15,10 @@ from jaxgames import agents, baselines
 from jaxgames.baselines import cards, level_agents
 from jaxgames.policies import file as exported
 from tests.helpers.commands import error_of, last_json, run_command
-from tests.helpers.stored_runs import ROOT
 from train import export
 from train.agents import LEARNERS, learner_type
 from train.baselines import __main__ as command
-from train.baselines import levels
+from train.baselines import levels, tables
 from train.baselines import recipes as baseline_recipes
 from train.baselines.recipes import OUTPUT, RUNS, Recipe
 from train.baselines.recorded_commands import Record, RecordedCommands
@@ -34,7 +33,7 @@ TINY = Recipe(
     commands=(
         f'train.ppo --env "{BOXES}" --network "mlp(hidden_sizes=[4])" --total-steps 64 --num-envs 4 --rollout-length 8 '
         f"--num-minibatches 1 --evaluate-every 0 --run-dir {RUNS}/tiny",
-        f"train.export {RUNS}/tiny --output {OUTPUT}/tiny.policy --half",
+        f"train.export {RUNS}/tiny --output {OUTPUT}/tiny.policy --bits 16",
     ),
 )
 
@@ -49,22 +48,11 @@ def test_every_agent_of_the_package_has_a_recipe_with_the_commands_of_its_card()
         assert f"--output {OUTPUT}/{name}.policy" in recipe.commands[-1]
         players = jaxgames.make(recipe.env).num_players
         assert [each.command for each in card.win_rates] == [
-            recipe.match_command(opponent, players) for opponent in command.OPPONENTS
+            recipe.match_command(agent, opponent, players)
+            for agent, opponent in [*(("baseline", opponent) for opponent in tables.OPPONENTS), *recipe.matches]
         ]
         assert card.ladder_command == recipe.ladder_command(name, card.sha256)
         assert card.training == recipe.training
-
-
-def test_page_has_the_tables_of_the_cards() -> None:
-    made = [baselines.card(name) for name in baselines.list_baselines()]
-    page = (ROOT / "docs" / "baselines.md").read_text()
-    assert command.table(made) in page
-    assert command.ladders(made) in page
-
-
-def test_page_has_the_table_of_the_levels() -> None:
-    page = (ROOT / "docs" / "baselines.md").read_text()
-    assert levels.table(levels.stored(level_agents.FILE)) in page
 
 
 def test_boards_of_the_file_are_those_that_are_measured_with_their_commands() -> None:
@@ -141,7 +129,7 @@ def test_commands_behind_a_changed_one_run_again(tmp_path: Path, monkeypatch: py
 
     def run(text: str, version: str = "") -> Record:
         seen.append((text, version))
-        return Record(True, 1.0, {})
+        return Record(True, 1.0, {"parameters": 3})
 
     records = RecordedCommands(tmp_path / "commands.jsonl")
     monkeypatch.setattr(records, "run", run)

@@ -202,9 +202,8 @@ def test_solver_labels_each_position_once_with_its_value(solver_labels: tuple[Po
         for seat in (found.states.current_player, 1 - found.states.current_player)
     )
     np.testing.assert_array_equal(found.value, np.sign(own - others + solution.value(found.states)))
-    assert found.probabilities is not None
-    assert (solution.best_actions(found.states)[np.arange(70), found.probabilities.argmax(1)]).all()
-    assert (found.action == UNKNOWN).all()
+    assert found.probabilities is None  # they would all be 1 for one action
+    assert (solution.best_actions(found.states)[np.arange(70), found.action]).all()
     assert [result["splits"][name]["positions"] for name in ("train", "validation")] == [
         int((found.split == number).sum()) for number in (0, 1)
     ]
@@ -236,6 +235,16 @@ def test_agent_without_probabilities_labels_with_its_actions() -> None:
     assert np.isnan(found.value).all()
     positions.check_rules(found)
     assert (found.action == positions.legal_actions(boards).cumsum(1).argmax(1)).all()
+
+
+def test_probabilities_of_several_actions_are_kept() -> None:
+    env = solved_boxes(1, 2).env
+    boards = labels.played_positions(env, agents.make("random", env), 40, seed=0)
+    found = labels.labelled(boards, agents.make("greedy", env), train=100)
+    assert found.probabilities is not None
+    assert (found.action == UNKNOWN).all()
+    np.testing.assert_allclose(found.probabilities.sum(1), 1, atol=1e-6)
+    assert (found.probabilities.max(1) < 1).any()
 
 
 def test_labels_can_be_values_alone(solver_labels: tuple[Positions, Any], tmp_path: Path) -> None:

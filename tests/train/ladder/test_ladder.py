@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from train import agents, plot
 from train.driver.run_folder import RunFolder, lock_folder
 from train.ladder import __main__ as ladder
 from train.ladder import picture as ladder_picture
+from train.ladder.cost import BOARDS, cpu_milliseconds, cpu_seconds
 from train.ladder.ratings import Checkpoints, PairResult, falls, ratings
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
@@ -309,3 +312,40 @@ def test_ladder_with_a_list_of_openings_is_refused_after_the_list_has_changed(
     assert last_json(capsys)["opening_list"] == str(path)
     path.write_text(f"{second}\n{first}\n")
     assert "opening_checksum was" in error_of(ladder.main, *options)
+
+
+def test_cost_of_a_move_is_measured_once(sticks: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("sticks(num_players=2)", "first", "--games", "2", "--output", tmp_path, "--cost")
+    run_command(ladder.main, *options)
+    measured = last_json(capsys)["cpu_ms"]
+    assert set(measured) == {"random", "first"}
+    run_command(ladder.main, *options)
+    printed = capsys.readouterr().out.splitlines()
+    assert json.loads(printed[-1])["cpu_ms"] == measured
+    assert printed[0].split("|")[-2].strip() == "CPU ms"
+
+
+def test_cost_is_the_time_of_a_move_on_live_boards(sticks: None) -> None:
+    env = make("sticks(num_players=2)")
+
+    class Busy:
+        on_device = False
+
+        def act(self, key: jax.Array, states: Any) -> np.ndarray:
+            assert not (states.terminated | states.truncated).any()
+            start = time.process_time()
+            while time.process_time() < start + 0.32:
+                pass
+            return np.zeros(BOARDS, np.int32)
+
+    assert 5 <= cpu_milliseconds(env, Busy()) < 10  # pyright: ignore[reportArgumentType]  # on the host: NumPy's actions
+
+
+def test_cpu_seconds_are_those_of_started_programs_too() -> None:
+    before = cpu_seconds()
+    busy = "import time\nwhile time.process_time() < 0.5: pass\nprint('done', flush=True)\ninput()"
+    with subprocess.Popen([sys.executable, "-c", busy], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        program.stdout.readline()
+        assert cpu_seconds() - before >= 0.45
+        program.kill()

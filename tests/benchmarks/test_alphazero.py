@@ -1,0 +1,38 @@
+"""benchmarks.alphazero: its parts add up to an iteration, and without a network the outputs are zeros."""
+
+import jax
+import pytest
+
+from benchmarks import alphazero
+from train.alphazero import AlphaZero, Config
+
+CONFIG = Config(
+    env="dots_and_boxes(rows=1, cols=1)",
+    num_envs=4,
+    rollout_length=4,
+    simulations=2,
+    num_updates=1,
+    minibatch_size=4,
+    replay_size=64,
+    hidden_sizes=(5,),
+)
+
+
+@pytest.mark.slow  # compiles every part of an iteration
+def test_parts_add_up_to_the_iteration() -> None:
+    row = alphazero.measure_parts("tiny", AlphaZero(CONFIG), 1)
+    assert tuple(row["shares"]) == alphazero.PARTS
+    assert sum(row["shares"].values()) == pytest.approx(1)
+    assert row["whole"] > 0
+
+
+def test_policy_of_zeros_has_the_shapes_of_the_network() -> None:
+    learner = AlphaZero(CONFIG)
+    zeros = alphazero.without_network(learner.policy)
+    params = jax.eval_shape(learner.init_params, jax.random.key(0))
+    boards = jax.vmap(learner.env.init)(jax.random.split(jax.random.key(0), 3))
+    observations = jax.vmap(learner.env.observe)(boards)
+    outputs = zeros.apply(params, observations, boards.current_player)
+    expected = jax.eval_shape(learner.policy.apply, params, observations, boards.current_player)
+    assert [leaf.shape for leaf in jax.tree.leaves(outputs)] == [leaf.shape for leaf in jax.tree.leaves(expected)]
+    assert not any(leaf.any() for leaf in jax.tree.leaves(outputs))

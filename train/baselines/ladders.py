@@ -1,0 +1,126 @@
+"""Plays the ladders of solved boards, on which perfect play has a rating too: `python -m train.baselines.ladders`.
+
+Each ladder of LADDERS is stored in docs/results/ladder_NAME.json, from which `examples.papers.tables` makes its table.
+A finished command is not run again: `train.baselines.recorded_commands`. The ladders of the boards with a baseline
+agent are on the cards of these agents.
+"""
+
+import functools
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from jaxgames._checks import check_choice
+from jaxgames._files import write_whole
+from jaxgames.baselines.cards import Rating, total_seconds
+from train.baselines.recipes import RUNS
+from train.baselines.recorded_commands import RecordedCommands
+from train.driver.commands import run_command
+from train.driver.machine import stamp
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The agents of a ladder, and the commands that make them."""
+
+    env: str
+    agents: tuple[str, ...]
+    commands: tuple[str, ...]
+    """Without `python -m`, in their order."""
+    games: int = 100
+    """Games of every pair."""
+
+    def command(self, name: str) -> str:
+        """Returns the command of the ladder."""
+        agents = " ".join(f'"{agent}"' for agent in self.agents)
+        return f'train.ladder "{self.env}" {agents} --games {self.games} --cost --output {RUNS}/ladder_{name}'
+
+
+LADDERS = {
+    "diamond_solved": Ladder(
+        env="chinese_checkers_diamond(size=4, pieces=3)",
+        agents=(
+            "greedy",
+            "mcts(simulations=100)",
+            f"{RUNS}/diamond_4_3",
+            f"{RUNS}/diamond_4_3(simulations=64)",
+            f"solver({RUNS}/diamond_4_3.npz)",
+        ),
+        commands=(
+            f'jaxgames.solvers "chinese_checkers_diamond(size=4, pieces=3)" --output {RUNS}/diamond_4_3.npz',
+            "train.alphazero --slots 20 --hidden-sizes 256 --proofs --total-steps 2000000 --evaluate-every 0 "
+            f"--run-dir {RUNS}/diamond_4_3",
+        ),
+    ),
+    "boxes_solved": Ladder(
+        env="dots_and_boxes(rows=3, cols=3, reward=margin)",
+        agents=(
+            "greedy",
+            "mcts(simulations=100)",
+            "alphabeta(milliseconds=1)",
+            "alphabeta(milliseconds=200)",
+            f"solver({RUNS}/boxes_3_3.npz)",
+        ),
+        commands=(f'jaxgames.solvers "dots_and_boxes(rows=3, cols=3, reward=margin)" --output {RUNS}/boxes_3_3.npz',),
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """The ladders, such as boxes_solved; none for all."""
+    output: Path = RESULTS
+    """The folder of the results."""
+
+
+def play(arguments: Arguments) -> dict[str, Any]:
+    """Plays the ladders, writes their files, and returns the result that the command prints.
+
+    Raises ValueError for an unknown name, and for a command that fails.
+    """
+    for name in arguments.names:
+        check_choice("name", name, tuple(LADDERS))
+    records = RecordedCommands(Path(RUNS) / "commands.jsonl")
+    stored = {name: result_of(name, LADDERS[name], records) for name in arguments.names or LADDERS}
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    for name, result in stored.items():
+        write_whole(arguments.output / f"ladder_{name}.json", json.dumps(result, indent=1) + "\n")
+    return stored
+
+
+def result_of(name: str, ladder: Ladder, records: RecordedCommands) -> dict[str, Any]:
+    """Returns the ratings of a ladder with the commands that made them, and where they ran."""
+    commands = [*ladder.commands, ladder.command(name)]
+    finished = [records.run(text) for text in commands]
+    result = finished[-1].result
+    git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return {
+        "env": result["env"],
+        "commands": [f"python -m {text}" for text in commands],
+        "commit": git.stdout.strip(),  # when the file was written
+        **stamp(),
+        "cpu_seconds": total_seconds(record.cpu_seconds for record in finished),
+        "seed": result["seed"],
+        "games": result["games"],
+        "agents": [{**row, "cpu_ms": result["cpu_ms"][row["agent"]]} for row in result["agents"]],
+    }
+
+
+def ratings(path: Path) -> list[Rating]:
+    """Returns the ratings in a file of results, the highest first."""
+    rows = json.loads(path.read_text(encoding="utf-8"))["agents"]
+    return [Rating(row["agent"], row["elo"], tuple(row["elo_interval"]), row["cpu_ms"]) for row in rows]
+
+
+main = functools.partial(run_command, "train.baselines.ladders", Arguments, play)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The tables of the baseline agents, in Markdown: their training, their games, their ladders."""
+
+from collections.abc import Iterable, Sequence
+
+from jaxgames import arena
+from jaxgames.baselines.cards import Card, Rating, WinRate
+from train.driver.commands import text_of_rate
+from train.driver.tables import markdown
+
+OPPONENTS = ("random", "greedy")  # of the first win rates of every card; every ladder has both, too
+LADDER_HEADER = ("agent", "Elo", "95 % interval", "CPU ms per move")
+GAMES_HEADER = ("game", "agent", "opponent", "games", "won", "drawn", "lost", "score")
+HEADER = ("agent", "steps", "CPU seconds", "against `random`", "against `greedy`", "Elo")
+
+
+def agents(made: Sequence[Card]) -> str:
+    """Returns the table of the training of agents and their games against OPPONENTS, in Markdown."""
+    return markdown(HEADER, map(_row_of_agent, made))
+
+
+def games(made: Sequence[Card]) -> str:
+    """Returns the table of the games of agents against other opponents, in Markdown."""
+    rows = [(card, each) for card in made for each in card.win_rates[len(OPPONENTS) :]]
+    return markdown(GAMES_HEADER, [_row_of_games(card, each) for card, each in rows])
+
+
+def _row_of_games(card: Card, played: WinRate) -> tuple[str, ...]:
+    """Returns the cells of some games. The interval is Wilson's, of the score: too wide where games are drawn."""
+    score = arena.wilson(round(played.score * played.games), played.games)
+    counts = (played.games, played.wins, played.draws, played.games - played.wins - played.draws)
+    texts = (f"`{text}`" for text in (card.name, played.agent, played.opponent))
+    return (*texts, *map(str, counts), text_of_rate(played.score, score))
+
+
+def ladder(ratings: Iterable[Rating]) -> str:
+    """Returns the table of a ladder, in Markdown."""
+    rows = [
+        (f"`{each.agent}`", f"{each.elo:,.0f}", " to ".join(map(_bound, each.interval)), _cost(each.cpu_ms))
+        for each in ratings
+    ]
+    return markdown(LADDER_HEADER, rows)
+
+
+def _cost(milliseconds: float | None) -> str:
+    if milliseconds is None:
+        return ""
+    return f"{milliseconds:.2g}" if milliseconds < 10 else f"{milliseconds:.0f}"
+
+
+def _row_of_agent(card: Card) -> tuple[str, ...]:
+    """Returns the cells of a card: its name, its training, its win rates, and its place on the ladder."""
+    steps = sum(command.steps or 0 for command in card.commands)
+    seconds = "not measured" if card.cpu_seconds is None else f"{card.cpu_seconds:,.0f}"
+    rates = [text_of_rate(each.rate, each.interval) for each in card.win_rates[: len(OPPONENTS)]]
+    own = [each for each in card.ladder if each.agent == "baseline"]
+    elo = [f"{each.elo:,.0f} ({' to '.join(map(_bound, each.interval))})" for each in own]
+    return (f"`{card.name}`", f"{steps:,}", seconds, *(rates or ["", ""]), *(elo or [""]))
+
+
+def _bound(end: float | None) -> str:
+    return "?" if end is None else f"{end:,.0f}"
