@@ -34,7 +34,11 @@ def experiments() -> Iterator[str]:
     """The modules of `examples.papers` that are commands and need no data, by their dotted names."""
     for module in pkgutil.walk_packages(papers.__path__, "examples.papers."):
         needs_data = {module.name, f"{module.name.rpartition('.')[0]}.*"} & NEED_DATA
-        if not needs_data and hasattr(importlib.import_module(module.name), "main"):
+        if (
+            not needs_data
+            and module.name != "examples.papers.tables"
+            and hasattr(importlib.import_module(module.name), "main")
+        ):
             yield module.name
 
 
