@@ -82,6 +82,7 @@ def test_wrong_number_is_refused(wrong: float) -> None:
         SearchConfig(forced_playouts=wrong)
 
 
+@pytest.mark.slow  # compiles a search
 def test_search_visits_every_tried_action_often_enough_and_its_policy_is_one() -> None:
     env = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
     evaluate, states = Linear(env), random_boards(env, 64, steps=5)

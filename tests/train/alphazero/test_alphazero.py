@@ -127,6 +127,7 @@ def test_network_alone_learns_optimal_play_and_values(compiled: Compiled) -> Non
     assert (of_mover[[0, 1, 2, 4, 5, 6, 8]] > 0.5).all()
 
 
+@pytest.mark.slow  # compiles three searches
 @pytest.mark.parametrize(("iteration", "simulations"), [(0, 2), (13, 2), (14, 4), (26, 4), (27, 8), (60, 8)])
 def test_simulations_of_a_step_grow_with_the_iteration(growing: Any, iteration: int, simulations: int) -> None:
     result, is_learned = growing(jax.random.key(0), jnp.int32(iteration))
