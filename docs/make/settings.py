@@ -11,12 +11,12 @@ The texts are those below the fields of the class, which `--help` shows too.
 import dataclasses
 import pkgutil
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import tyro
 
+from train.driver.tables import update_pages
 from train.sweep.arguments import docstrings
 
 PAGES = sorted((Path(__file__).parents[1] / "training").glob("*.md"))
@@ -29,12 +29,7 @@ def main(*, check: bool = False) -> None:
     Args:
       check: write nothing, and exit with status 1 if a page differs.
     """
-    changed = [page for page in PAGES if updated(page.read_text()) != page.read_text()]
-    for page in changed:
-        if not check:
-            page.write_text(updated(page.read_text()))
-        print(page.name, "differs: type python -m docs.make.settings" if check else "is written")
-    sys.exit(1 if check and changed else 0)
+    update_pages(PAGES, updated, "python -m docs.make.settings", check)
 
 
 def updated(page: str) -> str:

@@ -10,7 +10,7 @@ The results are the cards of the baseline agents (jaxgames/baselines/NAME.json),
 `train.baselines.ladders` write them.
 """
 
-import sys
+import functools
 from pathlib import Path
 
 import tyro
@@ -19,7 +19,7 @@ from jaxgames import baselines
 from jaxgames.baselines import level_agents
 from train.baselines import ladders, levels
 from train.baselines import tables as of_cards
-from train.driver.tables import with_tables
+from train.driver.tables import update_pages, with_tables
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -30,19 +30,8 @@ def main(*, check: bool = False) -> None:
     Args:
       check: write nothing, and exit with status 1 if a page differs.
     """
-    made = tables()
-    differ = False
-    for page in sorted(DOCS.rglob("*.md")):
-        text = page.read_text(encoding="utf-8")
-        new = with_tables(text, made)
-        if new == text:
-            continue
-        differ = True
-        if not check:
-            page.write_text(new, encoding="utf-8")
-        name = page.relative_to(DOCS.parent)
-        print(f"{name} differs: type python -m examples.papers.tables" if check else f"{name} is written")
-    sys.exit(1 if check and differ else 0)
+    update = functools.partial(with_tables, tables=tables())
+    update_pages(sorted(DOCS.rglob("*.md")), update, "python -m examples.papers.tables", check)
 
 
 def tables() -> dict[str, str]:

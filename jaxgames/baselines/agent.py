@@ -80,7 +80,7 @@ def make(
       simulations: of a tree search on the policy, which plays greedily without a temperature; None or 0: no search.
       search: the rule of the search, "gumbel" or "puct".
       seats: how seats choose in the tree, "paranoid" or "max_n".
-      proofs: whether the search backs up proved results as such.
+      proofs: whether the search treats proved results as certain.
 
     Raises ParameterError (a ValueError) for a game without a baseline agent, and for a parameter that is not allowed.
     Raises it also where the file does not run, as on a platform that it was not made for, and for a search with a

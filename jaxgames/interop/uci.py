@@ -89,7 +89,7 @@ class Engine:
 
     @property
     def is_running(self) -> bool:
-        """Whether the program still runs."""
+        """Whether the program is running."""
         return self.close.alive and self._process.poll() is None
 
     def set_option(self, name: str, value: object) -> None:

@@ -45,7 +45,7 @@ class SearchConfig:
       gamma: discount of a turn. A ply after which the same seat moves again is not discounted.
       seats: how seats choose in the tree. "max_n": each seat prefers its own return. "paranoid": the root's seat
         prefers its own return, all others prefer that this return is low. In a zero-sum game of two both are the same.
-      proofs: whether results that are known for certain are backed up as such (`jaxgames/mcts/proofs.py`).
+      proofs: whether the search treats proved results as certain (`jaxgames/mcts/proofs.py`).
       value_scale: weight of the values beside the logits in the Gumbel search.
       maxvisit_init: visits that are added to the highest count in this weight.
       pb_c_init: exploration constant of PUCT.

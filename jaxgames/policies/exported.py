@@ -114,7 +114,7 @@ def make(
       simulations: of a tree search on the policy; None or 0 plays with the policy alone.
       search: the rule of the search, "gumbel" or "puct".
       seats: how seats choose in the tree, "paranoid" or "max_n".
-      proofs: whether the search backs up proved results as such.
+      proofs: whether the search treats proved results as certain.
 
     Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is not an exported policy. Raises
     it also for a file of another game, another version of the game, another platform or another version of JAX, and

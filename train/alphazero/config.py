@@ -46,7 +46,7 @@ class Config(NetworkConfig):
     fast_simulations: int = 4
     """Simulations of a fast search."""
     proofs: bool = False
-    """Whether the search backs up proved results as such, in self-play and in the agent of the run."""
+    """Whether the search treats proved results as certain, in self-play and in the agent of the run."""
     slots: int | None = None
     """Legal actions with the highest logits that a node of the tree can try. None: 64, or all of a game with fewer."""
     max_considered: int = 16
@@ -111,16 +111,15 @@ class Config(NetworkConfig):
         check_not_negative(self, "sampled_plies", "final_learning_rate", "value_coef", "l2_coef", "weight_decay")
         check_not_negative(self, "evaluation_simulations")
         check_at_most(self, {"gamma": 1, "td_lambda": 1, "random_starts": 1})
-        if not 0 <= self.ema < 1:
-            raise ValueError(f"ema must be at least 0 and less than 1, not {self.ema}")
+        for name in ("ema", "fast_searches"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 0 and less than 1, not {getattr(self, name)}")
         if self.lr_drop_after is not None and self.lr_drop_after < 1:
             raise ValueError(f"lr_drop_after must be at least 1 or left out, not {self.lr_drop_after}")
         samples = self.num_envs * self.rollout_length  # of a game in an iteration
         if self.replay_size < samples:
             least = f"num_envs * rollout_length = {samples}"
             raise ValueError(f"replay_size must be at least {least}, not {self.replay_size}")
-        if not 0 <= self.fast_searches < 1:
-            raise ValueError(f"fast_searches must be at least 0 and less than 1, not {self.fast_searches}")
         if self.first_simulations is not None and not 1 <= self.first_simulations <= self.simulations:
             raise ValueError(
                 f"first_simulations must be from 1 to simulations = {self.simulations} or left out, "

@@ -97,7 +97,7 @@ class AlphaZero(NetworkLearner):
 
         Args:
           seats: how seats choose in the tree of the search.
-          proofs: whether the search backs up proved results as such.
+          proofs: whether the search treats proved results as certain.
         """
         simulations = self.config.evaluation_simulations if simulations is None else simulations
         settings = self.config.search_without_noise(simulations, search, seats, proofs) if simulations else None

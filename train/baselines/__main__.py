@@ -22,7 +22,7 @@ from jaxgames import make as make_env
 from jaxgames._checks import check_choice
 from jaxgames._files import write_whole
 from jaxgames.baselines import cards
-from jaxgames.baselines.cards import Card, Command, Rating, WinRate
+from jaxgames.baselines.cards import Card, Command, WinRate
 from jaxgames.policies import file as exported
 from train.baselines import tables
 from train.baselines.recipes import CHECKSUM_DIGITS, OUTPUT, RECIPES, RUNS, Recipe
@@ -106,11 +106,7 @@ def measured(card: Card, recipe: Recipe, records: RecordedCommands) -> Card:
     )
     text = recipe.ladder_command(card.name, card.sha256)
     _log(text)
-    result = records.run(text, card.sha256).result
-    ladder = tuple(
-        Rating(row["agent"], row["elo"], tuple(row["elo_interval"]), result["cpu_ms"][row["agent"]])
-        for row in result["agents"]
-    )
+    ladder = tables.ratings_of(records.run(text, card.sha256).result)
     return dataclasses.replace(card, win_rates=rates, ladder=ladder, ladder_command=text)
 
 

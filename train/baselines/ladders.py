@@ -19,6 +19,7 @@ from jaxgames._files import write_whole
 from jaxgames.baselines.cards import Rating, total_seconds
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
+from train.baselines.tables import ratings_of
 from train.driver.commands import run_command
 from train.driver.machine import stamp
 
@@ -110,14 +111,14 @@ def result_of(name: str, ladder: Ladder, records: RecordedCommands) -> dict[str,
         "cpu_seconds": total_seconds(record.cpu_seconds for record in finished),
         "seed": result["seed"],
         "games": result["games"],
-        "agents": [{**row, "cpu_ms": result["cpu_ms"][row["agent"]]} for row in result["agents"]],
+        "agents": result["agents"],
+        "cpu_ms": result["cpu_ms"],
     }
 
 
-def ratings(path: Path) -> list[Rating]:
+def ratings(path: Path) -> tuple[Rating, ...]:
     """Returns the ratings in a file of results, the highest first."""
-    rows = json.loads(path.read_text(encoding="utf-8"))["agents"]
-    return [Rating(row["agent"], row["elo"], tuple(row["elo_interval"]), row["cpu_ms"]) for row in rows]
+    return ratings_of(json.loads(path.read_text(encoding="utf-8")))
 
 
 main = functools.partial(run_command, "train.baselines.ladders", Arguments, play)

@@ -1,6 +1,7 @@
 """The tables of the baseline agents, in Markdown: their training, their games, their ladders."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from jaxgames import arena
 from jaxgames.baselines.cards import Card, Rating, WinRate
@@ -39,6 +40,14 @@ def ladder(ratings: Iterable[Rating]) -> str:
         for each in ratings
     ]
     return markdown(LADDER_HEADER, rows)
+
+
+def ratings_of(result: Mapping[str, Any]) -> tuple[Rating, ...]:
+    """Returns the ratings in the result of `train.ladder --cost`, the highest first."""
+    return tuple(
+        Rating(row["agent"], row["elo"], tuple(row["elo_interval"]), result["cpu_ms"][row["agent"]])
+        for row in result["agents"]
+    )
 
 
 def _cost(milliseconds: float | None) -> str:

@@ -1,7 +1,10 @@
 """Tables in Markdown, as commands and examples print them."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
 
 BETWEEN_MARKERS = re.compile(r"(?<=<!-- table: )(\S+) -->.*?<!-- end of table -->", re.DOTALL)
 
@@ -41,6 +44,20 @@ def with_tables(page: str, tables: Mapping[str, str]) -> str:
         ),
         page,
     )
+
+
+def update_pages(pages: Sequence[Path], update: Callable[[str], str], command: str, check: bool) -> NoReturn:
+    """Writes the pages that `update` changes, or with `check` only names them, and exits; 1 if a checked page differs.
+
+    Args:
+      command: what to type to write them.
+    """
+    changed = [page for page in pages if update(page.read_text(encoding="utf-8")) != page.read_text(encoding="utf-8")]
+    for page in changed:
+        if not check:
+            page.write_text(update(page.read_text(encoding="utf-8")), encoding="utf-8")
+        print(page.name, f"differs: type {command}" if check else "is written")
+    sys.exit(1 if check and changed else 0)
 
 
 def _escaped(cells: Sequence[object]) -> list[str]:

@@ -8,16 +8,16 @@ Nim). So lengths, numbers and parities are computed.
 Source of the terms: Berlekamp, The Dots and Boxes Game, 2000.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from train.models.box_grid import beside, flat_edges, sum_of_edges
+
 LONGEST = 7  # chains from this length on are one class
 LONG = 3  # boxes of a chain of which the last ones can be left to the opponent
 KEPT_OF_CHAIN, KEPT_OF_LOOP = 4, 8  # what leaving them costs: twice the two or four boxes
-Combine = Callable[[jax.Array, jax.Array], jax.Array]
 
 
 class Chains(NamedTuple):
@@ -37,9 +37,9 @@ class Chains(NamedTuple):
 
 def chains(across: jax.Array, down: jax.Array) -> Chains:
     """Returns the features of boards, from their drawn edges: bool[B, rows + 1, cols] and bool[B, rows, cols + 1]."""
-    batch = across.shape[0]
-    of_box = [across[:, :-1], across[:, 1:], down[:, :, :-1], down[:, :, 1:]]
-    counts = jnp.stack(of_box).sum(0)  # int32[B, rows, cols], drawn edges
+    batch, rows, cols = across.shape[0], down.shape[1], across.shape[2]
+    drawn = flat_edges(across, down)
+    counts = sum_of_edges(drawn[..., None].astype(jnp.int32), rows, cols).reshape(batch, rows, cols)
     in_chain = (counts == 2) | (counts == 3)
     below = ~across[:, 1:-1] & in_chain[:, :-1] & in_chain[:, 1:]  # whether a box is joined to the one below it
     right = ~down[:, :, 1:-1] & in_chain[:, :, :-1] & in_chain[:, :, 1:]
@@ -47,7 +47,7 @@ def chains(across: jax.Array, down: jax.Array) -> Chains:
     chain = chain_numbers(in_chain, below, right).reshape(batch, -1)
     same = (chain[:, :, None] == chain[:, None]) & (chain > 0)[:, None]  # bool[B, boxes, boxes]
     size = same.sum(-1)
-    joined = sum(_beside(each.astype(jnp.int32), axis, jnp.add) for each, axis in ((below, 1), (right, 2)))
+    joined = sum(beside(each.astype(jnp.int32), axis, jnp.add) for each, axis in ((below, 1), (right, 2)))
     is_end = jnp.less(joined, 2).reshape(size.shape)
     is_loop = (size > 0) & ~(same & is_end[:, None]).any(-1)
     is_started = (same & (counts.reshape(size.shape) == 3)[:, None]).any(-1)  # a box of it can be taken
@@ -56,8 +56,7 @@ def chains(across: jax.Array, down: jax.Array) -> Chains:
 
     def of_edges(values: jax.Array) -> jax.Array:
         """Returns int32[B, edges], the larger value of the one or two boxes of each open edge; 0 for drawn ones."""
-        both = (jnp.where(drawn, 0, _beside(values, axis, jnp.maximum)) for drawn, axis in ((across, 1), (down, 2)))
-        return jnp.concatenate([each.reshape(batch, -1) for each in both], 1)
+        return jnp.where(drawn, 0, flat_edges(beside(values, 1, jnp.maximum), beside(values, 2, jnp.maximum)))
 
     fuller = of_edges(1 + counts)
     is_safe = (fuller > 0) & (fuller <= 2)  # no box gets its third or fourth edge
@@ -90,14 +89,8 @@ def chain_numbers(in_chain: jax.Array, below: jax.Array, right: jax.Array) -> ja
         for axis, joined in ((1, below), (2, right)):
             size = new.shape[axis]
             first, second = (jax.lax.slice_in_dim(new, start, start + size - 1, axis=axis) for start in (0, 1))
-            new = jnp.maximum(new, _beside(jnp.where(joined, jnp.maximum(first, second), 0), axis, jnp.maximum))
+            new = jnp.maximum(new, beside(jnp.where(joined, jnp.maximum(first, second), 0), axis, jnp.maximum))
         return new, (new != old).any()
 
     start = jnp.where(in_chain, jnp.arange(1, rows * cols + 1).reshape(rows, cols), 0)
     return jax.lax.while_loop(lambda carry: carry[1], spread, (start, jnp.bool_(True)))[0]
-
-
-def _beside(values: jax.Array, axis: int, combine: Combine) -> jax.Array:
-    """Returns the combination of each two neighbours along an axis, at the ends of one value and 0: one more value."""
-    before, after = ([(0, 0)] * axis + [side] + [(0, 0)] * (values.ndim - 1 - axis) for side in ((1, 0), (0, 1)))
-    return combine(jnp.pad(values, before), jnp.pad(values, after))

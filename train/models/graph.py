@@ -30,6 +30,7 @@ from jaxgames import Env
 from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from train.models import box_chains
+from train.models.box_grid import flat_edges, sum_of_boxes, sum_of_edges
 from train.models.layers import MAX_SIZE, Network, game_for, orthogonal, small
 
 EDGES_OF_A_BOX = 4
@@ -157,31 +158,6 @@ class GraphHeads(nn.Module):
             return (lead + to_go) / highest
         steepness = nn.softplus(nn.Dense(1, kernel_init=small())(hidden)[:, 0])
         return jnp.tanh(steepness * (lead + to_go))
-
-
-def flat_edges(across: jax.Array, down: jax.Array) -> jax.Array:
-    """Returns [B, edges, ...] of the horizontal edges [B, m + 1, n, ...] and the vertical ones [B, m, n + 1, ...]."""
-    batch, after = across.shape[0], across.shape[3:]
-    return jnp.concatenate([across.reshape(batch, -1, *after), down.reshape(batch, -1, *after)], axis=1)
-
-
-def sum_of_edges(edges: jax.Array, rows: int, cols: int) -> jax.Array:
-    """Returns float32[B, boxes, width], the sum of the four edges of each box, of float32[B, edges, width]."""
-    batch, _, width = edges.shape
-    across = edges[:, : (rows + 1) * cols].reshape(batch, rows + 1, cols, width)
-    down = edges[:, (rows + 1) * cols :].reshape(batch, rows, cols + 1, width)
-    return (across[:, :-1] + across[:, 1:] + down[:, :, :-1] + down[:, :, 1:]).reshape(batch, -1, width)
-
-
-def sum_of_boxes(boxes: jax.Array, rows: int, cols: int) -> jax.Array:
-    """Returns float32[B, edges, width], the sum of the one or two boxes of each edge, of float32[B, boxes, width]."""
-    grid = boxes.reshape(boxes.shape[0], rows, cols, -1)
-
-    def beside(axis: int) -> jax.Array:
-        before, after = ([(0, 0)] * axis + [side] + [(0, 0)] * (3 - axis) for side in ((1, 0), (0, 1)))
-        return jnp.pad(grid, before) + jnp.pad(grid, after)
-
-    return flat_edges(beside(1), beside(2))
 
 
 def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = False, chains: bool = False) -> Network:

@@ -31,14 +31,11 @@ NOT_RESULTS = {"lock", "1.npz"}  # the weights of the turn search are fitted aga
 
 
 def experiments() -> Iterator[str]:
-    """The modules of `examples.papers` that are commands and need no data, by their dotted names."""
+    """The modules of the studies that are commands and need no data, by their dotted names."""
     for module in pkgutil.walk_packages(papers.__path__, "examples.papers."):
         needs_data = {module.name, f"{module.name.rpartition('.')[0]}.*"} & NEED_DATA
-        if (
-            not needs_data
-            and module.name != "examples.papers.tables"
-            and hasattr(importlib.import_module(module.name), "main")
-        ):
+        in_study = module.name.count(".") > papers.__name__.count(".") + 1
+        if in_study and not needs_data and hasattr(importlib.import_module(module.name), "main"):
             yield module.name
 
 
