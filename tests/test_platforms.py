@@ -60,10 +60,12 @@ def convolution() -> np.ndarray:
         pytest.param(lambda: random_game("chinese_checkers(size=1, num_players=3)"), marks=pytest.mark.slow),
         lambda: random_game("chinese_checkers(size=2, num_players=6)"),
         lambda: random_game("dots_and_boxes(rows=2, cols=3)"),
-        lambda: random_game("minichess(double_step=True)"),
+        pytest.param(lambda: random_game("minichess(double_step=True)"), marks=pytest.mark.slow),
         pytest.param(lambda: random_game("minichess(rules=king_capture, promotion=queen)"), marks=pytest.mark.slow),
         lambda: np.stack(jax.vmap(decode)(jnp.arange(1225))),
-        lambda: random_game("chinese_checkers_diamond(size=4, pieces=6, tip_lock=True)"),
+        pytest.param(
+            lambda: random_game("chinese_checkers_diamond(size=4, pieces=6, tip_lock=True)"), marks=pytest.mark.slow
+        ),
         lambda: np.asarray(move_bit(7, *jnp.divmod(jnp.arange(49**2), 49))),
         convolution,
         lambda: np.asarray(computed_once(jnp.array([False, True]))),

@@ -102,6 +102,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "gae_lambda": 1.0,
         "clip_coef": 0.3,
         "vf_coef": 1.0,
+        "vf_clip": 0.1,  # 10 there, where rewards are ten times larger
+        "step_kl_coef": 0.2,
+        "target_kl": 0.01,
         "ent_coef": 0.0,
         "max_grad_norm": 1e6,  # gradients are not clipped
     },

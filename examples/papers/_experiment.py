@@ -14,10 +14,16 @@
 
     main = command(Arguments, QUICK, report)
 
+A command leaves `result.json` in its folder: the result and the tables, the command, the commit, the machine, and the
+CPU seconds of its last call. `python -m examples.papers.tables --store FOLDER` makes it a result of the docs.
+
 A repeated command continues: `once` keeps results, and `train` and `train_all` leave finished runs as they are.
 """
 
 import dataclasses
+import itertools
+import json
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -32,6 +38,7 @@ from train.driver import cli, loop
 from train.driver.commands import check_games, print_result
 from train.driver.learner import Learner
 from train.driver.loop import Settings
+from train.driver.machine import commit, cpu_seconds, stamp
 from train.driver.result_file import ResultFile
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
@@ -40,6 +47,7 @@ from train.sweep import Evaluate, Sweep, evaluate_runs, run_sweep
 
 Column = str | Callable[[Mapping[str, Any]], object]  # a template such as "{win_rate:.3f}", or the entry of a row
 
+RESULT = "result.json"  # in the folder of an experiment
 RATE = "{win_rate:.3f} ({win_rate_interval[0]:.3f}-{win_rate_interval[1]:.3f})"
 WITHOUT_GAMES = Settings(evaluate_every=0, checkpoint_every=25)
 
@@ -98,7 +106,7 @@ def command(
 
     def compute(arguments: ArgumentsT) -> Any:
         check_games(getattr(arguments, "games", 1), getattr(arguments, "seed", 0))
-        return publish(report(arguments), arguments)
+        return publish(report(arguments), arguments, program)
 
     def main() -> None:
         arguments = tyro.cli(kind, prog=f"python -m {program}", description=module.__doc__)
@@ -109,15 +117,29 @@ def command(
     return main
 
 
-def publish(report: Report, arguments: Any) -> Any:
+def publish(report: Report, arguments: Any, program: str) -> Any:
     """Prints the tables and writes the files of a report, if the arguments have a folder. Returns its result."""
     if (folder := getattr(arguments, "output", None)) is not None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "tables.md").write_text(report.tables + "\n")
+        (folder / RESULT).write_text(json.dumps(record_of(report, program), indent=1) + "\n")
         for name, figure in report.figures.items():
             plot.save(figure, folder / name)
     print(report.tables)
     return report.result
+
+
+def record_of(report: Report, program: str) -> dict[str, Any]:
+    """Returns what is kept of a command that has ended: what it was, where it ran, its tables by line, its result."""
+    lines = [line if line.startswith("|") else "" for line in report.tables.splitlines()]
+    return {
+        "command": f"python -m {program} {shlex.join(sys.argv[1:])}".rstrip(),
+        "commit": commit(),
+        **stamp(),
+        "cpu_seconds": round(cpu_seconds(), 1),
+        "tables": [[*group] for is_table, group in itertools.groupby(lines, bool) if is_table],
+        "result": report.result,
+    }
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -40,8 +41,9 @@ def test_some_coordinates_are_known(env: Any, cell: int, place: tuple[int, int])
 @pytest.mark.parametrize("game", ["chinese_checkers(size=2, num_players=2)", "chinese_checkers_diamond(size=4)"])
 def test_steps_of_the_start_lead_to_neighbours_in_one_of_six_directions(game: str) -> None:
     env: Any = make(game)
-    state = env.init()
-    texts = [env.action_to_string(state, action) for action in env.legal_action_mask(state).nonzero()[0].tolist()]
+    state = env.from_string(env.to_string(jax.jit(env.init)()))
+    mask = jax.jit(env.legal_action_mask)(state)
+    texts = [env.action_to_string(state, action) for action in mask.nonzero()[0].tolist()]
     lengths: set[int] = set()
     for text in texts:
         (q, r), (q1, r1) = (env.axial(int(cell)) for cell in text.replace("=", "-").replace("->", ">").split(">"))

@@ -36,6 +36,7 @@ def random_nodes() -> Slots:
     return Slots(*map(jnp.asarray, (actions, logits, visits, values, rng.uniform(-1, 1, ROWS).astype(np.float32))))
 
 
+@pytest.mark.slow  # compiles a search of its own
 def test_action_with_too_few_visits_is_forced_once_it_has_one() -> None:
     priors, values = [0.6, 0.2, 0.2], [0.9, -0.9, 0.0]
     low, none = node(priors, [60, 1, 6], values), node(priors, [60, 0, 6], values)

@@ -77,6 +77,7 @@ def test_proved_wins_and_losses_are_those_of_the_solution_also_with_a_discount()
     assert (turns[value > 0] >= np.asarray(solution.plies(proved))[value > 0]).all()
 
 
+@pytest.mark.slow  # compiles another search
 def test_proved_root_plays_the_best_action_and_says_its_value() -> None:
     states = random_boards(BOXES, 64, 10)
     states = jax.tree.map(lambda leaf: leaf[~np.asarray(states.terminated)], states)

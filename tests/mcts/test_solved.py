@@ -97,6 +97,7 @@ def boxes(rows: int, cols: int, open_edges: int, games: int) -> tuple[Any, Solve
     return env, solve_positions(reference, texts, open_edges, count=200)
 
 
+@pytest.mark.slow  # compiles two searches
 def test_dots_and_boxes_is_played_as_minimax_does_only_with_the_right_discount(monkeypatch: pytest.MonkeyPatch) -> None:
     """A seat that takes a box moves again. A sign that alternates after every action plays such boards wrong."""
     env, solved = boxes(2, 2, open_edges=5, games=300)

@@ -38,6 +38,7 @@ def test_value_of_the_last_move_is_the_result(position: str) -> None:
     np.testing.assert_allclose(values[0], expected, atol=1e-5)
 
 
+@pytest.mark.slow  # compiles a search of its own
 def test_board_that_has_restarted_is_analysed() -> None:
     """With `auto_reset` the flags are of the game that has ended, and the board is a new one."""
     env = auto_reset(BOXES)

@@ -65,6 +65,7 @@ def test_same_seed_gives_the_same_games(untrained: Runs, capsys: pytest.CaptureF
     assert first == again != other
 
 
+@pytest.mark.slow  # plays for seconds
 def test_every_opponent_has_its_own_results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Its games are those that it would have alone, and the first line is of all games."""
     output = tmp_path / "new" / "games.jsonl"

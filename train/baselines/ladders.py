@@ -7,7 +7,6 @@ agent are on the cards of these agents.
 
 import functools
 import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +20,7 @@ from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
 from train.baselines.tables import ratings_of
 from train.driver.commands import run_command
-from train.driver.machine import stamp
+from train.driver.machine import commit, stamp
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -102,11 +101,10 @@ def result_of(name: str, ladder: Ladder, records: RecordedCommands) -> dict[str,
     commands = [*ladder.commands, ladder.command(name)]
     finished = [records.run(text) for text in commands]
     result = finished[-1].result
-    git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
     return {
         "env": result["env"],
         "commands": [f"python -m {text}" for text in commands],
-        "commit": git.stdout.strip(),  # when the file was written
+        "commit": commit(),  # when the file was written
         **stamp(),
         "cpu_seconds": total_seconds(record.cpu_seconds for record in finished),
         "seed": result["seed"],

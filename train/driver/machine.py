@@ -3,6 +3,8 @@
 import datetime
 import os
 import platform
+import resource
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -31,3 +33,18 @@ def stamp() -> dict[str, Any]:
         "processor": processor,
         "cores": os.cpu_count(),
     }
+
+
+def commit() -> str | None:
+    """Returns the commit of the repository that this file is in; None for an installed package."""
+    git = ["git", "rev-parse", "HEAD"]
+    try:
+        result = subprocess.run(git, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return result.stdout.strip()
+
+
+def cpu_seconds() -> float:
+    """Returns the user and system seconds of this process and of its children that have ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))

@@ -16,6 +16,7 @@ from train.settings import (
     check_positive,
 )
 
+OPTIONAL = ("vf_clip", "step_kl_coef")  # None switches them off
 KL_COEFS = ("kl_coef", "final_kl_coef")
 EXAMPLES = {"init_from": "runs/imitation", "kl_coef": "0.1"}  # of settings that others need
 
@@ -50,6 +51,8 @@ class Config(NetworkConfig):
     """Clip range: the probability ratio of an action is clipped to 1 - clip_coef .. 1 + clip_coef."""
     vf_coef: float = 0.5
     """Weight of the value loss."""
+    vf_clip: float | None = None
+    """Largest squared error of a value that is learned from, where rewards are scaled. None: all are learned from."""
     ent_coef: float = 0.1
     """Weight of the entropy bonus."""
     max_grad_norm: float = 0.5
@@ -60,6 +63,11 @@ class Config(NetworkConfig):
     """With init_from: weight of the KL divergence from the first policy, at the start. None: not computed."""
     final_kl_coef: float | None = None
     """With kl_coef: the weight at the end of the run; it changes linearly. None: it stays the same."""
+    step_kl_coef: float | None = None
+    """Weight of the KL divergence from the policy that collected the steps, at the start. After an iteration whose mean
+    divergence is above twice target_kl it is multiplied by 1.5, below half of it by 0.5. None: no penalty."""
+    target_kl: float = 0.01
+    """With step_kl_coef: the divergence that the weight is adapted to."""
     temperature: float = 1.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
     opponents: tuple[str, ...] = ()
@@ -78,6 +86,7 @@ class Config(NetworkConfig):
         check_choices(self, {"sharing": Sharing})
         check_positive(self, "num_envs", "rollout_length", "update_epochs", "num_minibatches", "clip_coef")
         check_not_negative(self, "vf_coef", "ent_coef")
+        check_positive(self, "target_kl", *(name for name in OPTIONAL if getattr(self, name) is not None))
         if self.num_minibatches > self.steps_per_iteration:
             raise ValueError(
                 f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "
@@ -121,10 +130,13 @@ TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles 
     "gae_lambda",
     "clip_coef",
     "vf_coef",
+    "vf_clip",
     "ent_coef",
     "max_grad_norm",
     "kl_coef",
     "final_kl_coef",
+    "step_kl_coef",
+    "target_kl",
     "opponent_epsilon",
 )
 config_for = functools.partial(settings.config_for, Config, RECIPES, PRESETS)

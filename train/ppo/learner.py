@@ -82,7 +82,7 @@ class PPO(NetworkLearner):
     def partition_specs(self) -> Any:
         whole: Any = REPLICATED  # specs in place of arrays
         boards: Any = SHARDED
-        return TrainState(whole, whole, boards, boards, whole, whole, OpponentState(whole, boards), whole)
+        return TrainState(whole, whole, boards, boards, whole, whole, OpponentState(whole, boards), whole, whole)
 
     def init(self, key: jax.Array) -> TrainState:
         key, params_key, boards_key, opponents_key = jax.random.split(key, 4)
@@ -96,6 +96,7 @@ class PPO(NetworkLearner):
             key=key,
             iteration=jnp.int32(0),
             opponents=self.opponents.init(opponents_key, num_envs, functools.partial(self.agent, params)),
+            step_kl_coef=None if self.config.step_kl_coef is None else jnp.float32(self.config.step_kl_coef),
         )
         return self.with_params(train_state, params)
 
@@ -179,7 +180,15 @@ def update(
     ) -> Any:
         params, opt_state = carry
         weights, statistics = split_statistics(params)
-        loss = functools.partial(ppo_loss, config, policy, statistics=statistics, dropout_key=dropout_key, terms=terms)
+        loss = functools.partial(
+            ppo_loss,
+            config,
+            policy,
+            statistics=statistics,
+            dropout_key=dropout_key,
+            terms=terms,
+            step_kl_coef=train_state.step_kl_coef,
+        )
         gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, decisions, advantages, targets)
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
         params = keep_policy(params, merge_statistics(optax.apply_updates(weights, updates), statistics))
@@ -195,7 +204,21 @@ def update(
     metrics = jax.tree.map(lambda x: jnp.average(x, weights=num_steps), metrics)
     mask = steps.learner_mask
     metrics["explained_variance"] = 1 - jnp.var(advantages, where=mask) / (jnp.var(targets, where=mask) + 1e-8)
-    return train_state._replace(params=params, opt_state=opt_state, key=key), metrics
+    train_state = train_state._replace(params=params, opt_state=opt_state, key=key)
+    if train_state.step_kl_coef is not None:
+        metrics["step_kl_coef"] = train_state.step_kl_coef
+        adapted = adapted_kl_coef(config, train_state.step_kl_coef, metrics["approx_kl"])
+        train_state = train_state._replace(step_kl_coef=adapted)
+    return train_state, metrics
+
+
+def adapted_kl_coef(config: Config, coef: jax.Array, divergence: jax.Array) -> jax.Array:
+    """Returns float32[], the weight of the divergence from the collecting policy in the next iteration.
+
+    Source: Schulman et al. (2017), section 4, with the factors of RLlib.
+    """
+    factor = jnp.where(divergence > 2 * config.target_kl, 1.5, jnp.where(divergence < 0.5 * config.target_kl, 0.5, 1))
+    return coef * factor
 
 
 def ppo_loss(
@@ -208,12 +231,14 @@ def ppo_loss(
     statistics: Params | None = None,
     dropout_key: jax.Array | None = None,
     terms: Sequence[LossTerm] = (),
+    step_kl_coef: jax.Array | None = None,
 ) -> tuple[jax.Array, tuple[Metrics, Params]]:
     """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
 
     The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy + further `terms`. All are means over
-    the learner's steps. `statistics` and `dropout_key` are for a network with a training mode, such as batch norm or
-    dropout.
+    the learner's steps. With `step_kl_coef` it has this weight times the divergence from the policy that collected
+    the steps, which is estimated from their actions: the mean of ratio - 1 - log ratio. `statistics` and `dropout_key`
+    are for a network with a training mode, such as batch norm or dropout.
     """
     mask = decisions.learner_mask
     params = weights if statistics is None else merge_statistics(weights, statistics)
@@ -226,14 +251,20 @@ def ppo_loss(
     clipped_ratio = jnp.clip(ratio, 1 - config.clip_coef, 1 + config.clip_coef)
     advantages = masked(mask, (advantages - advantages.mean(where=mask)) / (advantages.std(where=mask) + 1e-8))
     policy_loss = -masked_mean(mask, jnp.minimum(ratio * advantages, clipped_ratio * advantages))
-    value_loss = 0.5 * masked_mean(mask, jnp.square(masked(mask, value - targets)))
+    squared_error = jnp.square(masked(mask, value - targets))
+    if config.vf_clip is not None:
+        squared_error = jnp.minimum(squared_error, config.vf_clip)
+    value_loss = 0.5 * masked_mean(mask, squared_error)
     entropy = masked_mean(mask, entropy)
     loss = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
+    divergence = masked_mean(mask, ratio - 1 - log_ratio)
+    if step_kl_coef is not None:
+        loss += step_kl_coef * divergence
     metrics = {
         "policy_loss": policy_loss,
         "value_loss": value_loss,
         "entropy": entropy,
-        "approx_kl": masked_mean(mask, ratio - 1 - log_ratio),
+        "approx_kl": divergence,
         "clip_fraction": masked_mean(mask, jnp.abs(ratio - 1) > config.clip_coef),
     }
     for term in terms:

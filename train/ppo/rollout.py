@@ -32,6 +32,7 @@ class TrainState(NamedTuple):
     iteration: jax.Array  # int32[]
     opponents: OpponentState  # empty in self-play
     reference_params: Params | None = None  # the policy that `kl_coef` holds the learner near; None without `kl_coef`
+    step_kl_coef: jax.Array | None = None  # float32[], the adapted weight; None without the setting
 
 
 class Transition(NamedTuple):

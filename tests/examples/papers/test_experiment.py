@@ -11,6 +11,7 @@ from examples.papers._experiment import Experiment, Report, command, shortened
 from tests.helpers.commands import error_of, run_command
 
 QUICK = {"games": 2, "seeds": (0,)}
+FILES = {"tables.md", "result.json", "figure_1.png", "figure_1.svg"}
 FIRST, SECOND = ({"board": board, "games": 400} for board in ("3x3", "5x5"))
 
 
@@ -35,7 +36,7 @@ def test_command_prints_the_tables_before_its_result_and_writes_its_files(
     main = command(Arguments, QUICK, report)
     assert run_command(main, "--data", "pairs.npz", "--quick", "--output", tmp_path / "new") is None
     assert capsys.readouterr().out.splitlines() == ["| a |", "|---|", '{"games": 2}']
-    assert {path.name for path in (tmp_path / "new").iterdir()} == {"tables.md", "figure_1.png", "figure_1.svg"}
+    assert {path.name for path in (tmp_path / "new").iterdir()} == FILES
     message = error_of(main, "--data", "pairs.npz", "--games", 0)
     assert message == "tests.examples.papers.test_experiment: games must be from 1 to 10000000, not 0"
 

@@ -26,6 +26,7 @@ def study(state: Any) -> tuple[jax.Array, jax.Array]:
     return values(state), action_mask(ENV, state)
 
 
+@pytest.mark.slow  # plays for seconds
 def test_agents_of_pettingzoo_see_values_and_play_by_the_numbers_of_the_study() -> None:
     zoo, rng = raw_env(GAME, spaces="published"), np.random.default_rng(0)
     for agent in zoo.possible_agents:

@@ -271,7 +271,7 @@ def test_replay_of_a_wrong_game_is_an_error() -> None:
 )
 def test_setting_out_of_range_is_refused(size: int, width: int, named: str) -> None:
     with pytest.raises(ParameterError, match=named):
-        shortest_solo(size, width=width)
+        shortest_solo(size, width=width, compiled=False)
 
 
 @pytest.mark.slow

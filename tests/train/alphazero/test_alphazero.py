@@ -111,6 +111,7 @@ def test_metrics_are_those_of_the_run(first: Any) -> None:
         assert row["policy_loss"] > 0
 
 
+@pytest.mark.slow  # trains for seconds
 def test_network_alone_learns_optimal_play_and_values(compiled: Compiled) -> None:
     """Positions with 4 or 8 sticks are lost. In all others the mover takes as many as leave 8, 4 or none."""
     train_state, _ = compiled.run(seed=0, iterations=compiled.learner.config.num_iterations)

@@ -12,7 +12,7 @@ import numpy as np
 from train import ppo
 from train.models.policy import Policy
 from train.ppo import Config, Decisions
-from train.ppo.learner import reference_kl
+from train.ppo.learner import adapted_kl_coef, reference_kl
 
 CONFIG = Config(
     env="dots_and_boxes(rows=1, cols=1)",
@@ -103,3 +103,34 @@ def test_loss_has_the_divergence_from_the_reference_policy_computed_by_hand() ->
     np.testing.assert_allclose(with_it - without, 0.2 * divergence, rtol=1e-3)
     slope = 3 / 16 * math.log(3) * 0.2 / 4  # p (1 - p) times the log-ratio of the odds, of each of four steps
     np.testing.assert_allclose(gradient - gradient_without, [[-slope, slope, 0]] * 4, rtol=1e-3, atol=1e-7)
+
+
+def test_large_errors_of_values_count_as_the_bound_and_have_no_gradient() -> None:
+    config = dataclasses.replace(CONFIG, vf_clip=3.0)
+    outputs = OUTPUTS._replace(value=jnp.array([0.0, 1.5, 0.0, -1.0]))  # errors of 2, 1/2, 0 and 1; 4 is above 3
+    loss = functools.partial(ppo.ppo_loss, config, TABLE, decisions=DECISIONS, advantages=ADVANTAGES, targets=TARGETS)
+    gradient, (metrics, _) = jax.jit(jax.grad(loss, has_aux=True))(outputs)
+    np.testing.assert_allclose(metrics["value_loss"], 0.5 * (3 + 0.25 + 1) / 4, rtol=1e-6)
+    np.testing.assert_allclose(gradient.value, 0.5 * np.array([0, 0.5, 0, -1]) / 4, atol=1e-6)
+
+
+def test_divergence_from_the_collecting_policy_is_weighted_and_pulls_back() -> None:
+    """Expected over the old actions, the gradient is that of KL(old, new); here all four are as likely as they are."""
+
+    def loss(logits: jax.Array, weight: jax.Array) -> jax.Array:
+        params: Any = Outputs(logits, OUTPUTS.value)
+        return ppo.ppo_loss(CONFIG, TABLE, params, DECISIONS, ADVANTAGES, TARGETS, step_kl_coef=weight)[0]
+
+    compute = jax.jit(jax.value_and_grad(loss))
+    (with_it, gradient), (without, plain) = (compute(OUTPUTS.logits, jnp.float32(weight)) for weight in (0.2, 0))
+    np.testing.assert_allclose(with_it - without, 0.2 * (RATIO - 1 - np.log(RATIO)).mean(), rtol=1e-4)
+    slopes = 0.2 * (RATIO - 1) * 0.5 / 4  # (ratio - 1) * the slope of log p(a), of each of four steps
+    signs = np.array([1, -1, 1, -1])  # of the first action's logit in log p(a)
+    expected = np.stack([slopes * signs, -slopes * signs, 0 * slopes], axis=1)
+    np.testing.assert_allclose(gradient - plain, expected, atol=1e-6)
+
+
+def test_weight_of_the_divergence_follows_its_target() -> None:
+    config = dataclasses.replace(CONFIG, step_kl_coef=0.2, target_kl=0.01)
+    weights = [float(adapted_kl_coef(config, jnp.float32(0.2), jnp.float32(kl))) for kl in (0.021, 0.019, 0.006, 0.004)]
+    np.testing.assert_allclose(weights, [0.3, 0.2, 0.2, 0.1], rtol=1e-6)

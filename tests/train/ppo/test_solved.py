@@ -88,6 +88,7 @@ def best_reply_values(left: int) -> Values:
     return [1.0 if take == left else after(left - take) for take in range(1, min(3, left) + 1)]
 
 
+@pytest.mark.slow  # trains for seconds
 def test_greedy_policy_of_self_play_is_optimal_at_every_position() -> None:
     """The mover leaves a multiple of four sticks wherever it can; where it cannot, every move loses."""
     game = Sticks(num_players=2, sticks=9)
