@@ -11,7 +11,7 @@ from tests.games.minichess.reference import Move, Position
 from tests.helpers.lockstep import Lockstep
 
 SETS: list[Any] = [
-    pytest.param({"reward": "material", "max_plies": 110}, marks=pytest.mark.slow),
+    {"reward": "material", "max_plies": 110},
     pytest.param({"board": "baby", "double_step": True, "promotion": "queen", "max_plies": 90}, marks=pytest.mark.slow),
     pytest.param({"board": "mallet", "reward": "material", "max_plies": 120}, marks=pytest.mark.slow),
     pytest.param({"rules": "king_capture", "max_plies": 200}, marks=pytest.mark.slow),
