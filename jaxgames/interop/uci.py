@@ -9,6 +9,9 @@ FEN, without the positions before it, and forgets everything between two moves. 
 The values: the mover's expected result is tanh(value / SCALE) of the engine's value in hundredths of a pawn, and 1 or
 -1 for a mate that the engine has found.
 
+With `lines=N` the engine values its N best moves ("MultiPV"), and `analyse` returns probabilities of all of them:
+softmax(expected result / SPREAD). A network learns more from one such position than from one move.
+
 Source: Stefan Meyer-Kahlen, "Description of the universal chess interface (UCI)", April 2006.
 """
 
@@ -21,9 +24,9 @@ import shutil
 import subprocess
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -43,11 +46,26 @@ MAX_START = 10.0  # seconds from the start of a program to its first answers
 MAX_SILENCE = 60.0  # seconds without a line in a search; a limit of time comes on top
 DEFAULT_NODES = 1000
 SCALE = 500.0  # hundredths of a pawn with the expected result tanh(1)
+SPREAD = 0.06  # of the probabilities of several lines: a move that is worse by 30 hundredths of a pawn has 1 / e
+MATE = 0.2  # that a mate in one move is worth more than a certain win; in two moves half of it
+MAX_LINES = 500  # of Fairy-Stockfish
 MAX_NUMBER = 10**12
 
 
 class EngineError(ValueError):
     """Raised where an engine ends, answers nothing, or plays an illegal move."""
+
+
+class Search(NamedTuple):
+    """The answer of an engine.
+
+    Values are the mover's expected results, and above 1 or below -1 for a mate, the more so the sooner it comes.
+    """
+
+    best: str
+    """The move, such as e2e3; "(none)" if there is none."""
+    values: dict[str, float]
+    """The values of the moves with which the engine's lines begin, the latest last. It is empty where it says none."""
 
 
 class Engine:
@@ -98,10 +116,8 @@ class Engine:
             raise ParameterError(f"the engine {self.command!r} has no option {name!r}")
         self._send(f"setoption name {name} value {value}")
 
-    def search(self, fen: str, limits: str, silence: float = MAX_SILENCE) -> tuple[str, float | None]:
-        """Returns the best move in a position, and its value in hundredths of a pawn, inf or -inf for a mate.
-
-        The value is None where the engine says none. It is for the mover.
+    def search(self, fen: str, limits: str, silence: float = MAX_SILENCE) -> Search:
+        """Returns the best move in a position, and the values of the engine's lines.
 
         Args:
           fen: the position.
@@ -110,7 +126,7 @@ class Engine:
 
         Raises EngineError if the engine ends or is silent; the program is ended then, too.
         """
-        value: float | None = None
+        values: dict[str, float] = {}
         try:
             self._send("ucinewgame")
             self._send("isready")
@@ -119,9 +135,11 @@ class Engine:
             self._send(f"position fen {fen}")
             self._send(f"go {limits}")
             for line in self._until("bestmove", silence):
-                value = _value(line, value)
+                for move, value in _value(line).items():
+                    values.pop(move, None)  # the latest come last
+                    values[move] = value
                 if line.startswith("bestmove"):
-                    return (line.split()[1:] or ["(none)"])[0], value
+                    return Search((line.split()[1:] or ["(none)"])[0], values)
         except BaseException:  # also Ctrl-C: the engine would answer the next question with this search
             self.close()
             raise
@@ -172,17 +190,22 @@ def _end(process: "subprocess.Popen[str]") -> None:
                 pipe.close()
 
 
-def _value(line: str, before: float | None) -> float | None:
-    """Returns the value in an `info` line, in hundredths of a pawn; `before` in other lines, and for mere bounds."""
+def _value(line: str) -> dict[str, float]:
+    """Returns the first move of an `info` line with its value (`Search`); nothing for other lines and mere bounds."""
     words = line.split()
-    if words[:1] != ["info"] or "score" not in words or {"upperbound", "lowerbound"} & {*words}:
-        return before
-    kind, _, number = " ".join(words[words.index("score") + 1 :]).partition(" ")
+    if words[:1] != ["info"] or not {"score", "pv"} < {*words} or {"upperbound", "lowerbound"} & {*words}:
+        return {}
     try:
-        value = float(number.split()[0])
+        kind, number = words[words.index("score") + 1 :][:2]
+        value, move = float(number), words[words.index("pv") + 1]
     except (IndexError, ValueError):
-        return before
-    return value if kind == "cp" else math.copysign(math.inf, value) if kind == "mate" else before
+        return {}
+    return {move: math.tanh(value / SCALE)} if kind == "cp" else {move: _mate(value)} if kind == "mate" else {}
+
+
+def _mate(moves: float) -> float:
+    """Returns the value of a mate in so many moves: in 0 or fewer, the mover is mated."""
+    return math.copysign(1 + MATE / max(abs(moves), 1), moves or -1)
 
 
 def arguments_of(command: str) -> list[str]:
@@ -204,9 +227,11 @@ def arguments_of(command: str) -> list[str]:
 class UciPlayer:
     """Chooses moves by an engine, which starts again if it has ended."""
 
-    def __init__(self, env: Minichess, command: str, limits: str, silence: float, skill: int | None) -> None:
+    def __init__(
+        self, env: Minichess, command: str, limits: str, silence: float, options: Mapping[str, int]
+    ) -> None:
         self._env = env
-        self._command, self._limits, self._silence, self._skill = command, limits, silence, skill
+        self._command, self._limits, self._silence, self._options = command, limits, silence, options
         self._lock = threading.Lock()  # one search at a time
         self._engine = self._start()
 
@@ -214,8 +239,8 @@ class UciPlayer:
         """Returns the engine's action on one live board."""
         return self.search(state)[0]
 
-    def search(self, state: Any) -> tuple[int, float | None]:
-        """Returns the engine's action on one live board, and its value as `Engine.search`.
+    def search(self, state: Any) -> tuple[int, dict[int, float]]:
+        """Returns the engine's action on one live board, and the values of actions as `Engine.search`.
 
         Raises EngineError if the engine ends, is silent, or plays an illegal move.
         """
@@ -223,11 +248,11 @@ class UciPlayer:
             if not self._engine.is_running:
                 self._engine = self._start()
             fen = self._env.to_string(state)
-            move, value = self._engine.search(fen, self._limits, self._silence)
+            best, values = self._engine.search(fen, self._limits, self._silence)
         actions = {text: action for action, text in legal_moves(self._env, state).items()}
-        if move not in actions:
-            raise EngineError(f"the engine {self._command!r} played {move!r} in {fen}; legal are {', '.join(actions)}")
-        return actions[move], value
+        if best not in actions:
+            raise EngineError(f"the engine {self._command!r} played {best!r} in {fen}; legal are {', '.join(actions)}")
+        return actions[best], {actions[move]: value for move, value in values.items() if move in actions}
 
     def _start(self) -> Engine:
         engine = Engine(self._command)
@@ -239,8 +264,8 @@ class UciPlayer:
                 "such as fairy-stockfish"
             )
         engine.set_option("UCI_Variant", VARIANT)
-        if self._skill is not None:
-            engine.set_option("Skill Level", self._skill)
+        for name, value in self._options.items():
+            engine.set_option(name, value)
         return engine
 
 
@@ -249,20 +274,25 @@ class UciAgent(HostPlayerAgent):
     """Plays the moves of an engine, board by board."""
 
     player: UciPlayer
+    lines: int
 
     def analyse(self, states: Any) -> Analysis:
-        """Returns the probability 1 for the engine's move and, with reward="win_loss", the expected returns.
+        """Returns probabilities of the engine's moves and, with reward="win_loss", the expected returns.
 
-        The values are 0 on finished boards, and where the engine says none.
+        Without `lines`, the engine's move has the probability 1. The values are 0 on finished boards, and where the
+        engine says none.
         """
         boards, live = self._boards(states)
         probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
         values = np.zeros((len(boards.current_player), 2), np.float32)
         for i in live:
             board = board_of(boards, i)
-            action, value = self.player.search(board)
-            probabilities[i, action] = 1
-            values[i] = -math.tanh((value or 0) / SCALE)
+            best, found = self.player.search(board)
+            actions = [action for action in [*found][-self.lines :] if action != best] + [best]
+            results = np.array([found.get(action, 0.0) for action in actions])
+            weights = np.exp((results - results.max()) / SPREAD)
+            probabilities[i, actions] = weights / weights.sum()
+            values[i] = -results[-1].clip(-1, 1)
             values[i, board.current_player] *= -1
         has_values = getattr(game_of(self.env), "reward", None) == "win_loss"
         return Analysis(jnp.asarray(probabilities), jnp.asarray(values) if has_values else None)
@@ -275,6 +305,7 @@ def make(
     depth: int | None = None,
     milliseconds: int | None = None,
     skill: int | None = None,
+    lines: int | None = None,
 ) -> UciAgent:
     """Returns an engine that speaks UCI as an agent of minichess with standard rules.
 
@@ -286,6 +317,8 @@ def make(
       depth: plies that a search looks ahead; None: no limit.
       milliseconds: the time of a move; None: no limit.
       skill: the engine's option "Skill Level"; of Fairy-Stockfish from -20 to 20, its default and full strength.
+      lines: the engine's option "MultiPV": the best moves that it values, for `analyse`; None: one. More moves take
+        more time, and of a fixed number of nodes each gets fewer.
 
     Raises ParameterError (a ValueError) for another game, a value that is not allowed, or a program that is not there.
     Raises EngineError (a ValueError) for a program that does not answer.
@@ -306,8 +339,11 @@ def make(
             check_int(name, number, 1, MAX_NUMBER)
     if skill is not None:
         check_int("skill", skill, -20, 20)
+    if lines is not None:
+        check_int("lines", lines, 1, MAX_LINES)
     limits = " ".join(f"{name} {number}" for name, number in numbers.items() if number is not None)
-    player = UciPlayer(game, command, limits, MAX_SILENCE + (milliseconds or 0) / 1000, skill)
-    shown = {"nodes": numbers["nodes"], "depth": depth, "milliseconds": milliseconds, "skill": skill}
+    options = {name: value for name, value in (("Skill Level", skill), ("MultiPV", lines)) if value is not None}
+    player = UciPlayer(game, command, limits, MAX_SILENCE + (milliseconds or 0) / 1000, options)
+    shown = {"nodes": numbers["nodes"], "depth": depth, "milliseconds": milliseconds, "skill": skill, "lines": lines}
     written = "".join(f", {name}={value}" for name, value in shown.items() if value is not None)
-    return UciAgent(env, player, f"uci(command={command!r}{written})")
+    return UciAgent(env, player, f"uci(command={command!r}{written})", lines or 1)
