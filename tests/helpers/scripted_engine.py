@@ -1,7 +1,7 @@
 """A program that speaks UCI and does as its argument says: `python scripted_engine.py MOVES FAULT`.
 
 MOVES is a list of moves with commas, which it plays one after the other, and from the beginning in a new process. With
-a letter of the values ("b2b3:cp:-50") it names a value. FAULT is what it does at the second search: "none", "silent",
+a letter of the values ("b2b3:cp:-50") it names a value, and with "+" the values of more moves. FAULT is what it does at the second search: "none", "silent",
 "crash". It answers every line that it gets at once, and appends all lines to the file SCRIPT_LOG if that is set.
 """
 
@@ -20,6 +20,7 @@ def main() -> None:
         if command == "uci":
             print("id name scripted")
             print("option name Skill Level type spin default 20 min -20 max 20")
+            print("option name MultiPV type spin default 1 min 1 max 500")
             print("option name UCI_Variant type combo default chess var chess var gardner")
             print("uciok")
         elif command == "isready":
@@ -31,11 +32,12 @@ def main() -> None:
             if searches == 2 and fault == "crash":
                 print("out of memory")
                 sys.exit(3)
-            move, _, value = moves[(searches - 1) % len(moves)].partition(":")
-            if value:
-                print("info depth 1 score cp 9999 lowerbound nodes 1")
-                print(f"info depth 1 score {value.replace(':', ' ')} nodes 1 pv {move}")
-            print(f"bestmove {move}")
+            lines = [line.partition(":") for line in moves[(searches - 1) % len(moves)].split("+")]
+            for number, (move, _, value) in enumerate(lines, start=1):
+                if value:
+                    print(f"info depth 1 score cp 9999 lowerbound nodes 1 pv {move}")
+                    print(f"info depth 1 multipv {number} score {value.replace(':', ' ')} nodes 1 pv {move} d4d3")
+            print(f"bestmove {lines[0][0]}")
         elif command == "quit":
             return
         sys.stdout.flush()

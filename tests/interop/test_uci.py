@@ -91,6 +91,35 @@ def test_values_are_those_of_the_mover_and_bounds_are_left_out(score: str, value
     assert float(analysis.probabilities.sum()) == 1
 
 
+def test_lines_give_probabilities_of_several_moves_and_the_value_of_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCRIPT_LOG", str(tmp_path / "log"))
+    agent = scripted("b2b3:cp:50+a2a3:cp:20+c2c3:mate:-2", lines=3)
+    analysis = agent.analyse(START)
+    assert "setoption name MultiPV value 3" in (tmp_path / "log").read_text()
+    values = [math.tanh(0.1), math.tanh(0.04), -1 - uci.MATE / 2]
+    weights = np.exp(np.array(values) / uci.SPREAD)
+    actions = [MINICHESS.action_from_string(MINICHESS.init(), move) for move in ("b2b3", "a2a3", "c2c3")]
+    probabilities = np.asarray(analysis.probabilities)[0]
+    np.testing.assert_allclose(probabilities[actions], weights / weights.sum(), atol=1e-6)
+    assert probabilities.sum() == pytest.approx(1)
+    assert analysis.values is not None
+    np.testing.assert_allclose(analysis.values, [[values[0], -values[0]]], atol=1e-6)
+
+
+@real
+def test_lines_of_the_real_engine_value_all_moves_and_prefer_a_mate_in_one() -> None:
+    board = MINICHESS.from_string("k4/5/1K3/5/4R w - - 0 1")
+    analysis = uci.make(MINICHESS, depth=4, lines=100).analyse(stacked([board]))
+    probabilities = np.asarray(analysis.probabilities)[0]
+    legal = np.asarray(MINICHESS.legal_action_mask(board))
+    assert ((probabilities > 0) == legal).all()
+    assert MINICHESS.action_to_string(board, int(probabilities.argmax())) == "e1e5"
+    assert analysis.values is not None
+    assert float(analysis.values[0, 0]) == 1
+
+
 def test_material_has_no_values_as_engines_do_not_estimate_its_rewards() -> None:
     env = jaxgames.make("minichess(reward=material)")
     analysis = uci.make(env, command("b2b3:cp:50")).analyse(stacked([env.init()]))
@@ -114,6 +143,7 @@ def test_text_of_the_agent_makes_it_again() -> None:
         ("uci(command='')", "there is no program ''"),
         ("uci(depth=0)", "depth must be an integer from 1"),
         ("uci(nodes=1.5)", "nodes must be an integer from 1"),
+        ("uci(lines=0)", "lines must be an integer from 1 to 500"),
         ("uci(skill=21)", "skill must be an integer from -20 to 20"),
     ],
 )
