@@ -227,9 +227,7 @@ def arguments_of(command: str) -> list[str]:
 class UciPlayer:
     """Chooses moves by an engine, which starts again if it has ended."""
 
-    def __init__(
-        self, env: Minichess, command: str, limits: str, silence: float, options: Mapping[str, int]
-    ) -> None:
+    def __init__(self, env: Minichess, command: str, limits: str, silence: float, options: Mapping[str, int]) -> None:
         self._env = env
         self._command, self._limits, self._silence, self._options = command, limits, silence, options
         self._lock = threading.Lock()  # one search at a time

@@ -72,6 +72,8 @@ class Config(NetworkConfig):
     legal_coef: float = 0.1
     """Weight of -log of the probability that the softmax over all actions gives to the legal ones. The policy loss is
     over the legal actions with 0, and over all actions with 1."""
+    symmetries: bool = False
+    """Replaces each position of an update by its image under a random symmetry of the game."""
     label_smoothing: float = 0.0
     """Share of each label that is spread evenly over the legal actions."""
     max_grad_norm: float = 1.0

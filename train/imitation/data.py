@@ -16,6 +16,7 @@ from jaxgames.policies.agent import reward_scale
 from train.data.positions import Positions, evenly_spaced
 from train.imitation.config import Config, load_other_positions, load_positions
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
+from train.ops.symmetries import symmetries
 
 ROWS_OF_EVALUATION = 1024  # positions that are evaluated at once, about
 
@@ -115,3 +116,14 @@ def take(env: jaxgames.Env[Any], labels: Labels, rows: jax.Array) -> Minibatch:
         return Minibatch(observation, mask, states.current_player, target, value, counted)
 
     return on_each_device(of_device, REPLICATED, SHARDED, out=SHARDED)(labels, rows)
+
+
+def random_image(env: jaxgames.Env[Any], key: jax.Array, minibatch: Minibatch) -> Minibatch:
+    """Returns a minibatch in which each position is replaced by its image under a random symmetry of the game."""
+    images = symmetries(env)
+    which = jax.random.randint(key, minibatch.seat.shape, 0, len(images))
+    return minibatch._replace(
+        observation=images.of_observations(which, minibatch.observation),
+        mask=images.of_policies(which, minibatch.mask),
+        target=images.of_policies(which, minibatch.target),
+    )

@@ -24,7 +24,16 @@ import jaxgames
 from jaxgames.policies.agent import reward_scale
 from jaxgames.sampling import MASKED_LOGIT
 from train.imitation.config import TRACED_SETTINGS, Config
-from train.imitation.data import Data, Labels, Minibatch, evaluation_rows, load_data, rows_of_iteration, take
+from train.imitation.data import (
+    Data,
+    Labels,
+    Minibatch,
+    evaluation_rows,
+    load_data,
+    random_image,
+    rows_of_iteration,
+    take,
+)
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.network_learner import NetworkLearner, key_of_game
 from train.ops.episodes import Metrics
@@ -112,8 +121,15 @@ def update(
         (params, opt_state), (rows, step) = carry, x
         weights, statistics = split_statistics(params)
         minibatches = [take(env, file, places) for (env, _), file, places in zip(games, files, rows, strict=True)]
+        step_key = jax.random.fold_in(dropout_key, step)
+        if config.symmetries:
+            image_key = jax.random.fold_in(step_key, len(games))  # those of dropout have the numbers of the games
+            minibatches = [
+                random_image(env, key_of_game(image_key, number), minibatch)
+                for number, ((env, _), minibatch) in enumerate(zip(games, minibatches, strict=True))
+            ]
         gradient, (metrics, statistics) = jax.grad(mean_loss, argnums=2, has_aux=True)(
-            config, policies, weights, minibatches, statistics, jax.random.fold_in(dropout_key, step)
+            config, policies, weights, minibatches, statistics, step_key
         )
         optimizer = clipped_adamw(learning_rate(config, step), config.weight_decay, config.max_grad_norm)
         updates, opt_state = optimizer.update(gradient, opt_state, weights)

@@ -51,6 +51,10 @@ class Symmetries:
         moved = jnp.asarray(self.action)[which[:, None], jnp.maximum(actions, 0)]
         return jnp.where(actions < 0, actions, moved.astype(actions.dtype))
 
+    def of_policies(self, which: jax.Array, policies: jax.Array) -> jax.Array:
+        """Returns an entry for each action, [B, num_actions], each row after the symmetry which[i] (int32[B])."""
+        return jnp.take_along_axis(policies, jnp.asarray(np.argsort(self.action, axis=1))[which], axis=1)
+
 
 @functools.singledispatch
 def symmetries(env: Env[Any]) -> Symmetries:

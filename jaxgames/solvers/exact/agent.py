@@ -4,19 +4,18 @@
     jaxgames.agents.make("solver(43.npz)", env)
 
 It plays an action of the best value: on the diamond the one that wins soonest or loses latest, in Dots and Boxes one of
-the best margin. Of equal actions it plays the one with the lowest number. The table of the solution is a leaf of the
-agent, so it can be traced.
+the best margin. Of equal actions it plays the one with the lowest number, or with `ties=random` any. The table of the
+solution is a leaf of the agent, so it can be traced.
 """
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, get_args
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxgames._checks import ParameterError
+from jaxgames._checks import ParameterError, check_choice
 from jaxgames._files import named_by_parameter
 from jaxgames.agents import Agent, Analysis, pytree
 from jaxgames.env import Env
@@ -31,6 +30,7 @@ from jaxgames.wrappers import game_of, inside
 
 ILLEGAL_SCORE = -10_000  # below the score of every legal action
 WIN_SCORE = 1_000  # of a win, before its plies are subtracted
+Ties = Literal["first", "random"]  # which of several equal actions is played
 
 
 class Scores(NamedTuple):
@@ -111,52 +111,58 @@ def _(solution: DotsAndBoxesSolution, env: Any) -> tuple[TableReader, jax.Array]
 @pytree
 @dataclass(frozen=True)
 class SolverAgent:
-    """Plays perfectly, always the same action on the same board."""
+    """Plays perfectly: of several equal actions the first, or a random one."""
 
     on_device: ClassVar[bool] = True
     env: Env[Any] = field(metadata={"static": True})
     reader: TableReader = field(metadata={"static": True})
     text: str = field(metadata={"static": True})  # the agent's name, as in tables of results
+    ties: Ties = field(metadata={"static": True})
     table: jax.Array
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        return _best_action(self.reader.scores(self.table, inside(self.env, states)[1]))
+        logits = jnp.log(self._probabilities(inside(self.env, states)[1]))
+        return (logits.argmax(-1) if self.ties == "first" else jax.random.categorical(key, logits)).astype(jnp.int32)
 
     def analyse(self, states: Any) -> Analysis:
-        """Returns the probability 1 for the action that is played, and the values of perfect play."""
+        """Returns the probabilities that `act` plays with, and the values of perfect play."""
         boards = inside(self.env, states)[1]
         over = (boards.terminated | boards.truncated)[:, None]
-        action = _best_action(self.reader.scores(self.table, boards))[:, None]
-        probabilities = np.arange(self.env.num_actions) == action
         value = self.reader.values(self.table, boards)
         values = jnp.stack([value, -value], axis=-1)
-        return Analysis(jnp.where(over, 0, probabilities.astype(jnp.float32)), jnp.where(over, 0, values))
+        return Analysis(jnp.where(over, 0, self._probabilities(boards)), jnp.where(over, 0, values))
+
+    def _probabilities(self, boards: Any) -> jax.Array:
+        """Returns float32[B, num_actions], of the best actions."""
+        actions, scores = self.reader.scores(self.table, boards)
+        best = scores == scores.max(-1, keepdims=True)
+        if self.ties == "first":
+            best &= best.cumsum(-1) == 1
+        rows = jnp.arange(len(actions))[:, None]
+        played = jnp.zeros((len(actions), self.env.num_actions), jnp.bool_).at[rows, actions].max(best)
+        return played / played.sum(-1, keepdims=True)
 
     def __str__(self) -> str:
         return self.text
 
 
-def make(env: Env[Any], file: str) -> Agent:
+def make(env: Env[Any], file: str, ties: Ties = "first") -> Agent:
     """Returns the agent `solver(FILE)`.
 
     Args:
       env: the game of the solution, or a `Wrapper` of it that keeps its rules.
       file: the file, which `python -m jaxgames.solvers GAME --output FILE` wrote.
+      ties: of several equal actions, the "first" is played, or a "random" one.
 
-    Raises ParameterError (a ValueError) for a file that cannot be read, is not a solution or solves another game, and
-    for a `Wrapper` that changes the rules.
+    Raises ParameterError (a ValueError) for other `ties`, for a file that cannot be read, is not a solution or solves
+    another game, and for a `Wrapper` that changes the rules.
     """
     check_keeps_rules(env)
+    check_choice("ties", ties, get_args(Ties))
     game = game_of(env)
     with named_by_parameter(
         file, f'the file of a solution, which python -m jaxgames.solvers "{game}" --output {file} writes'
     ):
         solution = load(file, game)
     reader, table = reader_of(solution, game)
-    return SolverAgent(env, reader, f"solver({file})", table)
-
-
-def _best_action(scored: Scores) -> jax.Array:
-    """Returns int32[B], the first of the best actions."""
-    best = scored.scores.argmax(-1, keepdims=True)
-    return jnp.take_along_axis(scored.actions, best, axis=-1)[:, 0].astype(jnp.int32)
+    return SolverAgent(env, reader, f"solver({file}{'' if ties == 'first' else ', ties=random'})", ties, table)

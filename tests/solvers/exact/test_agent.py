@@ -60,6 +60,17 @@ def test_agent_plays_the_first_of_the_actions_that_keep_the_margin() -> None:
     np.testing.assert_array_equal(actions, solution.best_actions(states).argmax(1))
 
 
+def test_agent_with_random_ties_gives_all_best_actions_the_same_probability_and_plays_each() -> None:
+    solution, (_, states) = solved("22.npz"), live("22.npz")
+    agent = agents.make("solver(22.npz, ties=random)", GAMES["22.npz"])
+    assert str(agent) == "solver(22.npz, ties=random)"
+    best = solution.best_actions(states)
+    np.testing.assert_allclose(analyse(agent, states).probabilities, best / best.sum(1, keepdims=True), atol=1e-6)
+    start = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[:1], leaf.shape), states)
+    played = np.bincount(np.asarray(act(agent, start)), minlength=12)
+    np.testing.assert_array_equal(played > 0, best[0])
+
+
 def test_agent_plays_the_first_of_the_fastest_moves() -> None:
     solution, (indices, states) = solved("33.npz"), live("33.npz")
     actions = np.asarray(act(agents.make("solver(33.npz)", GAMES["33.npz"]), states))
@@ -188,7 +199,7 @@ def test_wrapper_that_changes_the_rules_is_refused() -> None:
         ("solver(none.npz)", "none.npz cannot be read .No such file or directory.: .* python -m jaxgames.solvers"),
         (".", "expected an agent such as"),
         ("solver(33.npz)", r"33.npz solves chinese_checkers_diamond\(.*\), not dots_and_boxes\("),
-        ("solver(22.npz, depth=3)", "solver has no parameter 'depth'; its parameters are file, epsilon"),
+        ("solver(22.npz, depth=3)", "solver has no parameter 'depth'; its parameters are file, ties, epsilon"),
         ("solver(22.npz, epsilon=2)", "epsilon must be a number from 0 to 1, not 2"),
     ],
 )

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxgames
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
 from tests.helpers.analysis import analysis_of
@@ -21,7 +22,7 @@ from train.driver.memory import check_memory, num_bytes
 from train.driver.run_folder import RunFolder
 from train.imitation import Imitation, imitation_loss, learning_rate, rank_of_label
 from train.imitation.config import Config, load_positions
-from train.imitation.data import Minibatch, load_data, rows_of_iteration
+from train.imitation.data import Minibatch, load_data, random_image, rows_of_iteration
 
 SMALL: dict[str, Any] = {"hidden_sizes": (8,), "batch_size": 16}
 
@@ -276,3 +277,19 @@ def test_largest_arrays_have_a_board_per_position(checkers: str, monkeypatch: py
     monkeypatch.setattr("train.driver.memory.memory_of", lambda device: 5000)
     with pytest.raises(ValueError, match=r"needs at least .* of memory"):
         check_memory(learner, 1)
+
+
+def test_random_image_is_a_board_that_the_game_has_with_the_labels_of_its_own_edges() -> None:
+    """Every image of one drawn edge and its label is again a drawn edge, with the label at the image of the label."""
+    env = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
+    boards = jax.vmap(env.step, in_axes=(None, 0))(env.init(), jnp.zeros(64, jnp.int32))
+    target = jnp.broadcast_to(jax.nn.one_hot(1, env.num_actions), (64, env.num_actions))  # beside the drawn edge
+    mask = jax.vmap(env.legal_action_mask)(boards)
+    batch = Minibatch(jax.vmap(env.observe)(boards), mask, boards.current_player, target, jnp.zeros(64), jnp.ones(64))
+    image = jax.jit(random_image, static_argnums=0)(env, jax.random.key(0), batch)
+    drawn, label = np.asarray((~image.mask).argmax(1)), np.asarray(image.target.argmax(1))
+    played = jax.vmap(env.step, in_axes=(None, 0))(env.init(), jnp.asarray(drawn))
+    np.testing.assert_array_equal(image.observation, jax.vmap(env.observe)(played))
+    assert {*zip(drawn.tolist(), label.tolist(), strict=True)} == {
+        (0, 1), (1, 0), (4, 5), (5, 4), (6, 9), (9, 6), (8, 11), (11, 8)
+    }  # fmt: skip

@@ -66,6 +66,16 @@ def test_rows_are_different_permutations_with_the_identity_first(game: str) -> N
     assert len(np.unique(found.action, axis=0)) == len(found)
 
 
+@pytest.mark.parametrize("game", ["dots_and_boxes(rows=1, cols=2)", "chinese_checkers_diamond(size=3, pieces=1)"])
+def test_policies_have_the_entry_of_an_action_at_its_image(game: str) -> None:
+    found = symmetries(jaxgames.make(game))
+    num_actions = found.action.shape[1]
+    policies = jnp.broadcast_to(jnp.arange(num_actions), (len(found), num_actions))
+    images = np.asarray(found.of_policies(jnp.arange(len(found)), policies))
+    for image, action in zip(images, found.action, strict=True):
+        np.testing.assert_array_equal(image[action], np.arange(num_actions))
+
+
 def test_games_without_a_known_symmetry_have_the_identity_only() -> None:
     assert [len(symmetries(jaxgames.make(game))) for game in ("checkers", "minichess")] == [1, 1]
     assert len(symmetries(jaxgames.make("chinese_checkers(size=1, num_players=3)"))) == 1  # a mirror turns the order
