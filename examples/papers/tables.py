@@ -25,7 +25,7 @@ import tyro
 from examples.papers._experiment import RESULT
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
-from train.baselines import ladders, levels
+from train.baselines import ladders, levels, solved
 from train.baselines import tables as of_cards
 from train.driver.tables import update_pages, with_tables
 
@@ -69,6 +69,7 @@ def tables() -> dict[str, str]:
         "games_of_agents": of_cards.games(cards),
         "levels": levels.table(levels.stored(level_agents.FILE)),
         **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in ladders.RESULTS.glob("ladder_*.json")},
+        **{path.stem: solved.table(solved.rows(path)) for path in ladders.RESULTS.glob("solved_*.json")},
         **{f"ladder_{card.name}": of_cards.ladder(card.ladder) for card in cards},
         **of_experiments(),
     }

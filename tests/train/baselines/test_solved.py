@@ -1,0 +1,63 @@
+"""train.baselines.solved stores measures by teacher, search and seed, and its table has their medians."""
+
+import itertools
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tyro
+
+from tests.helpers.commands import error_of, run_command
+from train.alphazero import config_for
+from train.baselines import solved
+from train.baselines.recorded_commands import Record, RecordedCommands
+from train.strength import __main__ as strength_command
+
+
+def measured(agent: str, search: str, weak_solved: bool, strong_action: float) -> dict[str, Any]:
+    measures = {"weak_states": 0.5, "agent_states": 12_345, "sure_fraction": 0.25, "strong_decisive": 0.75}
+    return {"agent": agent, "search": search, "weak_solved": weak_solved, "strong_action": strong_action, **measures}
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The commands that were run, each in 10 CPU seconds."""
+    texts: list[str] = []
+
+    def run(self: RecordedCommands, text: str, version: str = "") -> Record:
+        texts.append(text)
+        words, seed = shlex.split(text), text.count("_1 ") / 10  # the second seed is better by 0.1
+        if words[0] != "train.strength":
+            return Record(True, 10.0, {})
+        own, taught = words[1:3]
+        rows = [measured(own, "", False, 0.5 + seed), measured(own, "64 simulations", seed > 0, 0.6 + seed)]
+        return Record(True, 10.0, {"rows": [*rows, measured(taught, "", True, 1.0)]})
+
+    monkeypatch.setattr(RecordedCommands, "run", run)
+    return texts
+
+
+def test_table_has_the_medians_of_the_seeds_by_teacher_and_search(ran: list[str], tmp_path: Path) -> None:
+    assert run_command(solved.main, "diamond_4_6", "--output", tmp_path) is None
+    file = tmp_path / "solved_diamond_4_6.json"
+    stored = json.loads(file.read_text())
+    assert stored["commands"] == [f"python -m {text}" for text in dict.fromkeys(ran)]
+    assert {"commit", "processor", "cores", "jax", "date", "env"} <= stored.keys()
+    assert [row["seed"] for row in stored["rows"]] == [0, 0, 0, 1, 1, 1]
+    own, searching, taught = solved.table(solved.rows(file)).splitlines()[2:]
+    assert own.startswith("| self-play | 0 | 10 | 0 of 2 | 0.50000 | 12,345 | 0.25000 | 0.55000 |")
+    assert searching.startswith("| self-play | 64 | 10 | 1 of 2 |")
+    assert taught.startswith("| then the exact solution | 0 | 30 | 2 of 2 |")  # self-play, labels and imitation
+    assert "diamond_4_6" in error_of(solved.main, "chess")
+
+
+@pytest.mark.parametrize("name", solved.BOARDS)
+def test_commands_have_arguments_that_their_modules_accept(name: str) -> None:
+    commands = solved.BOARDS[name].commands(name, seed=0)
+    assert tyro.cli(strength_command.Arguments, args=shlex.split(commands["measures"])[1:]).simulations
+    words = shlex.split(commands[solved.SELF_PLAY])
+    assert words[0] == "train.alphazero"
+    of_game = {word[2:].replace("-", "_"): value for word, value in itertools.pairwise(words) if "--" in word}
+    assert config_for(env=of_game["env"], network=of_game["network"]).env == solved.BOARDS[name].env

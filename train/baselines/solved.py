@@ -1,0 +1,184 @@
+"""Trains agents on solved boards, and measures how near they come to solving them: `python -m train.baselines.solved`.
+
+On each board of BOARDS, AlphaZero learns by self-play, with several seeds. A second agent continues from each of these
+networks with labels of the exact solution, by imitation. `train.strength` measures both, alone and with a tree search.
+
+Each board is stored in docs/results/solved_NAME.json, from which `examples.papers.tables` makes its table. A finished
+command is not run again: `train.baselines.recorded_commands`.
+"""
+
+import functools
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from jaxgames._checks import check_choice
+from jaxgames._files import write_whole
+from train.baselines.ladders import RESULTS
+from train.baselines.recipes import RUNS
+from train.baselines.recorded_commands import RecordedCommands
+from train.driver.commands import run_command
+from train.driver.machine import commit, stamp
+from train.driver.tables import markdown
+
+SELF_PLAY, TAUGHT = "self-play", "then the exact solution"
+STORED = ("weak_solved", "weak_states", "agent_states", "sure_fraction", "strong_action", "strong_decisive")
+OF_BOXES = ("worst_margin", "strong_margin_lost")
+HEADER = ("learned from", "simulations", "CPU seconds", "weakly solved", *(f"`{name}`" for name in STORED[1:]))
+
+
+@dataclass(frozen=True)
+class Board:
+    """The settings of a board."""
+
+    env: str
+    network: str
+    """Arguments of the trainings that name the network."""
+    self_play: str
+    """Further arguments of `train.alphazero`."""
+    labels: int
+    """Positions that the solution labels."""
+    taught: str
+    """Further arguments of `train.imitation`."""
+    measures: str
+    """Arguments of `train.strength`."""
+    seeds: int = 3
+
+    def commands(self, name: str, seed: int) -> dict[str, str]:
+        """Returns the commands of a seed in their order, without `python -m`, by what they make."""
+        solution, labels = f"{RUNS}/{name}.npz", f"{RUNS}/{name}_labels.npz"
+        own, taught = f"{RUNS}/{name}_{seed}", f"{RUNS}/{name}_{seed}_taught"
+        return {
+            "solution": f'jaxgames.solvers "{self.env}" --output {solution}',
+            SELF_PLAY: f'train.alphazero --env "{self.env}" {self.network} {self.self_play} --evaluate-every 0 '
+            f"--seed {seed} --run-dir {own}",
+            "labels": f'train.data --env "{self.env}" --label "solver({solution}, ties=random)" '
+            f"--positions {self.labels} --train 98 --output {labels}",
+            TAUGHT: f'train.imitation --env "{self.env}" --data {labels} --init-from {own} {self.network} '
+            f"{self.taught} --symmetries --evaluate-every 0 --seed {seed} --run-dir {taught}",
+            "measures": f"train.strength {own} {taught} --solution {solution} {self.measures}",
+        }
+
+
+BOARDS = {
+    "diamond_4_3": Board(
+        env="chinese_checkers_diamond(size=4, pieces=3)",
+        network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
+        self_play="--slots 20 --proofs --total-steps 1200000 --keep-every 20",
+        labels=140_000,
+        taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 4000000 --num-minibatches 500",
+        measures="--simulations 64 256 --strong-states 20000",
+    ),
+    "diamond_5_3": Board(
+        env="chinese_checkers_diamond(size=5, pieces=3)",
+        network='--network "residual_mlp(blocks=2)" --hidden-sizes 320',
+        self_play="--slots 24 --proofs --total-steps 1200000",
+        labels=600_000,
+        taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 6000000 --num-minibatches 500",
+        measures="--simulations 64 --strong-states 5000",
+        seeds=1,
+    ),
+    "diamond_4_6": Board(
+        env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True)",
+        network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
+        self_play="--slots 20 --proofs --total-steps 1000000",
+        labels=400_000,
+        taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 5000000 --num-minibatches 500",
+        measures="--simulations 64 256 --strong-states 10000",
+        seeds=2,
+    ),
+    "boxes_3_3": Board(
+        env="dots_and_boxes(rows=3, cols=3, reward=margin)",
+        network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
+        self_play="--proofs --random-starts 0.5 --total-steps 1500000",
+        labels=1_000_000,
+        taught="--value-coef 2 --legal-coef 0 --weight-decay 0 --total-steps 8000000 --num-minibatches 500",
+        measures="--simulations 64 --strong-states 20000 --seat 1",
+        seeds=1,
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """The boards, such as diamond_4_3; none for all."""
+    output: Path = RESULTS
+    """The folder of the results."""
+
+
+def solve_boards(arguments: Arguments) -> dict[str, Any]:
+    """Trains and measures the agents, writes the files, and returns the result that the command prints.
+
+    Raises ValueError for an unknown name, and for a command that fails.
+    """
+    for name in arguments.names:
+        check_choice("name", name, tuple(BOARDS))
+    records = RecordedCommands(Path(RUNS) / "commands.jsonl")
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    stored: dict[str, Any] = {}
+    for name in arguments.names or BOARDS:
+        stored[name] = result_of(name, BOARDS[name], records)
+        write_whole(arguments.output / f"solved_{name}.json", json.dumps(stored[name], indent=1) + "\n")
+        print(table(stored[name]["rows"]))
+    return stored
+
+
+def result_of(name: str, board: Board, records: RecordedCommands) -> dict[str, Any]:
+    """Returns the measures of the agents of a board, with the commands that made them, and where they ran."""
+    rows: list[dict[str, Any]] = []
+    commands: dict[str, None] = {}
+    for seed in range(board.seeds):
+        texts = board.commands(name, seed)
+        finished = {what: records.run(text) for what, text in texts.items()}
+        commands |= dict.fromkeys(f"python -m {text}" for text in texts.values())
+        for measured in finished["measures"].result["rows"]:
+            learned = TAUGHT if "_taught" in measured["agent"] else SELF_PLAY
+            seconds = finished[SELF_PLAY].cpu_seconds
+            if learned == TAUGHT and seconds is not None:
+                seconds += (finished["labels"].cpu_seconds or 0) + (finished[TAUGHT].cpu_seconds or 0)
+            simulations = int((measured["search"] or "0").split()[0])
+            row: dict[str, Any] = {"learned": learned, "seed": seed, "simulations": simulations}
+            row["cpu_seconds"] = None if seconds is None else round(seconds)
+            rows.append(row | {key: measured[key] for key in (*STORED, *OF_BOXES) if key in measured})
+    return {"env": board.env, "commands": [*commands], "commit": commit(), **stamp(), "rows": rows}
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    """Returns the rows of a file of results."""
+    return json.loads(path.read_text(encoding="utf-8"))["rows"]
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the measures of a board as a table in Markdown: medians of the seeds."""
+    kinds = dict.fromkeys((row["learned"], row["simulations"]) for row in rows)
+    lines: list[tuple[str, ...]] = []
+    for learned, simulations in kinds:
+        seeds = [row for row in rows if (row["learned"], row["simulations"]) == (learned, simulations)]
+        solved = f"{sum(bool(row['weak_solved']) for row in seeds)} of {len(seeds)}"
+        lines.append(
+            (
+                learned,
+                str(simulations),
+                _median(seeds, "cpu_seconds", ",.0f"),
+                solved,
+                *(_median(seeds, key, ",.0f" if key == "agent_states" else ".5f") for key in STORED[1:]),
+            )
+        )
+    return markdown(HEADER, lines)
+
+
+def _median(rows: Sequence[Mapping[str, Any]], key: str, form: str) -> str:
+    values = [row[key] for row in rows if row.get(key) is not None]
+    return format(statistics.median(values), form) if values else ""
+
+
+main = functools.partial(run_command, "train.baselines.solved", Arguments, solve_boards)
+
+if __name__ == "__main__":
+    main()
