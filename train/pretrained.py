@@ -1,14 +1,23 @@
 """Parameters of another run as the start of a new one: `--init-from RUN` or `--init-from RUN@ITERATION`.
 
+A file of `train.export` does as well, such as `--init-from jaxgames/baselines/checkers.policy`. With 8 bits its
+parameters are rounded.
+
 Only the shapes must fit. The other run can have other settings or another game, such as other rules on the same board.
 With a network for any board it can have another board.
 Parameters that its seats share, but the seats of the new run do not, are copied to every seat.
 """
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 
+from jaxgames.policies import file as policy_file
 from train import agents
 from train.driver.checkpoints import shapes_by_name
 from train.driver.learner import Config
@@ -19,6 +28,7 @@ from train.models.policy import Params
 from train.settings import NETWORK_SETTINGS
 
 SHOWN = 3  # the number of arrays that an error lists
+SUFFIX = ".policy"
 
 
 def load_params(text: str, like: Params, config: Config) -> Params:
@@ -27,7 +37,7 @@ def load_params(text: str, like: Params, config: Config) -> Params:
     It logs in which game and sharing the two runs differ, except inside a trace.
 
     Args:
-      text: `RUN` or `RUN@ITERATION`.
+      text: `RUN`, `RUN@ITERATION`, or the path of an exported policy, which ends with ".policy".
       like: parameters {"encoder", "heads"} with the shapes of the new run.
       config: the settings of the new run.
 
@@ -35,6 +45,8 @@ def load_params(text: str, like: Params, config: Config) -> Params:
       FileNotFoundError: there is no such run or checkpoint.
       ValueError: `text` has another form, or shapes do not fit; the message has both.
     """
+    if Path(text).suffix == SUFFIX:
+        return of_exported(text, like)
     run, iteration = agents.find_run(text, "init_from must be")
     with jax.ensure_compile_time_eval():  # inside a trace, too
         stored = run.params(iteration)
@@ -47,6 +59,28 @@ def load_params(text: str, like: Params, config: Config) -> Params:
     if differ and not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(like)):
         log(f"the first parameters are those of {text}; {' and '.join(differ)}")
     return jax.tree.map(lambda old, new: jnp.broadcast_to(old, new.shape).astype(new.dtype), stored, like)
+
+
+def of_exported(path: str, like: Params) -> Params:
+    """Returns the parameters in a file of `train.export`.
+
+    Raises OSError or ValueError if the file cannot be read, ValueError if its network is not the one of `like`.
+    """
+    _, (header, _, arrays) = policy_file.read(path)
+    leaves = list(_single_precision(iter(arrays)))
+    wanted, structure = jax.tree.flatten(like)
+    if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in wanted]:
+        network = ", ".join(f"{name} {format_setting(value)}" for name, value in header.network.items())
+        raise ValueError(f"the parameters of {path} do not fit this run: expected the same network, {network}")
+    return jax.tree.unflatten(
+        structure, [jnp.asarray(leaf, old.dtype) for leaf, old in zip(leaves, wanted, strict=True)]
+    )
+
+
+def _single_precision(arrays: Iterator[np.ndarray]) -> Iterator[np.ndarray[Any, Any]]:
+    """Yields the parameters of the arrays in a file; integers have their scales behind them (`train.export`)."""
+    for array in arrays:
+        yield array * next(arrays) if array.dtype == np.int8 else array
 
 
 def _check_shapes(text: str, run: RunFolder, stored: Params, like: Params) -> None:

@@ -8,9 +8,10 @@ import jax
 import numpy as np
 import pytest
 
-from tests.helpers.commands import error_of
+from tests.helpers.commands import error_of, run_command
 from tests.helpers.stored_runs import random_train_state, store
 from tests.train.conftest import Runs
+from train import export
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
 from train.driver import cli, loop
@@ -57,6 +58,22 @@ def test_run_starts_with_the_parameters_of_the_other_run_and_a_fresh_optimizer(u
     assert not equal(jax.device_get(after.params), jax.device_get(before.params))
     assert jax.tree.all(jax.tree.map(lambda a, b: bool((a == b).all()), after.opt_state, before.opt_state))
     assert equal(start(dataclasses.replace(CONFIG, init_from=f"{untrained.first}@0")), params_of(untrained.first))
+
+
+@pytest.mark.parametrize(("bits", "error"), [(32, 0.0), (8, 1 / 127)])
+def test_run_starts_with_the_parameters_of_an_exported_policy(
+    untrained: Runs, tmp_path: Path, bits: int, error: float
+) -> None:
+    file = tmp_path / "second.policy"
+    run_command(export.main, untrained.second, "--output", file, "--bits", bits, "--boards", 0)
+    started = start(dataclasses.replace(CONFIG, init_from=str(file)))
+    for ours, theirs in zip(jax.tree.leaves(started), jax.tree.leaves(params_of(untrained.second)), strict=True):
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=error * np.abs(theirs).max(initial=0))
+    with pytest.raises(
+        ValueError, match=r"second\.policy do not fit this run: expected the same network, hidden_sizes 8"
+    ):
+        start(dataclasses.replace(CONFIG, init_from=str(file), hidden_sizes=(9,)))
 
 
 def test_another_game_with_the_same_shapes_is_allowed_and_logged(
