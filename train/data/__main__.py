@@ -3,9 +3,12 @@
     python -m train.data games.pdn more.pdn --external others.pdn --output pairs.npz
     python -m train.data --label "solver(33.npz)" --env "dots_and_boxes(rows=2, cols=2)" --output table.npz
 
+    python -m train.data --results --play "alphabeta(milliseconds=10)" --env dots_and_boxes --output results.npz
+
 The first command reads recorded games of checkers from .pdn files, or from .zip files that have some. Every game is
 in one split, train, validation or test, by a hash of its moves. Games of --external that are not among the others are
 the split external. The second one plays games, and an agent labels their positions with its probabilities and values.
+The third one labels the positions of games with their results.
 A broken game is reported with its file, its line and the reason, and left out.
 
 The last line on standard output is JSON: the games that were read, and those that were left out, with the reasons. Then
@@ -51,30 +54,41 @@ class Arguments:
     env: str = "checkers"
     """The game, as `jaxgames.make` takes it. Recorded games are always of checkers."""
     train: int = 85
-    """The share of the recorded games in the training set, in percent. With --label, the share of the positions."""
+    """The share of the recorded games in the training set, in percent. Of played games, the share of the positions."""
     validation: int = 10
     """The share of the validation set, in percent. All other games are the test set."""
     label: str | None = None
     """An agent, such as "solver(33.npz)" or a run: it labels the positions of games that are played for this."""
     positions: int = 20_000
-    """With --label, the number of different positions; fewer if the games have no more."""
+    """With --label, the number of different positions; fewer if the games have no more. With --results, all count."""
     play: str = "random"
-    """With --label, the agent that plays the games."""
+    """With --label or --results, the agent that plays the games."""
+    results: bool = False
+    """In place of --label: label the positions of the played games with the results of the games."""
+    per_game: int = 8
+    """With --results, the positions that are drawn from each game."""
     only_values: bool = False
     """With --label, label with the agent's values alone, without its probabilities: the file is smaller."""
     seed: int = 0
-    """With --label, the seed of the games."""
+    """With --label or --results, the seed of the games."""
+
+    @property
+    def plays(self) -> bool:
+        """Whether the positions are of games that are played for them."""
+        return self.results or self.label is not None
 
     def check(self) -> Env[Any]:
         """Returns the game. Raises ValueError for arguments that do not fit together."""
-        if self.label:  # the positions that training leaves are the validation set
+        if self.plays:  # the positions that training leaves are the validation set
             if not 0 < self.train <= 100:
                 raise ValueError(f"train must be from 1 to 100 percent, not {self.train}")
         elif self.validation < 0 or not 0 < self.train <= self.train + self.validation <= 100:
             shares = f"{self.train} and {self.validation}"
             raise ValueError(f"train must be above 0 and validation 0 or more, together at most 100, not {shares}")
-        if bool(self.games) == (self.label is not None):
-            raise ValueError("expected either files of games, or --label AGENT")
+        if bool(self.games) + (self.label is not None) + self.results != 1:
+            raise ValueError("expected either files of games, or --label AGENT, or --results")
+        if self.per_game < 1:
+            raise ValueError(f"per_game must be at least 1, not {self.per_game}")
         if self.only_values and not self.label:
             raise ValueError("--only-values needs --label AGENT: recorded games have results and actions")
         if self.external and not self.games:
@@ -127,13 +141,18 @@ def _no_game(arguments: Arguments, *collections: Collection) -> str:
 
 
 def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, dict[str, Any]]:
-    """Returns positions that an agent labels, and the agents for the result."""
-    agent, player = (agents.make(text, env) for text in (arguments.label or "", arguments.play))
+    """Returns positions of played games with their labels, and who labelled and played for the result."""
+    player, played = agents.make(arguments.play, env), {"label": arguments.label or "results", "play": arguments.play}
+    if arguments.label is None:
+        with progress_bar(arguments.positions, "positions", "playing") as bar:
+            settings = arguments.positions, arguments.per_game, arguments.seed, arguments.train
+            return labels.positions_with_results(env, player, *settings, bar.update), played
+    agent = agents.make(arguments.label, env)
     with progress_bar(arguments.positions, "positions", "playing") as bar:
         positions = labels.played_positions(env, player, arguments.positions, arguments.seed, bar.update)
     with progress_bar(len(positions), "positions", "labelling") as bar:
         positions = labels.labelled(positions, agent, arguments.train, bar.update, arguments.only_values)
-    return positions, {"label": arguments.label, "play": arguments.play}
+    return positions, played
 
 
 def summary(collection: Collection) -> dict[str, Any]:

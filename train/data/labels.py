@@ -1,4 +1,5 @@
-"""Positions of played games that an agent labels: with its probabilities and values, or with its action.
+"""Positions of played games that an agent labels: with its probabilities and values, or with its action. The results of
+the games can be the labels, too.
 
 A solver's labels are a value table of the game, from which a network can be pretrained.
 """
@@ -7,7 +8,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -53,9 +54,58 @@ def played_positions(
         on_found(len(new))
         steps_without = 0 if new else steps_without + 1
         key, act_key, step_key = jax.random.split(key, 3)
-        states, over = _next(env, states, act_compiled(player, act_key, states), step_key)
-        plies = np.where(jax.device_get(over), 0, plies + 1)
+        states, step = _next(env, states, act_compiled(player, act_key, states), step_key)
+        plies = np.where(jax.device_get(step.terminated | step.truncated), 0, plies + 1)
     return _joined(parts)
+
+
+def positions_with_results(
+    env: Env[Any],
+    player: Agent,
+    count: int,
+    per_game: int,
+    seed: int,
+    train: int,
+    on_found: Callable[[int], object] = lambda _: None,
+) -> Positions:
+    """Returns positions of games between copies of an agent, labelled with the mover's return from there on.
+
+    The splits are those of `labelled`. Actions are not labelled, and games that a limit cut off are left out.
+
+    Args:
+      player: plays all seats.
+      count: the number of positions.
+      per_game: positions that are drawn from each game; fewer if it has no more.
+      on_found: is called with the number of positions that were found since the last call.
+    """
+    generator = np.random.default_rng(seed)
+    key, start_key = jax.random.split(jax.random.key(seed))
+    states = jax.jit(jax.vmap(env.init))(jax.random.split(start_key, BOARDS))
+    games: list[list[Any]] = [[] for _ in range(BOARDS)]  # the boards of each game that is being played
+    paid: list[list[np.ndarray]] = [[] for _ in range(BOARDS)]  # what each step paid the seats, float32[num_players]
+    kept, values, plies, found = list[Any](), list[float](), list[int](), 0
+    while found < count:
+        here = jax.device_get(states)
+        key, act_key, step_key = jax.random.split(key, 3)
+        states, step = _next(env, states, act_compiled(player, act_key, states), step_key)
+        step = jax.device_get(step)
+        for board in range(BOARDS):
+            games[board].append(jax.tree.map(lambda leaf, board=board: leaf[board], here))
+            paid[board].append(step.rewards[board])
+            if not (step.terminated[board] or step.truncated[board]):
+                continue
+            if step.terminated[board]:
+                returns = np.cumsum(paid[board][::-1], axis=0)[::-1]
+                drawn = generator.permutation(len(returns))[: min(per_game, count - found)]
+                kept += [games[board][ply] for ply in drawn]
+                values += [float(returns[ply][games[board][ply].current_player]) for ply in drawn]
+                plies += drawn.tolist()
+                found += len(drawn)
+                on_found(len(drawn))
+            games[board], paid[board] = [], []
+    boards = jax.tree.map(lambda *leaves: np.stack(leaves), *kept)
+    positions = _unlabelled(env, boards, np.array(plies))
+    return _split(dataclasses.replace(positions, value=np.array(values, np.float32)), train)
 
 
 def labelled(
@@ -93,14 +143,18 @@ def labelled(
     if policy is not None and (policy.max(axis=1) == 1).all():
         action, policy = policy.argmax(axis=1), None  # 4 bytes, not 4 for every action of the game
     unknown = np.full(len(positions), np.nan)
-    return dataclasses.replace(
+    labels = dataclasses.replace(
         positions,
         action=np.full(len(positions), UNKNOWN) if action is None else action,
         value=unknown if values is None else values[np.arange(len(positions)), positions.states.current_player],
         probabilities=policy,
-        split=(keys(positions) % BUCKETS >= train).astype(np.int8),
-        splits=SPLITS,
     )
+    return _split(labels, train)
+
+
+def _split(positions: Positions, train: int) -> Positions:
+    """Returns the positions in the two splits by their hashes, with `train` percent in the first one."""
+    return dataclasses.replace(positions, split=(keys(positions) % BUCKETS >= train).astype(np.int8), splits=SPLITS)
 
 
 def _unlabelled(env: Env[Any], states: Any, plies: np.ndarray) -> Positions:
@@ -114,14 +168,23 @@ def _joined(parts: Sequence[Positions]) -> Positions:
     return _unlabelled(parts[0].env, states, np.concatenate([part.ply for part in parts]))
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _next(env: Env[Any], states: Any, actions: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
-    """Returns the boards after their actions, with new boards for those that are over, and bool[B], which are over."""
+class Step(NamedTuple):
+    """What a step has paid and ended, on every board."""
 
-    def play(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, jax.Array]:
+    rewards: jax.Array  # float32[B, num_players]
+    terminated: jax.Array  # bool[B]
+    truncated: jax.Array  # bool[B]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _next(env: Env[Any], states: Any, actions: jax.Array, key: jax.Array) -> tuple[Any, Step]:
+    """Returns the boards after their actions, with new boards for those that are over, and what the actions did."""
+
+    def play(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, Step]:
         step_key, init_key = jax.random.split(key)
         after = env.step(state, action, step_key)
         over = after.terminated | after.truncated
-        return jax.tree.map(lambda new, old: jnp.where(over, new, old), env.init(init_key), after), over
+        new = jax.tree.map(lambda new, old: jnp.where(over, new, old), env.init(init_key), after)
+        return new, Step(after.rewards, after.terminated, after.truncated)
 
     return jax.vmap(play)(states, actions, jax.random.split(key, BOARDS))

@@ -210,6 +210,26 @@ def test_solver_labels_each_position_once_with_its_value(solver_labels: tuple[Po
     assert 0.6 < (found.split == 0).mean() < 0.95
 
 
+def test_results_of_perfect_games_are_the_values_of_their_positions(
+    solver_labels: tuple[Positions, Any], tmp_path: Path
+) -> None:
+    solution, table = solved_boxes(1, 2), tmp_path / "12.npz"
+    solution.save(table)
+    play = f"solver({table}, ties=random)"
+    settings: dict[str, Any] = {"results": True, "per_game": 4, "positions": 90, "env": BOXES, "play": play}
+    assert data.data(data.Arguments(output=tmp_path / "results.npz", **settings))["label"] == "results"
+    found = positions.load(tmp_path / "results.npz")
+    assert len(found) == 90
+    assert (found.action == UNKNOWN).all()
+    assert {*found.ply.tolist()} == {*range(7)}
+    np.testing.assert_array_equal(found.ply, np.asarray(found.states.edges).sum(1))
+    own, others = (
+        (np.asarray(found.states.owner) == seat[:, None]).sum(1)
+        for seat in (found.states.current_player, 1 - found.states.current_player)
+    )
+    np.testing.assert_array_equal(found.value, np.sign(own - others + solution.value(found.states)))
+
+
 def test_all_positions_of_a_small_game_are_found(solver_labels: tuple[Positions, Any], tmp_path: Path) -> None:
     """Seven edges: every set of them but the full one can be on the board, with boxes owned by either seat."""
     env = solver_labels[0].env
@@ -277,7 +297,9 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     cut.write_bytes(content[: len(content) // 2])
     damaged.write_bytes(content.replace(b"1.", b"2.", 1))
     for arguments, problem in (
-        ((), "expected either files of games, or --label AGENT"),
+        ((), "expected either files of games, or --label AGENT, or --results"),
+        (("--results", "--label", "random"), "expected either files of games, or --label AGENT, or --results"),
+        (("--results", "--per-game", 0), "per_game must be at least 1, not 0"),
         ((path, "--only-values"), "--only-values needs --label AGENT"),
         ((path, "--label", "greedy"), "expected either files of games, or --label AGENT"),
         (("--external", path, "--label", "greedy"), "--external needs games that are not external"),
