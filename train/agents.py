@@ -140,6 +140,13 @@ def with_temperature(text: str, temperature: float) -> str:
     return text_of(named._replace(parameters={"temperature": temperature, **named.parameters}))
 
 
+def searches(text: str) -> bool:
+    """Returns whether a text names a run with simulations in its brackets. Raises FileNotFoundError or ValueError as
+    `make`."""
+    named = parse(text)
+    return named is not None and bool(named.parameters.get("simulations"))
+
+
 def text_of(run: RunText) -> str:
     """Returns the text of a run's agent, which `parse` reads."""
     parameters = ", ".join(f"{name}={value!r}" for name, value in run.parameters.items())

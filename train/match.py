@@ -43,9 +43,17 @@ class Arguments(GameArguments):
     seating: arena.Seating = "drawn"
     """fixed: the first agent has the first seats, and so on, in every game.
     alternating: this order rotates by one seat from game to game. drawn: a random order for every game."""
-    temperature: float = 1.0
+    temperature: float | None = None
     """The temperature of runs that have none in brackets: 1 samples from the policy, 0 plays greedily.
-    With 0, all games with the same seats and opening are the same."""
+    With 0, all games with the same seats and opening are the same. If not given: 1, but runs with simulations in
+    brackets play what their search chooses."""
+
+
+def with_temperature(text: str, temperature: float | None) -> str:
+    """Returns the text of an agent with the temperature of a match."""
+    if temperature is None and agents.searches(text):
+        return text
+    return agents.with_temperature(text, 1.0 if temperature is None else temperature)
 
 
 def match(arguments: Arguments) -> dict[str, Any]:
@@ -54,7 +62,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
     if num_agents < 2:
         raise ValueError(f"expected two or more agents, not {num_agents}")
     arguments.check()
-    texts = [agents.with_temperature(text, arguments.temperature) for text in arguments.agents]
+    texts = [with_temperature(text, arguments.temperature) for text in arguments.agents]
     env = agents.env_for(texts, arguments.env)
     seats = seats_for(num_agents, env.num_players, arguments.seats)
     players, names = [agents.make(text, env) for text in texts], [agents.name_of(text) for text in texts]

@@ -120,3 +120,15 @@ def test_refused_match_leaves_the_output_as_it_is(untrained: Runs, tmp_path: Pat
     output.write_text("games of yesterday")
     error_of(match.main, untrained.first, untrained.second, "--seats", 3, 3, "--output", output)
     assert output.read_text() == "games of yesterday"
+
+
+def test_runs_sample_unless_they_search_or_have_a_temperature(untrained: Runs) -> None:
+    run = str(untrained.first)
+    for text, temperature, expected in (
+        (run, None, f"{run}(temperature=1.0)"),
+        (f"{run}(simulations=4)", None, f"{run}(simulations=4)"),
+        (f"{run}(simulations=4)", 0.5, f"{run}(temperature=0.5, simulations=4)"),
+        (f"{run}(temperature=0.2)", None, f"{run}(temperature=0.2)"),
+        ("greedy", None, "greedy"),
+    ):
+        assert match.with_temperature(text, temperature) == expected
