@@ -21,7 +21,6 @@ A repeated command continues: `once` keeps results, and `train` and `train_all` 
 """
 
 import dataclasses
-import itertools
 import json
 import shlex
 import sys
@@ -41,7 +40,7 @@ from train.driver.loop import Settings
 from train.driver.machine import commit, cpu_seconds, stamp
 from train.driver.result_file import ResultFile
 from train.driver.run_folder import RunFolder
-from train.driver.tables import markdown
+from train.driver.tables import markdown, tables_in
 from train.ops.sharding import provide_cores
 from train.sweep import Evaluate, Sweep, evaluate_runs, run_sweep
 
@@ -130,14 +129,13 @@ def publish(report: Report, arguments: Any, program: str) -> Any:
 
 
 def record_of(report: Report, program: str) -> dict[str, Any]:
-    """Returns what is kept of a command that has ended: what it was, where it ran, its tables by line, its result."""
-    lines = [line if line.startswith("|") else "" for line in report.tables.splitlines()]
+    """Returns what is kept of a command that has ended: what it was, where it ran, its tables, its result."""
     return {
         "command": f"python -m {program} {shlex.join(sys.argv[1:])}".rstrip(),
         "commit": commit(),
         **stamp(),
         "cpu_seconds": round(cpu_seconds(), 1),
-        "tables": [[*group] for is_table, group in itertools.groupby(lines, bool) if is_table],
+        "tables": tables_in(report.tables),
         "result": report.result,
     }
 
