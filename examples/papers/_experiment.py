@@ -22,6 +22,7 @@ A repeated command continues: `once` keeps results, and `train` and `train_all` 
 
 import dataclasses
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -121,7 +122,7 @@ def publish(report: Report, arguments: Any, program: str) -> Any:
     if (folder := getattr(arguments, "output", None)) is not None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "tables.md").write_text(report.tables + "\n")
-        (folder / RESULT).write_text(json.dumps(record_of(report, program), indent=1) + "\n")
+        (folder / RESULT).write_text(text_of(record_of(report, program)), encoding="utf-8")
         for name, figure in report.figures.items():
             plot.save(figure, folder / name)
     print(report.tables)
@@ -138,6 +139,15 @@ def record_of(report: Report, program: str) -> dict[str, Any]:
         "tables": tables_in(report.tables),
         "result": report.result,
     }
+
+
+def text_of(record: Mapping[str, Any]) -> str:
+    """Returns a record as JSON, with each row of a table, and each other list without lists, on one line."""
+
+    def on_one_line(found: re.Match[str]) -> str:
+        return f"[{' '.join(map(str.strip, found[1].splitlines()))}]"
+
+    return re.sub(r"\[\n([^][{}]*)\n *\]", on_one_line, json.dumps(record, indent=1, ensure_ascii=False)) + "\n"
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> str:
