@@ -20,14 +20,16 @@ of COLUMNS have one table with the columns that stand there, of the rows of the 
 
 import functools
 import json
+import re
 import resource
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import tyro
 
@@ -41,28 +43,39 @@ from train.driver.machine import commit, stamp
 from train.driver.tables import markdown, tables_in, update_pages, with_tables
 
 ROOT = Path(__file__).parents[2]
+DEFAULTS = ", tip_lock=False|, max_plies=200|, reward='win_loss'"  # of the solved games
 
 
-def main(*, check: bool = False, store: tuple[Path, ...] = (), name: str = "", run: tuple[str, ...] = ()) -> None:
-    """Writes the tables of README and docs that are made of stored results.
+@dataclass(frozen=True)
+class Arguments:
+    check: bool = False
+    """Write nothing, and exit with status 1 if a page differs."""
+    store: tuple[Path, ...] = ()
+    """Folders of experiments below runs/papers, whose results become results of the docs first."""
+    name: str = ""
+    """The file for the result of `run`, without folder and suffix."""
+    run: tuple[str, ...] = ()
+    """Commands `python -m ...` that are run first, in their order; their results are one file."""
 
-    Args:
-      check: write nothing, and exit with status 1 if a page differs.
-      store: folders of experiments below runs/papers, whose results become results of the docs first.
-      name: the file for the result of `run`, without folder and suffix.
-      run: commands `python -m ...` that are run first, in their order; their results are one file.
-    """
-    if bool(name) != bool(run):
+
+def update(arguments: Arguments) -> NoReturn:
+    """Stores the named results, writes the tables of README and docs, and exits; 1 if a checked page differs."""
+    if bool(arguments.name) != bool(arguments.run):
         sys.exit("examples.papers.tables: --name and --run need each other: --name FILE --run 'python -m ...'")
-    for folder in store:
+    for folder in arguments.store:
         shutil.copyfile(folder / RESULT, ladders.RESULTS / f"{name_of(folder)}.json")
-    if run:
+    if arguments.run:
         try:
-            record = record_of(run)
+            record = record_of(arguments.run)
         except (subprocess.CalledProcessError, OSError) as error:
             sys.exit(f"examples.papers.tables: {error}")
-        (ladders.RESULTS / f"{name}.json").write_text(text_of(record), encoding="utf-8")
-    update_pages(pages(), functools.partial(with_tables, tables=tables()), "python -m examples.papers.tables", check)
+        (ladders.RESULTS / f"{arguments.name}.json").write_text(text_of(record), encoding="utf-8")
+    with_stored = functools.partial(with_tables, tables=tables())
+    update_pages(pages(), with_stored, "python -m examples.papers.tables", arguments.check)
+
+
+def main() -> None:
+    update(tyro.cli(Arguments, prog="python -m examples.papers.tables", description=__doc__))
 
 
 def pages() -> list[Path]:
@@ -122,20 +135,19 @@ def _weakly_solved(row: Mapping[str, Any]) -> str:
     return "yes" if row["weak_solved"] else "no"
 
 
-def _diamond(row: Mapping[str, Any]) -> str:
-    return f"`{row['env'].replace(', tip_lock=False', '').replace(', max_plies=200', '')}`"
+def _game(row: Mapping[str, Any]) -> str:
+    """Returns the text of a game without the parameters that have their defaults."""
+    return f"`{re.sub(DEFAULTS, '', row['env'])}`"
 
 
-def _in_megabytes(template: str, row: dict[str, Any]) -> str:
-    return template.format_map(devices.in_units_of_table(row))
+def _in_megabytes(template: str) -> Column:
+    return lambda row: template.format_map(devices.in_units_of_table(dict(row)))
 
 
 WEAK = ("agent_states", "weak_uniform", "sure_fraction", "kept_value", "action_weak", "strong_action")
 COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, which take the names of its JSON
     "devices_footprint": {
-        head: functools.partial(_in_megabytes, template)
-        for head, template in devices.FOOTPRINT_TABLE.items()
-        if head != "ns per step"
+        head: _in_megabytes(template) for head, template in devices.FOOTPRINT_TABLE.items() if head != "ns per step"
     },
     "strength_diamond": {
         "agent": "`{agent}`",
@@ -149,7 +161,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         **_measures("worst_margin", *WEAK, "strong_margin_lost"),
     },
     "solvers_diamond": {
-        "game": _diamond,
+        "game": _game,
         "states with either seat to move": lambda row: f"{2 * row['states']:,}",
         "won by each seat": lambda row: f"{row['won'] + row['lost']:,}",
         "drawn": lambda row: f"{2 * row['drawn']:,}",
@@ -160,10 +172,10 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "CPU seconds": "{cpu_seconds:.0f}",
     },
     "solvers_boxes": {
-        "game": "`{env}`",
+        "game": _game,
         "sets of edges, and bytes": "{states:,}",
         "CPU seconds": "{cpu_seconds:.0f}",
-        "from the start": "{start_value:+}",
+        "from the start": lambda row: f"{row['start_value']:+}" if row["start_value"] else "0",
     },
 }
 
@@ -199,4 +211,4 @@ def tables() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    main()
