@@ -21,8 +21,8 @@ A repeated command continues: `once` keeps results, and `train` and `train_all` 
 """
 
 import dataclasses
-import itertools
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -41,7 +41,7 @@ from train.driver.loop import Settings
 from train.driver.machine import commit, cpu_seconds, stamp
 from train.driver.result_file import ResultFile
 from train.driver.run_folder import RunFolder
-from train.driver.tables import markdown
+from train.driver.tables import markdown, tables_in
 from train.ops.sharding import provide_cores
 from train.sweep import Evaluate, Sweep, evaluate_runs, run_sweep
 
@@ -122,7 +122,7 @@ def publish(report: Report, arguments: Any, program: str) -> Any:
     if (folder := getattr(arguments, "output", None)) is not None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "tables.md").write_text(report.tables + "\n")
-        (folder / RESULT).write_text(json.dumps(record_of(report, program), indent=1) + "\n")
+        (folder / RESULT).write_text(text_of(record_of(report, program)), encoding="utf-8")
         for name, figure in report.figures.items():
             plot.save(figure, folder / name)
     print(report.tables)
@@ -130,16 +130,24 @@ def publish(report: Report, arguments: Any, program: str) -> Any:
 
 
 def record_of(report: Report, program: str) -> dict[str, Any]:
-    """Returns what is kept of a command that has ended: what it was, where it ran, its tables by line, its result."""
-    lines = [line if line.startswith("|") else "" for line in report.tables.splitlines()]
+    """Returns what is kept of a command that has ended: what it was, where it ran, its tables, its result."""
     return {
         "command": f"python -m {program} {shlex.join(sys.argv[1:])}".rstrip(),
         "commit": commit(),
         **stamp(),
         "cpu_seconds": round(cpu_seconds(), 1),
-        "tables": [[*group] for is_table, group in itertools.groupby(lines, bool) if is_table],
+        "tables": tables_in(report.tables),
         "result": report.result,
     }
+
+
+def text_of(record: Mapping[str, Any]) -> str:
+    """Returns a record as JSON, with each row of a table, and each other list without lists, on one line."""
+
+    def on_one_line(found: re.Match[str]) -> str:
+        return f"[{' '.join(map(str.strip, found[1].splitlines()))}]"
+
+    return re.sub(r"\[\n([^][{}]*)\n *\]", on_one_line, json.dumps(record, indent=1, ensure_ascii=False)) + "\n"
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> str:

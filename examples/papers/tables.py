@@ -1,48 +1,89 @@
-"""Writes the tables of the docs that are made of stored results: `python -m examples.papers.tables`.
+"""Writes the tables of README and docs that are made of stored results: `python -m examples.papers.tables`.
 
 A page names a table between two markers, and the table stands between them:
 
     <!-- table: ladder_minichess -->
     <!-- end of table -->
 
-The results are the cards of the baseline agents (jaxgames/baselines/NAME.json), the ratings of the levels beside them
-(`levels.json`) and the files of docs/results. `python -m train.baselines`, `train.baselines.levels` and
-`train.baselines.ladders` write them. Those of the experiments have the tables that they printed, the first one with
-the name of the file, the others with a number:
+The results are the files of docs/results, the cards of the baseline agents (jaxgames/baselines/NAME.json) and the
+ratings of the levels beside them (`levels.json`). `python -m train.baselines`, `train.baselines.levels` and
+`train.baselines.ladders` write the cards, the levels and the ladders. The other files are written here:
 
     python -m examples.papers.parameter_sharing.heat_maps --runs runs/papers/parameter_sharing/parameter_sharing
     python -m examples.papers.tables --store runs/papers/parameter_sharing/heat_maps
-    <!-- table: parameter_sharing_heat_maps -->       <!-- table: parameter_sharing_heat_maps_2 -->
+    python -m examples.papers.tables --name greedy_checkers --run "python -m train.match greedy random --env checkers"
+
+The first two lines store the result of an experiment, the third runs any command and stores its result. The tables
+that the commands printed have the name of the file, from the second one on with a number: `greedy_checkers_2`. Files
+of COLUMNS have one table with the columns that stand there, of the rows of the last command or with a row for each one.
 """
 
 import functools
 import json
+import re
+import resource
+import shlex
 import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NoReturn
 
 import tyro
 
-from examples.papers._experiment import RESULT
+from benchmarks import devices
+from examples.papers._experiment import RESULT, Column, table_of, text_of
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
 from train.baselines import ladders, levels, solved
 from train.baselines import tables as of_cards
-from train.driver.tables import update_pages, with_tables
+from train.driver.machine import commit, stamp
+from train.driver.tables import markdown, tables_in, update_pages, with_tables
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DEFAULTS = ", tip_lock=False|, max_plies=200|, reward='win_loss'"  # of the solved games
 
 
-def main(*, check: bool = False, store: tuple[Path, ...] = ()) -> None:
-    """Writes the tables of the docs that are made of stored results.
+@dataclass(frozen=True)
+class Arguments:
+    check: bool = False
+    """Write nothing, and exit with status 1 if a page differs."""
+    store: tuple[Path, ...] = ()
+    """Folders of experiments below runs/papers, whose results become results of the docs first."""
+    name: str = ""
+    """The file for the result of `run`, without folder and suffix."""
+    run: tuple[str, ...] = ()
+    """Commands `python -m ...` that are run first, in their order; their results are one file."""
 
-    Args:
-      check: write nothing, and exit with status 1 if a page differs.
-      store: folders of experiments below runs/papers, whose results become results of the docs first.
-    """
-    for folder in store:
+
+def update(arguments: Arguments) -> NoReturn:
+    """Stores the named results, writes the tables of README and docs, and exits; 1 if a checked page differs."""
+    if bool(arguments.name) != bool(arguments.run):
+        sys.exit("examples.papers.tables: --name and --run need each other: --name FILE --run 'python -m ...'")
+    for folder in arguments.store:
         shutil.copyfile(folder / RESULT, ladders.RESULTS / f"{name_of(folder)}.json")
-    update = functools.partial(with_tables, tables=tables())
-    update_pages(sorted(DOCS.rglob("*.md")), update, "python -m examples.papers.tables", check)
+    if arguments.run:
+        try:
+            record = record_of(arguments.run)
+        except (subprocess.CalledProcessError, OSError) as error:
+            sys.exit(f"examples.papers.tables: {error}")
+        (ladders.RESULTS / f"{arguments.name}.json").write_text(text_of(record), encoding="utf-8")
+    with_stored = functools.partial(with_tables, tables=tables())
+    update_pages(pages(), with_stored, "python -m examples.papers.tables", arguments.check)
+
+
+def main() -> None:
+    update(tyro.cli(Arguments, prog="python -m examples.papers.tables", description=__doc__))
+
+
+def pages() -> list[Path]:
+    """Returns README and the pages of docs."""
+    return [*ROOT.glob("README.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
 
 
 def name_of(folder: Path) -> str:
@@ -51,13 +92,108 @@ def name_of(folder: Path) -> str:
     return "_".join(parts[parts.index("papers") + 1 :] if "papers" in parts else parts[-1:])
 
 
-def of_experiments() -> dict[str, str]:
-    """Returns the tables that experiments printed."""
+def record_of(commands: Sequence[str]) -> dict[str, Any]:
+    """Returns what is kept of commands, after their runs: where they ran, the tables and the JSON that they printed.
+
+    Each result has the CPU seconds of its command. Raises CalledProcessError if one of them fails.
+    """
+    printed: list[str] = []
+    results: list[dict[str, Any]] = []
+    for command in commands:
+        before = _seconds_of_children()
+        words = [sys.executable if word == "python" else word for word in shlex.split(command)]
+        text = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+        results.append(json.loads(text.splitlines()[-1]) | {"cpu_seconds": round(_seconds_of_children() - before, 1)})
+        printed.append(text)
+    return {
+        "commands": list(commands),
+        "commit": commit(),
+        **stamp(),
+        "cpu_seconds": round(sum(result["cpu_seconds"] for result in results), 1),
+        "tables": tables_in("\n".join(printed)),
+        "results": results,
+    }
+
+
+def _seconds_of_children() -> float:
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+
+def _measures(*names: str) -> dict[str, Column]:
+    """Returns a column for each measure of `train.strength`."""
+
+    def cell(name: str, row: Mapping[str, Any]) -> str:
+        return f"{row[name]:.4f}" if row[name] % 1 else f"{row[name]:,.0f}"
+
+    return {f"`{name}`": functools.partial(cell, name) for name in names}
+
+
+def _weakly_solved(row: Mapping[str, Any]) -> str:
+    return "yes" if row["weak_solved"] else "no"
+
+
+def _game(row: Mapping[str, Any]) -> str:
+    """Returns the text of a game without the parameters that have their defaults."""
+    return f"`{re.sub(DEFAULTS, '', row['env'])}`"
+
+
+def _in_megabytes(template: str) -> Column:
+    return lambda row: template.format_map(devices.in_units_of_table(dict(row)))
+
+
+WEAK = ("agent_states", "weak_uniform", "sure_fraction", "kept_value", "action_weak", "strong_action")
+COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, which take the names of its JSON
+    "devices_footprint": {
+        head: _in_megabytes(template) for head, template in devices.FOOTPRINT_TABLE.items() if head != "ns per step"
+    },
+    "strength_diamond": {
+        "agent": "`{agent}`",
+        "ultra-weak": "{ultra_weak:.0f}",
+        "weakly solved": _weakly_solved,
+        **_measures("weak_states", *WEAK, "strong_decisive", "strong_won", "strong_fastest"),
+    },
+    "strength_boxes": {
+        "agent": "`{agent}`",
+        "weakly solved": _weakly_solved,
+        **_measures("worst_margin", *WEAK, "strong_margin_lost"),
+    },
+    "solvers_diamond": {
+        "game": _game,
+        "states with either seat to move": lambda row: f"{2 * row['states']:,}",
+        "won by each seat": lambda row: f"{row['won'] + row['lost']:,}",
+        "drawn": lambda row: f"{2 * row['drawn']:,}",
+        "illegal": lambda row: f"{2 * row['illegal']:,}",
+        "most plies to the end": lambda row: len(row["plies"]) - 1,
+        "from the start": lambda row: f"won in {row['start_plies']} plies" if row["start_value"] else "drawn",
+        "bytes": "{bytes:,}",
+        "CPU seconds": "{cpu_seconds:.0f}",
+    },
+    "solvers_boxes": {
+        "game": _game,
+        "sets of edges, and bytes": "{states:,}",
+        "CPU seconds": "{cpu_seconds:.0f}",
+        "from the start": lambda row: f"{row['start_value']:+}" if row["start_value"] else "0",
+    },
+}
+
+
+def of_results() -> dict[str, str]:
+    """Returns the tables of the files of docs/results in Markdown, without the ladders, by their names in the markers.
+
+    Raises ValueError for a row that has more or fewer cells than its table has columns.
+    """
     made: dict[str, str] = {}
     for path in sorted(ladders.RESULTS.glob("*.json")):
         stored = json.loads(path.read_text(encoding="utf-8"))
-        for number, lines in enumerate(stored.get("tables", ()), start=1):
-            made[path.stem if number == 1 else f"{path.stem}_{number}"] = "\n".join(lines)
+        if path.stem in COLUMNS:
+            results = stored["results"]
+            made[path.stem] = table_of(results[-1].get("rows", results), COLUMNS[path.stem])
+            continue
+        for number, table in enumerate(stored.get("tables", ()), start=1):
+            made[path.stem if number == 1 else f"{path.stem}_{number}"] = markdown(table["columns"], table["rows"])
     return made
 
 
@@ -71,9 +207,9 @@ def tables() -> dict[str, str]:
         **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in ladders.RESULTS.glob("ladder_*.json")},
         **{path.stem: solved.table(solved.rows(path)) for path in ladders.RESULTS.glob("solved_*.json")},
         **{f"ladder_{card.name}": of_cards.ladder(card.ladder) for card in cards},
-        **of_experiments(),
+        **of_results(),
     }
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    main()

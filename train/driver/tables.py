@@ -4,9 +4,11 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 BETWEEN_MARKERS = re.compile(r"(?<=<!-- table: )(\S+) -->.*?<!-- end of table -->", re.DOTALL)
+TABLE = re.compile(r"^\|.*\n\|-.*(?:\n\|.*)*", re.MULTILINE)  # with its header and the rule below it
+BAR = re.compile(r"(?<!\\)\|")  # between two cells
 
 
 def markdown(header: Sequence[object], rows: Iterable[Sequence[object]], padded: bool = False) -> str:
@@ -30,6 +32,20 @@ def markdown(header: Sequence[object], rows: Iterable[Sequence[object]], padded:
         f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))} |" for line in lines
     )
     return "\n".join([first, rule, *others])
+
+
+def tables_in(text: str) -> list[dict[str, Any]]:
+    """Returns the tables in a text of Markdown as `{"columns": [...], "rows": [[...], ...]}`, whose cells are texts.
+
+    So `markdown(table["columns"], table["rows"])` is the table again, without the spaces around cells.
+    """
+    found: list[dict[str, Any]] = []
+    for table in TABLE.finditer(text):
+        columns, _, *rows = [
+            [cell.strip().replace(r"\|", "|") for cell in BAR.split(line)[1:-1]] for line in table[0].splitlines()
+        ]
+        found.append({"columns": columns, "rows": rows})
+    return found
 
 
 def with_tables(page: str, tables: Mapping[str, str]) -> str:
