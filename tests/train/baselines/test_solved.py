@@ -3,6 +3,7 @@
 import itertools
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,10 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def test_table_has_the_medians_of_the_seeds_by_teacher_and_search(ran: list[str], tmp_path: Path) -> None:
+def test_table_has_the_medians_of_the_seeds_by_teacher_and_search(
+    ran: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(solved.BOARDS, "diamond_4_6", replace(solved.BOARDS["diamond_4_6"], seeds=2))
     assert run_command(solved.main, "diamond_4_6", "--output", tmp_path) is None
     file = tmp_path / "solved_diamond_4_6.json"
     stored = json.loads(file.read_text())
