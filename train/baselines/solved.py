@@ -80,7 +80,7 @@ BOARDS = {
         self_play="--slots 24 --proofs --total-steps 800000",
         labels=400_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 4000000 --num-minibatches 500",
-        measures="--simulations 64 --strong-states 5000",
+        measures="--strong-states 100000",
         seeds=1,
     ),
     "diamond_4_6": Board(
@@ -89,7 +89,7 @@ BOARDS = {
         self_play="--slots 20 --proofs --total-steps 700000",
         labels=300_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 3500000 --num-minibatches 500",
-        measures="--simulations 64 256 --strong-states 10000",
+        measures="--simulations 64 --strong-states 5000",
         seeds=1,
     ),
     "boxes_3_3": Board(
@@ -98,7 +98,7 @@ BOARDS = {
         self_play="--proofs --random-starts 0.5 --total-steps 1500000",
         labels=1_000_000,
         taught="--value-coef 2 --legal-coef 0 --weight-decay 0 --total-steps 8000000 --num-minibatches 500",
-        measures="--simulations 64 --strong-states 20000 --seat 1",
+        measures="--strong-states 200000 --seat 1",
         seeds=1,
     ),
 }

@@ -60,7 +60,7 @@ def test_table_has_the_medians_of_the_seeds_by_teacher_and_search(
 @pytest.mark.parametrize("name", solved.BOARDS)
 def test_commands_have_arguments_that_their_modules_accept(name: str) -> None:
     commands = solved.BOARDS[name].commands(name, seed=0)
-    assert tyro.cli(strength_command.Arguments, args=shlex.split(commands["measures"])[1:]).simulations
+    assert len(tyro.cli(strength_command.Arguments, args=shlex.split(commands["measures"])[1:]).agents) == 2
     words = shlex.split(commands[solved.SELF_PLAY])
     assert words[0] == "train.alphazero"
     of_game = {word[2:].replace("-", "_"): value for word, value in itertools.pairwise(words) if "--" in word}
