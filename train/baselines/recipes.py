@@ -79,7 +79,14 @@ CHECKERS = (
     "--weight-decay 0.01 --evaluate-every 0"
 )
 CHECKERS_FIRST = f"{RUNS}/checkers_first(temperature=1)"
-MINICHESS = '--network "residual_mlp(blocks=3, hidden_sizes=320)"'
+MINICHESS = (
+    '--network "chess_mlp(blocks=3, hidden_sizes=320, dropout=0.1)" --value-coef 0.5 --legal-coef 0.05 '
+    "--weight-decay 0.02 --learning-rate 1e-3 --evaluated-positions 3000 --evaluate-every 0"
+)
+STAR_2 = "chinese_checkers(size=2, num_players=6)"
+HOPS = '--network "hops(center=0.2)" --hidden-sizes 128 128'
+STAR = f'--preset star_3 --env "{STAR_2}" {HOPS}'
+RACE = f"examples.papers.parameter_sharing.turn_search:race({RUNS}/race/2.npz, samples=16)"
 
 RECIPES: dict[str, Recipe] = {
     "checkers": Recipe(
@@ -107,13 +114,25 @@ RECIPES: dict[str, Recipe] = {
     ),
     "chinese_checkers_2": Recipe(
         env="chinese_checkers(size=2)",
-        training="PPO against greedy and random players, from the plan of hops with which the network `hops` begins.",
+        training="PPO against greedy players and the demo's agent, imitation of the search `race`, PPO against greedy "
+        "players. It begins with the plan of hops of the network `hops`.",
         commands=(
-            'train.ppo --preset star_3 --env "chinese_checkers(size=2, reward=win_loss)" --hidden-sizes 64 64 '
-            f"--total-steps 1500000 --evaluate-every 0 --run-dir {RUNS}/chinese_checkers_2",
+            "examples.demo",
+            f"train.ppo {STAR} --opponents greedy,greedy,runs/demo,runs/demo,runs/demo --total-steps 12000000 "
+            f"--evaluate-every 40 --evaluation-opponent greedy --run-dir {RUNS}/chinese_checkers_2_first",
+            f"examples.papers.parameter_sharing.turn_search.learning --size 2 --games 12000 --output {RUNS}/race",
+            _labels(STAR_2, RACE, f"{RUNS}/chinese_checkers_2_first(temperature=1)", 60_000, 97, 0, "star_1"),
+            _labels(STAR_2, RACE, "greedy(epsilon=0.1)", 40_000, 97, 1, "star_2"),
+            f'train.imitation --env "{STAR_2}" --data {RUNS}/star_1.npz --other-data {RUNS}/star_2.npz {HOPS} '
+            f"--init-from {RUNS}/chinese_checkers_2_first --learning-rate 5e-4 --legal-coef 0 --total-steps 2000000 "
+            f"--num-minibatches 200 --evaluate-every 0 --run-dir {RUNS}/chinese_checkers_2_race",
+            f"train.ppo {STAR} --init-from {RUNS}/chinese_checkers_2_race --critic-warmup 6 --kl-coef 0.2 "
+            "--final-kl-coef 0.0 --learning-rate 1.5e-4 --opponents greedy --temperature 0 --total-steps 3000000 "
+            f"--evaluate-every 40 --evaluation-opponent greedy --run-dir {RUNS}/chinese_checkers_2",
             _export("chinese_checkers_2", "chinese_checkers_2"),
         ),
         others=("greedy(epsilon=0.2)",),
+        matches=(("baseline", "runs/demo"),),
         ladder_games=60,
     ),
     "chinese_checkers_3": _untrained_star("chinese_checkers(size=3)", 3, 0.2, match_games=240, ladder_games=60),
@@ -159,14 +178,31 @@ RECIPES: dict[str, Recipe] = {
     ),
     "minichess": Recipe(
         env="minichess",
-        training="Imitation of Fairy-Stockfish with 2,000 nodes, then AlphaZero by self-play.",
+        training="Imitation of Fairy-Stockfish, which values all moves, on positions of games of earlier versions.",
         commands=(
-            _labels("minichess", "uci(nodes=2000)", "uci(nodes=30, epsilon=0.15)", 120_000, 97, 0, "minichess"),
-            f"train.imitation --env minichess --data {RUNS}/minichess.npz {MINICHESS} --value-coef 0.5 "
-            "--legal-coef 0.05 --weight-decay 0.02 --total-steps 1800000 --num-minibatches 500 --evaluate-every 0 "
-            f"--run-dir {RUNS}/minichess_first",
-            f"train.alphazero --env minichess --init-from {RUNS}/minichess_first {MINICHESS} --learning-rate 5e-4 "
-            f"--total-steps 1800000 --evaluate-every 0 --run-dir {RUNS}/minichess",
+            _labels(
+                "minichess",
+                "uci(depth=6, lines=100)",
+                "baseline(temperature=1, epsilon=0.05)",
+                160_000,
+                98,
+                0,
+                "minichess_1",
+            ),
+            f"train.imitation --env minichess --data {RUNS}/minichess_1.npz {MINICHESS} --total-steps 2500000 "
+            f"--num-minibatches 500 --run-dir {RUNS}/minichess_first",
+            _labels(
+                "minichess",
+                "uci(depth=5, lines=100)",
+                f"{RUNS}/minichess_first(temperature=1, epsilon=0.03)",
+                110_000,
+                98,
+                1,
+                "minichess_2",
+            ),
+            f"train.imitation --env minichess --data {RUNS}/minichess_1.npz --other-data {RUNS}/minichess_2.npz "
+            f"{MINICHESS} --init-from {RUNS}/minichess_first --total-steps 3600000 --batch-size 256 "
+            f"--num-minibatches 1000 --run-dir {RUNS}/minichess",
             _export("minichess", "minichess", bits=8),
         ),
         others=(

@@ -47,7 +47,7 @@ class Board:
     """Further arguments of `train.imitation`."""
     measures: str
     """Arguments of `train.strength`."""
-    seeds: int = 3
+    seeds: int = 1
 
     def commands(self, name: str, seed: int) -> dict[str, str]:
         """Returns the commands of a seed in their order, without `python -m`, by what they make."""
@@ -72,7 +72,8 @@ BOARDS = {
         self_play="--slots 20 --proofs --total-steps 900000 --keep-every 10",
         labels=120_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 2500000 --num-minibatches 500",
-        measures="--simulations 64 256 --strong-states 20000",
+        measures="--simulations 64 --strong-states 20000",
+        seeds=2,
     ),
     "diamond_5_3": Board(
         env="chinese_checkers_diamond(size=5, pieces=3)",
@@ -81,7 +82,6 @@ BOARDS = {
         labels=400_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 4000000 --num-minibatches 500",
         measures="--strong-states 100000",
-        seeds=1,
     ),
     "diamond_4_6": Board(
         env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True)",
@@ -90,7 +90,6 @@ BOARDS = {
         labels=300_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 3500000 --num-minibatches 500",
         measures="--simulations 64 --strong-states 5000",
-        seeds=1,
     ),
     "boxes_3_3": Board(
         env="dots_and_boxes(rows=3, cols=3, reward=margin)",
@@ -99,7 +98,6 @@ BOARDS = {
         labels=1_000_000,
         taught="--value-coef 2 --legal-coef 0 --weight-decay 0 --total-steps 8000000 --num-minibatches 500",
         measures="--strong-states 200000 --seat 1",
-        seeds=1,
     ),
 }
 
