@@ -8,6 +8,8 @@
     turns_to_win       why self-play takes more turns than the study's 20.7
     blanked_seats      policies that do not see the other seats
     other_seats        two, three and four seats
+    reward_schemes     four schemes of rewards                                       section 3.1.8
+    whole_turns        whole turns of positions beside their submoves                abstract, section 3.1.3
     lone_player        the fewest turns alone                                        section 4.1
     traditional        stars of size 3 and 4
     turn_search        the agent `race`, which searches its own turns
