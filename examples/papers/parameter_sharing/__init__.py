@@ -8,6 +8,7 @@
     turns_to_win       why self-play takes more turns than the study's 20.7
     blanked_seats      policies that do not see the other seats
     other_seats        two, three and four seats
+    chance_moves       a stochastic star                                             section 4.3
     reward_schemes     four schemes of rewards                                       section 3.1.8
     whole_turns        whole turns of positions beside their submoves                abstract, section 3.1.3
     lone_player        the fewest turns alone                                        section 4.1
