@@ -59,7 +59,7 @@ def report(arguments: Arguments) -> Report:
         for agent in arguments.agents:
             key = {"size": size, "agent": agent}
             key |= {name: getattr(arguments, name) for name in ("games", "steps", "positions", "seed")}
-            rows.append(arguments.once(key, functools.partial(count, size, agent, arguments)))
+            rows.append(key | arguments.once(key, functools.partial(count, size, agent, arguments)))
     return Report(rows, table_of(rows, COLUMNS))
 
 
@@ -82,8 +82,6 @@ def count(size: int, agent: str, arguments: Arguments) -> dict[str, Any]:
         "chains": np.array([len(each) for each in turns]),
     }
     return {
-        "size": size,
-        "agent": agent,
         "positions": len(places),
         **{name: {"mean": round(float(each.mean()), 2), "max": int(each.max())} for name, each in numbers.items()},
         "decisions": round(float(playing.sum() / begins.sum()), 3),
