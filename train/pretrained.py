@@ -3,12 +3,17 @@
 Only the shapes must fit. The other run can have other settings or another game, such as other rules on the same board.
 With a network for any board it can have another board.
 Parameters that its seats share, but the seats of the new run do not, are copied to every seat.
+
+`--init-from RUN,RUN` joins parts that were trained apart: each run fills the arrays that none of the others has.
 """
+
+from collections import Counter
 
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
+from jaxgames._specs import split_list
 from train import agents
 from train.driver.checkpoints import shapes_by_name
 from train.driver.learner import Config
@@ -27,18 +32,23 @@ def load_params(text: str, like: Params, config: Config) -> Params:
     It logs in which game and sharing the two runs differ, except inside a trace.
 
     Args:
-      text: `RUN` or `RUN@ITERATION`.
+      text: `RUN` or `RUN@ITERATION`, or several separated by commas. Of several runs, arrays that only one of them has
+        are taken from it, and all others from `like`.
       like: parameters {"encoder", "heads"} with the shapes of the new run.
       config: the settings of the new run.
 
     Raises:
       FileNotFoundError: there is no such run or checkpoint.
-      ValueError: `text` has another form, or shapes do not fit; the message has both.
+      ValueError: `text` has another form, or shapes do not fit; the message has both. Also if one of several runs has
+        nothing that the others do not have.
     """
+    texts = split_list(text)
+    if len(texts) > 1:
+        return _joined(texts, like)
     run, iteration = agents.find_run(text, "init_from must be")
     with jax.ensure_compile_time_eval():  # inside a trace, too
         stored = run.params(iteration)
-    _check_shapes(text, run, stored, like)
+    _check_shapes(text, run, shapes_by_name(stored), shapes_by_name(like))
     names = [name for name in ("env", "sharing") if hasattr(config, name)]
     settings = {name: (getattr(run.config, name, None), getattr(config, name)) for name in names}
     differ = [
@@ -49,9 +59,36 @@ def load_params(text: str, like: Params, config: Config) -> Params:
     return jax.tree.map(lambda old, new: jnp.broadcast_to(old, new.shape).astype(new.dtype), stored, like)
 
 
-def _check_shapes(text: str, run: RunFolder, stored: Params, like: Params) -> None:
-    """Raises ValueError unless each array has the shape as in `like`, or as each of its seats has there."""
-    theirs, ours = shapes_by_name(stored), shapes_by_name(like)
+def _joined(texts: list[str], like: Params) -> Params:
+    """Returns the parameters of several runs in one network; see `load_params`."""
+    ours, taken = shapes_by_name(like), dict[str, jax.Array]()
+    runs = [agents.find_run(text, "init_from must be") for text in texts]
+    with jax.ensure_compile_time_eval():  # inside a trace, too
+        stored = [run.params(iteration) for run, iteration in runs]
+    owners = Counter(name for params in stored for name in shapes_by_name(params))
+    for text, (run, _), params in zip(texts, runs, stored, strict=True):
+        arrays = dict(zip(shapes_by_name(params), jax.tree.leaves(params), strict=True))
+        own = {name: array for name, array in arrays.items() if owners[name] == 1}
+        if not own:
+            raise ValueError(f"{text} fills no part of the network: the other runs of init_from have all of its arrays")
+        shapes = {name: tuple(array.shape) for name, array in own.items()}
+        _check_shapes(text, run, shapes, {name: shape for name, shape in ours.items() if name in own})
+        taken |= own
+    leaves, structure = jax.tree.flatten(like)
+    if not any(isinstance(leaf, Tracer) for leaf in leaves):
+        others = ", ".join(name for name in ours if name not in taken)
+        log(f"{len(taken)} of {len(ours)} arrays are those of {', '.join(texts)}; these are random: {others}")
+    filled = [
+        jnp.broadcast_to(taken[name], leaf.shape).astype(leaf.dtype) if name in taken else leaf
+        for name, leaf in zip(ours, leaves, strict=True)
+    ]
+    return structure.unflatten(filled)
+
+
+def _check_shapes(
+    text: str, run: RunFolder, theirs: dict[str, tuple[int, ...]], ours: dict[str, tuple[int, ...]]
+) -> None:
+    """Raises ValueError unless each array has the shape that it has here, or that each seat's has."""
     differ = [
         name for name in {**ours, **theirs} if name not in ours or theirs.get(name) not in (ours[name], ours[name][1:])
     ]
