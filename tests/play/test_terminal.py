@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
+import jax.numpy as jnp
 import pytest
 
 from jaxgames import agents, make
@@ -107,8 +107,8 @@ class Valued:
         raise AssertionError("no move is wanted")
 
     def analyse(self, states: Any) -> agents.Analysis:
-        probabilities = np.full((1, self.env.num_actions), 1 / self.env.num_actions, np.float32)
-        return agents.Analysis(probabilities, np.full((1, self.env.num_players), self.value, np.float32))
+        probabilities = jnp.full((1, self.env.num_actions), 1 / self.env.num_actions)
+        return agents.Analysis(probabilities, jnp.full((1, self.env.num_players), self.value))
 
 
 def test_two_people_agree_on_a_draw() -> None:

@@ -118,13 +118,14 @@ def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = No
     if str(env) != game["env"]:
         raise ValueError(f"game {number} is of {game['env']}, not of {env}")
     length = len(game["actions"]) - (game["outcome"]["kind"] == "forfeit")
-    actions, headers = game["actions"][:length], {f"Seat {seat}": name for seat, name in enumerate(game["agents"])}
+    actions = game["actions"][:length]
     if isinstance(env, Checkers):
-        headers = dict(zip(COLOURS, game["agents"], strict=True))
+        headers: dict[str, str] = dict(zip(COLOURS, game["agents"], strict=True))
         winners, is_draw = game["outcome"]["winners"], game["outcome"]["kind"] == "draw"
         result = RESULTS[winners[0]] if winners else DRAW if is_draw else UNKNOWN_RESULT
         played = record(actions, start=game["start"], headers=headers, result=result)
         return _of_pdn(env, played, number)
+    headers = {f"Seat {seat}": name for seat, name in enumerate(game["agents"])}
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *arena.replay(game, env)[:length])
     return _by_turns(env, states, actions, [str(move) for move in game["moves"][:length]], headers, number)
 

@@ -65,7 +65,7 @@ def _row(by: str, stage: str, turns: Sequence[Turn]) -> Stage:
         "by": by,
         "stage": stage,
         "turns": len(turns),
-        "lost": round(float(np.mean([turn.lost for turn in turns])), 4),
+        "lost": round(float(np.mean([turn.lost or 0.0 for turn in turns])), 4),
         "blunders": sum(turn.blunder for turn in turns),
         "even": len(even),
         "even_blunders": even_blunders,
