@@ -6,8 +6,11 @@ parameters are rounded.
 Only the shapes must fit. The other run can have other settings or another game, such as other rules on the same board.
 With a network for any board it can have another board.
 Parameters that its seats share, but the seats of the new run do not, are copied to every seat.
+
+`--init-from RUN,RUN` joins parts that were trained apart: each run fills the arrays that none of the others has.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from jaxgames._specs import split_list
 from jaxgames.policies import file as policy_file
 from train import agents
 from train.driver.checkpoints import shapes_by_name
@@ -37,20 +41,26 @@ def load_params(text: str, like: Params, config: Config) -> Params:
     It logs in which game and sharing the two runs differ, except inside a trace.
 
     Args:
-      text: `RUN`, `RUN@ITERATION`, or the path of an exported policy, which ends with ".policy".
+      text: `RUN`, `RUN@ITERATION`, or the path of an exported policy, which ends with ".policy"; or several runs,
+        separated by commas. Of several runs, arrays that only one of them has are taken from it, and all others from
+        `like`.
       like: parameters {"encoder", "heads"} with the shapes of the new run.
       config: the settings of the new run.
 
     Raises:
       FileNotFoundError: there is no such run or checkpoint.
-      ValueError: `text` has another form, or shapes do not fit; the message has both.
+      ValueError: `text` has another form, or shapes do not fit; the message has both. Also if one of several runs has
+        nothing that the others do not have.
     """
     if Path(text).suffix == SUFFIX:
         return of_exported(text, like)
+    texts = split_list(text)
+    if len(texts) > 1:
+        return _joined(texts, like)
     run, iteration = agents.find_run(text, "init_from must be")
     with jax.ensure_compile_time_eval():  # inside a trace, too
         stored = run.params(iteration)
-    _check_shapes(text, run, stored, like)
+    _check_shapes(text, run, shapes_by_name(stored), shapes_by_name(like))
     names = [name for name in ("env", "sharing") if hasattr(config, name)]
     settings = {name: (getattr(run.config, name, None), getattr(config, name)) for name in names}
     differ = [
@@ -83,9 +93,36 @@ def _single_precision(arrays: Iterator[np.ndarray]) -> Iterator[np.ndarray[Any, 
         yield array * next(arrays) if array.dtype == np.int8 else array
 
 
-def _check_shapes(text: str, run: RunFolder, stored: Params, like: Params) -> None:
-    """Raises ValueError unless each array has the shape as in `like`, or as each of its seats has there."""
-    theirs, ours = shapes_by_name(stored), shapes_by_name(like)
+def _joined(texts: list[str], like: Params) -> Params:
+    """Returns the parameters of several runs in one network; see `load_params`."""
+    ours, taken = shapes_by_name(like), dict[str, jax.Array]()
+    runs = [agents.find_run(text, "init_from must be") for text in texts]
+    with jax.ensure_compile_time_eval():  # inside a trace, too
+        stored = [run.params(iteration) for run, iteration in runs]
+    owners = Counter(name for params in stored for name in shapes_by_name(params))
+    for text, (run, _), params in zip(texts, runs, stored, strict=True):
+        arrays = dict(zip(shapes_by_name(params), jax.tree.leaves(params), strict=True))
+        own = {name: array for name, array in arrays.items() if owners[name] == 1}
+        if not own:
+            raise ValueError(f"{text} fills no part of the network: the other runs of init_from have all of its arrays")
+        shapes = {name: tuple(array.shape) for name, array in own.items()}
+        _check_shapes(text, run, shapes, {name: shape for name, shape in ours.items() if name in own})
+        taken |= own
+    leaves, structure = jax.tree.flatten(like)
+    if not any(isinstance(leaf, Tracer) for leaf in leaves):
+        others = ", ".join(name for name in ours if name not in taken)
+        log(f"{len(taken)} of {len(ours)} arrays are those of {', '.join(texts)}; these are random: {others}")
+    filled = [
+        jnp.broadcast_to(taken[name], leaf.shape).astype(leaf.dtype) if name in taken else leaf
+        for name, leaf in zip(ours, leaves, strict=True)
+    ]
+    return structure.unflatten(filled)
+
+
+def _check_shapes(
+    text: str, run: RunFolder, theirs: dict[str, tuple[int, ...]], ours: dict[str, tuple[int, ...]]
+) -> None:
+    """Raises ValueError unless each array has the shape that it has here, or that each seat's has."""
     differ = [
         name for name in {**ours, **theirs} if name not in ours or theirs.get(name) not in (ours[name], ours[name][1:])
     ]

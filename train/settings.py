@@ -34,8 +34,8 @@ class NetworkConfig:
     activation: str | None = None
     """Activation of the network's dense layers. None: the network's own default."""
     init_from: str | None = None
-    """A run to take the first parameters from: its folder, or folder@iteration for an earlier checkpoint. Or a file of
-    train.export."""
+    """A run to take the first parameters from: its folder, or folder@iteration for an earlier checkpoint. Several,
+    separated by commas, each fill a part of the network. Or a file of train.export."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

@@ -39,6 +39,9 @@ from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_int
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw
+FIRST_TURN, LAST_TURN = 40, 60  # by "adjudicated": the turns from which a lead wins, and after which any lead does
+FIRST_LEAD = 3  # pieces: the least lead that wins after FIRST_TURN
+EARLIEST_END = {**QUIET_LIMIT, "adjudicated": FIRST_TURN}  # by draw rule, the least `quiet` that can end a game
 PROGRESS_WORDS = {"wcdf": "a capture or a man's move", "openspiel": "a capture"}
 KING_ROW = np.uint32(0x0000000F)  # row 0, where the mover's men are crowned
 DIRECTION_NAMES = ("up-right", "down-right", "down-left", "up-left")  # of directions 0 to 3; men go by 0 and 3 only
@@ -62,7 +65,8 @@ class CheckersState(State):
     opponents: jax.Array  # uint32[], the opponent's pieces
     kings: jax.Array  # uint32[], the kings of both
     jumper: jax.Array  # uint32[], the square of the piece that must jump again; no bit at the beginning of a turn
-    quiet: jax.Array  # int16[], plies since the last progress (a capture; by "wcdf" also a man's move)
+    quiet: jax.Array  # int16[], plies since the last progress (a capture; by "wcdf" also a man's move); by
+    # "adjudicated" the turns played
     ply: jax.Array  # int32[], plies played
 
 
@@ -72,7 +76,9 @@ class Checkers(Env[CheckersState]):
 
     Args:
       draw_rule: "wcdf": a draw after 80 plies without a capture or a man's move, unless the last ply wins.
-        "openspiel": a draw after 40 plies without a capture, even if the last ply would win.
+        "openspiel": a draw after 40 plies without a capture, even if the last ply would win. "adjudicated": from 40
+        turns on, of both seats together, a lead of three pieces wins; after 60 turns any lead wins, and equal numbers
+        are a draw.
       max_plies: plies after which the game is truncated. None: no limit, because the draw rule ends every game. A ply
         is one ply.
 
@@ -81,7 +87,8 @@ class Checkers(Env[CheckersState]):
     Observation: bool[8, 4, 5], index i at [i // 4, i % 4] in the frame of the viewer, the seat that observes. Planes:
     the viewer's men, its kings, the opponent's men, its kings, the piece that must jump again.
     Reward: 1 to the winner and -1 to the loser, 0 for a draw.
-    Source: World Checkers/Draughts Federation, Rules of Draughts (Checkers), 2012; OpenSpiel's `checkers`.
+    Source: World Checkers/Draughts Federation, Rules of Draughts (Checkers), 2012; OpenSpiel's `checkers`; Larson,
+    Deep reinforcement learning for checkers, 2016 ("adjudicated": its `status_check`).
     """
 
     id: ClassVar[str] = "checkers"
@@ -90,7 +97,7 @@ class Checkers(Env[CheckersState]):
     max_plies: int | None = None
 
     def __post_init__(self) -> None:
-        check_choice("draw_rule", self.draw_rule, QUIET_LIMIT)
+        check_choice("draw_rule", self.draw_rule, EARLIEST_END)
         if self.max_plies is not None:
             check_int("max_plies", self.max_plies, 1, MAX_TURN_LIMIT, " or None")
 
@@ -106,10 +113,14 @@ class Checkers(Env[CheckersState]):
 
     @property
     def max_steps(self) -> int:
-        # A run of quiet plies ends in the draw, or earlier by progress. Progress can be made only so often: 22 captures
-        # leave one piece per side, and there are at most 2 sides x 4 men x (5 + 6 + 7) rows = 144 moves of men.
-        progress = 22 if self.draw_rule == "openspiel" else 22 + 144
-        longest = QUIET_LIMIT[self.draw_rule] * (progress + 1)
+        if self.draw_rule == "adjudicated":
+            longest = LAST_TURN + 23 - 2  # 23 jumps end the game, and two turns at least share them
+        else:
+            # A run of quiet plies ends in the draw, or earlier by progress. Progress can be made only so often: 22
+            # captures leave one piece per side, and there are at most 2 sides x 4 men x (5 + 6 + 7) rows = 144 moves of
+            # men.
+            progress = 22 if self.draw_rule == "openspiel" else 22 + 144
+            longest = QUIET_LIMIT[self.draw_rule] * (progress + 1)
         return longest if self.max_plies is None else min(longest, self.max_plies)
 
     @property
@@ -166,17 +177,17 @@ class Checkers(Env[CheckersState]):
             jnp.where(jumps_again, opponents, _rotate(own)),
         )
         kings = jnp.where(jumps_again, kings, _rotate(kings))
-        no_move = _has_no_move(own, opponents, kings)
-
-        progress = is_jump | was_man if self.draw_rule == "wcdf" else is_jump
-        quiet = jnp.where(progress, 0, state.quiet + 1)
-        drawn = quiet >= QUIET_LIMIT[self.draw_rule]
-        won = no_move if self.draw_rule == "wcdf" else no_move & ~drawn
-        ended, ply = no_move | drawn, state.ply + 1
-        is_mover = np.arange(2) == state.current_player
+        if self.draw_rule == "adjudicated":
+            quiet = jnp.where(jumps_again, state.quiet, state.quiet + 1)
+        else:
+            progress = is_jump | was_man if self.draw_rule == "wcdf" else is_jump
+            quiet = jnp.where(progress, 0, state.quiet + 1)
+        ended, result = self._result(own, opponents, kings, quiet, ~jumps_again)
+        ply = state.ply + 1
+        is_mover = np.arange(2) == state.current_player  # of this ply; a result is for the opponent, who is to move
         return CheckersState(
             current_player=jnp.where(jumps_again, state.current_player, 1 - state.current_player),
-            rewards=jnp.where(won, jnp.where(is_mover, 1.0, -1.0), 0.0).astype(jnp.float32),
+            rewards=jnp.where(is_mover, -result, result).astype(jnp.float32),
             terminated=ended,
             truncated=jnp.bool_(False) if self.max_plies is None else ~ended & (ply >= self.max_plies),
             own=own,
@@ -187,23 +198,47 @@ class Checkers(Env[CheckersState]):
             ply=ply,
         )
 
+    def _result(
+        self, own: jax.Array, opponents: jax.Array, kings: jax.Array, quiet: jax.Array, is_turn: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        """Returns whether the rules end the game here, bool[], and the result for the side to move, int32[]: 1, 0, -1.
+
+        `is_turn` is whether a turn begins here; the lead is compared only then.
+        """
+        no_move = _has_no_move(own, opponents, kings)
+        if self.draw_rule != "adjudicated":
+            drawn = quiet >= QUIET_LIMIT[self.draw_rule]
+            lost = no_move if self.draw_rule == "wcdf" else no_move & ~drawn
+            return no_move | drawn, -lost.astype(jnp.int32)
+        lead = jax.lax.population_count(own).astype(jnp.int32) - jax.lax.population_count(opponents).astype(jnp.int32)
+        drawn = quiet >= LAST_TURN
+        decided = is_turn & (drawn & (lead != 0) | (quiet >= FIRST_TURN) & (jnp.abs(lead) >= FIRST_LEAD))
+        lost = no_move & ~drawn
+        return no_move | drawn | decided, jnp.where(decided, jnp.sign(lead), -lost.astype(jnp.int32))
+
     def _restart_clock(self, state: CheckersState) -> CheckersState:
         return dataclasses.replace(state, ply=jnp.zeros_like(state.ply))
 
     # -- outcome -----------------------------------------------------------------------------------
 
     def _winners(self, state: CheckersState) -> jax.Array:
-        won = _has_no_move(state.own, state.opponents, state.kings)
-        if self.draw_rule == "openspiel":
-            won &= state.quiet < QUIET_LIMIT[self.draw_rule]
-        return (np.arange(2) != state.current_player) & won
+        _, result = self._result(state.own, state.opponents, state.kings, state.quiet, state.jumper == 0)
+        return jnp.where(np.arange(2) == state.current_player, result, -result) == 1
 
     def _reason(self, state: CheckersState) -> str:
         if state.truncated:
             return f"{self.max_plies} plies without a winner"
+        own, opponents, kings = map(np.uint32, (state.own, state.opponents, state.kings))
+        no_move, quiet = bool(_has_no_move(own, opponents, kings)), int(state.quiet)
+        if self.draw_rule == "adjudicated":
+            lead = abs(int(own).bit_count() - int(opponents).bit_count())
+            least = FIRST_LEAD if quiet < LAST_TURN else 0
+            if own and not state.jumper and quiet >= FIRST_TURN and lead >= least:
+                what = f"a lead of {lead} piece{'s' * (lead > 1)}" if lead else "equal numbers of pieces"
+                return f"{what} after {quiet} turns"
+            return "no legal move" if no_move else ""
         limit = QUIET_LIMIT[self.draw_rule]
-        drawn = int(state.quiet) >= limit
-        no_move = _has_no_move(*map(np.uint32, (state.own, state.opponents, state.kings)))
+        drawn = quiet >= limit
         if no_move and (self.draw_rule == "wcdf" or not drawn):
             return "no legal move"
         return f"{limit} plies without {PROGRESS_WORDS[self.draw_rule]}" if drawn else ""

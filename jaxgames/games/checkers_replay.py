@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.games.checkers import QUIET_LIMIT, Checkers, CheckersState
+from jaxgames.games.checkers import EARLIEST_END, Checkers, CheckersState
 from jaxgames.games.checkers_pdn import Game
 
 BATCH = 4096  # games that are replayed at once
@@ -22,7 +22,7 @@ def states_before(
     """Returns the board before every action of some games, those of the first game first.
 
     No draw is declared in a recorded game before its players agree, so a game can be longer than `env.draw_rule`
-    allows. The number of quiet plies then stays one below the limit, and all boards are live.
+    allows. The count of the draw rule then stays one below the least that can end a game, and all boards are live.
 
     Args:
       env: the game; it may have another draw rule than the players had.
@@ -72,7 +72,7 @@ def _replay(env: Checkers, states: CheckersState, actions: jax.Array) -> tuple[C
 
     def play(state: CheckersState, action: jax.Array) -> tuple[CheckersState, tuple[CheckersState, jax.Array]]:
         is_legal = (action >= 0) & env.legal_action_mask(state)[action]
-        quiet = jnp.minimum(state.quiet, QUIET_LIMIT[env.draw_rule] - 2)  # one more quiet ply does not draw
+        quiet = jnp.minimum(state.quiet, EARLIEST_END[env.draw_rule] - 2)  # one more does not end the game
         after = env.step(dataclasses.replace(state, quiet=quiet), action)
         return after, (state, is_legal)
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxgames import agents
 from jaxgames.agents import Agent, act_on_one_board
 from jaxgames.env import Env
-from jaxgames.play.opponents import adviser
+from jaxgames.play.opponents import adviser, win_chance
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.render import Move
 
@@ -18,6 +18,10 @@ Make = Callable[[str, Env[Any]], Agent]
 OnCompile = Callable[[str], object] | None
 OF_PACKAGE = ("random", "first", "greedy", "mcts", "alphabeta", "baseline")
 _compiled: set[tuple[str, str, Env[Any]]] = set()  # methods of agents that have run in this process
+
+
+class HasNoProbabilitiesError(ValueError):
+    """An agent tells neither probabilities nor values."""
 
 
 class Thoughts(NamedTuple):
@@ -81,6 +85,27 @@ def analyse(
     return Thoughts(agent, tuple((move, float(probabilities[move.action])) for move in ranked), values)
 
 
+def refuses_draw(session: Session, make: Make = agents.make, on_compile: OnCompile = None) -> int | None:
+    """Returns the first seat whose agent refuses a draw in the position that is shown; None if all accept.
+
+    An agent accepts if, by its own value, it has no better chance to win than a draw counts: one divided by the number
+    of seats. An agent without values refuses, and so do all where the returns do not tell who wins.
+
+    Raises ValueError if an agent fails.
+    """
+    for seat, text in enumerate(session.seats):
+        if text == HUMAN:
+            continue
+        try:
+            values = analyse(session, text, make, on_compile).values
+        except HasNoProbabilitiesError:
+            return seat
+        chance = None if values is None else win_chance(session.env, values[seat])
+        if chance is None or chance > 1 / session.env.num_players:
+            return seat
+    return None
+
+
 def _is_guest(seat: str) -> bool:
     """Returns whether an agent from outside this package plays a seat, or one from a file."""
     return seat != HUMAN and re.split(r"\W", seat, maxsplit=1)[0] not in OF_PACKAGE
@@ -94,7 +119,9 @@ def _analyse(
     _announce("analyse", text, session.env, on_compile)
     analysis = agents.analyse_compiled(agent, boards)
     if analysis is None:
-        raise ValueError(f"{text} has no probabilities: choose an agent that has them, such as random or greedy")
+        raise HasNoProbabilitiesError(
+            f"{text} has no probabilities: choose an agent that has them, such as random or greedy"
+        )
     probabilities = np.asarray(analysis.probabilities)[0]
     _compiled.add(("analyse", text, session.env))
     return probabilities, None if analysis.values is None else tuple(np.asarray(analysis.values)[0].tolist())

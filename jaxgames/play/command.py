@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jaxgames._checks import check_int
 from jaxgames.env import Env
 from jaxgames.play.agent_calls import Make
 from jaxgames.play.opponents import default_seats
@@ -19,6 +20,13 @@ def add_options(parser: argparse.ArgumentParser, seats: str) -> None:
     parser.add_argument("--seats", help=seats)
     parser.add_argument("--seed", type=int, default=0, help="of the agents' choices (default: 0)")
     parser.add_argument("--terminal", action="store_true", help="play in the terminal; without it a page opens")
+    parser.add_argument(
+        "--show",
+        type=int,
+        default=0,
+        metavar="N",
+        help="after each move of an agent, the N moves that it thought of most (terminal; the page has a switch)",
+    )
     parser.add_argument("--position", metavar="TEXT", help="start from a position, as the game writes it (terminal)")
     parser.add_argument("--load", type=Path, metavar="FILE", help="continue a saved game (terminal)")
     parser.add_argument("--port", type=int, default=0, help="of the page (default: any free one)")
@@ -44,10 +52,11 @@ def play(env: Env[Any], seats: list[str], options: argparse.Namespace, make: Mak
         if text != HUMAN:
             make(text, env)  # a wrong text ends the program before the game begins
     if options.terminal:
-        Terminal(_session(env, seats, options), make=make).run()
+        check_int("--show", options.show, 0, env.num_actions)
+        Terminal(_session(env, seats, options), make=make, show=options.show).run()
         return
-    if options.position is not None or options.load is not None:
-        raise ValueError("--position and --load need --terminal; the page has buttons for both")
+    if options.position is not None or options.load is not None or options.show:
+        raise ValueError("--position, --load and --show need --terminal; the page has buttons for them")
     from jaxgames.play.web.server import serve
 
     serve(

@@ -1,7 +1,7 @@
 """The text of a saved game: a JSON object with the fields of `SavedGame`, the moves in the game's notation.
 
 {"format": "jaxgames game", "version": 1, "game": "checkers(...)", "game_version": 1, "seats": ["human", "greedy"],
- "seed": 0, "start": null, "moves": ["11-15", "23-18"], "ply": 2, "resigned": null}
+ "seed": 0, "start": null, "moves": ["11-15", "23-18"], "ply": 2, "resigned": null, "agreed": false}
 """
 
 import dataclasses
@@ -27,6 +27,7 @@ class SavedGame:
     moves: list[str]  # of all plies
     ply: int | None  # the position that is shown; None for the last one
     resigned: int | None  # the seat of the person who resigned
+    agreed: bool  # whether the players agreed on a draw
 
 
 def to_json(session: Session) -> str:
@@ -40,6 +41,7 @@ def to_json(session: Session) -> str:
         moves=session.moves(),
         ply=session.ply,
         resigned=session.resigned,
+        agreed=session.agreed,
     )
     return json.dumps({"format": FORMAT, "version": VERSION, **dataclasses.asdict(saved)}, indent=1) + "\n"
 
@@ -73,6 +75,7 @@ def parse(text: str) -> SavedGame:
         moves=fields.texts("moves"),
         ply=fields.integer_or_none("ply"),
         resigned=fields.integer_or_none("resigned"),
+        agreed=fields.flag("agreed"),
     )
 
 
@@ -98,5 +101,9 @@ def replay(saved: SavedGame) -> Session:
                 f"{env.num_players - 1}, and a game that its moves have not ended"
             )
         session.resigned = saved.resigned  # another player can have the seat since then
+    if saved.agreed:
+        if session.over:
+            raise ValueError("'agreed' of the saved game is true: expected a game that nothing else has ended")
+        session.agree_on_draw()
     session.jump(session.plies if saved.ply is None else saved.ply)
     return session

@@ -51,6 +51,7 @@ MENUS = {
             (
                 ("draw_rule=wcdf", "80 quiet moves"),
                 ("draw_rule=openspiel", "40 without a capture"),
+                ("draw_rule=adjudicated", "more pieces win after 60 turns"),
             ),
             "draw_rule=wcdf",
         ),

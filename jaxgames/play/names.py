@@ -72,7 +72,7 @@ def _score(env: Env[Any], outcome: Outcome, state: Any, you: int | None) -> str:
     """Returns the boxes of both seats, the person's or the winner's first; "" for another game or end."""
     if state is None or outcome.kind not in ("win", "draw") or not isinstance(game_of(env), DotsAndBoxes):
         return ""
-    if outcome.reason != "all edges drawn":  # a person resigned
+    if outcome.reason != "all edges drawn":  # the players have ended it
         return ""
     first = you if you is not None else (outcome.winners or (0,))[0]
     boxes = [int((state.owner == seat).sum()) for seat in (first, 1 - first)]

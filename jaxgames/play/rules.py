@@ -76,6 +76,12 @@ def _limit(number: int | None, unit: str) -> str:
 # -- checkers and minichess ----------------------------------------------------------------------------------------
 
 
+ADJUDICATION = (
+    "Turns are counted, those of both sides together. From the 40th on, a player with at least three pieces more than "
+    "the other wins. After 60 turns the player with more pieces wins; equal numbers are a draw."
+)
+
+
 def _checkers(env: Checkers) -> _Words:
     draws = {
         "wcdf": "80 moves in a row, of both sides together, without a capture and without a move of a man",
@@ -90,7 +96,7 @@ def _checkers(env: Checkers) -> _Words:
         "The same piece must go on jumping while it can. Each jump counts as a move, all of them are one turn.",
         "A man that reaches the last row becomes a king, and the turn ends. A king steps and jumps forwards and "
         "backwards, always by one square.",
-        f"It is a draw after {draws[env.draw_rule]}.",
+        f"It is a draw after {draws[env.draw_rule]}." if env.draw_rule in draws else ADJUDICATION,
         _limit(env.max_plies, "moves"),
     ]
     positions = [

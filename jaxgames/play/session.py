@@ -1,4 +1,4 @@
-"""A game in progress, without input and output: its moves, undo and resignation.
+"""A game in progress, without input and output: its moves, undo, resignation and a draw by agreement.
 
     session = Session(env, ["human", "greedy"], seed=1)
     session.play(session.legal()[0].action)
@@ -44,6 +44,7 @@ class Session:
       actions: the actions of all plies.
       ply: the number of plies before the position that is shown.
       resigned: the seat that resigned in the last position; None if no person did.
+      agreed: whether the players have agreed on a draw in the last position.
     """
 
     def __init__(self, env: Env[Any] | str, seats: Sequence[str], *, seed: int = 0, state: Any = None) -> None:
@@ -65,6 +66,7 @@ class Session:
         self.ply: int = 0
         self.actions: list[int] = []
         self.resigned: int | None = None
+        self.agreed: bool = False
         self._moves: list[str] = []
         self._positions: list[_Position] = []
         if self.start is None:
@@ -99,7 +101,7 @@ class Session:
     @property
     def over(self) -> bool:
         """True if the game has ended in the position that is shown."""
-        return self._positions[self.ply].info.over or self.is_resigned
+        return self._positions[self.ply].info.over or self.is_stopped
 
     @property
     def is_resigned(self) -> bool:
@@ -107,9 +109,14 @@ class Session:
         return self.resigned is not None and self.ply == self.plies
 
     @property
+    def is_stopped(self) -> bool:
+        """True if the players have ended the game in the position that is shown: by a resignation or by agreement."""
+        return self.is_resigned or (self.agreed and self.ply == self.plies)
+
+    @property
     def ended(self) -> bool:
         """True if the game has ended in its last position, whichever position is shown."""
-        return self.resigned is not None or self._positions[-1].info.over
+        return self.resigned is not None or self.agreed or self._positions[-1].info.over
 
     @property
     def continues_turn(self) -> bool:
@@ -119,17 +126,19 @@ class Session:
     @property
     def outcome(self) -> Outcome:
         """The end of the game, as `env.outcome`; a resignation is a win only where one other seat is left."""
-        if not self.is_resigned:
+        if not self.is_stopped:
             return self.env.outcome(self.state)
+        if self.agreed:
+            return Outcome("draw", (), "agreed by the players")
         reason = f"seat {self.resigned} resigned"
         if self.env.num_players == 2 and self.resigned is not None:
             return Outcome("win", (1 - self.resigned,), reason)
         return Outcome("forfeit", (), reason)
 
     def to_text(self) -> str:
-        """Returns `env.to_text` of the position that is shown; after a resignation, the last line says so."""
+        """Returns `env.to_text` of the position that is shown; the last line says how the players have ended it."""
         text = self.env.to_text(self.state)
-        if not self.is_resigned:
+        if not self.is_stopped:
             return text
         *lines, _ = text.split("\n")
         return "\n".join([*lines, self.outcome.to_text()])
@@ -188,27 +197,28 @@ class Session:
         self.actions.append(int(action))
         self._moves.append(text)
         self._append(state, info)
-        self.ply, self.resigned = self.ply + 1, None
+        self.ply += 1
+        self._continue()
 
     def undo(self) -> None:
-        """Goes back by one ply, which `redo` plays again, or cancels a resignation.
+        """Goes back by one ply, which `redo` plays again, or cancels a resignation or an agreement.
 
         Raises ValueError at the start of the game.
         """
-        if self.is_resigned:
-            self.resigned = None
+        if self.is_stopped:
+            self._continue()
             return
         if self.ply == 0:
             raise ValueError("there is no move to undo: this is the start of the game")
         self.ply -= 1
 
     def undo_turn(self) -> None:
-        """Goes back to the beginning of the last turn that a person played, or cancels a resignation.
+        """Goes back to the beginning of the last turn that a person played, or cancels a resignation or an agreement.
 
         Raises ValueError if no person has moved before.
         """
-        if self.is_resigned:
-            self.resigned = None
+        if self.is_stopped:
+            self._continue()
             return
         people = [ply for ply, seat in enumerate(self.movers()[: self.ply]) if self.seats[seat] == HUMAN]
         if not people:
@@ -245,6 +255,17 @@ class Session:
         self._drop_later()
         self.resigned = seat
 
+    def agree_on_draw(self) -> None:
+        """Ends the game with a draw by agreement, and drops all plies after the position that is shown.
+
+        Whether all players agree is asked before; `agent_calls.refuses_draw` asks the agents. Raises ValueError if the
+        game is over.
+        """
+        if self.over:
+            raise ValueError(f"the game is over ({self.outcome.reason}): no draw can be agreed")
+        self._drop_later()
+        self.resigned, self.agreed = None, True
+
     def with_seats(self, seats: Sequence[str]) -> Self:
         """Returns a session of the same game and position with other seats. Raises ValueError as `Session`."""
         other = copy.copy(self)
@@ -255,6 +276,10 @@ class Session:
     def copy(self) -> Self:
         """Returns a session of the same game, position and seats, which changes alone."""
         return self.with_seats(self.seats)
+
+    def _continue(self) -> None:
+        """Cancels a resignation and an agreement."""
+        self.resigned, self.agreed = None, False
 
     def _append(self, state: Any, info: BoardInfo) -> None:
         """Adds a position at the end. Its arrays are copied: arrays of a device take tens of kilobytes."""

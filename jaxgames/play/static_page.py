@@ -62,7 +62,7 @@ def to_html(session: Session) -> str:
     """
     env, moves, last = session.env, session.moves(), session.copy()
     last.jump(last.plies)
-    ending = names.ending_of(last) if last.is_resigned else ""
+    ending = names.ending_of(last) if last.is_stopped else ""
     picture, words = slides(env, session.states, session.actions, ending)
     script, style = _file("static_page.js"), _colours() + _file("static_page.css")
     items = [f"<li><button>{number}. {escape(text)}</button></li>" for number, text in enumerate(moves, start=1)]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from jaxgames import agents, render
-from jaxgames.play.agent_calls import Make, agent_action, analyse
+from jaxgames.play.agent_calls import HasNoProbabilitiesError, Make, agent_action, analyse, refuses_draw
 from jaxgames.play.game_file import from_json, to_json
 from jaxgames.play.names import ending_of, people_of, seat_names, turn_text
 from jaxgames.play.notation import legal_texts, parse_turn
@@ -22,6 +22,7 @@ from jaxgames.play.rules import rules
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.static_page import game_of, to_html
 from jaxgames.play.text_board import board_text
+from jaxgames.render import Move
 
 PAGE_SUFFIXES = (".html", ".htm")  # of files that are still pages
 WIDTH = 80
@@ -40,6 +41,7 @@ review      the moves that lost most, of the game so far
 new, switch another game: with the same seats, or with the sides switched
 show        the board again
 resign      give up
+draw        offer a draw: a person is asked, an agent looks at its own value
 save FILE   the game; with the suffix .html, a page with all positions
 load FILE   continue a saved game, also of a page with all positions
 go          lets an agent that has failed try again
@@ -59,6 +61,7 @@ class Terminal:
         session: Session,
         *,
         make: Make = agents.make,
+        show: int = 0,
         read: Callable[[str], str] = input,
         out: TextIO | None = None,
     ) -> None:
@@ -66,11 +69,12 @@ class Terminal:
         Args:
           session: the game.
           make: makes agents; it should keep them, as it is called before every move of one.
+          show: the number of moves that an agent thought of most, which are listed after each of its moves.
           read: returns a line that the person types after a prompt, as `input`; raises EOFError at the end.
           out: where the text goes; None for standard output.
         """
         self.session: Session = session
-        self._make, self._read = make, read
+        self._make, self._read, self._num_shown = make, read, show
         self._out = sys.stdout if out is None else out
         self._echoes = not (read is input and sys.stdin.isatty())  # a transcript shows what was typed
         self._has_colours = has_colours(self._out)
@@ -111,9 +115,24 @@ class Terminal:
             self._say_error(f"{self._player(seat)} failed with {type(error).__name__}: {error}")
             self._say("go lets it try again; a typed move is played for it; u, save FILE, q work too")
             return
+        thoughts = self._thoughts_of_mover()
         session.play(action)
         self._say(f"{self._player(seat)} plays {self._styled(session.moves()[-1], BOLD)}")
+        for line in thoughts:
+            self._say(line)
         self._show_if_person_moves()
+
+    def _thoughts_of_mover(self) -> list[str]:
+        """Returns lines with the moves that the agent to move thinks of most; none without --show or probabilities."""
+        if not self._num_shown:
+            return []
+        session = self.session
+        try:
+            thoughts = analyse(session, session.seats[session.mover], self._make, on_compile=self._say_compiling)
+        except HasNoProbabilitiesError:
+            return []
+        shown = thoughts.moves[: self._num_shown]
+        return [_share_of(move, probability) for move, probability in shown if probability >= LEAST]
 
     # -- commands ----------------------------------------------------------------------------------------
 
@@ -150,6 +169,8 @@ class Terminal:
         elif line == "resign":
             self.session.resign()
             self._show()
+        elif line == "draw":
+            self._offer_draw()
         else:
             self._play(line)
 
@@ -183,6 +204,30 @@ class Terminal:
         start = None if before.start is None else before.env.from_string(before.start)
         self.session, self._agents_wait = Session(before.env, seats, seed=before.seed + 1, state=start), False
         self._show()
+
+    def _offer_draw(self) -> None:
+        """Ends the game with a draw if all other players agree: people are asked, agents answer by their values."""
+        session, names = self.session, seat_names(self.session.env)
+        if session.over:
+            raise ValueError("the game is over: no draw can be agreed")
+        people = people_of(session.seats)
+        offering = session.mover if session.mover in people else next(iter(people), None)
+        for seat in people:
+            if seat != offering and not self._accepts(names[seat]):
+                self._say(f"{names[seat]} refuses the draw")
+                return
+        if (refusing := refuses_draw(session, self._make, on_compile=self._say_compiling)) is not None:
+            self._say(f"{self._player(refusing)} refuses the draw")
+            return
+        session.agree_on_draw()
+        self._show()
+
+    def _accepts(self, name: str) -> bool:
+        """Asks a person."""
+        answer = self._read(self._styled(f"{name}, do you accept a draw? yes or no> ", BOLD)).strip()
+        if self._echoes:
+            self._say(answer)
+        return answer.lower() in ("y", "yes")
 
     def _save(self, path: Path) -> None:
         text = to_html(self.session) if path.suffix.lower() in PAGE_SUFFIXES else to_json(self.session)
@@ -229,7 +274,7 @@ class Terminal:
         self._say(f"{thoughts.agent} would play")
         for move, probability in thoughts.moves[:TOP]:
             if probability >= LEAST:
-                self._say(f"{100 * probability:6.0f} %  {move.text}")
+                self._say(_share_of(move, probability))
         if thoughts.values is not None:
             self._say(self._chance_text(thoughts.values))
 
@@ -297,6 +342,11 @@ class Terminal:
 
     def _say(self, text: str) -> None:
         print(text, file=self._out, flush=True)
+
+
+def _share_of(move: Move, probability: float) -> str:
+    """Returns the line of a move in a list of what an agent thinks."""
+    return f"{100 * probability:6.0f} %  {move.text}"
 
 
 def read_game(path: Path) -> Session:

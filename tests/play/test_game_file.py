@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from jaxgames import make
-from jaxgames.play import HUMAN, Session, from_json, to_json
+from jaxgames.play import HUMAN, Session, from_json, to_html, to_json
+from jaxgames.play.static_page import game_of
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
 
@@ -47,6 +48,8 @@ def changed(**fields: Any) -> str:
         ({"moves": [0]}, "'moves' of the saved game must be a list of texts"),
         ({"ply": 3}, "ply must be from 0 to 2"),
         ({"resigned": 5}, "expected a seat from 0 to 1"),
+        ({"resigned": 0, "agreed": True}, "'agreed' of the saved game is true"),
+        ({"agreed": 1}, "'agreed' of the saved game must be true or false"),
     ],
 )
 def test_file_that_does_not_replay_is_refused(text: Any, message: str) -> None:
@@ -63,6 +66,19 @@ def test_saved_game_keeps_its_start_and_the_position_that_is_shown() -> None:
         "1000000 .. 1", (HUMAN, "greedy"), 5, 0, 1,
     )  # fmt: skip
     assert from_json(changed(ply=None)).ply == 2
+
+
+@pytest.mark.parametrize("still", [False, True])
+def test_agreed_draw_is_saved(still: bool) -> None:
+    session = Session(BOXES, ["human", "human"])
+    session.play(0)
+    session.agree_on_draw()
+    loaded = from_json(game_of(to_html(session)) if still else to_json(session))
+    assert loaded.outcome == session.outcome
+    assert loaded.outcome.kind == "draw"
+    text = json.loads(to_json(session))
+    del text["agreed"]
+    assert not from_json(json.dumps(text)).over, "files of earlier versions have no such field"
 
 
 def test_resignation_is_loaded_when_another_player_has_the_seat() -> None:

@@ -37,6 +37,7 @@ def test_every_game_has_a_goal_and_pictures_with_captions(game: str, theme: str)
     ("game", "present", "absent"),
     [
         ("checkers", "80 moves in a row, of both sides together, without a capture and", "40 moves"),
+        ("checkers(draw_rule=adjudicated)", "From the 40th on, a player with at least three pieces more", "80 moves"),
         ("checkers(draw_rule=openspiel)", "40 moves in a row, of both sides together, without a capture", "80 moves"),
         ("checkers(max_plies=300)", "After 300 moves without a winner", "80 plies"),
         ("minichess", "checkmate", "Capture the other king"),

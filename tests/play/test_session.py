@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from jaxgames import Env, make
+from jaxgames import Env, Outcome, make
 from jaxgames.play import HUMAN, Session, agent_action, from_json, to_json
 from tests.helpers.positions import compiled, legal, start
 from tests.helpers.sticks import LuckySticks
@@ -218,6 +218,25 @@ def test_keys_in_states_depend_on_the_seed_and_the_ply() -> None:
 def test_action_that_is_not_an_integer_is_refused(action: Any) -> None:
     with pytest.raises(ValueError, match="must be an integer"):
         Session(BOXES, [HUMAN, HUMAN]).play(action)
+
+
+def test_agreed_draw_ends_the_game_until_it_is_undone_or_played_on() -> None:
+    session = Session(BOXES, ["human", "human"])
+    session.play(0)
+    session.play(1)
+    session.jump(1)
+    session.agree_on_draw()
+    assert (session.over, session.ended, session.plies) == (True, True, 1), "what followed is dropped"
+    assert session.outcome == Outcome("draw", (), "agreed by the players")
+    assert "agreed by the players" in session.to_text()
+    with pytest.raises(ValueError, match="the game is over"):
+        session.agree_on_draw()
+    session.jump(0)
+    assert not session.over
+    assert session.ended
+    session.jump(1)
+    session.undo_turn()
+    assert (session.over, session.ended, session.ply) == (False, False, 1)
 
 
 def test_seat_that_resigns_is_the_only_person_or_the_mover() -> None:

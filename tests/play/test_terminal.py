@@ -4,9 +4,11 @@ import io
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import jax.numpy as jnp
 import pytest
 
 from jaxgames import agents, make
@@ -91,6 +93,59 @@ def test_resignation_ends_the_game() -> None:
     text = transcript("resign")
     assert text.count("You lost: you resigned") == 2, "below the board, and at the end"
     assert text.count(PROMPT) == 1, "before, and not after"
+
+
+@dataclass(frozen=True)
+class Valued:
+    """Gives every seat the same value."""
+
+    on_device: ClassVar[bool] = False
+    env: Any
+    value: float
+
+    def act(self, key: Any, states: Any) -> Any:
+        raise AssertionError("no move is wanted")
+
+    def analyse(self, states: Any) -> agents.Analysis:
+        probabilities = jnp.full((1, self.env.num_actions), 1 / self.env.num_actions)
+        return agents.Analysis(probabilities, jnp.full((1, self.env.num_players), self.value))
+
+
+def test_two_people_agree_on_a_draw() -> None:
+    asked = "Blue, do you accept a draw? yes or no> "
+    text = transcript("draw", "no", "h(0,0)", "draw", "yes", "h(0,1)", seats=[HUMAN, HUMAN])
+    assert f"{asked}no\nBlue refuses the draw" in text
+    assert "Red, do you accept a draw? yes or no> yes" in text, "Blue is to move and offers"
+    assert text.count("Draw: agreed by the players") == 2, "below the board, and at the end"
+    assert "the game is over" in text
+
+
+@pytest.mark.parametrize(("value", "accepts"), [(-0.5, True), (0.0, True), (0.1, False)])
+def test_agent_accepts_a_draw_that_is_no_worse_than_its_value(value: float, accepts: bool) -> None:
+    text = transcript("draw", seats=[HUMAN, "valued"], make=lambda text, env: Valued(env, value))
+    assert ("Draw: agreed by the players" in text) == accepts
+    assert ("Blue (valued) refuses the draw" in text) == (not accepts)
+
+
+def test_agent_without_values_refuses_a_draw() -> None:
+    assert "Blue (first) refuses the draw" in transcript("draw")
+
+
+def test_moves_that_an_agent_thought_of_are_listed_after_its_move() -> None:
+    typed, out = iter(["h(0,1)"]), io.StringIO()
+
+    def read(prompt: str) -> str:
+        try:
+            return next(typed)
+        except StopIteration:
+            raise EOFError from None
+
+    Terminal(Session(BOXES, [HUMAN, "random"]), read=read, out=out, show=2).run()
+    lines = out.getvalue().splitlines()
+    played = next(number for number, line in enumerate(lines) if "Blue (random) plays" in line)
+    assert lines[played + 1] == "    17 %  h(0,0)"
+    assert lines[played + 2] == "    17 %  h(1,0)"
+    assert "%" not in lines[played + 3]
 
 
 def test_game_is_saved_and_loaded(tmp_path: Path) -> None:

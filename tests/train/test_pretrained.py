@@ -132,6 +132,37 @@ def test_text_that_names_no_checkpoint_is_refused(untrained: Runs, text: str, me
         start(dataclasses.replace(CONFIG, init_from=text.format(first=untrained.first)))
 
 
+def branch(folder: Path, name: str, seed: int) -> str:
+    """The text of a run of one branch of `larson_text`, with random parameters."""
+    network = f"larson_text(branch={name}, maps=2, hidden_sizes=4)"
+    learner = Imitation(ImitationConfig(env="checkers", num_minibatches=1, network=network))
+    return str(store(folder / name, learner, random_train_state(learner, seed)))
+
+
+def test_branches_that_were_trained_apart_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The heads, which all of them have, and the layer on the branches, which none has, are those of a new run."""
+    texts = [branch(tmp_path, name, seed) for seed, name in enumerate(("conv2", "conv3", "dense"), start=1)]
+    network = "larson_text(maps=2, hidden_sizes=4)"
+    joined = ImitationConfig(env="checkers", num_minibatches=1, network=network, init_from=",".join(texts))
+    before = random_train_state(Imitation(joined), seed=7)
+    after = jax.device_get(Imitation(joined).load(before).params)
+    encoder, fresh = after["encoder"]["params"], jax.device_get(before.params)
+    for text in texts:
+        stored = jax.device_get(RunFolder.open(Path(text), Imitation).params())["encoder"]["params"]
+        assert equal({name: encoder[name] for name in stored}, stored)
+    assert equal(encoder["joined"], fresh["encoder"]["params"]["joined"])
+    assert equal(after["heads"], fresh["heads"])
+    said = capsys.readouterr().err
+    assert f"arrays are those of {', '.join(texts)}; these are random: encoder/params/joined/bias" in said
+
+    twice = dataclasses.replace(joined, init_from=f"{texts[0]},{texts[0]}")
+    with pytest.raises(ValueError, match="conv2 fills no part of the network: the other runs of init_from have all"):
+        Imitation(twice).load(before)
+    narrow = dataclasses.replace(joined, network="larson_text(maps=3, hidden_sizes=4)")
+    with pytest.raises(ValueError, match=r"the parameters of .*conv2 do not fit this run: .*conv2_0_bias has shape"):
+        Imitation(narrow).load(random_train_state(Imitation(narrow), seed=7))
+
+
 def test_resumed_run_does_not_read_the_other_run(untrained: Runs, tmp_path: Path) -> None:
     learner = PPO(dataclasses.replace(CONFIG, init_from=str(tmp_path / "removed")))
     run = RunFolder.create(tmp_path / "run", learner)

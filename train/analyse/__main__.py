@@ -2,9 +2,11 @@
 
     python -m train.analyse game.pdn --agent runs/imitation --data pairs.npz --output game.json --picture game.svg
     python -m train.analyse moves.txt --env minichess --agent runs/first
+    python -m train.analyse games.jsonl --player runs/first
 
-It prints a table with a row per turn. Values are for seat 0, in checkers Black. The last line on standard output is
-JSON: the games with a summary of every seat, and the games that cannot be read. The file of `--output` has all turns.
+It prints a table with a row per turn, and for several games of checkers what their moves lose by turn and by pieces.
+Values are for seat 0, in checkers Black. The last line on standard output is JSON: the games with a summary of every
+seat, the stages, and the games that cannot be read. The file of `--output` has all turns.
 """
 
 import dataclasses
@@ -29,6 +31,7 @@ from jaxgames.games.checkers_pdn import COLOURS, BrokenGame
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH
 from train import agents, plot
 from train.analyse import picture as analyse_picture
+from train.analyse import stages
 from train.analyse.annotation import DECIDED, Database, Turn, annotate, first_unknown, summary
 from train.analyse.recorded_game import RecordedGame, read_games
 from train.data import positions
@@ -41,7 +44,8 @@ NO_VALUE = "-"
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
     file: Annotated[Path, tyro.conf.Positional]
-    """A .pdn file with games of checkers, or with --env a text with the actions of one game, one per line."""
+    """A .pdn file with games of checkers, a .jsonl file of train.match, or with --env a text with the actions of one
+    game, one per line."""
     game: int | None = None
     """The number of the game in the file, from 1. If not given, all of them."""
     env: str | None = None
@@ -58,6 +62,8 @@ class Arguments:
     """The turns that alpha-beta looks ahead, in checkers; 0 for no alpha-beta."""
     blunder: float = 0.5
     """A move that loses more men than this is a blunder."""
+    player: str | None = None
+    """The player whose moves are in the table by stage. If not given, all of them."""
     output: Path | None = None
     """A file for the annotation as JSON, with all turns. It is replaced if it exists."""
     picture: Path | None = None
@@ -73,21 +79,31 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
     env = _env(arguments)
     games, broken = _chosen(arguments, read_games(arguments.file, env))
     env = games[0].env
+    names = {game.player(seat): None for game in games for seat in range(env.num_players)}
+    if arguments.player is not None and arguments.player not in names:
+        known = ", ".join(filter(None, names)) or "none"
+        raise ValueError(f"the players of {arguments.file} are {known}, not {arguments.player}")
     depth = arguments.depth if isinstance(env, Checkers) and arguments.depth else None
     agent, database = _agent(arguments, env), _database(arguments, env)
     if depth is None and agent is None and database is None:
         raise ValueError("there is nothing to annotate by: add --agent or --data, or for checkers --depth 8")
     annotated: list[dict[str, Any]] = []
+    of_player: list[Turn] = []
     with progress_bar(sum(len(game.moves) for game in games), "turns", shown=depth is not None) as bar:
         for game in games:
             turns = annotate(game, depth, arguments.blunder, agent, database, bar.update)
             print(table(game, turns))
             annotated.append(_facts(game, turns))
+            of_player += [turn for turn in turns if arguments.player in (None, game.player(turn.seat))]
             if arguments.picture is not None:
                 figure = analyse_picture.draw(game, turns, arguments.agent)
                 plot.write(figure, arguments.picture)
     result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": arguments.agent}
     result |= {"data": None if arguments.data is None else str(arguments.data), "blunder": arguments.blunder}
+    if depth is not None and len(games) > 1:
+        rows = stages.stages(of_player)
+        result |= {"player": arguments.player, "stages": rows}
+        print(f"{arguments.player or 'all players'}, {len(games):,} games\n{stages.table(rows)}")
     result |= {"games": annotated, "broken": broken}
     if arguments.output is not None:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)

@@ -40,6 +40,7 @@ class Turn:
     lost: float | None = None  # men, by the mover
     best: str | None = None  # the first action of the best move; the one that was played, if none is better
     blunder: bool = False  # whether more was lost than the threshold
+    pieces: int | None = None  # on the board before the turn, in checkers
     probability: float | None = None  # with which the agent plays all plies of the turn
     rank: int | None = None  # of the turn's first action among the legal ones, from 1; equal ones share the first rank
     legal: int | None = None  # the number of legal actions at the first ply
@@ -152,6 +153,7 @@ def _valued(game: RecordedGame, turn: Turn, depth: int, blunder: float, on_value
         lost=value - played,
         best=game.env.action_to_string(game.state(plies[0]), best),
         blunder=value - played > blunder,
+        pieces=sum(int(word[plies[0]]).bit_count() for word in (game.states.own, game.states.opponents)),
     )
 
 

@@ -1,12 +1,13 @@
 """Recorded games with the boards on which their moves were played, from a file.
 
     games = read_games(Path("games.pdn"))                                   # of checkers
+    games = read_games(Path("games.jsonl"))                                 # of any game, from train.match --output
     (game,) = read_games(Path("moves.txt"), jaxgames.make("minichess"))     # of any game: one action per line
 
 A row is a ply, which is one action. A turn has all plies until another seat is to move, such as all jumps of a capture.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,24 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxgames import Env, make
+from jaxgames import Env, arena, make
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers_pdn import UNKNOWN_RESULT, BrokenGame, Game, decode
+from jaxgames.games.checkers_pdn import (
+    BLACK_WINS,
+    COLOURS,
+    DRAW,
+    UNKNOWN_RESULT,
+    WHITE_WINS,
+    BrokenGame,
+    Game,
+    decode,
+    record,
+)
 from jaxgames.games.checkers_pdn import read as read_pdn
 from jaxgames.games.checkers_replay import states_before
 
-PDN = ".pdn"
+PDN, RECORDS = ".pdn", ".jsonl"
+RESULTS = (BLACK_WINS, WHITE_WINS)  # by the seat that has won
 
 
 @dataclass(frozen=True)
@@ -45,10 +57,14 @@ class RecordedGame:
         ends = np.append(self.first_plies[1:], len(self.actions))
         return range(int(self.first_plies[turn]), int(ends[turn]))
 
+    def player(self, seat: int) -> str:
+        """Returns the name of a player, or "" if the game does not have it."""
+        return self.headers.get(COLOURS[seat] if isinstance(self.env, Checkers) else f"Seat {seat}", "")
+
     @property
     def title(self) -> str:
         """The event and the players, as far as they are known; otherwise the number of the game."""
-        players = [self.headers[colour] for colour in ("Black", "White") if self.headers.get(colour)]
+        players = [name for seat in range(self.env.num_players) if (name := self.player(seat))]
         named = [self.headers.get("Event", ""), " - ".join(players)]
         return ", ".join(filter(None, named)) or f"game {self.number}"
 
@@ -57,15 +73,20 @@ def read_games(path: Path, env: Env[Any] | None = None) -> list[RecordedGame | B
     """Returns the games of a file, those that cannot be read included.
 
     Args:
-      path: a .pdn file with games of checkers, or a text with the actions of one game, one per line. There, empty lines
-        and lines that begin with # are skipped.
-      env: the game. None: checkers; a text with actions needs one.
+      path: a .pdn file with games of checkers, a .jsonl file of `jaxgames.arena.GameFile`, or a text with the actions
+        of one game, one per line. There, empty lines and lines that begin with # are skipped.
+      env: the game. None: checkers, or the game of the records; a text with actions needs one.
 
-    Raises OSError for a file that cannot be read. Raises ValueError, with the line, for a wrong action in a text.
+    Raises OSError for a file that cannot be read. Raises ValueError, with the line, for a wrong action in a text or a
+    wrong record.
     """
+    if path.suffix.lower() == RECORDS:
+        return [of_record(game, number, env) for number, game in enumerate(arena.read_games(path), 1)]
     if path.suffix.lower() != PDN:
         if env is None:
-            raise ValueError(f"{path} is not a .pdn file, so add the game of its actions, such as --env minichess")
+            raise ValueError(
+                f"{path} is not a .pdn or .jsonl file, so add the game of its actions, such as --env minichess"
+            )
         return [_of_actions(path, env)]
     env = make("checkers") if env is None else env
     if not isinstance(env, Checkers):
@@ -82,6 +103,40 @@ def _of_pdn(env: Checkers, game: Game, number: int) -> RecordedGame:
     assert len(first) == len(game.moves), "a move of PDN is a turn"
     actions = np.asarray(game.actions, np.int32)
     return RecordedGame(env, states, actions, first, game.moves, game.result, game.headers, number)
+
+
+def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = None) -> RecordedGame:
+    """Returns the game of a record, without an illegal action at its end.
+
+    Args:
+      number: of the game in its file.
+      env: the game; None: as the record names it.
+
+    Raises ValueError for a record of another game, or one whose actions do not lead to its end.
+    """
+    env = make(game["env"]) if env is None else env
+    if str(env) != game["env"]:
+        raise ValueError(f"game {number} is of {game['env']}, not of {env}")
+    length = len(game["actions"]) - (game["outcome"]["kind"] == "forfeit")
+    actions = game["actions"][:length]
+    if isinstance(env, Checkers):
+        headers: dict[str, str] = dict(zip(COLOURS, game["agents"], strict=True))
+        winners, is_draw = game["outcome"]["winners"], game["outcome"]["kind"] == "draw"
+        result = RESULTS[winners[0]] if winners else DRAW if is_draw else UNKNOWN_RESULT
+        played = record(actions, start=game["start"], headers=headers, result=result)
+        return _of_pdn(env, played, number)
+    headers = {f"Seat {seat}": name for seat, name in enumerate(game["agents"])}
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *arena.replay(game, env)[:length])
+    return _by_turns(env, states, actions, [str(move) for move in game["moves"][:length]], headers, number)
+
+
+def _by_turns(
+    env: Env[Any], states: Any, actions: Sequence[int], texts: Sequence[str], headers: Mapping[str, str], number: int
+) -> RecordedGame:
+    """Returns a game from its boards, actions and their texts, a row per ply."""
+    first = _first_plies(states.current_player)
+    moves = tuple(" ".join(texts[begin:end]) for begin, end in zip(first, [*first[1:], len(texts)], strict=True))
+    return RecordedGame(env, states, np.asarray(actions, np.int32), first, moves, headers=headers, number=number)
 
 
 def _of_actions(path: Path, env: Env[Any]) -> RecordedGame:
@@ -112,9 +167,7 @@ def _of_actions(path: Path, env: Env[Any]) -> RecordedGame:
     if not actions:
         raise ValueError(f"{path} has no actions: expected one per line, as the page of the game writes them")
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *states)
-    first = _first_plies(stacked.current_player)
-    moves = tuple(" ".join(texts[begin:end]) for begin, end in zip(first, [*first[1:], len(texts)], strict=True))
-    return RecordedGame(env, stacked, np.asarray(actions, np.int32), first, moves)
+    return _by_turns(env, stacked, actions, texts, {}, 1)
 
 
 def _first_plies(movers: np.ndarray) -> np.ndarray:

@@ -34,11 +34,12 @@ import tyro
 
 from jaxgames import Env
 from jaxgames._batches import in_chunks
+from jaxgames.policies.agent import Policy
 from train import agents
 from train.data import positions
 from train.data.positions import Positions, evenly_spaced
 from train.driver import tables
-from train.models.policy import Params, Policy, split_statistics
+from train.models.policy import Params, split_statistics
 
 KS = (1, 2, 3, 5, 10)
 PLIES = {"0-9": 10, "10-19": 20, "20-39": 40, "40-79": 80, "80+": 1 << 30}  # group: the first ply after it

@@ -6,30 +6,46 @@ from jaxgames._checks import ParameterError
 from jaxgames.play import opponents
 from jaxgames.play.agent_calls import analyse
 from jaxgames.play.review import Mistake, review
+from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web.allowed import check_agent
 from jaxgames.play.web.live_games import GameServer, LiveGame
 from jaxgames.play.web.turns import written
 
 
-async def hint(server: GameServer, game: LiveGame, agent: str | None) -> dict[str, Any]:
+async def hint(server: GameServer, game: LiveGame, agent: str | None, of_last: bool = False) -> dict[str, Any]:
     """Returns what an agent thinks of the position that is shown; None: the one that `analyse` chooses.
+
+    With `of_last`, returns what the agent that played the last ply thought before it, whichever agent is named.
 
     Its keys: `moves`, all legal ones with their probabilities; `seat`, which is to move; `chance`, its chance to win or
     None; `position`, for which this holds.
 
-    Raises ValueError if the game is over, for an agent that the page may not ask for, and for an agent that has no
-    probabilities or fails.
+    Raises ValueError if the game is over, with `of_last` if no agent played the last ply, for an agent that the page
+    may not ask for, and for an agent that has no probabilities or fails.
     """
     if agent is not None:
         check_agent(server, agent)
-    session = await server.rules.run(lambda: game.session.copy())
+    session = shown = await server.rules.run(lambda: game.session.copy())
+    if of_last:
+        session = _before_last(shown)
+        agent = session.seats[session.mover]
     thoughts = await server.agents.run(lambda: analyse(session, agent, server.agent))
     moves = [
         {"action": move.action, "text": written([move.text]), "probability": share} for move, share in thoughts.moves
     ]
     values = thoughts.values
     chance = None if values is None else opponents.win_chance(session.env, values[session.mover])
-    return {"moves": moves, "seat": session.mover, "chance": chance, "position": session.env.to_string(session.state)}
+    return {"moves": moves, "seat": session.mover, "chance": chance, "position": shown.env.to_string(shown.state)}
+
+
+def _before_last(shown: Session) -> Session:
+    """Returns the session one ply before. Raises ParameterError unless an agent played that ply."""
+    session = shown.copy()
+    if session.ply:
+        session.jump(session.ply - 1)
+    if shown.ply == 0 or session.seats[session.mover] == HUMAN:
+        raise ParameterError("no agent has played the last move")
+    return session
 
 
 async def mistakes(server: GameServer, game: LiveGame) -> dict[str, Any]:

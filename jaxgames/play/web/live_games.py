@@ -18,7 +18,8 @@ from typing import Any
 from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.env import Env
-from jaxgames.play.agent_calls import Make, agent_action
+from jaxgames.play.agent_calls import Make, agent_action, refuses_draw
+from jaxgames.play.names import people_of, seat_names
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web.threads import Worker
 
@@ -52,6 +53,7 @@ class LiveGame:
       closed: whether the game has left the server.
       thinking: the search that runs now, None if there is none.
       problem: the error of an agent that could not move, "" if there is none.
+      offers: the seats of the people who offer a draw in the position that is shown.
     """
 
     def __init__(self, session: Session, server: "GameServer") -> None:
@@ -62,6 +64,7 @@ class LiveGame:
         self.closed: bool = False
         self.thinking: Thinking | None = None
         self.problem: str = ""
+        self.offers: tuple[int, ...] = ()
         self._server = server
         self._changes = 0  # of the session by people: an agent's move that was searched before one is discarded
         self._from_here = False  # whether an agent may move before the last ply, which drops what follows
@@ -83,10 +86,44 @@ class LiveGame:
             self.session = function(self.session) or self.session
             self._changes += 1
             self.paused, self._from_here = paused, False
-            self.thinking, self.problem = None, ""
+            self.thinking, self.problem, self.offers = None, "", ()
 
         await self._server.rules.run(changed)
         self.restart()
+
+    async def offer_draw(self) -> None:
+        """A person offers a draw, or accepts one: the mover, else the next person who has not offered.
+
+        When all people have, the agents answer by `agent_calls.refuses_draw`, after a search that runs now. The game is
+        then drawn. Raises ParameterError if an agent refuses, or has moved meanwhile.
+        """
+
+        def offer() -> tuple[Session, bool]:
+            session = self.session
+            people = people_of(session.seats)
+            order = [(session.mover + index) % session.env.num_players for index in range(session.env.num_players)]
+            asked = [seat for seat in order if seat in people and seat not in self.offers]
+            if session.over or not asked:
+                raise ParameterError("no draw can be offered: the game is over, or no person plays")
+            self.offers = (*self.offers, asked[0])
+            return session.copy(), len(asked) == 1
+
+        position, is_agreed = await self._server.rules.run(offer)
+        self.notify()
+        if not is_agreed:
+            return
+        refusing = await self._server.agents.run(lambda: refuses_draw(position, self._server.agent))
+
+        def agree(session: Session) -> None:
+            if session.ply != position.ply or session.actions != position.actions:
+                raise ParameterError("a move was played before the answer: offer the draw again")
+            session.agree_on_draw()
+
+        if refusing is not None:
+            self.offers = ()
+            self.notify()
+            raise ParameterError(f"{seat_names(position.env)[refusing]} ({position.seats[refusing]}) refuses the draw")
+        await self.change(agree)
 
     def resume_agents(self) -> None:
         """Lets the agent to move play in the position that is shown, which drops what was played after it."""
@@ -162,7 +199,7 @@ class LiveGame:
         def play() -> None:
             if self._changes == changes:
                 self.session.play(action)
-                self.thinking, self._from_here = None, False
+                self.thinking, self._from_here, self.offers = None, False, ()
 
         await server.rules.run(play)
         self.notify()

@@ -111,6 +111,11 @@ async def _resign(server: GameServer, game: LiveGame, fields: Fields) -> None:
     await game.change(lambda session: session.resign(seat))
 
 
+async def _draw(server: GameServer, game: LiveGame, fields: Fields) -> None:
+    """A person offers a draw, or accepts one."""
+    await game.offer_draw()
+
+
 async def _stop(server: GameServer, game: LiveGame, fields: Fields) -> None:
     """Cancels the search of an agent; the agents wait."""
     game.pause()
@@ -129,6 +134,7 @@ CHANGES: dict[str, Callable[[GameServer, LiveGame, Fields], Awaitable[None]]] = 
     "position": _position,
     "seats": _seats,
     "resign": _resign,
+    "draw": _draw,
     "stop": _stop,
     "go": _go,
 }
@@ -214,7 +220,8 @@ def routes(server: GameServer, token: str) -> list[Route]:
 
     async def hint(request: Request) -> Response:
         fields = await _fields(request)
-        return _json(await advice.hint(server, _game(server, fields), fields.text_or_none("agent")))
+        agent, of_last = fields.text_or_none("agent"), fields.flag("last")
+        return _json(await advice.hint(server, _game(server, fields), agent, of_last))
 
     async def review(request: Request) -> Response:
         return _json(await advice.mistakes(server, _game(server, await _fields(request))))

@@ -1,6 +1,7 @@
 """A game as the page shows it: everything is ready to be drawn, so the page needs no rules."""
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,11 +44,13 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
     the paths of the seats' last turns; `bottom`, the seat at the bottom of the board, and whether the board `flips`;
     `legal`, the moves of the mover; `last`, the source and target of the last ply; `turns`, their texts and seats;
     `ply`, `plies`, `mover`, `over`, `seats`, `position`; `ended`, whether the game is over in its last position;
-    `status`, a sentence; `can_undo`; `thinking`, the agent that searches or None; `waits`, whether an agent is to move
-    and waits for a person; `problem`, an error or ""; `saved`, the game as a file.
+    `status`, a sentence; `can_undo`; `offers`, the seats that offer a draw; `thinking`, the agent that searches or
+    None; `waits`, whether an agent is to move and waits for a person; `problem`, an error or ""; `saved`, the game as a
+    file.
     """
     # the event loop may change these meanwhile; the version is read first, so that a page asks again
     version, thinking, paused, problem = game.version, game.thinking, game.paused, game.problem
+    offers = () if game.session.over else game.offers
     session = game.session
     people, played = names.people_of(session.seats), turns.turns_of(session)
     legal = session.legal()
@@ -70,8 +73,9 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
         "ended": session.ended,
         "seats": _seats(session, look.theme),
         "position": session.env.to_string(session.state),
-        "status": _status(session, thinking, played, {move.kind for move in legal}),
-        "can_undo": session.is_resigned or any(seat in people for seat in session.movers()[: session.ply]),
+        "status": _offered(session, offers) + _status(session, thinking, played, {move.kind for move in legal}),
+        "offers": offers,
+        "can_undo": session.is_stopped or any(seat in people for seat in session.movers()[: session.ply]),
         "thinking": None if thinking is None else thinking.agent,
         "waits": agent_to_move and thinking is None and (paused or session.ply < session.plies),
         "problem": problem,
@@ -153,6 +157,15 @@ def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
         }
         for seat, (name, colour, player) in enumerate(zip(names.seat_names(env), colours, session.seats, strict=True))
     ]
+
+
+def _offered(session: Session, offers: Sequence[int]) -> str:
+    """Returns the sentence of an offer of a draw, and a blank; "" without an offer."""
+    if not offers:
+        return ""
+    you = len(names.people_of(session.seats)) == 1
+    seats = " and ".join(names.seat_names(session.env)[seat] for seat in offers)
+    return f"{'You offer' if you else f'{seats} offers' if len(offers) == 1 else f'{seats} offer'} a draw. "
 
 
 def _status(session: Session, thinking: Thinking | None, played: list[turns.Turn], kinds: set[str]) -> str:

@@ -12,7 +12,7 @@ How a move and its time are chosen: jaxgames/solvers/alphabeta/deepening.py.
 from typing import Any, ClassVar
 
 from jaxgames.env import Env
-from jaxgames.games.checkers import QUIET_LIMIT, Checkers, CheckersState
+from jaxgames.games.checkers import FIRST_LEAD, FIRST_TURN, LAST_TURN, QUIET_LIMIT, Checkers, CheckersState
 from jaxgames.solvers.alphabeta.clock import NO_LIMIT
 from jaxgames.solvers.alphabeta.deepening import Evaluation, HostSearchPlayer, evaluate_with
 from jaxgames.solvers.alphabeta.deepening import plies_to_end as plies_to_end
@@ -37,7 +37,10 @@ class CheckersPlayer(HostSearchPlayer[Checkers, CheckersState, Position]):
 
     def _make_search(self, weights: list[int], table_size: int, compiled: bool) -> Search:
         rule = self._env.draw_rule
-        rules = Rules(QUIET_LIMIT[rule], men_progress=int(rule == "wcdf"), draw_first=int(rule == "openspiel"))
+        if rule == "adjudicated":
+            rules = Rules(LAST_TURN, men_progress=0, draw_first=1, lead_from=FIRST_TURN, least_lead=FIRST_LEAD)
+        else:
+            rules = Rules(QUIET_LIMIT[rule], int(rule == "wcdf"), int(rule == "openspiel"))
         return make_search(rules, weights, table_size, compiled)
 
     def _read(self, state: CheckersState) -> tuple[Position, int]:

@@ -2,7 +2,8 @@
 
 The value of a position for the mover, at a remaining depth, in hundredths of a man:
 
-    over                       a loss -(WIN - plies), a draw or the limit of plies 0; plies are counted from the root
+    over                       a loss -(WIN - plies), a draw or the limit of plies 0; plies are counted from the root.
+                               Where a lead in pieces wins, a win WIN - plies as well
     depth <= 0, no capture     the static evaluation of jaxgames/solvers/checkers/evaluation.py; see below for threats
     otherwise                  the best of all moves: the value for the same mover while its capture goes on, minus
                                the value for the opponent after a whole turn
@@ -12,14 +13,14 @@ are searched to their end, so no position is valued in the middle of an exchange
 where depth 0 is reached with the opponent threatening to capture.
 
 The table holds positions at the beginnings of turns; in none of them must a piece jump again. The plies without
-progress belong to the position if the draw can come within its depth, and so do the plies that are left if the limit
-can.
+progress, or the turns played, belong to the position if they can end the game within its depth, and so do the plies
+that are left if the limit can.
 """
 
 from typing import NamedTuple
 
 from jaxgames.solvers.alphabeta import search as alphabeta_search
-from jaxgames.solvers.alphabeta.compiled import inlined
+from jaxgames.solvers.alphabeta.compiled import count_bits, inlined
 from jaxgames.solvers.alphabeta.search import PLIES_LEFT, Search, search_for
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MINUS_INFINITY, WIN
 from jaxgames.solvers.checkers.evaluation import evaluation
@@ -42,9 +43,11 @@ NUM_ACTIONS = 128
 class Rules(NamedTuple):
     """The rules of draws."""
 
-    draw_at: int  # plies without progress that make a draw
+    draw_at: int  # plies without progress that make a draw; turns, if a lead wins
     men_progress: int  # 1 if a man's step is progress
     draw_first: int  # 1 if a draw comes before a win in the same ply
+    lead_from: int = 0  # turns from which a lead of `least_lead` pieces wins, as any does at `draw_at`; 0 if none wins
+    least_lead: int = 0
 
 
 class Position(NamedTuple):
@@ -54,7 +57,7 @@ class Position(NamedTuple):
     opponents: int
     kings: int
     jumper: int
-    quiet: int  # plies since the last progress
+    quiet: int  # plies since the last progress; the turns played, if a lead wins
 
 
 class Node(NamedTuple):
@@ -87,7 +90,14 @@ def enter(search: Search, position: Position, plies: int, depth: int, begin: int
     cannot_move = sources[0] | sources[1] | sources[2] | sources[3] == 0
     is_drawn = quiet >= rules.draw_at
     value, is_leaf = MINUS_INFINITY, True
-    if cannot_move and not (is_drawn and rules.draw_first == 1):
+    lead = 0  # one that wins
+    if 0 < rules.lead_from <= quiet and jumper == 0:
+        lead = count_bits(own) - count_bits(opponents)
+        if not is_drawn and abs(lead) < rules.least_lead:
+            lead = 0
+    if lead != 0:
+        value = WIN - plies if lead > 0 else plies - WIN
+    elif cannot_move and not (is_drawn and rules.draw_first == 1):
         value = value_without_move(search, position, plies)
     elif is_drawn or plies >= search.counts[PLIES_LEFT]:
         value = 0
@@ -101,7 +111,10 @@ def enter(search: Search, position: Position, plies: int, depth: int, begin: int
 @inlined
 def table_words(search: Search, position: Position, plies: int, depth: int) -> tuple[int, int]:
     own, opponents, kings, _, quiet = position
-    of_quiet = quiet if quiet + depth + 1 >= search.game.draw_at else 0
+    if search.game.lead_from > 0:  # each capture behind depth 0 is a turn more
+        of_quiet = quiet if quiet + depth + 1 + MAX_CAPTURES >= search.game.lead_from else 0
+    else:
+        of_quiet = quiet if quiet + depth + 1 >= search.game.draw_at else 0
     plies_left = search.counts[PLIES_LEFT] - plies
     of_plies = plies_left if plies_left <= depth + 1 + MAX_CAPTURES else 0
     return own | (opponents & 0x3FFFFFFF) << 32, kings | (opponents >> 30 | of_quiet << 2 | of_plies << 9) << 32
@@ -130,8 +143,13 @@ def is_quiet(search: Search, node: Node, action: int) -> bool:
 @inlined
 def after(search: Search, position: Position, action: int) -> tuple[Position, bool]:
     own, opponents, kings, jumper, kind = moved(position.own, position.opponents, position.kings, action)
-    is_progress = kind == JUMP or (kind == MAN_STEP and search.game.men_progress == 1)
-    return Position(own, opponents, kings, jumper, 0 if is_progress else position.quiet + 1), jumper != 0
+    moves_again = jumper != 0
+    if search.game.lead_from > 0:
+        quiet = position.quiet if moves_again else position.quiet + 1
+    else:
+        is_progress = kind == JUMP or (kind == MAN_STEP and search.game.men_progress == 1)
+        quiet = 0 if is_progress else position.quiet + 1
+    return Position(own, opponents, kings, jumper, quiet), moves_again
 
 
 @inlined

@@ -11,6 +11,7 @@ from tests.helpers.positions import LIVE, TERMINATED
 
 START = "B:W21,22,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,9,10,11,12"
 WCDF, OPEN_SPIEL, ONE_PLY = "checkers", "checkers(draw_rule='openspiel')", "checkers(max_plies=1)"
+ADJUDICATED = "checkers(draw_rule='adjudicated')"
 NO_MOVE, LIMIT = "no legal move", "1 plies without a winner"
 QUIET_80, QUIET_40 = "80 plies without a capture or a man's move", "40 plies without a capture"
 COMMON = {
@@ -31,6 +32,31 @@ def make_reference(env: Env[Any]) -> Reference:
     return Reference(parameters["draw_rule"], parameters["max_plies"])
 
 
+def adjudicated(turn: int, text: str, ply: str, winner: int | None, reason: str) -> Finished:
+    """A game that ends with a turn, the number of which is given."""
+    rewards = {None: [0, 0], 0: [1, -1], 1: [-1, 1]}[winner]
+    kind, winners = ("draw", ()) if winner is None else ("win", (winner,))
+    return Finished(
+        f"{ply} in turn {turn}", ADJUDICATED, text, [ply], rewards, kind, winners, reason, {"quiet": turn - 1}
+    )
+
+
+# The branches of `status_check` in Larson's post. The one at 50 turns decides nothing that those at 40 do not.
+ADJUDICATED_ENDS = [
+    adjudicated(7, "B:W18:B14", "14x23", 0, NO_MOVE),
+    adjudicated(60, "W:W19:B15", "19x10", 1, NO_MOVE),
+    adjudicated(40, "B:WK32:B1,2,3,K4", "1-5", 0, "a lead of 3 pieces after 40 turns"),
+    adjudicated(41, "B:WK1,K2,K3,K4:BK32", "32-28", 1, "a lead of 3 pieces after 41 turns"),
+    adjudicated(50, "B:WK32:B1,2,3,K4,K5", "1-6", 0, "a lead of 4 pieces after 50 turns"),
+    adjudicated(50, "W:WK1,K2,K3,K4,K5:BK32", "1-6", 1, "a lead of 4 pieces after 50 turns"),
+    adjudicated(60, "W:WK32:BK1,K2", "32-28", 0, "a lead of 1 piece after 60 turns"),
+    adjudicated(60, "W:WK32,K31:BK1", "32-28", 1, "a lead of 1 piece after 60 turns"),
+    adjudicated(60, "B:WK32:BK1", "1-5", None, "equal numbers of pieces after 60 turns"),
+    adjudicated(59, "W:WK22,K26:B25,K29", "26-30", 1, NO_MOVE),
+    adjudicated(60, "W:WK22,K26:B25,K29", "26-30", None, "equal numbers of pieces after 60 turns"),
+]
+
+
 @st.composite
 def placements(draw: st.DrawFn) -> Placement:
     """Any pieces on any squares; over if the side to move cannot move. The limit of plies is not reached by reading."""
@@ -46,17 +72,19 @@ def placements(draw: st.DrawFn) -> Placement:
 CASES = Cases(
     id="checkers",
     fast=["checkers(draw_rule='openspiel', max_plies=50)"],
-    slow=["checkers", *combinations("checkers", draw_rule=["wcdf", "openspiel"], max_plies=[20, 200])],
+    slow=["checkers", *combinations("checkers", draw_rule=["wcdf", "openspiel", "adjudicated"], max_plies=[20, 200])],
     facts={
         # At most 22 captures leave both sides a piece. 24 men have 3 rows of 4 with 5, 6 and 7 rows to go, 144 in all.
         WCDF: {**COMMON, "max_steps": 80 * (22 + 144 + 1), "draw_rule": "wcdf", "max_plies": None},
         OPEN_SPIEL: {**COMMON, "max_steps": 40 * 23},
+        # 60 turns, and 23 jumps at most in at least two of them.
+        ADJUDICATED: {**COMMON, "max_steps": 81},
         "checkers(max_plies=100)": {**COMMON, "max_steps": 100},
         "checkers(draw_rule='openspiel', max_plies=1000)": {**COMMON, "max_steps": 920},
     },
     wrong_parameters=[
-        ({"draw_rule": "fmjd"}, "'wcdf', 'openspiel', not 'fmjd'"),
-        ({"draw_rule": 80}, "'wcdf', 'openspiel', not 80"),
+        ({"draw_rule": "fmjd"}, "'wcdf', 'openspiel', 'adjudicated', not 'fmjd'"),
+        ({"draw_rule": 80}, "'wcdf', 'openspiel', 'adjudicated', not 80"),
         ({"max_plies": 0}, "max_plies must be an integer from 1 to 1000000 or None, not 0"),
         ({"max_plies": 1_000_001}, "not 1000001"),
         ({"max_plies": 1.5}, "not 1.5"),
@@ -80,6 +108,7 @@ CASES = Cases(
         Finished("white wins", OPEN_SPIEL, "W:W19:B15", ["19x10"], [-1, 1], "win", (1,), NO_MOVE),
         Finished("80 plies", WCDF, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), QUIET_80, {"quiet": 79}),
         Finished("40 plies", OPEN_SPIEL, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), QUIET_40, {"quiet": 39}),
+        *ADJUDICATED_ENDS,
         Finished("limit", ONE_PLY, START, ["11-15"], [0, 0], "truncated", (), LIMIT),
         Finished("limit in a capture", ONE_PLY, "B:W9,11,18,28:B1,5,8", ["8x15"], [0, 0], "truncated", (), LIMIT),
         Finished("win at the limit", ONE_PLY, "B:W18:B14", ["14x23"], [1, -1], "win", (0,), NO_MOVE),

@@ -23,6 +23,7 @@ from jaxgames import Env
 WCDF = jaxgames.make("checkers")
 OPEN_SPIEL = jaxgames.make("checkers", draw_rule="openspiel")
 BY_DRAW_RULE = {"wcdf": WCDF, "openspiel": OPEN_SPIEL}
+ADJUDICATED = jaxgames.make("checkers", draw_rule="adjudicated")
 
 START = """
     . b . b . b . b

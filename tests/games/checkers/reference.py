@@ -33,7 +33,7 @@ class Position(reference.Position):
 
     pieces: dict[Square, Piece]
     jumper: Square | None = None  # the piece that must continue its capture
-    quiet: int = 0  # plies since the last one that reset the draw counter
+    quiet: int = 0  # plies since the last one that reset the draw counter; turns played, where a lead wins
     ply: int = 0
 
 
@@ -126,19 +126,25 @@ class Reference(reference.Reference[Position, Move]):
 
         continues = move.captured is not None and not crowned and bool(self.jumps(pieces, move.target))
         progress = move.captured is not None or (self.draw_rule == "wcdf" and not piece.king)
+        adjudicated = self.draw_rule == "adjudicated"
         after = Position(
             pieces=pieces,
             seat=seat if continues else 1 - seat,
             jumper=move.target if continues else None,
-            quiet=0 if progress else position.quiet + 1,
+            quiet=position.quiet + (not continues) if adjudicated else 0 if progress else position.quiet + 1,
             ply=position.ply + 1,
         )
         return self.ended(after)
 
     def ended(self, position: Position) -> Position:
-        """The position marked as won (the side to move is blocked), drawn, truncated or live."""
+        """The position marked as won (the side to move is blocked, or one side leads), drawn, truncated or live."""
+        if self.draw_rule == "adjudicated" and position.jumper is None:
+            winner = self.status_check(position)
+            if winner is not None:
+                rewards = {0: (1.0, -1.0), 1: (-1.0, 1.0), "draw": (0.0, 0.0)}[winner]
+                return replace(position, terminated=True, rewards=rewards)
         blocked = not self.available(position)
-        drawn = position.quiet >= (80 if self.draw_rule == "wcdf" else 40)
+        drawn = position.quiet >= {"wcdf": 80, "openspiel": 40, "adjudicated": 61}[self.draw_rule]
         if drawn and self.draw_rule == "openspiel":
             return replace(position, terminated=True)
         if blocked:
@@ -146,6 +152,22 @@ class Reference(reference.Reference[Position, Move]):
         if drawn:
             return replace(position, terminated=True)
         return replace(position, truncated=self.max_plies is not None and position.ply >= self.max_plies)
+
+    def status_check(self, position: Position) -> int | str | None:
+        """The winning seat, "draw" or None: the function of this name in Larson's post, rule by rule."""
+        move_count, winner = position.quiet, None
+        n_p1 = sum(piece.seat == 0 for piece in position.pieces.values())
+        n_p2 = sum(piece.seat == 1 for piece in position.pieces.values())
+        piece_differential = n_p1 - n_p2
+        if n_p1 == 0:
+            winner = 1
+        elif n_p2 == 0:
+            winner = 0
+        elif any(move_count >= turns and abs(piece_differential) > lead for turns, lead in ((40, 2), (50, 3), (60, 0))):
+            winner = 0 if piece_differential > 0 else 1
+        elif move_count >= 60:
+            winner = "draw"
+        return winner
 
     # -- what a network sees ------------------------------------------------------------------------------
 

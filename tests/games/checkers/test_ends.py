@@ -9,7 +9,7 @@ import pytest
 
 import jaxgames
 from jaxgames import Env
-from tests.games.checkers.pictures import BY_DRAW_RULE, WCDF, read
+from tests.games.checkers.pictures import ADJUDICATED, BY_DRAW_RULE, WCDF, read
 from tests.games.checkers.reference import other_side
 from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED, is_over, legal, play, start
 
@@ -115,6 +115,34 @@ def test_win_on_the_last_quiet_ply_counts_for_the_federation_only(draw_rule: str
     assert is_over(state) == TERMINATED
     assert state.rewards.tolist() == rewards
     assert play(env, after_quiet_plies(env, "B:W28:BK19,K20", last - 1), "20-24").rewards.tolist() == [1, -1]
+
+
+# -- adjudication -------------------------------------------------------------------------------------------
+# The ends are in ADJUDICATED_ENDS of `cases.py`. `after_quiet_plies` sets the number of turns that were played.
+
+
+@pytest.mark.parametrize(
+    ("turn", "text", "ply"),
+    [
+        (39, "B:WK32:B1,2,3,K4", "1-5"),  # a lead of three, too early
+        (40, "B:WK32:B1,2,K4", "1-5"),  # a lead of two
+        (50, "B:WK32:B1,2,K4", "1-5"),
+        (59, "B:WK32:B1,2,K4", "1-5"),
+        (59, "B:WK32:BK1", "1-5"),
+    ],
+)
+def test_small_lead_decides_nothing_before_turn_60(turn: int, text: str, ply: str) -> None:
+    assert is_over(play(ADJUDICATED, after_quiet_plies(ADJUDICATED, text, turn - 1), ply)) == LIVE
+
+
+def test_lead_is_compared_when_the_turn_ends() -> None:
+    """In turn 41, the first of two jumps makes a lead of three."""
+    state = play(ADJUDICATED, after_quiet_plies(ADJUDICATED, "B:W10,19,31:B1,2,3,4,6", 40), "6x15")
+    assert (is_over(state), int(state.quiet)) == (LIVE, 40)
+    assert not ADJUDICATED.winners(state).any()
+    state = play(ADJUDICATED, state, "15x24")
+    assert (is_over(state), int(state.quiet), state.rewards.tolist()) == (TERMINATED, 41, [1, -1])
+    assert ADJUDICATED.outcome(state).reason == "a lead of 4 pieces after 41 turns"
 
 
 # -- truncation ---------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jaxgames.games import checkers_replay
-from jaxgames.games.checkers import QUIET_LIMIT, Checkers
+from jaxgames.games.checkers import EARLIEST_END, Checkers
 from jaxgames.games.checkers_pdn import Game, decode, read, record
 from jaxgames.games.checkers_replay import states_before
 from tests.games.checkers.pictures import WCDF
@@ -53,9 +53,9 @@ def king_steps(plies: int) -> Game:
     return game
 
 
-@pytest.mark.parametrize("env", [Checkers(), CUT_OFF], ids=lambda env: env.draw_rule)
+@pytest.mark.parametrize("env", [Checkers(), CUT_OFF, Checkers(draw_rule="adjudicated")], ids=lambda env: env.draw_rule)
 def test_game_goes_on_after_the_plies_that_make_a_draw(env: Checkers) -> None:
-    limit = QUIET_LIMIT[env.draw_rule]
+    limit = EARLIEST_END[env.draw_rule]
     states = states_before(env, [king_steps(100)])
     assert not states.terminated.any()
     np.testing.assert_array_equal(states.quiet, np.arange(100).clip(max=limit - 1))

@@ -1,4 +1,4 @@
-"""Whole games beside the slow reference: masks, observations, rewards, ends and texts, for both draw rules."""
+"""Whole games beside the slow reference: masks, observations, rewards, ends and texts, for all draw rules."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -53,6 +53,12 @@ def test_whole_games_follow_the_reference(draw_rule: str) -> None:
     assert played.ends["drawn"] >= 4 or draw_rule == "wcdf"
 
 
+def test_adjudicated_games_follow_the_reference() -> None:
+    played = lockstep("adjudicated", seed=1).play(BOARDS)
+    assert played.ends["won"] >= BOARDS // 2
+    assert played.ends["drawn"] >= 2
+
+
 @pytest.mark.slow  # two envs more to compile for
 @pytest.mark.parametrize("draw_rule", ["wcdf", "openspiel"])
 def test_truncated_games_follow_the_reference(draw_rule: str) -> None:
@@ -83,7 +89,7 @@ def test_any_placement_follows_the_reference() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("draw_rule", BY_DRAW_RULE)
+@pytest.mark.parametrize("draw_rule", [*BY_DRAW_RULE, "adjudicated"])
 def test_ten_thousand_games_follow_the_reference(draw_rule: str, seed: int) -> None:
     """1,000 games for each draw rule and seed, a tenth of them endgames of careful players."""
     played = lockstep(draw_rule, seed=10 + seed)

@@ -6,7 +6,7 @@ from jaxgames.interop.openspiel import RegisteredGame, register
 
 TINY = "dots_and_boxes(rows=1,cols=2)"
 SMALL = {  # of each game, with every reward scheme; short games
-    "checkers": ["checkers(max_plies=60)", "checkers(draw_rule=openspiel)"],
+    "checkers": ["checkers(max_plies=60)", "checkers(draw_rule=openspiel)", "checkers(draw_rule=adjudicated)"],
     "chinese_checkers": [
         f"chinese_checkers(size=1,max_rounds=8,num_players={number},reward={reward})"
         for number, reward in [(2, "sparse"), (3, "goal"), (4, "movement"), (6, "positive_sum"), (6, "win_loss")]

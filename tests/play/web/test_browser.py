@@ -293,6 +293,19 @@ def test_person_resigns_while_an_agent_thinks_and_the_page_says_so(chrome: Brows
         assert (someone.session().resigned, someone.session().plies) == (0, 1)
 
 
+def test_people_agree_on_a_draw_and_the_page_says_so(chrome: Browser) -> None:
+    with served("dots_and_boxes(rows=2, cols=2)", ("human", "human")) as address:
+        someone = at_desk(chrome, address)
+        someone.page.locator("#draw").click()
+        someone.wait_for("document.querySelector('#draw').textContent === 'Accept draw'")
+        assert someone.text("#status") == "Red offers a draw. Red to move"
+        someone.page.locator("#draw").click()
+        someone.wait_for("document.querySelector('#hint').disabled")
+        assert someone.text("#status") == "Draw: agreed by the players"
+        assert not someone.page.locator("#draw").is_visible()
+        assert someone.session().outcome.kind == "draw"
+
+
 def test_tap_beside_a_small_cell_means_the_nearest_legal_target(chrome: Browser) -> None:
     with served("chinese_checkers(size=4, num_players=2)", ("human", "human")) as address:
         someone = on_phone(chrome, address)

@@ -179,7 +179,7 @@ def test_seats_of_the_command_line_must_fit_the_game() -> None:
 
 # -- malformed requests --------------------------------------------------------------------------------------------
 
-FIELDS = ("game", "seats", "seed", "saved", "action", "ply", "turn", "text", "agent", "theme", "seat")
+FIELDS = ("game", "seats", "seed", "saved", "action", "ply", "turn", "text", "agent", "theme", "seat", "last")
 
 
 def strange(random: random.Random, depth: int = 0) -> Any:
@@ -206,6 +206,7 @@ def malformed(random: random.Random, id: str) -> bytes:
     fields = {name: strange(random) for name in random.sample(FIELDS, random.randrange(1, 6))}
     fields["id"] = id if kind > 3 else strange(random)
     fields["theme"] = random.choice(("green", 7, None, "x" * 100))  # wrong for every verb that takes it
+    fields["last"] = random.choice((7, "yes"))  # wrong for hints
     return json.dumps(fields).encode()
 
 

@@ -1,6 +1,7 @@
 """Agents on the page's server: their moves, searches that are stopped, failures, hints."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -81,6 +82,48 @@ def test_person_resigns_while_an_agent_thinks() -> None:
         later = other.ask("new", seats=["first", "human"])["id"]
         other.wait(later, lambda view: view["ply"] == 1)  # its agent moves after the search that was dropped
         assert other.ask("show", id=id)["plies"] == 1
+
+
+def test_people_agree_on_a_draw_and_a_move_declines_it() -> None:
+    with page() as here:
+        id = here.ask("new", seats=["human", "human"])["id"]
+        view = here.ask("draw", id=id)
+        assert (view["offers"], view["over"], view["status"]) == ([0], False, "Red offers a draw. Red to move")
+        assert here.ask("play", id=id, action=0, ply=0)["offers"] == []
+        assert here.ask("draw", id=id)["offers"] == [1]
+        view = here.ask("draw", id=id)
+        assert (view["over"], view["status"]) == (True, "Draw: agreed by the players")
+        assert json.loads(view["saved"])["agreed"]
+        assert "no draw can be offered" in here.refusal("draw", 422, id=id)
+        assert not here.ask("undo", id=id, turn=True)["over"]
+
+
+def test_agent_without_values_refuses_a_draw() -> None:
+    with page(["human", "first"]) as here:
+        id = here.ask("new", seats=["human", "first"])["id"]
+        assert here.refusal("draw", 422, id=id) == "Blue (first) refuses the draw"
+        view = here.ask("show", id=id)
+        assert (view["offers"], view["over"]) == ([], False)
+
+
+def test_agent_accepts_a_draw_in_a_lost_position() -> None:
+    """Red has taken one box and takes the other with the last edge."""
+    with page(["human", "alphabeta(depth=2)"]) as here:
+        id = here.ask("new", seats=["human", "human"])["id"]
+        here.ask("position", id=id, text="1111110 0. 0")
+        here.ask("seats", id=id, seats=["human", "alphabeta(depth=2)"])
+        assert here.ask("draw", id=id)["status"] == "Draw: agreed by the players"
+
+
+def test_page_shows_what_the_agent_of_the_last_move_thought() -> None:
+    with page(["human", "random"]) as here:
+        id = here.ask("new", seats=["human", "random"])["id"]
+        assert "no agent has played the last move" in here.refusal("hint", 422, id=id, last=True)
+        here.ask("play", id=id, action=6, ply=0)
+        view = here.wait(id, lambda view: view["ply"] == 2)
+        found = here.ask("hint", id=id, last=True)
+        assert (len(found["moves"]), found["seat"], found["position"]) == (6, 1, view["position"])
+        assert moves_of(view)[1] in [move["text"] for move in found["moves"]]
 
 
 def test_search_is_stopped_dropped_and_waited_for() -> None:

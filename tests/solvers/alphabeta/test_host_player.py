@@ -75,6 +75,7 @@ MINICHESS = Game(
 CHECKERS_RULES: list[dict[str, Any]] = [
     {},
     {"draw_rule": "openspiel"},
+    {"draw_rule": "adjudicated"},
     {"max_plies": 100},
     {"draw_rule": "openspiel", "max_plies": 100},
 ]

@@ -17,6 +17,7 @@ from tests.helpers.minimax import Minimax, random_games
 
 WIN = 100_000
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}
+LAST_TURN = 60
 
 
 def material(position: Position) -> int:
@@ -90,7 +91,7 @@ def positions(reference: Reference, seed: int, number: int) -> list[Position]:
     live = random_games(Reference(reference.draw_rule), rng, number // 2, plies=(0, 100))
     live += [reference.from_string(text) for text in texts]
     live = [position for position in live if not position.over and position.ply < (max_plies or 1000)]
-    return live + list(near_limits(live, rng, QUIET_LIMIT[reference.draw_rule], max_plies))
+    return live + list(near_limits(live, rng, QUIET_LIMIT.get(reference.draw_rule, LAST_TURN), max_plies))
 
 
 def state_of(position: Position) -> CheckersState:

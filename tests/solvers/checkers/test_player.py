@@ -75,12 +75,28 @@ def test_blocking_move_at_the_limit_wins_only_where_a_win_comes_first() -> None:
     assert search(text, 1, "openspiel", quiet=39)[1].value == 0
 
 
-@pytest.mark.parametrize("draw_rule", QUIET_LIMIT)
+def test_search_wins_by_a_lead_where_that_ends_the_game() -> None:
+    """With four pieces against one, White wins in turn 40; with three it does not; at turn 60 one more piece wins."""
+    assert search("W:WK29,30,31,32:BK1", 2, "adjudicated", quiet=39)[1].value == 999.99
+    assert search("B:WK29,30,31,32:BK1", 2, "adjudicated", quiet=38)[1].value == -999.98
+    assert abs(search("W:WK30,31,32:BK1", 1, "adjudicated", quiet=39)[1].value) < 900
+    assert search("W:WK31,32:BK1", 1, "adjudicated", quiet=59)[1].value == 999.99
+    assert search("W:WK32:BK1", 2, "adjudicated", quiet=59)[1].value == 0
+
+
+TABLE_RULES = {
+    "wcdf": Rules(80, men_progress=1, draw_first=0),
+    "openspiel": Rules(40, men_progress=0, draw_first=1),
+    "adjudicated": Rules(60, men_progress=0, draw_first=1, lead_from=40, least_lead=3),
+}
+
+
+@pytest.mark.parametrize("draw_rule", TABLE_RULES)
 def test_table_changes_no_value_near_the_ends_of_the_game(draw_rule: str) -> None:
     """One table for all of them, as if they had come up in one search."""
-    limit, wcdf = QUIET_LIMIT[draw_rule], int(draw_rule == "wcdf")
+    rules = TABLE_RULES[draw_rule]
+    limit = rules.draw_at
     boards = [state(text) for text in ("B:WK29:BK22,K31", "B:W29:BK22,K31", "W:WK6,K9:BK1")]
-    rules = Rules(limit, wcdf, 1 - wcdf)
     searches = [make_search(rules, WEIGHTS["material"], size, compiled=False) for size in (LARGE_TABLE, NO_TABLE)]
     values: set[int] = set()
     for depth in (3, 2, 1, 2, 3, 4):

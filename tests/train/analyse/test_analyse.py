@@ -1,10 +1,12 @@
 """The command train.analyse: what moves lose, what an agent thinks of them, and where a game leaves a database."""
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from jaxgames.games.checkers_pdn import BrokenGame
 from jaxgames.solvers.alphabeta import deepening
 from jaxgames.solvers.checkers.player import Evaluation
 from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.positions import compiled, start
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.scripted_agents import OnHost
 from tests.train.conftest import Runs
@@ -21,6 +24,7 @@ from train.analyse import __main__ as analyse
 from train.analyse import annotation
 from train.analyse.annotation import Database, Turn, annotate, first_unknown, summary
 from train.analyse.recorded_game import RecordedGame, read_games
+from train.analyse.stages import stages
 from train.data.positions import Positions
 
 CHECKERS = jaxgames.make("checkers")
@@ -159,6 +163,35 @@ def test_other_move_on_a_known_board_is_out_of_the_database(games: list[Recorded
     assert (turns[1].seen, turns[1].played) == (2, 0)
 
 
+# -- stages --------------------------------------------------------------------------------------------------------
+
+
+def of_stage(number: int, pieces: int, lost: float, before: float = 0.0) -> Turn:
+    return Turn(number, number - 1, 0, "", before, before, lost, "", blunder=lost > 0.5, pieces=pieces)
+
+
+def test_stages_count_own_turns_and_pieces_and_even_boards() -> None:
+    """Turns 20 and 21 of a game are the tenth and the eleventh of their seats. Two men of a lead are not even."""
+    turns = [of_stage(20, 21, 1.0), of_stage(21, 20, 0.0), of_stage(81, 4, 3.0, -2.0), of_stage(83, 2, 0.8, 1.9)]
+    rows = {(row["by"], row["stage"]): row for row in stages(turns)}
+    assert {place: (row["turns"], row["blunders"]) for place, row in rows.items()} == {
+        ("all", "all"): (4, 3),
+        ("turn", "1-10"): (1, 1),
+        ("turn", "11-20"): (1, 0),
+        ("turn", "41+"): (2, 2),
+        ("pieces", "21-24"): (1, 1),
+        ("pieces", "17-20"): (1, 0),
+        ("pieces", "2-4"): (2, 2),
+    }
+    assert (rows["turn", "41+"]["even"], rows["turn", "41+"]["even_blunders"]) == (1, 1)
+    assert rows["all", "all"]["lost"] == pytest.approx(1.2)
+    assert stages([]) == []
+
+
+def test_turns_know_the_pieces_before_them(games: list[RecordedGame]) -> None:
+    assert [turn.pieces for turn in with_values(games[0], {})] == [24, 24, 24, 23, 22]
+
+
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
@@ -182,6 +215,61 @@ def test_command_prints_a_table_and_writes_json_and_a_picture(
     assert [turn["move"] for turn in whole["games"][0].pop("turns")] == [*games[0].moves]
     assert whole == facts
     assert picture.read_text().startswith("<?xml")
+
+
+def test_several_games_have_a_table_of_stages_of_one_player(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(analyse.main, file, "--depth", 1, "--player", "A") is None
+    *_, result = capsys.readouterr().out.splitlines()
+    (row, *_) = json.loads(result)["stages"]
+    assert (row["by"], row["turns"]) == ("all", 3)
+    assert run_command(analyse.main, file, "--depth", 1) is None
+    *table, result = capsys.readouterr().out.splitlines()
+    assert json.loads(result)["stages"][0]["turns"] == 7
+    assert any(line.startswith("| all    | all   | 7 ") for line in table)
+    assert f"the players of {file} are A, B, not C" in error_of(analyse.main, file, "--player", "C")
+
+
+def record_of(game: str, actions: list[int]) -> dict[str, Any]:
+    """The record of a game, as a line of a file has it."""
+    env = jaxgames.make(game)
+    states, moves = [start(env)], list[str | None]()
+    for action in actions:
+        moves.append(env.action_to_string(states[-1], action) if action >= 0 else None)
+        states.append(jax.device_get(compiled(env).step(states[-1], np.int32(action))))
+    outcome = dataclasses.asdict(env.outcome(states[-1]))
+    returns = np.sum([state.rewards for state in states[1:]], axis=0).tolist()
+    places = {"start": env.to_string(states[0]), "end": env.to_string(states[-1])}
+    record = {"env": str(env), "game": 0, "agents": ["first", "other"], "opening": None, **places, "moves": moves}
+    return record | {
+        "actions": actions,
+        "outcome": outcome,
+        "returns": returns,
+        "turns": [1, 1],
+        "length": len(actions),
+    }
+
+
+@pytest.mark.parametrize(
+    ("game", "actions", "moves"),
+    [
+        ("checkers", [87, 92, -1], ("11-16", "24-20")),
+        ("dots_and_boxes(rows=1, cols=2)", [0, 2, 4, 5, 1, 3, 6], ("h(0,0)", "h(1,0)", "v(0,0)", "v(0,1) h(0,1)")),
+    ],
+)
+def test_records_of_matches_are_read(game: str, actions: list[int], moves: tuple[str, ...], tmp_path: Path) -> None:
+    """An illegal action at the end is left out. A second box completes the chain of the first."""
+    path = tmp_path / "games.jsonl"
+    path.write_text(json.dumps(record_of(game, actions)) + "\n")
+    (found,) = read_games(path)
+    assert isinstance(found, RecordedGame)
+    assert found.actions.tolist() == [action for action in actions if action >= 0]
+    assert found.moves[: len(moves)] == moves
+    assert [found.player(seat) for seat in (0, 1)] == ["first", "other"]
+    assert found.title == "first - other"
+    with pytest.raises(ValueError, match=r"game 1 is of .* not of minichess"):
+        read_games(path, jaxgames.make("minichess"))
 
 
 def test_broken_game_is_named_and_the_others_are_annotated(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -252,7 +340,7 @@ def test_wrong_files_are_refused(file: Path, games: list[RecordedGame], tmp_path
     text, empty = tmp_path / "moves.txt", tmp_path / "empty.pdn"
     text.write_text("h(0,0)\n\nh(0,0)\n")
     empty.touch()
-    assert "moves.txt is not a .pdn file, so add the game of its actions" in error_of(analyse.main, text)
+    assert "moves.txt is not a .pdn or .jsonl file, so add the game of its actions" in error_of(analyse.main, text)
     wrong = error_of(analyse.main, text, "--env", "dots_and_boxes(rows=1, cols=1)", "--agent", "random")
     assert f"{text}, line 3: h(0,0) is not legal" in wrong
     assert f"{empty} has no game with moves" in error_of(analyse.main, empty)

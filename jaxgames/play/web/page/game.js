@@ -22,6 +22,12 @@ export function resigningSeat(view) {
   return view.over || seat === undefined ? null : seat;
 }
 
+// Whether an agent has played the last ply before the position that is shown.
+export function playedByAgent(view) {
+  const seat = turnAt(view, view.ply)?.seat;
+  return seat !== undefined && view.seats[seat].player !== "human";
+}
+
 // Returns a share as a number of percent, as people read it.
 export const percent = (share) => String(Math.round(100 * share));
 

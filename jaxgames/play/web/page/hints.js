@@ -34,22 +34,26 @@ export class Hints {
     node("thoughts").hidden = true;
   }
 
-  async ask(view) {
+  // Asks what an agent thinks of the position, or with `last` what the agent thought that played the last ply.
+  async ask(view, last = false) {
     this.asking?.abort();
     const asking = new AbortController();
     this.asking = asking;
     node("hint").setAttribute("aria-busy", "true");
     try {
       const agent = node("hint-agent").value.trim() || null; // without one, the server chooses
-      const request = post("hint", { id: view.id, agent }, asking.signal);
-      const hint = await this.counted("The computer looks at your position. The first time takes longer.", request);
+      const request = post("hint", { id: view.id, agent, last }, asking.signal);
+      const message = "The computer looks at your position. The first time takes longer.";
+      const hint = await (last ? request : this.counted(message, request));
       if (asking.signal.aborted || hint.position !== view.position) return;
-      this.show(hint);
-      this.fill(hint, view);
+      if (!last) this.show(hint); // the moves of the position before are not on this board
+      this.fill(hint, view, last);
+      if (last) return;
       this.say(view.status);
     } catch (error) {
       if (error.name === "AbortError" || asking.signal.aborted) return;
       if (!(error instanceof Refused)) throw error;
+      if (last) return; // this agent tells nothing
       this.problem(error.message);
       this.say(view.status);
     } finally {
@@ -57,11 +61,12 @@ export class Hints {
     }
   }
 
-  fill(hint, view) {
+  fill(hint, view, last) {
     const you = view.seats[hint.seat].words === "You";
     const rows = hint.moves.filter((move) => isShown(move.probability)).slice(0, ROWS);
     node("tops").replaceChildren(...rows.map(row));
-    node("tops-caption").textContent = rows.length === 1 ? "The computer would play" : "What the computer would play, and how often";
+    const wouldPlay = rows.length === 1 ? "The computer would play" : "What the computer would play, and how often";
+    node("tops-caption").textContent = last ? "What the computer thought of its last move" : wouldPlay;
     node("chance").hidden = hint.chance === null;
     if (hint.chance !== null) {
       node("chance-words").textContent = `${you ? "Your" : `${view.seats[hint.seat].name}'s`} chance to win: ${percent(hint.chance)} %`;

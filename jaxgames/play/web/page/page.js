@@ -3,7 +3,7 @@
 import { Board } from "./board.js";
 import { Connection } from "./connection.js";
 import { copyPosition, loadFile, saveGame, saveStillPage } from "./files.js";
-import { forcedCapture, personMoves, resigningSeat } from "./game.js";
+import { forcedCapture, personMoves, playedByAgent, resigningSeat } from "./game.js";
 import { Hints } from "./hints.js";
 import { remember } from "./memory.js";
 import { NewGame } from "./newgame.js";
@@ -70,6 +70,7 @@ function show(next) {
   thinkingSince = view.thinking === null ? 0 : performance.now();
   remember(connection.home, view);
   if (moved && hints.on && personMoves(view)) hints.ask(view);
+  else if (moved && playedByAgent(view) && node("show-thoughts").checked) hints.ask(view, true);
 }
 
 function lost(message) {
@@ -240,6 +241,7 @@ const CLICKS = {
   undo: () => act("undo", { turn: true }),
   flip,
   resign,
+  draw: () => act("draw"),
   stop: () => act("stop"),
   go: () => mayDrop() && act("go"),
   "to-end": () => replay.goTo(view.plies),

@@ -111,6 +111,9 @@ export function showControls(view, sliding) {
   node("undo").disabled = !view.can_undo; // a resignation can be undone
   node("flip").hidden = !view.flips;
   node("resign").hidden = view.ended || resigningSeat(view) === null;
+  node("draw").hidden = node("resign").hidden;
+  node("draw").textContent = view.offers.length > 0 && people.length > 1 ? "Accept draw" : "Offer draw";
+  node("draw").disabled = view.offers.length > 0 && people.length === 1; // the computer has not answered yet
   node("stop").hidden = view.thinking === null;
   node("go").hidden = !view.waits;
   node("hint").disabled = view.over;

@@ -1,0 +1,228 @@
+"""Blunders by the number of the turn and by the pieces on the board, and the captures among the predictions.
+
+    python -m examples.papers.checkers_imitation.blunders --agents "runs/imitation(temperature=0)" \\
+        "runs/reinforced(simulations=64, temperature=0)" baseline greedy --data pairs.npz
+
+Every agent plays against alpha-beta, from random three-move ballots and from both seats. A deeper alpha-beta values
+every move of the agent. The tables have
+
+    games       the results, the men lost per turn, and the share of blunders: moves that lose more than half a man
+    turn        the share of blunders on even boards, which are worth less than two men for either side, by the number
+                of the agent's turn
+    pieces      the same by the pieces on the board
+    lost        the men lost per turn, on all boards, by turn and by pieces
+    captures    of positions of recorded games: the share whose best raw action, of all 128, is legal; where a capture
+                is compulsory it is then a capture. Only of agents that play with a network alone
+
+Results are kept, so a command that was stopped resumes. docs/papers/checkers_imitation.md has them.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from examples.papers._experiment import Column, Experiment, Report, command, table_of
+from examples.papers.checkers_imitation.__main__ import logits_of
+from jaxgames import Env, arena, make
+from jaxgames._progress import progress_bar
+from jaxgames.games.checkers_pdn import BrokenGame
+from jaxgames.policies.agent import PolicyAgent
+from train import agents
+from train.analyse import stages
+from train.analyse.annotation import Turn, annotate
+from train.analyse.recorded_game import of_record, read_games
+from train.data import positions
+from train.data.positions import UNKNOWN, Positions, evenly_spaced
+from train.driver.commands import GameArguments
+from train.driver.metrics import rounded
+from train.driver.tables import markdown
+
+EXAMPLES = Path("examples/checkers.pdn")
+ENV = "checkers"
+QUICK = {
+    "agents": ("baseline", "greedy"),
+    "games": 4,
+    "depth": 2,
+    "opponent": "alphabeta(depth=1)",
+    "num_positions": 500,
+}
+GAMES: dict[str, Column] = {
+    "agent": "`{agent}`",
+    "games": "{games:,}",
+    **{name: f"{{{name}:,}}" for name in ("wins", "losses", "draws")},
+    "turns": "{turns:,}",
+    **{head: column for head, column in stages.COLUMNS.items() if head != "turns"},
+}
+CAPTURES: dict[str, Column] = {
+    "agent": "`{agent}`",
+    "positions with a capture": "{captures:,}",
+    "best raw action is a capture": "{captures_right:.4f} ({captures_interval[0]:.4f}-{captures_interval[1]:.4f})",
+    "within a capture": "{further:,}",
+    "continues it": "{further_right:.4f}",
+    "positions without": "{steps:,}",
+    "best raw action is legal": "{steps_right:.4f} ({steps_interval[0]:.4f}-{steps_interval[1]:.4f})",
+}
+
+
+@dataclass(frozen=True)
+class Arguments(Experiment):
+    agents: tuple[str, ...] = ("baseline", "baseline(simulations=64)", "greedy")
+    """The agents: runs, such as "runs/imitation(temperature=0)", or others."""
+    opponent: str = "alphabeta(depth=3)"
+    """The agent that they play against."""
+    games: int = 200
+    """Games of each agent."""
+    depth: int = 6
+    """The turns that the judge, alpha-beta, looks ahead."""
+    blunder: float = 0.5
+    """A move that loses more men than this is a blunder."""
+    data: Path = EXAMPLES
+    """The recorded positions: a file of `train.data`, whose split "test" counts, or a .pdn file."""
+    num_positions: int = 20_000
+    """Their number, evenly spaced."""
+    output: Path = Path("runs/papers/checkers_imitation/blunders")
+    seed: int = 0
+
+
+def report(arguments: Arguments) -> Report:
+    """Plays and values what is not stored, and returns the tables."""
+    env = make(ENV)
+    players: dict[str, dict[str, Any]] = {}
+    for text in arguments.agents:
+        key = {"agent": agents.name_of(text), "opponent": arguments.opponent, "games": arguments.games}
+        key |= {"depth": arguments.depth, "blunder": arguments.blunder, "seed": arguments.seed}
+        players[text] = arguments.once(key, functools.partial(judge, env, text, arguments))
+    predictions = [
+        {"agent": text, **arguments.once(key, functools.partial(captures, agent, arguments), "captures")}
+        for text in arguments.agents
+        if isinstance(agent := agents.make(text, env), PolicyAgent)
+        for key in [{"agent": agents.name_of(text), "data": str(arguments.data), "positions": arguments.num_positions}]
+    ]
+    result = {"games": players, "captures": predictions}
+    return Report(result, "\n\n".join(tables(players, predictions)))
+
+
+# -- games ---------------------------------------------------------------------------------------------------------
+
+
+def judge(env: Env[Any], text: str, arguments: Arguments) -> dict[str, Any]:
+    """Returns the results of an agent's games, and what its moves lost by stage."""
+    own: list[Turn] = []
+    results, records = {"wins": 0, "losses": 0, "draws": 0}, play(env, text, arguments)
+    with progress_bar(arguments.games, "games", title=f"{text}, valued") as bar:
+        for record in records:
+            seat = record["agents"].index(text)
+            winners = record["outcome"]["winners"]
+            results["draws" if not winners else "wins" if winners[0] == seat else "losses"] += 1
+            opening = record["opening"]
+            first = opening["plies"] if opening else 0
+            turns = annotate(of_record(record, env=env), arguments.depth, arguments.blunder)
+            own += [turn for turn in turns if turn.seat == seat and turn.ply >= first]
+            bar.update(1)
+    return {**results, "stages": stages.stages(own)}
+
+
+def play(env: Env[Any], text: str, arguments: Arguments) -> list[arena.GameRecord]:
+    """Returns the records of an agent's games from random ballots, two games with each, one from either seat."""
+    settings = GameArguments(
+        games=arguments.games, openings=-(-arguments.games // 2), opening_list="ballots", seed=arguments.seed
+    )
+    names = (text, arguments.opponent if text != arguments.opponent else f"{arguments.opponent} (opponent)")
+    pair = [agents.make(each, env) for each in (text, arguments.opponent)]
+    seats = arena.seating((1, 1), "alternating", arguments.games)
+    openings = settings.openings_for(env, "alternating")
+    records: list[arena.GameRecord] = []
+    with progress_bar(arguments.games, "games", title=f"{text}, played") as bar:
+        arena.play(
+            env,
+            pair,
+            seats,
+            jax.random.key(arguments.seed),
+            openings=openings,
+            on_finished=bar.update,
+            on_recorded=lambda recorded: records.extend(arena.game_records(env, recorded, names, seats, openings)),
+        )
+    return records
+
+
+# -- predictions ---------------------------------------------------------------------------------------------------
+
+
+def captures(agent: PolicyAgent, arguments: Arguments) -> dict[str, Any]:
+    """Returns how often the best of all actions is legal: on positions with a capture, within one, and on others."""
+    found = recorded(arguments.data, arguments.num_positions, agent.env)
+    logits, legal = logits_of(agent.policy, agent.params, found), positions.legal_actions(found)
+    right = legal[np.arange(len(found)), logits.argmax(1)]
+    is_capture, is_further = has_capture(found), np.asarray(found.states.jumper) != 0
+    sets = {"captures": is_capture, "further": is_further, "steps": ~is_capture}
+    result: dict[str, Any] = {}
+    for name, chosen in sets.items():
+        size, hits = int(chosen.sum()), int(right[chosen].sum())
+        result |= {name: size, f"{name}_right": round(hits / max(1, size), 5)}
+        result[f"{name}_interval"] = rounded(list(arena.wilson(hits, size)))
+    return result
+
+
+def has_capture(found: Positions) -> np.ndarray:
+    """Returns bool[P], whether a capture is compulsory: then all legal actions take a piece, and else none does."""
+    first = positions.legal_actions(found).argmax(1).astype(np.int32)
+    after = jax.jit(jax.vmap(found.env.step))(found.states, first)
+    return num_pieces(after) < num_pieces(found.states)
+
+
+def num_pieces(states: Any) -> np.ndarray:
+    """Returns int[P], the pieces on each board."""
+    return np.asarray(jax.lax.population_count(states.own | states.opponents))
+
+
+def recorded(path: Path, number: int, env: Env[Any]) -> Positions:
+    """Returns positions of recorded games, evenly spaced. Raises ValueError for a file without games."""
+    if path.suffix != ".pdn":
+        return evenly_spaced(positions.load(path, env).of("test"), number)
+    games = [game for game in read_games(path, env) if not isinstance(game, BrokenGame)]
+    if not games:
+        raise ValueError(f"{path} has no game that can be read")
+    states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *(game.states for game in games))
+    action = np.concatenate([game.actions for game in games])
+    unknown = np.full(len(action), UNKNOWN)
+    nothing = np.full(len(action), np.nan)
+    found = Positions(env, states, action, nothing, None, unknown, unknown, np.zeros(len(action)), ("test",))
+    return evenly_spaced(found, number)
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+
+def tables(players: Mapping[str, Mapping[str, Any]], predictions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yields the Markdown tables: of the games, of the blunders by turn and by pieces, of the men, of the captures."""
+    results = [
+        {"agent": text, "games": found["wins"] + found["losses"] + found["draws"], **found, **found["stages"][0]}
+        for text, found in players.items()
+    ]
+    yield table_of(results, GAMES)
+    yield by_stage(players, {"turn": stages.TURNS}, "blunders there")
+    yield by_stage(players, {"pieces": stages.PIECES}, "blunders there")
+    yield by_stage(players, {"turn": stages.TURNS, "pieces": stages.PIECES}, "men lost per turn")
+    if predictions:
+        yield table_of(predictions, CAPTURES)
+
+
+def by_stage(players: Mapping[str, Mapping[str, Any]], limits: Mapping[str, Mapping[str, int]], measure: str) -> str:
+    """Returns a table with a row per agent, a column per stage, and one of `stages.COLUMNS` in its cells."""
+    columns = [(by, stage) for by, names in limits.items() for stage in names]
+    rows: list[list[str]] = []
+    for text, result in players.items():
+        found = {(row["by"], row["stage"]): str(stages.COLUMNS[measure](row)) for row in result["stages"]}
+        rows.append([f"`{text}`", *(found.get(column, "") for column in columns)])
+    return markdown(("agent", *(f"{by} {stage}" if by == "turn" else f"{stage} pieces" for by, stage in columns)), rows)
+
+
+main = command(Arguments, QUICK, report)
+
+if __name__ == "__main__":
+    main()
