@@ -81,9 +81,9 @@ def analyse(agent: Agent, states: Any) -> Analysis | None:
 
 
 def init_memory(agent: Agent, num_boards: int) -> Any:
-    """Returns the memory of an agent for as many games before its first move, or None for an agent without a memory.
+    """Returns the memory of an agent before as many games, or None for an agent without a memory.
 
-    It is a pytree with a leading axis of games. A game on a board can follow another one without a new memory.
+    It is a pytree of arrays with a leading axis of games.
     """
     method: Callable[[int], Any] = getattr(agent, "init_memory", lambda num_boards: None)
     return method(num_boards)

@@ -168,7 +168,7 @@ def _play_side_by_side(
     numbers = np.where(in_progress, np.arange(num_places), 0)  # the game in each place
     following = iter(range(num_places, len(seats)))
     on_host = [number for number, agent in enumerate(agents) if not agent.on_device]
-    memories = list(init_memories(agents, num_places))
+    memories, empty = list(init_memories(agents, num_places)), list(init_memories(agents, 1))
     step = _first_step(games, key, numbers, in_progress)
     actions = [list[int]() for _ in numbers]
     while in_progress.any():
@@ -183,6 +183,7 @@ def _play_side_by_side(
             in_progress[place] = new is not None
             numbers[place], actions[place] = number if new is None else new, []
             games, step = _exchange(games, step, place, number, numbers[place])
+            memories = _emptied(memories, place, empty)
         live = in_progress & (np.asarray(step.movers) >= 0)
         if live.any():
             acting = np.where(live, seats[numbers, np.asarray(step.movers)], -1)
@@ -215,6 +216,12 @@ def _actions(agents: tuple[Agent, ...], acting: np.ndarray, step: _Step, memorie
 
 
 _act = jax.jit(act_and_remember, donate_argnames="memory")
+
+
+@functools.partial(jax.jit, donate_argnames="memories")
+def _emptied(memories: list[Any], place: int, empty: list[Any]) -> list[Any]:
+    """Returns the memories before the game in a place; `empty` are those before one game."""
+    return jax.tree.map(lambda leaf, new: leaf.at[place].set(new[0]), memories, empty)
 
 
 @jax.jit

@@ -20,6 +20,7 @@ from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import Record, RecordedCommands
 from train.driver.commands import run_command, text_of_rate
 from train.driver.machine import commit, stamp
+from train.driver.result_file import ResultFile
 from train.driver.tables import markdown
 from train.ladder.cost import cpu_milliseconds
 
@@ -52,12 +53,10 @@ class Match:
 
 MATCHES = (
     Match("reuse", "chinese_checkers_diamond", 200),
-    Match("reuse", "checkers(max_plies=128)", 200),
-    Match("reuse", "minichess(max_plies=128)", 200),
-    Match("reuse", "dots_and_boxes", 100),
+    Match("reuse", "minichess(max_plies=128)", 100),
+    Match("reuse", "checkers(max_plies=128)", 100),
+    Match("reuse", "dots_and_boxes", 60),
     Match("proofs", "chinese_checkers_diamond", 200),
-    Match("proofs", "checkers(max_plies=128)", 200),
-    Match("proofs", "dots_and_boxes", 100),
 )
 
 
@@ -74,14 +73,16 @@ def play(arguments: Arguments) -> dict[str, Any]:
     """
     records = RecordedCommands(Path(RUNS) / "commands.jsonl")
     played = [(match, records.run(match.command)) for match in MATCHES]
-    stored = {"commit": commit(), **stamp(), "rows": [row(match, record) for match, record in played]}
+    file = ResultFile(Path(RUNS) / "costs.jsonl", ("game", "agents"))
+    rows = [row(match, record) | {"cpu_ms": costs(match, file)} for match, record in played]
+    stored = {"commit": commit(), **stamp(), "rows": rows}  # when the file was written
     arguments.output.mkdir(parents=True, exist_ok=True)
     write_whole(arguments.output / f"{NAME}.json", json.dumps(stored, indent=1) + "\n")
     return stored
 
 
 def row(match: Match, record: Record) -> dict[str, Any]:
-    """Returns the result of a match from the result of its command, with the CPU milliseconds of both agents."""
+    """Returns the result of a match from the result of its command."""
     result = record.result
     wins, losses = (agent["wins"] for agent in result["agents"])
     games = result["games"]
@@ -98,11 +99,16 @@ def row(match: Match, record: Record) -> dict[str, Any]:
         "losses": losses,
         "score": (wins + draws / 2) / games,
         "score_interval": arena.wilson(round(wins + draws / 2), games),
-        "cpu_ms": costs(match.env, (match.agent, OPPONENT)),
     }
 
 
-def costs(env: str, texts: Sequence[str]) -> dict[str, float]:
+def costs(match: Match, file: ResultFile) -> dict[str, float]:
+    """Returns the CPU milliseconds of a move of both agents, from the file or measured now."""
+    texts = (match.agent, OPPONENT)
+    return file.once({"game": match.env, "agents": texts}, functools.partial(measure, match.env, texts))
+
+
+def measure(env: str, texts: Sequence[str]) -> dict[str, float]:
     """Returns the CPU milliseconds of a move of each agent. They take turns, so that they share the machine's state."""
     game = jaxgames.make(env)
     players = {text: agents.make(text, game) for text in texts}
@@ -110,12 +116,12 @@ def costs(env: str, texts: Sequence[str]) -> dict[str, float]:
     return {text: round(sum(each[text] for each in rounds) / ROUNDS, 3) for text in texts}
 
 
-def table(stored: Mapping[str, Any]) -> str:
-    """Returns the table of the stored results, in Markdown. The last column has both agents, the opponent second.
+def table(path: Path) -> str:
+    """Returns the table of a file of results, in Markdown. The last column has both agents, the opponent second.
 
     The interval is Wilson's, of the score: too wide where games are drawn.
     """
-    return markdown(HEADER, map(_cells, stored["rows"]))
+    return markdown(HEADER, map(_cells, json.loads(path.read_text(encoding="utf-8"))["rows"]))
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
