@@ -6,9 +6,9 @@ A page names a table between two markers, and the table stands between them:
     <!-- end of table -->
 
 The results are the cards of the baseline agents (jaxgames/baselines/NAME.json), the ratings of the levels beside them
-(`levels.json`) and the files of docs/results. `python -m train.baselines`, `train.baselines.levels` and
-`train.baselines.ladders` write them. Those of the experiments have the tables that they printed, the first one with
-the name of the file, the others with a number:
+(`levels.json`) and the files of docs/results. `python -m train.baselines`, `train.baselines.levels`,
+`train.baselines.ladders` and `train.baselines.switches` write them. Those of the experiments have the tables that they
+printed, the first one with the name of the file, the others with a number:
 
     python -m examples.papers.parameter_sharing.heat_maps --runs runs/papers/parameter_sharing/parameter_sharing
     python -m examples.papers.tables --store runs/papers/parameter_sharing/heat_maps
@@ -25,7 +25,7 @@ import tyro
 from examples.papers._experiment import RESULT
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
-from train.baselines import ladders, levels
+from train.baselines import ladders, levels, switches
 from train.baselines import tables as of_cards
 from train.driver.tables import update_pages, with_tables
 
@@ -68,6 +68,7 @@ def tables() -> dict[str, str]:
         "agents": of_cards.agents(cards),
         "games_of_agents": of_cards.games(cards),
         "levels": levels.table(levels.stored(level_agents.FILE)),
+        switches.NAME: switches.table(switches.RESULTS / f"{switches.NAME}.json"),
         **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in ladders.RESULTS.glob("ladder_*.json")},
         **{f"ladder_{card.name}": of_cards.ladder(card.ladder) for card in cards},
         **of_experiments(),

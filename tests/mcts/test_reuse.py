@@ -67,7 +67,7 @@ def nodes_below(tree: Tree, board: int, states: Any) -> list[int]:
         return tuple(np.asarray(leaf)[place].tobytes() for leaf in (boards.edges, boards.owner, boards.current_player))
 
     visits = tree.visits[board].sum(-1)
-    roots = [n for n in np.flatnonzero(visits) if position(tree.states, board, n) == position(states, board)]
+    roots = [n for n in np.flatnonzero(visits).tolist() if position(tree.states, board, n) == position(states, board)]
     found = [max(roots, key=lambda n: visits[n])] if roots else []
     for node in found:  # it grows
         found += [int(child) for child in tree.children[board, node] if child != NO_NODE]

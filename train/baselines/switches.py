@@ -54,9 +54,6 @@ class Match:
 MATCHES = (
     Match("reuse", "chinese_checkers_diamond", 200),
     Match("reuse", "minichess(max_plies=128)", 100),
-    Match("reuse", "checkers(max_plies=128)", 100),
-    Match("reuse", "dots_and_boxes", 60),
-    Match("proofs", "chinese_checkers_diamond", 200),
 )
 
 
