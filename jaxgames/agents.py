@@ -45,6 +45,8 @@ class Agent(Protocol):
     """An agent: it chooses actions for any seat of one game.
 
     It may also have a method `analyse(states)`, which returns an `Analysis` or None; the function `analyse` calls it.
+    An agent on the device may also have a memory, with the methods `init_memory(num_boards)` and
+    `act_with_memory(key, states, memory)`; the functions of these names call them.
     """
 
     on_device: ClassVar[bool]  # whether `act` and `analyse` can be traced; if not, they are called outside of `jit`
@@ -76,6 +78,26 @@ def analyse(agent: Agent, states: Any) -> Analysis | None:
     """
     method: Callable[[Any], Analysis | None] = getattr(agent, "analyse", lambda states: None)
     return method(states)
+
+
+def init_memory(agent: Agent, num_boards: int) -> Any:
+    """Returns the memory of an agent before as many games, or None for an agent without a memory.
+
+    It is a pytree of arrays with a leading axis of games.
+    """
+    method: Callable[[int], Any] = getattr(agent, "init_memory", lambda num_boards: None)
+    return method(num_boards)
+
+
+def act_with_memory(agent: Agent, key: jax.Array, states: Any, memory: Any) -> tuple[jax.Array, Any]:
+    """Returns the actions of `act`, int32[B], with what the agent remembers of these games, and the memory after them.
+
+    `memory` is from `init_memory`, or from the last call. On boards where the agent does not move, keep the old one.
+    """
+    if memory is None:
+        return agent.act(key, states), None
+    method: Callable[[jax.Array, Any, Any], tuple[jax.Array, Any]] = getattr(agent, "act_with_memory")  # noqa: B009
+    return method(key, states, memory)
 
 
 def pytree(agent_class: type[T]) -> type[T]:
@@ -185,6 +207,14 @@ class EpsilonAgent:
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         agent_key, key = jax.random.split(key)
         return _explored(self.env, self.agent.act(agent_key, states), self.epsilon, key, states)
+
+    def init_memory(self, num_boards: int) -> Any:
+        return init_memory(self.agent, num_boards)
+
+    def act_with_memory(self, key: jax.Array, states: Any, memory: Any) -> tuple[jax.Array, Any]:
+        agent_key, key = jax.random.split(key)
+        actions, memory = act_with_memory(self.agent, agent_key, states, memory)
+        return _explored(self.env, actions, self.epsilon, key, states), memory
 
     def analyse(self, states: Any) -> Analysis | None:
         """Returns the mixed probabilities, and the values of the agent inside; None if that agent computes none."""

@@ -6,8 +6,8 @@ A page names a table between two markers, and the table stands between them:
     <!-- end of table -->
 
 The results are the files of docs/results, the cards of the baseline agents (jaxgames/baselines/NAME.json) and the
-ratings of the levels beside them (`levels.json`). `python -m train.baselines`, `train.baselines.levels` and
-`train.baselines.ladders` write the cards, the levels and the ladders. The other files are written here:
+ratings of the levels beside them (`levels.json`). `python -m train.baselines` and its modules `levels`,
+`ladders`, `solved` and `switches` write the cards, and the files of these names. The other files are written here:
 
     python -m examples.papers.parameter_sharing.heat_maps --runs runs/papers/parameter_sharing/parameter_sharing
     python -m examples.papers.tables --store runs/papers/parameter_sharing/heat_maps
@@ -37,7 +37,7 @@ from benchmarks import devices
 from examples.papers._experiment import RESULT, Column, table_of, text_of
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
-from train.baselines import ladders, levels, solved
+from train.baselines import ladders, levels, solved, switches
 from train.baselines import tables as of_cards
 from train.driver.machine import commit, stamp
 from train.driver.tables import markdown, tables_in, update_pages, with_tables
@@ -204,6 +204,7 @@ def tables() -> dict[str, str]:
         "agents": of_cards.agents(cards),
         "games_of_agents": of_cards.games(cards),
         "levels": levels.table(levels.stored(level_agents.FILE)),
+        switches.NAME: switches.table(switches.RESULTS / f"{switches.NAME}.json"),
         **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in ladders.RESULTS.glob("ladder_*.json")},
         **{path.stem: solved.table(solved.rows(path)) for path in ladders.RESULTS.glob("solved_*.json")},
         **{f"ladder_{card.name}": of_cards.ladder(card.ladder) for card in cards},

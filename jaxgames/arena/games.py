@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxgames.agents import Agent
+from jaxgames.agents import Agent, act_with_memory, init_memory
 from jaxgames.env import Env, State
 
-Loop = tuple["Games", jax.Array, jax.Array, jax.Array | None]  # games, key, steps done, actions
+Memories = tuple[Any, ...]  # of each agent, as `jaxgames.agents.init_memory` returns it
+Loop = tuple["Games", Memories, jax.Array, jax.Array, jax.Array | None]  # games, memories, key, steps done, actions
 
 
 class Games(NamedTuple):
@@ -49,15 +50,45 @@ def advance(
     """Returns the games after one step of every game that is not over, and the actions of the step.
 
     Every agent chooses an action for every board. Each board takes the action of the agent on the mover's seat, by
-    `agent_of_seat` (int32[games, num_players], indices into `agents`). The actions are int32[games].
+    `agent_of_seat` (int32[games, num_players], indices into `agents`). The actions are int32[games]. The agents play
+    without a memory.
     """
+    games, _, action = advance_with_memories(env, agents, agent_of_seat, games, (None,) * len(agents), key)
+    return games, action
+
+
+def init_memories(agents: Sequence[Agent], num_games: int) -> Memories:
+    """Returns the memories of the agents before the first step."""
+    return tuple(init_memory(agent, num_games) for agent in agents)
+
+
+def advance_with_memories(
+    env: Env[Any],
+    agents: Sequence[Agent],
+    agent_of_seat: jax.Array,
+    games: Games,
+    memories: Memories,
+    key: jax.Array,
+) -> tuple[Games, Memories, jax.Array]:
+    """Returns the games of `advance`, the memories of the agents after the step, and the actions."""
     boards = games.boards
     last_key, step_key, *other_keys = jax.random.split(key, 1 + len(agents))  # this order fixes the games of a seed
     acting_agent = jnp.take_along_axis(agent_of_seat, boards.current_player[:, None], axis=1)[:, 0]
-    action = agents[-1].act(last_key, boards)
-    for number, (agent, agent_key) in enumerate(zip(agents[:-1], other_keys, strict=True)):
-        action = jnp.where(acting_agent == number, agent.act(agent_key, boards), action)
-    return after_action(env, games, action, step_key), action
+    keys, action, after = [*other_keys, last_key], jnp.zeros_like(acting_agent), list[Any]()
+    for number, (agent, agent_key, memory) in enumerate(zip(agents, keys, memories, strict=True)):
+        acts = acting_agent == number
+        of_agent, memory = act_and_remember(agent, agent_key, boards, memory, acts)
+        action = jnp.where(acts, of_agent, action)
+        after.append(memory)
+    return after_action(env, games, action, step_key), tuple(after), action
+
+
+def act_and_remember(
+    agent: Agent, key: jax.Array, boards: State, memory: Any, acts: jax.Array
+) -> tuple[jax.Array, Any]:
+    """Returns the actions of an agent on all boards, and its memory after those where `acts`, bool[games], is True."""
+    actions, after = act_with_memory(agent, key, boards, memory)
+    return actions, jax.tree.map(lambda new, old: jax.vmap(jnp.where)(acts, new, old), after, memory)
 
 
 @functools.partial(jax.jit, static_argnames="env")
@@ -92,7 +123,8 @@ def advance_until_over(
 
     Agents must be on the device.
     """
-    return advance_and_record(env, agents, agent_of_seat, games, key, None, max_steps)[0]
+    memories = init_memories(agents, agent_of_seat.shape[0])
+    return advance_and_record(env, agents, agent_of_seat, games, memories, key, None, max_steps)[0]
 
 
 def advance_and_record(
@@ -100,11 +132,12 @@ def advance_and_record(
     agents: Sequence[Agent],
     agent_of_seat: jax.Array,
     games: Games,
+    memories: Memories,
     key: jax.Array,
     actions: jax.Array | None,
     max_steps: int | None,
-) -> tuple[Games, jax.Array | None]:
-    """Returns the games of `advance_until_over`, and the actions of its steps.
+) -> tuple[Games, Memories, jax.Array | None]:
+    """Returns the games of `advance_until_over`, the memories of the agents, and the actions of its steps.
 
     Args:
       actions: int32[max_steps, games] that is filled, or None to record none. A game that has ended after n of these
@@ -112,17 +145,18 @@ def advance_and_record(
     """
 
     def unfinished(carry: Loop) -> jax.Array:
-        games, _, step, _ = carry
+        games, _, _, step, _ = carry
         return ~games.over.all() & (max_steps is None or step < max_steps)
 
     def body(carry: Loop) -> Loop:
-        games, key, step, actions = carry
+        games, memories, key, step, actions = carry
         key, subkey = jax.random.split(key)
-        games, action = advance(env, agents, agent_of_seat, games, subkey)
-        return games, key, step + 1, None if actions is None else actions.at[step].set(action)
+        games, memories, action = advance_with_memories(env, agents, agent_of_seat, games, memories, subkey)
+        return games, memories, key, step + 1, None if actions is None else actions.at[step].set(action)
 
-    games, _, _, actions = jax.lax.while_loop(unfinished, body, (games, key, jnp.int32(0), actions))
-    return games, actions
+    begin = games, memories, key, jnp.int32(0), actions
+    games, memories, _, _, actions = jax.lax.while_loop(unfinished, body, begin)
+    return games, memories, actions
 
 
 def record(
@@ -140,9 +174,11 @@ def record(
       int32[num_steps, games].
     """
 
-    def body(games: Games, key: jax.Array) -> tuple[Games, tuple[State, jax.Array]]:
-        after, action = advance(env, agents, agent_of_seat, games, key)
-        return after, (games.boards, action)
+    def body(carry: tuple[Games, Memories], key: jax.Array) -> tuple[tuple[Games, Memories], tuple[State, jax.Array]]:
+        games, memories = carry
+        after, memories, action = advance_with_memories(env, agents, agent_of_seat, games, memories, key)
+        return (after, memories), (games.boards, action)
 
-    games, (boards, actions) = jax.lax.scan(body, games, jax.random.split(key, num_steps))
+    begin = games, init_memories(agents, agent_of_seat.shape[0])
+    (games, _), (boards, actions) = jax.lax.scan(body, begin, jax.random.split(key, num_steps))
     return games, boards, actions

@@ -9,8 +9,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.agents import Agent, act_on_device, act_on_one_board
-from jaxgames.arena.games import Games, advance_and_record, after_action, start
+from jaxgames.agents import Agent, act_on_one_board
+from jaxgames.arena.games import (
+    Games,
+    Memories,
+    act_and_remember,
+    advance_and_record,
+    after_action,
+    init_memories,
+    start,
+)
 from jaxgames.arena.openings import Openings
 from jaxgames.env import Env
 
@@ -95,9 +103,10 @@ def _play_at_once(
     """Returns the games when all are over, by agents on the device; see `play`."""
     num_games, num_over = agent_of_seat.shape[0], 0
     slices: list[np.ndarray] = []  # int32[STEPS_PER_SLICE, games] each
+    memories = init_memories(agents, num_games)
     while num_over < num_games:
         key, subkey = jax.random.split(key)
-        games, actions = _slice(env, agents, agent_of_seat, games, subkey, on_recorded is not None)
+        games, memories, actions = _slice(env, agents, agent_of_seat, games, memories, subkey, on_recorded is not None)
         if actions is not None:
             slices.append(np.asarray(actions))
         before, num_over = num_over, int(games.over.sum())
@@ -107,13 +116,22 @@ def _play_at_once(
     return games
 
 
-@functools.partial(jax.jit, static_argnames=("env", "records"))
+@functools.partial(jax.jit, static_argnames=("env", "records"), donate_argnames="memories")
 def _slice(
-    env: Env[Any], agents: tuple[Agent, ...], agent_of_seat: jax.Array, games: Games, key: jax.Array, records: bool
-) -> tuple[Games, jax.Array | None]:
-    """Returns the games after at most `STEPS_PER_SLICE` steps, and the actions [STEPS_PER_SLICE, games] or None."""
+    env: Env[Any],
+    agents: tuple[Agent, ...],
+    agent_of_seat: jax.Array,
+    games: Games,
+    memories: Memories,
+    key: jax.Array,
+    records: bool,
+) -> tuple[Games, Memories, jax.Array | None]:
+    """Returns the games and memories after at most `STEPS_PER_SLICE` steps, and the actions of these steps, or None.
+
+    The actions are int32[STEPS_PER_SLICE, games]. It reuses the memory of `memories`.
+    """
     actions = jnp.zeros((STEPS_PER_SLICE, agent_of_seat.shape[0]), jnp.int32) if records else None
-    return advance_and_record(env, agents, agent_of_seat, games, key, actions, STEPS_PER_SLICE)
+    return advance_and_record(env, agents, agent_of_seat, games, memories, key, actions, STEPS_PER_SLICE)
 
 
 # -- side by side --------------------------------------------------------------------------------------------------
@@ -150,6 +168,7 @@ def _play_side_by_side(
     numbers = np.where(in_progress, np.arange(num_places), 0)  # the game in each place
     following = iter(range(num_places, len(seats)))
     on_host = [number for number, agent in enumerate(agents) if not agent.on_device]
+    memories, empty = list(init_memories(agents, num_places)), list(init_memories(agents, 1))
     step = _first_step(games, key, numbers, in_progress)
     actions = [list[int]() for _ in numbers]
     while in_progress.any():
@@ -164,31 +183,45 @@ def _play_side_by_side(
             in_progress[place] = new is not None
             numbers[place], actions[place] = number if new is None else new, []
             games, step = _exchange(games, step, place, number, numbers[place])
+            memories = _emptied(memories, place, empty)
         live = in_progress & (np.asarray(step.movers) >= 0)
         if live.any():
             acting = np.where(live, seats[numbers, np.asarray(step.movers)], -1)
             if (waiting := live & np.isin(acting, on_host)).any():
                 acting = np.where(waiting, acting, -1)  # agents on the device move when all games wait for them
-            chosen = _actions(agents, acting, step)
+            chosen = _actions(agents, acting, step, memories)
             for place in np.flatnonzero(acting >= 0).tolist():
                 actions[place].append(int(chosen[place]))
             step = _next_step(env, step, chosen, acting >= 0)
     return games
 
 
-def _actions(agents: tuple[Agent, ...], acting: np.ndarray, step: _Step) -> np.ndarray:
-    """Returns int32[places], the actions of the agents `acting` (int[places], -1 where none acts)."""
+def _actions(agents: tuple[Agent, ...], acting: np.ndarray, step: _Step, memories: list[Any]) -> np.ndarray:
+    """Returns int32[places], the actions of the agents `acting` (int[places], -1 where none acts).
+
+    It replaces the memories of these agents.
+    """
     actions = np.zeros(acting.size, np.int32)
     for number in np.unique(acting[acting >= 0]).tolist():
         agent, places = agents[number], np.flatnonzero(acting == number)
         key = jax.random.fold_in(step.act_key, number)
         if agent.on_device:
-            actions[places] = act_on_device(agent, key, step.games.boards)[places]
+            chosen, memories[number] = _act(agent, key, step.games.boards, memories[number], acting == number)
+            actions[places] = chosen[places]
         else:
             for place in places.tolist():
                 boards = _one_board(step.games.boards, place)
                 (actions[place],) = act_on_one_board(agent, jax.random.fold_in(key, place), boards)
     return actions
+
+
+_act = jax.jit(act_and_remember, donate_argnames="memory")
+
+
+@functools.partial(jax.jit, donate_argnames="memories")
+def _emptied(memories: list[Any], place: int, empty: list[Any]) -> list[Any]:
+    """Returns the memories before the game in a place; `empty` are those before one game."""
+    return jax.tree.map(lambda leaf, new: leaf.at[place].set(new[0]), memories, empty)
 
 
 @jax.jit

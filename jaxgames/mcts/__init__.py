@@ -2,7 +2,8 @@
 
 from jaxgames.mcts.agents import MCTSAgent
 from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
-from jaxgames.mcts.search import SearchResult, bytes_per_node, search
+from jaxgames.mcts.reuse import empty_trees
+from jaxgames.mcts.search import SearchResult, bytes_per_node, continue_search, search
 
 __all__ = [
     "Evaluate",
@@ -11,5 +12,7 @@ __all__ = [
     "SearchConfig",
     "SearchResult",
     "bytes_per_node",
+    "continue_search",
+    "empty_trees",
     "search",
 ]

@@ -25,6 +25,7 @@ from jaxgames.mcts.search import (
     summary,
 )
 from jaxgames.mcts.selection import Uct
+from jaxgames.mcts.tree import init_tree
 
 DEFAULT_SLOTS = 128
 
@@ -94,7 +95,8 @@ def _uct_search(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array
     root_key, key = jax.random.split(key)
     root = expand(states, root_key)
     rule = Uct(config.uct_c * (high - low) / 2)
-    return summary(run_simulations(expand, rule, root, config.simulations, 1.0, key), rule)
+    tree = init_tree(root, config.simulations + 1, env.num_actions)
+    return summary(run_simulations(expand, rule, tree, config.simulations, 1.0, key), rule, config.simulations)
 
 
 def rollout_returns(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array, states: Any) -> jax.Array:

@@ -5,6 +5,7 @@
     states = jax.vmap(env.step)(states, result.action)
 
 The tree, the descent and the backup: `jaxgames/mcts/tree.py`. The rules of selection: `jaxgames/mcts/selection.py`.
+Trees that the next search continues: `jaxgames/mcts/reuse.py`.
 """
 
 import functools
@@ -19,6 +20,7 @@ from jaxgames.env import Env
 from jaxgames.mcts import tree as trees
 from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
 from jaxgames.mcts.proofs import Proofs, ends_with_a_win
+from jaxgames.mcts.reuse import subtrees, with_kept_slots
 from jaxgames.mcts.selection import Rule, rule_of
 from jaxgames.mcts.tree import NO_NODE, PADDING, Expansion, Path, Slots, Tree
 from jaxgames.sampling import MASKED_LOGIT
@@ -34,7 +36,7 @@ class SearchResult(NamedTuple):
     action: jax.Array  # int32[B], the best action; not used on a finished board
     slots: jax.Array  # int32[B, K], the actions that the root could try; -1 in padding
     weights: jax.Array  # float32[B, K], the improved probabilities of these actions; 0 in padding
-    visits: jax.Array  # int32[B, K], simulations through each of them
+    visits: jax.Array  # int32[B, K], simulations through each of them; in a tree that continues, also earlier ones
     values: jax.Array  # float32[B, num_players], mean return of each seat over the simulations and the evaluation
 
     def by_action(self, of_slots: jax.Array, num_actions: int) -> jax.Array:
@@ -63,11 +65,7 @@ def search(
       TypeError: an `evaluate` that is not hashable, or boards of another env.
       ImportError: mctx is missing (extra `search`).
     """
-    if getattr(type(evaluate), "__hash__", None) is None:
-        raise TypeError(
-            f"evaluate must be hashable, such as a function or a frozen dataclass, not {evaluate!r}: "
-            "pass its arrays as params"
-        )
+    _check_hashable(evaluate)
     env, states = playable(env, states)
     return _search(env, evaluate, config, key, params, states)
 
@@ -76,15 +74,49 @@ def search(
 def _search(
     env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
 ) -> SearchResult:
-    return summary(*search_tree(env, evaluate, config, key, params, states))
+    return summary(*search_tree(env, evaluate, config, key, params, states), config.simulations)
+
+
+def continue_search(
+    env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any, trees: Tree
+) -> tuple[SearchResult, Tree]:
+    """Returns the result of a search that adds to what is known from the last one, and its trees for the next one.
+
+    With PUCT all visits count alike. With Gumbel the root's sequential halving counts those of this search, and its
+    values are the means of all. `SearchResult.values` are the means over this search.
+
+    Args:
+      trees: of `empty_trees(env, config, num_boards)`, or of the last call for the same boards. Their parts below
+        `states` are kept, of each at most `config.simulations` + 1 nodes: `jaxgames.mcts.reuse.subtrees`.
+
+    The other arguments and the errors are those of `search`.
+    """
+    _check_hashable(evaluate)
+    env, states = playable(env, states)
+    return _continue_search(env, evaluate, config, key, params, states, trees)
+
+
+@functools.partial(jax.jit, static_argnames=("env", "evaluate", "config"))
+def _continue_search(
+    env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any, trees: Tree
+) -> tuple[SearchResult, Tree]:
+    kept = subtrees(env, config, trees, states)
+    tree, rule = search_tree(env, evaluate, config, key, params, states, kept)
+    return summary(tree, rule, config.simulations), tree
 
 
 def search_tree(
-    env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
+    env: Env[Any],
+    evaluate: Evaluate,
+    config: SearchConfig,
+    key: jax.Array,
+    params: Any,
+    states: Any,
+    kept: Tree | None = None,
 ) -> tuple[Tree, Rule]:
     """Returns the whole trees of a search, and the rule that it selects by; the arguments are those of `search`.
 
-    The boards are those of `playable`: they do not restart.
+    The boards are those of `playable`: they do not restart. `kept` are the trees of `subtrees`, which it continues.
     """
     noise_key, gumbel_key = jax.random.split(key)
 
@@ -95,12 +127,17 @@ def search_tree(
     criterion = criterion_of(config.seats, states.current_player)
     expand = Expand(env, evaluate_states, num_slots, criterion, config.proofs)
     root = expand(states, noise_key)
+    if kept is not None:
+        root = with_kept_slots(root, kept)
     root = root._replace(logits=_with_noise(noise_key, root, config))
     gumbel = jnp.zeros_like(root.logits)
     if config.gumbel_scale > 0:
         gumbel = config.gumbel_scale * jax.random.gumbel(gumbel_key, gumbel.shape)
-    rule = rule_of(config, gumbel)
-    return run_simulations(expand, rule, root, config.simulations, config.gamma, key), rule
+    if kept is None:
+        tree, rule = trees.init_tree(root, config.simulations + 1, env.num_actions), rule_of(config, gumbel)
+    else:
+        tree, rule = trees.with_root(kept, root), rule_of(config, gumbel, kept.visits[:, 0])
+    return run_simulations(expand, rule, tree, config.simulations, config.gamma, key), rule
 
 
 class Expand(NamedTuple):
@@ -160,29 +197,30 @@ def criterion_of(seats: str, root: jax.Array) -> trees.Criterion:
     return max_n if seats == "max_n" else paranoid
 
 
-def run_simulations(
-    expand: Expand, rule: Rule, root: Expansion, simulations: int, gamma: float, key: jax.Array
-) -> Tree:
-    """Returns the trees after the simulations, each of which adds a node to the tree of every board."""
+def run_simulations(expand: Expand, rule: Rule, tree: Tree, simulations: int, gamma: float, key: jax.Array) -> Tree:
+    """Returns the trees after the simulations, each of which adds a node to the tree of every board.
+
+    The nodes are the last `simulations` rows of the trees, which must be unused.
+    """
+    first_node = tree.visits.shape[1] - simulations
 
     def simulate(simulation: jax.Array, carry: tuple[Tree, Path]) -> tuple[Tree, Path]:
         tree, path = carry
         path = trees.descend(tree, path, rule.at_root, rule.below)
         leaf = expand(_stepped(expand.env, tree, path), jax.random.fold_in(key, simulation))
-        node = simulation + 1
+        node = first_node + simulation
         tree = trees.add(tree, path, leaf, node)
         end = jnp.where(path.child == NO_NODE, node, path.child)
         win_proves = ends_with_a_win(expand.env)
         return trees.back_up(tree, path, end, leaf.values, gamma, expand.criterion, win_proves), path
 
-    tree = trees.init_tree(root, simulations + 1, expand.env.num_actions)
     tree, _ = jax.lax.fori_loop(0, simulations, simulate, (tree, trees.empty_path(tree)))
     return tree
 
 
-def summary(tree: Tree, rule: Rule) -> SearchResult:
-    """Returns the result of the search, from its finished trees."""
-    slots, values = trees.at(tree, 0), tree.root_returns / tree.visits.shape[1]
+def summary(tree: Tree, rule: Rule, simulations: int) -> SearchResult:
+    """Returns the result of a search of so many simulations, from its finished trees."""
+    slots, values = trees.at(tree, 0), tree.root_returns / (simulations + 1)
     best, weights = rule.decide(slots)
     if tree.proofs is not None:
         values = jnp.where(tree.proofs.nodes[:, :1], tree.proofs.returns[:, 0], values)
@@ -221,7 +259,7 @@ def bytes_per_node(env: Env[Any], config: SearchConfig) -> int:
     """Returns the bytes that a node of the tree takes: its board, its value and its slots."""
     num_slots = config.num_slots(env.num_actions)
     of_proofs = num_slots + 2 + 4 * env.num_players if config.proofs else 0
-    return node_bytes(env, num_slots, config.simulations) + of_proofs
+    return node_bytes(env, num_slots, config.num_nodes - 1) + of_proofs
 
 
 def node_bytes(env: Env[Any], num_slots: int, simulations: int) -> int:
@@ -250,6 +288,14 @@ def step_legally(env: Env[Any], states: Any, actions: jax.Array) -> Any:
     `env.step` would check the actions, which takes as long as the step itself.
     """
     return jax.vmap(lambda state, action: env._step(state, action, None))(states, actions)  # pyright: ignore[reportPrivateUsage]  # of this library
+
+
+def _check_hashable(evaluate: Evaluate) -> None:
+    if getattr(type(evaluate), "__hash__", None) is None:
+        raise TypeError(
+            f"evaluate must be hashable, such as a function or a frozen dataclass, not {evaluate!r}: "
+            "pass its arrays as params"
+        )
 
 
 def choose_boards(choice: jax.Array, states: Any, others: Any) -> Any:

@@ -104,10 +104,15 @@ def init_tree(root: Expansion, num_nodes: int, num_actions: int) -> Tree:
         visits=jnp.zeros(per_slot, jnp.int32),
         values=jnp.zeros(per_slot, jnp.float32),
         children=jnp.full(per_slot, NO_NODE, smallest_int(num_nodes)),
-        root_returns=root.values,
+        root_returns=jnp.zeros_like(root.values),
         proofs=None if root.complete is None else no_proofs(batch, num_nodes, slots, root.values.shape[1]),
     )
-    return _write(tree, root, 0)
+    return with_root(tree, root)
+
+
+def with_root(tree: Tree, root: Expansion) -> Tree:
+    """Returns the trees with these roots; the visits of the slots and the nodes below stay."""
+    return _write(tree, root, 0)._replace(root_returns=root.values)
 
 
 def at(tree: Tree, node: jax.Array | int) -> Slots:

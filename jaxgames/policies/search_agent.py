@@ -55,10 +55,23 @@ class SearchAgent:
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """Returns actions int32[B]."""
         search_key, sample_key = jax.random.split(key)
-        result = self._search(search_key, states)
+        return self._chosen(sample_key, self._searching.search(search_key, states))
+
+    def init_memory(self, num_boards: int) -> Any:
+        """Returns the memory of `MCTSAgent.init_memory`."""
+        return self._searching.init_memory(num_boards)
+
+    def act_with_memory(self, key: jax.Array, states: Any, memory: Any) -> tuple[jax.Array, Any]:
+        """Returns actions int32[B] and the memory after them; see `MCTSAgent.act_with_memory`."""
+        search_key, sample_key = jax.random.split(key)
+        result, memory = self._searching.continue_search(search_key, states, memory)
+        return self._chosen(sample_key, result), memory
+
+    def _chosen(self, key: jax.Array, result: SearchResult) -> jax.Array:
+        """Returns int32[B], the actions that the agent plays after a search."""
         if self.temperature is None:
             return result.action
-        slot = jax.random.categorical(sample_key, self._logits(result))
+        slot = jax.random.categorical(key, self._logits(result))
         return jnp.take_along_axis(result.slots, slot[:, None], axis=1)[:, 0].astype(jnp.int32)
 
     def analyse(self, states: Any) -> Analysis:
@@ -66,7 +79,7 @@ class SearchAgent:
 
         The search that it makes has a fixed key. The values are 0 on a finished board.
         """
-        result = self._search(jax.random.key(0), states)
+        result = self._searching.search(jax.random.key(0), states)
         _, boards = without_auto_reset(self.env, states)
         over = (boards.terminated | boards.truncated)[:, None]
         if self.temperature is None:
@@ -76,10 +89,11 @@ class SearchAgent:
         probabilities = result.by_action(of_slots, self.env.num_actions)
         return Analysis(jnp.where(over, 0, probabilities), jnp.where(over, 0, result.values))
 
-    def _search(self, key: jax.Array, states: Any) -> SearchResult:
-        """Returns the result of the search, which is made in parts where all trees at once would be too large."""
+    @property
+    def _searching(self) -> MCTSAgent:
+        """The agent that searches, in parts where all trees at once would be too large."""
         evaluate = PolicyEvaluate(without_auto_reset(self.env)[0], self.policy)  # of boards that do not restart
-        return MCTSAgent(self.env, evaluate, self.config, self.params).search(key, states)
+        return MCTSAgent(self.env, evaluate, self.config, self.params)
 
     def _logits(self, result: SearchResult) -> jax.Array:
         """Returns float32[B, K], of the distribution over the slots that is sampled from."""

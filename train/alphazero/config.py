@@ -168,6 +168,7 @@ class Config(NetworkConfig):
         search: SelectionRule | None = None,
         seats: Seats | None = None,
         proofs: bool | None = None,
+        reuse: bool = False,
     ) -> SearchConfig:
         """Returns a search for play after training; None for its rule, seats or proofs is the setting of self-play."""
         return SearchConfig(
@@ -178,6 +179,7 @@ class Config(NetworkConfig):
             gamma=self.gamma,
             seats=seats or self.seats,
             proofs=self.proofs if proofs is None else proofs,
+            reuse=reuse,
         )
 
 

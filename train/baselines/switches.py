@@ -1,0 +1,141 @@
+"""Plays an agent with a switch of its search against the same agent without: `python -m train.baselines.switches`.
+
+The results of MATCHES are stored in docs/results/search_switches.json, from which `examples.papers.tables` makes a
+table. A finished match is not played again: `train.baselines.recorded_commands`.
+"""
+
+import functools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jaxgames
+from jaxgames import agents, arena
+from jaxgames._files import write_whole
+from train.baselines.ladders import RESULTS
+from train.baselines.recipes import RUNS
+from train.baselines.recorded_commands import Record, RecordedCommands
+from train.driver.commands import run_command, text_of_rate
+from train.driver.machine import commit, stamp
+from train.driver.result_file import ResultFile
+from train.driver.tables import markdown
+from train.ladder.cost import cpu_milliseconds
+
+NAME = "search_switches"
+OPPONENT = "baseline(simulations=64)"
+HEADER = ("game", "agent", "games", "won", "drawn", "lost", "score", "Elo", "CPU ms per move")
+ROUNDS = 2  # of the measurement of the CPU time, in which the agents take turns
+
+
+@dataclass(frozen=True)
+class Match:
+    """The games of `baseline(simulations=64, SWITCH=True)` against OPPONENT."""
+
+    switch: str
+    env: str
+    games: int
+
+    @property
+    def agent(self) -> str:
+        return f"{OPPONENT[:-1]}, {self.switch}=True)"
+
+    @property
+    def command(self) -> str:
+        """The command, without `python -m`. Each opening is played from both sides."""
+        return (
+            f'train.match "{self.agent}" "{OPPONENT}" --env "{self.env}" --games {self.games} '
+            f"--openings {self.games // 2} --seating alternating"
+        )
+
+
+MATCHES = (
+    Match("reuse", "chinese_checkers_diamond", 200),
+    Match("reuse", "minichess(max_plies=128)", 100),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    output: Path = RESULTS
+    """The folder of the results."""
+
+
+def play(arguments: Arguments) -> dict[str, Any]:
+    """Plays the matches, writes their file, and returns the result that the command prints.
+
+    Raises ValueError for a command that fails.
+    """
+    records = RecordedCommands(Path(RUNS) / "commands.jsonl")
+    played = [(match, records.run(match.command)) for match in MATCHES]
+    file = ResultFile(Path(RUNS) / "costs.jsonl", ("game", "agents"))
+    rows = [row(match, record) | {"cpu_ms": costs(match, file)} for match, record in played]
+    stored = {"commit": commit(), **stamp(), "rows": rows}  # when the file was written
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    write_whole(arguments.output / f"{NAME}.json", json.dumps(stored, indent=1) + "\n")
+    return stored
+
+
+def row(match: Match, record: Record) -> dict[str, Any]:
+    """Returns the result of a match from the result of its command."""
+    result = record.result
+    wins, losses = (agent["wins"] for agent in result["agents"])
+    games = result["games"]
+    draws = games - wins - losses
+    return {
+        "command": f"python -m {match.command}",
+        "cpu_seconds": record.cpu_seconds,
+        "game": match.env,
+        "agent": match.agent,
+        "opponent": OPPONENT,
+        "games": games,
+        "wins": wins,
+        "draws": draws,
+        "losses": losses,
+        "score": (wins + draws / 2) / games,
+        "score_interval": arena.wilson(round(wins + draws / 2), games),
+    }
+
+
+def costs(match: Match, file: ResultFile) -> dict[str, float]:
+    """Returns the CPU milliseconds of a move of both agents, from the file or measured now."""
+    texts = (match.agent, OPPONENT)
+    return file.once({"game": match.env, "agents": texts}, functools.partial(measure, match.env, texts))
+
+
+def measure(env: str, texts: Sequence[str]) -> dict[str, float]:
+    """Returns the CPU milliseconds of a move of each agent. They take turns, so that they share the machine's state."""
+    game = jaxgames.make(env)
+    players = {text: agents.make(text, game) for text in texts}
+    rounds = [{text: cpu_milliseconds(game, player) for text, player in players.items()} for _ in range(ROUNDS)]
+    return {text: round(sum(each[text] for each in rounds) / ROUNDS, 3) for text in texts}
+
+
+def table(path: Path) -> str:
+    """Returns the table of a file of results, in Markdown. The last column has both agents, the opponent second.
+
+    The interval is Wilson's, of the score: too wide where games are drawn.
+    """
+    return markdown(HEADER, map(_cells, json.loads(path.read_text(encoding="utf-8"))["rows"]))
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    counts = (f"{row[name]:,}" for name in ("games", "wins", "draws", "losses"))
+    low, high = map(_elo, row["score_interval"])
+    milliseconds = " / ".join(f"{row['cpu_ms'][row[name]]:.2f}" for name in ("agent", "opponent"))
+    score = text_of_rate(row["score"], row["score_interval"])
+    elo = f"{_elo(row['score']):+.0f} ({low:+.0f} to {high:+.0f})"
+    return f"`{row['game']}`", f"`{row['agent']}`", *counts, score, elo, milliseconds
+
+
+def _elo(score: float) -> float:
+    """Returns the difference of ratings that has this expected score."""
+    return math.inf * (score - 0.5) if score in (0, 1) else 400 * math.log10(score / (1 - score))
+
+
+main = functools.partial(run_command, "train.baselines.switches", Arguments, play)
+
+if __name__ == "__main__":
+    main()
