@@ -24,6 +24,8 @@ Nodes are the positions that a search visits, seconds CPU time without compilati
 import itertools
 import math
 import random
+import shlex
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +45,7 @@ from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE
 from jaxgames.solvers.checkers import player as checkers_player
 from jaxgames.solvers.checkers.player import CheckersPlayer
 from jaxgames.solvers.dots_and_boxes.exact import Options, Search
-from train.driver.machine import stamp
+from train.driver.machine import commit, stamp
 from train.driver.tables import markdown
 
 # -- Dots and Boxes ---------------------------------------------------------------------------------------
@@ -109,7 +111,8 @@ def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
         make_search(point, arguments, HAS_NUMBA)  # refused before anything is measured
     progress = harness.Progress(len(points))
     rows: list[dict[str, Any]] = []
-    result = {"rows": rows, "compiled": HAS_NUMBA, **stamp(), "numba": harness.package_version("numba")}
+    made = {"command": f"python -m benchmarks.solvers {shlex.join(sys.argv[1:])}", "commit": commit(), **stamp()}
+    result = {**made, "rows": rows, "compiled": HAS_NUMBA, "numba": harness.package_version("numba")}
     for point in points:
         rows.append(measure_search(point, arguments))
         result["tables"] = [table.splitlines() for table in tables_of(rows)]
