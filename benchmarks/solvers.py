@@ -10,7 +10,7 @@ more nodes than `max_nodes` are left out where a formula gives their nodes. For 
 table, and 1 + E 2^(E - 1) with one. `winner` searches in two windows, from alpha-beta on: (0, 1) tells whether the
 first player wins, (-1, 0) whether it loses. Boards of more than 32 edges are searched so with all improvements only.
 The last table says by how much each improvement divides the nodes on the largest board. The result has the tables of
-the docs, with a row per improvement and a column per board.
+the docs, with a row per improvement and a column per board: nodes, keys and seconds, with `winner` nodes.
 
     python -m benchmarks.solvers checkers --depths 10 12 --positions 50
 
@@ -115,7 +115,7 @@ def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
     result = {**made, "rows": rows, "compiled": HAS_NUMBA, "numba": harness.package_version("numba")}
     for point in points:
         rows.append(measure_search(point, arguments))
-        result["tables"] = [table.splitlines() for table in tables_of(rows)]
+        result["tables"] = [table.splitlines() for table in tables_of(rows)[: 1 if arguments.winner else None]]
         harness.save(arguments, result)
         progress.finish(f"{point.board}, {point.step}: {rows[-1]['nodes']:,} nodes, {rows[-1]['state']}")
     harness.log(f"\n{harness.table(BOXES_TABLE, map(with_microseconds, rows))}")

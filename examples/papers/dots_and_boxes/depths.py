@@ -164,9 +164,7 @@ def handouts_of_a_game(env: Env[Any], search: Search, start: Any, generator: ran
 
 def try_depth(env: Env[Any], depth: int, handouts: list[Handout]) -> dict[str, Any]:
     """Returns the share of positions of each kind in which the study's agent finds the best move, and its nodes."""
-    player: DotsAndBoxesPlayer = make_player(
-        env, depth, MILLISECONDS, safe_edges="random", leaves="boxes", exact=False
-    )
+    player: DotsAndBoxesPlayer = make_player(env, depth, MILLISECONDS, safe_edges="random", leaves="boxes", exact=False)
     right: dict[str, list[bool]] = {kind: [] for kind in KINDS}
     nodes: list[int] = []
     for seed, handout in enumerate(handouts):

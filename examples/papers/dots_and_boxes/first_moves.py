@@ -12,7 +12,7 @@ The last table fits nodes = a b^E to the boards with at least 12 edges E, by lea
 A command that was stopped continues with the next board or edge, and without the entries of the table.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,8 @@ EDGES: dict[str, Column] = {
 FIT: dict[str, Column] = {
     "boxes": "{board}",
     "edges": "{edges}",
+    "fit": "{a:.2g} · {b:.3f}^E",
+    "largest factor between a board and the fit": "{off:.2f}",
     "nodes by the fit": "{nodes:.1e}",
     "CPU days": "{days:,.2g}",
     "published": lambda row: PUBLISHED.get(row["board"], "-"),
@@ -62,7 +64,7 @@ class Arguments(Experiment):
     output: Path = Path("runs/papers/dots_and_boxes/first_moves")
     boards: tuple[str, ...] = ("2x2", "2x3", "2x4", "3x3", "2x5", "3x4", "3x5", "4x4")
     """Boards, rows x columns of boxes."""
-    edges_of: tuple[str, ...] = ("3x3", "3x5", "4x4")
+    edges_of: tuple[str, ...] = ("2x2", "2x3", "3x3", "3x4", "3x5", "4x4")
     """Boards of which the first moves are searched, too."""
     table_size: int = 2**27
     """Entries of the table of a board with more than 32 edges, of 16 bytes each."""
@@ -80,9 +82,9 @@ def report(arguments: Arguments) -> Report:
             boards.append({"board": name, "edges": env.num_actions, **first})
             edges += [{"board": name, "loss": first["value"] - other["value"], **other} for other in others]
             bar.update()
-    fitted, coefficients = fit(boards)
+    fitted = fit(boards)
     tables = [table_of(boards, BOARDS), table_of(edges, EDGES), table_of(fitted, FIT)]
-    return Report({"boards": boards, "edges": edges, "fit": coefficients, "next": fitted}, "\n\n".join(tables))
+    return Report({"boards": boards, "edges": edges, "fit": fitted}, "\n\n".join(tables))
 
 
 def search_board(arguments: Arguments, name: str, env: Env[Any], bar: Any) -> Iterator[dict[str, Any]]:
@@ -136,24 +138,20 @@ def edge_classes(env: Env[Any]) -> list[tuple[int, int]]:
     return [(edges[0], len(edges)) for edges in classes.values()]
 
 
-def fit(boards: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], Mapping[str, float]]:
-    """Returns the work of larger boards by a fit of nodes = a b^E, and the coefficients."""
+def fit(boards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the work of larger boards by a fit of nodes = a b^E, with its coefficients."""
     used = [row for row in boards if row["edges"] >= MIN_EDGES_OF_FIT]
     slope, intercept = np.polyfit([row["edges"] for row in used], np.log([row["nodes"] for row in used]), 1)
     residuals = [np.log(row["nodes"]) - intercept - slope * row["edges"] for row in used]
     seconds_per_node = used[-1]["seconds"] / used[-1]["nodes"]
+    a, b, off = (float(np.exp(log)) for log in (intercept, slope, np.abs(residuals).max()))
     rows: list[dict[str, Any]] = []
     for name in NEXT_BOARDS:
         edges = board_of(name).num_actions
-        nodes = float(np.exp(intercept + slope * edges))
-        rows.append({"board": name, "edges": edges, "nodes": nodes, "days": nodes * seconds_per_node / 86_400})
-    coefficients = {
-        "a": float(np.exp(intercept)),
-        "b": float(np.exp(slope)),
-        "largest factor off": float(np.exp(np.abs(residuals).max())),
-        "seconds per node": seconds_per_node,
-    }
-    return rows, coefficients
+        nodes = a * b**edges
+        days = nodes * seconds_per_node / 86_400
+        rows.append({"board": name, "edges": edges, "a": a, "b": b, "off": off, "nodes": nodes, "days": days})
+    return rows
 
 
 main = command(Arguments, QUICK, report)

@@ -61,7 +61,7 @@ class Arguments(Experiment):
     """Learners of the second table."""
     steps: tuple[int, ...] = (1_000, 50_000, 100_000)
     """Steps per run: all in the second table, the last one in the first."""
-    runs: int = 500
+    runs: int = 300
     """Runs per row."""
     seed: int = 0
 

@@ -79,9 +79,7 @@ def chain_openers(board: Board, position: Position, chains: Chains, moves: Ints,
 
 
 @compiled
-def smallest_gift_first(
-    board: Board, position: Position, chains: Chains, moves: Ints, begin: int, number: int
-) -> None:
+def smallest_gift_first(board: Board, position: Position, chains: Chains, moves: Ints, begin: int, number: int) -> None:
     """Sorts moves by the boxes of the chains that they open, equal ones as they are. No box has degree 3."""
     for place in range(begin, begin + number):
         move = moves[place]

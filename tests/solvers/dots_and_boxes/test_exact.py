@@ -72,7 +72,9 @@ def test_some_options_have_every_pair_of_switches() -> None:
         assert len({(getattr(each, first), getattr(each, second)) for each in SOME_OPTIONS}) == 4
 
 
-@pytest.mark.parametrize("options", SOME_OPTIONS, ids=lambda options: "".join("01"[on] for on in vars(options).values()))
+@pytest.mark.parametrize(
+    "options", SOME_OPTIONS, ids=lambda options: "".join("01"[on] for on in vars(options).values())
+)
 def test_combinations_of_switches_have_the_same_values(options: Options) -> None:
     assert plainly(1, 1, options=options).value == -1
     for drawn in random_sets(2, 2, 5, 4):
