@@ -83,7 +83,7 @@ def report(arguments: Arguments) -> Report:
             edges += [{"board": name, "loss": first["value"] - other["value"], **other} for other in others]
             bar.update()
     fitted = fit(boards)
-    tables = [table_of(boards, BOARDS), table_of(edges, EDGES), table_of(fitted, FIT)]
+    tables = [table_of(rows, columns) for rows, columns in ((boards, BOARDS), (edges, EDGES), (fitted, FIT)) if rows]
     return Report({"boards": boards, "edges": edges, "fit": fitted}, "\n\n".join(tables))
 
 
@@ -141,6 +141,8 @@ def edge_classes(env: Env[Any]) -> list[tuple[int, int]]:
 def fit(boards: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Returns the work of larger boards by a fit of nodes = a b^E, with its coefficients."""
     used = [row for row in boards if row["edges"] >= MIN_EDGES_OF_FIT]
+    if len(used) < 2:
+        return []
     slope, intercept = np.polyfit([row["edges"] for row in used], np.log([row["nodes"] for row in used]), 1)
     residuals = [np.log(row["nodes"]) - intercept - slope * row["edges"] for row in used]
     seconds_per_node = used[-1]["seconds"] / used[-1]["nodes"]

@@ -338,8 +338,8 @@ def make_player(
       safe_edges: "long_chains" chooses among safe edges by the long chain rule, "random" draws one.
       leaves: "chains" estimates the boxes that are left at the end of such a search, "boxes" counts those taken in it.
       exact: whether searches to the end of the game are tried.
-      max_moves: where no box can be taken and no edge is safe, the search tries at most so many random edges.
-        Needs leaves="boxes" and exact=False. None: all.
+      max_moves: how many random edges such a search tries at most where no box can be taken and no edge is safe. None:
+        all. Needs leaves="boxes" and exact=False.
 
     Raises ParameterError (a ValueError) for a larger board, and for a value that is not allowed.
     """
