@@ -1,14 +1,16 @@
 """The work of the solvers: exact search in Dots and Boxes by improvement, alpha-beta in checkers by depth.
 
     python -m benchmarks.solvers boxes --picture docs/pictures/boxes_search.svg
+    python -m benchmarks.solvers boxes --boards 3x3 3x4 --winner
     python -m benchmarks.solvers boxes --boards 4x4 --minutes 30
 
 measures the work that each improvement saves, as in Figures 2 and 3 of El Kaddouri et al. Each row has one improvement
 more than the row before, from the plain recursion to all. Keys are the entries of the table at the end. Searches of
 more nodes than `max_nodes` are left out where a formula gives their nodes. For E edges, it is floor(E! e) without a
-table, and 1 + E 2^(E - 1) with one. Boards of more than 32 edges are searched with all improvements only, in two
-windows: (0, 1) tells whether the first player wins, (-1, 0) whether it loses. The last table says by how much each
-improvement divides the nodes on the largest board.
+table, and 1 + E 2^(E - 1) with one. `winner` searches in two windows, from alpha-beta on: (0, 1) tells whether the
+first player wins, (-1, 0) whether it loses. Boards of more than 32 edges are searched so with all improvements only.
+The last table says by how much each improvement divides the nodes on the largest board. The result has the tables of
+the docs, with a row per improvement and a column per board: nodes, keys and seconds, with `winner` nodes.
 
     python -m benchmarks.solvers checkers --depths 10 12 --positions 50
 
@@ -22,6 +24,8 @@ Nodes are the positions that a search visits, seconds CPU time without compilati
 import itertools
 import math
 import random
+import shlex
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,11 +45,15 @@ from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE
 from jaxgames.solvers.checkers import player as checkers_player
 from jaxgames.solvers.checkers.player import CheckersPlayer
 from jaxgames.solvers.dots_and_boxes.exact import Options, Search
-from train.driver.machine import stamp
+from train.driver.machine import commit, stamp
+from train.driver.tables import markdown
 
 # -- Dots and Boxes ---------------------------------------------------------------------------------------
 
-IMPROVEMENTS = ("table", "symmetries", "chains", "alphabeta", "centre_first", "corners")
+IMPROVEMENTS = (
+    *("table", "symmetries", "chains", "alphabeta", "centre_first", "corners"),
+    *("early_termination", "least_first", "openers"),
+)
 NAIVE = "naive"
 STEPS = (NAIVE, *IMPROVEMENTS)
 MAX_EDGES_OF_ALL_STEPS = 32  # larger boards are searched with all improvements
@@ -88,6 +96,8 @@ class BoxesArguments(harness.BenchmarkArguments):
     """Entries of the table, a power of two; None for one per set of edges, at most 2^24, or 2^27 in windows."""
     minutes: float = 30
     """A search ends after this time, finished or not."""
+    winner: bool = False
+    """Searches who wins in place of the margin."""
     picture: Path | None = None
     """A file for the times and keys as curves, such as boxes_search.svg."""
 
@@ -96,14 +106,16 @@ def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
     harness.check_positive(arguments, "max_nodes", "minutes")
     if not arguments.boards or arguments.plain_nodes < 0:
         raise ValueError("boards must not be empty, and plain_nodes must be at least 0")
-    points = [point for board in arguments.boards for point in points_of(board)]
+    points = [point for board in arguments.boards for point in points_of(board, arguments.winner)]
     for point in points:
         make_search(point, arguments, HAS_NUMBA)  # refused before anything is measured
     progress = harness.Progress(len(points))
     rows: list[dict[str, Any]] = []
-    result = {"rows": rows, "compiled": HAS_NUMBA, **stamp(), "numba": harness.package_version("numba")}
+    made = {"command": f"python -m benchmarks.solvers {shlex.join(sys.argv[1:])}", "commit": commit(), **stamp()}
+    result = {**made, "rows": rows, "compiled": HAS_NUMBA, "numba": harness.package_version("numba")}
     for point in points:
         rows.append(measure_search(point, arguments))
+        result["tables"] = [table.splitlines() for table in tables_of(rows)[: 1 if arguments.winner else None]]
         harness.save(arguments, result)
         progress.finish(f"{point.board}, {point.step}: {rows[-1]['nodes']:,} nodes, {rows[-1]['state']}")
     harness.log(f"\n{harness.table(BOXES_TABLE, map(with_microseconds, rows))}")
@@ -119,9 +131,12 @@ def game_of(board: str) -> DotsAndBoxes:
     return DotsAndBoxes(int(rows), int(cols))
 
 
-def points_of(board: str) -> list[Point]:
+def points_of(board: str, winner: bool = False) -> list[Point]:
     if game_of(board).num_edges > MAX_EDGES_OF_ALL_STEPS:
         return [Point(board, IMPROVEMENTS[-1], window) for window in WINDOWS]
+    if winner:
+        steps = IMPROVEMENTS[IMPROVEMENTS.index("alphabeta") :]
+        return [Point(board, step, window) for window in WINDOWS for step in steps]
     return [Point(board, step, None) for step in STEPS]
 
 
@@ -173,6 +188,27 @@ def run(search: Search, minutes: float, point: Point) -> bool:
         if search.seconds > 60 * minutes:
             return False
     return True
+
+
+def tables_of(rows: list[dict[str, Any]]) -> list[str]:
+    """Returns the nodes, keys and seconds in Markdown, with a row per improvement and a column per board and window."""
+    columns = {f"{row['board']}, {row['window']}" if row["window"] else row["board"]: row for row in rows}
+    found = {(row["step"], row["board"], row["window"]): row for row in rows}
+    steps = [step for step in STEPS if any(row["step"] == step for row in rows)]
+    made: list[str] = []
+    for name, text in (("nodes", short), ("keys", short), ("seconds", "{:.2g}".format)):
+        lines: list[list[str]] = []
+        for step in steps:
+            cells = [found.get((step, of["board"], of["window"]), {}).get(name) for of in columns.values()]
+            label = step if step == NAIVE else f"+ `{step}`"
+            lines.append([label, *("" if cell is None else text(cell) for cell in cells)])
+        made.append(markdown([name, *columns], lines))
+    return made
+
+
+def short(count: int) -> str:
+    """Returns a count in digits, or a large one as a power of ten."""
+    return f"{count:,}" if count < 10**12 else f"{count:.0e}"
 
 
 def with_microseconds(row: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,11 @@
     python -m examples.papers.dots_and_boxes.agent
     python -m examples.papers.dots_and_boxes.agent --games 20 --board 3 3 --opponents random "solver(33.npz)"
 
-The opponents of the study (El Kaddouri, Rys and Gao 2024, section 5.7, 500 games each on two cores of another machine):
+    python -m examples.papers.dots_and_boxes.agent --agent study --opponents self mcts random first \
+        --output runs/papers/dots_and_boxes/study_agent
+
+The opponents of the study (El Kaddouri, Rys and Gao 2024, section 5.7, 500 games each, on a board and with a number of
+simulations that it does not state):
 
     self        the agent itself
     mcts        OpenSpiel's MCTSBot with 1,000 simulations and one random game each, on OpenSpiel's own dots_and_boxes
@@ -12,7 +16,8 @@ The opponents of the study (El Kaddouri, Rys and Gao 2024, section 5.7, 500 game
     study       the study's own agent: depth 9, the boxes taken, one random safe edge
 
 Any other text names an agent. The seats alternate. A game is lost to the clock if one move of the agent takes longer
-than its time. It is played to its end all the same. A command that was stopped continues.
+than its time. It is played to its end all the same. The study's table has time-outs, but not of which player. A command
+that was stopped continues.
 """
 
 import functools
@@ -56,7 +61,7 @@ class Arguments(Experiment):
     board: tuple[int, int] = (5, 5)
     """Rows and columns of boxes."""
     agent: str = "alphabeta"
-    """The agent."""
+    """The text of the agent; `study` is the study's own."""
     milliseconds: int = 200
     """The time of a move, after which a game counts as lost to the clock."""
     opponents: tuple[str, ...] = ("self", "mcts", "random", "first", "study")
@@ -69,7 +74,7 @@ class Arguments(Experiment):
 def report(arguments: Arguments) -> Report:
     """Plays the games against every opponent."""
     env = jaxgames.make("dots_and_boxes", rows=arguments.board[0], cols=arguments.board[1])
-    agent = agents.make(arguments.agent, env)
+    agent = opponent_of("self", env, arguments)
     opponents = {name: opponent_of(name, env, arguments) for name in arguments.opponents}
     common = {name: getattr(arguments, name) for name in ("games", "milliseconds", "simulations", "seed")}
     rows: list[dict[str, Any]] = []
@@ -127,7 +132,8 @@ def opponent_of(text: str, env: Env[Any], arguments: Arguments) -> Agent:
     """Returns the opponent with a name of the study, or with the text of an agent."""
     if text == "mcts":
         return OpenSpielMCTS(env, arguments.simulations, arguments.seed)
-    return agents.make({"self": arguments.agent, "study": STUDY}.get(text, text), env)
+    text = arguments.agent if text == "self" else text
+    return agents.make(STUDY if text == "study" else text, env)
 
 
 @dataclass(frozen=True)

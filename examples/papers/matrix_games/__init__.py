@@ -3,4 +3,5 @@
 __main__     the runs of all learners
 tables       the eight tables of the study, and its errors
 pictures     fields, basins, the simplex of three actions, and bars
+settings     values of epsilon and tau, numbers of steps, and learners of one's choice
 """

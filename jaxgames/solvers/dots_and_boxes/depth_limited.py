@@ -7,7 +7,8 @@ BY_CHAINS: to a limited depth. The static evaluation is by the playouts of jaxga
     A position with safe edges is always a leaf. Quiescence search: a position with boxes to take never is. A forced
     capture takes no depth.
 BY_BOXES: to a limited depth. The static evaluation is 0: only the boxes that the search itself took count, and each
-    edge takes depth. With safe edges, one random safe edge is the only move. This is the search of El Kaddouri, Rys and
+    edge takes depth. With safe edges, one random safe edge is the only move. With neither boxes to take nor safe edges,
+    the moves are all open edges, or at most counts[MAX_MOVES] random ones. This is the search of El Kaddouri, Rys and
     Gao, Multi Agent Reinforcement Learning With Dots And Boxes, 2024, section 5.
 """
 
@@ -42,7 +43,7 @@ TO_THE_END, BY_CHAINS, BY_BOXES = 0, 1, 2
 
 PLAYOUTS_PER_LEAF = 32  # of a leaf with safe edges
 WAYS = 1  # entries in which a key can be
-KIND = 2  # place in `Search.counts`, after NODES and MAX_NODES
+KIND, MAX_MOVES = 2, 3  # places in `Search.counts`, after NODES and MAX_NODES; MAX_MOVES 0: no limit
 
 
 class Search(NamedTuple):
@@ -52,7 +53,7 @@ class Search(NamedTuple):
     position: Position
     playouts: Playouts
     moves: Ints  # [(num_edges + 1) * num_edges], of each level
-    counts: Ints  # [3], see above
+    counts: Ints  # [4], see above
     table: Ints  # [BOUNDS_WORDS * size], the size a power of two
 
 
@@ -90,7 +91,7 @@ def alphabeta(search: Search, level: int, depth: int, alpha: int, beta: int) -> 
             return upper
     if number == 0:
         if kind == BY_BOXES:
-            number = one_safe_or_all(board, position, search.playouts, moves, begin)
+            number = one_safe_or_some(board, position, search.playouts, moves, begin, counts[MAX_MOVES])
         else:
             number = chain_openers(board, position, search.playouts.chains, moves, begin)
             has_safe_edge = is_safe(board, position, moves[begin])  # they are first
@@ -125,15 +126,25 @@ def alphabeta(search: Search, level: int, depth: int, alpha: int, beta: int) -> 
 
 
 @compiled
-def one_safe_or_all(board: Board, position: Position, playouts: Playouts, moves: Ints, begin: int) -> int:
-    """Writes one random safe edge to moves[begin:], or all open edges if none is safe; returns their number."""
+def one_safe_or_some(
+    board: Board, position: Position, playouts: Playouts, moves: Ints, begin: int, max_moves: int
+) -> int:
+    """Writes one random safe edge to moves[begin:], or open edges if none is safe; returns their number.
+
+    The open edges are all, or `max_moves` random ones if that is above 0 and less.
+    """
     number = candidates(board, position, moves, begin, False)
     num_safe = 0
     for place in range(begin, begin + number):
         if is_safe(board, position, moves[place]):
             moves[begin + num_safe], moves[place] = moves[place], moves[begin + num_safe]
             num_safe += 1
-    if num_safe == 0:
+    if num_safe > 0:
+        moves[begin] = moves[begin + random_below(playouts.random, num_safe)]
+        return 1
+    if max_moves == 0 or max_moves >= number:
         return number
-    moves[begin] = moves[begin + random_below(playouts.random, num_safe)]
-    return 1
+    for place in range(max_moves):
+        other = begin + place + random_below(playouts.random, number - place)
+        moves[begin + place], moves[other] = moves[other], moves[begin + place]
+    return max_moves

@@ -23,6 +23,7 @@ from jaxgames.env import Env, State
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, plain
 from jaxgames.solvers.alphabeta.table import BOUNDS_WORDS
+from jaxgames.solvers.dots_and_boxes.chains import Chains
 from jaxgames.solvers.dots_and_boxes.exact_loop import (
     ALPHA,
     BETA,
@@ -35,6 +36,7 @@ from jaxgames.solvers.dots_and_boxes.exact_loop import (
     NEXT,
     NODES,
     NUM_COUNTERS,
+    PATH_END,
     VALUE,
     WAYS,
     Rules,
@@ -62,6 +64,9 @@ class Options:
     alphabeta: bool = True  # leaves out moves that cannot change the value of the start
     centre_first: bool = True  # tries edges from the centre outwards, otherwise in ascending order
     corners: bool = True  # tries one of several open edges between one box and the outside
+    early_termination: bool = True  # ends where the boxes that are left cannot bring the value into the window
+    least_first: bool = True  # tries the edges first after which the opponent can take the fewest boxes
+    openers: bool = True  # tries one edge of each unopened chain, the shortest first, and computes chains alone
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -134,6 +139,7 @@ class Search:
         size = _table_size(table_size, options, game.num_edges)
         if compiled and not HAS_NUMBA:
             raise ParameterError("compiled=True needs numba: pip install 'jaxgames[numba]', or pass compiled=False")
+        self._game, self._options = game, options
         self._board = make_board(
             game.rows,
             game.cols,
@@ -143,14 +149,22 @@ class Search:
             compiled=compiled,
         )
         self._position = make_position(self._board, _drawn(game, state))
-        self._rules = Rules(options.table, options.chains, options.alphabeta)
-        levels = game.num_edges + 1
+        self._rules = Rules(
+            options.table,
+            options.chains,
+            options.alphabeta,
+            options.early_termination,
+            options.least_first,
+            options.openers,
+        )
+        edges, boxes, levels = game.num_edges, game.num_boxes, game.num_edges + 1
         self._work = Work(
             stack=_zeros(levels * LEVEL_WORDS, compiled),
             moves=make_moves(self._board, levels),
             path=_zeros(game.num_edges, compiled),
             counters=_zeros(NUM_COUNTERS, compiled),
             table=_table(size, compiled),
+            chains=Chains(*(_zeros(length, compiled) for length in (boxes, edges, edges, 2 * boxes, boxes + 1))),
         )
         self._work.stack[ALPHA], self._work.stack[BETA] = alpha, beta
         self._work.counters[IS_NEW] = 1
@@ -159,6 +173,17 @@ class Search:
         self._advance(self._board, self._position, self._rules, self._work, 0)  # compiles
         self.seconds: float = 0.0
         self.finished: bool = False
+
+    def restart(self, state: State | None = None, window: tuple[int, int] | None = None) -> None:
+        """Begins a search of another state of the same board, with the table as it is; `search` has the arguments."""
+        alpha, beta = _window(window, self._options)
+        edges = _drawn(self._game, state)
+        for part, new in zip(self._position, make_position(self._board, edges), strict=True):
+            part[:] = new
+        counters = self._work.counters
+        counters[LEVEL], counters[IS_NEW], counters[PATH_END] = 0, 1, 0
+        self._work.stack[ALPHA], self._work.stack[BETA] = alpha, beta
+        self.finished = False
 
     def advance(self, nodes: int | None = None) -> bool:
         """Goes on for `nodes` nodes; None: for about half a second. Returns whether the search is finished."""

@@ -17,7 +17,11 @@ from jaxgames.solvers.alphabeta.table import (
     store_bounds,
     upper_in,
 )
+from jaxgames.solvers.dots_and_boxes.chains import Chains, chain_openers, smallest_gift_first, value_of_chains
 from jaxgames.solvers.dots_and_boxes.moves import (
+    CAPTURABLE,
+    LOOSE,
+    OPEN_BOXES,
     OPEN_EDGES,
     Board,
     Position,
@@ -57,6 +61,9 @@ class Rules(NamedTuple):
     table: bool
     chains: bool
     alphabeta: bool
+    early_termination: bool
+    least_first: bool
+    openers: bool
 
 
 class Work(NamedTuple):
@@ -67,6 +74,7 @@ class Work(NamedTuple):
     path: Ints  # [num_edges], the edges drawn since the start, those of a level from its PATH on
     counters: Ints  # [6]
     table: Ints  # [BOUNDS_WORDS * table_size]
+    chains: Chains
 
 
 # -- the loop ----------------------------------------------------------------------------------------------------------
@@ -114,26 +122,37 @@ def _enter(board: Board, position: Position, rules: Rules, work: Work, level: in
     if position.counts[OPEN_EDGES] == 0:
         counters[VALUE] = 0
         return True
-    stack[node + LOWER], stack[node + UPPER] = -MAX_ABS_MARGIN, MAX_ABS_MARGIN
+    nothing_taken = position.counts[CAPTURABLE] == 0
+    if rules.openers and nothing_taken and position.counts[LOOSE] == 0:
+        counters[VALUE] = value_of_chains(board, position, work.chains)
+        return True
+    upper = position.counts[OPEN_BOXES] if rules.early_termination else MAX_ABS_MARGIN
+    lower = -upper
     if rules.table:
         key = canonical_key(position)
         stack[node + KEY] = key
         slot, ways = _slot(board, work.table, key)
         bounds = probe_bounds(work.table, slot, ways, key)
         if bounds != 0:
-            lower, upper = lower_in(bounds), upper_in(bounds)
-            if lower == upper or lower >= stack[node + BETA]:
-                counters[VALUE] = lower
-                return True
-            if upper <= stack[node + ALPHA]:
-                counters[VALUE] = upper
-                return True
-            stack[node + LOWER], stack[node + UPPER] = lower, upper
-            stack[node + ALPHA] = max(stack[node + ALPHA], lower)
-            stack[node + BETA] = min(stack[node + BETA], upper)
+            lower, upper = max(lower, lower_in(bounds)), min(upper, upper_in(bounds))
+    if lower == upper or lower >= stack[node + BETA]:
+        counters[VALUE] = lower
+        return True
+    if upper <= stack[node + ALPHA]:
+        counters[VALUE] = upper
+        return True
+    stack[node + LOWER], stack[node + UPPER] = lower, upper
+    stack[node + ALPHA] = max(stack[node + ALPHA], lower)
+    stack[node + BETA] = min(stack[node + BETA], upper)
     stack[node + BEST] = -MAX_ABS_MARGIN
-    stack[node + NEXT] = level * len(board.order)
-    number = candidates(board, position, work.moves, stack[node + NEXT], rules.chains)
+    begin = level * len(board.order)
+    stack[node + NEXT] = begin
+    if rules.openers and nothing_taken:
+        number = chain_openers(board, position, work.chains, work.moves, begin)
+    else:
+        number = candidates(board, position, work.moves, begin, rules.chains)
+        if rules.least_first and nothing_taken:
+            smallest_gift_first(board, position, work.chains, work.moves, begin, number)
     stack[node + END] = stack[node + NEXT] + number
     return False
 

@@ -33,7 +33,15 @@ from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, compiled, funct
 from jaxgames.solvers.alphabeta.deepening import SHARE_OF_TIME, deepen
 from jaxgames.solvers.alphabeta.table import BOUNDS_WORDS, MINUS_INFINITY, clear
 from jaxgames.solvers.dots_and_boxes.chains import Chains, chain_openers
-from jaxgames.solvers.dots_and_boxes.depth_limited import BY_BOXES, BY_CHAINS, KIND, TO_THE_END, Search, alphabeta
+from jaxgames.solvers.dots_and_boxes.depth_limited import (
+    BY_BOXES,
+    BY_CHAINS,
+    KIND,
+    MAX_MOVES,
+    TO_THE_END,
+    Search,
+    alphabeta,
+)
 from jaxgames.solvers.dots_and_boxes.moves import (
     MAX_SIZE,
     Board,
@@ -68,12 +76,20 @@ class DotsAndBoxesPlayer:
     """Chooses edges of one board at a time. Its arrays are work space: a move does not depend on earlier ones."""
 
     def __init__(
-        self, env: DotsAndBoxes, depth: int, milliseconds: int, safe_edges: str, leaves: str, exact: bool
+        self,
+        env: DotsAndBoxes,
+        depth: int,
+        milliseconds: int,
+        safe_edges: str,
+        leaves: str,
+        exact: bool,
+        max_moves: int | None,
     ) -> None:
         """Compiles all functions, so that no move waits for that; see `make_player` for the arguments."""
         self.depth: int = depth
         self.milliseconds: int = milliseconds
         self.exact: bool = exact
+        self.max_moves: int = max_moves or 0
         self.by_long_chains: bool = safe_edges == "long_chains"
         self.by_chains: bool = leaves == "chains"
         self._reward = env.reward
@@ -86,8 +102,9 @@ class DotsAndBoxesPlayer:
         random_state, safe, path = map(self._zeros, (1, edges, edges + 1))
         lengths, left, totals, drawn = map(self._zeros, (edges,) * 4)
         self._playouts = Playouts(random_state, safe, path, chains, lengths, left, totals, drawn)
-        work = map(self._zeros, ((edges + 1) * edges, 3, BOUNDS_WORDS * TABLE_SIZE))
+        work = map(self._zeros, ((edges + 1) * edges, 4, BOUNDS_WORDS * TABLE_SIZE))
         self._search = Search(self._board, self._position, self._playouts, *work)
+        self._search.counts[MAX_MOVES] = self.max_moves
         self._clock = Clock()
         self._warm_up()
 
@@ -171,7 +188,8 @@ class DotsAndBoxesPlayer:
     def _moves(self, generator: random.Random) -> tuple[list[int], int]:
         """Returns moves among which is a best one, and how many of them are safe edges; these are first.
 
-        The others are boxes to take or chains to open, the shortest first. Equal ones are in random order.
+        The others are boxes to take or chains to open, the shortest first. Equal ones are in random order. Without safe
+        edges, `max_moves` limits the others.
         """
         board, position, chains = self._board, self._position, self._playouts.chains
         number = self._function(captures)(board, position, chains.moves, 0)
@@ -187,6 +205,8 @@ class DotsAndBoxesPlayer:
         others = [move for move in moves if move not in safe]
         if self.by_chains:
             others.sort(key=lambda move: chains.sizes[move])
+        if self.max_moves > 0 and not safe:
+            del others[self.max_moves :]
         return safe + others, len(safe)
 
     def _nodes_to_the_end(self) -> float:
@@ -307,6 +327,7 @@ def make_player(
     safe_edges: str = "long_chains",
     leaves: str = "chains",
     exact: bool = True,
+    max_moves: int | None = None,
 ) -> DotsAndBoxesPlayer:
     """Returns the player for a board.
 
@@ -317,6 +338,8 @@ def make_player(
       safe_edges: "long_chains" chooses among safe edges by the long chain rule, "random" draws one.
       leaves: "chains" estimates the boxes that are left at the end of such a search, "boxes" counts those taken in it.
       exact: whether searches to the end of the game are tried.
+      max_moves: how many random edges such a search tries at most where no box can be taken and no edge is safe. None:
+        all. Needs leaves="boxes" and exact=False.
 
     Raises ParameterError (a ValueError) for a larger board, and for a value that is not allowed.
     """
@@ -327,7 +350,11 @@ def make_player(
     check_choice("safe_edges", safe_edges, SAFE_EDGES)
     check_choice("leaves", leaves, LEAVES)
     check_choice("exact", exact, (False, True))
-    return DotsAndBoxesPlayer(env, depth, milliseconds, safe_edges, leaves, exact)
+    if max_moves is not None:
+        check_int("max_moves", max_moves, 1, MAX_DEPTH, also=" or None")
+        if exact or leaves != "boxes":
+            raise ParameterError("max_moves needs leaves=boxes and exact=False: pass these, or leave it out")
+    return DotsAndBoxesPlayer(env, depth, milliseconds, safe_edges, leaves, exact, max_moves)
 
 
 @compiled

@@ -25,6 +25,9 @@ SYMMETRIES = dataclasses.replace(TABLE, symmetries=True)
 CHAINS = dataclasses.replace(SYMMETRIES, chains=True)
 ALPHABETA = dataclasses.replace(CHAINS, alphabeta=True, centre_first=True)
 ALL_OPTIONS = [Options(*switches) for switches in itertools.product([False, True], repeat=len(SWITCHES))]
+SOME_OPTIONS = ALL_OPTIONS[::7]  # with every pair of values of every two switches
+ORDER = ("early_termination", "least_first", "openers")  # switches that other searches do not have
+OTHERS = dataclasses.replace(Options(), **dict.fromkeys(ORDER, False))
 FOUND_VALUES = {(1, 1): -1, (1, 2): 0, (1, 3): -1, (2, 2): 2, (2, 3): -2, (3, 3): -3, (2, 4): 2, (3, 4): 0}
 
 needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason="takes hours in plain Python")
@@ -64,8 +67,15 @@ def test_value_of_a_larger_board_is_that_of_other_programs(rows: int, cols: int)
     assert quickly(rows, cols).value == FOUND_VALUES[min(rows, cols), max(rows, cols)]
 
 
-@pytest.mark.parametrize("options", ALL_OPTIONS, ids=lambda options: "".join("01"[on] for on in vars(options).values()))
-def test_every_combination_of_switches_has_the_same_values(options: Options) -> None:
+def test_some_options_have_every_pair_of_switches() -> None:
+    for first, second in itertools.combinations(SWITCHES, 2):
+        assert len({(getattr(each, first), getattr(each, second)) for each in SOME_OPTIONS}) == 4
+
+
+@pytest.mark.parametrize(
+    "options", SOME_OPTIONS, ids=lambda options: "".join("01"[on] for on in vars(options).values())
+)
+def test_combinations_of_switches_have_the_same_values(options: Options) -> None:
     assert plainly(1, 1, options=options).value == -1
     for drawn in random_sets(2, 2, 5, 4):
         assert plainly(2, 2, state_of(2, 2, drawn), options).value == solved_boxes(2, 2).table[drawn]
@@ -73,8 +83,8 @@ def test_every_combination_of_switches_has_the_same_values(options: Options) -> 
 
 @pytest.mark.slow
 @needs_numba
-def test_every_combination_of_switches_has_the_same_values_on_larger_boards() -> None:
-    for options in ALL_OPTIONS:
+def test_combinations_of_switches_have_the_same_values_on_larger_boards() -> None:
+    for options in SOME_OPTIONS:
         assert quickly(1, 2, options=options).value == 0
         for drawn in random_sets(2, 3, 8, 20):
             assert quickly(2, 3, state_of(2, 3, drawn), options).value == solved_boxes(2, 3).table[drawn]
@@ -82,6 +92,35 @@ def test_every_combination_of_switches_has_the_same_values_on_larger_boards() ->
             assert quickly(3, 3, state_of(3, 3, drawn), options).value == solved_boxes(3, 3).table[drawn]
     for drawn in random_sets(3, 3, 15, 200):
         assert quickly(3, 3, state_of(3, 3, drawn)).value == solved_boxes(3, 3).table[drawn]
+
+
+@pytest.mark.parametrize("name", [*ORDER, "all"])
+def test_switch_keeps_the_value_of_every_position_of_2x2(name: str) -> None:
+    """Positions with few open edges come first, so each of the others is one move from bounds that the table has."""
+    table, states = solved_boxes(2, 2).table, solved_boxes(2, 2).states_at(np.arange(4096))
+    options = Options() if name == "all" else dataclasses.replace(OTHERS, **{name: True})
+    running = Search(DotsAndBoxes(2, 2), options=options, compiled=False)
+    for drawn in sorted(range(4096), key=lambda drawn: -drawn.bit_count()):
+        margin = int(table[drawn])
+        window = (None, (margin - 1, margin + 1), (0, 1))[drawn % 3]
+        running.restart(jax.tree.map(lambda leaf, drawn=drawn: np.asarray(leaf)[drawn], states), window)
+        assert running.advance(10_000)
+        value = running.result().value
+        assert value == margin if window != (0, 1) else (value > 0) == (margin > 0), (drawn, window)
+
+
+def test_restart_begins_a_search_with_the_table_as_it_is() -> None:
+    running = Search(DotsAndBoxes(2, 2), compiled=False)
+    assert not running.advance(5)
+    running.restart(state_of(2, 2, 0b11))
+    assert running.advance(100_000)
+    assert running.result().value == solved_boxes(2, 2).table[0b11]
+    nodes = running.result().nodes
+    running.restart(state_of(2, 2, 0b11))
+    assert running.advance(100_000)
+    assert running.result().nodes == nodes + 1
+    with pytest.raises(ParameterError, match="window"):
+        running.restart(window=(1, 1))
 
 
 def test_owners_seat_and_reward_do_not_matter() -> None:
@@ -137,7 +176,7 @@ def test_work_on_larger_boards_is_that_of_the_closed_forms() -> None:
     [
         *[(1, 2, CHAINS, 175, 30), (1, 3, CHAINS, 1_266, 159), (2, 2, CHAINS, 2_392, 254)],
         *[(1, 2, ALPHABETA, 66, 13), (1, 3, ALPHABETA, 462, 82), (2, 2, ALPHABETA, 1_355, 210)],
-        *[(2, 2, Options(), 556, 81), (2, 3, Options(), 8_205, 990)],
+        *[(2, 2, OTHERS, 556, 81), (2, 3, OTHERS, 8_205, 990)],
     ],
 )
 def test_work_is_at_most_that_of_another_search(rows: int, cols: int, options: Options, nodes: int, keys: int) -> None:
@@ -149,11 +188,11 @@ def test_work_is_at_most_that_of_another_search(rows: int, cols: int, options: O
 @pytest.mark.slow
 @needs_numba
 def test_each_improvement_saves_work_on_3x3() -> None:
-    results = [quickly(3, 3, options=options) for options in (CHAINS, ALPHABETA, Options())]
-    assert [result.value for result in results] == [-3] * 3
+    results = [quickly(3, 3, options=options) for options in (CHAINS, ALPHABETA, OTHERS, Options())]
+    assert [result.value for result in results] == [-3] * 4
     nodes, keys = ([getattr(result, name) for result in results] for name in ("nodes", "keys"))
-    assert nodes[0] >= 2 * nodes[1] >= 4 * nodes[2]
-    assert keys[0] >= 2 * keys[1] >= 4 * keys[2]
+    assert nodes[0] >= 2 * nodes[1] >= 4 * nodes[2] >= 8 * nodes[3]
+    assert keys[0] >= 2 * keys[1] >= 4 * keys[2] >= 6 * keys[3]
     assert (nodes[2] <= 348_760, keys[2] <= 34_794) == (True, True)  # those of another search
 
 
@@ -168,10 +207,18 @@ def test_compiled_search_does_the_same_work_as_plain_python() -> None:
 def test_value_does_not_depend_on_the_size_of_the_table(table_size: int) -> None:
     result = plainly(2, 2, table_size=table_size)
     assert result.value == 2
-    assert 0 < result.keys <= min(table_size, 81)
+    assert 0 < result.keys <= min(table_size, 52)
     small = plainly(1, 2, options=TABLE, table_size=min(table_size, 64))
     assert small.value == 0
     assert 4 <= small.keys <= 64
+
+
+def test_early_termination_ends_a_search_that_is_decided() -> None:
+    """With no box left of three that a player needs, a window above their number takes one node."""
+    state = state_of(2, 2, 0b111111111111 ^ 0b1001)  # two edges are open
+    for options, nodes in ((OTHERS, 2), (dataclasses.replace(OTHERS, early_termination=True), 1)):
+        result = plainly(2, 2, state, options, window=(4, 5))
+        assert (result.value <= 4, result.nodes >= nodes, result.nodes == 1) == (True, True, nodes == 1)
 
 
 # -- windows -----------------------------------------------------------------------------------------------------------

@@ -63,6 +63,14 @@ LOOP = """
 """
 
 
+# A chain of one box, on the left, and one of four. The mover opens the shorter one.
+TWO_CHAINS = """
+    *---*---*---*---*---*
+        |
+    *   *   *---*---*---*
+"""
+
+
 @pytest.fixture(autouse=True)
 def plain_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiles nothing in fast tests."""
@@ -84,7 +92,7 @@ def played(picture: str, rows: int, cols: int, milliseconds: int = LONG, **setti
 
 
 @pytest.mark.parametrize(("rows", "cols", "number"), [(1, 1, 20), (1, 4, 20), (2, 3, 20), (4, 1, 5), (5, 5, 4)])
-@pytest.mark.parametrize("settings", [{}, STUDY])
+@pytest.mark.parametrize("settings", [{}, STUDY, {**STUDY, "max_moves": 2}])
 def test_moves_are_open_edges(rows: int, cols: int, number: int, settings: dict[str, Any]) -> None:
     player = make_player(game(rows, cols), milliseconds=2, **settings)
     for seed, state in enumerate(random_states(rows, cols, number)):
@@ -132,6 +140,15 @@ def test_loop_of_four_boxes_is_left_for_a_longer_chain() -> None:
 def test_studys_search_takes_the_box_that_it_sees() -> None:
     assert played(ONE_TAKEN, 2, 3, depth=1, **STUDY) == "v(0,2)"  # two boxes now; the chain behind is out of sight
     assert played(ONE_TAKEN, 2, 3, depth=9, **STUDY) == "v(0,3)"
+
+
+def test_studys_search_is_limited_to_random_edges() -> None:
+    """With one move, chance chooses among all open edges; the other edge of the corner is the same."""
+    env, state = game(1, 5), state_of(TWO_CHAINS, 1, 5)
+    players = [make_player(env, milliseconds=LONG, max_moves=limit, **STUDY) for limit in (1, 7, None)]
+    chosen = [{player.choose(state, seed) for seed in range(40)} for player in players]
+    assert [{env.action_to_string(state, edge) for edge in edges} for edges in chosen[1:]] == [{"h(1,0)"}] * 2
+    assert chosen[0] == {*np.flatnonzero(~state.edges).tolist()} - {env.action_from_string(state, "v(0,0)")}
 
 
 def test_long_chain_rule_prefers_safe_edges_that_keep_the_parity() -> None:
@@ -318,6 +335,8 @@ def test_wrapped_states_are_read() -> None:
         ("alphabeta(milliseconds=0.5)", "dots_and_boxes", ("milliseconds", "integer", "0.5")),
         ("alphabeta(safe_edges=all)", "dots_and_boxes", ("safe_edges", "'long_chains', 'random'")),
         ("alphabeta(leaves=None)", "dots_and_boxes", ("leaves", "'chains', 'boxes'")),
+        ("alphabeta(max_moves=5)", "dots_and_boxes", ("max_moves needs leaves=boxes and exact=False",)),
+        ("alphabeta(max_moves=0,leaves=boxes,exact=False)", "dots_and_boxes", ("max_moves", "1 to 144", "not 0")),
         ("alphabeta(exact=1)", "dots_and_boxes", ("exact", "False, True")),
         ("alphabeta(epsilon=2)", "dots_and_boxes(rows=1, cols=1)", ("epsilon", "0 to 1")),
     ],

@@ -1,0 +1,205 @@
+"""The depth of the study's agent in Dots and Boxes: which hand-outs it finds, and games against the study's depth.
+
+    python -m examples.papers.dots_and_boxes.depths
+
+El Kaddouri, Rys and Gao 2024 search to depth 9, "the minimum amount of moves needed in order to find out if a double
+hard-hearted handout was a good choice" (section 5.1), and may try a fixed number of random moves only (section 5.3).
+
+The first table has positions without a safe edge in which the mover can take the last boxes of an opened chain or leave
+them, and only one of the two is best by the exact search: two boxes of a half-open chain, or four of a closed one (the
+double hand-out). They are from games in which all choices are random, on a board of `board` boxes. A cell is the share
+of the positions in which the agent finds the best move, with a million nodes per move, so that its depth limits it.
+
+The second table has games between the agent with one setting changed and the agent of the study. The seats alternate.
+"""
+
+import functools
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+import jaxgames
+from examples.papers._experiment import RATE, Column, Experiment, Report, command, table_of
+from examples.papers.dots_and_boxes.agent import STUDY, Timed, milliseconds
+from jaxgames import Env, agents, arena
+from jaxgames._progress import progress_bar
+from jaxgames.solvers.alphabeta.compiled import plain
+from jaxgames.solvers.dots_and_boxes import moves as boxes
+from jaxgames.solvers.dots_and_boxes.exact import Search
+from jaxgames.solvers.dots_and_boxes.player import DotsAndBoxesPlayer, make_player
+from train.driver.metrics import rounded
+
+KINDS = ("2 boxes, leave", "2 boxes, take", "4 boxes, leave", "4 boxes, take")
+TABLE_SIZE = 2**16  # of the exact search
+MILLISECONDS = 25_000  # a million nodes
+
+
+def share_of(row: Mapping[str, Any], kind: str) -> str:
+    return f"{row['shares'][kind]:.2f}" if kind in row["shares"] else "-"
+
+
+HANDOUTS: dict[str, Column] = {
+    "depth": "{depth}",
+    **{f"{kind} ({{number}})": lambda row, kind=kind: share_of(row, kind) for kind in KINDS},
+    "nodes per move": "{nodes:,.0f}",
+    "above 8,000 nodes": "{above:.2f}",
+}
+GAMES: dict[str, Column] = {
+    "agent": "{name}",
+    **{name: f"{{{name}}}" for name in ("games", "wins", "losses", "ties")},
+    "win rate": RATE,
+    "CPU ms per move: mean, p99, max": "{cpu_ms[mean]:.2f}, {cpu_ms[p99]:.2f}, {cpu_ms[max]:.2f}",
+}
+QUICK: dict[str, Any] = {
+    "board": (2, 3),
+    "positions": 2,
+    "depths": (1, 3),
+    "games": 2,
+    "changes": ("depth=2", "max_moves=2"),
+}
+
+
+@dataclass(frozen=True)
+class Arguments(Experiment):
+    output: Path = Path("runs/papers/dots_and_boxes/depths")
+    board: tuple[int, int] = (5, 5)
+    """Rows and columns of boxes."""
+    positions: int = 100
+    """Positions of each of the four kinds."""
+    depths: tuple[int, ...] = (1, 3, 5, 7, 8, 9, 10, 11, 13)
+    """Depths of the first table."""
+    games: int = 200
+    """Games per row of the second table."""
+    changes: tuple[str, ...] = ("depth=5", "depth=7", "depth=11", "max_moves=10", "max_moves=5", "max_moves=2")
+    """Settings of the study's agent in the rows of the second table."""
+    seed: int = 0
+
+
+class Handout(NamedTuple):
+    """A position with a choice to take or to leave the last boxes of a chain."""
+
+    kind: str
+    state: Any
+    best: int
+
+
+def report(arguments: Arguments) -> Report:
+    """Finds the positions, tries all depths, and plays the games."""
+    env = jaxgames.make("dots_and_boxes", rows=arguments.board[0], cols=arguments.board[1])
+    common = {"env": str(env), "seed": arguments.seed}
+    handouts = functools.cache(lambda: find_handouts(env, arguments))
+    rows: list[dict[str, Any]] = []
+    games: list[dict[str, Any]] = []
+    with progress_bar(total=len(arguments.depths) + len(arguments.changes), unit="rows") as bar:
+        for depth in arguments.depths:
+            bar.describe(f"depth {depth}")
+            key = {**common, "depth": depth, "positions": arguments.positions}
+            rows.append({"depth": depth, **arguments.once(key, lambda depth=depth: try_depth(env, depth, handouts()))})
+            bar.update()
+        for change in arguments.changes:
+            bar.describe(change)
+            key = {**common, "change": change, "games": arguments.games}
+            result = arguments.once(key, lambda change=change: play(env, change, arguments), "games")
+            games.append({"name": f"`{change}`", "games": arguments.games, **result})
+            bar.update()
+    numbers = rows[0]["numbers"] if rows else {}
+    columns = {name.format(number=numbers.get(name.partition(" (")[0])): entry for name, entry in HANDOUTS.items()}
+    tables = [table_of(rows, columns), table_of(games, GAMES)]
+    return Report({"env": str(env), "handouts": rows, "games": games}, "\n\n".join(tables))
+
+
+# -- hand-outs -----------------------------------------------------------------------------------------------------
+
+
+def find_handouts(env: Env[Any], arguments: Arguments) -> list[Handout]:
+    """Returns positions of all kinds, at most `positions` of each, from at most a hundred times as many games."""
+    found: dict[str, list[Handout]] = {kind: [] for kind in KINDS}
+    search = Search(env, table_size=TABLE_SIZE)
+    start, generator = jax.device_get(env.init()), random.Random(arguments.seed)
+    for _ in range(100 * arguments.positions):
+        for handout in handouts_of_a_game(env, search, start, generator):
+            if len(found[handout.kind]) < arguments.positions:
+                found[handout.kind].append(handout)
+        if all(len(each) == arguments.positions for each in found.values()):
+            break
+    return [handout for each in found.values() for handout in each]
+
+
+def handouts_of_a_game(env: Env[Any], search: Search, start: Any, generator: random.Random) -> Iterator[Handout]:
+    """Yields the choices of a game whose edges are boxes that cost nothing, else safe edges, else any, at random."""
+    board = boxes.make_board(env.rows, env.cols, compiled=False)
+    position, moves = boxes.make_position(board), boxes.make_moves(board)
+    captures, is_safe, draw, undraw = map(plain, (boxes.captures, boxes.is_safe, boxes.draw, boxes.undraw))
+
+    def state() -> Any:
+        """Returns the state, whose owners do not matter here."""
+        return replace(start, edges=np.array(position.drawn, bool))
+
+    def value_after(edge: int) -> int:
+        """Returns the margin to go of the mover if it draws an edge."""
+        taken = draw(board, position, edge)
+        search.restart(state())
+        undraw(board, position, edge)
+        while not search.advance():
+            pass
+        return taken + search.result().value if taken else -search.result().value
+
+    while position.counts[boxes.OPEN_EDGES]:
+        options = [int(moves[place]) for place in range(captures(board, position, moves, 0))]
+        edges = [edge for edge in range(env.num_actions) if position.drawn[edge] == 0]
+        safe = [edge for edge in edges if is_safe(board, position, edge)]
+        if len(options) == 2 and not safe:
+            take, leave = map(value_after, options)
+            if take != leave:
+                left = "4 boxes" if position.counts[boxes.CAPTURABLE] == 2 else "2 boxes"
+                kind = f"{left}, {'take' if take > leave else 'leave'}"
+                yield Handout(kind, state(), options[int(leave > take)])
+        draw(board, position, generator.choice(options or safe or edges))
+
+
+def try_depth(env: Env[Any], depth: int, handouts: list[Handout]) -> dict[str, Any]:
+    """Returns the share of positions of each kind in which the study's agent finds the best move, and its nodes."""
+    player: DotsAndBoxesPlayer = make_player(env, depth, MILLISECONDS, safe_edges="random", leaves="boxes", exact=False)
+    right: dict[str, list[bool]] = {kind: [] for kind in KINDS}
+    nodes: list[int] = []
+    for seed, handout in enumerate(handouts):
+        before = player._clock.visited  # pyright: ignore[reportPrivateUsage]  # no user needs it
+        right[handout.kind].append(player.choose(handout.state, seed) == handout.best)
+        nodes.append(player._clock.visited - before)  # pyright: ignore[reportPrivateUsage]
+    shares = {kind: float(np.mean(each)) for kind, each in right.items() if each}
+    above = float(np.mean(np.array(nodes) > 8_000))
+    numbers = {kind: len(each) for kind, each in right.items()}
+    return {"numbers": numbers} | rounded({"shares": shares, "nodes": float(np.mean(nodes)), "above": above})
+
+
+# -- games ---------------------------------------------------------------------------------------------------------
+
+
+def changed(change: str) -> str:
+    """Returns the text of the study's agent with a setting such as "depth=5"."""
+    name = change.partition("=")[0]
+    settings = [setting for setting in STUDY.partition("(")[2][:-1].split(", ") if not setting.startswith(f"{name}=")]
+    return f"alphabeta({', '.join([change, *settings])})"
+
+
+def play(env: Env[Any], change: str, arguments: Arguments) -> dict[str, Any]:
+    """Returns the results of the games of the changed agent against the study's."""
+    players = [Timed(agents.make(changed(change), env)), Timed(agents.make(STUDY, env))]
+    seats = arena.seating((1, 1), "alternating", arguments.games)
+    games = arena.play(env, players, seats, jax.random.key(arguments.seed))
+    mine, theirs = (arena.results(env, games, seats, number) for number in (0, 1))
+    shares = {name: mine[name] for name in ("win_rate", "win_rate_interval")}
+    ties = arguments.games - mine["wins"] - theirs["wins"]
+    results = {"wins": mine["wins"], "losses": theirs["wins"], "ties": ties}
+    return results | rounded({**shares, "cpu_ms": milliseconds(players[0].cpu_seconds)})
+
+
+main = command(Arguments, QUICK, report)
+
+if __name__ == "__main__":
+    main()

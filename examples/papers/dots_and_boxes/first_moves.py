@@ -1,0 +1,162 @@
+"""Values of boards of Dots and Boxes and of all first moves, and what a larger board would cost.
+
+    python -m examples.papers.dots_and_boxes.first_moves
+    python -m examples.papers.dots_and_boxes.first_moves --boards 2x2 3x3 --edges-of 3x3
+
+Each value is exact: the margin of the first player in boxes. Searches with windows of one value, (g - 1, g + 1), begin
+at g = 0 or 1 and follow the bounds that they find. The first moves of a board are searched after it with the table that
+it left. Of edges that a symmetry of the board maps to each other, one is searched.
+
+The last table fits nodes = a b^E to the boards with at least 12 edges E, by least squares of the logarithms.
+
+A command that was stopped continues with the next board or edge, and without the entries of the table.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from examples.papers._experiment import Column, Experiment, Report, command, table_of
+from examples.papers.dots_and_boxes.matches import board_of
+from jaxgames import Env, State
+from jaxgames._progress import progress_bar
+from jaxgames.solvers.alphabeta.compiled import plain
+from jaxgames.solvers.dots_and_boxes.exact import DEFAULT_TABLE_SIZE, Search
+from jaxgames.solvers.dots_and_boxes.moves import canonical_key, is_first_open, make_board, make_position
+
+PUBLISHED = {"4x4": "0 (Wilson)", "4x5": "0 (Barker and Korf 2012)"}
+NEXT_BOARDS = ("4x5", "5x5")
+MIN_EDGES_OF_FIT = 12
+WORK: dict[str, Column] = {"nodes": "{nodes:,}", "CPU seconds": "{seconds:,.2g}"}
+BOARDS: dict[str, Column] = {
+    "boxes": "{board}",
+    "edges": "{edges}",
+    "margin of the first player": "{value:+}",
+    "published": lambda row: PUBLISHED.get(row["board"], "-"),
+    **WORK,
+    "keys": "{keys:,}",
+}
+EDGES: dict[str, Column] = {
+    "boxes": "{board}",
+    "first edge": "`{edge}`",
+    "edges alike": "{alike}",
+    "margin of the first player": "{value:+}",
+    "worse than the best": "{loss}",
+    **WORK,
+}
+FIT: dict[str, Column] = {
+    "boxes": "{board}",
+    "edges": "{edges}",
+    "fit": "{a:.2g} · {b:.3f}^E",
+    "largest factor between a board and the fit": "{off:.2f}",
+    "nodes by the fit": "{nodes:.1e}",
+    "CPU days": "{days:,.2g}",
+    "published": lambda row: PUBLISHED.get(row["board"], "-"),
+}
+QUICK: dict[str, Any] = {"boards": ("2x2", "2x3", "2x4"), "edges_of": ("2x2", "2x3")}
+
+
+@dataclass(frozen=True)
+class Arguments(Experiment):
+    output: Path = Path("runs/papers/dots_and_boxes/first_moves")
+    boards: tuple[str, ...] = ("2x2", "2x3", "2x4", "3x3", "2x5", "3x4", "3x5", "4x4")
+    """Boards, rows x columns of boxes."""
+    edges_of: tuple[str, ...] = ("2x2", "2x3", "3x3", "3x4", "3x5", "4x4")
+    """Boards of which the first moves are searched, too."""
+    table_size: int = 2**27
+    """Entries of the table of a board with more than 32 edges, of 16 bytes each."""
+
+
+def report(arguments: Arguments) -> Report:
+    """Searches the boards in the order of their edges, and fits the work."""
+    envs = {name: board_of(name) for name in arguments.boards}
+    boards: list[dict[str, Any]] = []
+    edges: list[dict[str, Any]] = []
+    with progress_bar(total=len(envs), unit="boards") as bar:
+        for name, env in sorted(envs.items(), key=lambda item: item[1].num_actions):
+            bar.describe(name)
+            first, *others = search_board(arguments, name, env, bar)
+            boards.append({"board": name, "edges": env.num_actions, **first})
+            edges += [{"board": name, "loss": first["value"] - other["value"], **other} for other in others]
+            bar.update()
+    fitted = fit(boards)
+    tables = [table_of(rows, columns) for rows, columns in ((boards, BOARDS), (edges, EDGES), (fitted, FIT)) if rows]
+    return Report({"boards": boards, "edges": edges, "fit": fitted}, "\n\n".join(tables))
+
+
+def search_board(arguments: Arguments, name: str, env: Env[Any], bar: Any) -> Iterator[dict[str, Any]]:
+    """Yields the result of the start, and of each class of first edges if the board is among `edges_of`."""
+    size = min(2**env.num_actions, arguments.table_size if env.num_actions > 32 else DEFAULT_TABLE_SIZE)
+    search: Search | None = None
+
+    def value_of(state: State, guess: int) -> dict[str, Any]:
+        nonlocal search
+        search = search or Search(env, table_size=size)
+        return value_by_windows(search, state, guess)
+
+    start = env.init()
+    key = {"board": name, "table_size": size}
+    result = arguments.once({**key, "edge": None}, lambda: value_of(start, env.num_boxes % 2))
+    yield result
+    if name not in arguments.edges_of:
+        return
+    guess = -result["value"]
+    for edge, alike in edge_classes(env):
+        text = env.action_to_string(start, edge)
+        bar.describe(f"{name}, {text}")
+        state = env.step(start, edge)
+        found = arguments.once({**key, "edge": text}, lambda state=state, guess=guess: value_of(state, guess))
+        guess = found["value"]
+        yield {**found, "edge": text, "alike": alike, "value": -found["value"]}
+
+
+def value_by_windows(search: Search, state: State, guess: int) -> dict[str, Any]:
+    """Returns the value of a state for its mover, by windows around guesses, and the work."""
+    before = search.result()
+    while True:
+        search.restart(state, (guess - 1, guess + 1))
+        while not search.advance():
+            pass
+        after = search.result()
+        if after.value == guess:
+            work = {"nodes": after.nodes - before.nodes, "seconds": after.seconds - before.seconds}
+            return {"value": guess, **work, "keys": after.keys}
+        guess = after.value
+
+
+def edge_classes(env: Env[Any]) -> list[tuple[int, int]]:
+    """Returns the first edge of each class that symmetries or a corner make equal, and the size of the class."""
+    board = make_board(env.rows, env.cols, compiled=False)
+    classes: dict[int, list[int]] = {}
+    empty = make_position(board)
+    for edge in range(env.num_actions):
+        first = edge if plain(is_first_open)(board, empty, edge) else board.before[edge]
+        classes.setdefault(plain(canonical_key)(make_position(board, [first])), []).append(edge)
+    return [(edges[0], len(edges)) for edges in classes.values()]
+
+
+def fit(boards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the work of larger boards by a fit of nodes = a b^E, with its coefficients."""
+    used = [row for row in boards if row["edges"] >= MIN_EDGES_OF_FIT]
+    if len(used) < 2:
+        return []
+    slope, intercept = np.polyfit([row["edges"] for row in used], np.log([row["nodes"] for row in used]), 1)
+    residuals = [np.log(row["nodes"]) - intercept - slope * row["edges"] for row in used]
+    seconds_per_node = used[-1]["seconds"] / used[-1]["nodes"]
+    a, b, off = (float(np.exp(log)) for log in (intercept, slope, np.abs(residuals).max()))
+    rows: list[dict[str, Any]] = []
+    for name in NEXT_BOARDS:
+        edges = board_of(name).num_actions
+        nodes = a * b**edges
+        days = nodes * seconds_per_node / 86_400
+        rows.append({"board": name, "edges": edges, "a": a, "b": b, "off": off, "nodes": nodes, "days": days})
+    return rows
+
+
+main = command(Arguments, QUICK, report)
+
+if __name__ == "__main__":
+    main()

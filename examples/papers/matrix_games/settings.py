@@ -1,0 +1,120 @@
+"""The settings that El Kaddouri, Rys and Gao 2024 name for their tabular learners, and any others.
+
+    python -m examples.papers.matrix_games.settings
+    python -m examples.papers.matrix_games.settings --matrix-games subsidy --constant "boltzmann(tau_schedule=2)" \\
+        "epsilon_greedy(epsilon=0.4)" --learners --output runs/papers/matrix_games/mine
+
+A learner is written as its kind with settings of `train.matrix.tabular.Learner`. The first table has learners with a
+constant epsilon or temperature, after the last number of steps. The second one has learners with the study's schedule,
+after each number of steps. "apart" is (1, 0) or (0, 1); shares of epsilon-greedy learners at pure points are of greedy
+policies. The mean policy and the share near (0.5, 0.5), within 0.1, are of the policies that they play.
+"""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from examples.papers._experiment import Column, Experiment, Report, command, table_of
+from examples.papers.matrix_games.tables import two
+from jaxgames import ParameterError, _specs
+from jaxgames._checks import check_int
+from jaxgames._progress import progress_bar
+from jaxgames.matrix_games import matrix_game
+from train.driver.metrics import rounded
+from train.matrix.tabular import Learner, near, run, share_near
+
+POINTS = {"(1, 1)": two(1, 1), "(0, 0)": two(0, 0)}
+APART = (two(1, 0), two(0, 1))
+MIDDLE, TOLERANCE = two(0.5, 0.5), 0.1
+COLUMNS: dict[str, Column] = {
+    "game": "`{game}`",
+    "learner": "`{learner}`",
+    "steps": "{steps:,}",
+    **{f"at {name}": lambda row, name=name: f"{row['shares'][name]:.3f}" for name in (*POINTS, "apart")},
+    "mean policy": "({mean[0]:.2f}, {mean[1]:.2f})",
+    "near (0.5, 0.5)": "{middle:.3f}",
+}
+QUICK: dict[str, Any] = {
+    "matrix_games": ("subsidy",),
+    "constant": ("boltzmann(tau_schedule=5)",),
+    "learners": ("boltzmann",),
+    "steps": (10, 40),
+    "runs": 20,
+}
+
+
+@dataclass(frozen=True)
+class Arguments(Experiment):
+    output: Path = Path("runs/papers/matrix_games/settings")
+    matrix_games: tuple[str, ...] = ("prisoners_dilemma", "subsidy", "battle_of_sexes")
+    """Games with two actions per player."""
+    constant: tuple[str, ...] = (
+        *(f"epsilon_greedy(epsilon={epsilon})" for epsilon in (0.01, 0.25, 0.5, 0.75, 0.99)),
+        *(f"boltzmann(tau_schedule={tau})" for tau in (0.2, 1, 5)),
+    )
+    """Learners of the first table."""
+    learners: tuple[str, ...] = ("boltzmann", "lenient(kappa=5)")
+    """Learners of the second table."""
+    steps: tuple[int, ...] = (1_000, 50_000, 100_000)
+    """Steps per run: all in the second table, the last one in the first."""
+    runs: int = 300
+    """Runs per row."""
+    seed: int = 0
+
+
+def report(arguments: Arguments) -> Report:
+    """Runs all learners in all games. Raises ValueError for a game, a learner or a number that is not allowed."""
+    check_int("runs", arguments.runs, 1, 1_000_000)
+    if not arguments.steps:
+        raise ParameterError("steps must be one number or more, such as --steps 100000")
+    learners = {text: learner_of(text) for text in (*arguments.constant, *arguments.learners)}
+    for name in arguments.matrix_games:
+        if matrix_game(name).payoffs.shape[1:] != (2, 2):
+            raise ParameterError(f"matrix_games must have two actions per player, not {name}")
+    parts = {
+        "constant": [(text, arguments.steps[-1]) for text in arguments.constant],
+        "schedule": [(text, steps) for text in arguments.learners for steps in arguments.steps],
+    }
+    rows: dict[str, list[dict[str, Any]]] = {part: [] for part in parts}
+    with progress_bar(total=len(arguments.matrix_games) * sum(map(len, parts.values())), unit="rows") as bar:
+        for part, settings in parts.items():
+            for name in arguments.matrix_games:
+                for text, steps in settings:
+                    bar.describe(f"{name}, {text}, {steps:,} steps")
+                    key = {"game": name, "learner": text, "steps": steps, "runs": arguments.runs}
+                    key["seed"] = arguments.seed
+                    row = arguments.once(key, functools.partial(measure, name, learners[text], steps, arguments))
+                    rows[part].append(key | row)
+                    bar.update()
+    return Report(rows, "\n\n".join(table_of(each, COLUMNS) for each in rows.values() if each))
+
+
+def learner_of(text: str) -> Learner:
+    """Returns the learner with a text such as "boltzmann(tau_schedule=5)". Raises ParameterError for another text."""
+    expected = f"a learner is a text such as boltzmann(tau_schedule=5), not {text!r}"
+    kind, settings = _specs.split_parameters(text, expected)
+    try:
+        return Learner(kind, **settings)  # pyright: ignore[reportArgumentType]  # Learner checks it
+    except TypeError:
+        raise ParameterError(f"{expected}: its settings are those of train.matrix.tabular.Learner") from None
+
+
+def measure(name: str, learner: Learner, steps: int, arguments: Arguments) -> dict[str, Any]:
+    """Returns the shares of runs at pure points and near the middle, and the mean policies."""
+    result = run(matrix_game(name), learner, jax.random.key(arguments.seed), arguments.runs, steps)
+    policies = np.asarray(result.policies, np.float64)
+    ends = np.asarray(result.greedy_policies) if learner.kind == "epsilon_greedy" else policies
+    shares = {label: share_near(ends, point)[0] for label, point in POINTS.items()}
+    shares["apart"] = sum(share_near(ends, point)[0] for point in APART)
+    middle = float(near(policies, MIDDLE, TOLERANCE).mean())
+    return rounded({"shares": shares, "mean": policies[..., 0].mean(0).tolist(), "middle": middle})
+
+
+main = command(Arguments, QUICK, report)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Values of first moves in Dots and Boxes: classes of edges, windows around guesses, and the fit of the work."""
+
+import numpy as np
+import pytest
+
+from examples.papers.dots_and_boxes.first_moves import edge_classes, fit, value_by_windows
+from examples.papers.dots_and_boxes.matches import board_of
+from jaxgames.solvers.dots_and_boxes.exact import Search
+from tests.helpers.solved import solved_boxes
+
+
+@pytest.mark.parametrize(("name", "classes"), [("2x2", 2), ("2x3", 5), ("3x3", 4), ("3x5", 11), ("4x4", 6)])
+def test_symmetries_and_corners_leave_few_first_edges(name: str, classes: int) -> None:
+    """On 2 x 2, an edge is outer or inner. On 3 x 5 the edges of a corner are one class, and ten others are left."""
+    found = edge_classes(board_of(name))
+    assert len(found) == classes
+    assert sum(number for _, number in found) == board_of(name).num_actions
+
+
+@pytest.mark.parametrize("guess", [-4, 0, 2, 4])
+def test_value_does_not_depend_on_the_guess(guess: int) -> None:
+    env = board_of("2x2")
+    search = Search(env, compiled=False)
+    for drawn in (0, 0b1, 0b100):
+        state = solved_boxes(2, 2).states_at(np.array([drawn]))
+        state = type(state)(**{name: leaf[0] for name, leaf in vars(state).items()})
+        assert value_by_windows(search, state, guess)["value"] == solved_boxes(2, 2).table[drawn]
+
+
+def test_fit_finds_the_growth_of_the_nodes() -> None:
+    boards = [{"edges": edges, "nodes": 3 * 2**edges, "seconds": 1e-6 * 3 * 2**edges} for edges in (7, 12, 20, 31)]
+    boards[0]["nodes"] = 1  # too small to count
+    first, _ = fit(boards)
+    assert (first["board"], first["edges"]) == ("4x5", 49)
+    assert (first["a"], first["b"], first["off"]) == pytest.approx((3, 2, 1))
+    assert first["days"] == pytest.approx(3e-6 * 2**49 / 86_400)
+    assert fit(boards[:2]) == []
