@@ -89,7 +89,7 @@ BOARDS = {
         self_play="--slots 20 --proofs --total-steps 700000",
         labels=300_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 3500000 --num-minibatches 500",
-        measures="--simulations 64 --strong-states 5000",
+        measures="--strong-states 20000",
     ),
     "boxes_3_3": Board(
         env="dots_and_boxes(rows=3, cols=3, reward=margin)",
