@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-import jaxgames
 from examples.papers._experiment import RATE, Column, Experiment, Report, command, table_of
 from examples.papers.dots_and_boxes.agent import STUDY, Timed, milliseconds
-from jaxgames import Env, agents, arena
+from jaxgames import agents, arena
 from jaxgames._progress import progress_bar
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.alphabeta.compiled import plain
 from jaxgames.solvers.dots_and_boxes import moves as boxes
 from jaxgames.solvers.dots_and_boxes.exact import Search
@@ -90,7 +90,7 @@ class Handout(NamedTuple):
 
 def report(arguments: Arguments) -> Report:
     """Finds the positions, tries all depths, and plays the games."""
-    env = jaxgames.make("dots_and_boxes", rows=arguments.board[0], cols=arguments.board[1])
+    env = DotsAndBoxes(*arguments.board)
     common = {"env": str(env), "seed": arguments.seed}
     handouts = functools.cache(lambda: find_handouts(env, arguments))
     rows: list[dict[str, Any]] = []
@@ -116,7 +116,7 @@ def report(arguments: Arguments) -> Report:
 # -- hand-outs -----------------------------------------------------------------------------------------------------
 
 
-def find_handouts(env: Env[Any], arguments: Arguments) -> list[Handout]:
+def find_handouts(env: DotsAndBoxes, arguments: Arguments) -> list[Handout]:
     """Returns positions of all kinds, at most `positions` of each, from at most a hundred times as many games."""
     found: dict[str, list[Handout]] = {kind: [] for kind in KINDS}
     search = Search(env, table_size=TABLE_SIZE)
@@ -130,7 +130,7 @@ def find_handouts(env: Env[Any], arguments: Arguments) -> list[Handout]:
     return [handout for each in found.values() for handout in each]
 
 
-def handouts_of_a_game(env: Env[Any], search: Search, start: Any, generator: random.Random) -> Iterator[Handout]:
+def handouts_of_a_game(env: DotsAndBoxes, search: Search, start: Any, generator: random.Random) -> Iterator[Handout]:
     """Yields the choices of a game whose edges are boxes that cost nothing, else safe edges, else any, at random."""
     board = boxes.make_board(env.rows, env.cols, compiled=False)
     position, moves = boxes.make_position(board), boxes.make_moves(board)
@@ -162,7 +162,7 @@ def handouts_of_a_game(env: Env[Any], search: Search, start: Any, generator: ran
         draw(board, position, generator.choice(options or safe or edges))
 
 
-def try_depth(env: Env[Any], depth: int, handouts: list[Handout]) -> dict[str, Any]:
+def try_depth(env: DotsAndBoxes, depth: int, handouts: list[Handout]) -> dict[str, Any]:
     """Returns the share of positions of each kind in which the study's agent finds the best move, and its nodes."""
     player: DotsAndBoxesPlayer = make_player(env, depth, MILLISECONDS, safe_edges="random", leaves="boxes", exact=False)
     right: dict[str, list[bool]] = {kind: [] for kind in KINDS}
@@ -187,7 +187,7 @@ def changed(change: str) -> str:
     return f"alphabeta({', '.join([change, *settings])})"
 
 
-def play(env: Env[Any], change: str, arguments: Arguments) -> dict[str, Any]:
+def play(env: DotsAndBoxes, change: str, arguments: Arguments) -> dict[str, Any]:
     """Returns the results of the games of the changed agent against the study's."""
     players = [Timed(agents.make(changed(change), env)), Timed(agents.make(STUDY, env))]
     seats = arena.seating((1, 1), "alternating", arguments.games)

@@ -21,8 +21,9 @@ import numpy as np
 
 from examples.papers._experiment import Column, Experiment, Report, command, table_of
 from examples.papers.dots_and_boxes.matches import board_of
-from jaxgames import Env, State
+from jaxgames import State
 from jaxgames._progress import progress_bar
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.alphabeta.compiled import plain
 from jaxgames.solvers.dots_and_boxes.exact import DEFAULT_TABLE_SIZE, Search
 from jaxgames.solvers.dots_and_boxes.moves import canonical_key, is_first_open, make_board, make_position
@@ -72,7 +73,7 @@ class Arguments(Experiment):
 
 def report(arguments: Arguments) -> Report:
     """Searches the boards in the order of their edges, and fits the work."""
-    envs = {name: board_of(name) for name in arguments.boards}
+    envs = {name: game_of(name) for name in arguments.boards}
     boards: list[dict[str, Any]] = []
     edges: list[dict[str, Any]] = []
     with progress_bar(total=len(envs), unit="boards") as bar:
@@ -87,7 +88,14 @@ def report(arguments: Arguments) -> Report:
     return Report({"boards": boards, "edges": edges, "fit": fitted}, "\n\n".join(tables))
 
 
-def search_board(arguments: Arguments, name: str, env: Env[Any], bar: Any) -> Iterator[dict[str, Any]]:
+def game_of(name: str) -> DotsAndBoxes:
+    """Returns the game on a board such as "3x5"."""
+    game = board_of(name)
+    assert isinstance(game, DotsAndBoxes)
+    return game
+
+
+def search_board(arguments: Arguments, name: str, env: DotsAndBoxes, bar: Any) -> Iterator[dict[str, Any]]:
     """Yields the result of the start, and of each class of first edges if the board is among `edges_of`."""
     size = min(2**env.num_actions, arguments.table_size if env.num_actions > 32 else DEFAULT_TABLE_SIZE)
     search: Search | None = None
@@ -127,7 +135,7 @@ def value_by_windows(search: Search, state: State, guess: int) -> dict[str, Any]
         guess = after.value
 
 
-def edge_classes(env: Env[Any]) -> list[tuple[int, int]]:
+def edge_classes(env: DotsAndBoxes) -> list[tuple[int, int]]:
     """Returns the first edge of each class that symmetries or a corner make equal, and the size of the class."""
     board = make_board(env.rows, env.cols, compiled=False)
     classes: dict[int, list[int]] = {}

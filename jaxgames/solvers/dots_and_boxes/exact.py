@@ -179,7 +179,8 @@ class Search:
         alpha, beta = _window(window, self._options)
         edges = _drawn(self._game, state)
         for part, new in zip(self._position, make_position(self._board, edges), strict=True):
-            part[:] = new
+            for place in range(len(part)):
+                part[place] = new[place]
         counters = self._work.counters
         counters[LEVEL], counters[IS_NEW], counters[PATH_END] = 0, 1, 0
         self._work.stack[ALPHA], self._work.stack[BETA] = alpha, beta

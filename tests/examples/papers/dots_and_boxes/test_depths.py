@@ -8,8 +8,8 @@ import pytest
 
 from examples.papers.dots_and_boxes import depths
 from examples.papers.dots_and_boxes.depths import changed, handouts_of_a_game
-from examples.papers.dots_and_boxes.matches import board_of
 from jaxgames import agents
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes import player as playing
 from jaxgames.solvers.dots_and_boxes.exact import Search
 from tests.helpers.solved import solved_boxes
@@ -18,7 +18,7 @@ from tests.helpers.solved import solved_boxes
 @pytest.mark.parametrize(("change", "depth", "limit"), [("depth=5", 5, 0), ("max_moves=3", 9, 3)])
 def test_text_has_the_setting_once(change: str, depth: int, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(playing, "HAS_NUMBA", False)
-    text = str(agents.make(changed(change), board_of("1x2")))
+    text = str(agents.make(changed(change), DotsAndBoxes(1, 2)))
     assert text.count("depth=") == 1
     assert f"depth={depth}" in text
     assert ("max_moves=3" in text) == (limit == 3)
@@ -26,7 +26,7 @@ def test_text_has_the_setting_once(change: str, depth: int, limit: int, monkeypa
 
 def test_best_move_of_a_handout_is_that_of_the_solved_game() -> None:
     """And the other one of taking and leaving is not."""
-    env, solution, generator = board_of("2x3"), solved_boxes(2, 3), random.Random(0)
+    env, solution, generator = DotsAndBoxes(2, 3), solved_boxes(2, 3), random.Random(0)
     search, start, kinds = Search(env, compiled=False), jax.device_get(env.init()), set[str]()
     for _ in range(40):
         for kind, state, best in handouts_of_a_game(env, search, start, generator):
