@@ -161,6 +161,7 @@ def test_proofs_of_trees_that_continue_are_those_of_the_solution() -> None:
     assert best[np.arange(BOARDS), third.result.action][sure].all()
 
 
+@pytest.mark.slow  # compiles two searches
 def test_paranoid_trees_of_three_seats_are_for_the_same_root_seat() -> None:
     """Their means are those of the seat at the root, so another seat cannot use them; with max_n, it can."""
     env = jaxgames.make("chinese_checkers(size=1, num_players=3)")

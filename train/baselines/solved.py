@@ -19,6 +19,7 @@ import tyro
 
 from jaxgames._checks import check_choice
 from jaxgames._files import write_whole
+from jaxgames.baselines.cards import total_seconds
 from train.baselines.ladders import RESULTS
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
@@ -130,11 +131,11 @@ def solve_boards(arguments: Arguments) -> dict[str, Any]:
 def result_of(name: str, board: Board, records: RecordedCommands) -> dict[str, Any]:
     """Returns the measures of the agents of a board, with the commands that made them, and where they ran."""
     rows: list[dict[str, Any]] = []
-    commands: dict[str, None] = {}
+    commands: dict[str, float | None] = {}  # with their CPU seconds
     for seed in range(board.seeds):
         texts = board.commands(name, seed)
         finished = {what: records.run(text) for what, text in texts.items()}
-        commands |= dict.fromkeys(f"python -m {text}" for text in texts.values())
+        commands |= {f"python -m {text}": finished[what].cpu_seconds for what, text in texts.items()}
         for measured in finished["measures"].result["rows"]:
             learned = TAUGHT if "_taught" in measured["agent"] else SELF_PLAY
             seconds = finished[SELF_PLAY].cpu_seconds
@@ -144,7 +145,15 @@ def result_of(name: str, board: Board, records: RecordedCommands) -> dict[str, A
             row: dict[str, Any] = {"learned": learned, "seed": seed, "simulations": simulations}
             row["cpu_seconds"] = None if seconds is None else round(seconds)
             rows.append(row | {key: measured[key] for key in (*STORED, *OF_BOXES) if key in measured})
-    return {"env": board.env, "commands": [*commands], "commit": commit(), **stamp(), "rows": rows}
+    return {
+        "env": board.env,
+        "commands": [*commands],
+        "commit": commit(),  # when the file was written
+        **stamp(),
+        "cpu_seconds": total_seconds(commands.values()),
+        "seeds": board.seeds,
+        "rows": rows,
+    }
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

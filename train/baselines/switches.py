@@ -15,6 +15,7 @@ from typing import Any
 import jaxgames
 from jaxgames import agents, arena
 from jaxgames._files import write_whole
+from jaxgames.baselines.cards import total_seconds
 from train.baselines.ladders import RESULTS
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import Record, RecordedCommands
@@ -72,7 +73,13 @@ def play(arguments: Arguments) -> dict[str, Any]:
     played = [(match, records.run(match.command)) for match in MATCHES]
     file = ResultFile(Path(RUNS) / "costs.jsonl", ("game", "agents"))
     rows = [row(match, record) | {"cpu_ms": costs(match, file)} for match, record in played]
-    stored = {"commit": commit(), **stamp(), "rows": rows}  # when the file was written
+    stored = {
+        "commands": [row["command"] for row in rows],
+        "commit": commit(),  # when the file was written
+        **stamp(),
+        "cpu_seconds": total_seconds(record.cpu_seconds for _, record in played),
+        "rows": rows,
+    }
     arguments.output.mkdir(parents=True, exist_ok=True)
     write_whole(arguments.output / f"{NAME}.json", json.dumps(stored, indent=1) + "\n")
     return stored

@@ -11,6 +11,7 @@ import pytest
 import tyro
 
 import jaxgames
+from examples.papers.parameter_sharing.turn_search import learning as race_learning
 from jaxgames import agents, baselines
 from jaxgames.baselines import cards, level_agents
 from jaxgames.policies import file as exported
@@ -164,6 +165,13 @@ def test_command_trains_an_agent_from_nothing(
     assert len((tmp_path / "runs" / "commands.jsonl").read_text().splitlines()) == records
 
 
+OTHERS: dict[str, Any] = {  # the arguments of commands that are not learners
+    "train.data": data.Arguments,
+    "train.export": export.Arguments,
+    race_learning.__name__: race_learning.Arguments,
+}
+
+
 @pytest.mark.parametrize("name", baseline_recipes.RECIPES)
 def test_commands_have_arguments_that_their_modules_accept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
@@ -175,5 +183,7 @@ def test_commands_have_arguments_that_their_modules_accept(name: str, monkeypatc
         if learner in LEARNERS:
             made = importlib.import_module(module)
             cli.parse(learner_type(learner), made.config_for, words)
+        elif module == "examples.demo":
+            assert not words  # it has no arguments
         else:
-            tyro.cli({"train.data": data.Arguments, "train.export": export.Arguments}[module], args=words)
+            tyro.cli(OTHERS[module], args=words)
