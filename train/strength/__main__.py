@@ -44,6 +44,7 @@ COLUMNS = {  # of the printed table: the measure, by its head
     "states": "agent_states",
     "uniform": "weak_uniform",
     "sure": "sure_fraction",
+    "s. won": "sure_won",
     "kept": "kept_value",
     "w. action": "action_weak",
     "s. action": "strong_action",

@@ -6,6 +6,8 @@ Positions whose mover has won already are illegal. With `tip_lock`, positions wi
 
 import dataclasses
 import functools
+import hashlib
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +29,7 @@ from jaxgames.solvers.chinese_checkers_diamond.moves import (
     index_of,
     is_illegal,
     is_lost,
+    mirrored,
     num_positions,
     position_at,
     targets_of_pieces,
@@ -62,6 +65,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     @classmethod
     def solve(cls, env: ChineseCheckersDiamond, progress: bool = True) -> Self:
         check_size(env)
+        _name_memory(env, progress)
         table, max_moves = _classify_all(env)
         retrograde.analyse(table, _Order(env), chunk_size(), progress, after_sweep=lambda _: None)
         return cls(env, table, max_moves)
@@ -69,6 +73,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     @classmethod
     def solve_with_file(cls, env: ChineseCheckersDiamond, progress: bool, unfinished: Path) -> Self:
         check_size(env)
+        _name_memory(env, progress)
         table, max_moves, plies = _read_unfinished(env, unfinished) if unfinished.exists() else (*_classify_all(env), 0)
         saved = time.monotonic()
 
@@ -126,12 +131,13 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         }
 
     def facts(self) -> dict[str, Any]:
-        """Returns the facts of every game, and of this one the plies and the winning moves from the start."""
+        """Returns the facts of every game, the plies and winning moves from the start, and the checksum of the table."""
         start = start_of(self.env)
         return super().facts() | {
             "start_plies": int(self.plies(start)[0]),
             "start_moves": int(self.children(self.index(start)).live.sum()),
             "start_best_moves": int(self.best_actions(start).sum()),
+            "sha256": hashlib.sha256(self.table).hexdigest(),
         }
 
     def report(self) -> str:
@@ -145,6 +151,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         lines = [f"{name:>14}  {number:>13,}" for name, number in zip(names, rows, strict=True)]
         lines += ["", f"The start is {outcome} for seat 0{length}; {facts['start_best_moves']} of its "]
         lines[-1] += f"{facts['start_moves']} moves keep this value."
+        lines += ["", f"SHA-256 of the table: {facts['sha256']}"]
         lines += ["", f"{'plies to the end':>16}  positions of the mover"]
         lines += [f"{plies:>16}  {number:>13,}" for plies, number in enumerate(facts["plies"])]
         return "\n".join(lines)
@@ -207,6 +214,14 @@ def check_size(env: ChineseCheckersDiamond) -> None:
         )
 
 
+def _name_memory(env: ChineseCheckersDiamond, progress: bool) -> None:
+    """Writes on standard error how many positions are solved, and with how much memory."""
+    if progress:
+        positions = num_positions(env)
+        gib = BYTES_PER_POSITION * positions / 2**30
+        print(f"{env}: {positions:,} positions, tables of {gib:.2g} GiB", file=sys.stderr)
+
+
 def chunk_size() -> int:
     """Returns the number of positions that are computed at once."""
     return CHUNK if jax.default_backend() == "cpu" else CHUNK_ON_ACCELERATOR
@@ -235,6 +250,10 @@ class _Order:
 
     def index(self, visits: jax.Array) -> jax.Array:
         return index_of(self.env, *after_pass(self.env, *position_at(self.env, visits)))
+
+    def mirrored(self, visits: jax.Array) -> jax.Array:
+        position = mirrored(self.env, *position_at(self.env, visits))
+        return index_of(self.env, *after_pass(self.env, *position))
 
     def fold(self, visits: jax.Array, visit: Any, carry: Any) -> Any:
         return fold_children(self.env, *after_pass(self.env, *position_at(self.env, visits)), visit, carry)

@@ -13,6 +13,9 @@ positions that are still open when two sweeps in a row find nothing are draws.
 
 No list of moves is kept. Every sweep computes the moves of the open positions again, one chunk of positions at a time.
 So the memory is three bytes per position: the table, its copy on the device, and the list of open positions.
+
+A game may have a mirror that keeps its rules. Of a position and its mirror image only one is swept: the one with the
+lower place in the table. Both get its number.
 """
 
 from collections import deque
@@ -42,6 +45,10 @@ class Order(Hashable, Protocol):
         """Returns uint32[B], the places of positions in the table. Each position has one visit number and one place."""
         ...
 
+    def mirrored(self, visits: jax.Array) -> jax.Array:
+        """Returns uint32[B], the places of the mirror images; those of the positions themselves without a mirror."""
+        ...
+
     def fold(self, visits: jax.Array, visit: Visit, carry: Any) -> Any:
         """Returns `carry` after calls `carry = visit(carry, places, _, live)` with all positions that follow.
 
@@ -67,7 +74,8 @@ def analyse(
     """
     is_open = np.zeros(len(table), np.bool_)  # by visit number
     for visits in parts(np.ones(len(table), np.bool_), chunk):
-        is_open[visits] = table[_places(order, visits, chunk)] == OPEN
+        places, mirrored = _places(order, visits, chunk)
+        is_open[visits] = (table[places] == OPEN) & (places <= mirrored)
     num_open, idle = int(np.count_nonzero(is_open)), 0
     with progress_bar(num_open, "positions", shown=progress) as bar:
         while idle < 2 and num_open > 0:
@@ -82,16 +90,20 @@ def analyse(
 def sweep(
     table: np.ndarray, is_open: np.ndarray, order: Order, chunk: int, plies: int, update: Callable[[int], object]
 ) -> int:
-    """Writes `plies` to the entries that this sweep decides, which are not open then; returns their number."""
+    """Writes `plies` to the entries that this sweep decides, which are not open then.
+
+    Returns how many open positions it has decided; their mirror images get the same entry and do not count.
+    """
     on_device = jnp.array(table, copy=True)
-    waiting: deque[tuple[np.ndarray, tuple[jax.Array, jax.Array]]] = deque()
+    waiting: deque[tuple[np.ndarray, tuple[jax.Array, jax.Array, jax.Array]]] = deque()
     total = 0
 
     def finish() -> int:
-        visits, (decided, places) = waiting.popleft()
+        visits, (decided, *images) = waiting.popleft()
         decided = np.asarray(decided)[: len(visits)]
         is_open[visits[decided]] = False
-        table[np.asarray(places)[: len(visits)][decided]] = plies
+        for places in images:
+            table[np.asarray(places)[: len(visits)][decided]] = plies
         num_decided = int(np.count_nonzero(decided))
         update(num_decided)
         return num_decided
@@ -118,19 +130,22 @@ def parts(is_open: np.ndarray, chunk: int) -> Generator[np.ndarray]:
         yield rest
 
 
-def _places(order: Order, visits: np.ndarray, chunk: int) -> np.ndarray:
-    """Returns uint32[B], the places of at most `chunk` positions in the table."""
-    return np.asarray(_index(order, np.resize(visits, chunk)))[: len(visits)]
+def _places(order: Order, visits: np.ndarray, chunk: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns uint32[B] twice, the places of at most `chunk` positions and of their mirror images in the table."""
+    places, mirrored = _index(order, np.resize(visits, chunk))
+    return np.asarray(places)[: len(visits)], np.asarray(mirrored)[: len(visits)]
 
 
 @partial(jax.jit, static_argnums=0)
-def _index(order: Order, visits: jax.Array) -> jax.Array:
-    return order.index(visits)
+def _index(order: Order, visits: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return order.index(visits), order.mirrored(visits)
 
 
 @partial(jax.jit, static_argnums=0)
-def _decided(order: Order, table: jax.Array, visits: jax.Array, plies: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns bool[B], which of these open positions sweep `plies` decides, and uint32[B], their places."""
+def _decided(
+    order: Order, table: jax.Array, visits: jax.Array, plies: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Returns bool[B], which of these open positions sweep `plies` decides, and the places of both images."""
 
     def visit(carry: tuple[jax.Array, jax.Array], children: jax.Array, _: jax.Array, live: jax.Array) -> Any:
         is_won, is_lost = carry
@@ -140,4 +155,4 @@ def _decided(order: Order, table: jax.Array, visits: jax.Array, plies: jax.Array
 
     no, yes = jnp.zeros(visits.shape, jnp.bool_), jnp.ones(visits.shape, jnp.bool_)
     is_won, is_lost = order.fold(visits, visit, (no, yes))
-    return jnp.where(plies & 1 == 1, is_won, is_lost), order.index(visits)
+    return jnp.where(plies & 1 == 1, is_won, is_lost), order.index(visits), order.mirrored(visits)

@@ -73,6 +73,8 @@ def _weak(graph: Graph, policy: PolicyTable, reachable: Reachable, seat: int, pl
     """Returns the measures over all replies, and over the best replies only."""
     target = int(graph.value[graph.start]) * (1 if seat == 0 else -1)
     proved = proved_states(graph, policy, reachable, target)
+    wins = proved if target == 1 else proved_states(graph, policy, reachable, 1)
+    is_won = graph.value[reachable.agent] == 1
     uniform = uniform_replies(graph, policy, reachable, seat, plies)
     best = reachable_states(graph, policy, seat, best_replies=True)
     lost, is_decisive = policy.losses(reachable.agent)
@@ -88,6 +90,7 @@ def _weak(graph: Graph, policy: PolicyTable, reachable: Reachable, seat: int, pl
         "weak_uniform_plies": uniform.mean_plies,
         "weak_uniform_longest": uniform.longest,
         "sure_fraction": share_of(proved.agent[reachable.agent]),
+        "sure_won": share_of(wins.agent[reachable.agent[is_won]]),
         "kept_value": share_of(graph.value[reachable.agent] >= target),
         "action_weak": share_of(lost == 0),
         "weak_optimal": _share_matching(best, target),

@@ -24,6 +24,9 @@ class Graph:
     def index(self, visits: jax.Array) -> jax.Array:
         return jnp.asarray(self.order, jnp.uint32)[visits]
 
+    def mirrored(self, visits: jax.Array) -> jax.Array:
+        return self.index(visits)
+
     def fold(self, visits: jax.Array, visit: Any, carry: Any) -> Any:
         padded = np.array([[*moves, *[-1] * (MOVES - len(moves))] for moves in self.children])
         places = jnp.asarray(padded)[self.index(visits)].T  # [MOVES, B]

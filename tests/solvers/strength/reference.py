@@ -72,6 +72,7 @@ def measures(game: Game, policy: Policy, seat: int = 0, plies: int = 50) -> dict
     agent = [each for each in reached if each in game.moves and seat_of(each) == seat]
     won, lost = terminals(game, reached, seat)
     sure = sure_positions(game, policy, seat)
+    wins, chances = winning_positions(game, policy, seat), [each for each in agent if game.value[each] == 1]
     uniform = uniform_results(game, policy, seat, plies)
     strong = [each for each in game.moves if seat_of(each) == seat]
     best = reach(game, policy, seat, best_replies=True)
@@ -93,6 +94,7 @@ def measures(game: Game, policy: Policy, seat: int = 0, plies: int = 50) -> dict
         "weak_uniform_plies": float(uniform["plies"]),
         "weak_uniform_longest": uniform["longest"],
         "sure_fraction": share(agent, lambda each: each in sure),
+        "sure_won": share(chances, lambda each: each in wins),
         "kept_value": share(agent, lambda each: game.value[each] >= target),
         "action_weak": share(agent, lambda each: keeps(game, policy, each)),
         "weak_optimal": best_won / (best_won + best_lost) if target == 1 else 1.0,
@@ -157,6 +159,11 @@ def sure_positions(game: Game, policy: Policy, seat: int) -> set[str]:
     """For a seat that should win: where every game is won. For the other one, everything."""
     if game.value[game.start] * (1 if seat == 0 else -1) == -1:
         return set(game.value)
+    return winning_positions(game, policy, seat)
+
+
+def winning_positions(game: Game, policy: Policy, seat: int) -> set[str]:
+    """Where every game is won for a seat."""
     sure = {each for each in game.value if each not in game.moves and seat_of(each) != seat}
     while True:
         more = {

@@ -76,6 +76,26 @@ def test_reply_that_leads_back_is_not_sure_although_all_final_states_are_won() -
     assert measures["weak_uniform_plies"] == 3 / 2 + 5 / 4 + 7 / 8 + 7 / 8
 
 
+#   A draw in which the other seat can err: by 2 in state 1. The agent then wins by 4, or wanders between 2 and 3.
+#   0 -> 1 -> 0 or 2,  2 -> 3 or 4,  3 -> 2,  4 is lost for its mover, the other seat
+CHANCES = [[1], [0, 2], [3, 4], [2], []]
+
+
+def finish(states: Any) -> np.ndarray:
+    """The first move of every state, and the winning one of state 2."""
+    return (states.number == 2).astype(np.int32)
+
+
+@pytest.mark.parametrize(("act", "sure_won"), [(first, 0.0), (finish, 1.0)])
+def test_agent_that_never_finishes_wins_no_won_state_of_a_drawn_game(act: Act, sure_won: float) -> None:
+    """It has every other share in full: a draw is enough there, and no move of it gives the win away."""
+    game = GraphSolution(CHANCES, {0: 0, 1: 0, 2: 1, 3: -1})
+    measures = measure(game.env, act, game)
+    assert measures["sure_won"] == sure_won
+    names = ("ultra_weak", "weak_solved", "weak_states", "sure_fraction", "kept_value", "action_weak")
+    assert {measures[name] for name in names} == {1}
+
+
 #   A draw: the agent repeats 0 -> 1 -> 0. In 1 the other seat can also play 2, from which 3 and 4 follow.
 #   0 -> 1 -> 0 or 2,  2 -> 1 or 3,  3 -> 4,  4 is lost for its mover, the agent
 DRAWN = [[1], [0, 2], [1, 3], [4], []]
