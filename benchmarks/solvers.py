@@ -45,8 +45,8 @@ from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE
 from jaxgames.solvers.checkers import player as checkers_player
 from jaxgames.solvers.checkers.player import CheckersPlayer
 from jaxgames.solvers.dots_and_boxes.exact import Options, Search
-from train.driver.machine import commit, stamp
-from train.driver.tables import markdown
+from train.driver.machine import commit, cpu_seconds, stamp
+from train.driver.tables import markdown, tables_in
 
 # -- Dots and Boxes ---------------------------------------------------------------------------------------
 
@@ -115,7 +115,8 @@ def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
     result = {**made, "rows": rows, "compiled": HAS_NUMBA, "numba": harness.package_version("numba")}
     for point in points:
         rows.append(measure_search(point, arguments))
-        result["tables"] = [table.splitlines() for table in tables_of(rows)[: 1 if arguments.winner else None]]
+        result["tables"] = tables_in("\n\n".join(tables_of(rows)[: 1 if arguments.winner else None]))
+        result["cpu_seconds"] = round(cpu_seconds(), 1)
         harness.save(arguments, result)
         progress.finish(f"{point.board}, {point.step}: {rows[-1]['nodes']:,} nodes, {rows[-1]['state']}")
     harness.log(f"\n{harness.table(BOXES_TABLE, map(with_microseconds, rows))}")

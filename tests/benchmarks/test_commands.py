@@ -95,7 +95,7 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
         | {"bytes_per_node", "network", "compile_seconds", "memory_bytes"},
     ),
     "solvers boxes --boards 1x1 --max-nodes 10000 --picture PICTURE": (
-        {"rows", "compiled", "numba", "command", "commit", "tables"} | STAMP,
+        {"rows", "compiled", "numba", "command", "commit", "tables", "cpu_seconds"} | STAMP,
         "rows",
         {"board", "step", "window", "value", "nodes", "keys", "seconds", "plain_seconds", "state"},
     ),

@@ -31,9 +31,9 @@ def test_every_improvement_is_measured_on_every_board() -> None:
 
 def test_tables_have_a_row_per_improvement_and_a_column_per_board() -> None:
     nodes, keys, seconds = measure_boxes(BoxesArguments(boards=("1x1", "1x2"), max_nodes=10_000))["tables"]
-    assert (nodes[0], nodes[2]) == ("| nodes | 1x1 | 1x2 |", "| naive | 65 | 13,700 |")
-    assert keys[3] == "| + `table` | 15 | 127 |"
-    assert len(nodes) == len(keys) == len(seconds) == 12
+    assert (nodes["columns"], nodes["rows"][0]) == (["nodes", "1x1", "1x2"], ["naive", "65", "13,700"])
+    assert keys["rows"][1] == ["+ `table`", "15", "127"]
+    assert len(nodes["rows"]) == len(keys["rows"]) == len(seconds["rows"]) == 10
 
 
 def test_formulas_count_the_orders_and_the_moves_of_all_sets() -> None:

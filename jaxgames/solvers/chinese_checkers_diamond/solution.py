@@ -131,7 +131,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         }
 
     def facts(self) -> dict[str, Any]:
-        """Returns the facts of every game, the plies and winning moves from the start, and the checksum of the table."""
+        """Returns the facts of every game, the plies and winning moves from the start, and the table's checksum."""
         start = start_of(self.env)
         return super().facts() | {
             "start_plies": int(self.plies(start)[0]),
