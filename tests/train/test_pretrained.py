@@ -139,6 +139,7 @@ def branch(folder: Path, name: str, seed: int) -> str:
     return str(store(folder / name, learner, random_train_state(learner, seed)))
 
 
+@pytest.mark.slow  # compiles three networks
 def test_branches_that_were_trained_apart_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The heads, which all of them have, and the layer on the branches, which none has, are those of a new run."""
     texts = [branch(tmp_path, name, seed) for seed, name in enumerate(("conv2", "conv3", "dense"), start=1)]

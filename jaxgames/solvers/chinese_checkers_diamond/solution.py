@@ -137,7 +137,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
             "start_plies": int(self.plies(start)[0]),
             "start_moves": int(self.children(self.index(start)).live.sum()),
             "start_best_moves": int(self.best_actions(start).sum()),
-            "sha256": hashlib.sha256(self.table).hexdigest(),
+            "sha256": hashlib.sha256(self.table.data).hexdigest(),
         }
 
     def report(self) -> str:

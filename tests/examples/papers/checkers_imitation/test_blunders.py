@@ -44,6 +44,7 @@ def test_predicted_capture_is_a_legal_action_where_a_capture_is_compulsory(pdn: 
     assert (result["steps"], result["steps_right"]) == (2, 0)
 
 
+@pytest.mark.slow  # two seconds
 def test_moves_of_the_agent_are_valued_and_those_of_the_opening_are_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pdn: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

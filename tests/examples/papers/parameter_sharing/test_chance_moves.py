@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import pytest
 
 import jaxgames
 from examples.papers.parameter_sharing.chance_moves import ChanceMoves
@@ -20,6 +21,7 @@ def boards_after_first_action(chance: float) -> np.ndarray:
     return np.asarray(step(jax.random.split(jax.random.key(0), BOARDS)))
 
 
+@pytest.mark.slow  # two seconds
 def test_actions_are_replaced_by_all_legal_ones_with_the_chance() -> None:
     start = PLAIN.init()
     legal = np.flatnonzero(PLAIN.legal_action_mask(start))

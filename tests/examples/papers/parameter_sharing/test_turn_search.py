@@ -145,6 +145,7 @@ def test_value_is_the_product_of_weights_and_features(size: int) -> None:
             np.testing.assert_allclose(plain(turns_left)(star, weights, board, pegs), value, atol=1e-9)
 
 
+@pytest.mark.slow  # two seconds
 def test_fit_finds_turns_that_do_not_depend_on_the_steps_to_go() -> None:
     """The turns are two, and three more for every peg that is off the middle line, unlike the first weights."""
     random, star = np.random.default_rng(0), make_star(2)
