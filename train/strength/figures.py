@@ -227,25 +227,34 @@ def draw_table(rows: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def draw_mistakes(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Returns the picture of where the last checkpoint makes mistakes, with each search.
-
-    The y axis is the share of mistakes in the states in which some move is a mistake.
-    """
+    """Returns the picture of where the last checkpoint makes mistakes, with each search."""
     last = max(map(iteration_of, rows))
+    return mistakes_of(
+        {row["search"] or "network alone": row for row in rows if iteration_of(row) == last},
+        f"Mistakes of the checkpoint of iteration {last:,}, as a share of the states where one is possible",
+    )
+
+
+def mistakes_of(rows: Mapping[str, Mapping[str, Any]], title: str) -> Figure:
+    """Returns the picture of where agents make mistakes; `rows` has their measures by the labels of the lines.
+
+    The y axis is the share of mistakes in the states in which some move is a mistake. A line is left out where its row
+    has no such table.
+    """
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     for axes, (name, label) in zip(figure.subplots(1, 3), MISTAKES.items(), strict=True):
-        for index, row in enumerate(row for row in rows if iteration_of(row) == last):
+        for index, (agent, row) in enumerate(rows.items()):
             table = row.get(f"mistakes_by_{name}")
             if table is None:  # not a measure of this game
                 continue
             known = [at for at, decisive in enumerate(table["decisive"]) if decisive]
             x = [table[name][at] for at in known]
             y = [table["mistakes"][at] / table["decisive"][at] for at in known]
-            axes.plot(x, y, label=row["search"] or "network alone", **style_of(index))
+            axes.plot(x, y, label=agent, **style_of(index))
         axes.set(xlabel=label, ylabel="mistakes")
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
         if axes.lines:
             axes.legend(fontsize="x-small")
-    figure.suptitle(f"Mistakes of the checkpoint of iteration {last:,}, as a share of the states where one is possible")
+    figure.suptitle(title)
     return figure

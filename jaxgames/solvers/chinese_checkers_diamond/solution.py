@@ -7,6 +7,7 @@ Positions whose mover has won already are illegal. With `tip_lock`, positions wi
 import dataclasses
 import functools
 import hashlib
+import math
 import sys
 import time
 from dataclasses import dataclass
@@ -218,8 +219,8 @@ def _name_memory(env: ChineseCheckersDiamond, progress: bool) -> None:
     """Writes on standard error how many positions are solved, and with how much memory."""
     if progress:
         positions = num_positions(env)
-        gib = BYTES_PER_POSITION * positions / 2**30
-        print(f"{env}: {positions:,} positions, tables of {gib:.2g} GiB", file=sys.stderr)
+        mib = math.ceil(BYTES_PER_POSITION * positions / 2**20)
+        print(f"{env}: {positions:,} positions, tables of {mib:,} MiB", file=sys.stderr)
 
 
 def chunk_size() -> int:

@@ -59,7 +59,7 @@ def measure_alternating(
     mirrored = policy if policy.is_symmetric(sample) else PolicyTable(solution, graph, act, 1 - seat, no_progress)
     if strong_states is not None and strong_states < len(states):
         states = np.sort(np.random.default_rng(0).choice(states, strong_states, replace=False))
-    strong = _strong(graph, policy, states)  # first: `act` then gets full batches, in the order of the states
+    strong = strong_measures(graph, policy, states)  # first: `act` then gets full batches, in the order of the states
     by_seat = (policy, mirrored) if seat == 0 else (mirrored, policy)
     measures, _ = self_play(graph, by_seat, graph.start, int(graph.value[graph.start]), plies)
     reachable = reachable_states(graph, policy, seat)
@@ -110,7 +110,7 @@ def _share_matching(reachable: Reachable, target: int) -> float:
     return won / (won + lost)
 
 
-def _strong(graph: Graph, policy: PolicyTable, states: States) -> dict[str, Any]:
+def strong_measures(graph: Graph, policy: PolicyTable, states: States) -> dict[str, Any]:
     """Returns the shares of live states in which the agent's move is one of the best, and where its mistakes are."""
     lost, is_decisive = policy.losses(states)
     is_wrong, is_won = lost > 0, graph.value[states] == 1
