@@ -2,7 +2,9 @@
 
     compare_agents     agents against `random` and `greedy`, on every game
     judged             moves of agents, judged by other agents and by the solution
+    lost_positions     a run's policy in lost positions, checkpoint by checkpoint
     mistakes           measures of strength of agents, and where they make mistakes
+    solved             counts and checksums of solved diamonds
 
 `train.strength` measures agents against solutions.
 """
