@@ -19,7 +19,13 @@ from examples.papers._experiment import shortened
 ROOT = Path(__file__).parents[3]
 CPU_SECONDS = 120  # of a short form: a minute on the machines of the docs, and as much again for slower ones
 BOXES = "examples.papers.dots_and_boxes"
-NEED_DATA = {"examples.papers.checkers_imitation.*", f"{BOXES}.phases"}  # files of positions; have tests of their own
+SOLVED = "examples.papers.solution_strength"
+NEED_DATA = {  # files of positions, runs or solutions; have tests of their own
+    "examples.papers.checkers_imitation.*",
+    f"{BOXES}.phases",
+    f"{SOLVED}.lost_positions",
+    f"{SOLVED}.solved",
+}
 NEED_AGENTS = {  # arguments in place of --quick
     f"{BOXES}.board_sizes": "first --boards 2x2 --opponents random --games 4",
     f"{BOXES}.losses": "first --reference first --board 2x2 --open-edges 8 4 --games 2",
