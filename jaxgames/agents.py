@@ -80,6 +80,10 @@ def analyse(agent: Agent, states: Any) -> Analysis | None:
     return method(states)
 
 
+class _AgentWithMemory(Agent, Protocol):
+    def act_with_memory(self, key: jax.Array, states: Any, memory: Any) -> tuple[jax.Array, Any]: ...
+
+
 def init_memory(agent: Agent, num_boards: int) -> Any:
     """Returns the memory of an agent before as many games, or None for an agent without a memory.
 
@@ -96,8 +100,7 @@ def act_with_memory(agent: Agent, key: jax.Array, states: Any, memory: Any) -> t
     """
     if memory is None:
         return agent.act(key, states), None
-    method: Callable[[jax.Array, Any, Any], tuple[jax.Array, Any]] = getattr(agent, "act_with_memory")  # noqa: B009
-    return method(key, states, memory)
+    return cast(_AgentWithMemory, agent).act_with_memory(key, states, memory)
 
 
 def pytree(agent_class: type[T]) -> type[T]:
@@ -205,8 +208,7 @@ class EpsilonAgent:
     epsilon: jax.Array  # float32[]
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        agent_key, key = jax.random.split(key)
-        return _explored(self.env, self.agent.act(agent_key, states), self.epsilon, key, states)
+        return self.act_with_memory(key, states, None)[0]
 
     def init_memory(self, num_boards: int) -> Any:
         return init_memory(self.agent, num_boards)

@@ -200,11 +200,11 @@ def _value(line: str) -> dict[str, float]:
         value, move = float(number), words[words.index("pv") + 1]
     except (IndexError, ValueError):
         return {}
-    return {move: math.tanh(value / SCALE)} if kind == "cp" else {move: _mate(value)} if kind == "mate" else {}
+    return {move: math.tanh(value / SCALE)} if kind == "cp" else {move: _value_of_mate(value)} if kind == "mate" else {}
 
 
-def _mate(moves: float) -> float:
-    """Returns the value of a mate in so many moves: in 0 or fewer, the mover is mated."""
+def _value_of_mate(moves: float) -> float:
+    """Returns the value (`Search`) of a mate in `moves` moves; with 0 or a negative number, the mover is mated."""
     return math.copysign(1 + MATE / max(abs(moves), 1), moves or -1)
 
 

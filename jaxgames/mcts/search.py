@@ -219,7 +219,7 @@ def run_simulations(expand: Expand, rule: Rule, tree: Tree, simulations: int, ga
 
 
 def summary(tree: Tree, rule: Rule, simulations: int) -> SearchResult:
-    """Returns the result of a search of so many simulations, from its finished trees."""
+    """Returns the result of a search of `simulations` simulations, from its finished trees."""
     slots, values = trees.at(tree, 0), tree.root_returns / (simulations + 1)
     best, weights = rule.decide(slots)
     if tree.proofs is not None:

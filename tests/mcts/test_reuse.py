@@ -41,9 +41,10 @@ def searched(config: SearchConfig, trees: Tree, states: Any) -> Searched:
 
 @functools.cache
 def two_searches(config: SearchConfig = GUMBEL, steps: int = 6) -> tuple[Any, Searched, Any, Searched]:
-    """The boards and the results of two searches: a third of the boards has moved twice, one not, one begins anew.
+    """The boards and the results of two searches.
 
-    The first boards are those after up to `steps` random actions.
+    Between them, the first third of the boards makes two moves, the second third none, and the last third restarts. The
+    first boards are those after up to `steps` random actions.
     """
     states = playable(BOXES, random_boards(BOXES, BOARDS, steps))[1]
     first = searched(config, empty_trees(BOXES, config, BOARDS), states)

@@ -1,4 +1,4 @@
-"""What moves lose by the stage of their game: by the number of the mover's turn, and by the pieces on the board.
+"""The loss of moves by the stage of the game: by the number of the mover's turn, and by the pieces on the board.
 
     rows = stages(turn for game in games for turn in annotate(game, depth=6))
     print(table(rows))

@@ -74,7 +74,7 @@ class Arguments:
 
     @property
     def plays(self) -> bool:
-        """Whether the positions are of games that are played for them."""
+        """Whether the command plays games to find positions, in place of reading recorded games."""
         return self.results or self.label is not None
 
     def check(self) -> Env[Any]:

@@ -169,7 +169,7 @@ def _joined(parts: Sequence[Positions]) -> Positions:
 
 
 class Step(NamedTuple):
-    """What a step has paid and ended, on every board."""
+    """The rewards of a step, and which games it ended."""
 
     rewards: jax.Array  # float32[B, num_players]
     terminated: jax.Array  # bool[B]

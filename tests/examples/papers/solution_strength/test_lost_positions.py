@@ -12,7 +12,7 @@ from tests.helpers.solved import solved_diamond
 
 
 class Policy(NamedTuple):
-    """What `analyse` returns."""
+    """The probabilities and values that `analyse` returns."""
 
     probabilities: Any
 
