@@ -141,8 +141,10 @@ def with_temperature(text: str, temperature: float) -> str:
 
 
 def searches(text: str) -> bool:
-    """Returns whether a text names a run with simulations in its brackets. Raises FileNotFoundError or ValueError as
-    `make`."""
+    """Returns whether a text names a run with simulations in its brackets.
+
+    Raises FileNotFoundError or ValueError as `make`.
+    """
     named = parse(text)
     return named is not None and bool(named.parameters.get("simulations"))
 

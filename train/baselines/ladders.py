@@ -7,9 +7,10 @@ agent are on the cards of these agents.
 
 import functools
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import tyro
 
@@ -22,6 +23,7 @@ from train.baselines.tables import ratings_of
 from train.driver.commands import run_command
 from train.driver.machine import commit, stamp
 
+EntryT = TypeVar("EntryT")
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
 
@@ -86,14 +88,29 @@ def play(arguments: Arguments) -> dict[str, Any]:
 
     Raises ValueError for an unknown name, and for a command that fails.
     """
-    for name in arguments.names:
-        check_choice("name", name, tuple(LADDERS))
+    return store("ladder", LADDERS, result_of, arguments.names, arguments.output)
+
+
+def store(
+    kind: str,
+    entries: Mapping[str, EntryT],
+    result_of: Callable[[str, EntryT, RecordedCommands], dict[str, Any]],
+    names: Sequence[str],
+    output: Path,
+) -> dict[str, dict[str, Any]]:
+    """Returns the results of the named entries, or of all of them, and writes each to OUTPUT/KIND_NAME.json.
+
+    Raises ValueError for an unknown name, and for a command that fails.
+    """
+    for name in names:
+        check_choice("name", name, tuple(entries))
     records = RecordedCommands(Path(RUNS) / "commands.jsonl")
-    stored = {name: result_of(name, LADDERS[name], records) for name in arguments.names or LADDERS}
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    for name, result in stored.items():
-        write_whole(arguments.output / f"ladder_{name}.json", json.dumps(result, indent=1) + "\n")
-    return stored
+    output.mkdir(parents=True, exist_ok=True)
+    results: dict[str, dict[str, Any]] = {}
+    for name in names or entries:
+        results[name] = result_of(name, entries[name], records)
+        write_whole(output / f"{kind}_{name}.json", json.dumps(results[name], indent=1) + "\n")
+    return results
 
 
 def result_of(name: str, ladder: Ladder, records: RecordedCommands) -> dict[str, Any]:

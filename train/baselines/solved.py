@@ -17,10 +17,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from jaxgames._checks import check_choice
-from jaxgames._files import write_whole
 from jaxgames.baselines.cards import total_seconds
-from train.baselines.ladders import RESULTS
+from train.baselines.ladders import RESULTS, store
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
 from train.driver.commands import run_command
@@ -116,15 +114,9 @@ def solve_boards(arguments: Arguments) -> dict[str, Any]:
 
     Raises ValueError for an unknown name, and for a command that fails.
     """
-    for name in arguments.names:
-        check_choice("name", name, tuple(BOARDS))
-    records = RecordedCommands(Path(RUNS) / "commands.jsonl")
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    stored: dict[str, Any] = {}
-    for name in arguments.names or BOARDS:
-        stored[name] = result_of(name, BOARDS[name], records)
-        write_whole(arguments.output / f"solved_{name}.json", json.dumps(stored[name], indent=1) + "\n")
-        print(table(stored[name]["rows"]))
+    stored = store("solved", BOARDS, result_of, arguments.names, arguments.output)
+    for result in stored.values():
+        print(table(result["rows"]))
     return stored
 
 

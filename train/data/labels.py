@@ -7,7 +7,7 @@ A solver's labels are a value table of the game, from which a network can be pre
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -40,22 +40,20 @@ def played_positions(
       count: the number of positions; fewer if the games show no more.
       on_found: is called with the number of positions that were found since the last call.
     """
-    key, start_key = jax.random.split(jax.random.key(seed))
-    states = jax.jit(jax.vmap(env.init))(jax.random.split(start_key, BOARDS))
     plies = np.zeros(BOARDS, np.int32)
     known: set[int] = set()
     parts: list[Positions] = []
     steps_without = 0
-    while len(known) < count and steps_without < PATIENCE:
-        here = _unlabelled(env, jax.device_get(states), plies)
+    for boards, step in _steps(env, player, seed):
+        here = _unlabelled(env, boards, plies)
         new = [row for row, name in enumerate(keys(here).tolist()) if not (name in known or known.add(name))]
         new = new[: count - sum(map(len, parts))]
         parts.append(here.take(np.array(new, np.int64)))
         on_found(len(new))
         steps_without = 0 if new else steps_without + 1
-        key, act_key, step_key = jax.random.split(key, 3)
-        states, step = _next(env, states, act_compiled(player, act_key, states), step_key)
-        plies = np.where(jax.device_get(step.terminated | step.truncated), 0, plies + 1)
+        plies = np.where(step.terminated | step.truncated, 0, plies + 1)
+        if len(known) >= count or steps_without >= PATIENCE:
+            break
     return _joined(parts)
 
 
@@ -79,16 +77,10 @@ def positions_with_results(
       on_found: is called with the number of positions that were found since the last call.
     """
     generator = np.random.default_rng(seed)
-    key, start_key = jax.random.split(jax.random.key(seed))
-    states = jax.jit(jax.vmap(env.init))(jax.random.split(start_key, BOARDS))
     games: list[list[Any]] = [[] for _ in range(BOARDS)]  # the boards of each game that is being played
-    paid: list[list[np.ndarray]] = [[] for _ in range(BOARDS)]  # what each step paid the seats, float32[num_players]
+    paid: list[list[Any]] = [[] for _ in range(BOARDS)]  # what each step paid the seats, float32[num_players]
     kept, values, plies, found = list[Any](), list[float](), list[int](), 0
-    while found < count:
-        here = jax.device_get(states)
-        key, act_key, step_key = jax.random.split(key, 3)
-        states, step = _next(env, states, act_compiled(player, act_key, states), step_key)
-        step = jax.device_get(step)
+    for here, step in _steps(env, player, seed):
         for board in range(BOARDS):
             games[board].append(jax.tree.map(lambda leaf, board=board: leaf[board], here))
             paid[board].append(step.rewards[board])
@@ -103,6 +95,8 @@ def positions_with_results(
                 found += len(drawn)
                 on_found(len(drawn))
             games[board], paid[board] = [], []
+        if found >= count:
+            break
     boards = jax.tree.map(lambda *leaves: np.stack(leaves), *kept)
     positions = _unlabelled(env, boards, np.array(plies))
     return _split(dataclasses.replace(positions, value=np.array(values, np.float32)), train)
@@ -166,6 +160,20 @@ def _unlabelled(env: Env[Any], states: Any, plies: np.ndarray) -> Positions:
 def _joined(parts: Sequence[Positions]) -> Positions:
     states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *(part.states for part in parts))
     return _unlabelled(parts[0].env, states, np.concatenate([part.ply for part in parts]))
+
+
+def _steps(env: Env[Any], player: Agent, seed: int) -> Iterator[tuple[Any, "Step"]]:
+    """Yields the boards of BOARDS games between copies of an agent and their next step, without end, on the host.
+
+    Games that are over restart.
+    """
+    key, start_key = jax.random.split(jax.random.key(seed))
+    states = jax.jit(jax.vmap(env.init))(jax.random.split(start_key, BOARDS))
+    while True:
+        here = jax.device_get(states)
+        key, act_key, step_key = jax.random.split(key, 3)
+        states, step = _next(env, states, act_compiled(player, act_key, states), step_key)
+        yield here, jax.device_get(step)
 
 
 class Step(NamedTuple):

@@ -38,7 +38,17 @@ from jaxgames.games.minichess_board import (
     Direction,
 )
 from train.models.action_cells import action_cells
-from train.models.layers import MAX_SIZE, DenseHeads, Network, check_dropout, check_single, game_for, orthogonal, small
+from train.models.layers import (
+    MAX_SIZE,
+    DenseHeads,
+    Network,
+    check_dropout,
+    check_single,
+    game_for,
+    orthogonal,
+    residual_dense,
+    small,
+)
 
 SIDE, CELLS, KINDS = 5, 25, 6
 REACH = SIDE - 1  # cells that a sliding piece can go
@@ -98,11 +108,8 @@ class ChessEncoder(nn.Module):
         batch, pieces = observation.shape[0], observation[..., : 2 * KINDS]
         cells = jnp.concatenate([pieces.astype(jnp.float32), attacks(pieces)], axis=-1).reshape(batch, -1)
         flags = observation[:, 0, 0, 2 * KINDS :].astype(jnp.float32)
-        x = nn.Dense(self.width, kernel_init=orthogonal())(jnp.concatenate([cells, flags], axis=-1))
-        for _ in range(self.blocks):
-            y = drop(nn.relu(nn.Dense(self.width, kernel_init=orthogonal())(nn.LayerNorm()(x))))
-            x = x + nn.Dense(self.width, kernel_init=nn.initializers.zeros)(y)
-        return jnp.concatenate([cells, drop(nn.relu(nn.LayerNorm()(x)))], axis=-1)
+        board = residual_dense(jnp.concatenate([cells, flags], axis=-1), self.width, self.blocks, drop)
+        return jnp.concatenate([cells, board], axis=-1)
 
 
 class ChessHeads(nn.Module):

@@ -25,7 +25,16 @@ import numpy as np
 from jaxgames import Env
 from jaxgames._checks import check_int
 from jaxgames.games.checkers import Checkers, shift
-from train.models.layers import MAX_SIZE, Network, check_dropout, check_single, game_for, orthogonal, small
+from train.models.layers import (
+    MAX_SIZE,
+    Network,
+    check_dropout,
+    check_single,
+    game_for,
+    orthogonal,
+    residual_dense,
+    small,
+)
 
 NUM_SQUARES, NUM_DIRECTIONS = 32, 4
 OFF_BOARD = NUM_SQUARES  # in place of a square's index
@@ -58,11 +67,7 @@ class DiagonalEncoder(nn.Module):
             y = nn.relu(nn.Dense(self.channels, kernel_init=orthogonal())(y))
             x = x + nn.Dense(self.channels, kernel_init=nn.initializers.zeros)(y)
         local = nn.relu(nn.LayerNorm()(x)).transpose(1, 0, 2).reshape(batch, -1)
-        x = nn.Dense(self.width, kernel_init=orthogonal())(local)
-        for _ in range(self.blocks):
-            y = drop(nn.relu(nn.Dense(self.width, kernel_init=orthogonal())(nn.LayerNorm()(x))))
-            x = x + nn.Dense(self.width, kernel_init=nn.initializers.zeros)(y)
-        return jnp.concatenate([local, drop(nn.relu(nn.LayerNorm()(x)))], axis=1)
+        return jnp.concatenate([local, residual_dense(local, self.width, self.blocks, drop)], axis=1)
 
 
 class DiagonalHeads(nn.Module):

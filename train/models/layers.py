@@ -68,6 +68,18 @@ def orthogonal() -> Any:
     return nn.initializers.orthogonal(np.sqrt(2))
 
 
+def residual_dense(x: jax.Array, width: int, blocks: int, drop: nn.Dropout) -> jax.Array:
+    """Returns float32[B, width]: a dense stem, residual blocks of two dense layers, layer norm, ReLU and dropout.
+
+    It is called inside of a compact method, whose module gets the layers.
+    """
+    x = nn.Dense(width, kernel_init=orthogonal())(x)
+    for _ in range(blocks):
+        y = drop(nn.relu(nn.Dense(width, kernel_init=orthogonal())(nn.LayerNorm()(x))))
+        x = x + nn.Dense(width, kernel_init=nn.initializers.zeros)(y)
+    return drop(nn.relu(nn.LayerNorm()(x)))
+
+
 def small() -> Any:
     """Returns the initializer of last layers, which makes first policies nearly uniform and first values nearly 0."""
     return nn.initializers.orthogonal(0.01)

@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._checks import check_int
-from train.models.layers import MAX_SIZE, DenseHeads, Network, check_dropout, check_single, orthogonal
+from train.models.layers import MAX_SIZE, DenseHeads, Network, check_dropout, check_single, residual_dense
 
 
 class ResidualDenseEncoder(nn.Module):
@@ -30,11 +30,7 @@ class ResidualDenseEncoder(nn.Module):
         drop = nn.Dropout(self.dropout, deterministic=training is None)
         flat = observation.reshape(observation.shape[0], -1)
         x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(jnp.float32)
-        x = nn.Dense(self.width, kernel_init=orthogonal())(x)
-        for _ in range(self.blocks):
-            y = drop(nn.relu(nn.Dense(self.width, kernel_init=orthogonal())(nn.LayerNorm()(x))))
-            x = x + nn.Dense(self.width, kernel_init=nn.initializers.zeros)(y)
-        return drop(nn.relu(nn.LayerNorm()(x)))
+        return residual_dense(x, self.width, self.blocks, drop)
 
 
 def residual_mlp(

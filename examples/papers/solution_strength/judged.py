@@ -21,7 +21,7 @@ import numpy as np
 import jaxgames
 from examples.papers._experiment import Experiment, Report, command, table_of
 from jaxgames import Env
-from jaxgames.agents import Agent, act_on_device, analyse
+from jaxgames.agents import Agent, act_compiled, analyse_compiled
 from jaxgames.solvers import Solution, load, solve
 from train import agents
 
@@ -100,7 +100,7 @@ class _Judge:
     def worth(self, actions: np.ndarray) -> np.ndarray:
         """Returns float32[B], what the mover is paid by each action and, by the judge's values, from then on."""
         after = jax.jit(jax.vmap(self.env.step))(self.states, jnp.asarray(actions))
-        analysis = _analysis(self.agent, after)
+        analysis = analyse_compiled(self.agent, after)
         if analysis is None or analysis.values is None:
             raise ValueError(f"{self.text} has no values: a judge is a run, mcts or solver(FILE)")
         values = jnp.where((after.terminated | after.truncated)[:, None], 0.0, analysis.values)
@@ -125,12 +125,7 @@ class _Judge:
 
 
 def _actions(agent: Agent, states: Any, seed: int) -> np.ndarray:
-    return np.asarray(act_on_device(agent, jax.random.key(seed), states))
-
-
-@jax.jit
-def _analysis(agent: Agent, states: Any) -> Any:
-    return analyse(agent, states)
+    return np.asarray(act_compiled(agent, jax.random.key(seed), states))
 
 
 main = command(Arguments, QUICK, report)

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 from matplotlib.figure import Figure
 
 from examples.papers._experiment import Report, command, new_picture, table_of
-from jaxgames.agents import analyse
+from jaxgames.agents import analyse_compiled
 from jaxgames.solvers import Solution, load, solve
 from jaxgames.solvers.strength.graph import Graph, States, graph_of
 from jaxgames.solvers.strength.policy_table import BATCH, boards
@@ -96,15 +95,12 @@ def _probabilities(solution: Solution[Any], graph: Graph, agent: Any, states: St
     parts: list[np.ndarray] = []
     for begin in range(0, len(states), BATCH):
         chunk = states[begin : begin + BATCH]
-        of_actions = np.asarray(_analysis(agent, boards(solution, chunk, seat=0)).probabilities)[: len(chunk)]
+        analysis = analyse_compiled(agent, boards(solution, chunk, seat=0))
+        assert analysis is not None  # the agent of a run's network has probabilities
+        of_actions = np.asarray(analysis.probabilities)[: len(chunk)]
         actions = graph.actions[chunk]
         parts.append(np.where(actions < 0, 0, np.take_along_axis(of_actions, np.maximum(actions, 0), axis=-1)))
     return np.concatenate(parts)
-
-
-@jax.jit
-def _analysis(agent: Any, states: Any) -> Any:
-    return analyse(agent, states)
 
 
 def _entropy(probabilities: np.ndarray, num_moves: np.ndarray) -> float:

@@ -117,6 +117,15 @@ def test_activation_follows_every_dense_layer() -> None:
             + 2 * (4 * 512 + 1024 + 512)  # scale and shift of each batch norm
             + (512 + 1) * (1225 + 1),  # heads
         ),
+        (
+            "minichess",
+            "chess_mlp(hidden_sizes=8, blocks=1, cell_width=4)",
+            (25 * 24 + 3) * 8 + 8  # stem: the inputs of the cells and the flags
+            + 2 * (8 * 8 + 8) + 2 * (2 * 8)  # block, and the scale and shift of its layer norm and of the last one
+            + (24 * 4 + 4) + (8 * 4 + 4)  # cells: their inputs, and the features of the board
+            + 2 * (4 * 4 + 4)  # queries and keys
+            + (8 + 1) * (1225 + 1),  # linear outputs
+        ),
     ],
 )  # fmt: skip
 def test_number_of_weights_is_that_counted_by_hand(game: str, network: str, count: int) -> None:

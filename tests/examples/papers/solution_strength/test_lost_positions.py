@@ -30,7 +30,7 @@ def test_uniform_policy_delays_as_often_as_a_drawn_move(monkeypatch: pytest.Monk
         legal[rows, graph.actions[indices][rows, slots]] = 1
         return Policy(jnp.asarray(legal / legal.sum(-1, keepdims=True)))
 
-    monkeypatch.setattr(lost_positions, "_analysis", uniform)
+    monkeypatch.setattr(lost_positions, "analyse_compiled", uniform)
     row = lost_positions.measured(solution, graph, None, lost, won)
     assert (row["entropy_lost"], row["entropy_won"]) == (1, 1)
     assert row["delays_drawn"] == row["delays_uniform"]
