@@ -91,17 +91,18 @@ def play(env: Env[Any], agent: Agent, game: Any, their_action: TheirAction, argu
     bots = [make_bot(game, arguments.simulations, arguments.seed + i) for i in range(count)]
     seats, boards, key = np.arange(count) % 2, openings.boards, jax.random.key(arguments.seed)
     choose, step = (jax.jit(agent.act) if agent.on_device else agent.act), jax.jit(jax.vmap(env.step))
+    masks_of = jax.jit(jax.vmap(env.legal_action_mask))
     with progress_bar(total=count, unit="games") as bar:
         while not all(state.is_terminal() for state in theirs):
             key, subkey = jax.random.split(key)
-            actions = np.array(jax.device_get(choose(subkey, boards)))
+            actions, masks = map(np.array, jax.device_get((choose(subkey, boards), masks_of(boards))))
             live = [i for i in range(count) if not theirs[i].is_terminal()]
             for i in live:
                 mover = theirs[i].current_player()
                 if mover != boards.current_player[i]:
                     raise AssertionError(f"game {i}: seat {boards.current_player[i]} is to move here, {mover} there")
                 if mover != seats[i]:
-                    actions[i] = our_action(env, boards, i, theirs[i], bots[i].step(theirs[i]), their_action)
+                    actions[i] = our_action(masks[i], theirs[i], bots[i].step(theirs[i]), their_action)
                 theirs[i].apply_action(their_action(int(actions[i]), mover, theirs[i].legal_actions()))
             boards = jax.device_get(step(boards, actions))
             ended = [i for i in live if theirs[i].is_terminal()]
@@ -126,11 +127,10 @@ def replayed(game: Any, actions: np.ndarray, their_action: TheirAction) -> Any:
     return state
 
 
-def our_action(env: Env[Any], boards: Any, i: int, state: Any, action: int, their_action: TheirAction) -> int:
-    """Returns our number of an action of OpenSpiel on board i."""
-    board = jax.tree.map(lambda leaf: leaf[i], boards)
-    legal, allowed = np.flatnonzero(env.legal_action_mask(board)).tolist(), state.legal_actions()
-    return next(ours for ours in legal if their_action(ours, state.current_player(), allowed) == action)
+def our_action(mask: np.ndarray, state: Any, action: int, their_action: TheirAction) -> int:
+    """Returns our number of an action of OpenSpiel, from the mask of our legal actions: bool[A]."""
+    mover, allowed = state.current_player(), state.legal_actions()
+    return next(ours for ours in np.flatnonzero(mask).tolist() if their_action(ours, mover, allowed) == action)
 
 
 # -- the games that both have --------------------------------------------------------------------------------------
