@@ -85,8 +85,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     | {"env": "chinese_checkers(size=3, reward=win_loss)", "network": "hops(center=0.3)", "total_steps": 12_000_000},
     "star_4": STAR
     | {"env": "chinese_checkers(size=4, reward=win_loss)", "network": "hops(center=0.3)", "total_steps": 20_000_000},
-    # Adhikari and Gu 2024: section 3.2.1, and the defaults of RLlib 2.8, which its scripts leave as they are. Not here:
-    # RLlib's penalty on the KL divergence from the last policy, and its clipped value loss.
+    # Adhikari and Gu 2024: section 3.2.1, and the defaults of RLlib 2.8, which its scripts leave as they are.
     "parameter_sharing_paper": {
         "env": "chinese_checkers(size=2, num_players=6, max_rounds=400)",
         "hidden_sizes": (64, 64),

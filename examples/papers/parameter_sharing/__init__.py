@@ -8,7 +8,7 @@
     turns_to_win       why self-play takes more turns than the study's 20.7
     blanked_seats      policies that do not see the other seats
     other_seats        two, three and four seats
-    stochastic         a star with chance                                           section 4.3
+    other_games        a star with chance, and one with unequal seats               sections 4.3 and 5
     reward_schemes     four schemes of rewards                                       section 3.1.8
     whole_turns        whole turns of positions beside their submoves                abstract, section 3.1.3
     lone_player        the fewest turns alone                                        section 4.1
@@ -17,6 +17,6 @@
 
 Shared by them: `published` (settings, figures and curves of the study), `runs` (training with an evaluation after every
 iteration), `evaluation` (games against random players), `comparison` (the table of Figure 2), `spoiled_games` (what
-keeps players from winning), `running_sums` and `separate_encoders` (rewards and network of the published code), and
-`chance_moves` (a stochastic star).
+keeps players from winning), `running_sums` and `separate_encoders` (rewards and network of the published code),
+`chance_moves` and `unequal_seats` (the other games).
 """
