@@ -75,6 +75,8 @@ class Arguments:
     """The seat of the agent."""
     strong_states: int | None = None
     """The number of random states for the strong measures; all if not given."""
+    weak: bool = True
+    """The weak measures. An agent has to move in every position of the games with all replies: hours, with a search."""
     checkpoints: bool = False
     """Measure every checkpoint of one run, and draw them as pictures in the output folder."""
     output: Path | None = None
@@ -111,7 +113,7 @@ def strength(arguments: Arguments) -> dict[str, Any]:
     if arguments.checkpoints and output is None:
         output = Path(arguments.agents[0]) / "strength"
     settings = {"env": str(env), "plies": arguments.plies, "seat": arguments.seat}
-    settings |= {"strong_states": arguments.strong_states, "discount": arguments.discount}
+    settings |= {"strong_states": arguments.strong_states, "weak": arguments.weak, "discount": arguments.discount}
     file = None if output is None else ResultFile(output / ROWS_FILE, ("settings", "agent", "search"))
     solution = solve(env) if arguments.solution is None else load(arguments.solution, env)
     rows: list[dict[str, Any]] = []
@@ -252,6 +254,7 @@ def _measured(row: Row, env: Env[Any], solution: Solution[Any], arguments: Argum
                 seat=arguments.seat,
                 values=player.values,
                 strong_states=arguments.strong_states,
+                weak=arguments.weak,
                 on_states=bar.update,
             )
     except ValueError as error:

@@ -31,6 +31,7 @@ def measure(
     seat: int = 0,
     values: Values | None = None,
     strong_states: int | None = None,
+    weak: bool = True,
     on_states: OnStates = no_progress,
 ) -> dict[str, Any]:
     """Returns the measures of an agent's strength by name; `docs/strength.md` has a table of them.
@@ -45,6 +46,7 @@ def measure(
       seat: of the agent in the weak measures, and the seat to move in the states of the strong ones.
       values: a function from boards [4096] to float32[4096], the mover's expected return, where the agent has values.
       strong_states: the number of random states for the strong measures; None for all, in Dots and Boxes for 200,000.
+      weak: whether to add the measures of games with every reply. They ask for a move in all positions of these games.
       on_states: is called with the number of states for which `act` was called, for a progress bar.
 
     Raises:
@@ -59,5 +61,5 @@ def measure(
     if strong_states is not None:
         check_int("strong_states", strong_states, 1, solution.num_states, also=" or None for all states")
     if is_margins:
-        return measure_margins(env, act, solution, seat, values, strong_states, on_states)
-    return measure_alternating(act, solution, plies, seat, values, strong_states, on_states)
+        return measure_margins(env, act, solution, seat, values, strong_states, weak, on_states)
+    return measure_alternating(act, solution, plies, seat, values, strong_states, weak, on_states)

@@ -10,7 +10,9 @@ A cycle is a draw, and so is a game that is cut off. The question in its origina
 Measuring the Solution Strength of Learning Agents in Adversarial Perfect Information Games.
 """
 
+import functools
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,7 @@ def measure_alternating(
     seat: int,
     values: Values | None,
     strong_states: int | None,
+    weak: bool,
     on_states: OnStates,
 ) -> dict[str, Any]:
     """Returns the measures of an agent's strength by name. The arguments are those of `jaxgames.solvers.strength`."""
@@ -62,10 +65,14 @@ def measure_alternating(
     strong = strong_measures(graph, policy, states)  # first: `act` then gets full batches, in the order of the states
     by_seat = (policy, mirrored) if seat == 0 else (mirrored, policy)
     measures, _ = self_play(graph, by_seat, graph.start, int(graph.value[graph.start]), plies)
-    reachable = reachable_states(graph, policy, seat)
-    measures |= _weak(graph, policy, reachable, seat, plies) | strong
+    parts = {"": states}  # in which the values are measured, by the beginning of their measures' names
+    if weak:
+        reachable = reachable_states(graph, policy, seat)
+        measures |= _weak(graph, policy, reachable, seat, plies)
+        parts["weak_"] = reachable.agent
+    measures |= strong
     if values is not None:
-        measures |= _values(solution, graph, values, seat, states, reachable.agent, on_states)
+        measures |= _values(solution, graph, values, seat, parts, on_states)
     return measures
 
 
@@ -129,16 +136,15 @@ def _values(
     graph: Graph,
     values: Values,
     seat: int,
-    strong: States,
-    weak: States,
+    parts: Mapping[str, States],
     on_states: OnStates,
 ) -> dict[str, Any]:
-    """Returns the errors of the agent's values, in the strong states and in the weak ones."""
+    """Returns the errors of the agent's values in each part of the states; their names begin with the part's."""
     of_states = np.full(graph.size, np.nan, np.float32)
-    states = np.union1d(strong, weak)
+    states = functools.reduce(np.union1d, parts.values())
     of_states[states] = call_in_batches(solution, values, states, seat, on_states)
-    of_strong, of_weak = (_value_errors(of_states[rows], graph.value[rows]) for rows in (strong, weak))
-    return of_strong | {f"weak_{name}": error for name, error in of_weak.items()}
+    errors = {part: _value_errors(of_states[rows], graph.value[rows]) for part, rows in parts.items()}
+    return {f"{part}{name}": error for part, of_part in errors.items() for name, error in of_part.items()}
 
 
 def _value_errors(values: NDArray[np.float32], true: NDArray[np.int8]) -> dict[str, float]:

@@ -92,11 +92,12 @@ def measure_margins(
     seat: int,
     values: Values | None,
     strong_states: int | None,
+    weak: bool,
     on_states: OnStates,
 ) -> dict[str, Any]:
     """Returns the measures of an agent's strength by name. The arguments are those of `jaxgames.solvers.strength`.
 
-    Raises ValueError also if the games have more than 50 million states.
+    Raises ValueError also if the games of the weak measures have more than 50 million states.
     """
     game = EdgeSets(solution)
     policy = PolicyTable(solution, game, act, seat, on_states)
@@ -106,7 +107,9 @@ def measure_margins(
     lost, is_decisive = policy.losses(sets)
     by_seat = (policy, other) if seat == 0 else (other, policy)
     measures, margin = self_play(game, by_seat, 0, int(solution.table[0]), solution.max_moves)
-    measures |= {"self_play_margin": margin} | _weak(solution, policy, reachable_layers(solution, policy, seat), seat)
+    measures |= {"self_play_margin": margin}
+    if weak:
+        measures |= _weak(solution, policy, reachable_layers(solution, policy, seat), seat)
     measures |= strong_shares(lost, is_decisive, solution.table[sets] > 0)
     measures |= {"strong_fastest": None, "strong_margin_lost": float(lost.mean())}  # all games have the same length
     if values is not None:

@@ -204,6 +204,9 @@ def test_strong_measures_can_be_sampled() -> None:
     assert found["strong_states"] == 1000
     assert abs(found["strong_action"] - measured("mixed", 0)["strong_action"]) < 0.04  # three standard errors
     assert found["sure_fraction"] == measured("mixed", 0)["sure_fraction"]
+    alone = measure(game(2, 2), as_act(mixed), solved(), strong_states=1000, weak=False)
+    assert alone == {name: found[name] for name in alone}
+    assert "weak_solved" in found.keys() - alone.keys()
 
 
 # Compiling the values takes most of the time of this file, so only one reward is fast.
