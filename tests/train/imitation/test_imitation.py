@@ -289,9 +289,9 @@ def test_random_image_is_a_board_that_the_game_has_with_the_labels_of_its_own_ed
         board = env.step(env.init(), action)
         return env.observe(board), env.legal_action_mask(board), board.current_player
 
-    target = np.tile(np.arange(env.num_actions) == 1, (64, 1)).astype(np.float32)  # beside the drawn edge
-    counts = np.zeros(64, np.float32), np.ones(64, np.float32)
-    batch = Minibatch(*played(np.zeros(64, np.int32)), target, *counts)
+    target = jnp.asarray(np.tile(np.eye(env.num_actions, dtype=np.float32)[1], (64, 1)))  # beside the drawn edge
+    observation, mask, seat = played(np.zeros(64, np.int32))
+    batch = Minibatch(observation, mask, seat, target, jnp.zeros(64), jnp.ones(64))
     image = jax.jit(random_image, static_argnums=0)(env, jax.random.key(0), batch)
     drawn, label = (~np.asarray(image.mask)).argmax(1), np.asarray(image.target).argmax(1)
     np.testing.assert_array_equal(image.observation, played(drawn.astype(np.int32))[0])
