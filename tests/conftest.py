@@ -21,7 +21,7 @@ from jaxgames._platforms import VARIABLE
 from tests.helpers.registrations import temporary_registrations
 
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".jax_cache"))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)  # both workers compile many small programs
 
 # Tracing makes many objects and few cycles. With the default thresholds the searches for cycles take 7 % of the CPU.
 gc.set_threshold(200_000, 20, 50)

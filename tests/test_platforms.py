@@ -42,16 +42,19 @@ def random_game(game: str) -> np.ndarray:
 def lookups() -> np.ndarray:
     """Every value that an int8 or a bool can have, taken one by one and at known places."""
     numbers, places = np.arange(-128, 128).astype(np.int8), np.array([[255, 0, 7], [128, 7, 1]])
-    one_by_one = jax.vmap(lambda index: at(jnp.asarray(numbers), index))(jnp.arange(256))
-    flags = jax.vmap(lambda index: at(jnp.asarray(numbers > 0), index))(jnp.arange(256))
-    outside = take(jnp.asarray(numbers), np.array([256]))
-    return np.concatenate([one_by_one, flags, take(jnp.asarray(numbers), places).ravel(), outside])
+
+    def values(numbers: jax.Array) -> tuple[jax.Array, ...]:
+        one_by_one = jax.vmap(lambda index: at(numbers, index))(jnp.arange(256))
+        flags = jax.vmap(lambda index: at(numbers > 0, index))(jnp.arange(256))
+        return one_by_one, flags, take(numbers, places).ravel(), take(numbers, np.array([256]))
+
+    return np.concatenate(jax.jit(values)(numbers))
 
 
 def convolution() -> np.ndarray:
-    x = jax.random.normal(KEY, (4, 5, 6, 3))
+    x = np.random.default_rng(0).normal(size=(4, 5, 6, 3)).astype(np.float32)
     layer = Convolution(8)
-    return np.asarray(layer.apply(layer.init(KEY, x), x))
+    return np.asarray(jax.jit(lambda x: layer.apply(layer.init(KEY, x), x))(x))
 
 
 @pytest.mark.parametrize(
@@ -62,11 +65,11 @@ def convolution() -> np.ndarray:
         lambda: random_game("dots_and_boxes(rows=2, cols=3)"),
         pytest.param(lambda: random_game("minichess(double_step=True)"), marks=pytest.mark.slow),
         pytest.param(lambda: random_game("minichess(rules=king_capture, promotion=queen)"), marks=pytest.mark.slow),
-        lambda: np.stack(jax.vmap(decode)(jnp.arange(1225))),
+        lambda: np.stack(jax.jit(lambda: jax.vmap(decode)(jnp.arange(1225)))()),
         pytest.param(
             lambda: random_game("chinese_checkers_diamond(size=4, pieces=6, tip_lock=True)"), marks=pytest.mark.slow
         ),
-        lambda: np.asarray(move_bit(7, *jnp.divmod(jnp.arange(49**2), 49))),
+        lambda: np.asarray(jax.jit(lambda: move_bit(7, *jnp.divmod(jnp.arange(49**2), 49)))()),
         convolution,
         lambda: np.asarray(computed_once(jnp.array([False, True]))),
         lookups,

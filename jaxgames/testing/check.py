@@ -216,7 +216,7 @@ def _check_single_boards(programs: _Programs, boards: _Boards, rng: np.random.Ge
     """Checks that the first few boards give alone what they give in a batch under vmap."""
     actions = _random_actions(rng, boards.mask)
     actions[1::2] = rng.integers(-1, programs.env.num_actions + 1, actions[1::2].shape)  # legal or not
-    of_batch = programs.step(boards.states, actions, boards.keys), programs.look(boards.states)
+    of_batch = _to_host((programs.step(boards.states, actions, boards.keys), programs.look(boards.states)))
     for game, state in enumerate(map(boards.state, range(min(SINGLE_BOARDS, len(actions))))):
         alone = programs.step_one(state, actions[game], boards.keys[game]), programs.look_one(state)
         expected = jax.tree.map(lambda leaf, game=game: leaf[game], of_batch)

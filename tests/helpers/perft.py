@@ -12,7 +12,7 @@ import numpy as np
 from jaxgames import Env
 from tests.helpers.positions import board, in_chunks
 
-CHUNK = 512  # boards that are expanded at once: one shape to compile for
+CHUNK = 128  # boards that are expanded at once: one shape to compile for
 
 
 @dataclass(frozen=True)

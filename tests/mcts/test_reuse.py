@@ -30,6 +30,9 @@ class Searched(NamedTuple):
     result: Any
 
 
+masks = jax.jit(jax.vmap(BOXES.legal_action_mask))
+
+
 @functools.partial(jax.jit, static_argnums=0)
 def searched(config: SearchConfig, trees: Tree, states: Any) -> Searched:
     """The search that continues `trees`, with all that it has on the way."""
@@ -47,17 +50,17 @@ def two_searches(config: SearchConfig = GUMBEL, steps: int = 6) -> tuple[Any, Se
     first boards are those after up to `steps` random actions.
     """
     states = playable(BOXES, random_boards(BOXES, BOARDS, steps))[1]
-    first = searched(config, empty_trees(BOXES, config, BOARDS), states)
+    first = searched(config, jax.jit(lambda: empty_trees(BOXES, config, BOARDS))(), states)
     moved, step = states, jax.jit(jax.vmap(BOXES.step))
     for action in (first.result.action, None):
-        mask = jax.vmap(BOXES.legal_action_mask)(moved)
-        moved = step(moved, mask.argmax(-1).astype(jnp.int32) if action is None else action)
+        mask = np.asarray(masks(moved))
+        moved = step(moved, mask.argmax(-1).astype(np.int32) if action is None else action)
     others = random_boards(BOXES, BOARDS, 1, seed=1)
 
-    def mixed(moved: jax.Array, same: jax.Array, new: jax.Array) -> jax.Array:
-        return jnp.concatenate([moved[: BOARDS // 3], same[BOARDS // 3 : 2 * BOARDS // 3], new[2 * BOARDS // 3 :]])
+    def mixed(moved: np.ndarray, same: np.ndarray, new: np.ndarray) -> np.ndarray:
+        return np.concatenate([moved[: BOARDS // 3], same[BOARDS // 3 : 2 * BOARDS // 3], new[2 * BOARDS // 3 :]])
 
-    states_after = jax.tree.map(mixed, moved, states, others)
+    states_after = jax.tree.map(mixed, *jax.device_get((moved, states, others)))
     return jax.device_get((states, first, states_after, searched(config, first.tree, states_after)))
 
 
@@ -118,7 +121,7 @@ def test_root_has_the_kept_visits_and_those_of_this_search(config: SearchConfig)
     assert (kept[live] > 0).sum() > 30
     np.testing.assert_array_equal(second.result.visits.sum(-1)[live], kept[live] + config.simulations)
     assert (second.result.visits >= second.kept.visits[:, 0]).all()
-    mask = np.asarray(jax.vmap(BOXES.legal_action_mask)(jax.tree.map(jnp.asarray, states)))
+    mask = np.asarray(masks(states))
     assert mask[live, second.result.action[live]].all()
 
 
@@ -137,7 +140,7 @@ def test_sequential_halving_counts_the_visits_of_this_search() -> None:
 def test_result_of_a_board_does_not_depend_on_the_others() -> None:
     _, first, states, second = two_searches()
     order = np.random.default_rng(0).permutation(BOARDS)
-    tree, boards = jax.tree.map(lambda leaf: jnp.asarray(leaf)[order], (first.tree, states))
+    tree, boards = jax.tree.map(lambda leaf: leaf[order], (first.tree, states))
     other = searched(GUMBEL, tree, boards)
     for name in ("action", "visits", "slots"):
         np.testing.assert_array_equal(getattr(other.result, name), getattr(second.result, name)[order])

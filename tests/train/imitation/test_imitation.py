@@ -282,14 +282,19 @@ def test_largest_arrays_have_a_board_per_position(checkers: str, monkeypatch: py
 def test_random_image_is_a_board_that_the_game_has_with_the_labels_of_its_own_edges() -> None:
     """Every image of one drawn edge and its label is again a drawn edge, with the label at the image of the label."""
     env = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
-    boards = jax.vmap(env.step, in_axes=(None, 0))(env.init(), jnp.zeros(64, jnp.int32))
-    target = jnp.broadcast_to(jax.nn.one_hot(1, env.num_actions), (64, env.num_actions))  # beside the drawn edge
-    mask = jax.vmap(env.legal_action_mask)(boards)
-    batch = Minibatch(jax.vmap(env.observe)(boards), mask, boards.current_player, target, jnp.zeros(64), jnp.ones(64))
+
+    @jax.jit
+    @jax.vmap
+    def played(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        board = env.step(env.init(), action)
+        return env.observe(board), env.legal_action_mask(board), board.current_player
+
+    target = jnp.asarray(np.tile(np.eye(env.num_actions, dtype=np.float32)[1], (64, 1)))  # beside the drawn edge
+    observation, mask, seat = played(np.zeros(64, np.int32))
+    batch = Minibatch(observation, mask, seat, target, jnp.zeros(64), jnp.ones(64))
     image = jax.jit(random_image, static_argnums=0)(env, jax.random.key(0), batch)
-    drawn, label = np.asarray((~image.mask).argmax(1)), np.asarray(image.target.argmax(1))
-    played = jax.vmap(env.step, in_axes=(None, 0))(env.init(), jnp.asarray(drawn))
-    np.testing.assert_array_equal(image.observation, jax.vmap(env.observe)(played))
+    drawn, label = (~np.asarray(image.mask)).argmax(1), np.asarray(image.target).argmax(1)
+    np.testing.assert_array_equal(image.observation, played(drawn.astype(np.int32))[0])
     assert {*zip(drawn.tolist(), label.tolist(), strict=True)} == {
         (0, 1), (1, 0), (4, 5), (5, 4), (6, 9), (9, 6), (8, 11), (11, 8)
     }  # fmt: skip
