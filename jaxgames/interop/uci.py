@@ -277,8 +277,8 @@ class UciAgent(HostPlayerAgent):
     def analyse(self, states: Any) -> Analysis:
         """Returns probabilities of the engine's moves and, with reward="win_loss", the expected returns.
 
-        Without `lines`, the engine's move has the probability 1. The values are 0 on finished boards, and where the
-        engine says none.
+        Without `lines`, the engine's move has the probability 1. If no line of the engine begins with its move, the
+        move has the lowest value of the lines. The values are 0 on finished boards, and where the engine says none.
         """
         boards, live = self._boards(states)
         probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
@@ -286,8 +286,10 @@ class UciAgent(HostPlayerAgent):
         for i in live:
             board = board_of(boards, i)
             best, found = self.player.search(board)
-            actions = [action for action in [*found][-self.lines :] if action != best] + [best]
-            results = np.array([found.get(action, 0.0) for action in actions])
+            latest = dict([*found.items()][-self.lines :])
+            others = [] if self.lines == 1 else [action for action in latest if action != best]
+            of_best = found.get(best, min(latest.values(), default=0.0))
+            actions, results = [*others, best], np.array([*(latest[action] for action in others), of_best])
             weights = np.exp((results - results.max()) / SPREAD)
             probabilities[i, actions] = weights / weights.sum()
             values[i] = -results[-1].clip(-1, 1)
