@@ -52,7 +52,7 @@ from train.driver.tables import markdown, tables_in
 
 IMPROVEMENTS = (
     *("table", "symmetries", "chains", "alphabeta", "centre_first", "corners"),
-    *("early_termination", "least_first", "openers"),
+    *("early_termination", "fewest_boxes_first", "openers"),
 )
 NAIVE = "naive"
 STEPS = (NAIVE, *IMPROVEMENTS)

@@ -10,7 +10,6 @@ header of the file, its size, and the seconds to load it. It also has the larges
 
 import dataclasses
 import functools
-import itertools
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -19,7 +18,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import tyro
 from jax import export
@@ -37,6 +35,7 @@ from train import agents
 from train.driver.commands import run_command
 from train.driver.run_folder import RunFolder
 from train.models.policy import Policy
+from train.models.stored_parts import from_parts, stored_parts
 from train.network_learner import NetworkLearner
 from train.settings import NETWORK_SETTINGS, check_at_most
 
@@ -142,29 +141,6 @@ def content_of(
     return Content(header, module, params)
 
 
-def stored_parts(params: Any, bits: int) -> list[tuple[np.ndarray, ...]]:
-    """Returns the parts of each parameter in a file: one array, or with 8 bits integers and their scales.
-
-    The last axis but one, of a matrix its inputs, shares a scale. Vectors are in half precision with 8 bits, too.
-
-    Raises ValueError if a parameter is too large for half precision.
-    """
-
-    def parts_of(leaf: Any) -> tuple[np.ndarray, ...]:
-        leaf = np.asarray(leaf)
-        if leaf.dtype != np.float32 or bits == 32:
-            return (leaf,)
-        if not (np.abs(leaf) <= np.finfo(np.float16).max).all():
-            raise ValueError("a parameter is too large for half precision: export the run with --bits 32")
-        if bits == 16 or leaf.ndim < 2:
-            return (leaf.astype(np.float16),)
-        largest = np.abs(leaf).max(axis=-2, keepdims=True)
-        scales = np.where(largest > 0, largest, 1) / np.iinfo(np.int8).max
-        return np.rint(leaf / scales).astype(np.int8), scales.astype(np.float32)
-
-    return [parts_of(leaf) for leaf in jax.tree.leaves(params)]
-
-
 def program_of(
     policy: Policy, params: Any, parts: list[tuple[np.ndarray, ...]], platforms: tuple[str, ...]
 ) -> export.Exported:
@@ -174,17 +150,10 @@ def program_of(
     first. Where every seat has its own network, the program computes each of them for every row: tiles of rows need a
     number of rows that is known.
     """
-    structure, lengths = jax.tree.structure(params), [len(each) for each in parts]
-
-    def single(part: jax.Array, *scales: jax.Array) -> jax.Array:
-        if scales:
-            return part.astype(jnp.float32) * scales[0]
-        return part.astype(jnp.float32) if part.dtype == jnp.float16 else part
+    structure = jax.tree.structure(params)
 
     def policy_of_rows(arrays: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-        left = iter(arrays)
-        leaves = [single(*itertools.islice(left, length)) for length in lengths]
-        return policy.apply(jax.tree.unflatten(structure, leaves), observation, seat)
+        return policy.apply(jax.tree.unflatten(structure, from_parts(arrays)), observation, seat)
 
     with _without_source_locations():
         arguments = policy_file.arguments(policy.observation_shape, [array for each in parts for array in each])

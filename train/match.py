@@ -49,8 +49,8 @@ class Arguments(GameArguments):
     brackets play what their search chooses."""
 
 
-def with_temperature(text: str, temperature: float | None) -> str:
-    """Returns the text of an agent with the temperature of a match."""
+def with_temperature_of_match(text: str, temperature: float | None) -> str:
+    """Returns the text of an agent with the temperature of a match; see `Arguments.temperature`."""
     if temperature is None and agents.searches(text):
         return text
     return agents.with_temperature(text, 1.0 if temperature is None else temperature)
@@ -62,7 +62,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
     if num_agents < 2:
         raise ValueError(f"expected two or more agents, not {num_agents}")
     arguments.check()
-    texts = [with_temperature(text, arguments.temperature) for text in arguments.agents]
+    texts = [with_temperature_of_match(text, arguments.temperature) for text in arguments.agents]
     env = agents.env_for(texts, arguments.env)
     seats = seats_for(num_agents, env.num_players, arguments.seats)
     players, names = [agents.make(text, env) for text in texts], [agents.name_of(text) for text in texts]

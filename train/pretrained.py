@@ -4,22 +4,23 @@ A file of `train.export` does as well, such as `--init-from jaxgames/baselines/c
 parameters are rounded.
 
 Only the shapes must fit. The other run can have other settings or another game, such as other rules on the same board.
-With a network for any board it can have another board.
+With a network for any board it can have another board. A file does not have the names of the arrays, so its network
+must have the same name.
 Parameters that its seats share, but the seats of the new run do not, are copied to every seat.
 
 `--init-from RUN,RUN` joins parts that were trained apart: each run fills the arrays that none of the others has.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.core import Tracer
 
+from jaxgames import make
 from jaxgames._specs import split_list
 from jaxgames.policies import file as policy_file
 from train import agents
@@ -28,7 +29,8 @@ from train.driver.learner import Config
 from train.driver.loop import log
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import format_setting
-from train.models.policy import Params
+from train.models.policy import Params, network_of
+from train.models.stored_parts import from_parts
 from train.settings import NETWORK_SETTINGS
 
 SHOWN = 3  # the number of arrays that an error lists
@@ -38,7 +40,7 @@ SUFFIX = ".policy"
 def load_params(text: str, like: Params, config: Config) -> Params:
     """Returns the parameters of a run's checkpoint, with their statistics, such as the means of a batch norm.
 
-    It logs in which game and sharing the two runs differ, except inside a trace.
+    It logs in which game, sharing and settings of the network the two runs differ, except inside a trace.
 
     Args:
       text: `RUN`, `RUN@ITERATION`, or the path of an exported policy, which ends with ".policy"; or several runs,
@@ -53,7 +55,7 @@ def load_params(text: str, like: Params, config: Config) -> Params:
         nothing that the others do not have.
     """
     if Path(text).suffix == SUFFIX:
-        return of_exported(text, like)
+        return of_exported(text, like, config)
     texts = split_list(text)
     if len(texts) > 1:
         return _joined(texts, like)
@@ -61,36 +63,53 @@ def load_params(text: str, like: Params, config: Config) -> Params:
     with jax.ensure_compile_time_eval():  # inside a trace, too
         stored = run.params(iteration)
     _check_shapes(text, run, shapes_by_name(stored), shapes_by_name(like))
-    names = [name for name in ("env", "sharing") if hasattr(config, name)]
-    settings = {name: (getattr(run.config, name, None), getattr(config, name)) for name in names}
-    differ = [
-        f"{name} is {theirs} there and {ours} here" for name, (theirs, ours) in settings.items() if theirs != ours
-    ]
-    if differ and not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(like)):
-        log(f"the first parameters are those of {text}; {' and '.join(differ)}")
+    _log_differences(text, _settings(run.config), _settings(config), like)
     return jax.tree.map(lambda old, new: jnp.broadcast_to(old, new.shape).astype(new.dtype), stored, like)
 
 
-def of_exported(path: str, like: Params) -> Params:
-    """Returns the parameters in a file of `train.export`.
+def of_exported(path: str, like: Params, config: Config) -> Params:
+    """Returns the parameters in a file of `train.export`; `like` and `config` are those of `load_params`.
 
     Raises OSError or ValueError if the file cannot be read, ValueError if its network is not the one of `like`.
     """
-    _, (header, _, arrays) = policy_file.read(path)
-    leaves = list(_single_precision(iter(arrays)))
-    wanted, structure = jax.tree.flatten(like)
-    if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in wanted]:
-        network = ", ".join(f"{name} {format_setting(value)}" for name, value in header.network.items())
-        raise ValueError(f"the parameters of {path} do not fit this run: expected the same network, {network}")
-    return jax.tree.unflatten(
-        structure, [jnp.asarray(leaf, old.dtype) for leaf, old in zip(leaves, wanted, strict=True)]
+    game, (header, _, arrays) = policy_file.read(path)
+    ours = _settings(config)
+    network = {name: tuple(value) if isinstance(value, list) else value for name, value in header.network.items()}
+    leaves, (wanted, structure) = from_parts(arrays), jax.tree.flatten(like)
+    fit = len(leaves) == len(wanted) and all(
+        leaf.shape in (new.shape, new.shape[1:]) for leaf, new in zip(leaves, wanted, strict=True)
     )
+    if not fit or _network_name(network) != _network_name(ours):
+        sizes = {name: value for name, value in network.items() if name != "network"}
+        text = ", ".join([network_of(network), *(f"{name} {format_setting(value)}" for name, value in sizes.items())])
+        raise ValueError(f"the parameters of {path} do not fit this run: expected the same network, {text}")
+    env = ours["env"] if make(ours["env"]) == game else str(game)
+    _log_differences(path, {"env": env, "sharing": header.sharing, **network}, ours, like)
+    filled = [jnp.broadcast_to(leaf, new.shape).astype(new.dtype) for leaf, new in zip(leaves, wanted, strict=True)]
+    return structure.unflatten(filled)
 
 
-def _single_precision(arrays: Iterator[np.ndarray]) -> Iterator[np.ndarray[Any, Any]]:
-    """Yields the parameters of the arrays in a file; integers have their scales behind them (`train.export`)."""
-    for array in arrays:
-        yield array * next(arrays) if array.dtype == np.int8 else array
+def _settings(config: Config) -> dict[str, Any]:
+    """Returns the game, the sharing and the settings of the network that a run has."""
+    network = {name: getattr(config, name, None) for name in NETWORK_SETTINGS}
+    given = {name: value for name, value in network.items() if value not in (None, ())}
+    return {"env": getattr(config, "env", None), "sharing": getattr(config, "sharing", "shared"), **given}
+
+
+def _network_name(settings: Mapping[str, Any]) -> str:
+    """Returns the name of a network without its parameters."""
+    return network_of(settings).partition("(")[0].strip()
+
+
+def _log_differences(text: str, theirs: Mapping[str, Any], ours: Mapping[str, Any], like: Params) -> None:
+    """Logs the settings in which a run differs from the source of its parameters, except inside a trace."""
+    differ = [
+        f"{name} is {format_setting(theirs.get(name))} there and {format_setting(ours.get(name))} here"
+        for name in ("env", "sharing", *NETWORK_SETTINGS)
+        if theirs.get(name) != ours.get(name)
+    ]
+    if differ and not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(like)):
+        log(f"the first parameters are those of {text}; {' and '.join(differ)}")
 
 
 def _joined(texts: list[str], like: Params) -> Params:
@@ -129,9 +148,7 @@ def _check_shapes(
     if differ:
         both = [f"{name} has shape {theirs.get(name)} there and {ours.get(name)} here" for name in differ[:SHOWN]]
         more = f"; {len(differ) - SHOWN} more arrays differ" if len(differ) > SHOWN else ""
-        settings = {name: getattr(run.config, name, None) for name in ("env", "sharing", *NETWORK_SETTINGS)}
-        given = {name: value for name, value in settings.items() if value not in (None, ())}
-        trained = ", ".join(f"{name} {format_setting(value)}" for name, value in given.items())
+        trained = ", ".join(f"{name} {format_setting(value)}" for name, value in _settings(run.config).items())
         raise ValueError(
             f"the parameters of {text} do not fit this run: {'; '.join(both)}{more}. Both runs need the same network "
             f"and games with the same observations and actions; that run has {trained}"

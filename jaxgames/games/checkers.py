@@ -65,8 +65,7 @@ class CheckersState(State):
     opponents: jax.Array  # uint32[], the opponent's pieces
     kings: jax.Array  # uint32[], the kings of both
     jumper: jax.Array  # uint32[], the square of the piece that must jump again; no bit at the beginning of a turn
-    quiet: jax.Array  # int16[], plies since the last progress (a capture; by "wcdf" also a man's move); by
-    # "adjudicated" the turns played
+    quiet: jax.Array  # int16[], by draw rule: plies without progress, or for "adjudicated" the turns played
     ply: jax.Array  # int32[], plies played
 
 

@@ -47,7 +47,7 @@ MAX_SILENCE = 60.0  # seconds without a line in a search; a limit of time comes 
 DEFAULT_NODES = 1000
 SCALE = 500.0  # hundredths of a pawn with the expected result tanh(1)
 SPREAD = 0.06  # of the probabilities of several lines: a move that is worse by 30 hundredths of a pawn has 1 / e
-MATE = 0.2  # that a mate in one move is worth more than a certain win; in two moves half of it
+MATE = 0.2  # added to the value 1 of a win, for a mate in one move; half of it in two
 MAX_LINES = 500  # of Fairy-Stockfish
 MAX_NUMBER = 10**12
 
@@ -62,10 +62,8 @@ class Search(NamedTuple):
     Values are the mover's expected results, and above 1 or below -1 for a mate, the more so the sooner it comes.
     """
 
-    best: str
-    """The move, such as e2e3; "(none)" if there is none."""
-    values: dict[str, float]
-    """The values of the moves with which the engine's lines begin, the latest last. It is empty where it says none."""
+    best: str  # the move, such as e2e3; "(none)" if there is none
+    values: dict[str, float]  # of the moves with which lines begin, the latest last. Empty if the engine names no value
 
 
 class Engine:
@@ -277,8 +275,8 @@ class UciAgent(HostPlayerAgent):
     def analyse(self, states: Any) -> Analysis:
         """Returns probabilities of the engine's moves and, with reward="win_loss", the expected returns.
 
-        Without `lines`, the engine's move has the probability 1. The values are 0 on finished boards, and where the
-        engine says none.
+        Without `lines`, the engine's move has the probability 1. If no line of the engine begins with its move, the
+        move has the lowest value of the lines. The values are 0 on finished boards, and where the engine names none.
         """
         boards, live = self._boards(states)
         probabilities = np.zeros((len(boards.current_player), self.env.num_actions), np.float32)
@@ -286,8 +284,10 @@ class UciAgent(HostPlayerAgent):
         for i in live:
             board = board_of(boards, i)
             best, found = self.player.search(board)
-            actions = [action for action in [*found][-self.lines :] if action != best] + [best]
-            results = np.array([found.get(action, 0.0) for action in actions])
+            latest = dict([*found.items()][-self.lines :])
+            others = [] if self.lines == 1 else [action for action in latest if action != best]
+            of_best = found.get(best, min(latest.values(), default=0.0))
+            actions, results = [*others, best], np.array([*(latest[action] for action in others), of_best])
             weights = np.exp((results - results.max()) / SPREAD)
             probabilities[i, actions] = weights / weights.sum()
             values[i] = -results[-1].clip(-1, 1)

@@ -3,7 +3,8 @@
     MCTSAgent(env, evaluate, SearchConfig(simulations=64), params)      with a network, or any other function
     agents.make("mcts(simulations=1000)", env)                          UCT: with random games to the end
 
-A batch whose trees would take more than `MAX_TREE_BYTES` is searched in parts, one after the other.
+A batch whose trees would take more than `MAX_TREE_BYTES` is searched in parts, one after the other. The trees that
+`reuse` keeps between moves are not split: they take 2 * simulations + 1 nodes per game, for all games at once.
 """
 
 from collections.abc import Callable

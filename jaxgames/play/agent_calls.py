@@ -21,7 +21,7 @@ _compiled: set[tuple[str, str, Env[Any]]] = set()  # methods of agents that have
 
 
 class HasNoProbabilitiesError(ValueError):
-    """An agent tells neither probabilities nor values."""
+    """Raised where an agent has no probabilities."""
 
 
 class Thoughts(NamedTuple):

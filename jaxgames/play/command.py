@@ -25,7 +25,8 @@ def add_options(parser: argparse.ArgumentParser, seats: str) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="after each move of an agent, the N moves that it thought of most (terminal; the page has a switch)",
+        help="after each move of an agent, the N moves that it thought of most, by a second search: the played move "
+        "can be missing (terminal; the page has a switch)",
     )
     parser.add_argument("--position", metavar="TEXT", help="start from a position, as the game writes it (terminal)")
     parser.add_argument("--load", type=Path, metavar="FILE", help="continue a saved game (terminal)")

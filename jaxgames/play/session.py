@@ -253,7 +253,7 @@ class Session:
         if seat not in people:
             raise ValueError(f"only people resign: expected one of the seats {people}, not {seat}")
         self._drop_later()
-        self.resigned = seat
+        self.resigned, self.agreed = seat, False
 
     def agree_on_draw(self) -> None:
         """Ends the game with a draw by agreement, and drops all plies after the position that is shown.

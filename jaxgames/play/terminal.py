@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from jaxgames import agents, render
-from jaxgames.play.agent_calls import HasNoProbabilitiesError, Make, agent_action, analyse, refuses_draw
+from jaxgames.play.agent_calls import Make, agent_action, analyse, refuses_draw
 from jaxgames.play.game_file import from_json, to_json
 from jaxgames.play.names import ending_of, people_of, seat_names, turn_text
 from jaxgames.play.notation import legal_texts, parse_turn
@@ -123,13 +123,16 @@ class Terminal:
         self._show_if_person_moves()
 
     def _thoughts_of_mover(self) -> list[str]:
-        """Returns lines with the moves that the agent to move thinks of most; none without --show or probabilities."""
+        """Returns lines with the moves that the agent to move thinks of most.
+
+        There are none without --show, and if the agent has no probabilities or fails.
+        """
         if not self._num_shown:
             return []
         session = self.session
         try:
             thoughts = analyse(session, session.seats[session.mover], self._make, on_compile=self._say_compiling)
-        except HasNoProbabilitiesError:
+        except (ValueError, ImportError):  # the agent can move, so the game continues
             return []
         shown = thoughts.moves[: self._num_shown]
         return [_share_of(move, probability) for move, probability in shown if probability >= LEAST]

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("plain_python")
 def test_every_improvement_is_measured_on_every_board() -> None:
     rows = measure_boxes(BoxesArguments(boards=("1x1", "1x2"), max_nodes=10_000))["rows"]
     steps = ["naive", "table", "symmetries", "chains", "alphabeta", "centre_first", "corners"]
-    steps += ["early_termination", "least_first", "openers"]
+    steps += ["early_termination", "fewest_boxes_first", "openers"]
     assert [(row["board"], row["step"]) for row in rows] == [
         (board, step) for board in ("1x1", "1x2") for step in steps
     ]

@@ -1,9 +1,9 @@
 """A program that speaks UCI and does as its argument says: `python scripted_engine.py MOVES FAULT`.
 
 MOVES is a list of moves with commas, which it plays one after the other, and from the beginning in a new process. With
-a letter of the values ("b2b3:cp:-50") it names a value, and with "+" the values of more moves. FAULT is what it does at
-the second search: "none", "silent", "crash". It answers every line that it gets at once, and appends all lines to the
-file SCRIPT_LOG if that is set.
+a letter of the values ("b2b3:cp:-50") it names a value, and with "+" the values of more moves, of which it plays the
+first. FAULT is what it does at the second search: "none", "silent", "crash". It answers every line that it gets at
+once, and appends all lines to the file SCRIPT_LOG if that is set.
 """
 
 import os

@@ -91,6 +91,20 @@ def test_values_are_those_of_the_mover_and_bounds_are_left_out(score: str, value
     assert float(analysis.probabilities.sum()) == 1
 
 
+@pytest.mark.parametrize(("lines", "value"), [(None, 0.6), (3, 0.4)])
+def test_move_without_a_line_has_the_latest_value_or_with_several_lines_the_lowest(
+    lines: int | None, value: float
+) -> None:
+    limits = {} if lines is None else {"lines": lines}
+    analysis = scripted("a2a3+c2c3:cp:200+b2b3:cp:300", **limits).analyse(START)  # plays a2a3
+    assert analysis.values is not None
+    np.testing.assert_allclose(analysis.values, [[math.tanh(value), -math.tanh(value)]], atol=1e-6)
+    actions = [MINICHESS.action_from_string(MINICHESS.init(), move) for move in ("a2a3", "c2c3", "b2b3")]
+    probabilities = np.asarray(analysis.probabilities)[0, actions]
+    weights = np.exp(np.tanh([0.4, 0.4, 0.6]) / uci.SPREAD) if lines else np.array([1, 0, 0])
+    np.testing.assert_allclose(probabilities, weights / weights.sum(), atol=1e-6)
+
+
 def test_lines_give_probabilities_of_several_moves_and_the_value_of_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,9 +103,11 @@ def test_kept_tree_is_that_of_a_slow_reference_in_every_slot(config: SearchConfi
 
 
 def test_new_game_has_an_empty_tree_and_its_search_is_a_first_one() -> None:
-    _, _, states, second = two_searches()
-    new = np.array([board for board in range(2 * BOARDS // 3, BOARDS) if not second.kept.visits[board].any()])
+    _, first, states, second = two_searches()
+    new = np.array([board for board in range(BOARDS) if not nodes_below(first.tree, board, states)])
     assert len(new) > 5
+    assert not second.kept.visits[new].any()
+    assert (second.kept.children[new] == NO_NODE).all()
     evaluate = Linear(BOXES)
     alone = search(BOXES, evaluate, GUMBEL, KEY, evaluate.params(0), jax.tree.map(jnp.asarray, states))
     for name in ("action", "slots", "visits"):
@@ -182,7 +184,7 @@ def test_paranoid_trees_of_three_seats_are_for_the_same_root_seat() -> None:
 
 
 @pytest.mark.slow  # compiles the games of two agents
-def test_agent_with_reuse_plays_legal_moves_and_has_more_visits_for_the_same_simulations() -> None:
+def test_agent_with_reuse_plays_legal_moves_to_the_end_of_all_games() -> None:
     evaluate = Linear(BOXES)
     agent, other = (
         MCTSAgent(BOXES, evaluate, SearchConfig(simulations=8, reuse=reuse), evaluate.params(0))

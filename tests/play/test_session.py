@@ -239,6 +239,18 @@ def test_agreed_draw_ends_the_game_until_it_is_undone_or_played_on() -> None:
     assert (session.over, session.ended, session.ply) == (False, False, 1)
 
 
+def test_resignation_before_an_agreed_draw_takes_its_place() -> None:
+    session = Session(BOXES, [HUMAN, HUMAN])
+    session.play(0)
+    session.play(1)
+    session.agree_on_draw()
+    session.jump(1)
+    session.resign(0)
+    assert (session.resigned, session.agreed) == (0, False)
+    assert session.outcome.winners == (1,)
+    assert from_json(to_json(session)).outcome == session.outcome
+
+
 def test_seat_that_resigns_is_the_only_person_or_the_mover() -> None:
     session = Session(BOXES, ["first", HUMAN])
     session.resign()

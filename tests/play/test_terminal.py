@@ -29,7 +29,9 @@ GAMES = (
 )
 
 
-def transcript(*lines: str, env: Any = BOXES, seats: list[str] | None = None, make: Any = agents.make) -> str:
+def transcript(
+    *lines: str, env: Any = BOXES, seats: list[str] | None = None, make: Any = agents.make, show: int = 0
+) -> str:
     """All that the terminal writes until the lines end."""
     typed: Iterator[str] = iter(lines)
 
@@ -41,7 +43,7 @@ def transcript(*lines: str, env: Any = BOXES, seats: list[str] | None = None, ma
             raise EOFError from None
 
     out = io.StringIO()
-    Terminal(Session(env, seats or [HUMAN, "first"]), make=make, read=read, out=out).run()
+    Terminal(Session(env, seats or [HUMAN, "first"]), make=make, show=show, read=read, out=out).run()
     check_width(out.getvalue())
     return out.getvalue()
 
@@ -132,16 +134,7 @@ def test_agent_without_values_refuses_a_draw() -> None:
 
 
 def test_moves_that_an_agent_thought_of_are_listed_after_its_move() -> None:
-    typed, out = iter(["h(0,1)"]), io.StringIO()
-
-    def read(prompt: str) -> str:
-        try:
-            return next(typed)
-        except StopIteration:
-            raise EOFError from None
-
-    Terminal(Session(BOXES, [HUMAN, "random"]), read=read, out=out, show=2).run()
-    lines = out.getvalue().splitlines()
+    lines = transcript("h(0,1)", seats=[HUMAN, "random"], show=2).splitlines()
     played = next(number for number, line in enumerate(lines) if "Blue (random) plays" in line)
     assert lines[played + 1] == "    17 %  h(0,0)"
     assert lines[played + 2] == "    17 %  h(1,0)"
@@ -194,6 +187,14 @@ def test_failure_of_a_hint_is_shown_and_the_game_goes_on() -> None:
     text = transcript("h failing", "h(0,0)", make=lambda text, env: FailsTwice(), seats=[HUMAN, HUMAN])
     assert "failing failed with KeyError: 'no disk'" in text
     assert text.endswith("plies: 1, turns: 1\n")
+
+
+def test_game_goes_on_if_an_agent_moves_but_fails_to_list_its_moves() -> None:
+    agent = FailsTwice()
+    agent.failures = 0
+    text = transcript("h(1,1)", "h(0,1)", make=lambda text, env: agent, seats=[HUMAN, "failing"], show=2)
+    assert text.count("Blue (failing) plays") == 2
+    assert text.endswith("plies: 4, turns: 4\n")
 
 
 @pytest.mark.parametrize("seats", [[HUMAN, "failing"], ["failing", "failing"]])

@@ -14,6 +14,7 @@ from tests.helpers.stored_runs import store
 from tests.train.conftest import Runs
 from train import export
 from train.alphazero import AlphaZero, Config
+from train.models.stored_parts import stored_parts
 
 ONE_BOX, TWO_BOXES = "dots_and_boxes(rows=1, cols=1)", "dots_and_boxes(rows=1, cols=2)"
 
@@ -33,17 +34,17 @@ def test_fewer_bits_make_a_smaller_file_and_hardly_change_the_policy(
 
 
 def test_parameter_that_is_too_large_for_half_precision_is_refused() -> None:
-    number, halved = export.stored_parts({"n": np.int32(9), "w": np.full(2, 6e4, np.float32)}, 16)
+    number, halved = stored_parts({"n": np.int32(9), "w": np.full(2, 6e4, np.float32)}, 16)
     assert (number[0].dtype, halved[0].dtype) == (np.int32, np.float16)
     for value in (1e5, np.nan):
         with pytest.raises(ValueError, match="too large for half precision: export the run with --bits 32"):
-            export.stored_parts({"w": np.full(2, value, np.float32)}, 16)
+            stored_parts({"w": np.full(2, value, np.float32)}, 16)
 
 
 def test_eight_bits_are_within_half_a_step_of_every_weight() -> None:
     rng = np.random.default_rng(0)
     matrix = (rng.normal(size=(50, 7)) * [1e-9, 1e-5, 1e-3, 0.1, 1, 1e4, 0]).astype(np.float32)
-    (whole, scales), (vector,) = export.stored_parts([matrix, matrix[0]], 8)
+    (whole, scales), (vector,) = stored_parts([matrix, matrix[0]], 8)
     assert (whole.dtype, scales.dtype, vector.dtype) == (np.int8, np.float32, np.float16)
     assert scales.shape == (1, 7)
     steps = np.abs(matrix).max(0) / 127

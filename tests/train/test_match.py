@@ -131,4 +131,4 @@ def test_runs_sample_unless_they_search_or_have_a_temperature(untrained: Runs) -
         (f"{run}(temperature=0.2)", None, f"{run}(temperature=0.2)"),
         ("greedy", None, "greedy"),
     ):
-        assert match.with_temperature(text, temperature) == expected
+        assert match.with_temperature_of_match(text, temperature) == expected

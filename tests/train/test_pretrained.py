@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import pytest
 
+from jaxgames.policies import file as policy_file
 from tests.helpers.commands import error_of, run_command
 from tests.helpers.stored_runs import random_train_state, store
 from tests.train.conftest import Runs
@@ -71,9 +72,31 @@ def test_run_starts_with_the_parameters_of_an_exported_policy(
         assert ours.shape == theirs.shape
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=error * np.abs(theirs).max(initial=0))
     with pytest.raises(
-        ValueError, match=r"second\.policy do not fit this run: expected the same network, hidden_sizes 8"
+        ValueError, match=r"second\.policy do not fit this run: expected the same network, mlp, hidden_sizes 8"
     ):
         start(dataclasses.replace(CONFIG, init_from=str(file), hidden_sizes=(9,)))
+
+
+def test_exported_policy_of_another_network_with_the_same_shapes_is_refused_and_differences_are_logged(
+    untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, env = tmp_path / "first.policy", "dots_and_boxes(rows=2, cols=2, reward=boxes)"
+    run_command(export.main, untrained.first, "--output", file, "--platforms", "cpu", "--boards", 0)
+    capsys.readouterr()
+    settings: dict[str, Any] = {"env": env, "sharing": "independent", "activation": "relu", "init_from": str(file)}
+    found = start(dataclasses.replace(CONFIG, **settings))
+    assert equal(found, jax.tree.map(lambda leaf: np.stack([leaf] * 2), params_of(untrained.first)))
+    said = capsys.readouterr().err
+    assert f"the first parameters are those of {file}; env is dots_and_boxes(rows=2, cols=2" in said
+    assert f"there and {env} here and sharing is shared there and independent here and activation is" in said
+    start(dataclasses.replace(CONFIG, init_from=str(file)))
+    assert "the first parameters" not in capsys.readouterr().err
+
+    game, content = policy_file.read(file)
+    header = dataclasses.replace(content.header, network={"network": "other(width=8)"})
+    policy_file.write(file, game, content._replace(header=header))
+    with pytest.raises(ValueError, match=r"do not fit this run: expected the same network, other\(width=8\)"):
+        start(dataclasses.replace(CONFIG, init_from=str(file)))
 
 
 def test_another_game_with_the_same_shapes_is_allowed_and_logged(

@@ -84,6 +84,9 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
         known = ", ".join(filter(None, names)) or "none"
         raise ValueError(f"the players of {arguments.file} are {known}, not {arguments.player}")
     depth = arguments.depth if isinstance(env, Checkers) and arguments.depth else None
+    has_stages = depth is not None and len(games) > 1
+    if arguments.player is not None and not has_stages:
+        raise ValueError("--player is for the table of stages: it needs several games of checkers, and --depth above 0")
     agent, database = _agent(arguments, env), _database(arguments, env)
     if depth is None and agent is None and database is None:
         raise ValueError("there is nothing to annotate by: add --agent or --data, or for checkers --depth 8")
@@ -100,7 +103,7 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
                 plot.write(figure, arguments.picture)
     result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": arguments.agent}
     result |= {"data": None if arguments.data is None else str(arguments.data), "blunder": arguments.blunder}
-    if depth is not None and len(games) > 1:
+    if has_stages:
         rows = stages.stages(of_player)
         result |= {"player": arguments.player, "stages": rows}
         print(f"{arguments.player or 'all players'}, {len(games):,} games\n{stages.table(rows)}")

@@ -75,13 +75,13 @@ def read_games(path: Path, env: Env[Any] | None = None) -> list[RecordedGame | B
     Args:
       path: a .pdn file with games of checkers, a .jsonl file of `jaxgames.arena.GameFile`, or a text with the actions
         of one game, one per line. There, empty lines and lines that begin with # are skipped.
-      env: the game. None: checkers, or the game of the records; a text with actions needs one.
+      env: the game. None: checkers, or the game of the first record; a text with actions needs one.
 
     Raises OSError for a file that cannot be read. Raises ValueError, with the line, for a wrong action in a text or a
-    wrong record.
+    wrong record, and for records of several games.
     """
     if path.suffix.lower() == RECORDS:
-        return [of_record(game, number, env) for number, game in enumerate(arena.read_games(path), 1)]
+        return _of_records(path, env)
     if path.suffix.lower() != PDN:
         if env is None:
             raise ValueError(
@@ -105,6 +105,16 @@ def _of_pdn(env: Checkers, game: Game, number: int) -> RecordedGame:
     return RecordedGame(env, states, actions, first, game.moves, game.result, game.headers, number)
 
 
+def _of_records(path: Path, env: Env[Any] | None) -> list[RecordedGame | BrokenGame]:
+    """Returns the games of a file of records, all of one game: `env`, or as the first record names it."""
+    games: list[RecordedGame | BrokenGame] = []
+    for number, game in enumerate(arena.read_games(path), 1):
+        env = make(game["env"]) if env is None else env
+        broken = None if _legal_actions(game) else BrokenGame(number, "the game has no legal action")
+        games.append(of_record(game, number, env) if broken is None else broken)
+    return games
+
+
 def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = None) -> RecordedGame:
     """Returns the game of a record, without an illegal action at its end.
 
@@ -112,13 +122,14 @@ def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = No
       number: of the game in its file.
       env: the game; None: as the record names it.
 
-    Raises ValueError for a record of another game, or one whose actions do not lead to its end.
+    Raises ValueError for a record of another game, without a legal action, or whose actions do not lead to its end.
     """
     env = make(game["env"]) if env is None else env
     if str(env) != game["env"]:
         raise ValueError(f"game {number} is of {game['env']}, not of {env}")
-    length = len(game["actions"]) - (game["outcome"]["kind"] == "forfeit")
-    actions = game["actions"][:length]
+    actions = _legal_actions(game)
+    if not actions:
+        raise ValueError(f"game {number} has no legal action")
     if isinstance(env, Checkers):
         headers: dict[str, str] = dict(zip(COLOURS, game["agents"], strict=True))
         winners, is_draw = game["outcome"]["winners"], game["outcome"]["kind"] == "draw"
@@ -126,8 +137,13 @@ def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = No
         played = record(actions, start=game["start"], headers=headers, result=result)
         return _of_pdn(env, played, number)
     headers = {f"Seat {seat}": name for seat, name in enumerate(game["agents"])}
-    states = jax.tree.map(lambda *leaves: np.stack(leaves), *arena.replay(game, env)[:length])
-    return _by_turns(env, states, actions, [str(move) for move in game["moves"][:length]], headers, number)
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *arena.replay(game, env)[: len(actions)])
+    return _by_turns(env, states, actions, [str(move) for move in game["moves"][: len(actions)]], headers, number)
+
+
+def _legal_actions(game: arena.GameRecord) -> list[int]:
+    """Returns the actions of a record; an illegal one ends the game."""
+    return game["actions"][: len(game["actions"]) - (game["outcome"]["kind"] == "forfeit")]
 
 
 def _by_turns(

@@ -17,7 +17,7 @@ from train.driver.metrics import rounded
 from train.driver.tables import markdown
 
 TURNS = {"1-10": 10, "11-20": 20, "21-30": 30, "31-40": 40, "41+": 1 << 30}  # stage: its last turn, of the mover's own
-PIECES = {"21-24": 20, "17-20": 16, "13-16": 12, "9-12": 8, "5-8": 4, "2-4": 0}  # stage: the pieces of the next one
+PIECES = {"21-24": 20, "17-20": 16, "13-16": 12, "9-12": 8, "5-8": 4, "2-4": 0}  # stage: it has more pieces than this
 ALL = "all"
 EVEN = 2.0  # men; a board is even if its best move is worth less for either side
 Stage = dict[str, Any]

@@ -2,7 +2,6 @@
 
     python -m train.data games.pdn more.pdn --external others.pdn --output pairs.npz
     python -m train.data --label "solver(33.npz)" --env "dots_and_boxes(rows=2, cols=2)" --output table.npz
-
     python -m train.data --results --play "alphabeta(milliseconds=10)" --env dots_and_boxes --output results.npz
 
 The first command reads recorded games of checkers from .pdn files, or from .zip files that have some. Every game is
@@ -90,7 +89,7 @@ class Arguments:
         if self.per_game < 1:
             raise ValueError(f"per_game must be at least 1, not {self.per_game}")
         if self.only_values and not self.label:
-            raise ValueError("--only-values needs --label AGENT: recorded games have results and actions")
+            raise ValueError("--only-values needs --label AGENT, which has probabilities to leave out")
         if self.external and not self.games:
             raise ValueError("--external needs games that are not external: write them before it")
         check_at_most(self, {"seed": MAX_SEED})

@@ -22,6 +22,7 @@ from train.data.positions import UNKNOWN, Positions, keys
 SPLITS = ("train", "validation")
 BOARDS = 64  # games at once
 PATIENCE = 500  # steps of all games without a new position, after which the search for more ends
+MAX_CUT_OFF = 1000  # games that a limit cuts off, one after the other, after which no more are played
 CHUNK = 256  # positions that are labelled at once
 BUCKETS = 100  # of the hash of a position
 
@@ -75,17 +76,20 @@ def positions_with_results(
       count: the number of positions.
       per_game: positions that are drawn from each game; fewer if it has no more.
       on_found: is called with the number of positions that were found since the last call.
+
+    Raises ValueError if a limit cuts off MAX_CUT_OFF games, and none between them ends by the rules.
     """
     generator = np.random.default_rng(seed)
     games: list[list[Any]] = [[] for _ in range(BOARDS)]  # the boards of each game that is being played
     paid: list[list[Any]] = [[] for _ in range(BOARDS)]  # what each step paid the seats, float32[num_players]
-    kept, values, plies, found = list[Any](), list[float](), list[int](), 0
+    kept, values, plies, found, cut_off = list[Any](), list[float](), list[int](), 0, 0
     for here, step in _steps(env, player, seed):
         for board in range(BOARDS):
-            games[board].append(jax.tree.map(lambda leaf, board=board: leaf[board], here))
-            paid[board].append(step.rewards[board])
+            games[board].append(jax.tree.map(lambda leaf, board=board: leaf[board].copy(), here))  # no view of all
+            paid[board].append(step.rewards[board].copy())
             if not (step.terminated[board] or step.truncated[board]):
                 continue
+            cut_off = 0 if step.terminated[board] else cut_off + 1
             if step.terminated[board]:
                 returns = np.cumsum(paid[board][::-1], axis=0)[::-1]
                 drawn = generator.permutation(len(returns))[: min(per_game, count - found)]
@@ -95,6 +99,10 @@ def positions_with_results(
                 found += len(drawn)
                 on_found(len(drawn))
             games[board], paid[board] = [], []
+        if cut_off >= MAX_CUT_OFF:
+            raise ValueError(
+                f"none of the last {cut_off} games ended by the rules: choose another --play, or a longer limit"
+            )
         if found >= count:
             break
     boards = jax.tree.map(lambda *leaves: np.stack(leaves), *kept)

@@ -9,7 +9,7 @@ A batch has boards with different movers. The parameters of the seats are stacke
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -25,6 +25,11 @@ from train.ops.sharding import REPLICATED, SHARDED, on_each_device
 Params = Any
 MIN_ROWS_FOR_TILES = 128  # measured by benchmarks/networks.py
 Sharing = Literal["shared", "shared_encoder", "independent"]
+
+
+def network_of(settings: Mapping[str, Any]) -> str:
+    """Returns the text of the network that settings name: `network`, else conv if there are `channels`, else mlp."""
+    return settings.get("network") or ("conv" if settings.get("channels") else "mlp")
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Policy:
         setting that the network does not have, or that is in the brackets of `network` too.
         """
         given = {name: value for name, value in settings.items() if value not in (None, ())}
-        text = network or ("conv" if "channels" in given else "mlp")
+        text = network_of({"network": network, **given})
         return cls(env.observation_shape, env.num_players, sharing, networks.make(text, env, **given))
 
     def init(self, key: jax.Array) -> Params:

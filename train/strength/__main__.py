@@ -7,7 +7,8 @@
 network's best action, with tree search where --simulations is given, or with a search of full width where --depth is.
 With --checkpoints every checkpoint is measured and drawn, beside the numbers of the study that the measures are from.
 
-The last line on standard output is JSON: env, seat, plies, and a row of measures per agent and search.
+The last line on standard output is JSON: env, seat, plies, and a row of measures per agent and search. A row has the
+`simulations` of its search as a number, too: 0 for a run's network alone, and null for --depth and for other agents.
 """
 
 import functools
@@ -96,6 +97,7 @@ class Row(NamedTuple):
 
     agent: str  # the agent's text
     search: str  # "", "64 simulations" or "5 plies"
+    simulations: int | None  # of the search on a run's network, 0 without one; None: another search or agent
     make: Callable[[], Player]
 
     @property
@@ -122,7 +124,8 @@ def strength(arguments: Arguments) -> dict[str, Any]:
         names = {"agent": row.agent, "search": row.search}
         title = f"{number}/{len(planned)} {row.name}"
         compute = functools.partial(_measured, row, env, solution, arguments, title)
-        rows.append(names | (compute() if file is None else file.once({"settings": settings, **names}, compute)))
+        measures = compute() if file is None else file.once({"settings": settings, **names}, compute)
+        rows.append(names | {"simulations": row.simulations} | measures)
     result: dict[str, Any] = {**settings, "rows": rows}
     if arguments.checkpoints and output is not None:
         run = agents.open_run(Path(arguments.agents[0]))
@@ -156,7 +159,7 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
     """Returns the rows of an agent: for a run, first the network alone, and then each search."""
     named = agents.parse(text)
     if named is None:
-        return [Row(text, "", lambda: deterministic(text, agents.make(text, env), env))]
+        return [Row(text, "", None, lambda: deterministic(text, agents.make(text, env), env))]
     run = agents.open_run(named.folder)
     # A search is asked for by --simulations, so the row of the run itself is its network alone. Brackets come first.
     alone = {"temperature": 0.0} | agents.without_search(run) | named.parameters
@@ -171,10 +174,13 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
         return _looking_ahead(text, player().values, depth, solution, arguments)
 
     return [
-        Row(text, "", player),
-        *(Row(text, f"{number} simulations", functools.partial(searching, number)) for number in arguments.simulations),
+        Row(text, "", alone.get("simulations") or 0, player),
         *(
-            Row(text, "1 ply" if depth == 1 else f"{depth} plies", functools.partial(deep, depth))
+            Row(text, f"{number} simulations", number, functools.partial(searching, number))
+            for number in arguments.simulations
+        ),
+        *(
+            Row(text, "1 ply" if depth == 1 else f"{depth} plies", None, functools.partial(deep, depth))
             for depth in arguments.depth
         ),
     ]

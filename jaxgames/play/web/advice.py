@@ -20,8 +20,8 @@ async def hint(server: GameServer, game: LiveGame, agent: str | None, of_last: b
     Its keys: `moves`, all legal ones with their probabilities; `seat`, which is to move; `chance`, its chance to win or
     None; `position`, for which this holds.
 
-    Raises ValueError if the game is over, with `of_last` if no agent played the last ply, for an agent that the page
-    may not ask for, and for an agent that has no probabilities or fails.
+    Raises ValueError without `of_last` if the game is over, and with it if no agent played the last ply. Raises
+    ValueError for an agent that the page may not ask for, and for an agent that has no probabilities or fails.
     """
     if agent is not None:
         check_agent(server, agent)

@@ -95,34 +95,44 @@ class LiveGame:
         """A person offers a draw, or accepts one: the mover, else the next person who has not offered.
 
         When all people have, the agents answer by `agent_calls.refuses_draw`, after a search that runs now. The game is
-        then drawn. Raises ParameterError if an agent refuses, or has moved meanwhile.
+        then drawn. An offer ends if an agent refuses or fails.
+
+        Raises ParameterError if an agent refuses, if the game has changed meanwhile, and while an offer waits for the
+        agents. Raises what `refuses_draw` raises, and BusyError.
         """
 
-        def offer() -> tuple[Session, bool]:
+        def offer() -> tuple[Session, bool, int]:
             session = self.session
             people = people_of(session.seats)
             order = [(session.mover + index) % session.env.num_players for index in range(session.env.num_players)]
             asked = [seat for seat in order if seat in people and seat not in self.offers]
-            if session.over or not asked:
+            if session.over or not people:
                 raise ParameterError("no draw can be offered: the game is over, or no person plays")
+            if not asked:
+                raise ParameterError("a draw is offered already: wait for the answer")
             self.offers = (*self.offers, asked[0])
-            return session.copy(), len(asked) == 1
+            return session.copy(), len(asked) == 1, self._changes
 
-        position, is_agreed = await self._server.rules.run(offer)
+        position, is_agreed, changes = await self._server.rules.run(offer)
         self.notify()
         if not is_agreed:
             return
-        refusing = await self._server.agents.run(lambda: refuses_draw(position, self._server.agent))
+        try:
+            refusing = await self._server.agents.run(lambda: refuses_draw(position, self._server.agent))
+            if refusing is not None:
+                name = seat_names(position.env)[refusing]
+                raise ParameterError(f"{name} ({position.seats[refusing]}) refuses the draw")
+        except BaseException:  # also where the request is cancelled
+            if self._changes == changes:  # else the offer has ended already
+                self.offers = ()
+                self.notify()
+            raise
 
         def agree(session: Session) -> None:
-            if session.ply != position.ply or session.actions != position.actions:
-                raise ParameterError("a move was played before the answer: offer the draw again")
+            if self._changes != changes or session.actions != position.actions:
+                raise ParameterError("the game has changed before the answer: offer the draw again")
             session.agree_on_draw()
 
-        if refusing is not None:
-            self.offers = ()
-            self.notify()
-            raise ParameterError(f"{seat_names(position.env)[refusing]} ({position.seats[refusing]}) refuses the draw")
         await self.change(agree)
 
     def resume_agents(self) -> None:

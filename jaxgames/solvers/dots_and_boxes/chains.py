@@ -79,8 +79,11 @@ def chain_openers(board: Board, position: Position, chains: Chains, moves: Ints,
 
 
 @compiled
-def smallest_gift_first(board: Board, position: Position, chains: Chains, moves: Ints, begin: int, number: int) -> None:
-    """Sorts moves by the boxes of the chains that they open, equal ones as they are. No box has degree 3."""
+def fewest_boxes_first(board: Board, position: Position, chains: Chains, moves: Ints, begin: int, number: int) -> None:
+    """Sorts moves by the boxes that they give away, equal ones as they are. No box has degree 3.
+
+    These are the boxes of the chain that a move opens.
+    """
     for place in range(begin, begin + number):
         move = moves[place]
         size = 0

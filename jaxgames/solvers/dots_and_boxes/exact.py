@@ -65,7 +65,7 @@ class Options:
     centre_first: bool = True  # tries edges from the centre outwards, otherwise in ascending order
     corners: bool = True  # tries one of several open edges between one box and the outside
     early_termination: bool = True  # ends where the boxes that are left cannot bring the value into the window
-    least_first: bool = True  # tries the edges first after which the opponent can take the fewest boxes
+    fewest_boxes_first: bool = True  # tries the edges first that give away the fewest boxes
     openers: bool = True  # tries one edge of each unopened chain, the shortest first, and computes chains alone
 
     def __post_init__(self) -> None:
@@ -154,7 +154,7 @@ class Search:
             options.chains,
             options.alphabeta,
             options.early_termination,
-            options.least_first,
+            options.fewest_boxes_first,
             options.openers,
         )
         edges, boxes, levels = game.num_edges, game.num_boxes, game.num_edges + 1

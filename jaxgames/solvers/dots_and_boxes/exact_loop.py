@@ -17,7 +17,7 @@ from jaxgames.solvers.alphabeta.table import (
     store_bounds,
     upper_in,
 )
-from jaxgames.solvers.dots_and_boxes.chains import Chains, chain_openers, smallest_gift_first, value_of_chains
+from jaxgames.solvers.dots_and_boxes.chains import Chains, chain_openers, fewest_boxes_first, value_of_chains
 from jaxgames.solvers.dots_and_boxes.moves import (
     CAPTURABLE,
     LOOSE,
@@ -62,7 +62,7 @@ class Rules(NamedTuple):
     chains: bool
     alphabeta: bool
     early_termination: bool
-    least_first: bool
+    fewest_boxes_first: bool
     openers: bool
 
 
@@ -151,8 +151,8 @@ def _enter(board: Board, position: Position, rules: Rules, work: Work, level: in
         number = chain_openers(board, position, work.chains, work.moves, begin)
     else:
         number = candidates(board, position, work.moves, begin, rules.chains)
-        if rules.least_first and nothing_taken:
-            smallest_gift_first(board, position, work.chains, work.moves, begin, number)
+        if rules.fewest_boxes_first and nothing_taken:
+            fewest_boxes_first(board, position, work.chains, work.moves, begin, number)
     stack[node + END] = stack[node + NEXT] + number
     return False
 

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import jax.numpy as jnp
 import pytest
 
 from jaxgames import agents
+from jaxgames._checks import ParameterError
 from jaxgames.play import Session
 from jaxgames.play.web import live_games, snapshot
 from jaxgames.play.web.live_games import GameServer, LiveGame, Thinking
@@ -27,7 +29,7 @@ def here() -> Iterator[Page]:
 
 @dataclass(frozen=True)
 class Gated:
-    """Plays the first legal action once the test opens the gate; before, it thinks."""
+    """Plays the first legal action and accepts draws, once the test opens the gate; before, it thinks."""
 
     on_device: ClassVar[bool] = False
     env: Any
@@ -38,6 +40,11 @@ class Gated:
         self.begun.append(f"{int(states.edges.sum())} edges")
         assert self.gate.wait(60)
         return agents.FirstAgent(self.env).act(key, states)
+
+    def analyse(self, states: Any) -> agents.Analysis:
+        self.begun.append("analyse")
+        assert self.gate.wait(60)
+        return agents.Analysis(jnp.zeros((1, self.env.num_actions)), jnp.zeros((1, self.env.num_players)))
 
 
 def gated_agents() -> tuple[threading.Event, list[str], Callable[[str, Any], Any]]:
@@ -104,6 +111,35 @@ def test_agent_without_values_refuses_a_draw() -> None:
         assert here.refusal("draw", 422, id=id) == "Blue (first) refuses the draw"
         view = here.ask("show", id=id)
         assert (view["offers"], view["over"]) == ([], False)
+
+
+def test_offer_of_a_draw_ends_if_the_agent_fails() -> None:
+    with page(["human", "failing"], make=lambda text, env: Failing()) as here:
+        id = here.ask("new", seats=["human", "failing"])["id"]
+        for _ in range(2):
+            assert here.refusal("draw", 422, id=id) == "failing failed with OSError: no disk"
+            assert here.ask("show", id=id)["offers"] == []
+
+
+def test_answer_to_an_offer_of_a_draw_does_not_end_another_game() -> None:
+    """The other game has no plies either, and the person offers a draw only once."""
+    gate, begun, make = gated_agents()
+    seats = ("human", "gated")
+    game = GameServer(GAME, seats, 0, make).add(Session(GAME, seats))
+
+    async def run() -> None:
+        offer = asyncio.create_task(game.offer_draw())
+        while not begun:
+            await asyncio.sleep(0.001)
+        with pytest.raises(ParameterError, match="a draw is offered already: wait for the answer"):
+            await game.offer_draw()
+        await game.change(lambda session: Session("dots_and_boxes(rows=2, cols=2)", seats))
+        gate.set()
+        with pytest.raises(ParameterError, match="the game has changed before the answer: offer the draw again"):
+            await offer
+
+    asyncio.run(run())
+    assert not game.session.over
 
 
 def test_agent_accepts_a_draw_in_a_lost_position() -> None:

@@ -4,7 +4,7 @@ It plays by the rules of `tests.games.checkers.reference`, and shares nothing wi
 the numbers of actions.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.helpers.minimax import Minimax, random_games
 
 WIN = 100_000
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}
-LAST_TURN = 60
+LEAD_TURNS = 40, 60  # "adjudicated": turns at which a lead can win
 
 
 def material(position: Position) -> int:
@@ -75,11 +75,11 @@ def is_threatened(reference: Reference, position: Position) -> bool:
 
 
 def near_limits(
-    positions: list[Position], rng: np.random.Generator, quiet_limit: int, max_plies: int | None
+    positions: list[Position], rng: np.random.Generator, quiet_limits: Sequence[int], max_plies: int | None
 ) -> Iterator[Position]:
-    """The same positions a few plies before a draw, and before the limit of plies where there is one."""
-    for position in positions:
-        quiet = 0 if position.jumper else quiet_limit - int(rng.integers(1, 6))
+    """The same positions a few plies before one of the limits, and before the limit of plies where there is one."""
+    for number, position in enumerate(positions):
+        quiet = 0 if position.jumper else quiet_limits[number % len(quiet_limits)] - int(rng.integers(1, 6))
         ply = position.ply if max_plies is None else max_plies - int(rng.integers(1, 8))
         yield replace(position, quiet=quiet, ply=ply)
 
@@ -91,7 +91,9 @@ def positions(reference: Reference, seed: int, number: int) -> list[Position]:
     live = random_games(Reference(reference.draw_rule), rng, number // 2, plies=(0, 100))
     live += [reference.from_string(text) for text in texts]
     live = [position for position in live if not position.over and position.ply < (max_plies or 1000)]
-    return live + list(near_limits(live, rng, QUIET_LIMIT.get(reference.draw_rule, LAST_TURN), max_plies))
+    draw_rule = reference.draw_rule
+    quiet_limits = (QUIET_LIMIT[draw_rule],) if draw_rule in QUIET_LIMIT else LEAD_TURNS
+    return live + list(near_limits(live, rng, quiet_limits, max_plies))
 
 
 def state_of(position: Position) -> CheckersState:

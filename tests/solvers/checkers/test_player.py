@@ -95,12 +95,13 @@ TABLE_RULES = {
 def test_table_changes_no_value_near_the_ends_of_the_game(draw_rule: str) -> None:
     """One table for all of them, as if they had come up in one search."""
     rules = TABLE_RULES[draw_rule]
-    limit = rules.draw_at
-    boards = [state(text) for text in ("B:WK29:BK22,K31", "B:W29:BK22,K31", "W:WK6,K9:BK1")]
+    ends = [limit for limit in (rules.lead_from, rules.draw_at) if limit > 0]
+    quiets = [0, *(quiet for limit in ends for quiet in range(limit - 5, limit))]
+    boards = [state(text) for text in ("B:WK29:BK22,K31", "B:W29:BK22,K31", "W:WK6,K9:BK1", "B:WK29:BK1,K2,K3,K4")]
     searches = [make_search(rules, WEIGHTS["material"], size, compiled=False) for size in (LARGE_TABLE, NO_TABLE)]
     values: set[int] = set()
     for depth in (3, 2, 1, 2, 3, 4):
-        limits = [(quiet, NO_LIMIT) for quiet in (0, *range(limit - 5, limit))] + [(0, left) for left in range(1, 6)]
+        limits = [(quiet, NO_LIMIT) for quiet in quiets] + [(0, left) for left in range(1, 6)]
         for board, (quiet, plies_left) in itertools.product(boards, limits):
             position = Position(int(board.own), int(board.opponents), int(board.kings), 0, quiet)
             value: list[int] = []

@@ -229,6 +229,8 @@ def test_several_games_have_a_table_of_stages_of_one_player(
     assert json.loads(result)["stages"][0]["turns"] == 7
     assert any(line.startswith("| all    | all   | 7 ") for line in table)
     assert f"the players of {file} are A, B, not C" in error_of(analyse.main, file, "--player", "C")
+    without_depth = ("--depth", 0, "--agent", "random", "--player", "A")
+    assert "--player is for the table of stages" in error_of(analyse.main, file, *without_depth)
 
 
 def record_of(game: str, actions: list[int]) -> dict[str, Any]:
@@ -270,6 +272,19 @@ def test_records_of_matches_are_read(game: str, actions: list[int], moves: tuple
     assert found.title == "first - other"
     with pytest.raises(ValueError, match=r"game 1 is of .* not of minichess"):
         read_games(path, jaxgames.make("minichess"))
+
+
+def test_file_of_records_is_of_one_game_and_a_game_without_a_legal_action_is_broken(tmp_path: Path) -> None:
+    path, boxes = tmp_path / "games.jsonl", "dots_and_boxes(rows=1, cols=2)"
+    records = [record_of(boxes, [-1]), record_of(boxes, [0, -1]), record_of("dots_and_boxes(rows=1, cols=1)", [0, -1])]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records[:2]))
+    broken, game = read_games(path)
+    assert broken == BrokenGame(1, "the game has no legal action")
+    assert isinstance(game, RecordedGame)
+    assert game.moves == ("h(0,0)",)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    with pytest.raises(ValueError, match=r"game 3 is of .*cols=1.*, not of .*cols=2"):
+        read_games(path)
 
 
 def test_broken_game_is_named_and_the_others_are_annotated(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -318,6 +333,7 @@ def test_games_of_other_games_are_texts_with_an_action_per_line(
         (("--game", 1, "--depth", -1), "depth must be an integer from 0 to"),
         (("--game", 1, "--blunder", 0), "blunder must be a finite number above 0 and up to 10, not 0"),
         (("--game", 1, "--splits", "train"), "--splits are parts of a database: add --data pairs.npz"),
+        (("--game", 1, "--player", "A"), "--player is for the table of stages: it needs several games of checkers"),
         (("--game", 1, "--env", "minichess"), "has games of checkers, not of minichess"),
     ],
 )

@@ -230,6 +230,14 @@ def test_results_of_perfect_games_are_the_values_of_their_positions(
     np.testing.assert_array_equal(found.value, np.sign(own - others + solution.value(found.states)))
 
 
+def test_results_need_games_that_end_by_the_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The piece of the corner is four steps from the other corner."""
+    monkeypatch.setattr(labels, "MAX_CUT_OFF", 100)
+    game = "chinese_checkers_diamond(size=3, pieces=1, max_plies=2)"
+    error = error_of(data.main, "--results", "--env", game, "--output", tmp_path / "results.npz")
+    assert "none of the last 128 games ended by the rules: choose another --play, or a longer limit" in error
+
+
 def test_all_positions_of_a_small_game_are_found(solver_labels: tuple[Positions, Any], tmp_path: Path) -> None:
     """Seven edges: every set of them but the full one can be on the board, with boxes owned by either seat."""
     env = solver_labels[0].env
@@ -300,7 +308,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         ((), "expected either files of games, or --label AGENT, or --results"),
         (("--results", "--label", "random"), "expected either files of games, or --label AGENT, or --results"),
         (("--results", "--per-game", 0), "per_game must be at least 1, not 0"),
-        ((path, "--only-values"), "--only-values needs --label AGENT"),
+        ((path, "--only-values"), "--only-values needs --label AGENT, which has probabilities to leave out"),
         ((path, "--label", "greedy"), "expected either files of games, or --label AGENT"),
         (("--external", path, "--label", "greedy"), "--external needs games that are not external"),
         ((path, "--env", "minichess"), "files of games are of checkers, not of minichess"),

@@ -79,12 +79,14 @@ def test_rows_of_a_run_are_its_network_and_each_search(
     result = json.loads(line)
     assert table == strength.table(result).splitlines()
     assert (result["plies"], result["seat"]) == (50, 0)
-    assert [(row["agent"], row["search"]) for row in result["rows"]] == [(text, ""), (text, "1 ply"), (text, "2 plies")]
+    assert {row["agent"] for row in result["rows"]} == {text}
+    searches = [(row["search"], row["simulations"]) for row in result["rows"]]
+    assert searches == [("", 0), ("1 ply", None), ("2 plies", None)]
 
     agent = agents.make(f"{text}(temperature=0)", run.learner.env)
     player = strength.deterministic(text, agent, run.learner.env)
     assert player.values is not None
-    network, _, deep = (without(row, "agent", "search", "seconds") for row in result["rows"])
+    network, _, deep = (without(row, "agent", "search", "simulations", "seconds") for row in result["rows"])
     assert network == rounded(measure(run.learner.env, player.act, solved(), values=player.values))
     assert {"value_accuracy", "value_mse", "weak_value_sign"} <= network.keys()
     act = lookahead(solved(), player.values, 2)
@@ -92,11 +94,22 @@ def test_rows_of_a_run_are_its_network_and_each_search(
     assert deep["strong_action"] != network["strong_action"]
 
 
+def test_rows_have_the_number_of_simulations(
+    run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strength, "measure", lambda *_, **__: {})
+    texts = (run.folder, f"{run.folder}(simulations=16)", "first")
+    assert run_command(strength.main, *texts, "--solution", solution_file, "--simulations", 64) is None
+    rows = [(row["search"], row["simulations"]) for row in last_json(capsys)["rows"]]
+    assert rows == [("", 0), ("64 simulations", 64), ("", 16), ("64 simulations", 64), ("", None)]
+
+
 def test_game_is_solved_where_no_file_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(strength.main, "first", "--env", GAME, "--seat", 1, "--plies", 9) is None
     (row,) = last_json(capsys)["rows"]
     act = strength.deterministic("first", agents.make("first", solved().env), solved().env).act
-    assert without(row, "agent", "search", "seconds") == rounded(measure(solved().env, act, solved(), 9, seat=1))
+    found = without(row, "agent", "search", "simulations", "seconds")
+    assert found == rounded(measure(solved().env, act, solved(), 9, seat=1))
 
 
 @pytest.mark.slow  # compiles the scores
