@@ -39,6 +39,7 @@ from jaxgames import baselines
 from jaxgames.baselines import level_agents
 from train.baselines import ladders, levels, solved, switches
 from train.baselines import tables as of_cards
+from train.baselines.stored_results import RESULTS
 from train.driver.machine import commit, stamp
 from train.driver.tables import markdown, tables_in, update_pages, with_tables
 
@@ -63,13 +64,13 @@ def update(arguments: Arguments) -> NoReturn:
     if bool(arguments.name) != bool(arguments.run):
         sys.exit("examples.papers.tables: --name and --run need each other: --name FILE --run 'python -m ...'")
     for folder in arguments.store:
-        shutil.copyfile(folder / RESULT, ladders.RESULTS / f"{name_of(folder)}.json")
+        shutil.copyfile(folder / RESULT, RESULTS / f"{name_of(folder)}.json")
     if arguments.run:
         try:
             record = record_of(arguments.run)
         except (subprocess.CalledProcessError, OSError) as error:
             sys.exit(f"examples.papers.tables: {error}")
-        (ladders.RESULTS / f"{arguments.name}.json").write_text(text_of(record), encoding="utf-8")
+        (RESULTS / f"{arguments.name}.json").write_text(text_of(record), encoding="utf-8")
     with_stored = functools.partial(with_tables, tables=tables())
     update_pages(pages(), with_stored, "python -m examples.papers.tables", arguments.check)
 
@@ -186,7 +187,7 @@ def of_results() -> dict[str, str]:
     Raises ValueError for a row that has more or fewer cells than its table has columns.
     """
     made: dict[str, str] = {}
-    for path in sorted(ladders.RESULTS.glob("*.json")):
+    for path in sorted(RESULTS.glob("*.json")):
         stored = json.loads(path.read_text(encoding="utf-8"))
         if path.stem in COLUMNS:
             results = stored["results"]
@@ -205,8 +206,8 @@ def tables() -> dict[str, str]:
         "games_of_agents": of_cards.games(cards),
         "levels": levels.table(levels.stored(level_agents.FILE)),
         switches.NAME: switches.table(switches.RESULTS / f"{switches.NAME}.json"),
-        **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in ladders.RESULTS.glob("ladder_*.json")},
-        **{path.stem: solved.table(solved.rows(path)) for path in ladders.RESULTS.glob("solved_*.json")},
+        **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in RESULTS.glob("ladder_*.json")},
+        **{path.stem: solved.table(solved.stored_rows(path)) for path in RESULTS.glob("solved_*.json")},
         **{f"ladder_{card.name}": of_cards.ladder(card.ladder) for card in cards},
         **of_results(),
     }

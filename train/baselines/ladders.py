@@ -7,25 +7,18 @@ agent are on the cards of these agents.
 
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import tyro
 
-from jaxgames._checks import check_choice
-from jaxgames._files import write_whole
-from jaxgames.baselines.cards import Rating, total_seconds
+from jaxgames.baselines.cards import Rating
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
+from train.baselines.stored_results import RESULTS, provenance, store
 from train.baselines.tables import ratings_of
 from train.driver.commands import run_command
-from train.driver.machine import commit, stamp
-
-EntryT = TypeVar("EntryT")
-ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "docs" / "results"
 
 
 @dataclass(frozen=True)
@@ -91,28 +84,6 @@ def play(arguments: Arguments) -> dict[str, Any]:
     return store("ladder", LADDERS, result_of, arguments.names, arguments.output)
 
 
-def store(
-    kind: str,
-    entries: Mapping[str, EntryT],
-    result_of: Callable[[str, EntryT, RecordedCommands], dict[str, Any]],
-    names: Sequence[str],
-    output: Path,
-) -> dict[str, dict[str, Any]]:
-    """Returns the results of the named entries, or of all of them, and writes each to OUTPUT/KIND_NAME.json.
-
-    Raises ValueError for an unknown name, and for a command that fails.
-    """
-    for name in names:
-        check_choice("name", name, tuple(entries))
-    records = RecordedCommands(Path(RUNS) / "commands.jsonl")
-    output.mkdir(parents=True, exist_ok=True)
-    results: dict[str, dict[str, Any]] = {}
-    for name in names or entries:
-        results[name] = result_of(name, entries[name], records)
-        write_whole(output / f"{kind}_{name}.json", json.dumps(results[name], indent=1) + "\n")
-    return results
-
-
 def result_of(name: str, ladder: Ladder, records: RecordedCommands) -> dict[str, Any]:
     """Returns the ratings of a ladder with the commands that made them, and where they ran."""
     commands = [*ladder.commands, ladder.command(name)]
@@ -121,9 +92,7 @@ def result_of(name: str, ladder: Ladder, records: RecordedCommands) -> dict[str,
     return {
         "env": result["env"],
         "commands": [f"python -m {text}" for text in commands],
-        "commit": commit(),  # when the file was written
-        **stamp(),
-        "cpu_seconds": total_seconds(record.cpu_seconds for record in finished),
+        **provenance(record.cpu_seconds for record in finished),
         "seed": result["seed"],
         "games": result["games"],
         "agents": result["agents"],

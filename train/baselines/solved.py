@@ -17,12 +17,10 @@ from typing import Annotated, Any
 
 import tyro
 
-from jaxgames.baselines.cards import total_seconds
-from train.baselines.ladders import RESULTS, store
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
+from train.baselines.stored_results import RESULTS, provenance, store
 from train.driver.commands import run_command
-from train.driver.machine import commit, stamp
 from train.driver.tables import markdown
 
 SELF_PLAY, TAUGHT = "self-play", "then the exact solution"
@@ -46,13 +44,15 @@ class Board:
     """Further arguments of `train.imitation`."""
     measures: str
     """Arguments of `train.strength`."""
+    searched: str = ""
+    """Arguments of a second `train.strength` with searches, whose rows of the networks alone are left out."""
     seeds: int = 1
 
     def commands(self, name: str, seed: int) -> dict[str, str]:
         """Returns the commands of a seed in their order, without `python -m`, by what they make."""
         solution, labels = f"{RUNS}/{name}.npz", f"{RUNS}/{name}_labels.npz"
         own, taught = f"{RUNS}/{name}_{seed}", f"{RUNS}/{name}_{seed}_taught"
-        return {
+        commands = {
             "solution": f'jaxgames.solvers "{self.env}" --output {solution}',
             SELF_PLAY: f'train.alphazero --env "{self.env}" {self.network} {self.self_play} --evaluate-every 0 '
             f"--seed {seed} --run-dir {own}",
@@ -62,6 +62,9 @@ class Board:
             f"{self.taught} --symmetries --evaluate-every 0 --seed {seed} --run-dir {taught}",
             "measures": f"train.strength {own} {taught} --solution {solution} {self.measures}",
         }
+        if self.searched:
+            commands["searched"] = f"train.strength {own} {taught} --solution {solution} {self.searched}"
+        return commands
 
 
 BOARDS = {
@@ -72,6 +75,7 @@ BOARDS = {
         labels=120_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 2500000 --num-minibatches 500",
         measures="--simulations 64 --strong-states 20000",
+        searched="--simulations 256 --strong-states 3000 --no-weak",
         seeds=2,
     ),
     "diamond_5_3": Board(
@@ -81,6 +85,7 @@ BOARDS = {
         labels=400_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 4000000 --num-minibatches 500",
         measures="--strong-states 100000",
+        searched="--simulations 64 256 --strong-states 3000 --no-weak",
     ),
     "diamond_4_6": Board(
         env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True)",
@@ -89,6 +94,7 @@ BOARDS = {
         labels=300_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 3500000 --num-minibatches 500",
         measures="--strong-states 20000",
+        searched="--simulations 64 256 --strong-states 3000 --no-weak",
     ),
     "boxes_3_3": Board(
         env="dots_and_boxes(rows=3, cols=3, reward=margin)",
@@ -97,6 +103,7 @@ BOARDS = {
         labels=1_000_000,
         taught="--value-coef 2 --legal-coef 0 --weight-decay 0 --total-steps 8000000 --num-minibatches 500",
         measures="--strong-states 200000 --seat 1",
+        searched="--simulations 64 256 --strong-states 3000 --no-weak --seat 1",
     ),
 }
 
@@ -128,8 +135,9 @@ def result_of(name: str, board: Board, records: RecordedCommands) -> dict[str, A
         texts = board.commands(name, seed)
         finished = {what: records.run(text) for what, text in texts.items()}
         commands |= {f"python -m {text}": finished[what].cpu_seconds for what, text in texts.items()}
-        for measured in finished["measures"].result["rows"]:
-            learned = TAUGHT if "_taught" in measured["agent"] else SELF_PLAY
+        searched = finished["searched"].result["rows"] if "searched" in finished else []
+        for measured in (*finished["measures"].result["rows"], *(row for row in searched if row["search"])):
+            learned = TAUGHT if measured["agent"].split("@")[0].endswith("_taught") else SELF_PLAY
             seconds = finished[SELF_PLAY].cpu_seconds
             if learned == TAUGHT and seconds is not None:
                 seconds += (finished["labels"].cpu_seconds or 0) + (finished[TAUGHT].cpu_seconds or 0)
@@ -140,15 +148,13 @@ def result_of(name: str, board: Board, records: RecordedCommands) -> dict[str, A
     return {
         "env": board.env,
         "commands": [*commands],
-        "commit": commit(),  # when the file was written
-        **stamp(),
-        "cpu_seconds": total_seconds(commands.values()),
+        **provenance(commands.values()),
         "seeds": board.seeds,
         "rows": rows,
     }
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
+def stored_rows(path: Path) -> list[dict[str, Any]]:
     """Returns the rows of a file of results."""
     return json.loads(path.read_text(encoding="utf-8"))["rows"]
 
@@ -159,7 +165,8 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     lines: list[tuple[str, ...]] = []
     for learned, simulations in kinds:
         seeds = [row for row in rows if (row["learned"], row["simulations"]) == (learned, simulations)]
-        solved = f"{sum(bool(row['weak_solved']) for row in seeds)} of {len(seeds)}"
+        weak = [row["weak_solved"] for row in seeds if "weak_solved" in row]
+        solved = f"{sum(weak)} of {len(weak)}" if weak else ""
         lines.append(
             (
                 learned,

@@ -14,13 +14,10 @@ from typing import Any
 
 import jaxgames
 from jaxgames import agents, arena
-from jaxgames._files import write_whole
-from jaxgames.baselines.cards import total_seconds
-from train.baselines.ladders import RESULTS
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import Record, RecordedCommands
+from train.baselines.stored_results import RESULTS, provenance, write
 from train.driver.commands import run_command, text_of_rate
-from train.driver.machine import commit, stamp
 from train.driver.result_file import ResultFile
 from train.driver.tables import markdown
 from train.ladder.cost import cpu_milliseconds
@@ -75,13 +72,10 @@ def play(arguments: Arguments) -> dict[str, Any]:
     rows = [row(match, record) | {"cpu_ms": costs(match, file)} for match, record in played]
     stored = {
         "commands": [row["command"] for row in rows],
-        "commit": commit(),  # when the file was written
-        **stamp(),
-        "cpu_seconds": total_seconds(record.cpu_seconds for _, record in played),
+        **provenance(record.cpu_seconds for _, record in played),
         "rows": rows,
     }
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    write_whole(arguments.output / f"{NAME}.json", json.dumps(stored, indent=1) + "\n")
+    write(arguments.output / f"{NAME}.json", stored)
     return stored
 
 

@@ -10,7 +10,7 @@ from examples.papers import tables
 from examples.papers._experiment import text_of
 from tests.helpers.blocks import FENCE, PAGES, ROOT, name
 from tests.helpers.commands import error_of, run_command
-from train.baselines import ladders
+from train.baselines.stored_results import RESULTS
 from train.driver.tables import TABLE, markdown, tables_in
 
 MARKED = re.compile(r"<!-- (table|settings): .*?<!-- end of \1 -->", re.DOTALL)
@@ -109,7 +109,7 @@ def typed_tables(page: str) -> list[str]:
 
 
 def test_stored_results_say_where_they_are_from() -> None:
-    for path in ladders.RESULTS.glob("*.json"):
+    for path in RESULTS.glob("*.json"):
         stored = json.loads(path.read_text(encoding="utf-8"))
         assert ("command" in stored) != ("commands" in stored), path.name
         assert {"commit", "date", "processor", "cpu_seconds"} <= set(stored), path.name
@@ -122,7 +122,7 @@ def test_stored_results_say_where_they_are_from() -> None:
 
 def test_result_of_any_command_is_stored_with_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "ROOT", tmp_path)
-    monkeypatch.setattr(ladders, "RESULTS", tmp_path)
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
     commands = [f"python -c 'print(\"| a |\\n|---|\\n| {number} |\\n{{}}\")'" for number in (1, 2)]
     assert run_command(tables.main, "--name", "ones", "--run", *commands) == 0
     stored = json.loads((tmp_path / "ones.json").read_text())

@@ -33,6 +33,9 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         if words[0] != "train.strength":
             return Record(True, 10.0, {})
         own, taught = words[1:3]
+        if "--no-weak" in words:
+            rows = [{"agent": f"{own}@7", "search": search, "strong_action": 0.9} for search in ("", "256 simulations")]
+            return Record(True, 10.0, {"rows": rows})
         rows = [measured(own, "", False, 0.5 + seed), measured(own, "64 simulations", seed > 0, 0.6 + seed)]
         return Record(True, 10.0, {"rows": [*rows, measured(taught, "", True, 1.0)]})
 
@@ -49,18 +52,21 @@ def test_table_has_the_medians_of_the_seeds_by_teacher_and_search(
     stored = json.loads(file.read_text())
     assert stored["commands"] == [f"python -m {text}" for text in dict.fromkeys(ran)]
     assert {"commit", "processor", "cores", "jax", "date", "env"} <= stored.keys()
-    assert [row["seed"] for row in stored["rows"]] == [0, 0, 0, 1, 1, 1]
-    own, searching, taught = solved.table(solved.rows(file)).splitlines()[2:]
+    assert [row["seed"] for row in stored["rows"]] == [0, 0, 0, 0, 1, 1, 1, 1]
+    own, searching, taught, strong = solved.table(solved.stored_rows(file)).splitlines()[2:]
     assert own.startswith("| self-play | 0 | 10 | 0 of 2 | 0.50000 | 12,345 | 0.25000 | 0.55000 |")
     assert searching.startswith("| self-play | 64 | 10 | 1 of 2 |")
     assert taught.startswith("| then the exact solution | 0 | 30 | 2 of 2 |")  # self-play, labels and imitation
+    assert strong.startswith("| self-play | 256 | 10 |  |  |  |  | 0.90000 |")
     assert "diamond_4_6" in error_of(solved.main, "chess")
 
 
 @pytest.mark.parametrize("name", solved.BOARDS)
 def test_commands_have_arguments_that_their_modules_accept(name: str) -> None:
     commands = solved.BOARDS[name].commands(name, seed=0)
-    assert len(tyro.cli(strength_command.Arguments, args=shlex.split(commands["measures"])[1:]).agents) == 2
+    for name_of_command in ("measures", "searched"):
+        arguments = tyro.cli(strength_command.Arguments, args=shlex.split(commands[name_of_command])[1:])
+        assert len(arguments.agents) == 2
     words = shlex.split(commands[solved.SELF_PLAY])
     assert words[0] == "train.alphazero"
     of_game = {word[2:].replace("-", "_"): value for word, value in itertools.pairwise(words) if "--" in word}

@@ -1,0 +1,49 @@
+"""Results of the docs that are made from recorded commands: docs/results/NAME.json."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from jaxgames._checks import check_choice
+from jaxgames._files import write_whole
+from jaxgames.baselines.cards import total_seconds
+from train.baselines.recipes import RUNS
+from train.baselines.recorded_commands import RecordedCommands
+from train.driver.machine import commit, stamp
+
+EntryT = TypeVar("EntryT")
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
+
+
+def store(
+    kind: str,
+    entries: Mapping[str, EntryT],
+    result_of: Callable[[str, EntryT, RecordedCommands], dict[str, Any]],
+    names: Sequence[str],
+    output: Path,
+) -> dict[str, dict[str, Any]]:
+    """Returns the results of the named entries, or of all of them, and writes each to OUTPUT/KIND_NAME.json.
+
+    Raises ValueError for an unknown name, and for a command that fails.
+    """
+    for name in names:
+        check_choice("name", name, tuple(entries))
+    records = RecordedCommands(Path(RUNS) / "commands.jsonl")
+    results: dict[str, dict[str, Any]] = {}
+    for name in names or entries:
+        results[name] = result_of(name, entries[name], records)
+        write(output / f"{kind}_{name}.json", results[name])
+    return results
+
+
+def write(path: Path, result: Mapping[str, Any]) -> None:
+    """Writes a result as JSON, and makes its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(result, indent=1) + "\n")
+
+
+def provenance(cpu_seconds: Iterable[float | None]) -> dict[str, Any]:
+    """Returns where a result is from: the commit at which it is written, the machine, the CPU seconds together."""
+    return {"commit": commit(), **stamp(), "cpu_seconds": total_seconds(cpu_seconds)}
