@@ -95,8 +95,8 @@ def test_values_are_those_of_the_mover_and_bounds_are_left_out(score: str, value
 def test_move_without_a_line_has_the_latest_value_or_with_several_lines_the_lowest(
     lines: int | None, value: float
 ) -> None:
-    limits = {} if lines is None else {"lines": lines}
-    analysis = scripted("a2a3+c2c3:cp:200+b2b3:cp:300", **limits).analyse(START)  # plays a2a3
+    agent = uci.make(MINICHESS, command("a2a3+c2c3:cp:200+b2b3:cp:300"), lines=lines)
+    analysis = agent.analyse(START)  # it plays a2a3
     assert analysis.values is not None
     np.testing.assert_allclose(analysis.values, [[math.tanh(value), -math.tanh(value)]], atol=1e-6)
     actions = [MINICHESS.action_from_string(MINICHESS.init(), move) for move in ("a2a3", "c2c3", "b2b3")]

@@ -174,7 +174,7 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
         return _looking_ahead(text, player().values, depth, solution, arguments)
 
     return [
-        Row(text, "", alone.get("simulations") or 0, player),
+        Row(text, "", int(alone.get("simulations") or 0), player),
         *(
             Row(text, f"{number} simulations", number, functools.partial(searching, number))
             for number in arguments.simulations
