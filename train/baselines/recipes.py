@@ -50,26 +50,27 @@ def _export(name: str, run: str, more: str = "", bits: int = 16) -> str:
     return f"train.export {RUNS}/{run} --output {OUTPUT}/{name}.policy --bits {bits}{more}"
 
 
-def _untrained_star(env: str, size: int, center: float, match_games: int, ladder_games: int) -> Recipe:
-    """Returns the recipe of an agent that plays a star board by the plan of hops alone."""
-    name = f"chinese_checkers_{size}"
-    return Recipe(
-        env=env,
-        training="None: the plan of hops with which the network `hops` begins, before any training.",
-        commands=(
-            f'train.ppo --preset star_{size} --network "hops(steepness=8.0, center={center})" --hidden-sizes 16 '
-            f"--total-steps 1 --keep-every 1 --evaluate-every 0 --run-dir {RUNS}/{name}",
-            _export(name, f"{name}@0"),
-        ),
-        match_games=match_games,
-        ladder_games=ladder_games,
-    )
-
-
 def _labels(env: str, label: str, play: str, positions: int, train: int, seed: int, name: str) -> str:
     return (
         f'train.data --env "{env}" --label "{label}" --play "{play}" --positions {positions} --train {train} '
         f"--seed {seed} --output {RUNS}/{name}.npz"
+    )
+
+
+def _race(size: int) -> str:
+    """Returns the agent `race` with the weights that its training stores."""
+    return f"examples.papers.parameter_sharing.turn_search:race({RUNS}/race/{size}.npz, samples=16)"
+
+
+def _race_training(size: int, games: int) -> str:
+    return f"examples.papers.parameter_sharing.turn_search.learning --size {size} --games {games} --output {RUNS}/race"
+
+
+def _plan(size: int, center: float) -> str:
+    """Returns the command of the plan of hops with which the network `hops` begins, without training: RUN@0."""
+    return (
+        f'train.ppo --preset star_{size} --network "hops(steepness=8.0, center={center})" --hidden-sizes 16 '
+        f"--total-steps 1 --keep-every 1 --evaluate-every 0 --run-dir {RUNS}/chinese_checkers_{size}_plan"
     )
 
 
@@ -86,7 +87,10 @@ MINICHESS = (
 STAR_2 = "chinese_checkers(size=2, num_players=6)"
 HOPS = '--network "hops(center=0.2)" --hidden-sizes 128 128'
 STAR = f'--preset star_3 --env "{STAR_2}" {HOPS}'
-RACE = f"examples.papers.parameter_sharing.turn_search:race({RUNS}/race/2.npz, samples=16)"
+STAR_3, STAR_4 = "chinese_checkers(size=3)", "chinese_checkers"
+HOPS_3 = '--network "hops(center=0.2)" --hidden-sizes 128 128 --legal-coef 0 --num-minibatches 200 --evaluate-every 0'
+HOPS_4 = '--network "hops(center=0.4)" --hidden-sizes 64 64 --legal-coef 0 --num-minibatches 200 --evaluate-every 0'
+RACED = "Imitation of the search `race`, on positions of games of the plan of hops and of a first imitation."
 
 RECIPES: dict[str, Recipe] = {
     "checkers": Recipe(
@@ -120,9 +124,9 @@ RECIPES: dict[str, Recipe] = {
             "examples.demo",
             f"train.ppo {STAR} --opponents greedy,greedy,runs/demo,runs/demo,runs/demo --total-steps 12000000 "
             f"--evaluate-every 40 --evaluation-opponent greedy --run-dir {RUNS}/chinese_checkers_2_first",
-            f"examples.papers.parameter_sharing.turn_search.learning --size 2 --games 12000 --output {RUNS}/race",
-            _labels(STAR_2, RACE, f"{RUNS}/chinese_checkers_2_first(temperature=1)", 60_000, 97, 0, "star_1"),
-            _labels(STAR_2, RACE, "greedy(epsilon=0.1)", 40_000, 97, 1, "star_2"),
+            _race_training(2, 12_000),
+            _labels(STAR_2, _race(2), f"{RUNS}/chinese_checkers_2_first(temperature=1)", 60_000, 97, 0, "star_1"),
+            _labels(STAR_2, _race(2), "greedy(epsilon=0.1)", 40_000, 97, 1, "star_2"),
             f'train.imitation --env "{STAR_2}" --data {RUNS}/star_1.npz --other-data {RUNS}/star_2.npz {HOPS} '
             f"--init-from {RUNS}/chinese_checkers_2_first --learning-rate 5e-4 --legal-coef 0 --total-steps 2000000 "
             f"--num-minibatches 200 --evaluate-every 0 --run-dir {RUNS}/chinese_checkers_2_race",
@@ -135,8 +139,41 @@ RECIPES: dict[str, Recipe] = {
         matches=(("baseline", "runs/demo"),),
         ladder_games=60,
     ),
-    "chinese_checkers_3": _untrained_star("chinese_checkers(size=3)", 3, 0.2, match_games=240, ladder_games=60),
-    "chinese_checkers_4": _untrained_star("chinese_checkers", 4, 0.4, match_games=120, ladder_games=40),
+    "chinese_checkers_3": Recipe(
+        env=STAR_3,
+        training=RACED,
+        commands=(
+            _plan(3, 0.2),
+            _race_training(3, 12_000),
+            _labels(STAR_3, _race(3), f"{RUNS}/chinese_checkers_3_plan@0(temperature=1)", 60_000, 97, 0, "star_3_1"),
+            _labels(STAR_3, _race(3), "greedy(epsilon=0.1)", 60_000, 97, 1, "star_3_2"),
+            f'train.imitation --env "{STAR_3}" --data {RUNS}/star_3_1.npz --other-data {RUNS}/star_3_2.npz {HOPS_3} '
+            f"--learning-rate 1e-3 --total-steps 2000000 --run-dir {RUNS}/chinese_checkers_3_race",
+            _labels(STAR_3, _race(3), f"{RUNS}/chinese_checkers_3_race(temperature=1)", 120_000, 97, 2, "star_3_3"),
+            f'train.imitation --env "{STAR_3}" --data {RUNS}/star_3_1.npz --other-data {RUNS}/star_3_2.npz '
+            f"{RUNS}/star_3_3.npz {HOPS_3} --init-from {RUNS}/chinese_checkers_3_race --learning-rate 5e-4 "
+            f"--total-steps 3000000 --run-dir {RUNS}/chinese_checkers_3",
+            _export("chinese_checkers_3", "chinese_checkers_3"),
+        ),
+        ladder_games=60,
+    ),
+    "chinese_checkers_4": Recipe(
+        env=STAR_4,
+        training=RACED,
+        commands=(
+            _plan(4, 0.4),
+            _race_training(4, 4_000),
+            _labels(STAR_4, _race(4), f"{RUNS}/chinese_checkers_4_plan@0(temperature=1)", 40_000, 97, 0, "star_4_1"),
+            f'train.imitation --env "{STAR_4}" --data {RUNS}/star_4_1.npz {HOPS_4} --learning-rate 1e-3 '
+            f"--total-steps 800000 --run-dir {RUNS}/chinese_checkers_4_race",
+            _labels(STAR_4, _race(4), f"{RUNS}/chinese_checkers_4_race(temperature=1)", 60_000, 97, 1, "star_4_2"),
+            f'train.imitation --env "{STAR_4}" --data {RUNS}/star_4_1.npz --other-data {RUNS}/star_4_2.npz {HOPS_4} '
+            f"--init-from {RUNS}/chinese_checkers_4_race --learning-rate 5e-4 --total-steps 1500000 "
+            f"--run-dir {RUNS}/chinese_checkers_4",
+            _export("chinese_checkers_4", "chinese_checkers_4"),
+        ),
+        ladder_games=40,
+    ),
     "chinese_checkers_diamond": Recipe(
         env="chinese_checkers_diamond",
         training="Imitation of the greedy agent, then PPO against it and against earlier versions of itself.",
