@@ -75,7 +75,7 @@ BOARDS = {
         labels=120_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 2500000 --num-minibatches 500",
         measures="--simulations 64 --strong-states 20000",
-        searched="--simulations 256 --strong-states 3000 --no-weak",
+        searched="--simulations 256 --strong-states 4096 --no-weak",
         seeds=2,
     ),
     "diamond_5_3": Board(
@@ -85,7 +85,7 @@ BOARDS = {
         labels=400_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 4000000 --num-minibatches 500",
         measures="--strong-states 100000",
-        searched="--simulations 64 256 --strong-states 3000 --no-weak",
+        searched="--simulations 64 256 --strong-states 4096 --no-weak",
     ),
     "diamond_4_6": Board(
         env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True)",
@@ -94,7 +94,7 @@ BOARDS = {
         labels=300_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 3500000 --num-minibatches 500",
         measures="--strong-states 20000",
-        searched="--simulations 64 256 --strong-states 3000 --no-weak",
+        searched="--simulations 64 256 --strong-states 4096 --no-weak",
     ),
     "boxes_3_3": Board(
         env="dots_and_boxes(rows=3, cols=3, reward=margin)",
@@ -103,7 +103,7 @@ BOARDS = {
         labels=1_000_000,
         taught="--value-coef 2 --legal-coef 0 --weight-decay 0 --total-steps 8000000 --num-minibatches 500",
         measures="--strong-states 200000 --seat 1",
-        searched="--simulations 64 256 --strong-states 3000 --no-weak --seat 1",
+        searched="--simulations 64 256 --strong-states 4096 --no-weak --seat 1",
     ),
 }
 

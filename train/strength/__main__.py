@@ -77,7 +77,7 @@ class Arguments:
     strong_states: int | None = None
     """The number of random states for the strong measures; all if not given."""
     weak: bool = True
-    """The weak measures. An agent has to move in every position of the games with all replies: hours, with a search."""
+    """The ultra-weak and weak measures. For these an agent moves in every position of the games with all replies."""
     checkpoints: bool = False
     """Measure every checkpoint of one run, and draw them as pictures in the output folder."""
     output: Path | None = None

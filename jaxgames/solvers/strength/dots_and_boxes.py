@@ -101,15 +101,16 @@ def measure_margins(
     """
     game = EdgeSets(solution)
     policy = PolicyTable(solution, game, act, seat, on_states)
-    other = PolicyTable(solution, game, act, 1 - seat, on_states)
     sets = _sample(solution, STRONG_STATES if strong_states is None else strong_states)
-    policy.is_symmetric(sets[:BATCH])  # its answer is not used: a few moves of the other seat are enough
-    lost, is_decisive = policy.losses(sets)
-    by_seat = (policy, other) if seat == 0 else (other, policy)
-    measures, margin = self_play(game, by_seat, 0, int(solution.table[0]), solution.max_moves)
-    measures |= {"self_play_margin": margin}
+    measures: dict[str, Any] = {}
     if weak:
+        other = PolicyTable(solution, game, act, 1 - seat, on_states)
+        policy.is_symmetric(sets[:BATCH])  # its answer is not used: a few moves of the other seat are enough
+        by_seat = (policy, other) if seat == 0 else (other, policy)
+        measures, margin = self_play(game, by_seat, 0, int(solution.table[0]), solution.max_moves)
+        measures |= {"self_play_margin": margin}
         measures |= _weak(solution, policy, reachable_layers(solution, policy, seat), seat)
+    lost, is_decisive = policy.losses(sets)
     measures |= strong_shares(lost, is_decisive, solution.table[sets] > 0)
     measures |= {"strong_fastest": None, "strong_margin_lost": float(lost.mean())}  # all games have the same length
     if values is not None:
