@@ -23,7 +23,7 @@ def cpu_milliseconds(env: Env[Any], agent: Agent) -> float:
     """Returns the CPU time of a move in milliseconds, of all cores and of programs that this process has started.
 
     It is the mean over BOARDS boards, which the agent gets at once. Compilation does not count. An agent with a memory
-    has played on these boards before, every second ply.
+    plays on from these boards first, so that it has one: it is timed on boards that are 2 * REMEMBERED plies later.
     """
     boards, memory = remembered(env, agent, played_boards(env))
     jax.block_until_ready(_act(agent, jax.random.key(0), boards, memory))
