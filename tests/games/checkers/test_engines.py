@@ -190,6 +190,7 @@ def compare_with_draughts(texts: Sequence[str]) -> Counter[int]:
     return lengths
 
 
+@pytest.mark.slow
 def test_pydraughts_agrees_on_the_moves_of_random_games() -> None:
     texts = positions_of_random_games(games=40, seed=0, share=0.1)
     assert len(texts) > 150

@@ -61,7 +61,9 @@ def compare(ours: SeatVectorEnv, theirs: Any, steps: int) -> np.ndarray:
     return ended
 
 
-@pytest.mark.parametrize("mode", AutoresetMode)
+@pytest.mark.parametrize(
+    "mode", [pytest.param(mode, marks=[pytest.mark.slow] * (mode == AutoresetMode.SAME_STEP)) for mode in AutoresetMode]
+)
 def test_vector_equals_single_environments(mode: AutoresetMode) -> None:
     """In a game that is cut off at times."""
     theirs = SyncVectorEnv([lambda: SeatEnv(ShortSticks(), seat="random")] * BOARDS, autoreset_mode=mode)

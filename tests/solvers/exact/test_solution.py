@@ -54,8 +54,11 @@ def cut(length: int) -> Callable[[Path], object]:
 
 def arrays(game: str = "", **entries: np.ndarray) -> Callable[[Path], object]:
     """Writes a file of a game, by default of the small one, with these arrays."""
-    env = jaxgames.make(game) if game else small().env
-    return lambda path: write_file(solution.SOLUTION_FILE, path, env, entries)
+
+    def write_arrays(path: Path) -> None:
+        write_file(solution.SOLUTION_FILE, path, jaxgames.make(game) if game else small().env, entries)
+
+    return write_arrays
 
 
 def changed(of: Any, name: str, value: object) -> Callable[[Path], object]:

@@ -219,6 +219,7 @@ def boxes() -> DotsAndBoxesSolution:
     return DotsAndBoxesSolution.solve(DotsAndBoxes(1, 2, reward="boxes"), progress=False)
 
 
+@pytest.mark.slow
 def test_table_of_a_solved_game_is_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The policy plays a best action and the value is the margin, also where the network has a unit of its own.
 

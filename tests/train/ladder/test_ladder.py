@@ -314,6 +314,7 @@ def test_ladder_with_a_list_of_openings_is_refused_after_the_list_has_changed(
     assert "opening_checksum was" in error_of(ladder.main, *options)
 
 
+@pytest.mark.slow
 def test_cost_of_a_move_is_measured_once(sticks: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ("sticks(num_players=2)", "first", "--games", "2", "--output", tmp_path, "--cost")
     run_command(ladder.main, *options)

@@ -92,6 +92,7 @@ def test_three_seats_have_values_of_their_own_observations_or_a_vector_from_the_
 # -- moves ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_search_finds_wins_that_the_network_does_not_find_and_is_deterministic(
     learner: PPO, params: Any, boards: Any
 ) -> None:

@@ -10,6 +10,7 @@ from tests.helpers.solved import solved_diamond
 GAME = "chinese_checkers_diamond(size=3, pieces=3)"
 
 
+@pytest.mark.slow
 def test_judge_that_knows_the_solution_makes_no_errors(tmp_path: Path) -> None:
     file = tmp_path / "33.npz"
     solved_diamond(3, 3).save(file)
