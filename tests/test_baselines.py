@@ -167,7 +167,7 @@ def test_search_is_for_the_reward_that_the_network_learned() -> None:
 
 def test_search_needs_a_network_with_trained_values() -> None:
     with pytest.raises(ParameterError, match="the values of its network were not trained"):
-        agents.make("baseline(simulations=16)", jaxgames.make("chinese_checkers(size=3)"))
+        agents.make("baseline(simulations=16)", jaxgames.make("chinese_checkers"))
 
 
 def test_agent_beats_random_clearly() -> None:

@@ -66,11 +66,11 @@ def _race_training(size: int, games: int) -> str:
     return f"examples.papers.parameter_sharing.turn_search.learning --size {size} --games {games} --output {RUNS}/race"
 
 
-def _plan(size: int, center: float) -> str:
+def _plan(size: int, center: float, run: str) -> str:
     """Returns the command of the plan of hops with which the network `hops` begins, without training: RUN@0."""
     return (
         f'train.ppo --preset star_{size} --network "hops(steepness=8.0, center={center})" --hidden-sizes 16 '
-        f"--total-steps 1 --keep-every 1 --evaluate-every 0 --run-dir {RUNS}/chinese_checkers_{size}_plan"
+        f"--total-steps 1 --keep-every 1 --evaluate-every 0 --run-dir {RUNS}/{run}"
     )
 
 
@@ -87,10 +87,8 @@ MINICHESS = (
 STAR_2 = "chinese_checkers(size=2, num_players=6)"
 HOPS = '--network "hops(center=0.2)" --hidden-sizes 128 128'
 STAR = f'--preset star_3 --env "{STAR_2}" {HOPS}'
-STAR_3, STAR_4 = "chinese_checkers(size=3)", "chinese_checkers"
+STAR_3 = "chinese_checkers(size=3)"
 HOPS_3 = '--network "hops(center=0.2)" --hidden-sizes 128 128 --legal-coef 0 --num-minibatches 200 --evaluate-every 0'
-HOPS_4 = '--network "hops(center=0.4)" --hidden-sizes 64 64 --legal-coef 0 --num-minibatches 200 --evaluate-every 0'
-RACED = "Imitation of the search `race`, on positions of games of the plan of hops and of a first imitation."
 
 RECIPES: dict[str, Recipe] = {
     "checkers": Recipe(
@@ -141,9 +139,10 @@ RECIPES: dict[str, Recipe] = {
     ),
     "chinese_checkers_3": Recipe(
         env=STAR_3,
-        training=RACED,
+        training="Imitation of the search `race`, on positions of games of the plan of hops, of greedy players, of a "
+        "first imitation. It begins with the plan of hops of the network `hops`.",
         commands=(
-            _plan(3, 0.2),
+            _plan(3, 0.2, "chinese_checkers_3_plan"),
             _race_training(3, 12_000),
             _labels(STAR_3, _race(3), f"{RUNS}/chinese_checkers_3_plan@0(temperature=1)", 60_000, 97, 0, "star_3_1"),
             _labels(STAR_3, _race(3), "greedy(epsilon=0.1)", 60_000, 97, 1, "star_3_2"),
@@ -158,20 +157,10 @@ RECIPES: dict[str, Recipe] = {
         ladder_games=60,
     ),
     "chinese_checkers_4": Recipe(
-        env=STAR_4,
-        training=RACED,
-        commands=(
-            _plan(4, 0.4),
-            _race_training(4, 4_000),
-            _labels(STAR_4, _race(4), f"{RUNS}/chinese_checkers_4_plan@0(temperature=1)", 40_000, 97, 0, "star_4_1"),
-            f'train.imitation --env "{STAR_4}" --data {RUNS}/star_4_1.npz {HOPS_4} --learning-rate 1e-3 '
-            f"--total-steps 800000 --run-dir {RUNS}/chinese_checkers_4_race",
-            _labels(STAR_4, _race(4), f"{RUNS}/chinese_checkers_4_race(temperature=1)", 60_000, 97, 1, "star_4_2"),
-            f'train.imitation --env "{STAR_4}" --data {RUNS}/star_4_1.npz --other-data {RUNS}/star_4_2.npz {HOPS_4} '
-            f"--init-from {RUNS}/chinese_checkers_4_race --learning-rate 5e-4 --total-steps 1500000 "
-            f"--run-dir {RUNS}/chinese_checkers_4",
-            _export("chinese_checkers_4", "chinese_checkers_4"),
-        ),
+        env="chinese_checkers",
+        training="None: the plan of hops with which the network `hops` begins, before any training.",
+        commands=(_plan(4, 0.4, "chinese_checkers_4"), _export("chinese_checkers_4", "chinese_checkers_4@0")),
+        match_games=120,
         ladder_games=40,
     ),
     "chinese_checkers_diamond": Recipe(
