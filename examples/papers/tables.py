@@ -40,6 +40,7 @@ from jaxgames.baselines import level_agents
 from train.baselines import ladders, levels, solved, switches
 from train.baselines import tables as of_cards
 from train.baselines.stored_results import RESULTS
+from train.driver.commands import text_of_rate
 from train.driver.machine import commit, stamp
 from train.driver.tables import markdown, tables_in, update_pages, with_tables
 
@@ -141,6 +142,10 @@ def _game(row: Mapping[str, Any]) -> str:
     return f"`{re.sub(DEFAULTS, '', row['env'])}`"
 
 
+def _rate(agent: Mapping[str, Any]) -> str:
+    return text_of_rate(agent["win_rate"], agent["win_rate_interval"])
+
+
 def _in_megabytes(template: str) -> Column:
     return lambda row: template.format_map(devices.in_units_of_table(dict(row)))
 
@@ -171,6 +176,13 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "from the start": lambda row: f"won in {row['start_plies']} plies" if row["start_value"] else "drawn",
         "bytes": "{bytes:,}",
         "CPU seconds": "{cpu_seconds:.0f}",
+    },
+    "star_race_pupils": {
+        "game": lambda row: f"`{re.sub(r', num_players.*', ')', row['env'])}`",
+        "run": lambda row: f"`{Path(row['agents'][0]['agent']).name}`",
+        "games": "{games:,}",
+        "won": lambda row: _rate(row["agents"][0]),
+        "turns": "{agents[0][mean_turns]:.1f}",
     },
     "solvers_boxes": {
         "game": _game,
