@@ -184,6 +184,15 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "won": lambda row: _rate(row["agents"][0]),
         "turns": "{agents[0][mean_turns]:.1f}",
     },
+    "openspiel_checkers": {
+        "agent": "`{agent}`",
+        "simulations of the bot": "{simulations:,}",
+        "games": "{games:,}",
+        "won": "{wins}",
+        "drawn": "{draws}",
+        "lost": "{losses}",
+        "score": lambda row: f"{(row['wins'] + row['draws'] / 2) / row['games']:.3f}",
+    },
     "solvers_boxes": {
         "game": _game,
         "sets of edges, and bytes": "{states:,}",
