@@ -193,6 +193,13 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "lost": "{losses}",
         "score": lambda row: f"{(row['wins'] + row['draws'] / 2) / row['games']:.3f}",
     },
+    "solution_strength_exploitability": {
+        "victim": lambda row: f"`{row['agents'][1]['agent']}`",
+        "games": "{games:,}",
+        "won by its trained reply": lambda row: _rate(row["agents"][0]),
+        "as first player": lambda row: "{win_rate:.3f}".format_map(row["agents"][0]["by_seat"][0]),
+        "as second player": lambda row: "{win_rate:.3f}".format_map(row["agents"][0]["by_seat"][1]),
+    },
     "solvers_boxes": {
         "game": _game,
         "sets of edges, and bytes": "{states:,}",

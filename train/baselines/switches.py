@@ -52,6 +52,9 @@ class Match:
 MATCHES = (
     Match("reuse", "chinese_checkers_diamond", 200),
     Match("reuse", "minichess(max_plies=128)", 100),
+    Match("proofs", "chinese_checkers_diamond", 200),
+    Match("proofs", "minichess(max_plies=128)", 100),
+    Match("proofs", "checkers", 100),
 )
 
 
