@@ -165,9 +165,10 @@ def test_search_is_for_the_reward_that_the_network_learned() -> None:
     assert agents.make("baseline(simulations=16)", learned).has_values  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_search_needs_a_network_with_trained_values() -> None:
+@pytest.mark.parametrize("game", ["chinese_checkers", "chinese_checkers(size=3)"])  # untrained; trained on moves alone
+def test_search_needs_a_network_with_trained_values(game: str) -> None:
     with pytest.raises(ParameterError, match="the values of its network were not trained"):
-        agents.make("baseline(simulations=16)", jaxgames.make("chinese_checkers"))
+        agents.make("baseline(simulations=16)", jaxgames.make(game))
 
 
 def test_agent_beats_random_clearly() -> None:

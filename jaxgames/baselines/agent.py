@@ -86,7 +86,7 @@ def make(
 
     Raises ParameterError (a ValueError) for a game without a baseline agent, and for a parameter that is not allowed.
     Raises it also where the file does not run, as on a platform that it was not made for, and for a search with a
-    network that was not trained.
+    network whose values were not trained.
     """
     check_parameters(temperature, top, simulations)
     name = cards.find(env)
@@ -101,9 +101,10 @@ def make(
     except ValueError as error:
         raise ParameterError(str(error)) from error
     with_reward = _with_reward_of(make_env(card.env), env)
-    has_values = policy.header.iteration > 0 and with_reward == env
+    is_trained = policy.header.iteration > 0 and card.has_values
+    has_values = is_trained and with_reward == env
     if simulations:
-        if policy.header.iteration == 0:
+        if not is_trained:
             raise ParameterError(f"baseline has no search in {env}: the values of its network were not trained")
         gamma = policy.header.gamma
         config = SearchConfig(

@@ -70,6 +70,7 @@ class Card:
     win_rates: tuple[WinRate, ...]
     ladder: tuple[Rating, ...]  # the highest rating first
     ladder_command: str
+    has_values: bool = True  # whether its network learned values, which a search and reviews need
 
     @property
     def file(self) -> Path:

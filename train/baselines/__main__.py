@@ -93,6 +93,7 @@ def trained(name: str, recipe: Recipe, records: RecordedCommands, output: Path) 
         win_rates=(),
         ladder=(),
         ladder_command="",
+        has_values=recipe.has_values,
     )
 
 

@@ -24,6 +24,8 @@ class Recipe:
     """Agents of the ladder, beside random, greedy and baseline."""
     matches: tuple[tuple[str, str], ...] = ()
     """Agents with an opponent each, beside the network alone against random and greedy."""
+    has_values: bool = True
+    """Whether the network learns values: the labels of some teachers have none."""
     match_games: int = 400
     ladder_games: int = 100
     """Games of every pair."""
@@ -154,6 +156,7 @@ RECIPES: dict[str, Recipe] = {
             f"--total-steps 3000000 --run-dir {RUNS}/chinese_checkers_3",
             _export("chinese_checkers_3", "chinese_checkers_3"),
         ),
+        has_values=False,
         ladder_games=60,
     ),
     "chinese_checkers_4": Recipe(
