@@ -25,7 +25,7 @@ class Recipe:
     matches: tuple[tuple[str, str], ...] = ()
     """Agents with an opponent each, beside the network alone against random and greedy."""
     has_values: bool = True
-    """Whether the network learns values: the labels of some teachers have none."""
+    """False if the teacher labels moves alone, so that the values of the network are untrained."""
     match_games: int = 400
     ladder_games: int = 100
     """Games of every pair."""

@@ -44,7 +44,7 @@ class Board:
     """Further arguments of `train.imitation`."""
     measures: str
     """Arguments of `train.strength`."""
-    searched: str = ""
+    searched: str
     """Arguments of a second `train.strength` with searches, whose rows of the networks alone are left out."""
     seeds: int = 1
 
@@ -52,7 +52,7 @@ class Board:
         """Returns the commands of a seed in their order, without `python -m`, by what they make."""
         solution, labels = f"{RUNS}/{name}.npz", f"{RUNS}/{name}_labels.npz"
         own, taught = f"{RUNS}/{name}_{seed}", f"{RUNS}/{name}_{seed}_taught"
-        commands = {
+        return {
             "solution": f'jaxgames.solvers "{self.env}" --output {solution}',
             SELF_PLAY: f'train.alphazero --env "{self.env}" {self.network} {self.self_play} --evaluate-every 0 '
             f"--seed {seed} --run-dir {own}",
@@ -61,10 +61,8 @@ class Board:
             TAUGHT: f'train.imitation --env "{self.env}" --data {labels} --init-from {own} {self.network} '
             f"{self.taught} --symmetries --evaluate-every 0 --seed {seed} --run-dir {taught}",
             "measures": f"train.strength {own} {taught} --solution {solution} {self.measures}",
+            "searched": f"train.strength {own} {taught} --solution {solution} {self.searched}",
         }
-        if self.searched:
-            commands["searched"] = f"train.strength {own} {taught} --solution {solution} {self.searched}"
-        return commands
 
 
 BOARDS = {
@@ -135,8 +133,8 @@ def result_of(name: str, board: Board, records: RecordedCommands) -> dict[str, A
         texts = board.commands(name, seed)
         finished = {what: records.run(text) for what, text in texts.items()}
         commands |= {f"python -m {text}": finished[what].cpu_seconds for what, text in texts.items()}
-        searched = finished["searched"].result["rows"] if "searched" in finished else []
-        for measured in (*finished["measures"].result["rows"], *(row for row in searched if row["search"])):
+        searched = [row for row in finished["searched"].result["rows"] if row["search"]]
+        for measured in (*finished["measures"].result["rows"], *searched):
             learned = TAUGHT if measured["agent"].split("@")[0].endswith("_taught") else SELF_PLAY
             seconds = finished[SELF_PLAY].cpu_seconds
             if learned == TAUGHT and seconds is not None:

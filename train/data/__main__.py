@@ -73,7 +73,7 @@ class Arguments:
 
     @property
     def plays(self) -> bool:
-        """Whether the command plays games to find positions, in place of reading recorded games."""
+        """Whether the positions are from games that the command plays, not from recorded ones."""
         return self.results or self.label is not None
 
     def check(self) -> Env[Any]:

@@ -56,23 +56,20 @@ def measure_alternating(
 ) -> dict[str, Any]:
     """Returns the measures of an agent's strength by name. The arguments are those of `jaxgames.solvers.strength`."""
     graph = graph_of(solution)
-    states = graph.live
-    policy = PolicyTable(solution, graph, act, seat, on_states)
+    policy, states = PolicyTable(solution, graph, act, seat, on_states), graph.live
     sample = states[np.unique(np.linspace(0, len(states) - 1, BATCH).astype(np.int64))]
+    is_symmetric = weak and policy.is_symmetric(sample)
     if strong_states is not None and strong_states < len(states):
         states = np.sort(np.random.default_rng(0).choice(states, strong_states, replace=False))
+    measures = strong_measures(graph, policy, states)  # first: `act` then gets full batches, in the order of the states
     parts = {"": states}  # in which the values are measured, by the beginning of their measures' names
     if weak:
-        is_symmetric = policy.is_symmetric(sample)
-        strong = strong_measures(graph, policy, states)  # first: `act` then gets full batches, in the states' order
         mirrored = policy if is_symmetric else PolicyTable(solution, graph, act, 1 - seat, no_progress)
         by_seat = (policy, mirrored) if seat == 0 else (mirrored, policy)
-        measures, _ = self_play(graph, by_seat, graph.start, int(graph.value[graph.start]), plies)
+        of_game, _ = self_play(graph, by_seat, graph.start, int(graph.value[graph.start]), plies)
         reachable = reachable_states(graph, policy, seat)
-        measures |= _weak(graph, policy, reachable, seat, plies) | strong
+        measures = of_game | _weak(graph, policy, reachable, seat, plies) | measures
         parts["weak_"] = reachable.agent
-    else:
-        measures = strong_measures(graph, policy, states)
     if values is not None:
         measures |= _values(solution, graph, values, seat, parts, on_states)
     return measures
