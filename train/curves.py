@@ -24,6 +24,7 @@ from train.driver.stored_config import format_setting, settings_of
 By = Literal["steps", "seconds", "iterations"]
 X_COLUMN = {"steps": "steps", "seconds": "seconds", "iterations": "iteration"}  # the column of each `By`
 RATES = ("win_rate", "draw_rate", "truncated_rate")  # of the games of an evaluation
+MAX_NAMED = 4  # settings in a label
 MAX_UNREPORTED_GAP = 0.05  # the largest share of the longest seed that a line leaves out without a remark
 
 Floats = NDArray[np.float64]
@@ -166,7 +167,7 @@ def interval_of(points: Points) -> Floats | None:
 
 
 def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
-    """Returns the runs of every line by its label."""
+    """Returns the runs of every line by its label: the settings that differ, or the folder if these are many."""
     settings = [{"learner": run.learner.name} | settings_of(run.config) for run in runs]
     names = list(dict.fromkeys(name for of_run in settings for name in of_run if name != "seed"))
     differ = [name for name in names if not all_equal(of_run.get(name) for of_run in settings)]
@@ -176,6 +177,7 @@ def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
     for run, of_run in zip(runs, settings, strict=True):
         named = [(name, format_setting(of_run[name])) for name in differ if name in of_run]
         label = ", ".join(text if name == "env" else f"{name}={text}" for name, text in named)
+        label = label if len(named) <= MAX_NAMED else run.folder.name
         lines.setdefault(label, []).append(run)
     return lines
 

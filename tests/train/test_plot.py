@@ -117,6 +117,17 @@ def test_label_leaves_out_settings_that_follow_from_the_game(tmp_path: Path) -> 
     assert labels == ["sticks, learning_rate=0.1", "sticks, learning_rate=0.2", "stones, learning_rate=0.1"]
 
 
+def test_runs_that_differ_in_many_settings_are_named_by_their_folders(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("train.curves.MAX_NAMED", 2)
+    rows, changes = rows_of({1: 0.0}), {"learning_rate": 0.25, "num_envs": 8}
+    runs = [run_of(tmp_path / "first", rows), run_of(tmp_path / "second", rows, **changes)]
+    assert curves(runs, ["length"])["length"][1].label == "num_envs=8, learning_rate=0.25"
+    runs.append(run_of(tmp_path / "third", rows, **changes, sizes=(4,)))
+    assert [line.label for line in curves(runs, ["length"])["length"]] == ["first", "second", "third"]
+
+
 # -- the picture ---------------------------------------------------------------------------------------------------
 
 
