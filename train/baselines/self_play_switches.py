@@ -1,0 +1,137 @@
+"""Trains AlphaZero with switches of its self-play for equal CPU time: `python -m train.baselines.self_play_switches`.
+
+Each way of WAYS trains one network on each game of GAMES, from random parameters. Each pair of PAIRS plays a match. The
+results are stored in docs/results/self_play_switches.json, from which `examples.papers.tables` makes a table. A
+finished command is not run again: `train.baselines.recorded_commands`.
+"""
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from train.baselines.recipes import RUNS
+from train.baselines.recorded_commands import RecordedCommands
+from train.baselines.stored_results import RESULTS, provenance, write
+from train.baselines.switches import SCORE, score_cells, score_of
+from train.driver.commands import run_command
+from train.driver.tables import markdown
+
+NAME = "self_play_switches"
+HEADER = ("game", "self-play", "against", "steps of both", "CPU seconds of both", *SCORE)
+WAYS = {
+    "gumbel": "",
+    "playout_caps": "--fast-searches 0.5 --fast-simulations 4",
+    "growing": "--first-simulations 4",
+    "puct": "--search puct --simulations 32",
+    "forced_playouts": "--search puct --simulations 32 --forced-playouts 2",
+}
+"""Arguments of `train.alphazero`, which has the search gumbel and 16 simulations by default."""
+PAIRS = (("playout_caps", "gumbel"), ("growing", "gumbel"), ("forced_playouts", "puct"))
+GAMES_OF_MATCH, SIMULATIONS = 400, 16
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game with the arguments of all its trainings."""
+
+    env: str
+    arguments: str
+    steps: tuple[int, ...]
+    """Environment steps of each way of WAYS, such that all of them take about the same CPU time."""
+
+    def training(self, name: str, way: str) -> str:
+        """Returns the command of a training, without `python -m`."""
+        arguments = " ".join(part for part in (self.arguments, WAYS[way]) if part)
+        steps = dict(zip(WAYS, self.steps, strict=True))[way]
+        return (
+            f'train.alphazero --env "{self.env}" {arguments} --total-steps {steps} --evaluate-every 0 '
+            f"--run-dir {_run(name, way)}"
+        )
+
+    def match(self, name: str, way: str, without: str) -> str:
+        """Returns the command of a match. Each opening is played from both sides."""
+        agents = " ".join(f'"{_run(name, each)}(simulations={SIMULATIONS})"' for each in (way, without))
+        return (
+            f'train.match {agents} --env "{self.env}" --games {GAMES_OF_MATCH} --openings {GAMES_OF_MATCH // 2} '
+            "--seating alternating"
+        )
+
+
+def _run(name: str, way: str) -> str:
+    return f"{RUNS}/self_play_{name}_{way}"
+
+
+GAMES = {
+    "diamond_4_3": Game(
+        "chinese_checkers_diamond(size=4, pieces=3)",
+        "--slots 20 --hidden-sizes 256",
+        (328_000, 418_000, 426_000, 213_000, 213_000),
+    ),
+    "boxes_3_3": Game(
+        "dots_and_boxes(rows=3, cols=3, reward=margin)", "", (483_000, 631_000, 647_000, 295_000, 295_000)
+    ),
+    "minichess": Game("minichess", "", (262_000, 369_000, 385_000, 147_000, 147_000)),
+    "checkers": Game("checkers(max_plies=150)", "", (401_000, 541_000, 557_000, 238_000, 238_000)),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    output: Path = RESULTS
+    """The folder of the results."""
+
+
+def play(arguments: Arguments) -> dict[str, Any]:
+    """Trains, plays the matches, writes their file, and returns the result that the command prints.
+
+    Raises ValueError for a command that fails.
+    """
+    records = RecordedCommands(Path(RUNS) / "commands.jsonl")
+    seconds: dict[str, float | None] = {}  # of each command
+    rows = [row(game, name, pair, records, seconds) for name, game in GAMES.items() for pair in PAIRS]
+    stored = {
+        "commands": [f"python -m {text}" for text in seconds],
+        **provenance(seconds.values()),
+        "seed": 0,
+        "rows": rows,
+    }
+    write(arguments.output / f"{NAME}.json", stored)
+    return stored
+
+
+def row(
+    game: Game, name: str, pair: tuple[str, str], records: RecordedCommands, seconds: dict[str, float | None]
+) -> dict[str, Any]:
+    """Returns the result of a pair on a game. `seconds` gets the CPU seconds of the commands."""
+    trainings = [game.training(name, way) for way in pair]
+    texts = [*trainings, game.match(name, *pair)]
+    finished = [records.run(text) for text in texts]
+    seconds |= {text: record.cpu_seconds for text, record in zip(texts, finished, strict=True)}
+    return {
+        "game": game.env,
+        "ways": pair,
+        "steps": [record.result["steps"] for record in finished[:2]],
+        "cpu_seconds": [record.cpu_seconds for record in finished[:2]],
+        **score_of(finished[2].result),
+    }
+
+
+def table(path: Path) -> str:
+    """Returns the table of a file of results, in Markdown."""
+    return markdown(HEADER, map(_cells, json.loads(path.read_text(encoding="utf-8"))["rows"]))
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    ways = (way.replace("_", " ") for way in row["ways"])
+    steps = " / ".join(f"{each:,}" for each in row["steps"])
+    seconds = " / ".join(f"{each:,.0f}" for each in row["cpu_seconds"])
+    return f"`{row['game']}`", *ways, steps, seconds, *score_cells(row)
+
+
+main = functools.partial(run_command, "train.baselines.self_play_switches", Arguments, play)
+
+if __name__ == "__main__":
+    main()
