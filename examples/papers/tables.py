@@ -7,7 +7,8 @@ A page names a table between two markers, and the table stands between them:
 
 The results are the files of docs/results, the cards of the baseline agents (jaxgames/baselines/NAME.json) and the
 ratings of the levels beside them (`levels.json`). `python -m train.baselines` and its modules `levels`,
-`ladders`, `solved` and `switches` write the cards, and the files of these names. The other files are written here:
+`ladders`, `solved`, `self_play_switches` and `switches` write the cards, and the files of these names. The other files
+are written here:
 
     python -m examples.papers.parameter_sharing.heat_maps --runs runs/papers/parameter_sharing/parameter_sharing
     python -m examples.papers.tables --store runs/papers/parameter_sharing/heat_maps
@@ -37,7 +38,7 @@ from benchmarks import devices
 from examples.papers._experiment import RESULT, Column, table_of, text_of
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
-from train.baselines import ladders, levels, solved, switches
+from train.baselines import ladders, levels, self_play_switches, solved, switches
 from train.baselines import tables as of_cards
 from train.baselines.stored_results import RESULTS
 from train.driver.commands import text_of_rate
@@ -233,6 +234,7 @@ def tables() -> dict[str, str]:
         "agents": of_cards.agents(cards),
         "games_of_agents": of_cards.games(cards),
         "levels": levels.table(levels.stored(level_agents.FILE)),
+        "self_play_switches": self_play_switches.table(sorted(RESULTS.glob("self_play_switches_*.json"))),
         switches.NAME: switches.table(switches.RESULTS / f"{switches.NAME}.json"),
         **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in RESULTS.glob("ladder_*.json")},
         **{path.stem: solved.table(solved.stored_rows(path)) for path in RESULTS.glob("solved_*.json")},

@@ -16,6 +16,7 @@ import tyro
 from jaxgames.baselines.cards import Rating
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
+from train.baselines.solved import BOARDS, SELF_PLAY
 from train.baselines.stored_results import RESULTS, provenance, store
 from train.baselines.tables import ratings_of
 from train.driver.commands import run_command
@@ -38,27 +39,26 @@ class Ladder:
         return f'train.ladder "{self.env}" {agents} --games {self.games} --cost --output {RUNS}/ladder_{name}'
 
 
+DIAMOND = BOARDS["diamond_4_3"].commands("diamond_4_3", seed=0)
 LADDERS = {
     "diamond_solved": Ladder(
         env="chinese_checkers_diamond(size=4, pieces=3)",
         agents=(
             "greedy",
             "mcts(simulations=100)",
-            f"{RUNS}/diamond_4_3",
-            f"{RUNS}/diamond_4_3(simulations=64)",
+            "openspiel(simulations=100)",
+            f"{RUNS}/diamond_4_3_0",
+            f"{RUNS}/diamond_4_3_0(simulations=64)",
             f"solver({RUNS}/diamond_4_3.npz)",
         ),
-        commands=(
-            f'jaxgames.solvers "chinese_checkers_diamond(size=4, pieces=3)" --output {RUNS}/diamond_4_3.npz',
-            "train.alphazero --slots 20 --hidden-sizes 256 --proofs --total-steps 2000000 --evaluate-every 0 "
-            f"--run-dir {RUNS}/diamond_4_3",
-        ),
+        commands=(DIAMOND["solution"], DIAMOND[SELF_PLAY]),
     ),
     "boxes_solved": Ladder(
         env="dots_and_boxes(rows=3, cols=3, reward=margin)",
         agents=(
             "greedy",
             "mcts(simulations=100)",
+            "openspiel(simulations=100)",
             "alphabeta(milliseconds=1)",
             "alphabeta(milliseconds=200)",
             f"solver({RUNS}/boxes_3_3.npz)",

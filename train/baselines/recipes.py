@@ -182,7 +182,7 @@ RECIPES: dict[str, Recipe] = {
             f"--evaluate-every 20 --evaluation-opponent greedy --run-dir {RUNS}/diamond",
             _export("chinese_checkers_diamond", "diamond"),
         ),
-        others=("greedy(epsilon=0.2)",),
+        others=("greedy(epsilon=0.2)", "baseline(simulations=64)"),
         ladder_games=60,
     ),
     "dots_and_boxes": Recipe(
@@ -199,6 +199,7 @@ RECIPES: dict[str, Recipe] = {
         others=(
             "baseline(simulations=64)",
             "mcts(simulations=100)",
+            "openspiel(simulations=100)",
             "alphabeta(milliseconds=10)",
             "alphabeta(milliseconds=200)",
         ),
@@ -244,7 +245,9 @@ RECIPES: dict[str, Recipe] = {
         ),
         matches=(
             ("baseline", "uci(nodes=50)"),
+            ("baseline(simulations=64)", "uci(nodes=50)"),
             ("baseline(simulations=400)", "uci(nodes=1000)"),
+            ("baseline(simulations=400)", "uci(nodes=5000)"),
         ),
         ladder_games=30,
     ),

@@ -1,25 +1,26 @@
 """Trains AlphaZero with switches of its self-play for equal CPU time: `python -m train.baselines.self_play_switches`.
 
-Each way of WAYS trains one network on each game of GAMES, from random parameters. Each pair of PAIRS plays a match. The
-results are stored in docs/results/self_play_switches.json, from which `examples.papers.tables` makes a table. A
-finished command is not run again: `train.baselines.recorded_commands`.
+Each way of WAYS trains one network on each game of GAMES, from random parameters. Each pair of PAIRS plays a match. A
+game is stored in docs/results/self_play_switches_NAME.json, and `examples.papers.tables` makes one table of all games.
+A finished command is not run again: `train.baselines.recorded_commands`.
 """
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import tyro
 
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
-from train.baselines.stored_results import RESULTS, provenance, write
+from train.baselines.stored_results import RESULTS, provenance, store
 from train.baselines.switches import SCORE, score_cells, score_of
 from train.driver.commands import run_command
 from train.driver.tables import markdown
 
-NAME = "self_play_switches"
 HEADER = ("game", "self-play", "against", "steps of both", "CPU seconds of both", *SCORE)
 WAYS = {
     "gumbel": "",
@@ -80,48 +81,48 @@ GAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
+    names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """The games, such as boxes_3_3; none for all."""
     output: Path = RESULTS
     """The folder of the results."""
 
 
 def play(arguments: Arguments) -> dict[str, Any]:
-    """Trains, plays the matches, writes their file, and returns the result that the command prints.
+    """Trains, plays the matches, writes the files, and returns the result that the command prints.
 
-    Raises ValueError for a command that fails.
+    Raises ValueError for an unknown name, and for a command that fails.
     """
-    records = RecordedCommands(Path(RUNS) / "commands.jsonl")
-    seconds: dict[str, float | None] = {}  # of each command
-    rows = [row(game, name, pair, records, seconds) for name, game in GAMES.items() for pair in PAIRS]
-    stored = {
-        "commands": [f"python -m {text}" for text in seconds],
-        **provenance(seconds.values()),
-        "seed": 0,
-        "rows": rows,
-    }
-    write(arguments.output / f"{NAME}.json", stored)
-    return stored
+    return store("self_play_switches", GAMES, result_of, arguments.names, arguments.output)
 
 
-def row(
-    game: Game, name: str, pair: tuple[str, str], records: RecordedCommands, seconds: dict[str, float | None]
-) -> dict[str, Any]:
-    """Returns the result of a pair on a game. `seconds` gets the CPU seconds of the commands."""
-    trainings = [game.training(name, way) for way in pair]
-    texts = [*trainings, game.match(name, *pair)]
-    finished = [records.run(text) for text in texts]
-    seconds |= {text: record.cpu_seconds for text, record in zip(texts, finished, strict=True)}
+def result_of(name: str, game: Game, records: RecordedCommands) -> dict[str, Any]:
+    """Returns the matches of a game, with the commands that made them, and where they ran."""
+    texts = [game.training(name, way) for way in WAYS]
+    trained = dict(zip(WAYS, map(records.run, texts), strict=True))
+    matches = [game.match(name, *pair) for pair in PAIRS]
+    played = [records.run(text) for text in matches]
     return {
-        "game": game.env,
-        "ways": pair,
-        "steps": [record.result["steps"] for record in finished[:2]],
-        "cpu_seconds": [record.cpu_seconds for record in finished[:2]],
-        **score_of(finished[2].result),
+        "env": game.env,
+        "commands": [f"python -m {text}" for text in texts + matches],
+        **provenance(record.cpu_seconds for record in (*trained.values(), *played)),
+        "seed": 0,
+        "rows": [
+            {
+                "game": game.env,
+                "ways": pair,
+                "steps": [trained[way].result["steps"] for way in pair],
+                "cpu_seconds": [trained[way].cpu_seconds for way in pair],
+                **score_of(match.result),
+            }
+            for pair, match in zip(PAIRS, played, strict=True)
+        ],
     }
 
 
-def table(path: Path) -> str:
-    """Returns the table of a file of results, in Markdown."""
-    return markdown(HEADER, map(_cells, json.loads(path.read_text(encoding="utf-8"))["rows"]))
+def table(paths: Iterable[Path]) -> str:
+    """Returns the table of files of results, in Markdown."""
+    rows = [row for path in paths for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]
+    return markdown(HEADER, map(_cells, rows))
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -23,38 +23,52 @@ from train.driver.tables import markdown
 from train.ladder.cost import cpu_milliseconds
 
 NAME = "search_switches"
-OPPONENT = "baseline(simulations=64)"
-HEADER = ("game", "agent", "games", "won", "drawn", "lost", "score", "Elo", "CPU ms per move")
+SCORE = ("games", "won", "drawn", "lost", "score", "Elo")  # the columns of a match
+HEADER = ("game", "agent", "opponent", *SCORE, "CPU ms per move")
 ROUNDS = 2  # of the measurement of the CPU time, in which the agents take turns
 
 
 @dataclass(frozen=True)
 class Match:
-    """The games of `baseline(simulations=64, SWITCH=True)` against OPPONENT."""
+    """The games of `baseline` with a switch of its search against `baseline` without, which has more simulations.
+
+    The numbers of simulations are such that a move of both takes about the same CPU time.
+    """
 
     switch: str
     env: str
-    games: int
+    simulations: int
+    without: int
+    """Simulations of the opponent."""
+    games: int = 400
 
     @property
     def agent(self) -> str:
-        return f"{OPPONENT[:-1]}, {self.switch}=True)"
+        return f"baseline(simulations={self.simulations}, {self.switch}=True)"
+
+    @property
+    def opponent(self) -> str:
+        return f"baseline(simulations={self.without})"
 
     @property
     def command(self) -> str:
         """The command, without `python -m`. Each opening is played from both sides."""
         return (
-            f'train.match "{self.agent}" "{OPPONENT}" --env "{self.env}" --games {self.games} '
+            f'train.match "{self.agent}" "{self.opponent}" --env "{self.env}" --games {self.games} '
             f"--openings {self.games // 2} --seating alternating"
         )
 
 
+CHECKERS = "checkers(max_plies=150)"
 MATCHES = (
-    Match("reuse", "chinese_checkers_diamond", 200),
-    Match("reuse", "minichess(max_plies=128)", 100),
-    Match("proofs", "chinese_checkers_diamond", 200),
-    Match("proofs", "minichess(max_plies=128)", 100),
-    Match("proofs", "checkers", 100),
+    Match("reuse", "chinese_checkers_diamond", 64, 76),
+    Match("reuse", "minichess(max_plies=128)", 64, 75),
+    Match("reuse", "dots_and_boxes", 32, 38, 200),
+    Match("reuse", CHECKERS, 32, 38, 200),
+    Match("proofs", "chinese_checkers_diamond", 64, 83),
+    Match("proofs", "minichess(max_plies=128)", 64, 71),
+    Match("proofs", "dots_and_boxes", 32, 37, 200),
+    Match("proofs", CHECKERS, 32, 37, 200),
 )
 
 
@@ -84,16 +98,22 @@ def play(arguments: Arguments) -> dict[str, Any]:
 
 def row(match: Match, record: Record) -> dict[str, Any]:
     """Returns the result of a match from the result of its command."""
-    result = record.result
-    wins, losses = (agent["wins"] for agent in result["agents"])
-    games = result["games"]
-    draws = games - wins - losses
     return {
         "command": f"python -m {match.command}",
         "cpu_seconds": record.cpu_seconds,
         "game": match.env,
         "agent": match.agent,
-        "opponent": OPPONENT,
+        "opponent": match.opponent,
+        **score_of(record.result),
+    }
+
+
+def score_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the games of `train.match` from the side of its first agent. A draw is half a point of the score."""
+    wins, losses = (agent["wins"] for agent in result["agents"])
+    games = result["games"]
+    draws = games - wins - losses
+    return {
         "games": games,
         "wins": wins,
         "draws": draws,
@@ -105,7 +125,7 @@ def row(match: Match, record: Record) -> dict[str, Any]:
 
 def costs(match: Match, file: ResultFile) -> dict[str, float]:
     """Returns the CPU milliseconds of a move of both agents, from the file or measured now."""
-    texts = (match.agent, OPPONENT)
+    texts = (match.agent, match.opponent)
     return file.once({"game": match.env, "agents": texts}, functools.partial(measure, match.env, texts))
 
 
@@ -118,7 +138,7 @@ def measure(env: str, texts: Sequence[str]) -> dict[str, float]:
 
 
 def table(path: Path) -> str:
-    """Returns the table of a file of results, in Markdown. The last column has both agents, the opponent second.
+    """Returns the table of a file of results, in Markdown. The last column has the agent, then the opponent.
 
     The interval is Wilson's, of the score: too wide where games are drawn.
     """
@@ -126,12 +146,17 @@ def table(path: Path) -> str:
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    milliseconds = " / ".join(f"{row['cpu_ms'][row[name]]:.2f}" for name in ("agent", "opponent"))
+    texts = (f"`{row[name]}`" for name in ("game", "agent", "opponent"))
+    return *texts, *score_cells(row), milliseconds
+
+
+def score_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the cells of SCORE for a row with the results of `score_of`."""
     counts = (f"{row[name]:,}" for name in ("games", "wins", "draws", "losses"))
     low, high = map(_elo, row["score_interval"])
-    milliseconds = " / ".join(f"{row['cpu_ms'][row[name]]:.2f}" for name in ("agent", "opponent"))
     score = text_of_rate(row["score"], row["score_interval"])
-    elo = f"{_elo(row['score']):+.0f} ({low:+.0f} to {high:+.0f})"
-    return f"`{row['game']}`", f"`{row['agent']}`", *counts, score, elo, milliseconds
+    return *counts, score, f"{_elo(row['score']):+.0f} ({low:+.0f} to {high:+.0f})"
 
 
 def _elo(score: float) -> float:

@@ -29,14 +29,15 @@ def test_file_has_seconds_of_both_trainings_and_the_score(monkeypatch: pytest.Mo
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(RecordedCommands, "run", run)
-    run_command(switches.main, "--output", tmp_path)
-    file = tmp_path / "self_play_switches.json"
+    run_command(switches.main, "boxes_3_3", "--output", tmp_path)
+    file = tmp_path / "self_play_switches_boxes_3_3.json"
     stored = json.loads(file.read_text())
-    assert stored["commands"] == [f"python -m {text}" for text in dict.fromkeys(ran)]
-    assert [tuple(row["ways"]) for row in stored["rows"]] == list(switches.PAIRS) * len(switches.GAMES)
+    assert {"commit", "processor", "cores", "jax", "date", "env"} <= stored.keys()
+    assert stored["commands"] == [f"python -m {text}" for text in ran]
+    assert [tuple(row["ways"]) for row in stored["rows"]] == list(switches.PAIRS)
     assert stored["rows"][0]["score_interval"] == pytest.approx(arena.wilson(130, 200))
     line = "| forced playouts | puct | 1,000 / 1,000 | 80 / 80 | 200 | 110 | 40 | 50 | 0.650 (0.582-0.713) |"
-    assert line in switches.table(file)
+    assert line in switches.table([file])
 
 
 @pytest.mark.parametrize("name", switches.GAMES)
