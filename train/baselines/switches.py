@@ -25,6 +25,7 @@ from train.ladder.cost import cpu_milliseconds
 NAME = "search_switches"
 SCORE = ("games", "won", "drawn", "lost", "score", "Elo")  # the columns of a match
 HEADER = ("game", "agent", "opponent", *SCORE, "CPU ms per move")
+GAMES = 400  # of a match
 ROUNDS = 2  # of the measurement of the CPU time, in which the agents take turns
 
 
@@ -40,7 +41,6 @@ class Match:
     simulations: int
     without: int
     """Simulations of the opponent."""
-    games: int = 400
 
     @property
     def agent(self) -> str:
@@ -54,21 +54,20 @@ class Match:
     def command(self) -> str:
         """The command, without `python -m`. Each opening is played from both sides."""
         return (
-            f'train.match "{self.agent}" "{self.opponent}" --env "{self.env}" --games {self.games} '
-            f"--openings {self.games // 2} --seating alternating"
+            f'train.match "{self.agent}" "{self.opponent}" --env "{self.env}" --games {GAMES} '
+            f"--openings {GAMES // 2} --seating alternating"
         )
 
 
-CHECKERS = "checkers(max_plies=150)"
 MATCHES = (
     Match("reuse", "chinese_checkers_diamond", 64, 76),
-    Match("reuse", "minichess(max_plies=128)", 64, 75),
-    Match("reuse", "dots_and_boxes", 32, 38, 200),
-    Match("reuse", CHECKERS, 32, 38, 200),
+    Match("reuse", "minichess(max_plies=128)", 32, 37),
+    Match("reuse", "dots_and_boxes", 16, 19),
+    Match("reuse", "checkers(max_plies=150)", 16, 19),
     Match("proofs", "chinese_checkers_diamond", 64, 83),
-    Match("proofs", "minichess(max_plies=128)", 64, 71),
-    Match("proofs", "dots_and_boxes", 32, 37, 200),
-    Match("proofs", CHECKERS, 32, 37, 200),
+    Match("proofs", "minichess(max_plies=128)", 32, 36),
+    Match("proofs", "dots_and_boxes", 16, 18),
+    Match("proofs", "checkers(max_plies=150)", 16, 18),
 )
 
 
