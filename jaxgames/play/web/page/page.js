@@ -21,7 +21,7 @@ const node = (id) => document.getElementById(id);
 let view = null; // what the server sent last
 let levels = []; // of this game, as {agent, words, rating}
 let bottom = null; // the seat at the bottom of the board; null leaves it to the server
-let notice = ""; // why the game before was not continued, until a person acts
+let notice = ""; // what was refused, or why the game before was not continued, until a person acts
 let stopped = ""; // the problem while no server answers, which no late reply replaces
 let thinkingSince = 0; // when an agent began to think, 0 if none does
 let waitingSince = 0; // when the last counted request was sent, 0 without one
@@ -119,7 +119,10 @@ async function act(verb, fields = {}) {
     board.show(view, personMoves(view)); // without the move that the picture has shown already
     say(view.status);
     if (error.status === STALE) show(await post("show", { id, ...look() }));
-    else problem(error.message);
+    else {
+      notice = error.message; // a refused draw comes with a new view, which must not hide the reason
+      problem(notice);
+    }
     return false;
   }
 }
