@@ -24,6 +24,7 @@ import numpy as np
 from examples.papers._experiment import Report, command
 from examples.papers._intervals import format_interval, interval
 from examples.papers.parameter_sharing.blanked_seats import BLANKED, GAME, seen_without
+from examples.papers.parameter_sharing.comparison import finite
 from examples.papers.parameter_sharing.evaluation import watch
 from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
 from jaxgames import Env, arena, make
@@ -47,7 +48,6 @@ QUICK: dict[str, Any] = {
 }
 COLUMNS = {
     "won": "win_rate",
-    "undecided": "undecided",
     "turns to win": "turns",
     "entropy": "entropy",
     "same move without the other seats": "same_move",
@@ -80,11 +80,8 @@ def report(arguments: Arguments) -> Report:
     kinds += [(GREEDY, last, epsilon) for epsilon in arguments.greedy_epsilons]
     [finished] = runs_by_sharing(arguments.runs, arguments.output, last, arguments.seeds, ("shared",)).values()
     results: Results = {name_of(*kind, last): [measured(run, kind, arguments) for run in finished] for kind in kinds}
-    means = {
-        kind: {name: round(float(np.mean([row[name] for row in rows])), 4) for name in rows[0]}
-        for kind, rows in results.items()
-    }
-    return Report(means, table(results))
+    of_runs = {kind: {name: finite([row[name] for row in rows]) for name in rows[0]} for kind, rows in results.items()}
+    return Report(of_runs, table(results))
 
 
 def name_of(agent: str, iteration: int, epsilon: float, last: int) -> str:
