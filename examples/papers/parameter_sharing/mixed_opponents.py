@@ -80,7 +80,10 @@ def report(arguments: Arguments) -> Report:
     kinds += [(GREEDY, last, epsilon) for epsilon in arguments.greedy_epsilons]
     [finished] = runs_by_sharing(arguments.runs, arguments.output, last, arguments.seeds, ("shared",)).values()
     results: Results = {name_of(*kind, last): [measured(run, kind, arguments) for run in finished] for kind in kinds}
-    of_runs = {kind: {name: finite([row[name] for row in rows]) for name in rows[0]} for kind, rows in results.items()}
+    of_runs = {
+        kind: {name: finite([round(row[name], 4) for row in rows]) for name in rows[0]}
+        for kind, rows in results.items()
+    }
     return Report(of_runs, table(results))
 
 
