@@ -29,7 +29,7 @@ let continuing = 0; // the timer of a capture that continues by itself
 
 const look = () => ({ theme: theme(), ...(bottom === null ? {} : { seat: bottom }) });
 const board = new Board(playMove, say);
-const hints = new Hints({ show: (hint) => board.showHint(hint), say, problem, counted });
+const hints = new Hints({ show: (hint) => board.showHint(hint), say, problem: keepProblem, counted });
 const replay = new Replay(() => view, (ply) => act("jump", { ply }));
 const connection = new Connection({ look, open, show, lost });
 
@@ -42,6 +42,12 @@ function say(message) {
 function problem(message) {
   node("problem").textContent = stopped || message;
   node("problem").hidden = !(stopped || message);
+}
+
+// Shows a problem until a person acts. The refusal of a draw comes with a new view, which must not hide it.
+function keepProblem(message) {
+  notice = message;
+  problem(message);
 }
 
 function show(next) {
@@ -119,10 +125,7 @@ async function act(verb, fields = {}) {
     board.show(view, personMoves(view)); // without the move that the picture has shown already
     say(view.status);
     if (error.status === STALE) show(await post("show", { id, ...look() }));
-    else {
-      notice = error.message; // a refused draw comes with a new view, which must not hide the reason
-      problem(notice);
-    }
+    else keepProblem(error.message);
     return false;
   }
 }
