@@ -260,7 +260,7 @@ def test_page_of_runs_lists_exactly_the_metrics_that_learners_share() -> None:
 
 @pytest.mark.slow  # traces a run
 def test_ppo_page_lists_exactly_its_own_metrics() -> None:
-    config = Config(env="dots_and_boxes(rows=1, cols=1)", init_from="runs/imitation", kl_coef=0.1)
+    config = Config(env="dots_and_boxes(rows=1, cols=1)", init_from="runs/imitation", kl_coef=0.1, step_kl_coef=0.2)
     assert own_metrics(PPO_PAGE) == own_metrics_of(PPO(config))
 
 

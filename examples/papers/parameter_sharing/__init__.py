@@ -7,6 +7,7 @@
     end_boards         last boards on larger stars                                   Figure 6
     turns_to_win       why self-play takes more turns than the study's 20.7
     blanked_seats      policies that do not see the other seats
+    mixed_opponents    opponents between random players and the policy itself       section 4.4
     other_seats        two, three and four seats
     other_games        a star with chance, and one with unequal seats               sections 4.3 and 5
     reward_schemes     four schemes of rewards                                       section 3.1.8

@@ -103,11 +103,12 @@ class Person:
         return self.page.locator("#position").input_value()
 
     def set_up(self, text: str) -> None:
-        """Sets up a position."""
+        """Sets up a position, and scrolls back to the board."""
         self.page.locator("#advanced").evaluate("details => details.open = true")
         self.page.locator("#position").fill(text)
         self.page.locator("#set").click()
         self.wait_for("JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).start !== null")
+        self.page.evaluate("scrollTo(0, 0)")
 
     def session(self) -> Session:
         """Returns the game as the page remembers it, played again."""

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser
 import jaxgames
 from jaxgames import agents
 from jaxgames.play import Session, names
-from jaxgames.play.web.turns import turns_of
+from jaxgames.play.web.turns import turns_of, written
 from tests.play.web.browser import By, Person, at_desk, browser, on_phone, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -265,6 +265,24 @@ def test_hint_shows_numbers_on_the_cells_a_list_and_values(chrome: Browser) -> N
         assert not someone.page.locator(".cell.heat").count()
 
 
+def test_switch_shows_what_the_computer_thought_of_its_move(chrome: Browser) -> None:
+    def make(text: str, env: Any) -> agents.Agent:
+        return Judge(env) if text == "judge" else agents.make(text, env)
+
+    game = "chinese_checkers(size=1, num_players=2, reward='win_loss')"
+    with served(game, ("human", "judge"), make=make) as address:
+        someone = at_desk(chrome, address)
+        someone.page.locator("#advanced").evaluate("details => details.open = true")
+        someone.page.locator("#show-thoughts").check()
+        someone.move(random.Random(0).choice)
+        someone.page.locator("#thoughts").wait_for()
+        assert someone.text("#tops-caption") == "What the computer thought of its last move"
+        played = written(someone.session().moves()[-1:])
+        assert someone.page.locator("#tops th").first.inner_text() == played, "it plays what it likes best"
+        assert someone.text("#chance-words") == "Blue's chance to win: 0 %"
+        assert not someone.page.locator(".cell.heat").count(), "its moves are not on the board of the person"
+
+
 def test_thinking_is_shown_can_be_stopped_and_goes_on(chrome: Browser) -> None:
     with served("dots_and_boxes(rows=2, cols=2)", ("human", "first"), pace=2.0) as address:
         someone = at_desk(chrome, address)
@@ -304,6 +322,17 @@ def test_people_agree_on_a_draw_and_the_page_says_so(chrome: Browser) -> None:
         assert someone.text("#status") == "Draw: agreed by the players"
         assert not someone.page.locator("#draw").is_visible()
         assert someone.session().outcome.kind == "draw"
+
+
+def test_agent_refuses_a_draw_and_the_page_says_so(chrome: Browser) -> None:
+    with served("dots_and_boxes(rows=2, cols=2)", ("human", "first")) as address:
+        someone = at_desk(chrome, address)
+        someone.page.locator("#draw").click()
+        someone.wait_for("!document.querySelector('#problem').hidden && !document.querySelector('#draw').disabled")
+        assert someone.text("#problem") == "Blue (first) refuses the draw", "the offer has ended, the reason stays"
+        someone.click(someone.cells("edge")[-1])
+        someone.wait_for("document.querySelector('#ply').value === '2'")
+        assert not someone.over
 
 
 def test_tap_beside_a_small_cell_means_the_nearest_legal_target(chrome: Browser) -> None:

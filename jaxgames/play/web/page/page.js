@@ -21,7 +21,7 @@ const node = (id) => document.getElementById(id);
 let view = null; // what the server sent last
 let levels = []; // of this game, as {agent, words, rating}
 let bottom = null; // the seat at the bottom of the board; null leaves it to the server
-let notice = ""; // why the game before was not continued, until a person acts
+let notice = ""; // what was refused, or why the game before was not continued, until a person acts
 let stopped = ""; // the problem while no server answers, which no late reply replaces
 let thinkingSince = 0; // when an agent began to think, 0 if none does
 let waitingSince = 0; // when the last counted request was sent, 0 without one
@@ -29,7 +29,7 @@ let continuing = 0; // the timer of a capture that continues by itself
 
 const look = () => ({ theme: theme(), ...(bottom === null ? {} : { seat: bottom }) });
 const board = new Board(playMove, say);
-const hints = new Hints({ show: (hint) => board.showHint(hint), say, problem, counted });
+const hints = new Hints({ show: (hint) => board.showHint(hint), say, problem: keepProblem, counted });
 const replay = new Replay(() => view, (ply) => act("jump", { ply }));
 const connection = new Connection({ look, open, show, lost });
 
@@ -42,6 +42,12 @@ function say(message) {
 function problem(message) {
   node("problem").textContent = stopped || message;
   node("problem").hidden = !(stopped || message);
+}
+
+// Shows a problem until a person acts. The refusal of a draw comes with a new view, which must not hide it.
+function keepProblem(message) {
+  notice = message;
+  problem(message);
 }
 
 function show(next) {
@@ -119,7 +125,7 @@ async function act(verb, fields = {}) {
     board.show(view, personMoves(view)); // without the move that the picture has shown already
     say(view.status);
     if (error.status === STALE) show(await post("show", { id, ...look() }));
-    else problem(error.message);
+    else keepProblem(error.message);
     return false;
   }
 }

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import jaxgames
-from examples.papers.parameter_sharing import blanked_seats, head_to_head, heat_maps, runs
+from examples.papers.parameter_sharing import blanked_seats, head_to_head, heat_maps, mixed_opponents, runs
 from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate, mean_of_last
 from examples.papers.parameter_sharing.published import MODES, settings_of
 from examples.papers.parameter_sharing.running_sums import LOSS, RunningSums
+from jaxgames.agents import with_epsilon
 from jaxgames.policies.agent import PolicyAgent
 from train.models.policy import Policy, Sharing
 
@@ -129,6 +130,20 @@ def test_blanked_planes_do_not_reach_the_policy() -> None:
     np.testing.assert_array_equal(logits[0], logits[1])
     whole, _ = jax.jit(policy_of("shared").apply)(params_of("shared"), observation, seat)
     assert not np.array_equal(whole[0], whole[1])
+
+
+@pytest.mark.slow  # compiles whole games
+def test_measures_against_opponents_are_those_of_the_policy_and_not_of_its_opponents() -> None:
+    """A policy without preferences needs no pegs of others for its best move, and has the largest entropy."""
+    policy, env = policy_of("shared"), mixed_opponents.ENV
+    decided = PolicyAgent(params_of("shared"), env, policy)
+    uniform = PolicyAgent(jax.tree.map(jnp.zeros_like, params_of("shared")), env, policy)
+    found, others = (
+        mixed_opponents.play(player, with_epsilon(env, opponent, 0.0), jax.random.key(0), 4)
+        for player, opponent in ((uniform, decided), (decided, uniform))
+    )
+    assert found["same_move"] == 1 > others["same_move"]
+    assert found["entropy"] > others["entropy"]
 
 
 @pytest.mark.slow  # compiles an iteration for two seeds at once
