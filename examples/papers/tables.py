@@ -194,6 +194,15 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "lost": "{losses}",
         "score": lambda row: f"{(row['wins'] + row['draws'] / 2) / row['games']:.3f}",
     },
+    "solution_strength_untrained": {
+        "simulations": "{simulations}",
+        **_measures("weak_states", "agent_states", "unique_states", "weak_uniform", "sure_fraction", "strong_action"),
+    },
+    "solution_strength_l2": {
+        "λ, seed": lambda row: re.sub(r".*l2_coef=(.*)/seed=(\d+).*", r"\1, \2", row["agent"]),
+        **_measures("weak_states", "agent_states", "sure_fraction", "strong_action", "strong_decisive"),
+        **_measures("value_mse", "value_accuracy"),
+    },
     "solution_strength_exploitability": {
         "victim": lambda row: f"`{row['agents'][1]['agent']}`",
         "games": "{games:,}",

@@ -138,7 +138,7 @@ def opponent_of(text: str, env: Env[Any], arguments: Arguments) -> Agent:
 
 @dataclass(frozen=True)
 class Timed:
-    """Plays as another agent on one board at a time. Keeps the seconds and the CPU seconds of each move."""
+    """Plays as another agent on one board at a time. Keeps the seconds of each move, and CPU seconds of all threads."""
 
     on_device: ClassVar[bool] = False
     agent: Agent
@@ -147,10 +147,10 @@ class Timed:
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         states = jax.block_until_ready(states)
-        began, cpu_began = time.perf_counter(), time.thread_time()
+        began, cpu_began = time.perf_counter(), time.process_time()
         action = act_on_one_board(self.agent, key, states)
         self.seconds.append(time.perf_counter() - began)
-        self.cpu_seconds.append(time.thread_time() - cpu_began)
+        self.cpu_seconds.append(time.process_time() - cpu_began)
         return jnp.asarray(action)
 
 

@@ -66,7 +66,7 @@ def analyse(
       table: uint8[positions], 0 for finished positions, ILLEGAL for illegal ones, OPEN for all others.
       order: the positions and their moves.
       chunk: positions that are computed at once.
-      progress: whether to show a progress bar.
+      progress: whether to show a progress bar for each sweep, over the open positions that it reads.
       after_sweep: called after every sweep with its number. The table then has all numbers up to this one.
       plies: the number of sweeps that the table has seen already.
 
@@ -77,14 +77,14 @@ def analyse(
         places, mirrored = _places(order, visits, chunk)
         is_open[visits] = (table[places] == OPEN) & (places <= mirrored)
     num_open, idle = int(np.count_nonzero(is_open)), 0
-    with progress_bar(num_open, "positions", shown=progress) as bar:
-        while idle < 2 and num_open > 0:
-            plies += 1
-            if plies > MAX_PLIES:
-                raise RuntimeError(f"a position ends after more than {MAX_PLIES} plies, which one byte cannot hold")
+    while idle < 2 and num_open > 0:
+        plies += 1
+        if plies > MAX_PLIES:
+            raise RuntimeError(f"a position ends after more than {MAX_PLIES} plies, which one byte cannot hold")
+        with progress_bar(num_open, "positions", f"sweep {plies}", progress) as bar:
             num_decided = sweep(table, is_open, order, chunk, plies, bar.update)
-            num_open, idle = num_open - num_decided, 0 if num_decided else idle + 1
-            after_sweep(plies)
+        num_open, idle = num_open - num_decided, 0 if num_decided else idle + 1
+        after_sweep(plies)
 
 
 def sweep(
@@ -92,7 +92,8 @@ def sweep(
 ) -> int:
     """Writes `plies` to the entries that this sweep decides, which are not open then.
 
-    Returns how many open positions it has decided; their mirror images get the same entry and do not count.
+    `update` is called with the number of positions that have been read since the last call. Returns how many open
+    positions the sweep has decided; their mirror images get the same entry and do not count.
     """
     on_device = jnp.array(table, copy=True)
     waiting: deque[tuple[np.ndarray, tuple[jax.Array, jax.Array, jax.Array]]] = deque()
@@ -104,9 +105,8 @@ def sweep(
         is_open[visits[decided]] = False
         for places in images:
             table[np.asarray(places)[: len(visits)][decided]] = plies
-        num_decided = int(np.count_nonzero(decided))
-        update(num_decided)
-        return num_decided
+        update(len(visits))
+        return int(np.count_nonzero(decided))
 
     for visits in parts(is_open, chunk):
         waiting.append((visits, _decided(order, on_device, np.resize(visits, chunk), np.uint8(plies))))

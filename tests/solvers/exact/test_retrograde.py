@@ -72,6 +72,14 @@ def test_numbers_are_those_of_the_definition(seed: int) -> None:
     assert sweeps == list(range(1, len(sweeps) + 1))
 
 
+def test_progress_of_a_sweep_counts_the_open_positions() -> None:
+    graph, table = random_graph(6)
+    is_open = table[list(graph.order)] == OPEN
+    num_open, read = int(is_open.sum()), list[int]()
+    decided = retrograde.sweep(table, is_open, graph, 16, 1, read.append)
+    assert 0 < decided < sum(read) == num_open
+
+
 def test_position_without_an_end_within_the_byte_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrograde, "MAX_PLIES", 2)
     graph, table = random_graph(11)

@@ -1,0 +1,170 @@
+"""Trains as the study does, with every game from the start: Figures 4 to 6, and Table 2 of the network alone.
+
+    python -m examples.papers.solution_strength.self_play
+
+An iteration has as many steps as 800 games of 24 plies. The network and the search are smaller than those of the study,
+and the learning rate is ours. `train.alphazero --preset paper` has the settings of the study.
+"""
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from examples.papers._experiment import WITHOUT_GAMES, Experiment, Report, command, new_picture, table_of, train_all
+from jaxgames.solvers import Solution, solve
+from jaxgames.solvers.strength import measure
+from train import agents
+from train.driver.metrics import rounded
+from train.driver.run_folder import RunFolder
+from train.plot import style_of
+from train.strength import __main__ as strength
+from train.strength.figures import STUDY_TABLE
+from train.sweep import sweep_of
+
+SELF_PLAY = {  # by the heads of the table: the metrics whose sum it has, and the panel of the picture
+    "first player wins": (("episode_win_rate/seat_0",), 0),
+    "second player wins": (("episode_win_rate/seat_1",), 0),
+    "draws": (("episode_draw_rate", "episode_truncated_rate"), 0),
+    "values right": (("self_play_value_accuracy",), 1),
+    "plies": (("episode_length",), 2),
+}
+THEIRS = {12: "first player wins: 1", 18: "values right: 1", 20: "plies: about 5"}  # stated in the text, by iteration
+SHOWN = (1, 5, 10, 12, 15, 18, 20, 25, 30, 40, 50)  # iterations of the table
+WEAK = ("weak_states", "agent_states", "sure_fraction", "strong_action")
+KEEP_EVERY = 10  # iterations between the checkpoints, as in Table 2
+ROLLOUT_LENGTH = 50
+QUICK: dict[str, Any] = {
+    "env": "chinese_checkers_diamond(size=3, pieces=3, max_plies=50)",
+    "seeds": 2,
+    "iterations": 2,
+    "simulations": 2,
+    "num_envs": 8,
+}
+
+
+@dataclass(frozen=True)
+class Arguments(Experiment):
+    output: Path = Path("runs/papers/solution_strength/self_play")
+    env: str = "chinese_checkers_diamond(size=4, pieces=3, max_plies=50)"
+    """The game, one that can be solved."""
+    seeds: int = 3
+    """The number of runs."""
+    iterations: int = 50
+    """Iterations of each run."""
+    simulations: int = 16
+    """Simulations per move in self-play."""
+    num_envs: int = 384
+    """Boards that are played at once; an iteration has 50 steps of each."""
+    seed: int = 0
+    """Seed of the first run."""
+
+
+def report(arguments: Arguments) -> Report:
+    """Trains the runs that are not finished, and measures the checkpoints that are not measured."""
+    settings: dict[str, Any] = {
+        "env": arguments.env,
+        "total_steps": arguments.iterations * arguments.num_envs * ROLLOUT_LENGTH,
+        "num_envs": arguments.num_envs,
+        "rollout_length": ROLLOUT_LENGTH,
+        "simulations": arguments.simulations,
+        "slots": 20,
+        "hidden_sizes": (256,),
+        "num_updates": 75,
+        "random_starts": 0.0,
+        "truncation_is_draw": True,
+    }
+    sweep = sweep_of("alphazero", {name: (of,) for name, of in settings.items()}, arguments.seeds, arguments.seed)
+    train_all(sweep, arguments.output, replace(WITHOUT_GAMES, keep_every=KEEP_EVERY))
+    runs = {name: agents.open_run(arguments.output / name) for name in sweep.cells}
+    played = [rows_of(run) for run in runs.values()]
+    games: list[dict[str, Any]] = [
+        {"iteration": iteration, **means_over(rows, SELF_PLAY)}
+        for iteration, rows in enumerate(zip(*played, strict=True), start=1)
+    ]
+
+    solution = solve(agents.env_for([str(arguments.output / next(iter(runs)))], None))
+    weak: list[dict[str, Any]] = [
+        {"iteration": at, **means_over([_measured(arguments, solution, run, at) for run in runs.items()], WEAK)}
+        for at in range(0, arguments.iterations + 1, KEEP_EVERY)
+    ]
+    figures = {head: functools.partial(_entry, head) for head in SELF_PLAY}
+    table_2 = {f"`{name}`": functools.partial(_entry, name) for name in WEAK}
+    tables = [
+        table_of(
+            [row for row in games if row["iteration"] in SHOWN],
+            {"iteration": "{iteration}", **figures, "the study": lambda row: THEIRS.get(row["iteration"], "")},
+        ),
+        table_of(weak, {"iteration": "{iteration}", **table_2, "the study, 1,024 simulations": _of_study}),
+    ]
+    return Report({"self_play": games, "weak": weak}, "\n\n".join(tables), {"figures_4_to_6": draw(played)})
+
+
+def rows_of(run: RunFolder) -> list[dict[str, float | None]]:
+    """Returns the numbers of the table of each iteration; None where no game ended."""
+    return [
+        {
+            head: None if row.get(names[0]) is None else sum(row.get(name) or 0.0 for name in names)
+            for head, (names, _) in SELF_PLAY.items()
+        }
+        for row in run.rows()
+    ]
+
+
+def _measured(
+    arguments: Arguments, solution: Solution[Any], named: tuple[str, RunFolder], iteration: int
+) -> dict[str, Any]:
+    """Returns the measures of the network of a checkpoint."""
+    name, run = named
+    agent = f"{run.folder}@{iteration}"
+
+    def compute() -> dict[str, Any]:
+        made = agents.agent_of_run(run, iteration, solution.env, **agents.without_search(run) | {"temperature": 0.0})
+        player = strength.deterministic(agent, made, solution.env)
+        return rounded(measure(solution.env, player.act, solution, ROLLOUT_LENGTH), strength.DIGITS)
+
+    return arguments.once({"run": name, "iteration": iteration}, compute)
+
+
+def means_over(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[str, list[float] | None]:
+    """Returns the mean, least and largest of each number over the rows where it is not None; None if in none."""
+    values = {name: [row[name] for row in rows if row[name] is not None] for name in names}
+    return {name: [sum(of) / len(of), min(of), max(of)] if of else None for name, of in values.items()}
+
+
+def _entry(name: str, row: Mapping[str, Any]) -> str:
+    if row[name] is None:
+        return "-"
+    digits = ",.0f" if name == "agent_states" else ".1f" if name == "plies" else ".3f"
+    mean, least, most = (format(value, digits) for value in row[name])
+    return mean if least == most else f"{mean} ({least}-{most})"
+
+
+def _of_study(row: Mapping[str, Any]) -> str:
+    outcomes, states = STUDY_TABLE.get(row["iteration"], (None, None))
+    return "" if outcomes is None else f"{outcomes}, {states:,}"
+
+
+def draw(runs: Sequence[Sequence[Mapping[str, float | None]]]) -> Figure:
+    """Returns Figures 4 to 6: a line for each run, and the numbers that the study states."""
+    figure, panels = new_picture(11, 3.4, across=3)
+    for number, (head, (_, panel)) in enumerate(SELF_PLAY.items()):
+        color = style_of(number)["color"]
+        for index, rows in enumerate(runs):
+            shown = [(at, row[head]) for at, row in enumerate(rows, start=1) if row[head] is not None]
+            panels[panel].plot(*zip(*shown, strict=True), color=color, linewidth=1, label=None if index else head)
+    for axes, (iteration, text) in zip(panels, THEIRS.items(), strict=True):
+        value = 5 if "plies" in text else 1
+        axes.plot(iteration, value, "kD", markersize=5, label=f"the study, {text}")
+        axes.set(xlabel="iteration", ylim=(0, None if "plies" in text else 1.02))
+        axes.legend(fontsize="x-small")
+    return figure
+
+
+main = command(Arguments, QUICK, report)
+
+if __name__ == "__main__":
+    main()
