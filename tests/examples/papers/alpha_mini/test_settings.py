@@ -74,6 +74,24 @@ def test_every_run_of_the_procedure_has_a_seed_of_its_own() -> None:
     assert len(seeds) == 10
 
 
+def test_measures_of_policy_improvement_see_a_peak_and_the_fall_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    reward = np.array([*range(10), *[7.0] * 5])  # the best batch is the tenth; then it falls
+    columns = {policy_improvement.REWARD: reward, policy_improvement.PLIES: 30.0 - np.arange(15)}
+    monkeypatch.setattr(
+        policy_improvement, "curves", lambda arguments, way, column: np.tile(columns[column], (2, 10, 1))
+    )
+    seeds = {seed: [RESULT | {"won": 70 - abs(step - 8) - seed} for step in range(11)] for seed in (0, 1)}
+    found = policy_improvement.measures(policy_improvement.Arguments(steps=10, seeds=2), "last", seeds)
+    assert found["step of the best win rate"] == [8, 8]
+    assert found["win rate after step 10, less after step 1"] == pytest.approx([0.05, 0.05])
+    assert found["win rate after step 10, less after step 8"] == pytest.approx([-0.02, -0.02])
+    assert found["best batch of a step by mean reward"] == [10, 10]
+    assert found["mean reward of the last 5 batches of a step, less of the 5 before"] == pytest.approx([0, 0])
+    assert found["mean reward of the last 5 batches of a step, less of the first 5"] == pytest.approx([5, 5])
+    assert found["plies of the last 5 batches of step 1, less of the first 5"] == pytest.approx([-10, -10])
+    assert "| 8.00 (8.00 to 8.00) |" in policy_improvement.measure_table({"last": found})
+
+
 def test_loss_is_shown_relative_to_that_of_a_constant_value() -> None:
     losses = {"value_error/train": [10.0, 5.0], "value_error/validation": [20.0, 10.0]}
     lines = pretraining.loss_table(losses).splitlines()[2:]
