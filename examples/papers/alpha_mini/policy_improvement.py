@@ -46,7 +46,7 @@ LAST = 5  # batches at the end of a step, which are compared with as many earlie
 QUICK: dict[str, Any] = {
     "network": "mlp(hidden_sizes=[8])",
     "steps": 2,
-    "seeds": 2,
+    "seeds": 1,
     "steps_of_training": 2_048,
     "games": 50,
 }
@@ -168,7 +168,7 @@ def measures(arguments: Arguments, way: Ways, of_way: Mapping[int, Sequence[dict
         found[f"plies of the last {last} batches of later steps, less of the first {last}"] = np.nanmean(
             plies[:, 1:, -last:] - plies[:, 1:, :last], axis=(1, 2)
         )
-    return {name: values.tolist() for name, values in found.items()}
+    return {name: np.round(values, 6).tolist() for name, values in found.items()}
 
 
 # -- tables and pictures ---------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 import jaxgames
 from examples.papers.alpha_mini import discounts, games, policy_improvement, pretraining, runs, win_rates
+from train.data.positions import Positions
 from train.ppo import PPO, config_for
 from train.recipes import PRESETS
 
@@ -94,8 +95,9 @@ def test_measures_of_policy_improvement_see_a_peak_and_the_fall_after_it(monkeyp
 
 def test_loss_is_shown_relative_to_that_of_a_constant_value() -> None:
     losses = {"value_error/train": [10.0, 5.0], "value_error/validation": [20.0, 10.0]}
-    lines = pretraining.loss_table(losses).splitlines()[2:]
-    assert lines == ["| 0 | 1.000 | 1.000 | 20.00 | 1.000 |", "| 1 | 0.250 | 0.250 | 10.00 | 0.210 |"]
+    header, _, *lines = pretraining.loss_table({"alphabeta": losses}).splitlines()
+    assert header == "| epoch | train, alphabeta | validation, alphabeta | the study |"
+    assert lines == ["| 0 | 1.000 | 1.000 | 1.000 |", "| 1 | 0.250 | 0.250 | 0.210 |"]
 
 
 def test_difference_of_pretraining_is_that_of_means_over_seeds() -> None:
@@ -110,6 +112,17 @@ def test_difference_of_pretraining_is_that_of_means_over_seeds() -> None:
 
 
 STALEMATED, ONE_MOVE_BEFORE = "k4/2K2/1Q3/5/5 b - - 0 1", "k4/2K2/2Q2/5/5 w - - 0 1"
+
+
+def test_positions_of_standard_rules_keep_their_boards_under_king_capture() -> None:
+    standard, captures = jaxgames.make("minichess"), jaxgames.make("minichess(rules=king_capture, reward=material)")
+    texts = [ONE_MOVE_BEFORE, standard.to_string(standard.init(jax.random.key(0)))]
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(standard.from_string, texts))
+    unknown = np.full(2, -1)
+    boards = Positions(standard, states, unknown, np.full(2, np.nan), None, unknown, unknown, np.zeros(2), ("train",))
+    found = pretraining.with_king_capture(boards, captures)  # which checks the arrays of the states
+    rows = [jax.tree.map(lambda leaf, row=row: leaf[row], found.states) for row in range(2)]
+    assert [captures.to_string(row) for row in rows] == texts
 
 
 def test_reasons_are_those_of_the_boards_that_are_named() -> None:
