@@ -7,8 +7,9 @@
 2. `train.imitation` learns the values of each label: the error on training and validation positions by epoch (2b).
 3. White learns by PPO against a random player, from random parameters and from each run of 2: mean reward (2a).
 
-The games have standard rules, so that an engine can value all positions (docs/interop/uci.md). Alpha-beta searches them
-under king capture. The value of an engine is multiplied by 60, the reward for a king.
+With an engine among the labels, the games have standard rules, so that it can value all positions
+(docs/interop/uci.md). Alpha-beta searches them under king capture. The value of an engine is multiplied by 60, the
+reward for a king.
 
 The study has 12,000 games, over 100,000 positions, values of a shallow Stockfish, and ten epochs of batches of 100. It
 shows one run of each kind, here five seeds. A stopped command continues; finished parts are not computed again.
@@ -43,8 +44,8 @@ from train.settings import NETWORK_SETTINGS
 from train.sweep import Sweep, sweep_of
 
 RANDOM_START = "random start"
-PLAYED = "minichess"  # the game of the positions
-ENGINE = "uci("  # labels that begin so are of standard rules
+STANDARD = "minichess"  # the game of an engine
+ENGINE = "uci("  # with which the texts of engines begin
 MEAN_REWARD = "episode_return/seat_0"
 ERRORS = ("value_error/train", "value_error/validation")
 LAST = 10  # batches that "at the end" averages over
@@ -68,7 +69,7 @@ class Arguments(runs.TrainingArguments):
     labels: tuple[str, ...] = ("alphabeta(depth=3)", "uci(depth=3)")
     """The agents whose values label the positions, each for itself."""
     play: str = "baseline(epsilon=0.5)"
-    """The agent that plays the games, under standard rules."""
+    """The agent that plays the games."""
     positions: int = 100_000
     """Different positions; over 100,000 in the study."""
     gamma: float = 0.3
@@ -111,21 +112,22 @@ def label_positions(arguments: Arguments, env: str, number: int) -> Path:
     """
     text = arguments.labels[number]
     path = arguments.output / f"positions_{number}.npz"
-    key = {"number": number, "label": text, "play": arguments.play, "positions": arguments.positions}
+    of_engine = [each.startswith(ENGINE) for each in arguments.labels]
+    game = STANDARD if any(of_engine) else env
+    key = {"label": text, "game": game, "play": arguments.play, "positions": arguments.positions}
     labelled = ResultFile(arguments.output / "labelled.jsonl", tuple(key))
     if path.exists():
         if labelled.get(key) is None:
             raise ValueError(f"{path} was labelled in another way than {key}: name another folder with --output")
         return path
-    boards, game = played(arguments.play, arguments.positions), jaxgames.make(env)
-    of_engine = text.startswith(ENGINE)
-    if not of_engine:
-        boards = with_king_capture(boards, game)
+    boards, with_captures = played(game, arguments.play, arguments.positions), jaxgames.make(env)
+    if not of_engine[number]:
+        boards = with_king_capture(boards, with_captures)
     with progress_bar(total=len(boards), title=f"labelling by {text}", unit="positions") as bar:
         judge = agents.make(text, boards.env)
         boards = labels.labelled(boards, judge, train=90, on_labelled=bar.update, only_values=True)
-    if of_engine:
-        boards = with_king_capture(dataclasses.replace(boards, value=games.KING * boards.value), game)
+    if of_engine[number]:
+        boards = with_king_capture(dataclasses.replace(boards, value=games.KING * boards.value), with_captures)
     arguments.output.mkdir(parents=True, exist_ok=True)
     boards.save(path)
     labelled.add(key, {"found": len(boards)})
@@ -133,15 +135,15 @@ def label_positions(arguments: Arguments, env: str, number: int) -> Path:
 
 
 @functools.lru_cache(maxsize=1)
-def played(text: str, count: int) -> Positions:
-    """Returns different positions of games between copies of an agent, under standard rules."""
-    game = jaxgames.make(PLAYED)
+def played(env: str, text: str, count: int) -> Positions:
+    """Returns different positions of games between copies of an agent."""
+    game = jaxgames.make(env)
     with progress_bar(total=count, title="playing", unit="positions") as bar:
         return labels.played_positions(game, agents.make(text, game), count, seed=0, on_found=bar.update)
 
 
 def with_king_capture(boards: Positions, game: Env[Any]) -> Positions:
-    """Returns positions of standard rules as those of the game with king capture, which counts no repetitions."""
+    """Returns positions as those of the game with king capture, which counts no repetitions."""
     states = dataclasses.replace(boards.states, history=None, occurred=np.zeros_like(boards.states.occurred))
     return dataclasses.replace(boards, env=game, states=states)
 
