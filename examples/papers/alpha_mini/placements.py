@@ -181,10 +181,10 @@ def table(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     lines: list[tuple[object, ...]] = []
     for text, rows in found.items():
         if len(rows) == 1:
-            lines.append((text, 1, *(games.format_rate(*counts) for counts in counts_of(rows[0]))))
+            lines.append((runs.name_of(text), 1, *(games.format_rate(*counts) for counts in counts_of(rows[0]))))
         else:
             means = [interval(column, np.mean) for column in shares(rows)]
-            lines.append((text, len(rows), *(format_interval(mean, "{:.3f}") for mean in means)))
+            lines.append((runs.name_of(text), len(rows), *(format_interval(mean, "{:.3f}") for mean in means)))
     return markdown(("agent", "runs", *COLUMNS), lines)
 
 
@@ -196,7 +196,8 @@ def comparisons(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
         first, of_first = sets[0]
         if len(of_text[0]) == len(of_first[0]):
             changes = [paired_difference(one, other, np.mean) for one, other in zip(of_text, of_first, strict=True)]
-            lines.append((f"{text}, less {first}", *(format_interval(change, "{:.3f}") for change in changes)))
+            name = f"{runs.name_of(text)}, less {runs.name_of(first)}"
+            lines.append((name, *(format_interval(change, "{:.3f}") for change in changes)))
     return [markdown(("difference", *COLUMNS), lines)] if lines else []
 
 

@@ -79,6 +79,11 @@ def matching(text: str) -> list[str]:
     return found
 
 
+def name_of(text: str) -> str:
+    """Returns the name of an agent, or of a path with a star, in a table: of a path, the last three folders."""
+    return f"`{'/'.join(text.split('/')[-3:])}`"
+
+
 def column(run: RunFolder, name: str) -> list[float]:
     """Returns a column of a run's metrics, NaN where an iteration has no number."""
     return [math.nan if row.get(name) is None else float(row[name]) for row in run.rows()]

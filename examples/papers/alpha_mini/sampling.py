@@ -120,7 +120,7 @@ def table(found: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     for text, rows in found.items():
         means = [interval([row[name] for row in rows], np.mean) for name in MEASURES]
         forms = ("{:.1f}", *(["{:.3f}"] * (len(MEASURES) - 1)))
-        lines.append((text, len(rows), *map(format_interval, means, forms)))
+        lines.append((runs.name_of(text), len(rows), *map(format_interval, means, forms)))
     return markdown(("agent", "runs", *MEASURES.values()), lines)
 
 

@@ -19,6 +19,7 @@ def test_star_stands_for_the_seeds_of_runs(tmp_path: Path) -> None:
     (tmp_path / "seed=2" / "white_1").mkdir(parents=True)  # without a run
     found = runs.matching(f"{tmp_path}/seed=*/white_1")
     assert found == [f"{tmp_path}/seed={seed}/white_1" for seed in (0, 1)]
+    assert runs.name_of("runs/study/last/seed=*/white_1") == "`last/seed=*/white_1`"
     assert runs.matching("alphabeta(depth=1)") == ["alphabeta(depth=1)"]
     with pytest.raises(ValueError, match="there is no run"):
         runs.matching(f"{tmp_path}/seed=*/white_2")
@@ -32,10 +33,10 @@ def row_of(won: int) -> dict[str, Any]:
 def test_sets_of_runs_are_compared_seed_by_seed_with_the_first_set() -> None:
     found = {"one": [row_of(20)], "first": [row_of(50), row_of(90)], "second": [row_of(60), row_of(100)]}
     lines = placements.table(found).splitlines()
-    assert lines[2].startswith("| one | 1 | 0.200 (0.133-0.289) |")  # the Wilson interval of 20 of 100
-    assert lines[3].startswith("| first | 2 | 0.700 (0.500 to 0.900) |")
+    assert lines[2].startswith("| `one` | 1 | 0.200 (0.133-0.289) |")  # the Wilson interval of 20 of 100
+    assert lines[3].startswith("| `first` | 2 | 0.700 (0.500 to 0.900) |")
     [differences] = placements.comparisons(found)  # the runs differ by 0.4, the pairs do not
-    assert differences.splitlines()[2].startswith("| second, less first | 0.100 (0.100 to 0.100) |")
+    assert differences.splitlines()[2].startswith("| `second`, less `first` | 0.100 (0.100 to 0.100) |")
     assert placements.comparisons({"one": [row_of(20)], "first": [row_of(50), row_of(90)]}) == []
 
 
