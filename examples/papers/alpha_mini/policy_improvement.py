@@ -85,9 +85,9 @@ def report(arguments: Arguments) -> Report:
 # -- training --------------------------------------------------------------------------------------------------------
 
 
-def improve_all(arguments: Arguments) -> dict[str, dict[int, list[dict[str, Any]]]]:
+def improve_all(arguments: Arguments) -> dict[Ways, dict[int, list[dict[str, Any]]]]:
     """Returns the results of White after the steps 0 to N, by way and seed; computes those that are missing."""
-    results: dict[str, dict[int, list[dict[str, Any]]]] = {}
+    results: dict[Ways, dict[int, list[dict[str, Any]]]] = {}
     steps = [*itertools.product(arguments.ways, range(arguments.seeds), range(arguments.steps + 1))]
     for way, seed, step in progress_over(steps, unit="steps"):
         white = train_step(arguments, way, seed, step)
@@ -174,7 +174,7 @@ def measures(arguments: Arguments, way: Ways, of_way: Mapping[int, Sequence[dict
 # -- tables and pictures ---------------------------------------------------------------------------------------------
 
 
-def table(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) -> str:
+def table(results: Mapping[Ways, Mapping[int, Sequence[dict[str, Any]]]]) -> str:
     """Returns the Markdown table of Figure 3: White after each step by way, means over seeds.
 
     Win rates have 95 % intervals: over seeds, or, with one seed, over its games.
@@ -197,7 +197,7 @@ def format_rates(of_step: Sequence[dict[str, Any]]) -> str:
     return format_interval(interval([games.win_rate(each) for each in of_step], np.mean), "{:.3f}")
 
 
-def measure_table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
+def measure_table(found: Mapping[Ways, Mapping[str, Sequence[float]]]) -> str:
     """Returns the Markdown table of the measures by way: means over seeds with 95 % intervals."""
 
     def entry(name: str, values: Sequence[float]) -> str:
@@ -208,7 +208,7 @@ def measure_table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
     return markdown(("measure", *found), rows)
 
 
-def draw_steps(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) -> Figure:
+def draw_steps(results: Mapping[Ways, Mapping[int, Sequence[dict[str, Any]]]]) -> Figure:
     """Returns White's win rate against a random player after each step: medians and ranges over seeds (Figure 3)."""
     figure, (axes,) = new_picture(5.5, 3.8)
     for index, (way, of_way) in enumerate(results.items()):

@@ -86,7 +86,7 @@ class Arguments(runs.TrainingArguments):
 
 def report(arguments: Arguments) -> Report:
     """Labels positions, learns their values, and trains with and without these values."""
-    settings = arguments.settings_of_runs() | {"gamma": arguments.gamma}
+    settings: dict[str, Any] = arguments.settings_of_runs() | {"gamma": arguments.gamma}
     pretrained: dict[str, str] = {}
     losses: dict[str, dict[str, list[float]]] = {}
     for number, text in enumerate(arguments.labels):
