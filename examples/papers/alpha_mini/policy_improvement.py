@@ -75,7 +75,9 @@ def report(arguments: Arguments) -> Report:
     arguments.output.mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", str(arguments.output.resolve() / "compiled"))
     results = improve_all(arguments)
-    found = {way: measures(arguments, way, of_way) for way, of_way in results.items()}
+    found: dict[str, dict[str, list[float]]] = {
+        way: measures(arguments, way, of_way) for way, of_way in results.items()
+    }
     rates = {way: rates_of(of_way).tolist() for way, of_way in results.items()}
     text = f"{table(results)}\n\n{measure_table(found)}"
     figures = {"win_rates": draw_steps(results), "within_steps": draw_within(arguments)}
@@ -197,7 +199,7 @@ def format_rates(of_step: Sequence[dict[str, Any]]) -> str:
     return format_interval(interval([games.win_rate(each) for each in of_step], np.mean), "{:.3f}")
 
 
-def measure_table(found: Mapping[Ways, Mapping[str, Sequence[float]]]) -> str:
+def measure_table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
     """Returns the Markdown table of the measures by way: means over seeds with 95 % intervals."""
 
     def entry(name: str, values: Sequence[float]) -> str:
