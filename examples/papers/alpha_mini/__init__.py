@@ -6,6 +6,7 @@
     pretraining            training with and without pretrained values                      Figures 2a, 2b
     policy_improvement     new agents against the last ones, or against all earlier ones    Figures 1, 3, 4
     placements             games from random legal placements                               sections 6.1.2, 7
+    sampling               how much a policy explores, and its best moves                   section 2.2
 
 docs/papers/alpha_mini.md has the results.
 """

@@ -8,12 +8,19 @@ random piece placements" (section 6.1.2), and measures neither. Here each agent 
 start and from random placements (`jaxgames/arena/openings/placements.py`). And on positions of random games and on
 placements, its move is compared with the best moves of alpha-beta, of which there can be several.
 
-The agents of `policy_improvement` are runs too, such as OUTPUT/last/seed=0/white_8 with --seats 0. Finished rows are
-not computed again.
+The agents of `policy_improvement` are runs too, with --seats 0. A star stands for the seeds of runs:
+
+    python -m examples.papers.alpha_mini.placements --seats 0 \\
+        --output runs/papers/alpha_mini/placements_white \\
+        --agents "runs/papers/alpha_mini/policy_improvement/last/seed=*/white_1" \\
+        "runs/papers/alpha_mini/policy_improvement/last/seed=*/white_15"
+
+Their row has means over these runs. A second table compares the other sets of runs with the first one, seed by seed.
+Finished rows are not computed again.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +30,8 @@ import numpy as np
 
 import jaxgames
 from examples.papers._experiment import Experiment, Report, command
-from examples.papers.alpha_mini import games
+from examples.papers._intervals import format_interval, interval, paired_difference
+from examples.papers.alpha_mini import games, runs
 from jaxgames import Env, arena
 from jaxgames._progress import progress_over
 from jaxgames.agents import RandomAgent, analyse
@@ -34,6 +42,7 @@ from train.driver.tables import markdown
 
 TRAINED = "runs/papers/alpha_mini/win_rates/minichess_king_capture_seed=0"
 SOURCES = ("start", "placements")
+COLUMNS = ("win rate, start", "win rate, placements", "best moves, random games", "best moves, placements")
 QUICK: dict[str, Any] = {"agents": ("greedy", "random"), "judge": "alphabeta(depth=1)", "games": 50, "positions": 50}
 
 
@@ -41,7 +50,7 @@ QUICK: dict[str, Any] = {"agents": ("greedy", "random"), "judge": "alphabeta(dep
 class Arguments(Experiment):
     output: Path = Path("runs/papers/alpha_mini/placements")
     agents: tuple[str, ...] = (TRAINED, "greedy", "random")
-    """The agents: runs or others."""
+    """The agents: runs or others. A star in the folder of a run stands for any characters."""
     env: str = "minichess(rules=king_capture, reward=material)"
     """The game."""
     seats: tuple[int, ...] = (0, 1)
@@ -58,14 +67,16 @@ def report(arguments: Arguments) -> Report:
     """Plays the games of each agent, and compares its moves."""
     env = jaxgames.make(arguments.env)
     best = {source: best_moves(arguments, env, source) for source in SOURCES}
-    rows: list[dict[str, Any]] = []
-    for text in progress_over(arguments.agents, unit="agents"):
-        row: dict[str, Any] = {"agent": text}
+    sets = {text: runs.matching(text) for text in arguments.agents}
+    found: dict[str, list[dict[str, Any]]] = {text: [] for text in sets}
+    members = [(text, member) for text, of_text in sets.items() for member in of_text]
+    for text, member in progress_over(members, unit="agents"):
+        row: dict[str, Any] = {"agent": member}
         for source in SOURCES:
-            row[source] = play_on_seats(arguments, env, text, source)
-            row[source] |= {"agreement": agreement(arguments, env, text, source, *best[source])}
-        rows.append(row)
-    return Report(rows, table(rows))
+            row[source] = play_on_seats(arguments, env, member, source)
+            row[source] |= {"agreement": agreement(arguments, env, member, source, *best[source])}
+        found[text].append(row)
+    return Report(found, "\n\n".join([table(found), *comparisons(found)]))
 
 
 # -- games -----------------------------------------------------------------------------------------------------------
@@ -109,16 +120,24 @@ def best_moves(arguments: Arguments, env: Env[Any], source: str) -> tuple[Any, n
         states = labels.played_positions(env, RandomAgent(env), arguments.positions, seed=0).states
 
     def compute() -> dict[str, Any]:
-        analysis = analyse(agents.make(arguments.judge, env), states)
-        if analysis is None:
-            raise ValueError(f"{arguments.judge} gives no probabilities: choose an agent that has them")
-        return {"best": [np.flatnonzero(row).tolist() for row in np.asarray(analysis.probabilities) > 0]}
+        return {"best": [np.flatnonzero(row).tolist() for row in best_of(arguments.judge, env, states)]}
 
     result = arguments.once(key_of(arguments, env, "", source), compute, file="best_moves")
     best = np.zeros((len(result["best"]), env.num_actions), np.bool_)
     for row, actions in zip(best, result["best"], strict=True):
         row[actions] = True
     return states, best
+
+
+def best_of(judge: str, env: Env[Any], states: Any) -> np.ndarray:
+    """Returns bool[B, num_actions], the moves that an agent finds best, of which there can be several.
+
+    Raises ValueError if the agent has no probabilities.
+    """
+    analysis = analyse(agents.make(judge, env), states)
+    if analysis is None:
+        raise ValueError(f"{judge} gives no probabilities: choose an agent that has them")
+    return np.asarray(analysis.probabilities) > 0
 
 
 def agreement(
@@ -140,16 +159,46 @@ def agreement(
     return arguments.once(key_of(arguments, env, text, source), compute, file="moves")
 
 
-def table(rows: Sequence[dict[str, Any]]) -> str:
-    header = ("agent", "win rate, start", "win rate, placements", "best moves, random games", "best moves, placements")
+# -- tables ----------------------------------------------------------------------------------------------------------
+
+
+def counts_of(row: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Returns what an agent has in each of COLUMNS: games that it won, or best moves, and of how many."""
+    played = [row[source] for source in SOURCES]
+    agreed = [each["agreement"] for each in played]
+    return [(each["won"], each["games"]) for each in played] + [
+        (round(each["agreed"]), each["compared"]) for each in agreed
+    ]
+
+
+def shares(rows: Sequence[Mapping[str, Any]]) -> list[list[float]]:
+    """Returns for each of COLUMNS the shares of all agents of a set."""
+    return [[share / of for share, of in column] for column in zip(*map(counts_of, rows), strict=True)]
+
+
+def table(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Returns the Markdown table: an agent with 95 % Wilson intervals, a set of runs with intervals over the runs."""
     lines: list[tuple[object, ...]] = []
-    for row in rows:
-        played = [row[source] for source in SOURCES]
-        rates = [games.format_rate(each["won"], each["games"]) for each in played]
-        agreed = [each["agreement"] for each in played]
-        rates += [games.format_rate(round(each["agreed"]), each["compared"]) for each in agreed]
-        lines.append((row["agent"], *rates))
-    return markdown(header, lines)
+    for text, rows in found.items():
+        if len(rows) == 1:
+            lines.append((runs.name_of(text), 1, *(games.format_rate(*counts) for counts in counts_of(rows[0]))))
+        else:
+            means = [interval(column, np.mean) for column in shares(rows)]
+            lines.append((runs.name_of(text), len(rows), *(format_interval(mean, "{:.3f}") for mean in means)))
+    return markdown(("agent", "runs", *COLUMNS), lines)
+
+
+def comparisons(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Returns the Markdown table of the differences to the first set of runs, if there are other sets of that size."""
+    sets = [(text, shares(rows)) for text, rows in found.items() if len(rows) > 1]
+    lines: list[tuple[object, ...]] = []
+    for text, of_text in sets[1:]:
+        first, of_first = sets[0]
+        if len(of_text[0]) == len(of_first[0]):
+            changes = [paired_difference(one, other, np.mean) for one, other in zip(of_text, of_first, strict=True)]
+            name = f"{runs.name_of(text)}, less {runs.name_of(first)}"
+            lines.append((name, *(format_interval(change, "{:.3f}") for change in changes)))
+    return [markdown(("difference", *COLUMNS), lines)] if lines else []
 
 
 main = command(Arguments, QUICK, report)

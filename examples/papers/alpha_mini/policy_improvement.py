@@ -10,6 +10,9 @@ Each step has 25,000 environment steps and begins with the parameters of the las
 greedily against a random player (Figure 3). The study finds a best step, 8, and then overfitting to the last opponent.
 With opponents "all", one of all earlier policies of the other colour is drawn for every game.
 
+A second table has what the study says of the curves. The best of equal steps is as often an early as a late one: of 15,
+the 8th on average. So the table also has differences of steps and of batches that are named before.
+
     OUTPUT/last/seed=0/white_3      a run folder as `train.ppo` writes it, which all other commands take
 
 A stopped command continues; finished steps are not computed again.
@@ -27,7 +30,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from examples.papers._experiment import Report, command, new_picture, train
-from examples.papers._intervals import draw_band
+from examples.papers._intervals import draw_band, format_interval, interval
 from examples.papers.alpha_mini import games, runs
 from jaxgames._progress import progress_over
 from train import agents, plot
@@ -36,8 +39,17 @@ from train.ppo import PPO, config_for
 
 Ways = Literal["last", "all"]
 COLOURS = {"white": runs.WHITE, "black": runs.BLACK}
-FIGURE_4 = {"episode_return/seat_0": "mean reward of White", "episode_length": "plies of an episode"}
-QUICK: dict[str, Any] = {"network": "mlp(hidden_sizes=[8])", "steps": 2, "steps_of_training": 2_048, "games": 50}
+REWARD, PLIES = "episode_return/seat_0", "episode_length"
+FIGURE_4 = {REWARD: "mean reward of White", PLIES: "plies of an episode"}
+THEIR_BEST = 8  # the step after which the study sees overfitting
+LAST = 5  # batches at the end of a step, which are compared with as many earlier ones
+QUICK: dict[str, Any] = {
+    "network": "mlp(hidden_sizes=[8])",
+    "steps": 2,
+    "seeds": 1,
+    "steps_of_training": 2_048,
+    "games": 50,
+}
 
 
 @dataclass(frozen=True)
@@ -45,9 +57,9 @@ class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/alpha_mini/policy_improvement")
     ways: tuple[Ways, ...] = get_args(Ways)
     """The opponents of a step: the last policy of the other colour, or all earlier ones."""
-    steps: int = 10
+    steps: int = 15
     """Steps of policy improvement."""
-    seeds: int = 1
+    seeds: int = 5
     """Repetitions of the whole procedure."""
     steps_of_training: int = 25_000
     """Environment steps of each colour in a step; 25,000 in the study."""
@@ -63,16 +75,21 @@ def report(arguments: Arguments) -> Report:
     arguments.output.mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", str(arguments.output.resolve() / "compiled"))
     results = improve_all(arguments)
-    rows = {way: {str(seed): of_seed for seed, of_seed in of_way.items()} for way, of_way in results.items()}
-    return Report(rows, table(results), {"win_rates": draw_steps(results), "within_steps": draw_within(arguments)})
+    found: dict[str, dict[str, list[float]]] = {
+        way: measures(arguments, way, of_way) for way, of_way in results.items()
+    }
+    rates = {way: rates_of(of_way).tolist() for way, of_way in results.items()}
+    text = f"{table(results)}\n\n{measure_table(found)}"
+    figures = {"win_rates": draw_steps(results), "within_steps": draw_within(arguments)}
+    return Report({"win_rates": rates, "measures": found}, text, figures)
 
 
 # -- training --------------------------------------------------------------------------------------------------------
 
 
-def improve_all(arguments: Arguments) -> dict[str, dict[int, list[dict[str, Any]]]]:
+def improve_all(arguments: Arguments) -> dict[Ways, dict[int, list[dict[str, Any]]]]:
     """Returns the results of White after the steps 0 to N, by way and seed; computes those that are missing."""
-    results: dict[str, dict[int, list[dict[str, Any]]]] = {}
+    results: dict[Ways, dict[int, list[dict[str, Any]]]] = {}
     steps = [*itertools.product(arguments.ways, range(arguments.seeds), range(arguments.steps + 1))]
     for way, seed, step in progress_over(steps, unit="steps"):
         white = train_step(arguments, way, seed, step)
@@ -112,46 +129,106 @@ def folder_of(arguments: Arguments, way: Ways, seed: int, step: int, colour: str
     return arguments.output / way / f"seed={seed}" / f"{colour}_{step}"
 
 
+# -- measures --------------------------------------------------------------------------------------------------------
+
+
+def rates_of(of_way: Mapping[int, Sequence[dict[str, Any]]]) -> np.ndarray:
+    """Returns float64[seeds, steps + 1], White's win rate against a random player after each step."""
+    return np.array([[games.win_rate(of_step) for of_step in of_seed] for of_seed in of_way.values()])
+
+
+def curves(arguments: Arguments, way: Ways, column: str) -> np.ndarray:
+    """Returns float64[seeds, steps, batches], a column of the metrics of White in each step but step 0."""
+
+    def curve(seed: int, step: int) -> list[float]:
+        return runs.column(agents.open_run(folder_of(arguments, way, seed, step, "white")), column)
+
+    return np.array([[curve(seed, 1 + step) for step in range(arguments.steps)] for seed in range(arguments.seeds)])
+
+
+def measures(arguments: Arguments, way: Ways, of_way: Mapping[int, Sequence[dict[str, Any]]]) -> dict[str, list[float]]:
+    """Returns what Figures 3 and 4 show, one number per seed; numbers within a step are means over the steps."""
+    rates, reward, plies = rates_of(of_way), *(curves(arguments, way, column) for column in (REWARD, PLIES))
+    last = min(LAST, reward.shape[2] // 2)
+    found = {"step of the best win rate": 1 + rates[:, 1:].argmax(1)}
+    for step in (1, THEIR_BEST):
+        if step < arguments.steps:
+            found[f"win rate after step {arguments.steps}, less after step {step}"] = rates[:, -1] - rates[:, step]
+    found |= {
+        "best batch of a step by mean reward": np.mean(1 + np.nanargmax(reward, axis=2), axis=1),
+        f"mean reward of the last {last} batches of a step, less of the {last} before": np.nanmean(
+            reward[..., -last:] - reward[..., -2 * last : -last], axis=(1, 2)
+        ),
+        f"mean reward of the last {last} batches of a step, less of the first {last}": np.nanmean(
+            reward[..., -last:] - reward[..., :last], axis=(1, 2)
+        ),
+        f"plies of the last {last} batches of step 1, less of the first {last}": np.nanmean(
+            plies[:, 0, -last:] - plies[:, 0, :last], axis=1
+        ),
+    }
+    if arguments.steps > 1:
+        found[f"plies of the last {last} batches of later steps, less of the first {last}"] = np.nanmean(
+            plies[:, 1:, -last:] - plies[:, 1:, :last], axis=(1, 2)
+        )
+    return {name: np.round(values, 6).tolist() for name, values in found.items()}
+
+
 # -- tables and pictures ---------------------------------------------------------------------------------------------
 
 
-def table(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) -> str:
-    """Returns the Markdown table: White's win rate after each step by way, the median over seeds and their range."""
-    rows: list[tuple[object, ...]] = []
-    count = len(next(iter(next(iter(results.values())).values())))
-    for step in range(count):
-        row: list[object] = [step]
-        for of_way in results.values():
-            of_step = [of_seed[step] for of_seed in of_way.values()]
-            if len(of_step) == 1:
-                row.append(games.format_rate(of_step[0]["won"], of_step[0]["games"]))
-            else:
-                row.append(games.format_range([games.win_rate(each) for each in of_step]))
-        rows.append(tuple(row))
-    return markdown(("step", *(f"against {way}" for way in results)), rows)
+def table(results: Mapping[Ways, Mapping[int, Sequence[dict[str, Any]]]]) -> str:
+    """Returns the Markdown table of Figure 3: White after each step by way, means over seeds.
+
+    Win rates have 95 % intervals: over seeds, or, with one seed, over its games.
+    """
+    header: list[object] = ["step"]
+    rows: list[list[object]] = []
+    for way, of_way in results.items():
+        header += [f"win rate, {way}", f"mean reward, {way}", f"plies, {way}"]
+        for step, of_step in enumerate(zip(*of_way.values(), strict=True)):
+            if step == len(rows):
+                rows.append([step])
+            rewards, lengths = ([each[name] for each in of_step] for name in ("mean_reward", "mean_length"))
+            rows[step] += [format_rates(of_step), f"{np.mean(rewards):.1f}", f"{np.mean(lengths):.1f}"]
+    return markdown(header, rows)
 
 
-def draw_steps(results: Mapping[str, Mapping[int, Sequence[dict[str, Any]]]]) -> Figure:
+def format_rates(of_step: Sequence[dict[str, Any]]) -> str:
+    if len(of_step) == 1:
+        return games.format_rate(of_step[0]["won"], of_step[0]["games"])
+    return format_interval(interval([games.win_rate(each) for each in of_step], np.mean), "{:.3f}")
+
+
+def measure_table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
+    """Returns the Markdown table of the measures by way: means over seeds with 95 % intervals."""
+
+    def entry(name: str, values: Sequence[float]) -> str:
+        return format_interval(interval(values, np.mean), "{:.3f}" if name.startswith("win rate") else "{:.2f}")
+
+    names = [*next(iter(found.values()))]
+    rows = [(name, *(entry(name, of_way[name]) for of_way in found.values())) for name in names]
+    return markdown(("measure", *found), rows)
+
+
+def draw_steps(results: Mapping[Ways, Mapping[int, Sequence[dict[str, Any]]]]) -> Figure:
     """Returns White's win rate against a random player after each step: medians and ranges over seeds (Figure 3)."""
     figure, (axes,) = new_picture(5.5, 3.8)
     for index, (way, of_way) in enumerate(results.items()):
-        values = [[games.win_rate(each) for each in of_seed] for of_seed in of_way.values()]
-        draw_band(axes, range(len(values[0])), values, index, f"opponents: {way}", marker="o")
-    axes.axvline(8, color="grey", linestyle=":", label="the study's best step")
+        values = rates_of(of_way)
+        draw_band(axes, range(values.shape[1]), values, index, f"opponents: {way}", marker="o")
+    axes.axvline(THEIR_BEST, color="grey", linestyle=":", label="the study's best step")
     axes.set(xlabel="step", ylabel="White's win rate against a random player")
     axes.legend()
     return figure
 
 
 def draw_within(arguments: Arguments) -> Figure:
-    """Returns mean reward and mean length within the steps of White, seed 0 (Figure 4): a row per way."""
+    """Returns mean reward and length within the steps of White, medians over seeds (Figure 4): a row per way."""
     figure, panels = new_picture(9, 3.2 * len(arguments.ways), down=len(arguments.ways), across=len(FIGURE_4))
     lines = itertools.product(arguments.ways, FIGURE_4.items())
     for axes, (way, (column, label)) in zip(panels, lines, strict=True):
-        for step in range(1, arguments.steps + 1):
-            run = agents.open_run(folder_of(arguments, way, 0, step, "white"))
+        for step, line in enumerate(np.median(curves(arguments, way, column), axis=0), start=1):
             shade = 0.15 + 0.85 * step / arguments.steps
-            line = runs.column(run, column)
             name = f"step {step}" if step in (1, 2, arguments.steps) else None
             axes.plot(np.arange(1, len(line) + 1), line, color=plot.COLOURS[0], alpha=shade, label=name)
         axes.set(xlabel="batches of a step", ylabel=label, title=f"opponents: {way}")

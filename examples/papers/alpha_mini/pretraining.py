@@ -2,14 +2,20 @@
 
     python -m examples.papers.alpha_mini.pretraining --output runs/papers/alpha_mini/pretraining
 
-1. Games between random players give positions; alpha-beta labels them with values.
-2. `train.imitation` learns these values only: the error on training and validation positions by epoch (Figure 2b).
-3. White learns by PPO against a random player, from random parameters and from the run of 2: mean reward (Figure 2a).
+1. A trained agent plays games against itself, with a random move half of the time. Alpha-beta and an engine, each for
+   itself, label their positions with values.
+2. `train.imitation` learns the values of each label: the error on training and validation positions by epoch (2b).
+3. White learns by PPO against a random player, from random parameters and from each run of 2: mean reward (2a).
+
+With an engine among the labels, the games have standard rules, so that it can value all positions
+(docs/interop/uci.md). Alpha-beta searches them under king capture. The value of an engine is multiplied by 60, the
+reward for a king.
 
 The study has 12,000 games, over 100,000 positions, values of a shallow Stockfish, and ten epochs of batches of 100. It
 shows one run of each kind, here five seeds. A stopped command continues; finished parts are not computed again.
 """
 
+import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +29,11 @@ import jaxgames
 from examples.papers._experiment import Report, command, new_picture, train, train_all
 from examples.papers._intervals import difference, draw_band, format_interval, interval
 from examples.papers.alpha_mini import games, runs
+from jaxgames import Env
 from jaxgames._progress import progress_bar
 from train import agents, plot
 from train.data import labels, positions
+from train.data.positions import Positions
 from train.driver.loop import Settings
 from train.driver.result_file import ResultFile
 from train.driver.run_folder import RunFolder
@@ -35,7 +43,9 @@ from train.imitation import config as imitation_config
 from train.settings import NETWORK_SETTINGS
 from train.sweep import Sweep, sweep_of
 
-KINDS = ("random start", "pretrained")
+RANDOM_START = "random start"
+STANDARD = "minichess"  # the game of an engine
+ENGINE = "uci("  # with which the texts of engines begin
 MEAN_REWARD = "episode_return/seat_0"
 ERRORS = ("value_error/train", "value_error/validation")
 LAST = 10  # batches that "at the end" averages over
@@ -43,7 +53,8 @@ LAST = 10  # batches that "at the end" averages over
 THEIR_LOSSES = (163147.8, 34200.5, 32101.2, 17961.1, 15061.4, 13905.0, 12239.9, 10653.0, 9573.0, 9553.8)
 QUICK: dict[str, Any] = {
     "network": "mlp(hidden_sizes=[8])",
-    "label": "alphabeta(depth=1)",
+    "labels": ("alphabeta(depth=1)",),
+    "play": "random",
     "positions": 300,
     "epochs": 2,
     "total_steps": 2_048,
@@ -55,12 +66,14 @@ QUICK: dict[str, Any] = {
 @dataclass(frozen=True)
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/alpha_mini/pretraining")
-    label: str = "alphabeta(depth=3)"
-    """The agent whose values label the positions."""
-    play: str = "random"
+    labels: tuple[str, ...] = ("alphabeta(depth=3)", "uci(depth=3)")
+    """The agents whose values label the positions, each for itself."""
+    play: str = "baseline(epsilon=0.5)"
     """The agent that plays the games."""
-    positions: int = 20_000
+    positions: int = 100_000
     """Different positions; over 100,000 in the study."""
+    gamma: float = 0.3
+    """The discount factor of PPO; 0.3 is the best of the study's Table 1."""
     epochs: int = 10
     """Passes over the training positions."""
     total_steps: int = 50_000
@@ -73,46 +86,71 @@ class Arguments(runs.TrainingArguments):
 
 def report(arguments: Arguments) -> Report:
     """Labels positions, learns their values, and trains with and without these values."""
-    settings = arguments.settings_of_runs()
-    data = label_positions(arguments, settings["env"])
-    pretrained, losses = pretrain(arguments, settings, data)
+    settings: dict[str, Any] = arguments.settings_of_runs() | {"gamma": arguments.gamma}
+    pretrained: dict[str, str] = {}
+    losses: dict[str, dict[str, list[float]]] = {}
+    for number, text in enumerate(arguments.labels):
+        data = label_positions(arguments, settings["env"], number)
+        pretrained[text], losses[text] = pretrain(arguments, settings, data, number)
     varied = runs.singles({**settings, "total_steps": arguments.total_steps})
-    sweep = sweep_of("ppo", varied | {"init_from": (None, pretrained)}, arguments.seeds)
+    sweep = sweep_of("ppo", varied | {"init_from": (None, *pretrained.values())}, arguments.seeds)
     train_all(sweep, arguments.output / "ppo")
-    results = {kind: results_of(arguments, sweep, kind) for kind in KINDS}
+    kinds = {RANDOM_START: None, **pretrained}
+    results = {kind: results_of(arguments, sweep, run) for kind, run in kinds.items()}
     text = f"{loss_table(losses)}\n\n{table(results)}"
     figures = {"losses": draw_losses(losses), "mean_reward": draw_rewards(results)}
-    return Report({"losses": losses, "results": results}, text, figures)
+    return Report({"losses": losses, "measures": {kind: measures(of) for kind, of in results.items()}}, text, figures)
 
 
 # -- positions and values ------------------------------------------------------------------------------------------
 
 
-def label_positions(arguments: Arguments, env: str) -> Path:
-    """Returns the file of positions with values only, written unless it exists.
+def label_positions(arguments: Arguments, env: str, number: int) -> Path:
+    """Returns the file of positions with the values of one of the labels only, written unless it exists.
 
     Raises ValueError if the file in the folder was labelled in another way, or if the agent has no values.
     """
-    path = arguments.output / "positions.npz"
-    key = {"label": arguments.label, "play": arguments.play, "positions": arguments.positions}
+    text = arguments.labels[number]
+    path = arguments.output / f"positions_{number}.npz"
+    of_engine = [each.startswith(ENGINE) for each in arguments.labels]
+    game = STANDARD if any(of_engine) else env
+    key = {"label": text, "game": game, "play": arguments.play, "positions": arguments.positions}
     labelled = ResultFile(arguments.output / "labelled.jsonl", tuple(key))
     if path.exists():
         if labelled.get(key) is None:
             raise ValueError(f"{path} was labelled in another way than {key}: name another folder with --output")
         return path
-    game = jaxgames.make(env)
-    player, judge = (agents.make(text, game) for text in (arguments.play, arguments.label))
-    with progress_bar(total=arguments.positions, title="playing", unit="positions") as bar:
-        boards = labels.played_positions(game, player, arguments.positions, seed=0, on_found=bar.update)
-    with progress_bar(total=len(boards), title="labelling", unit="positions") as bar:
+    boards, with_captures = played(game, arguments.play, arguments.positions), jaxgames.make(env)
+    if not of_engine[number]:
+        boards = with_king_capture(boards, with_captures)
+    with progress_bar(total=len(boards), title=f"labelling by {text}", unit="positions") as bar:
+        judge = agents.make(text, boards.env)
         boards = labels.labelled(boards, judge, train=90, on_labelled=bar.update, only_values=True)
+    if of_engine[number]:
+        boards = with_king_capture(dataclasses.replace(boards, value=games.KING * boards.value), with_captures)
     arguments.output.mkdir(parents=True, exist_ok=True)
     boards.save(path)
     labelled.add(key, {"found": len(boards)})
     return path
 
 
-def pretrain(arguments: Arguments, settings: Mapping[str, Any], data: Path) -> tuple[str, dict[str, list[float]]]:
+@functools.lru_cache(maxsize=1)
+def played(env: str, text: str, count: int) -> Positions:
+    """Returns different positions of games between copies of an agent."""
+    game = jaxgames.make(env)
+    with progress_bar(total=count, title="playing", unit="positions") as bar:
+        return labels.played_positions(game, agents.make(text, game), count, seed=0, on_found=bar.update)
+
+
+def with_king_capture(boards: Positions, game: Env[Any]) -> Positions:
+    """Returns positions as those of the game with king capture, which counts no repetitions."""
+    states = dataclasses.replace(boards.states, history=None, occurred=np.zeros_like(boards.states.occurred))
+    return dataclasses.replace(boards, env=game, states=states)
+
+
+def pretrain(
+    arguments: Arguments, settings: Mapping[str, Any], data: Path, number: int
+) -> tuple[str, dict[str, list[float]]]:
     """Returns the run that has learned the values, and the root mean squared errors by epoch.
 
     Element 0 is the error of a constant value, the mean of the training positions.
@@ -129,7 +167,7 @@ def pretrain(arguments: Arguments, settings: Mapping[str, Any], data: Path) -> t
         total_steps=arguments.epochs * (len(training) // batch) * batch,
         value_coef=1.0,
     )
-    folder = arguments.output / "values"
+    folder = arguments.output / f"values_{number}"
     train(Imitation(config), folder, Settings(evaluate_every=0, checkpoint_every=1))
     run = agents.open_run(folder)
     mean = training.value.mean()
@@ -141,12 +179,12 @@ def pretrain(arguments: Arguments, settings: Mapping[str, Any], data: Path) -> t
 # -- training with and without -------------------------------------------------------------------------------------
 
 
-def results_of(arguments: Arguments, sweep: Sweep, kind: str) -> list[dict[str, Any]]:
-    """Returns the curve of the mean reward of each run of a kind, and its games against a random player."""
+def results_of(arguments: Arguments, sweep: Sweep, start: str | None) -> list[dict[str, Any]]:
+    """Returns the curve of the mean reward of each run with a start, and its games against a random player."""
     results: list[dict[str, Any]] = []
     for name, learner in sweep.cells.items():
         config: Any = learner.config
-        if (config.init_from is not None) != (kind == "pretrained"):
+        if config.init_from != start:
             continue
         folder = arguments.output / "ppo" / name
         play = functools.partial(games.play_random, str(folder), runs.WHITE, arguments.games, config.seed)
@@ -174,36 +212,43 @@ def measures(of_kind: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
 # -- tables and pictures -------------------------------------------------------------------------------------------
 
 
-def loss_table(losses: Mapping[str, Sequence[float]]) -> str:
+def loss_table(losses: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
     """Returns the Markdown table of Figure 2b: squared errors, each divided by the first one, beside the study's."""
-    training, validation = (np.square(losses[name]) for name in ERRORS)
-    rows: list[tuple[object, ...]] = []
-    for epoch, (of_training, of_validation) in enumerate(zip(training, validation, strict=True)):
-        theirs = f"{THEIR_LOSSES[epoch] / THEIR_LOSSES[0]:.3f}" if epoch < len(THEIR_LOSSES) else ""
-        ours = (of_training / training[0], of_validation / validation[0])
-        rows.append((epoch, *(f"{share:.3f}" for share in ours), f"{np.sqrt(of_validation):.2f}", theirs))
-    return markdown(("epoch", "training", "validation", "root of the validation error", "the study"), rows)
+    header = ["epoch"]
+    columns: list[list[str]] = []
+    for label, of_label in losses.items():
+        for name in ERRORS:
+            header.append(f"{name.partition('/')[2]}, {label}")
+            squared = np.square(of_label[name])
+            columns.append([f"{share:.3f}" for share in squared / squared[0]])
+    theirs = [f"{loss / THEIR_LOSSES[0]:.3f}" for loss in THEIR_LOSSES]
+    epochs = len(columns[0])
+    columns.append([*theirs, *[""] * epochs][:epochs])
+    rows = [(epoch, *entries) for epoch, entries in enumerate(zip(*columns, strict=True))]
+    return markdown((*header, "the study"), rows)
 
 
 def table(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """Returns the Markdown table of Figure 2a: means over seeds with 95 % intervals, and their difference."""
-    without, pretrained = (measures(results[kind]) for kind in KINDS)
+    """Returns the Markdown table of Figure 2a: means over seeds with 95 % intervals, and their differences."""
+    of_kinds = {kind: measures(of_kind) for kind, of_kind in results.items()}
+    others = [kind for kind in of_kinds if kind != RANDOM_START]
     rows: list[tuple[object, ...]] = []
-    for name, of_without in without.items():
+    for name, without in of_kinds[RANDOM_START].items():
         form = "{:,.0f}" if "steps" in name else "{:.3f}"
-        means = (interval(of_without, np.mean), interval(pretrained[name], np.mean))
-        change = difference(pretrained[name], of_without, np.mean)
-        rows.append((name, *(format_interval(each, form) for each in (*means, change))))
-    return markdown(("measure", *KINDS, "difference"), rows)
+        means = [interval(of_kind[name], np.mean) for of_kind in of_kinds.values()]
+        changes = [difference(of_kinds[kind][name], without, np.mean) for kind in others]
+        rows.append((name, *(format_interval(each, form) for each in (*means, *changes))))
+    return markdown(("measure", *of_kinds, *(f"difference, {kind}" for kind in others)), rows)
 
 
-def draw_losses(losses: Mapping[str, Sequence[float]]) -> Figure:
-    """Returns the root mean squared error by epoch (Figure 2b)."""
-    figure, (axes,) = new_picture(5, 3.6)
-    for index, (name, of_epochs) in enumerate(losses.items()):
-        axes.plot(of_epochs, "o-", color=plot.style_of(index)["color"], label=name.partition("/")[2])
-    axes.set(xlabel="epoch", ylabel="root mean squared error of the value", ylim=(0, None))
-    axes.legend()
+def draw_losses(losses: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
+    """Returns the root mean squared error by epoch (Figure 2b): a panel per label."""
+    figure, panels = new_picture(5 * len(losses), 3.6, across=len(losses))
+    for axes, (label, of_label) in zip(panels, losses.items(), strict=True):
+        for index, (name, of_epochs) in enumerate(of_label.items()):
+            axes.plot(of_epochs, "o-", color=plot.style_of(index)["color"], label=name.partition("/")[2])
+        axes.set(xlabel="epoch", ylabel="root mean squared error of the value", ylim=(0, None), title=label)
+        axes.legend()
     return figure
 
 

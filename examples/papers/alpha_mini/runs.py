@@ -1,5 +1,6 @@
 """The training runs of this study: their settings, runs without training, and columns of their metrics."""
 
+import glob
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -63,6 +64,24 @@ def store_untrained(learner: Learner, folder: Path) -> str:
         run.save(jax.jit(learner.init)(jax.random.key(learner.config.seed)))
         run.close()
     return str(folder)
+
+
+def matching(text: str) -> list[str]:
+    """Returns the run folders that a path with a star has, such as "runs/seed=*/white_1"; other texts alone.
+
+    Raises ValueError if there is no such folder.
+    """
+    if "*" not in text:
+        return [text]
+    found = sorted(str(Path(path).parent) for path in glob.glob(f"{text}/config.json"))
+    if not found:
+        raise ValueError(f"there is no run {text!r}: expected folders with a config.json")
+    return found
+
+
+def name_of(text: str) -> str:
+    """Returns the name of an agent, or of a path with a star, in a table: of a path, the last three folders."""
+    return f"`{'/'.join(text.split('/')[-3:])}`"
 
 
 def column(run: RunFolder, name: str) -> list[float]:

@@ -21,6 +21,7 @@ CPU_SECONDS = 120  # of a short form: a minute on the machines of the docs, and 
 BOXES = "examples.papers.dots_and_boxes"
 SOLVED = "examples.papers.solution_strength"
 NEED_DATA = {  # files of positions, runs or solutions; have tests of their own
+    "examples.papers.alpha_mini.sampling",
     "examples.papers.checkers_imitation.*",
     f"{BOXES}.phases",
     f"{SOLVED}.lost_positions",

@@ -9,6 +9,7 @@ import pytest
 
 import jaxgames
 from examples.papers.alpha_mini import discounts, games, policy_improvement, pretraining, runs, win_rates
+from train.data.positions import Positions
 from train.ppo import PPO, config_for
 from train.recipes import PRESETS
 
@@ -74,10 +75,29 @@ def test_every_run_of_the_procedure_has_a_seed_of_its_own() -> None:
     assert len(seeds) == 10
 
 
+def test_measures_of_policy_improvement_see_a_peak_and_the_fall_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    reward = np.array([*range(10), *[7.0] * 5])  # the best batch is the tenth; then it falls
+    columns = {policy_improvement.REWARD: reward, policy_improvement.PLIES: 30.0 - np.arange(15)}
+    monkeypatch.setattr(
+        policy_improvement, "curves", lambda arguments, way, column: np.tile(columns[column], (2, 10, 1))
+    )
+    seeds = {seed: [RESULT | {"won": 70 - abs(step - 8) - seed} for step in range(11)] for seed in (0, 1)}
+    found = policy_improvement.measures(policy_improvement.Arguments(steps=10, seeds=2), "last", seeds)
+    assert found["step of the best win rate"] == [8, 8]
+    assert found["win rate after step 10, less after step 1"] == pytest.approx([0.05, 0.05])
+    assert found["win rate after step 10, less after step 8"] == pytest.approx([-0.02, -0.02])
+    assert found["best batch of a step by mean reward"] == [10, 10]
+    assert found["mean reward of the last 5 batches of a step, less of the 5 before"] == pytest.approx([0, 0])
+    assert found["mean reward of the last 5 batches of a step, less of the first 5"] == pytest.approx([5, 5])
+    assert found["plies of the last 5 batches of step 1, less of the first 5"] == pytest.approx([-10, -10])
+    assert "| 8.00 (8.00 to 8.00) |" in policy_improvement.measure_table({"last": found})
+
+
 def test_loss_is_shown_relative_to_that_of_a_constant_value() -> None:
     losses = {"value_error/train": [10.0, 5.0], "value_error/validation": [20.0, 10.0]}
-    lines = pretraining.loss_table(losses).splitlines()[2:]
-    assert lines == ["| 0 | 1.000 | 1.000 | 20.00 | 1.000 |", "| 1 | 0.250 | 0.250 | 10.00 | 0.210 |"]
+    header, _, *lines = pretraining.loss_table({"alphabeta": losses}).splitlines()
+    assert header == "| epoch | train, alphabeta | validation, alphabeta | the study |"
+    assert lines == ["| 0 | 1.000 | 1.000 | 1.000 |", "| 1 | 0.250 | 0.250 | 0.210 |"]
 
 
 def test_difference_of_pretraining_is_that_of_means_over_seeds() -> None:
@@ -92,6 +112,17 @@ def test_difference_of_pretraining_is_that_of_means_over_seeds() -> None:
 
 
 STALEMATED, ONE_MOVE_BEFORE = "k4/2K2/1Q3/5/5 b - - 0 1", "k4/2K2/2Q2/5/5 w - - 0 1"
+
+
+def test_positions_of_standard_rules_keep_their_boards_under_king_capture() -> None:
+    standard, captures = jaxgames.make("minichess"), jaxgames.make("minichess(rules=king_capture, reward=material)")
+    texts = [ONE_MOVE_BEFORE, standard.to_string(standard.init(jax.random.key(0)))]
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(standard.from_string, texts))
+    unknown = np.full(2, -1)
+    boards = Positions(standard, states, unknown, np.full(2, np.nan), None, unknown, unknown, np.zeros(2), ("train",))
+    found = pretraining.with_king_capture(boards, captures)  # which checks the arrays of the states
+    rows = [jax.tree.map(lambda leaf, row=row: leaf[row], found.states) for row in range(2)]
+    assert [captures.to_string(row) for row in rows] == texts
 
 
 def test_reasons_are_those_of_the_boards_that_are_named() -> None:

@@ -1,0 +1,130 @@
+"""How much a policy that samples explores, and how often it plays the best moves, by step of policy improvement.
+
+    python -m examples.papers.alpha_mini.sampling --output runs/papers/alpha_mini/sampling
+
+The study believes that sampling "allows the agent to explore a vast state space at the start and consistently play the
+best moves near the end" (section 2.2), and measures neither. Here White samples its moves against a random player, and
+on the positions where it moves:
+
+    entropy            of its policy, in nats; the logarithm of the number of legal moves if all are equally probable
+    likeliest move     the probability of its most probable move
+    best moves         the probability of the moves that alpha-beta finds best, and whether the likeliest one is such
+    a random move      the share of the best moves among the legal ones
+
+The runs are those of `policy_improvement`: a folder with a star for its seeds. Finished rows are not computed again.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxgames
+from examples.papers._experiment import ExperimentFields, Report, command
+from examples.papers._intervals import format_interval, interval
+from examples.papers.alpha_mini import runs
+from examples.papers.alpha_mini.placements import best_of
+from jaxgames._progress import progress_over
+from jaxgames.agents import Agent, RandomAgent, analyse, pytree
+from train import agents
+from train.data import labels
+from train.driver.tables import markdown
+
+IMPROVED = "runs/papers/alpha_mini/policy_improvement/last/seed=*/white_{}"
+ALL_OF_GAME = 1_000  # positions, more than a game has
+MEASURES = {  # by their names in the results: the head of the column
+    "legal": "legal moves",
+    "entropy": "entropy",
+    "likeliest": "likeliest move",
+    "best": "best moves",
+    "likeliest_is_best": "likeliest move is a best one",
+    "random_is_best": "a random move is a best one",
+}
+
+
+@dataclass(frozen=True)
+class Arguments(ExperimentFields):
+    output: Path = Path("runs/papers/alpha_mini/sampling")
+    agents: tuple[str, ...] = tuple(IMPROVED.format(step) for step in (0, 1, 2, 4, 8, 15))
+    """Runs of White; a star in a folder stands for any characters."""
+    env: str = "minichess(rules=king_capture, reward=material)"
+    """The game."""
+    judge: str = "alphabeta(depth=3)"
+    """The agent whose best moves are the best ones."""
+    positions: int = 400
+    """Positions of games of each run; White moves on about half of them."""
+
+
+@pytree
+@dataclass(frozen=True)
+class OneAgainstOther:
+    """Plays White by one agent and Black by another."""
+
+    on_device: ClassVar[bool] = True
+    white: Agent
+    black: Agent
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        """Returns int32[B], the action on every board."""
+        white_key, black_key = jax.random.split(key)
+        of_white, of_black = self.white.act(white_key, states), self.black.act(black_key, states)
+        return jnp.where(states.current_player == runs.WHITE, of_white, of_black)
+
+
+def report(arguments: Arguments) -> Report:
+    """Plays the games of each run, and measures its policy on their positions."""
+    sets = {text: runs.matching(text) for text in arguments.agents}
+    found: dict[str, list[dict[str, Any]]] = {text: [] for text in sets}
+    members = [(text, member) for text, of_text in sets.items() for member in of_text]
+    for text, member in progress_over(members, unit="runs"):
+        key = {"agent": member, "env": arguments.env, "judge": arguments.judge, "positions": arguments.positions}
+        found[text].append(arguments.once(key, functools.partial(measured, arguments, member)))
+    return Report(found, table(found))
+
+
+def measured(arguments: Arguments, text: str) -> dict[str, float]:
+    """Returns the means over White's decisions in games against a random player.
+
+    Raises ValueError if the agent has no probabilities.
+    """
+    env = jaxgames.make(arguments.env)
+    white = agents.make(agents.with_temperature(text, 1.0), env)
+    both = OneAgainstOther(white, RandomAgent(env))
+    played = labels.positions_with_results(env, both, arguments.positions, ALL_OF_GAME, seed=0, train=100)
+    states = played.take(np.flatnonzero(played.states.current_player == runs.WHITE)).states
+    analysis = analyse(white, states)
+    if analysis is None:
+        raise ValueError(f"{text} gives no probabilities: choose a run")
+    policy = np.asarray(analysis.probabilities, np.float64)
+    legal = np.asarray(jax.vmap(env.legal_action_mask)(states))
+    best = best_of(arguments.judge, env, states) & legal
+    rows = {
+        "legal": legal.sum(1),
+        "entropy": -(policy * np.log(np.where(policy > 0, policy, 1))).sum(1),
+        "likeliest": policy.max(1),
+        "best": (policy * best).sum(1),
+        "likeliest_is_best": best[np.arange(len(best)), policy.argmax(1)],
+        "random_is_best": best.sum(1) / legal.sum(1),
+    }
+    return {"decisions": len(policy)} | {name: float(np.mean(values)) for name, values in rows.items()}
+
+
+def table(found: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
+    """Returns the Markdown table: means over the runs of a set with 95 % intervals."""
+    lines: list[tuple[object, ...]] = []
+    for text, rows in found.items():
+        means = [interval([row[name] for row in rows], np.mean) for name in MEASURES]
+        forms = ("{:.1f}", *(["{:.3f}"] * (len(MEASURES) - 1)))
+        lines.append((runs.name_of(text), len(rows), *map(format_interval, means, forms)))
+    return markdown(("agent", "runs", *MEASURES.values()), lines)
+
+
+main = command(Arguments, None, report)
+
+if __name__ == "__main__":
+    main()
