@@ -167,7 +167,7 @@ def interval_of(points: Points) -> Floats | None:
 
 
 def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
-    """Returns the runs of every line by its label: the settings that differ, or the folder if these are many."""
+    """Returns the runs of every line by its label: the settings that differ, or the folders if these are many."""
     settings = [{"learner": run.learner.name} | settings_of(run.config) for run in runs]
     names = list(dict.fromkeys(name for of_run in settings for name in of_run if name != "seed"))
     differ = [name for name in names if not all_equal(of_run.get(name) for of_run in settings)]
@@ -177,9 +177,14 @@ def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
     for run, of_run in zip(runs, settings, strict=True):
         named = [(name, format_setting(of_run[name])) for name in differ if name in of_run]
         label = ", ".join(text if name == "env" else f"{name}={text}" for name, text in named)
-        label = label if len(named) <= MAX_NAMED else run.folder.name
         lines.setdefault(label, []).append(run)
-    return lines
+    if len(differ) <= MAX_NAMED:
+        return lines
+    is_unique = len({run.folder.name for run in runs}) == len(runs)
+    return {
+        ", ".join(run.folder.name if is_unique else str(run.folder) for run in of_line): of_line
+        for of_line in lines.values()
+    }
 
 
 def follows_from(cause: str, name: str, settings: Sequence[Mapping[str, Any]]) -> bool:

@@ -123,9 +123,17 @@ def test_runs_that_differ_in_many_settings_are_named_by_their_folders(
     monkeypatch.setattr("train.curves.MAX_NAMED", 2)
     rows, changes = rows_of({1: 0.0}), {"learning_rate": 0.25, "num_envs": 8}
     runs = [run_of(tmp_path / "first", rows), run_of(tmp_path / "second", rows, **changes)]
-    assert curves(runs, ["length"])["length"][1].label == "num_envs=8, learning_rate=0.25"
+    runs.append(run_of(tmp_path / "seed", rows, **changes, seed=1))
+    assert labels_of(runs) == [("num_envs=4, learning_rate=0.5", 1), ("num_envs=8, learning_rate=0.25", 2)]
     runs.append(run_of(tmp_path / "third", rows, **changes, sizes=(4,)))
-    assert [line.label for line in curves(runs, ["length"])["length"]] == ["first", "second", "third"]
+    assert labels_of(runs) == [("first", 1), ("second, seed", 2), ("third", 1)]
+    alike = run_of(tmp_path / "other" / "first", rows, **changes, sizes=(5,))
+    assert (f"{alike.folder}", 1) in labels_of([*runs, alike])
+
+
+def labels_of(runs: Sequence[RunFolder]) -> list[tuple[str, int]]:
+    """The label and the number of seeds of each line."""
+    return [(line.label, len(line.values)) for line in curves(runs, ["length"])["length"]]
 
 
 # -- the picture ---------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import tyro
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
 from train.baselines.stored_results import RESULTS, provenance, store
-from train.baselines.switches import SCORE, score_cells, score_of
+from train.baselines.switches import SCORE, match_command, score_cells, score_of
 from train.driver.commands import run_command
 from train.driver.tables import markdown
 
@@ -31,7 +31,7 @@ WAYS = {
 }
 """Arguments of `train.alphazero`, which has the search gumbel and 16 simulations by default."""
 PAIRS = (("playout_caps", "gumbel"), ("growing", "gumbel"), ("forced_playouts", "puct"))
-GAMES_OF_MATCH, SIMULATIONS = 400, 16
+SIMULATIONS = 16  # of both agents of a match
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Game:
     env: str
     arguments: str
     steps: tuple[int, ...]
-    """Environment steps of each way of WAYS, such that all of them take about the same CPU time."""
+    """Environment steps of each way in the order of WAYS, such that all of them take about the same CPU time. They are
+    from the time of four iterations with gumbel and of four with playout caps."""
 
     def training(self, name: str, way: str) -> str:
         """Returns the command of a training, without `python -m`."""
@@ -53,12 +54,9 @@ class Game:
         )
 
     def match(self, name: str, way: str, without: str) -> str:
-        """Returns the command of a match. Each opening is played from both sides."""
-        agents = " ".join(f'"{_run(name, each)}(simulations={SIMULATIONS})"' for each in (way, without))
-        return (
-            f'train.match {agents} --env "{self.env}" --games {GAMES_OF_MATCH} --openings {GAMES_OF_MATCH // 2} '
-            "--seating alternating"
-        )
+        """Returns the command of a match between two ways."""
+        agent, opponent = (f"{_run(name, each)}(simulations={SIMULATIONS})" for each in (way, without))
+        return match_command(agent, opponent, self.env)
 
 
 def _run(name: str, way: str) -> str:

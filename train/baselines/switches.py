@@ -25,7 +25,7 @@ from train.ladder.cost import cpu_milliseconds
 NAME = "search_switches"
 SCORE = ("games", "won", "drawn", "lost", "score", "Elo")  # the columns of a match
 HEADER = ("game", "agent", "opponent", *SCORE, "CPU ms per move")
-GAMES = 400  # of a match
+GAMES_OF_MATCH = 400
 ROUNDS = 2  # of the measurement of the CPU time, in which the agents take turns
 
 
@@ -52,21 +52,25 @@ class Match:
 
     @property
     def command(self) -> str:
-        """The command, without `python -m`. Each opening is played from both sides."""
-        return (
-            f'train.match "{self.agent}" "{self.opponent}" --env "{self.env}" --games {GAMES} '
-            f"--openings {GAMES // 2} --seating alternating"
-        )
+        return match_command(self.agent, self.opponent, self.env)
+
+
+def match_command(agent: str, opponent: str, env: str) -> str:
+    """Returns the command of a match, without `python -m`. Each opening is played from both sides."""
+    return (
+        f'train.match "{agent}" "{opponent}" --env "{env}" --games {GAMES_OF_MATCH} --openings {GAMES_OF_MATCH // 2} '
+        "--seating alternating"
+    )
 
 
 MATCHES = (
     Match("reuse", "chinese_checkers_diamond", 64, 76),
     Match("reuse", "minichess(max_plies=128)", 32, 37),
-    Match("reuse", "dots_and_boxes", 16, 19),
+    Match("reuse", "dots_and_boxes", 16, 16),
     Match("reuse", "checkers(max_plies=150)", 16, 19),
-    Match("proofs", "chinese_checkers_diamond", 64, 83),
+    Match("proofs", "chinese_checkers_diamond", 64, 76),
     Match("proofs", "minichess(max_plies=128)", 32, 36),
-    Match("proofs", "dots_and_boxes", 16, 18),
+    Match("proofs", "dots_and_boxes", 16, 16),
     Match("proofs", "checkers(max_plies=150)", 16, 18),
 )
 
