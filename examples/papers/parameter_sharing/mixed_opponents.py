@@ -15,7 +15,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -57,6 +57,14 @@ COLUMNS = {
 Results = Mapping[str, Sequence[Mapping[str, float]]]  # by opponents: the measures of every run
 
 
+class Opponents(NamedTuple):
+    """Five equal opponents."""
+
+    agent: str  # ITSELF or GREEDY
+    iteration: int  # of the policy itself
+    epsilon: float  # share of random submoves
+
+
 @dataclass(frozen=True)
 class Arguments(FinishedRuns):
     output: Path = Path("runs/papers/parameter_sharing/mixed_opponents")
@@ -75,11 +83,11 @@ class Arguments(FinishedRuns):
 def report(arguments: Arguments) -> Report:
     """Plays the games of every run against each kind of opponents."""
     last = arguments.iterations
-    kinds = [(ITSELF, last, epsilon) for epsilon in arguments.epsilons]
-    kinds += [(ITSELF, iteration, 0.0) for iteration in arguments.earlier]
-    kinds += [(GREEDY, last, epsilon) for epsilon in arguments.greedy_epsilons]
+    kinds = [Opponents(ITSELF, last, epsilon) for epsilon in arguments.epsilons]
+    kinds += [Opponents(ITSELF, iteration, 0.0) for iteration in arguments.earlier]
+    kinds += [Opponents(GREEDY, last, epsilon) for epsilon in arguments.greedy_epsilons]
     [finished] = runs_by_sharing(arguments.runs, arguments.output, last, arguments.seeds, ("shared",)).values()
-    results: Results = {name_of(*kind, last): [measured(run, kind, arguments) for run in finished] for kind in kinds}
+    results: Results = {name_of(kind, last): [measured(run, kind, arguments) for run in finished] for kind in kinds}
     of_runs = {
         kind: {name: finite([round(row[name], 4) for row in rows]) for name in rows[0]}
         for kind, rows in results.items()
@@ -87,8 +95,9 @@ def report(arguments: Arguments) -> Report:
     return Report(of_runs, table(results))
 
 
-def name_of(agent: str, iteration: int, epsilon: float, last: int) -> str:
-    """Returns the words for opponents in the table."""
+def name_of(kind: Opponents, last: int) -> str:
+    """Returns the words for opponents in the table; `last` is the iteration of the policies that they meet."""
+    agent, iteration, epsilon = kind
     if epsilon == 1:
         return "random"
     name = f"`{agent}`" if agent == GREEDY else agent
@@ -97,20 +106,18 @@ def name_of(agent: str, iteration: int, epsilon: float, last: int) -> str:
     return f"{name}, {epsilon:.0%} random".replace("%", " %") if epsilon else name
 
 
-def measured(run: RunFolder, kind: tuple[str, int, float], arguments: Arguments) -> dict[str, float]:
-    agent, iteration, epsilon = kind
-    key = {"run": str(run.folder), "agent": agent, "iteration": iteration, "epsilon": epsilon}
+def measured(run: RunFolder, kind: Opponents, arguments: Arguments) -> dict[str, float]:
+    key = {"run": str(run.folder), **kind._asdict()}
     key |= {"games": arguments.games, "iterations": arguments.iterations}
     return arguments.once(key, functools.partial(measure, run, kind, arguments))
 
 
-def measure(run: RunFolder, kind: tuple[str, int, float], arguments: Arguments) -> dict[str, float]:
-    """Returns the measures of a run's policy against five opponents of a kind, by the names in COLUMNS' entries."""
+def measure(run: RunFolder, kind: Opponents, arguments: Arguments) -> dict[str, float]:
+    """Returns the measures of a run's policy against five opponents, by the values of COLUMNS."""
     policy: Any = run.learner.policy  # pyright: ignore[reportAttributeAccessIssue]  # PPO has one
-    agent, iteration, epsilon = kind
     player = PolicyAgent(params_after(run, arguments.iterations), ENV, policy)
-    same = PolicyAgent(params_after(run, iteration), ENV, policy)
-    opponent = with_epsilon(ENV, GreedyAgent(ENV) if agent == GREEDY else same, epsilon)
+    same = PolicyAgent(params_after(run, kind.iteration), ENV, policy)
+    opponent = with_epsilon(ENV, GreedyAgent(ENV) if kind.agent == GREEDY else same, kind.epsilon)
     key = jax.random.key(run.config.seed)
     found = play(player, opponent, key, arguments.games)
     found |= {"greedy_win_rate": play_greedy(opponent, key, arguments.games)}
@@ -123,7 +130,7 @@ def play(player: PolicyAgent, opponent: Agent, key: jax.Array, games: int) -> di
 
     The turns to win are NaN if it wins no game.
     """
-    seats, begun, key = begin(key, games)
+    seats, games_at_start, key = start_games(key, games)
     own = (seats == 0).argmax(-1)
     seen = seen_without(BLANKED["other seats"])
 
@@ -138,7 +145,7 @@ def play(player: PolicyAgent, opponent: Agent, key: jax.Array, games: int) -> di
         chooses = ~before.over & (boards.current_player == own) & (mask.sum(-1) > 1)
         return sums + jnp.stack([(chooses * value).sum() for value in (1.0, entropy, best == other)])
 
-    played, sums = watch(ENV, (player, opponent), seats, begun, key, update, jnp.zeros(3))
+    played, sums = watch(ENV, (player, opponent), seats, games_at_start, key, update, jnp.zeros(3))
     winners = arena.winners(ENV, played)
     won = (winners & (seats == 0)).any(-1)
     turns = jnp.take_along_axis(played.turns, own[:, None], 1)[:, 0]
@@ -154,12 +161,12 @@ def play(player: PolicyAgent, opponent: Agent, key: jax.Array, games: int) -> di
 @functools.partial(jax.jit, static_argnames="games")
 def play_greedy(opponent: Agent, key: jax.Array, games: int) -> jax.Array:
     """Returns float32[], the share of the games that `greedy` wins on a drawn seat against five opponents."""
-    seats, begun, key = begin(key, games)
-    played = arena.advance_until_over(ENV, (GreedyAgent(ENV), opponent), seats, begun, key)
+    seats, games_at_start, key = start_games(key, games)
+    played = arena.advance_until_over(ENV, (GreedyAgent(ENV), opponent), seats, games_at_start, key)
     return (arena.winners(ENV, played) & (seats == 0)).any(-1).mean()
 
 
-def begin(key: jax.Array, games: int) -> tuple[jax.Array, Games, jax.Array]:
+def start_games(key: jax.Array, games: int) -> tuple[jax.Array, Games, jax.Array]:
     """Returns the agents of the seats, int32[games, 6], the games before the first step, and a key for playing them."""
     seat_key, start_key, play_key = jax.random.split(key, 3)
     return arena.one_seat(seat_key, games, ENV.num_players), arena.start(ENV, start_key, games), play_key
