@@ -152,6 +152,13 @@ def _in_megabytes(template: str) -> Column:
 
 
 WEAK = ("agent_states", "weak_uniform", "sure_fraction", "kept_value", "action_weak", "strong_action")
+PUPILS: dict[str, Column] = {
+    "game": lambda row: f"`{re.sub(r', num_players.*', ')', row['env'])}`",
+    "run": lambda row: f"`{Path(row['agents'][0]['agent']).name}`",
+    "games": "{games:,}",
+    "won": lambda row: _rate(row["agents"][0]),
+    "turns": "{agents[0][mean_turns]:.1f}",
+}
 COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, which take the names of its JSON
     "devices_footprint": {
         head: _in_megabytes(template) for head, template in devices.FOOTPRINT_TABLE.items() if head != "ns per step"
@@ -178,13 +185,8 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "bytes": "{bytes:,}",
         "CPU seconds": "{cpu_seconds:.0f}",
     },
-    "star_race_pupils": {
-        "game": lambda row: f"`{re.sub(r', num_players.*', ')', row['env'])}`",
-        "run": lambda row: f"`{Path(row['agents'][0]['agent']).name}`",
-        "games": "{games:,}",
-        "won": lambda row: _rate(row["agents"][0]),
-        "turns": "{agents[0][mean_turns]:.1f}",
-    },
+    "star_race_pupils_3": PUPILS,
+    "star_race_pupils_4": PUPILS,
     "openspiel_checkers": {
         "agent": "`{agent}`",
         "simulations of the bot": "{simulations:,}",
