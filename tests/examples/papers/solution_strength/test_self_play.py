@@ -5,8 +5,14 @@ from typing import Any
 
 from examples.papers.solution_strength.self_play import means_over, rows_of
 
-WON = {"episode_win_rate/seat_0": 0.5, "episode_win_rate/seat_1": 0.25, "episode_draw_rate": 0.0, "episode_length": 9.0}
-WON |= {"episode_truncated_rate": 0.25, "self_play_value_accuracy": 0.75}
+WON = {
+    "episode_win_rate/seat_0": 0.5,
+    "episode_win_rate/seat_1": 0.25,
+    "episode_draw_rate": 0.0,
+    "episode_length": 9.0,
+    "episode_truncated_rate": 0.25,
+    "self_play_value_accuracy": 0.75,
+}
 
 
 def rows(*metrics: dict[str, Any]) -> list[dict[str, float | None]]:
