@@ -147,6 +147,11 @@ def _rate(agent: Mapping[str, Any]) -> str:
     return text_of_rate(agent["win_rate"], agent["win_rate_interval"])
 
 
+def _by_kind(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Returns the agents of a match, runs first."""
+    return sorted(row["agents"], key=lambda agent: not agent["agent"].startswith("runs/"))
+
+
 def _in_megabytes(template: str) -> Column:
     return lambda row: template.format_map(devices.in_units_of_table(dict(row)))
 
@@ -187,6 +192,15 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     },
     "star_race_pupils_3": PUPILS,
     "star_race_pupils_4": PUPILS,
+    "perfect_replies": {
+        "game": _game,
+        "agent": lambda row: f"`{Path(_by_kind(row)[0]['agent']).name}`",
+        "against": lambda row: f"`{_by_kind(row)[1]['agent'].partition('(')[0]}`",
+        "games": "{games:,}",
+        "won by the agent": lambda row: f"{_by_kind(row)[0]['wins']:,}",
+        "cut off": lambda row: f"{row['truncated_rate'] * row['games']:.0f}",
+        "plies": "{mean_length:.1f}",
+    },
     "openspiel_checkers": {
         "agent": "`{agent}`",
         "simulations of the bot": "{simulations:,}",
