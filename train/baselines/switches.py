@@ -31,7 +31,7 @@ ROUNDS = 2  # of the measurement of the CPU time, in which the agents take turns
 
 @dataclass(frozen=True)
 class Match:
-    """The games of `baseline` with a switch of its search against `baseline` without, which has more simulations.
+    """The games of `baseline` with a switch of its search against `baseline` without.
 
     The numbers of simulations are such that a move of both takes about the same CPU time.
     """
