@@ -9,15 +9,13 @@ import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 from jaxgames.baselines.cards import Rating
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
 from train.baselines.solved import BOARDS, SELF_PLAY
-from train.baselines.stored_results import RESULTS, provenance, store
+from train.baselines.stored_results import NamedResults, provenance, store
 from train.baselines.tables import ratings_of
 from train.driver.commands import run_command
 
@@ -68,20 +66,8 @@ LADDERS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Arguments:
-    names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """The ladders, such as boxes_solved; none for all."""
-    output: Path = RESULTS
-    """The folder of the results."""
-
-
-def play(arguments: Arguments) -> dict[str, Any]:
-    """Plays the ladders, writes their files, and returns the result that the command prints.
-
-    Raises ValueError for an unknown name, and for a command that fails.
-    """
-    return store("ladder", LADDERS, result_of, arguments.names, arguments.output)
+class Arguments(NamedResults):
+    """The ladders, such as boxes_solved."""
 
 
 def result_of(name: str, ladder: Ladder, records: RecordedCommands) -> dict[str, Any]:
@@ -105,6 +91,7 @@ def ratings(path: Path) -> tuple[Rating, ...]:
     return ratings_of(json.loads(path.read_text(encoding="utf-8")))
 
 
+play = functools.partial(store, "ladder", LADDERS, result_of)
 main = functools.partial(run_command, "train.baselines.ladders", Arguments, play)
 
 if __name__ == "__main__":

@@ -10,13 +10,11 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
-from train.baselines.stored_results import RESULTS, provenance, store
+from train.baselines.stored_results import NamedResults, provenance, store
 from train.baselines.switches import SCORE, match_command, score_cells, score_of
 from train.driver.commands import run_command
 from train.driver.tables import markdown
@@ -77,20 +75,8 @@ GAMES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Arguments:
-    names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """The games, such as boxes_3_3; none for all."""
-    output: Path = RESULTS
-    """The folder of the results."""
-
-
-def play(arguments: Arguments) -> dict[str, Any]:
-    """Trains, plays the matches, writes the files, and returns the result that the command prints.
-
-    Raises ValueError for an unknown name, and for a command that fails.
-    """
-    return store("self_play_switches", GAMES, result_of, arguments.names, arguments.output)
+class Arguments(NamedResults):
+    """The games, such as boxes_3_3."""
 
 
 def result_of(name: str, game: Game, records: RecordedCommands) -> dict[str, Any]:
@@ -130,6 +116,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return f"`{row['game']}`", *ways, steps, seconds, *score_cells(row)
 
 
+play = functools.partial(store, "self_play_switches", GAMES, result_of)
 main = functools.partial(run_command, "train.baselines.self_play_switches", Arguments, play)
 
 if __name__ == "__main__":

@@ -13,13 +13,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
-from train.baselines.stored_results import RESULTS, provenance, store
+from train.baselines.stored_results import NamedResults, provenance, store
 from train.driver.commands import run_command
 from train.driver.tables import markdown
 
@@ -106,12 +104,8 @@ BOARDS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Arguments:
-    names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """The boards, such as diamond_4_3; none for all."""
-    output: Path = RESULTS
-    """The folder of the results."""
+class Arguments(NamedResults):
+    """The boards, such as diamond_4_3."""
 
 
 def solve_boards(arguments: Arguments) -> dict[str, Any]:
@@ -119,7 +113,7 @@ def solve_boards(arguments: Arguments) -> dict[str, Any]:
 
     Raises ValueError for an unknown name, and for a command that fails.
     """
-    stored = store("solved", BOARDS, result_of, arguments.names, arguments.output)
+    stored = store("solved", BOARDS, result_of, arguments)
     for result in stored.values():
         print(table(result["rows"]))
     return stored

@@ -1,9 +1,12 @@
 """Results of the docs that are made from recorded commands: docs/results/NAME.json."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+import tyro
 
 from jaxgames._checks import check_choice
 from jaxgames._files import write_whole
@@ -17,24 +20,33 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
 
 
+@dataclass(frozen=True, kw_only=True)
+class NamedResults:
+    """The arguments of a command that stores results by name."""
+
+    names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """The names of the results; none for all. An unknown name is refused with the list."""
+    output: Path = RESULTS
+    """The folder of the results."""
+
+
 def store(
     kind: str,
     entries: Mapping[str, EntryT],
     result_of: Callable[[str, EntryT, RecordedCommands], dict[str, Any]],
-    names: Sequence[str],
-    output: Path,
+    arguments: NamedResults,
 ) -> dict[str, dict[str, Any]]:
     """Returns the results of the named entries, or of all of them, and writes each to OUTPUT/KIND_NAME.json.
 
     Raises ValueError for an unknown name, and for a command that fails.
     """
-    for name in names:
+    for name in arguments.names:
         check_choice("name", name, tuple(entries))
     records = RecordedCommands(Path(RUNS) / "commands.jsonl")
     results: dict[str, dict[str, Any]] = {}
-    for name in names or entries:
+    for name in arguments.names or entries:
         results[name] = result_of(name, entries[name], records)
-        write(output / f"{kind}_{name}.json", results[name])
+        write(arguments.output / f"{kind}_{name}.json", results[name])
     return results
 
 

@@ -33,7 +33,6 @@ from examples.papers._experiment import Experiment, Report, command
 from examples.papers._intervals import format_interval, interval, paired_difference
 from examples.papers.alpha_mini import games, runs
 from jaxgames import Env, arena
-from jaxgames._progress import progress_over
 from jaxgames.agents import RandomAgent, analyse
 from jaxgames.arena.openings.placements import random_placements
 from train import agents
@@ -67,15 +66,15 @@ def report(arguments: Arguments) -> Report:
     """Plays the games of each agent, and compares its moves."""
     env = jaxgames.make(arguments.env)
     best = {source: best_moves(arguments, env, source) for source in SOURCES}
-    sets = {text: runs.matching(text) for text in arguments.agents}
-    found: dict[str, list[dict[str, Any]]] = {text: [] for text in sets}
-    members = [(text, member) for text, of_text in sets.items() for member in of_text]
-    for text, member in progress_over(members, unit="agents"):
-        row: dict[str, Any] = {"agent": member}
+
+    def measured(text: str) -> dict[str, Any]:
+        row: dict[str, Any] = {"agent": text}
         for source in SOURCES:
-            row[source] = play_on_seats(arguments, env, member, source)
-            row[source] |= {"agreement": agreement(arguments, env, member, source, *best[source])}
-        found[text].append(row)
+            row[source] = play_on_seats(arguments, env, text, source)
+            row[source] |= {"agreement": agreement(arguments, env, text, source, *best[source])}
+        return row
+
+    found = runs.of_sets(arguments.agents, measured)
     return Report(found, "\n\n".join([table(found), *comparisons(found)]))
 
 

@@ -2,7 +2,7 @@
 
 import glob
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +10,7 @@ from typing import Any, Literal
 import jax
 
 from examples.papers._experiment import Experiment
+from jaxgames._progress import progress_over
 from train import agents
 from train.driver import cli
 from train.driver.learner import Learner
@@ -76,6 +77,16 @@ def matching(text: str) -> list[str]:
     found = sorted(str(Path(path).parent) for path in glob.glob(f"{text}/config.json"))
     if not found:
         raise ValueError(f"there is no run {text!r}: expected folders with a config.json")
+    return found
+
+
+def of_sets(texts: Sequence[str], compute: Callable[[str], dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Returns the result of each agent, or of each run of a path with a star, by the text that names them."""
+    sets = {text: matching(text) for text in texts}
+    found: dict[str, list[dict[str, Any]]] = {text: [] for text in sets}
+    members = [(text, member) for text, of_text in sets.items() for member in of_text]
+    for text, member in progress_over(members, unit="agents"):
+        found[text].append(compute(member))
     return found
 
 

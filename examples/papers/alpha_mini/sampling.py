@@ -7,8 +7,8 @@ best moves near the end" (section 2.2), and measures neither. Here White samples
 on the positions where it moves:
 
     entropy            of its policy, in nats; the logarithm of the number of legal moves if all are equally probable
-    likeliest move     the probability of its most probable move
-    best moves         the probability of the moves that alpha-beta finds best, and whether the likeliest one is such
+    greedy move        the probability of its most probable move
+    best moves         the probability of the moves that alpha-beta finds best, and whether the greedy one is such
     a random move      the share of the best moves among the legal ones
 
 The runs are those of `policy_improvement`: a folder with a star for its seeds. Finished rows are not computed again.
@@ -29,7 +29,6 @@ from examples.papers._experiment import ExperimentFields, Report, command
 from examples.papers._intervals import format_interval, interval
 from examples.papers.alpha_mini import runs
 from examples.papers.alpha_mini.placements import best_of
-from jaxgames._progress import progress_over
 from jaxgames.agents import Agent, RandomAgent, analyse, pytree
 from train import agents
 from train.data import labels
@@ -40,9 +39,9 @@ ALL_OF_GAME = 1_000  # positions, more than a game has
 MEASURES = {  # by their names in the results: the head of the column
     "legal": "legal moves",
     "entropy": "entropy",
-    "likeliest": "likeliest move",
+    "greedy": "greedy move",
     "best": "best moves",
-    "likeliest_is_best": "likeliest move is a best one",
+    "greedy_is_best": "greedy move is a best one",
     "random_is_best": "a random move is a best one",
 }
 
@@ -78,12 +77,12 @@ class OneAgainstOther:
 
 def report(arguments: Arguments) -> Report:
     """Plays the games of each run, and measures its policy on their positions."""
-    sets = {text: runs.matching(text) for text in arguments.agents}
-    found: dict[str, list[dict[str, Any]]] = {text: [] for text in sets}
-    members = [(text, member) for text, of_text in sets.items() for member in of_text]
-    for text, member in progress_over(members, unit="runs"):
-        key = {"agent": member, "env": arguments.env, "judge": arguments.judge, "positions": arguments.positions}
-        found[text].append(arguments.once(key, functools.partial(measured, arguments, member)))
+
+    def once(text: str) -> dict[str, Any]:
+        key = {"agent": text, "env": arguments.env, "judge": arguments.judge, "positions": arguments.positions}
+        return arguments.once(key, functools.partial(measured, arguments, text))
+
+    found = runs.of_sets(arguments.agents, once)
     return Report(found, table(found))
 
 
@@ -106,9 +105,9 @@ def measured(arguments: Arguments, text: str) -> dict[str, float]:
     rows = {
         "legal": legal.sum(1),
         "entropy": -(policy * np.log(np.where(policy > 0, policy, 1))).sum(1),
-        "likeliest": policy.max(1),
+        "greedy": policy.max(1),
         "best": (policy * best).sum(1),
-        "likeliest_is_best": best[np.arange(len(best)), policy.argmax(1)],
+        "greedy_is_best": best[np.arange(len(best)), policy.argmax(1)],
         "random_is_best": best.sum(1) / legal.sum(1),
     }
     return {"decisions": len(policy)} | {name: float(np.mean(values)) for name, values in rows.items()}

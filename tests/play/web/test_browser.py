@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -242,12 +243,18 @@ class Judge:
         return agents.Analysis((2 * first + others) / 3, jnp.array([[1.0, -1.0]]))
 
 
-def test_hint_shows_numbers_on_the_cells_a_list_and_values(chrome: Browser) -> None:
+def served_with_judge() -> AbstractContextManager[str]:
+    """The address of a page where a person plays against a `Judge`."""
+
     def make(text: str, env: Any) -> agents.Agent:
         return Judge(env) if text == "judge" else agents.make(text, env)
 
     game = "chinese_checkers(size=1, num_players=2, reward='win_loss')"
-    with served(game, ("human", "judge"), make=make) as address:
+    return served(game, ("human", "judge"), make=make)
+
+
+def test_hint_shows_numbers_on_the_cells_a_list_and_values(chrome: Browser) -> None:
+    with served_with_judge() as address:
         someone = at_desk(chrome, address)
         someone.press("h")
         someone.page.locator("#thoughts").wait_for()
@@ -266,11 +273,7 @@ def test_hint_shows_numbers_on_the_cells_a_list_and_values(chrome: Browser) -> N
 
 
 def test_switch_shows_what_the_computer_thought_of_its_move(chrome: Browser) -> None:
-    def make(text: str, env: Any) -> agents.Agent:
-        return Judge(env) if text == "judge" else agents.make(text, env)
-
-    game = "chinese_checkers(size=1, num_players=2, reward='win_loss')"
-    with served(game, ("human", "judge"), make=make) as address:
+    with served_with_judge() as address:
         someone = at_desk(chrome, address)
         someone.page.locator("#advanced").evaluate("details => details.open = true")
         someone.page.locator("#show-thoughts").check()
