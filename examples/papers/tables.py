@@ -164,6 +164,17 @@ PUPILS: dict[str, Column] = {
     "won": lambda row: _rate(row["agents"][0]),
     "turns": "{agents[0][mean_turns]:.1f}",
 }
+DIAMONDS: dict[str, Column] = {
+    "game": _game,
+    "states with either seat to move": lambda row: f"{2 * row['states']:,}",
+    "won by each seat": lambda row: f"{row['won'] + row['lost']:,}",
+    "drawn": lambda row: f"{2 * row['drawn']:,}",
+    "illegal": lambda row: f"{2 * row['illegal']:,}",
+    "most plies to the end": lambda row: len(row["plies"]) - 1,
+    "from the start": lambda row: f"won in {row['start_plies']} plies" if row["start_value"] else "drawn",
+    "bytes": "{bytes:,}",
+    "CPU seconds": "{cpu_seconds:.0f}",
+}
 COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, which take the names of its JSON
     "devices_footprint": {
         head: _in_megabytes(template) for head, template in devices.FOOTPRINT_TABLE.items() if head != "ns per step"
@@ -179,17 +190,8 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "weakly solved": _weakly_solved,
         **_measures("worst_margin", *WEAK, "strong_margin_lost"),
     },
-    "solvers_diamond": {
-        "game": _game,
-        "states with either seat to move": lambda row: f"{2 * row['states']:,}",
-        "won by each seat": lambda row: f"{row['won'] + row['lost']:,}",
-        "drawn": lambda row: f"{2 * row['drawn']:,}",
-        "illegal": lambda row: f"{2 * row['illegal']:,}",
-        "most plies to the end": lambda row: len(row["plies"]) - 1,
-        "from the start": lambda row: f"won in {row['start_plies']} plies" if row["start_value"] else "drawn",
-        "bytes": "{bytes:,}",
-        "CPU seconds": "{cpu_seconds:.0f}",
-    },
+    "solvers_diamond": DIAMONDS,
+    "solvers_diamond_large": DIAMONDS,
     "star_race_pupils_3": PUPILS,
     "star_race_pupils_4": PUPILS,
     "perfect_replies": {

@@ -72,7 +72,7 @@ BOARDS = {
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 2500000 --num-minibatches 500",
         measures="--simulations 64 --strong-states 20000",
         searched="--simulations 256 --strong-states 4096 --no-weak",
-        seeds=2,
+        seeds=3,
     ),
     "diamond_5_3": Board(
         env="chinese_checkers_diamond(size=5, pieces=3)",

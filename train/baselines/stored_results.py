@@ -58,4 +58,5 @@ def write(path: Path, result: Mapping[str, Any]) -> None:
 
 def provenance(cpu_seconds: Iterable[float | None]) -> dict[str, Any]:
     """Returns where a result is from: the commit at which it is written, the machine, the CPU seconds together."""
-    return {"commit": commit(), **stamp(), "cpu_seconds": total_seconds(cpu_seconds)}
+    seconds = total_seconds(cpu_seconds)
+    return {"commit": commit(), **stamp(), "cpu_seconds": None if seconds is None else round(seconds, 1)}
