@@ -11,8 +11,8 @@ The tables have
     by ply        accuracy with k = 1 by the number of the ply in its game
 
 on the test games, on their positions that no training game has ("unseen"), and on the second collection. Equal scores
-share the ranks that they take, so a baseline that prefers no action has the accuracy of a random order. The last line on
-standard output is JSON.
+share the ranks that they take, so a baseline that prefers no action has the accuracy of a random order. The last line
+on standard output is JSON.
 
     python -m examples.papers.checkers_imitation pairs.npz --shuffled shuffled.npz
 
