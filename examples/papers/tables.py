@@ -34,7 +34,7 @@ from typing import Any, NoReturn
 
 import tyro
 
-from benchmarks import devices
+from benchmarks import alphazero, devices
 from examples.papers._experiment import RESULT, Column, table_of, text_of
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
@@ -176,6 +176,7 @@ DIAMONDS: dict[str, Column] = {
     "CPU seconds": "{cpu_seconds:.0f}",
 }
 COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, which take the names of its JSON
+    "alphazero_parts": dict(alphazero.TABLE),
     "devices_footprint": {
         head: _in_megabytes(template) for head, template in devices.FOOTPRINT_TABLE.items() if head != "ns per step"
     },
@@ -227,6 +228,20 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "won by its trained reply": lambda row: _rate(row["agents"][0]),
         "as first player": lambda row: "{win_rate:.3f}".format_map(row["agents"][0]["by_seat"][0]),
         "as second player": lambda row: "{win_rate:.3f}".format_map(row["agents"][0]["by_seat"][1]),
+    },
+    "alphazero_wide": {
+        "agent": "`{agent}`",
+        "simulations": lambda row: (row["search"] or "0").split()[0],
+        "weakly solved": _weakly_solved,
+        **_measures("weak_states", "agent_states", "sure_fraction", "strong_action"),
+    },
+    "strength_drawn": {
+        "agent": "`{agent}`",
+        **_measures("ultra_weak", "weak_states", "agent_states", "sure_fraction", "strong_action"),
+    },
+    "strength_uct": {
+        "agent": "`{agent}`",
+        **_measures("weak_states", "agent_states", "weak_uniform", "sure_fraction", "kept_value", "strong_action"),
     },
     "solvers_boxes": {
         "game": _game,

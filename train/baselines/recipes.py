@@ -108,13 +108,14 @@ RECIPES: dict[str, Recipe] = {
         ),
         others=(
             "baseline(simulations=64)",
+            "openspiel(simulations=100)",
             "alphabeta(depth=1)",
             "alphabeta(depth=2)",
             "alphabeta(depth=4)",
             "alphabeta(depth=6)",
         ),
         matches=(("baseline(simulations=64)", "alphabeta(depth=4)"),),
-        ladder_games=60,
+        ladder_games=40,
     ),
     "chinese_checkers_2": Recipe(
         env="chinese_checkers(size=2)",

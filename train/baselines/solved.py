@@ -22,7 +22,15 @@ from train.driver.commands import run_command
 from train.driver.tables import markdown
 
 SELF_PLAY, TAUGHT = "self-play", "then the exact solution"
-STORED = ("weak_solved", "weak_states", "agent_states", "sure_fraction", "strong_action", "strong_decisive")
+STORED = (
+    "weak_solved",
+    "ultra_weak",
+    "weak_states",
+    "agent_states",
+    "sure_fraction",
+    "strong_action",
+    "strong_decisive",
+)
 OF_BOXES = ("worst_margin", "strong_margin_lost")
 HEADER = ("learned from", "simulations", "CPU seconds", "weakly solved", *(f"`{name}`" for name in STORED[1:]))
 

@@ -18,8 +18,9 @@ from train.strength import __main__ as strength_command
 
 
 def measured(agent: str, search: str, weak_solved: bool, strong_action: float) -> dict[str, Any]:
-    measures = {"weak_states": 0.5, "agent_states": 12_345, "sure_fraction": 0.25, "strong_decisive": 0.75}
-    return {"agent": agent, "search": search, "weak_solved": weak_solved, "strong_action": strong_action, **measures}
+    measures = {"ultra_weak": 1.0, "weak_states": 0.5, "agent_states": 12_345, "sure_fraction": 0.25}
+    strong = {"strong_action": strong_action, "strong_decisive": 0.75}
+    return {"agent": agent, "search": search, "weak_solved": weak_solved, **measures, **strong}
 
 
 @pytest.fixture
@@ -54,10 +55,10 @@ def test_table_has_the_medians_of_the_seeds_by_teacher_and_search(
     assert {"commit", "processor", "cores", "jax", "date", "env"} <= stored.keys()
     assert [row["seed"] for row in stored["rows"]] == [0, 0, 0, 0, 1, 1, 1, 1]
     own, searching, taught, strong = solved.table(solved.stored_rows(file)).splitlines()[2:]
-    assert own.startswith("| self-play | 0 | 10 | 0 of 2 | 0.50000 | 12,345 | 0.25000 | 0.55000 |")
+    assert own.startswith("| self-play | 0 | 10 | 0 of 2 | 1.00000 | 0.50000 | 12,345 | 0.25000 | 0.55000 |")
     assert searching.startswith("| self-play | 64 | 10 | 1 of 2 |")
     assert taught.startswith("| then the exact solution | 0 | 30 | 2 of 2 |")  # self-play, labels and imitation
-    assert strong.startswith("| self-play | 256 | 10 |  |  |  |  | 0.90000 |")
+    assert strong.startswith("| self-play | 256 | 10 |  |  |  |  |  | 0.90000 |")
     assert "diamond_4_6" in error_of(solved.main, "chess")
 
 
