@@ -38,6 +38,7 @@ from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent, act_on_one_board
 from train.driver.metrics import rounded
 
+BOARD = (5, 5)  # the study does not state its own
 THEIRS = {"self": (245, 255, 0), "mcts": (431, 0, 69), "random": (499, 0, 1), "first": (500, 0, 0)}
 COLUMNS: dict[str, Column] = {
     "opponent": "`{opponent}`",
@@ -47,6 +48,8 @@ COLUMNS: dict[str, Column] = {
     "ms per move: mean, p99, max": "{ms[mean]:.2f}, {ms[p99]:.2f}, {ms[max]:.2f}",
     "of these on the CPU": "{cpu_ms[mean]:.2f}, {cpu_ms[p99]:.2f}, {cpu_ms[max]:.2f}",
     "opponent's CPU ms": "{opponent_cpu_ms[mean]:.2f}",
+}
+OF_THE_STUDY: dict[str, Column] = {  # for its opponents on the board that we took for its own
     "the study: wins, losses, time-outs": lambda row: ", ".join(map(str, THEIRS.get(row["opponent"], ()))),
 }
 QUICK: dict[str, Any] = {"games": 2, "board": (2, 2), "opponents": ("mcts", "random"), "simulations": 2}
@@ -58,7 +61,7 @@ class Arguments(Experiment):
     output: Path = Path("runs/papers/dots_and_boxes/agent")
     games: int = 500
     """Games against each opponent."""
-    board: tuple[int, int] = (5, 5)
+    board: tuple[int, int] = BOARD
     """Rows and columns of boxes."""
     agent: str = "alphabeta"
     """The text of the agent; `study` is the study's own."""
@@ -85,7 +88,8 @@ def report(arguments: Arguments) -> Report:
             result = arguments.once(key, functools.partial(play_row, env, agent, opponent, arguments, bar))
             rows.append({"opponent": name, "games": arguments.games, **result})
     result = {"env": str(env), "agent": str(agent), "milliseconds": arguments.milliseconds, "rows": rows}
-    return Report(result, table_of(rows, COLUMNS))
+    is_theirs = arguments.board == BOARD and not THEIRS.keys().isdisjoint(opponents)
+    return Report(result, table_of(rows, COLUMNS | OF_THE_STUDY if is_theirs else COLUMNS))
 
 
 def play_row(env: Env[Any], agent: Agent, opponent: Agent, arguments: Arguments, bar: Any) -> dict[str, Any]:
