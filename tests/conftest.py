@@ -18,6 +18,8 @@ os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")  # programs witho
 import jax
 
 from jaxgames._platforms import VARIABLE
+from jaxgames.solvers.alphabeta import deepening
+from jaxgames.solvers.dots_and_boxes import player as boxes_player
 from tests.helpers.registrations import temporary_registrations
 
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".jax_cache"))
@@ -53,6 +55,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def every_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has the forms of all platforms traced, also with --quick."""
     monkeypatch.setenv(VARIABLE, "auto")
+
+
+@pytest.fixture(autouse=True)
+def searches_in_plain_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Has agents that search on the host run as plain Python in fast tests: numba compiles each of them for seconds."""
+    if request.node.get_closest_marker("slow") is None:
+        monkeypatch.setattr(deepening, "HAS_NUMBA", False)
+        monkeypatch.setattr(boxes_player, "HAS_NUMBA", False)
+    yield
+    deepening.evaluating_player.cache_clear()  # those of slow tests are compiled
 
 
 @pytest.hookimpl(wrapper=True)

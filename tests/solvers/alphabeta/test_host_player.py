@@ -88,14 +88,6 @@ MINICHESS_RULES: list[dict[str, Any]] = [
 both_games = pytest.mark.parametrize("game", [CHECKERS, MINICHESS], ids=str)
 
 
-@pytest.fixture(autouse=True)
-def plain_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiles nothing in fast tests."""
-    if request.node.get_closest_marker("slow") is None:
-        monkeypatch.setattr(deepening, "HAS_NUMBA", False)
-        deepening.evaluating_player.cache_clear()  # players of slow tests are compiled
-
-
 # -- values ------------------------------------------------------------------------------------------------------------
 
 

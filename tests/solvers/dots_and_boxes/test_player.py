@@ -71,13 +71,6 @@ TWO_CHAINS = """
 """
 
 
-@pytest.fixture(autouse=True)
-def plain_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiles nothing in fast tests."""
-    if request.node.get_closest_marker("slow") is None:
-        monkeypatch.setattr(playing, "HAS_NUMBA", False)
-
-
 def state_of(picture: str, rows: int, cols: int) -> Any:
     return jax.device_get(game(rows, cols).from_string(written(picture)))
 

@@ -10,7 +10,6 @@ import pytest
 
 from jaxgames import agents
 from jaxgames.games.minichess import Minichess
-from jaxgames.solvers.alphabeta import deepening
 from jaxgames.solvers.alphabeta.compiled import plain
 from jaxgames.solvers.minichess.player import SCALE, MinichessPlayer, plies_to_end
 from jaxgames.solvers.minichess.search import can_occur_again
@@ -125,8 +124,7 @@ def test_expected_returns_are_in_the_unit_of_the_rewards() -> None:
                 assert player.expected_return(board, 479 + 929) == pytest.approx(gained)
 
 
-def test_analysis_has_the_returns_of_both_seats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deepening, "HAS_NUMBA", False)
+def test_analysis_has_the_returns_of_both_seats() -> None:
     env = auto_reset(KING_CAPTURE)
     agent = agents.make("alphabeta(depth=1)", env)
     states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 2))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import pytest
 import jaxgames
 from jaxgames import agents
 from jaxgames.games.checkers_pdn import BrokenGame
-from jaxgames.solvers.alphabeta import deepening
 from jaxgames.solvers.checkers.player import Evaluation
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.positions import compiled, start
@@ -31,16 +30,6 @@ CHECKERS = jaxgames.make("checkers")
 OPENING = '[Event "club"]\n[Black "A"]\n[White "B"]\n[Result "0-1"]\n\n1. 11-15 22-18 2. 15x22 25x18 3. 8-11 0-1\n'
 TWO_JUMPS = '\n[SetUp "1"]\n[FEN "W:W21,32:B1,10,17"]\n[Result "1-0"]\n\n1... 21x14x7 2. 1-5 1-0\n'
 BROKEN = '\n[Event "broken"]\n\n1. 11-15\n22-19 2. 15-18 *\n'  # line 4 of the game
-
-
-@pytest.fixture(autouse=True)
-def plain_python() -> Iterator[None]:
-    """Compiles no search."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deepening, "HAS_NUMBA", False)
-        deepening.evaluating_player.cache_clear()  # players of slow tests are compiled
-        yield
-    deepening.evaluating_player.cache_clear()  # those of this test are not
 
 
 @pytest.fixture(scope="module")

@@ -10,14 +10,12 @@ from examples.papers.dots_and_boxes import depths
 from examples.papers.dots_and_boxes.depths import changed, handouts_of_a_game
 from jaxgames import agents
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.dots_and_boxes import player as playing
 from jaxgames.solvers.dots_and_boxes.exact import Search
 from tests.helpers.solved import solved_boxes
 
 
 @pytest.mark.parametrize(("change", "depth", "limit"), [("depth=5", 5, 0), ("max_moves=3", 9, 3)])
-def test_text_has_the_setting_once(change: str, depth: int, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playing, "HAS_NUMBA", False)
+def test_text_has_the_setting_once(change: str, depth: int, limit: int) -> None:
     text = str(agents.make(changed(change), DotsAndBoxes(1, 2)))
     assert text.count("depth=") == 1
     assert f"depth={depth}" in text
