@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import jaxgames
 from jaxgames import agents
 from jaxgames.agents import FirstAgent, GreedyAgent, RandomAgent
+from tests.helpers.positions import read_all, repeated, stacked
 from tests.helpers.sticks import Sticks
 
 STICKS = Sticks()
@@ -23,17 +24,12 @@ STICKS = Sticks()
 act: Any = jax.jit(lambda agent, key, states: agent.act(key, states))
 
 
-def boards(*states: Any) -> Any:
-    """A batch of boards."""
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-
-
 # -- the random agent ----------------------------------------------------------------------------------------------
 
 
 def test_random_agent_plays_every_legal_action_equally_often_and_no_other() -> None:
     count = 3000
-    states = jax.tree.map(lambda x: jnp.repeat(x[None], count, 0), STICKS.at(2, 1))
+    states = repeated(STICKS.at(2, 1), count)
     actions = np.asarray(act(RandomAgent(STICKS), jax.random.key(0), states))
     assert set(actions) == {0, 1}  # two sticks are left: three cannot be taken
     assert abs((actions == 0).mean() - 1 / 2) < 0.046  # five standard deviations
@@ -42,7 +38,7 @@ def test_random_agent_plays_every_legal_action_equally_often_and_no_other() -> N
 def test_random_agent_plays_the_only_legal_action_of_each_board() -> None:
     env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
     almost_drawn = [env.from_string(f"{'1' * edge}0{'1' * (3 - edge)} . 0") for edge in range(4)]
-    actions = act(RandomAgent(env), jax.random.key(0), boards(*almost_drawn))
+    actions = act(RandomAgent(env), jax.random.key(0), stacked(almost_drawn))
     assert actions.tolist() == [0, 1, 2, 3]
     assert actions.dtype == jnp.int32
 
@@ -52,7 +48,7 @@ def test_random_agent_plays_the_only_legal_action_of_each_board() -> None:
 
 def test_first_agent_plays_the_lowest_legal_action() -> None:
     env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
-    states = boards(*(env.from_string(f"{bits} . 0") for bits in ("0000", "1010", "1110")))
+    states = read_all(env, [f"{bits} . 0" for bits in ("0000", "1010", "1110")])
     actions = act(agents.make("first", env), jax.random.key(0), states)
     assert actions.tolist() == [0, 1, 3]
     assert actions.dtype == jnp.int32
@@ -60,7 +56,7 @@ def test_first_agent_plays_the_lowest_legal_action() -> None:
 
 def test_epsilon_is_the_share_of_random_moves() -> None:
     count = 4000
-    states = jax.tree.map(lambda x: jnp.repeat(x[None], count, 0), STICKS.at(7, 0))
+    states = repeated(STICKS.at(7, 0), count)
     actions = np.asarray(act(agents.make("first(epsilon=0.3)", STICKS), jax.random.key(0), states))
     expected = np.array([0.8, 0.1, 0.1])  # 0.7 + 0.3 / 3, and 0.3 / 3 each
     frequencies = np.bincount(actions, minlength=3) / count
@@ -69,7 +65,7 @@ def test_epsilon_is_the_share_of_random_moves() -> None:
 
 @pytest.mark.parametrize(("epsilon", "expected"), [(0, {0}), (1, {0, 1, 2})])
 def test_epsilon_of_0_and_1_are_the_agent_itself_and_the_random_one(epsilon: float, expected: set[int]) -> None:
-    states = jax.tree.map(lambda x: jnp.repeat(x[None], 100, 0), STICKS.at(7, 0))
+    states = repeated(STICKS.at(7, 0), 100)
     agent = agents.with_epsilon(STICKS, FirstAgent(STICKS), epsilon)
     assert set(act(agent, jax.random.key(0), states).tolist()) == expected
 
@@ -83,7 +79,7 @@ def test_another_epsilon_needs_no_compilation() -> None:
         return agent.act(key, states)
 
     for text in ("first(epsilon=0)", "first(epsilon=0.25)", "first(epsilon=1)"):
-        act_counted(agents.make(text, STICKS), jax.random.key(0), boards(STICKS.at(7, 0)))
+        act_counted(agents.make(text, STICKS), jax.random.key(0), stacked([STICKS.at(7, 0)]))
     assert traced == [1]
 
 
@@ -102,7 +98,7 @@ def test_agent_on_the_host_is_mixed_with_random_moves_too() -> None:
     agent = agents.with_epsilon(STICKS, HostAgent(), 0.5)
     assert not agent.on_device
     assert agents.make("first(epsilon=0.5)", STICKS).on_device
-    states = jax.tree.map(lambda x: jnp.repeat(x[None], 400, 0), STICKS.at(7, 0))
+    states = repeated(STICKS.at(7, 0), 400)
     actions = np.asarray(agent.act(jax.random.key(0), states))
     assert abs((actions == 0).mean() - 2 / 3) < 0.12  # five standard deviations
 
@@ -111,9 +107,9 @@ def test_agent_on_the_host_is_mixed_with_random_moves_too() -> None:
 def test_agents_play_auto_reset_and_finished_boards(text: str) -> None:
     env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
     finished, live = env.from_string("1111 0 0"), env.from_string("1011 . 0")
-    assert act(agents.make(text, env), jax.random.key(0), boards(finished, live))[1] == 1
+    assert act(agents.make(text, env), jax.random.key(0), stacked([finished, live]))[1] == 1
     wrapped = jaxgames.auto_reset(env)
-    states = boards(wrapped.from_string("1011 . 0"), wrapped.from_string("1110 . 1"))
+    states = read_all(wrapped, ["1011 . 0", "1110 . 1"])
     assert act(agents.make(text, wrapped), jax.random.key(0), states).tolist() == [1, 3]
 
 
@@ -129,7 +125,7 @@ def test_agents_play_auto_reset_and_finished_boards(text: str) -> None:
     ],
 )
 def test_analysis_has_the_exact_probabilities(text: str, probabilities: list[list[float]]) -> None:
-    states = boards(STICKS.at(7, 0), STICKS.at(2, 1), STICKS.at(0, 0))
+    states = stacked([STICKS.at(7, 0), STICKS.at(2, 1), STICKS.at(0, 0)])
     analysis = jax.jit(agents.analyse)(agents.make(text, STICKS), states)
     np.testing.assert_allclose(analysis.probabilities, probabilities, rtol=1e-6)
     assert analysis.probabilities.dtype == jnp.float32
@@ -138,7 +134,7 @@ def test_analysis_has_the_exact_probabilities(text: str, probabilities: list[lis
 
 def test_agent_without_probabilities_has_no_analysis() -> None:
     for agent in (HostAgent(), agents.with_epsilon(STICKS, HostAgent(), 0.5)):
-        assert agents.analyse(agent, boards(STICKS.at(7, 0))) is None
+        assert agents.analyse(agent, stacked([STICKS.at(7, 0)])) is None
 
 
 # -- agents as arguments of a compiled function --------------------------------------------------------------------
@@ -159,7 +155,7 @@ class Constant:
 
 
 def test_agents_that_differ_only_in_their_arrays_share_a_program() -> None:
-    states = boards(STICKS.at(7, 0))
+    states = stacked([STICKS.at(7, 0)])
     actions = [act(Constant(jnp.int32(action)), jax.random.key(0), states).tolist() for action in (0, 1, 2)]
     assert actions == [[0], [1], [2]]
     assert len(Constant.traces) == 1

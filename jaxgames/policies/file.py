@@ -120,7 +120,7 @@ def load(
         program = _program(header, module, params)
         _check_program(program)
     digest = hashlib.sha256(module).hexdigest()
-    return ExportedPolicy(digest, header.values, header, str(path), _mappable(program)), tuple(map(jnp.asarray, params))
+    return ExportedPolicy(digest, header.values, header, str(path), _mappable(program)), tuple(jax.device_put(params))
 
 
 def _check_fits(path: str | Path, header: Header, game: Env[Any]) -> None:

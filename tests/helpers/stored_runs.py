@@ -39,13 +39,13 @@ def random_train_state(learner: Learner, seed: int = 0) -> Any:
     """A train state before the first iteration with random numbers, none of which is trivial; nothing is compiled."""
     rng = np.random.default_rng(seed)
 
-    def leaf(shape: Any) -> jax.Array:
+    def leaf(shape: Any) -> Any:
         if jnp.issubdtype(shape.dtype, jax.dtypes.prng_key):  # pyright: ignore[reportPrivateImportUsage]
             return jnp.broadcast_to(jax.random.key(seed), shape.shape)
         is_number = jnp.issubdtype(shape.dtype, jnp.floating)
-        return jnp.asarray(rng.normal(size=shape.shape) / 2 if is_number else np.zeros(shape.shape), shape.dtype)
+        return np.asarray(rng.normal(size=shape.shape) / 2 if is_number else np.zeros(shape.shape), shape.dtype)
 
-    return jax.tree.map(leaf, jax.eval_shape(learner.init, jax.random.key(seed)))
+    return jax.device_put(jax.tree.map(leaf, jax.eval_shape(learner.init, jax.random.key(seed))))
 
 
 def store(folder: Path, learner: Learner, train_state: Any = None) -> Path:

@@ -12,6 +12,7 @@ import jaxgames
 from jaxgames import ParameterError
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes.solution import boxes
+from tests.helpers.positions import compiled
 from train.models.policy import Policy
 from train.ops.symmetries import symmetries
 
@@ -48,7 +49,7 @@ def apply(board: str, network: str, observation: Any) -> tuple[np.ndarray, np.nd
     policy = Policy.of(env, "shared", network)
     padded = np.zeros((ROWS, *env.observation_shape), np.bool_)
     padded[:rows] = observation
-    logits, values = jax.device_get(_apply(policy, params, padded, jnp.zeros(ROWS, jnp.int32)))
+    logits, values = jax.device_get(_apply(policy, params, padded, np.zeros(ROWS, np.int32)))
     return logits[:rows], values[:rows]
 
 
@@ -59,7 +60,7 @@ def _apply(policy: Policy, params: Any, observation: jax.Array, seat: jax.Array)
 
 def observe(env: DotsAndBoxes, *texts: str) -> np.ndarray:
     """Observations of states as text: edges, owners, seat."""
-    return np.stack([np.asarray(env.observe(env.from_string(text))) for text in texts])
+    return np.stack([compiled(env).look(env.from_string(text)).mover for text in texts])
 
 
 def random_observations(board: str, count: int) -> np.ndarray:
@@ -84,8 +85,9 @@ def test_mirrored_and_rotated_boards_have_the_same_logits_there_and_the_same_val
     logits, values = apply(board, NETWORKS[network], observation)
     assert logits.std() > 0.1
     assert values.std() > 0.03
+    move = jax.jit(images.of_observations)
     for image in range(len(images)):
-        moved = images.of_observations(jnp.full(ROWS, image), jnp.asarray(observation))
+        moved = move(np.full(ROWS, image), observation)
         logits_of_image, values_of_image = apply(board, NETWORKS[network], moved)
         np.testing.assert_allclose(logits_of_image[:, images.action[image]], logits, atol=1e-5)
         np.testing.assert_allclose(values_of_image, values, atol=1e-5)

@@ -27,11 +27,11 @@ def params_of(sharing: Sharing) -> Any:
     return jax.device_get(INIT[sharing](jax.random.key(1)))
 
 
-def batch(size: int, seed: int = 0) -> tuple[jax.Array, jax.Array]:
+def batch(size: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Observations, with ones where the game can have them, and seats."""
     rng = np.random.default_rng(seed)
     observation = (rng.random((size, *ENV.observation_shape)) < 0.5) & ENV.observation_support
-    return jnp.asarray(observation), jnp.asarray(rng.integers(SEATS, size=size, dtype=np.int32))
+    return observation, rng.integers(SEATS, size=size, dtype=np.int32)
 
 
 def own(tree: Any, seat: int) -> Any:
@@ -63,11 +63,11 @@ SEAT_PATTERNS = {
 }
 
 
-def layer_case(size: int, pattern: str) -> tuple[Any, jax.Array, jax.Array]:
+def layer_case(size: int, pattern: str) -> tuple[Any, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    params = {"w": jnp.asarray(rng.normal(size=(SEATS, 5, 2))), "b": jnp.asarray(rng.normal(size=(SEATS, 2)))}
-    seat = np.asarray(SEAT_PATTERNS[pattern](size))
-    return params, jnp.asarray(rng.normal(size=(size, 5))), jnp.asarray(seat, jnp.int32)
+    params = {"w": rng.normal(size=(SEATS, 5, 2)), "b": rng.normal(size=(SEATS, 2))}
+    seat = np.asarray(SEAT_PATTERNS[pattern](size), np.int32)
+    return params, rng.normal(size=(size, 5)), seat
 
 
 def layer_loss(apply: Any, params: Any, rows: jax.Array, seat: jax.Array) -> tuple[jax.Array, Any]:
@@ -149,7 +149,7 @@ def test_apply_equals_the_network_computed_row_by_row(sharing: Sharing) -> None:
         lambda leaf: leaf + np.linspace(0, 0.1, leaf.size, dtype=np.float32).reshape(leaf.shape), params_of(sharing)
     )
     observation, seat = batch(24)
-    logits, value = APPLY[sharing](params, observation, seat)
+    logits, value = jax.device_get(APPLY[sharing](params, observation, seat))
     assert logits.shape == (24, ENV.num_actions)
     assert value.shape == (24,)
     for row in range(24):
@@ -167,4 +167,4 @@ def test_vmap_of_init_equals_init_of_each_seed(large: bool) -> None:
         init = jax.jit(policy.init)
     keys = jax.random.split(jax.random.key(0), 5)
     together, alone = jax.jit(jax.vmap(policy.init))(keys), init(keys[4])
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a[4], b, atol=1e-6), together, alone)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a[4], b, atol=1e-6), *jax.device_get((together, alone)))

@@ -39,7 +39,7 @@ def params(learner: PPO) -> Any:
     """Random parameters, large enough that no value and no logit is trivial."""
     rng = np.random.default_rng(0)
     shapes = jax.eval_shape(learner.init_params, jax.random.key(0))
-    return jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), jnp.float32), shapes)
+    return jax.tree.map(lambda leaf: rng.normal(size=leaf.shape).astype(np.float32), shapes)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_other_seat_of_a_zero_sum_game_has_the_negated_value_of_the_mover(
     np.testing.assert_allclose(evaluation.logits, logits, rtol=1e-5)
     mover = np.asarray(boards.current_player)
     np.testing.assert_allclose(np.asarray(evaluation.values)[np.arange(18), mover], values, rtol=1e-5)
-    np.testing.assert_array_equal(evaluation.values[:, 0], -evaluation.values[:, 1])
+    np.testing.assert_array_equal(*(np.asarray(evaluation.values) * [1, -1]).T)
 
 
 @pytest.mark.slow  # test_value_heads.py has the values, tests/mcts/test_solved.py the search of three seats

@@ -244,5 +244,5 @@ def test_new_run_fills_the_pool_with_its_own_parameters(untrained: Runs) -> None
         strict=True,
     ):
         assert kept.shape == (2, *params.shape)
-        np.testing.assert_array_equal(kept, jnp.stack([params, params]))
+        np.testing.assert_array_equal(kept, np.stack([params, params]))
         assert before.shape == params.shape
