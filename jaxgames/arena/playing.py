@@ -160,7 +160,7 @@ def _play_side_by_side(
     seats = np.asarray(agent_of_seat)
     if not len(seats):
         return games
-    games = jax.tree.map(jnp.copy, games)  # `_exchange` reuses their memory, which may be that of the openings
+    games = _copied(games)  # `_exchange` reuses their memory, which may be that of the openings
     num_places = 1
     if any(agent.on_device for agent in agents):
         num_places = min(SIDE_BY_SIDE, 1 << (len(seats) - 1).bit_length())  # a power of 2, so that few are compiled
@@ -216,6 +216,11 @@ def _actions(agents: tuple[Agent, ...], acting: np.ndarray, step: _Step, memorie
 
 
 _act = jax.jit(act_and_remember, donate_argnames="memory")
+
+
+@jax.jit
+def _copied(games: Games) -> Games:
+    return jax.tree.map(jnp.copy, games)
 
 
 @functools.partial(jax.jit, donate_argnames="memories")

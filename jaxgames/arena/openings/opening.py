@@ -124,8 +124,8 @@ def openings_of_moves(env: Env[Any], lines: Sequence[str], names: Sequence[str] 
     actions = np.full((len(lines), plies.max()), -1, np.int32)
     for row, (_, of_opening) in zip(actions, played, strict=True):
         row[: len(of_opening)] = of_opening
-    boards = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *(board for board, _ in played))
-    return Openings(boards, jnp.asarray(actions), jnp.asarray(plies), jnp.arange(len(lines), dtype=jnp.int32))
+    boards = jax.tree.map(lambda *leaves: np.stack(leaves), *(board for board, _ in played))
+    return jax.device_put(Openings(boards, actions, plies, np.arange(len(lines), dtype=np.int32)))
 
 
 def openings_of_boards(boards: State) -> Openings:

@@ -24,6 +24,7 @@ ARMIES = {"gardner": ("PPPPPRNBQ", "ppppprnbq"), "mallet": ("PPPPPRNQN", "pppppr
 
 
 def texts(env: Env[Any], boards: Any) -> list[str]:
+    boards = jax.device_get(boards)
     return [env.to_string(board(boards, number)) for number in range(len(boards.current_player))]
 
 

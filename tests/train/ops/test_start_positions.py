@@ -36,7 +36,7 @@ def test_placements_of_six_pieces_are_positions_that_the_rules_allow(tip_lock: b
     env = jaxgames.make("chinese_checkers_diamond", size=4, pieces=6, tip_lock=tip_lock)
     place = placement(env)
     assert place is not None
-    boards = jax.jit(jax.vmap(place))(jax.random.split(jax.random.key(0), 2_000))
+    boards = jax.device_get(jax.jit(jax.vmap(place))(jax.random.split(jax.random.key(0), 2_000)))
     observations = np.asarray(jax.jit(jax.vmap(env.observe))(boards))
     assert (observations.sum((1, 2)) == 6).all()
     for board in range(20):
