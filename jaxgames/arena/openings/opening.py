@@ -125,7 +125,7 @@ def openings_of_moves(env: Env[Any], lines: Sequence[str], names: Sequence[str] 
     for row, (_, of_opening) in zip(actions, played, strict=True):
         row[: len(of_opening)] = of_opening
     boards = jax.tree.map(lambda *leaves: np.stack(leaves), *(board for board, _ in played))
-    return jax.device_put(Openings(boards, actions, plies, np.arange(len(lines), dtype=np.int32)))
+    return Openings(*jax.device_put((boards, actions, plies, np.arange(len(lines), dtype=np.int32))))
 
 
 def openings_of_boards(boards: State) -> Openings:
