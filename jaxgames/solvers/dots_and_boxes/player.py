@@ -316,8 +316,9 @@ class DotsAndBoxesPlayer:
             self._clock.start(math.inf, NODES_PER_PLAYOUT)
             self._best_to_the_end([last, last + 1], drawn)
         self._place(start)
-        self._clock.start(math.inf, NODES_PER_PLAYOUT)
-        self._means_by_long_chain_rule([last])
+        for _ in range(2):
+            self._clock.start(math.inf, NODES_PER_PLAYOUT)
+            self._means_by_long_chain_rule([last])
 
 
 def make_player(
