@@ -235,6 +235,11 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "weakly solved": _weakly_solved,
         **_measures("weak_states", "agent_states", "sure_fraction", "strong_action"),
     },
+    "boxes_ppo": {
+        "agent": "`{agent}`",
+        "weakly solved": _weakly_solved,
+        **_measures("agent_states", "sure_fraction", "kept_value", "strong_action", "strong_decisive"),
+    },
     "strength_drawn": {
         "agent": "`{agent}`",
         **_measures("ultra_weak", "weak_states", "agent_states", "sure_fraction", "strong_action"),
