@@ -26,7 +26,7 @@ class Clock:
     """The time and the nodes that are left for a part of a move."""
 
     def __init__(self) -> None:
-        self.seconds_per_node: float = 1e-6  # of the last piece of work
+        self.seconds_per_node: tuple[float, float] = (1e-6, 1e-6)  # of the last two pieces of work
         self.end: float = 0.0
         self.nodes: int = 0
         self.visited: int = 0  # nodes of all calls of `search`
@@ -47,10 +47,12 @@ class Clock:
         began = time.perf_counter()
         if began >= self.end or self.nodes <= 0:
             raise OutOfTimeError
-        fitting = max(MIN_NODES, (self.end - began) / (2 * self.seconds_per_node))
+        # The lesser one counts: other programs that interrupt a single piece say nothing of the next one.
+        fitting = max(MIN_NODES, (self.end - began) / (2 * min(self.seconds_per_node)))
         result, nodes = work(int(min(self.nodes, fitting)))
         if nodes >= MIN_NODES:
-            self.seconds_per_node = max(MIN_SECONDS_PER_NODE, (time.perf_counter() - began) / nodes)
+            measured = max(MIN_SECONDS_PER_NODE, (time.perf_counter() - began) / nodes)
+            self.seconds_per_node = (self.seconds_per_node[1], measured)
         self.nodes -= nodes
         return result
 
