@@ -182,7 +182,7 @@ def check_page(page: Any, file: Path, theme: str) -> None:
         assert shown() == ply
     page.get_by_role("button", name="3. h(1,0)").click()
     assert shown() == 3
-    assert page.inner_text("#words").startswith("3. h(1,0): seat")
+    assert page.inner_text("#words") == "3. h(1,0): Blue to move · 0 : 0"
     page.get_by_role("button", name="first position").click()
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
