@@ -231,7 +231,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     },
     "alphazero_wide": {
         "agent": "`{agent}`",
-        "simulations": lambda row: (row["search"] or "0").split()[0],
+        "simulations": "{simulations}",
         "weakly solved": _weakly_solved,
         **_measures("weak_states", "agent_states", "sure_fraction", "strong_action"),
     },
