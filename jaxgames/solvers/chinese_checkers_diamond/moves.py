@@ -59,7 +59,6 @@ class Geometry(NamedTuple):
     near: list[Words]  # by direction: the cells with a neighbour there
     far: list[Words]  # by direction: the cells with a cell two away
     offset: list[int]  # by direction: the number of the neighbour minus the number of the cell
-    diagonals: dict[int, Words]  # by column minus row: the cells
     binomial: np.ndarray  # uint32[k + 1, N + 1], C(n, r) at [r, n]
     own_sets: np.ndarray  # uint32[C(N, k), words], the set of each rank
     other_sets: np.ndarray  # uint32[C(N - k, k), words], the same for sets of N - k cells
@@ -87,10 +86,6 @@ def geometry(size: int, pieces: int) -> Geometry:
         near=[with_cell(1, direction) for direction in DIRECTIONS],
         far=[with_cell(2, direction) for direction in DIRECTIONS],
         offset=[size * row + col for row, col in DIRECTIONS],
-        diagonals={
-            d: words_of([size * row + col for row, col in places if col - row == d], cells)
-            for d in range(1 - size, size)
-        },
         binomial=np.array(
             [[min(math.comb(n, r), 2**32 - 1) for n in range(cells + 1)] for r in range(pieces + 1)], np.uint32
         ),
@@ -151,22 +146,6 @@ def after_pass(env: ChineseCheckersDiamond, own: Words, other: Words) -> tuple[W
     Applied twice it returns the position itself.
     """
     return rotated(other, env.num_cells), rotated(own, env.num_cells)
-
-
-def mirrored(env: ChineseCheckersDiamond, own: Words, other: Words) -> tuple[Words, Words]:
-    """Returns the mirror image of positions: rows and columns change places, which keeps the rules."""
-
-    def transposed(cells: Words) -> Words:
-        image = tuple(jnp.zeros_like(x) for x in cells)
-        for diagonal, on_diagonal in geometry_of(env).diagonals.items():
-            moved, left = both(cells, on_diagonal), diagonal * (env.size - 1)
-            while left:
-                step = max(-31, min(31, left))
-                moved, left = shifted(moved, step), left - step
-            image = either(image, moved)
-        return image
-
-    return transposed(own), transposed(other)
 
 
 def _row(sets: np.ndarray, rank: jax.Array) -> Words:

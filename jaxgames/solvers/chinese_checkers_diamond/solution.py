@@ -10,6 +10,7 @@ import hashlib
 import math
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -30,21 +31,20 @@ from jaxgames.solvers.chinese_checkers_diamond.moves import (
     index_of,
     is_illegal,
     is_lost,
-    mirrored,
     num_positions,
     position_at,
     targets_of_pieces,
 )
 from jaxgames.solvers.exact import retrograde
-from jaxgames.solvers.exact.retrograde import DRAW, ILLEGAL, OPEN
+from jaxgames.solvers.exact.retrograde import DRAW, ILLEGAL, MAX_MOVES, NONE, OPEN
 from jaxgames.solvers.exact.solution import SOLUTION_FILE, Children, Solution, live_boards, not_of, start_of
 
 CHUNK = 1 << 15  # positions that are computed at once on a CPU: their words stay in its caches
 CHUNK_ON_ACCELERATOR = 1 << 20
 SECONDS_BETWEEN_SAVES = 300  # of an unfinished analysis
-PLIES = "plies"  # the entry of an unfinished file for the number of sweeps
-BYTES_PER_POSITION = 3  # of the tables of an analysis
-SECONDS_PER_POSITION = 1e-5  # on two cores of a CPU, about, for the message that refuses a game
+PLIES, MOVES_LEFT = "plies", "moves_left"  # the entries that only an unfinished file has, of `retrograde.analyse`
+BYTES_PER_POSITION = 2  # of the tables of an analysis
+SECONDS_PER_POSITION = 1e-6  # on a core of a CPU, about, for the message that refuses a game
 MAX_POSITIONS = 2**31 - 1  # int32 numbers the entries of an array
 
 
@@ -67,26 +67,37 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     def solve(cls, env: ChineseCheckersDiamond, progress: bool = True) -> Self:
         check_size(env)
         _name_memory(env, progress)
-        table, max_moves = _classify_all(env)
-        retrograde.analyse(table, _Order(env), chunk_size(), progress, after_sweep=lambda _: None)
-        return cls(env, table, max_moves)
+        return cls._finish(env, _begin(env), progress, after_sweep=lambda _: None)
 
     @classmethod
     def solve_with_file(cls, env: ChineseCheckersDiamond, progress: bool, unfinished: Path) -> Self:
         check_size(env)
         _name_memory(env, progress)
-        table, max_moves, plies = _read_unfinished(env, unfinished) if unfinished.exists() else (*_classify_all(env), 0)
+        arrays = _read_unfinished(env, unfinished) if unfinished.exists() else _begin(env)
         saved = time.monotonic()
 
         def save(plies: int) -> None:
             nonlocal saved
             if time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
-                arrays = {"table": table, "max_moves": np.asarray(max_moves), PLIES: np.asarray(plies)}
-                write_file(SOLUTION_FILE, unfinished, env, arrays)
+                write_file(SOLUTION_FILE, unfinished, env, {**arrays, PLIES: np.asarray(plies)})
                 saved = time.monotonic()
 
-        retrograde.analyse(table, _Order(env), chunk_size(), progress, save, plies)
+        solution = cls._finish(env, arrays, progress, save)
         unfinished.unlink(missing_ok=True)
+        return solution
+
+    @classmethod
+    def _finish(
+        cls,
+        env: ChineseCheckersDiamond,
+        arrays: dict[str, np.ndarray],
+        progress: bool,
+        after_sweep: Callable[[int], None],
+    ) -> Self:
+        """Returns the solution after the sweeps that the arrays of an unfinished analysis lack."""
+        table, max_moves = arrays["table"], int(arrays["max_moves"])
+        order, plies = _Order(env, max_moves), int(arrays[PLIES])
+        retrograde.analyse(table, arrays[MOVES_LEFT], order, chunk_size(), progress, after_sweep, plies)
         return cls(env, table, max_moves)
 
     def value(self, states: State) -> np.ndarray:
@@ -211,7 +222,7 @@ def check_size(env: ChineseCheckersDiamond) -> None:
         memory, hours = BYTES_PER_POSITION * positions / 2**30, positions * SECONDS_PER_POSITION / 3600
         raise ValueError(
             f"{env} has {positions:,} positions, and at most {MAX_POSITIONS:,} can be solved: "
-            f"its tables would take {memory:,.0f} GiB, and two cores about {hours:,.0f} hours"
+            f"its tables would take {memory:,.0f} GiB, and a core about {hours:,.1f} hours"
         )
 
 
@@ -228,12 +239,12 @@ def chunk_size() -> int:
     return CHUNK if jax.default_backend() == "cpu" else CHUNK_ON_ACCELERATOR
 
 
-def _read_unfinished(env: ChineseCheckersDiamond, path: Path) -> tuple[np.ndarray, int, int]:
-    """Returns the table, the largest number of moves and the number of sweeps. Raises ValueError for another file."""
+def _read_unfinished(env: ChineseCheckersDiamond, path: Path) -> dict[str, np.ndarray]:
+    """Returns the arrays of an unfinished analysis. Raises ValueError for another file."""
     solved, arrays = read_file(SOLUTION_FILE, path)
-    if str(solved) != str(env) or PLIES not in arrays:
+    if str(solved) != str(env) or MOVES_LEFT not in arrays:
         raise ValueError(f"{path} holds no unfinished analysis of {env}: name another file, or remove it")
-    return arrays["table"], int(arrays["max_moves"]), int(arrays[PLIES])
+    return arrays
 
 
 # -- compiled ----------------------------------------------------------------------------------------------------------
@@ -241,44 +252,56 @@ def _read_unfinished(env: ChineseCheckersDiamond, path: Path) -> tuple[np.ndarra
 
 @dataclass(frozen=True)
 class _Order:
-    """The order in which the sweeps visit positions: by the number of the same placement with the other side to move.
+    """The slot of a position is the place of the same pieces with the other side to move.
 
-    All positions that follow one position have the opponent's cells in the first part of their number. In this order
-    neighbours have the same cells of the opponent. So a sweep reads the table in one place at a time.
+    All positions before one have its mover's cells in the first part of their slots, so they are close together. Moves
+    can be taken back by the same rules: the positions before one are those that follow it if the other side moves. The
+    rules keep a side only from moves to illegal positions, and a position from which such a move would be taken back is
+    finished or illegal itself.
     """
 
     env: ChineseCheckersDiamond
+    max_moves: int
 
-    def index(self, visits: jax.Array) -> jax.Array:
-        return index_of(self.env, *after_pass(self.env, *position_at(self.env, visits)))
+    def place(self, slots: jax.Array) -> jax.Array:
+        return index_of(self.env, *after_pass(self.env, *position_at(self.env, slots)))
 
-    def mirrored(self, visits: jax.Array) -> jax.Array:
-        position = mirrored(self.env, *position_at(self.env, visits))
-        return index_of(self.env, *after_pass(self.env, *position))
+    def before(self, places: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def visit(carry: Any, slots: jax.Array, _: jax.Array, live: jax.Array) -> Any:
+            found, rows = carry
+            return found.at[rows].set(jnp.where(live, slots, NONE)), rows + 1
 
-    def fold(self, visits: jax.Array, visit: Any, carry: Any) -> Any:
-        return fold_children(self.env, *after_pass(self.env, *position_at(self.env, visits)), visit, carry)
+        rows = self.max_moves + 1  # no piece has more moves, and passes have a row
+        found = jnp.full((rows, self.env.pieces, *places.shape), NONE)
+        position = after_pass(self.env, *position_at(self.env, places))
+        return fold_children(self.env, *position, visit, (found, jnp.int32(0)))
 
 
-def _classify_all(env: ChineseCheckersDiamond) -> tuple[np.ndarray, int]:
-    """Returns uint8[positions], 0 for finished, ILLEGAL and OPEN positions, and the largest number of moves."""
+def _begin(env: ChineseCheckersDiamond) -> dict[str, np.ndarray]:
+    """Returns the arrays of an unfinished analysis without a sweep.
+
+    Raises RuntimeError if a position has more moves than one byte can count.
+    """
     positions, max_moves, chunk = num_positions(env), 1, chunk_size()
-    ends = np.zeros(positions, np.uint8)
+    table, moves_left = np.zeros(positions, np.uint8), np.zeros(positions, np.uint8)
     for begin in range(0, positions, chunk):
-        rows = np.minimum(np.arange(begin, begin + chunk), positions - 1).astype(np.uint32)
-        part, moves = _classify(env, rows)
-        ends[begin : begin + chunk] = np.asarray(part)[: positions - begin]
-        max_moves = max(max_moves, int(moves))
-    return ends, max_moves
+        slots = np.minimum(np.arange(begin, begin + chunk), positions - 1).astype(np.uint32)
+        places, ends, moves = map(np.asarray, _classify(env, slots))
+        table[places], moves_left[slots] = ends, np.where(ends == OPEN, moves, retrograde.CLOSED)
+        max_moves = max(max_moves, int(moves.max()))
+    if max_moves > MAX_MOVES:
+        raise RuntimeError(f"a position of {env} has {max_moves} moves, more than one byte can count")
+    arrays = {"table": table, MOVES_LEFT: moves_left, "max_moves": max_moves, PLIES: 0}
+    return {name: np.asarray(array) for name, array in arrays.items()}
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _classify(env: ChineseCheckersDiamond, indices: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns uint8[B], and the largest number of moves of an open position."""
-    own, other = position_at(env, indices)
-    ends = jnp.where(is_illegal(env, own, other), ILLEGAL, jnp.where(is_lost(env, own, other), 0, OPEN))
-    moves = count(targets_of_pieces(env, own, other)[1]).sum(0)
-    return ends.astype(jnp.uint8), jnp.where(ends == OPEN, moves, 0).max()
+def _classify(env: ChineseCheckersDiamond, slots: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Returns by slot uint32[B], the places, uint8[B], 0, ILLEGAL or OPEN, and int32[B], the number of moves."""
+    position = after_pass(env, *position_at(env, slots))
+    ends = jnp.where(is_illegal(env, *position), ILLEGAL, jnp.where(is_lost(env, *position), 0, OPEN))
+    moves = jnp.maximum(count(targets_of_pieces(env, *position)[1]).sum(0), 1)  # a pass without other moves
+    return index_of(env, *position), ends.astype(jnp.uint8), moves
 
 
 def _cells(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[Words, Words]:

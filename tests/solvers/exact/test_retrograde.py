@@ -1,7 +1,6 @@
 """Retrograde analysis on graphs that are drawn at random, against a definition in plain Python."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,30 +8,34 @@ import numpy as np
 import pytest
 
 from jaxgames.solvers.exact import retrograde
-from jaxgames.solvers.exact.retrograde import DRAW, ILLEGAL, OPEN
+from jaxgames.solvers.exact.retrograde import CLOSED, DRAW, ILLEGAL, NONE, OPEN
 
 POSITIONS, MOVES = 40, 3
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Positions with up to three moves each, visited in another order than that of the table."""
+    """Positions with up to three moves each, whose slots are in another order than their places."""
 
     children: tuple[tuple[int, ...], ...]  # by place in the table
-    order: tuple[int, ...]  # the place of each visit number
+    order: tuple[int, ...]  # the place of each slot
 
-    def index(self, visits: jax.Array) -> jax.Array:
-        return jnp.asarray(self.order, jnp.uint32)[visits]
+    def place(self, slots: jax.Array) -> jax.Array:
+        return jnp.asarray(self.order, jnp.uint32)[slots]
 
-    def mirrored(self, visits: jax.Array) -> jax.Array:
-        return self.index(visits)
+    def before(self, places: jax.Array) -> tuple[jax.Array, jax.Array]:
+        slots = {place: slot for slot, place in enumerate(self.order)}
+        rows = np.full((MOVES * POSITIONS + 1, POSITIONS), NONE)  # the last row is never written
+        for child in range(POSITIONS):
+            found = [slots[place] for place, moves in enumerate(self.children) for move in moves if move == child]
+            rows[: len(found), child] = found
+        return jnp.asarray(rows)[:, places], jnp.int32(MOVES * POSITIONS)
 
-    def fold(self, visits: jax.Array, visit: Any, carry: Any) -> Any:
-        padded = np.array([[*moves, *[-1] * (MOVES - len(moves))] for moves in self.children])
-        places = jnp.asarray(padded)[self.index(visits)].T  # [MOVES, B]
-        for move in places:  # one at a time
-            carry = visit(carry, jnp.maximum(move, 0)[None], None, (move >= 0)[None])
-        return carry
+
+def moves_left_of(graph: Graph, ends: np.ndarray) -> np.ndarray:
+    """The number of moves of each open position, by slot."""
+    moves = np.array([len(moves) for moves in graph.children], np.uint8)
+    return np.where(ends == OPEN, moves, CLOSED)[list(graph.order)]
 
 
 def random_graph(seed: int) -> tuple[Graph, np.ndarray]:
@@ -67,33 +70,31 @@ def test_numbers_are_those_of_the_definition(seed: int) -> None:
     expected = slow(graph, table)
     assert {int(DRAW), 0, 1, 2, 3, 4} <= set(expected)
     sweeps: list[int] = []
-    retrograde.analyse(table, graph, 16, progress=False, after_sweep=sweeps.append)
+    retrograde.analyse(table, moves_left_of(graph, table), graph, 16, progress=False, after_sweep=sweeps.append)
     assert table.tolist() == expected
     assert sweeps == list(range(1, len(sweeps) + 1))
 
 
-def test_progress_of_a_sweep_counts_the_open_positions() -> None:
+def test_progress_of_a_sweep_counts_the_positions_that_it_reads() -> None:
     graph, table = random_graph(6)
-    is_open = table[list(graph.order)] == OPEN
-    num_open, read = int(is_open.sum()), list[int]()
-    decided = retrograde.sweep(table, is_open, graph, 16, 1, read.append)
-    assert 0 < decided < sum(read) == num_open
+    read: list[int] = []
+    decided = retrograde.sweep(table, moves_left_of(graph, table), graph, 3, 1, read.append)
+    assert read == [3, 1]  # of the four finished positions
+    assert decided == np.count_nonzero(table == 1) > 0
 
 
 def test_position_without_an_end_within_the_byte_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrograde, "MAX_PLIES", 2)
     graph, table = random_graph(11)
     with pytest.raises(RuntimeError, match="a position ends after more than 2 plies"):
-        retrograde.analyse(table, graph, 16, progress=False, after_sweep=lambda _: None)
+        retrograde.analyse(table, moves_left_of(graph, table), graph, 16, progress=False, after_sweep=lambda _: None)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
-def test_parts_are_full_chunks_of_the_open_positions_in_ascending_order(
-    share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Across the blocks in which the positions are searched."""
+def test_parts_are_full_chunks_of_places_in_ascending_order(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Across the blocks that are searched at once."""
     monkeypatch.setattr(retrograde, "BLOCK", 7)
-    chosen = np.random.default_rng(0).random(100) < share
-    parts = list(retrograde.parts(chosen, 4))
+    entries = np.where(np.random.default_rng(0).random(100) < share, np.uint8(3), np.uint8(4))
+    parts = list(retrograde.parts(entries, np.uint8(3), 4))
     assert all(len(part) == 4 for part in parts[:-1])
-    np.testing.assert_array_equal(np.concatenate([np.zeros(0, np.uint32), *parts]), np.flatnonzero(chosen))
+    np.testing.assert_array_equal(np.concatenate([np.zeros(0, np.uint32), *parts]), np.flatnonzero(entries == 3))
