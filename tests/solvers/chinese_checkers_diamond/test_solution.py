@@ -24,7 +24,6 @@ from jaxgames.solvers.chinese_checkers_diamond.solution import DiamondSolution, 
 from jaxgames.solvers.exact import retrograde
 from jaxgames.solvers.exact.retrograde import OPEN
 from jaxgames.solvers.exact.verify import count_errors
-from tests.games.chinese_checkers_diamond.test_symmetry import mirrored
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.positions import batched, board, in_chunks, stacked
 from tests.helpers.solved import solved_diamond
