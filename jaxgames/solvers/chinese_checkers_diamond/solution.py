@@ -131,7 +131,8 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
 
         `states` is their sum. `plies` lists how many positions end after 0, 1, 2, ... plies.
         """
-        by_entry = np.bincount(self.table, minlength=256)
+        blocks = retrograde.blocks(self.table)  # `bincount` makes int64 of each entry
+        by_entry = np.sum([np.bincount(block, minlength=256) for block in blocks], axis=0)
         ending = by_entry[:ILLEGAL]
         return {
             "states": self.num_states,

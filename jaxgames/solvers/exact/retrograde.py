@@ -78,7 +78,7 @@ def analyse(
 
     Raises RuntimeError if a position ends after more plies than one byte can hold.
     """
-    found = sum(int(np.count_nonzero(block == plies)) for block in _blocks(table))
+    found = sum(int(np.count_nonzero(block == plies)) for block in blocks(table))
     while found:
         plies += 1
         if plies > MAX_PLIES:
@@ -125,7 +125,7 @@ def sweep(
 def parts(array: np.ndarray, entry: np.uint8, chunk: int) -> Generator[np.ndarray]:
     """Yields uint32[chunk], the places of an entry in an array in ascending order; fewer in the last part."""
     rest = np.zeros(0, np.uint32)
-    for number, block in enumerate(_blocks(array)):
+    for number, block in enumerate(blocks(array)):
         places = np.flatnonzero(block == entry).astype(np.uint32) + np.uint32(number * BLOCK)
         rest = np.concatenate([rest, places])
         whole = len(rest) // chunk * chunk
@@ -135,7 +135,8 @@ def parts(array: np.ndarray, entry: np.uint8, chunk: int) -> Generator[np.ndarra
         yield rest
 
 
-def _blocks(array: np.ndarray) -> Generator[np.ndarray]:
+def blocks(array: np.ndarray) -> Generator[np.ndarray]:
+    """Yields the parts of an array that are searched at once."""
     for begin in range(0, len(array), BLOCK):
         yield array[begin : begin + BLOCK]
 
