@@ -198,7 +198,8 @@ def _tips_and_fences(env: ChineseCheckersDiamond) -> list[tuple[Words, Words]]:
 def targets_of_pieces(env: ChineseCheckersDiamond, own: Words, other: Words) -> tuple[Words, Words]:
     """Returns each piece's cell and the cells that it may move to, words of shape [k, B], the lowest piece first.
 
-    The position must be legal. Moves are also listed on finished boards. A pass is not listed.
+    Moves are also listed on finished boards, and where the mover has won already. With `tip_lock`, no tip may be
+    locked. A pass is not listed.
     """
     g = geometry_of(env)
     pieces = tuple(jnp.stack(words) for words in zip(*split(own, g.pieces), strict=True))
@@ -280,7 +281,7 @@ def fold_children(
     """Returns `carry` after `function` has seen every position that follows.
 
     Args:
-      own, other: the mover's and the opponent's cells of legal positions that are not finished.
+      own, other: the mover's and the opponent's cells, as in `targets_of_pieces`.
       function: called repeatedly with `carry`, each time with one more move of every piece. Its other arguments have
         the shape [k, B]: the number of the position after the move, the target, and whether the piece has the move.
         A pass is a move of the first piece to cell -1.

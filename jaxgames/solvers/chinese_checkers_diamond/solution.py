@@ -42,9 +42,11 @@ from jaxgames.solvers.exact.solution import SOLUTION_FILE, Children, Solution, l
 CHUNK = 1 << 15  # positions that are computed at once on a CPU: their words stay in its caches
 CHUNK_ON_ACCELERATOR = 1 << 20
 SECONDS_BETWEEN_SAVES = 300  # of an unfinished analysis
-PLIES, MOVES_LEFT = "plies", "moves_left"  # the entries that only an unfinished file has, of `retrograde.analyse`
+PLIES, MOVES_LEFT, ROWS = "plies", "moves_left", "rows"  # the entries that only an unfinished file has
 BYTES_PER_POSITION = 2  # of the tables of an analysis
-SECONDS_PER_POSITION = 1e-6  # on a core of a CPU, about, for the message that refuses a game
+SECONDS_PER_POSITION = (
+    2e-6  # of a core, about, with six pieces (0.7e-6 with three), for the message that refuses a game
+)
 MAX_POSITIONS = 2**31 - 1  # int32 numbers the entries of an array
 
 
@@ -95,10 +97,9 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         after_sweep: Callable[[int], None],
     ) -> Self:
         """Returns the solution after the sweeps that the arrays of an unfinished analysis lack."""
-        table, max_moves = arrays["table"], int(arrays["max_moves"])
-        order, plies = _Order(env, max_moves), int(arrays[PLIES])
+        table, order, plies = arrays["table"], DiamondOrder(env, int(arrays[ROWS])), int(arrays[PLIES])
         retrograde.analyse(table, arrays[MOVES_LEFT], order, chunk_size(), progress, after_sweep, plies)
-        return cls(env, table, max_moves)
+        return cls(env, table, int(arrays["max_moves"]))
 
     def value(self, states: State) -> np.ndarray:
         entry = self.table[self.index(states)]
@@ -252,17 +253,18 @@ def _read_unfinished(env: ChineseCheckersDiamond, path: Path) -> dict[str, np.nd
 
 
 @dataclass(frozen=True)
-class _Order:
+class DiamondOrder:
     """The slot of a position is the place of the same pieces with the other side to move.
 
     All positions before one have its mover's cells in the first part of their slots, so they are close together. Moves
-    can be taken back by the same rules: the positions before one are those that follow it if the other side moves. The
-    rules keep a side only from moves to illegal positions, and a position from which such a move would be taken back is
-    finished or illegal itself.
+    are taken back by the same rules: the places of the positions that would follow if the other side moved are the
+    slots of the positions before. The rules forbid only moves to illegal positions. Taken back, such a move leads to a
+    finished or illegal position, so no move of an open position is missed. A side without a move passes, and the
+    position before a pass is the same placement.
     """
 
     env: ChineseCheckersDiamond
-    max_moves: int
+    rows: int  # one more than the moves of any piece, for passes
 
     def place(self, slots: jax.Array) -> jax.Array:
         return index_of(self.env, *after_pass(self.env, *position_at(self.env, slots)))
@@ -272,8 +274,7 @@ class _Order:
             found, rows = carry
             return found.at[rows].set(jnp.where(live, slots, NONE)), rows + 1
 
-        rows = self.max_moves + 1  # no piece has more moves, and passes have a row
-        found = jnp.full((rows, self.env.pieces, *places.shape), NONE)
+        found = jnp.full((self.rows, self.env.pieces, *places.shape), NONE)
         position = after_pass(self.env, *position_at(self.env, places))
         return fold_children(self.env, *position, visit, (found, jnp.int32(0)))
 
@@ -283,26 +284,29 @@ def _begin(env: ChineseCheckersDiamond) -> dict[str, np.ndarray]:
 
     Raises RuntimeError if a position has more moves than one byte can count.
     """
-    positions, max_moves, chunk = num_positions(env), 1, chunk_size()
+    positions, chunk = num_positions(env), chunk_size()
+    max_moves, rows = 1, 1
     table, moves_left = np.zeros(positions, np.uint8), np.zeros(positions, np.uint8)
     for begin in range(0, positions, chunk):
         slots = np.minimum(np.arange(begin, begin + chunk), positions - 1).astype(np.uint32)
-        places, ends, moves = map(np.asarray, _classify(env, slots))
-        table[places], moves_left[slots] = ends, np.where(ends == OPEN, moves, retrograde.CLOSED)
-        max_moves = max(max_moves, int(moves.max()))
+        places, ends, moves, of_piece = map(np.asarray, _classify(env, slots))
+        table[places], moves_left[slots] = ends, moves
+        max_moves, rows = max(max_moves, int(moves.max())), max(rows, 1 + int(of_piece))
     if max_moves > MAX_MOVES:
         raise RuntimeError(f"a position of {env} has {max_moves} moves, more than one byte can count")
-    arrays = {"table": table, MOVES_LEFT: moves_left, "max_moves": max_moves, PLIES: 0}
+    arrays = {"table": table, MOVES_LEFT: moves_left, "max_moves": max_moves, ROWS: rows, PLIES: 0}
     return {name: np.asarray(array) for name, array in arrays.items()}
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _classify(env: ChineseCheckersDiamond, slots: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Returns by slot uint32[B], the places, uint8[B], 0, ILLEGAL or OPEN, and int32[B], the number of moves."""
+def _classify(env: ChineseCheckersDiamond, slots: jax.Array) -> tuple[jax.Array, ...]:
+    """Returns the places, 0, ILLEGAL or OPEN, and the moves of open positions, by slot; then the most of any piece."""
     position = after_pass(env, *position_at(env, slots))
     ends = jnp.where(is_illegal(env, *position), ILLEGAL, jnp.where(is_lost(env, *position), 0, OPEN))
-    moves = jnp.maximum(count(targets_of_pieces(env, *position)[1]).sum(0), 1)  # a pass without other moves
-    return index_of(env, *position), ends.astype(jnp.uint8), moves
+    of_pieces = count(targets_of_pieces(env, *position)[1])
+    moves = jnp.maximum(of_pieces.sum(0), 1)  # a pass without other moves
+    moves = jnp.where(ends == OPEN, moves, retrograde.CLOSED)
+    return index_of(env, *position), ends.astype(jnp.uint8), moves, of_pieces.max()
 
 
 def _cells(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[Words, Words]:

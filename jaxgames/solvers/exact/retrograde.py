@@ -12,7 +12,7 @@ loses, and a position is lost once none of its moves is left. The sweep writes d
 sweeps have found all shorter ends. The positions that are still open when a sweep finds nothing are draws.
 
 No list of moves is kept. A second byte per position counts the moves that are left. So the memory is two bytes per
-position, and every move is computed twice: once to count it, and once backwards.
+position, and that of the chunks in work. Every move is computed at most twice: to count it, and to take it back.
 """
 
 from collections import deque
@@ -28,7 +28,7 @@ from jaxgames._progress import progress_bar
 DRAW, ILLEGAL = np.uint8(255), np.uint8(254)
 OPEN = DRAW  # until the analysis ends
 MAX_PLIES = 253
-CLOSED, DECIDED = np.uint8(0), np.uint8(255)  # in place of the moves that are left: decided before, and in this sweep
+CLOSED, DECIDED = np.uint8(0), np.uint8(255)  # in place of the moves that are left: not open, and decided in this sweep
 MAX_MOVES = 254
 NONE = np.uint32(2**32 - 1)  # no position
 BLOCK = 1 << 22  # entries that are searched at once
@@ -47,7 +47,10 @@ class Order(Hashable, Protocol):
         ...
 
     def before(self, places: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Returns the positions before those with these places, uint32[B], also finished and illegal ones.
+        """Returns the positions before those with these places, uint32[B], which are finished or decided.
+
+        An open position occurs once for each of its moves to the place, so in all as often as `moves_left` counts at
+        first, with the moves to finished positions. Finished and illegal positions may occur too.
 
         Returns:
           slots: uint32[M, ..., B], NONE where there are no more.
@@ -76,13 +79,13 @@ def analyse(
       after_sweep: called after every sweep with its number. The table then has all numbers up to this one.
       plies: the number of sweeps that the table has seen already.
 
-    Raises RuntimeError if a position ends after more plies than one byte can hold.
+    Raises RuntimeError if a position ends after MAX_PLIES plies, since one byte cannot hold longer ends.
     """
     found = sum(int(np.count_nonzero(block == plies)) for block in blocks(table))
     while found:
         plies += 1
         if plies > MAX_PLIES:
-            raise RuntimeError(f"a position ends after more than {MAX_PLIES} plies, which one byte cannot hold")
+            raise RuntimeError(f"a position ends after {MAX_PLIES} plies, and one byte cannot hold longer ends")
         with progress_bar(found, "positions", f"sweep {plies}", progress) as bar:
             found = sweep(table, moves_left, order, chunk, plies, bar.update)
         after_sweep(plies)

@@ -22,7 +22,7 @@ from jaxgames.solvers.chinese_checkers_diamond import moves as moves
 from jaxgames.solvers.chinese_checkers_diamond import solution as diamond
 from jaxgames.solvers.chinese_checkers_diamond.solution import DiamondSolution, check_size
 from jaxgames.solvers.exact import retrograde
-from jaxgames.solvers.exact.retrograde import OPEN
+from jaxgames.solvers.exact.retrograde import NONE, OPEN
 from jaxgames.solvers.exact.verify import count_errors
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.positions import batched, board, in_chunks, stacked
@@ -102,7 +102,7 @@ def position(text: str) -> Any:
         (lambda: solution().states_at(np.array([-1])), "indices must be from 0 to 1679"),
         (lambda: solution().states_at(np.array([1680])), "indices must be from 0 to 1679"),
         (lambda: solution().children(np.zeros(3)), r"expected integers of shape \[B\]"),
-        (lambda: solvers.solve(game(5, 6)), "4,805,077,200 positions.* 9 GiB, and a core about 1.3 hours"),
+        (lambda: solvers.solve(game(5, 6)), "4,805,077,200 positions.* 9 GiB, and a core about 2.7 hours"),
         (lambda: solvers.solve(jaxgames.make("checkers")), "chinese_checkers_diamond.*, not checkers"),
     ],
 )
@@ -178,6 +178,54 @@ def test_player_without_a_move_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert live.tolist() == [[1], [0], [0]]  # the pass is the only move
     assert cells[0].tolist() == [-1]
     assert children[0].tolist() == unknown.index(stacked([after])).tolist()
+    places = unknown.index(stacked([before, after]))
+    order = diamond.DiamondOrder(env, rows=1)
+    slots, rows = jax.jit(order.before)(places)
+    assert rows == 1
+    assert jax.jit(order.place)(slots[0, 0]).tolist() == places[::-1].tolist()  # each comes before the other
+
+
+@pytest.mark.parametrize(
+    ("size", "pieces", "tip_lock"), [(4, 6, True), pytest.param(9, 1, False, marks=pytest.mark.slow)]
+)
+def test_moves_are_taken_back(size: int, pieces: int, tip_lock: bool) -> None:
+    """Of random legal positions: each follows from the positions before it, and comes before those that follow it."""
+    env = game(size, pieces, tip_lock=tip_lock)
+    indices = np.random.default_rng(0).integers(0, moves.num_positions(env), 300).astype(np.uint32)
+    order = diamond.DiamondOrder(env, rows=size * size)
+    place, taken_back = jax.jit(order.place), jax.jit(order.before)
+    assert (np.asarray(place(place(indices))) == indices).all()
+
+    indices = indices[~np.asarray(jax.jit(lambda i: moves.is_illegal(env, *moves.position_at(env, i)))(indices))]
+
+    @jax.jit
+    def is_open(places: jax.Array) -> jax.Array:
+        position = moves.position_at(env, places)
+        return ~(moves.is_lost(env, *position) | moves.is_illegal(env, *position))
+
+    def before(places: np.ndarray) -> np.ndarray:
+        """[B, M], the places of open positions before; NONE for all others."""
+        slots, rows = taken_back(places)
+        found = np.moveaxis(np.asarray(slots)[: int(rows)], -1, 0).reshape(len(places), -1)
+        earlier = np.asarray(place(found))
+        return np.where((found != NONE) & np.asarray(is_open(earlier)), earlier, NONE)
+
+    def after(places: np.ndarray) -> np.ndarray:
+        _, children, live = diamond.children_of(env, 4 * size * size, places)
+        return np.where(np.asarray(live) & np.asarray(is_open(places))[:, None], np.asarray(children), NONE)
+
+    for there, back in ((after, before), (before, after)):
+        found = there(indices)
+        rows, columns = np.nonzero(found != NONE)
+        some = np.linspace(0, len(rows) - 1, len(indices)).astype(int)
+        start, end = indices[rows[some]], found[rows[some], columns[some]]
+        assert ((back(end) == start[:, None]).sum(-1) == 1).all()
+
+
+def test_position_with_more_moves_than_a_byte_counts_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diamond, "MAX_MOVES", 7)
+    with pytest.raises(RuntimeError, match="has 8 moves, more than one byte can count"):
+        solvers.solve(game(3, 3), progress=False)
 
 
 def test_state_that_is_not_live_has_no_moves() -> None:
