@@ -230,7 +230,9 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "as second player": lambda row: "{win_rate:.3f}".format_map(row["agents"][0]["by_seat"][1]),
     },
     "alphazero_wide": {
-        "agent": "`{agent}`",
+        "agent": lambda row: f"`{Path(row['agent']).name}`",
+        "steps": "{steps:,}",
+        "CPU seconds": "{training_seconds} ({machine})",
         "simulations": "{simulations}",
         "weakly solved": _weakly_solved,
         **_measures("weak_states", "agent_states", "sure_fraction", "strong_action"),
