@@ -44,9 +44,7 @@ CHUNK_ON_ACCELERATOR = 1 << 20
 SECONDS_BETWEEN_SAVES = 300  # of an unfinished analysis
 PLIES, MOVES_LEFT, ROWS = "plies", "moves_left", "rows"  # the entries that only an unfinished file has
 BYTES_PER_POSITION = 2  # of the tables of an analysis
-SECONDS_PER_POSITION = (
-    2e-6  # of a core, about, with six pieces (0.7e-6 with three), for the message that refuses a game
-)
+SECONDS_PER_POSITION = 2e-6  # of a core with six pieces, about, for the message that refuses a game
 MAX_POSITIONS = 2**31 - 1  # int32 numbers the entries of an array
 
 
