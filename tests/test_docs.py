@@ -31,6 +31,9 @@ RUNS_PAGE = DOCS / "training" / "runs.md"
 PPO_PAGE = DOCS / "training" / "ppo.md"
 ALPHAZERO_PAGE = DOCS / "training" / "alphazero.md"
 IMITATION_PAGE = DOCS / "training" / "imitation.md"
+STUDIES = ("parameter_sharing", "dots_and_boxes", "checkers_imitation", "solution_strength", "alpha_mini")
+VERDICTS = ("in the study", "theirs", "ours", "verdict")
+FIGURE = re.compile(r"(?<![\w.,#])\d[\d,]*(?:\.\d+)?(?!\w)")
 
 
 def table(page: Path, *header: str) -> list[list[str]]:
@@ -70,7 +73,11 @@ def test_links_and_pictures_are_there(page: Path) -> None:
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub and the site make them."""
     headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {anchor_of(heading) for heading in headings}
+
+
+def anchor_of(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 @pytest.mark.parametrize("page", [ROOT / "CHANGELOG.md", *PAGES], ids=name)
@@ -170,12 +177,45 @@ def test_index_of_studies_links_to_every_page() -> None:
 def test_every_part_of_a_study_has_a_known_verdict_and_a_place() -> None:
     papers = DOCS / "papers"
     known, used = {row[0] for row in table(papers / "index.md", "verdict", "meaning")}, set[str]()
-    for study in ("parameter_sharing", "dots_and_boxes", "checkers_imitation", "solution_strength", "alpha_mini"):
-        for part, _, ours, verdict in table(papers / f"{study}.md", "in the study", "theirs", "ours", "verdict"):
+    for study in STUDIES:
+        for part, _, ours, verdict in table(papers / f"{study}.md", *VERDICTS):
             assert set(verdict.split(", ")) <= known, f"{part}: {verdict}"
             assert "](" in ours or "`" in ours or verdict == "not here", f"{part} has neither a link nor a command"
             used |= set(verdict.split(", "))
     assert used == known, f"no part of a study is {known - used}"
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_figures_of_a_verdict_are_in_the_sections_that_it_links_to(study: str) -> None:
+    """Or are rounded there. Single digits, which are mostly counts of runs, are not looked for."""
+    page = DOCS / "papers" / f"{study}.md"
+    missing: list[str] = []
+    for part, _, ours, _ in table(page, *VERDICTS):
+        there = set[float]()
+        for path, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]+))?\)", ours):
+            there |= figures(section((page.parent / path).resolve() if path else page, anchor)).keys()
+        for value, text in figures(re.sub(r"`[^`]*`|\]\([^)]*\)", "", ours)).items():
+            rounding = 0.5001 * 10 ** -len(text.partition(".")[2])
+            if len(text) > 1 and all(abs(each - value) > rounding for each in there):
+                missing.append(f"{part}: {text}")
+    assert missing == []
+
+
+def figures(text: str) -> dict[float, str]:
+    """The numbers of a text."""
+    return {float(figure.replace(",", "")): figure.rstrip(",") for figure in FIGURE.findall(text)}
+
+
+def section(page: Path, anchor: str) -> str:
+    """The part of a page below a heading, without the verdicts of a study; all of it without an anchor."""
+    text = re.sub(r"^\| in the study .*?\n\n", "", FENCE.sub("", page.read_text()), flags=re.MULTILINE | re.DOTALL)
+    parts = re.split(r"^(#+) (.*)\n", text, flags=re.MULTILINE)
+    depths, headings, bodies = parts[1::3], parts[2::3], parts[3::3]
+    if not anchor:
+        return "".join(bodies)
+    first = [anchor_of(heading) for heading in headings].index(anchor)
+    below = takewhile(lambda i: i == first or len(depths[i]) > len(depths[first]), range(first, len(depths)))
+    return "".join(bodies[i] for i in below)
 
 
 def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:

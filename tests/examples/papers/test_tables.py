@@ -23,7 +23,7 @@ NOT_RESULTS = (  # how the headers of tables without results begin
     *("| the search has seen |", "| game | the score of an action |", "| game | symmetries ", "| game | cell of an "),
     *("|  | game | seats |", "| network | layers |", "| you have |", "| | jaxgames | PettingZoo |"),
     *("| | in jaxgames |", "| OpenSpiel's |"),
-    # Studies: verdicts, which repeat figures of the sections that they link to, and settings beside each other.
+    # Studies: verdicts, whose figures are those of the sections that they link to (test_docs), and settings.
     *("| in the study |", "| study | game |", "| | study's text and scripts |", "| | study | preset |"),
     "| the study asks for |",
 )
