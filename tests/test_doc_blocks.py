@@ -24,7 +24,7 @@ from tests.helpers.blocks import PAGES, README, ROOT, Block, blocks, commands, f
 LANGUAGES = {"python", "bash", "text", "json", "yaml", "bibtex", ""}  # the last ones show what is not typed
 OTHERS = {  # programs that are not ours
     *(".venv/bin/pip", "pip", "pre-commit", "source", "printf", "sha256sum", "cd", "ssh", "srun", "mpirun", "gcloud"),
-    *("scontrol", "exit", "[", "bash", "git", "gh", "apt-get", ".venv/bin/jupyter", "make"),
+    *("scontrol", "exit", "[", "bash", "git", "gh", "apt-get", ".venv/bin/jupyter", "make", "cc"),
 }
 OURS = {"train", "jaxgames", "benchmarks", "examples", "docs"}  # packages whose commands are read in this process
 SHELL = [block for page in PAGES for block in blocks(page) if block.language == "bash"]

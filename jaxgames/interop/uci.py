@@ -15,18 +15,14 @@ softmax(expected result / SPREAD). A network learns more from one such position 
 Source: Stefan Meyer-Kahlen, "Description of the universal chess interface (UCI)", April 2006.
 """
 
-import contextlib
 import math
 import os
-import queue
 import shlex
 import shutil
-import subprocess
 import threading
-import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -35,6 +31,7 @@ from jaxgames._checks import ParameterError, check_int
 from jaxgames.agents import Analysis
 from jaxgames.env import Env
 from jaxgames.games.minichess import Minichess
+from jaxgames.interop._engine_program import MAX_SILENCE, MAX_START, EngineError, EngineProgram
 from jaxgames.render.moves import legal_moves
 from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent, board_of
 from jaxgames.solvers.exact.solution import check_keeps_rules
@@ -42,18 +39,12 @@ from jaxgames.wrappers import game_of
 
 VARIANT = "gardner"
 FOLDERS = ("/usr/games", "/usr/local/games")  # of programs on Debian, which are not on the path of every user
-MAX_START = 10.0  # seconds from the start of a program to its first answers
-MAX_SILENCE = 60.0  # seconds without a line in a search; a limit of time comes on top
 DEFAULT_NODES = 1000
 SCALE = 500.0  # hundredths of a pawn with the expected result tanh(1)
 SPREAD = 0.06  # of the probabilities of several lines: a move that is worse by 30 hundredths of a pawn has 1 / e
 MATE = 0.2  # added to the value 1 of a win, for a mate in one move; half of it in two
 MAX_LINES = 500  # of Fairy-Stockfish
 MAX_NUMBER = 10**12
-
-
-class EngineError(ValueError):
-    """Raised where an engine ends, answers nothing, or plays an illegal move."""
 
 
 class Search(NamedTuple):
@@ -74,45 +65,23 @@ class Engine:
 
         Raises ParameterError if it is not there or cannot be run, EngineError if it does not speak UCI.
         """
-        self.command = command
         self.options: dict[str, str] = {}  # what follows the name of each option, such as "type spin default 20 ..."
+        self.program = EngineProgram(command, arguments_of(command))
         try:
-            # A session of its own: Ctrl-C in a terminal is not for the engine. It ends when its input is closed.
-            process = subprocess.Popen(
-                arguments_of(command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                bufsize=1,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise ParameterError(f"the engine {command!r} cannot be run: {error.strerror}") from error
-        self._process = process
-        self._lines: queue.Queue[str | None] = queue.Queue()  # None: the end of the output
-        self.close = weakref.finalize(self, _end, process)
-        threading.Thread(target=_read, args=(process.stdout, self._lines), daemon=True).start()
-        try:
-            self._send("uci")
-            for line in self._until("uciok", MAX_START):
+            self.program.send("uci")
+            for line in self.program.until("uciok", MAX_START):
                 if line.startswith("option name "):
                     name, _, description = line.removeprefix("option name ").partition(" type ")
                     self.options[name] = f"type {description}"
         except BaseException:
-            self.close()
+            self.program.close()
             raise
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the program is running."""
-        return self.close.alive and self._process.poll() is None
 
     def set_option(self, name: str, value: object) -> None:
         """Sets an option. Raises ParameterError if the engine has none with this name."""
         if name not in self.options:
-            raise ParameterError(f"the engine {self.command!r} has no option {name!r}")
-        self._send(f"setoption name {name} value {value}")
+            raise ParameterError(f"the engine {self.program.name!r} has no option {name!r}")
+        self.program.send(f"setoption name {name} value {value}")
 
     def search(self, fen: str, limits: str, silence: float = MAX_SILENCE) -> Search:
         """Returns the best move in a position, and the values of the engine's lines.
@@ -126,66 +95,22 @@ class Engine:
         """
         values: dict[str, float] = {}
         try:
-            self._send("ucinewgame")
-            self._send("isready")
-            for _ in self._until("readyok", MAX_START):
+            self.program.send("ucinewgame")
+            self.program.send("isready")
+            for _ in self.program.until("readyok", MAX_START):
                 pass
-            self._send(f"position fen {fen}")
-            self._send(f"go {limits}")
-            for line in self._until("bestmove", silence):
+            self.program.send(f"position fen {fen}")
+            self.program.send(f"go {limits}")
+            for line in self.program.until("bestmove", silence):
                 for move, value in _value(line).items():
                     values.pop(move, None)  # the latest come last
                     values[move] = value
                 if line.startswith("bestmove"):
                     return Search((line.split()[1:] or ["(none)"])[0], values)
         except BaseException:  # also Ctrl-C: the engine would answer the next question with this search
-            self.close()
+            self.program.close()
             raise
         raise AssertionError("the last line of a search is its best move")
-
-    def _send(self, line: str) -> None:
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # it has ended: the next line that is read says so, with its last words
-            self._process.stdin.write(f"{line}\n")
-            self._process.stdin.flush()
-
-    def _until(self, last: str, silence: float) -> Iterator[str]:
-        """Yields the lines up to the one that begins with `last`.
-
-        Raises EngineError at the end of the output, and after `silence` seconds without a line.
-        """
-        words = ""
-        while True:
-            try:
-                line = self._lines.get(timeout=silence)
-            except queue.Empty:
-                raise EngineError(
-                    f"the engine {self.command!r} has been silent for {silence:g} seconds; expected {last!r}"
-                ) from None
-            if line is None:
-                status = self._process.wait()
-                raise EngineError(f"the engine {self.command!r} ended with status {status}; its last line: {words!r}")
-            yield line
-            if line.split()[:1] == [last]:
-                return
-            words = line or words
-
-
-def _read(output: IO[str], lines: "queue.Queue[str | None]") -> None:
-    """Puts the lines of a program into a queue, and None at their end."""
-    with contextlib.suppress(OSError, ValueError):  # the output was closed
-        for line in output:
-            lines.put(line.strip())
-    lines.put(None)
-
-
-def _end(process: "subprocess.Popen[str]") -> None:
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
 
 
 def _value(line: str) -> dict[str, float]:
@@ -241,7 +166,7 @@ class UciPlayer:
         Raises EngineError if the engine ends, is silent, or plays an illegal move.
         """
         with self._lock:
-            if not self._engine.is_running:
+            if not self._engine.program.is_running:
                 self._engine = self._start()
             fen = self._env.to_string(state)
             best, values = self._engine.search(fen, self._limits, self._silence)
@@ -254,7 +179,7 @@ class UciPlayer:
         engine = Engine(self._command)
         variants = engine.options.get("UCI_Variant", "").split()
         if VARIANT not in variants:
-            engine.close()
+            engine.program.close()
             raise ParameterError(
                 f"the engine {self._command!r} does not play 5 x 5 chess: expected one with the variant {VARIANT!r}, "
                 "such as fairy-stockfish"

@@ -11,7 +11,14 @@ from tests.distribution.play_without_extras import FOREIGN
 
 FOLDER = Path(jaxgames.interop.__file__).parent
 MODULES = sorted(path.stem for path in FOLDER.glob("[!_]*"))
-SHARED = {"layouts", "published", "seat_play", "seat_play_host", "uci"}  # modules that need no other library
+SHARED = {
+    "checkerboard",
+    "layouts",
+    "published",
+    "seat_play",
+    "seat_play_host",
+    "uci",
+}  # modules that need no other library
 
 
 @pytest.fixture(autouse=True)

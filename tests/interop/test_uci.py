@@ -207,7 +207,7 @@ def test_silence_ends_the_process_and_the_search(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(uci, "MAX_SILENCE", 0.3)
     agent = scripted("b2b3", "silent")
     agent.act(KEY, START)
-    process = agent.player._engine._process  # pyright: ignore[reportPrivateUsage]  # nothing else names the process
+    process = agent.player._engine.program._process  # pyright: ignore[reportPrivateUsage]  # nothing else names the process
     with pytest.raises(EngineError, match=r"silent for 0\.3 seconds; expected 'bestmove'"):
         agent.act(KEY, START)
     assert process.poll() is not None
@@ -218,7 +218,7 @@ def test_silence_ends_the_process_and_the_search(monkeypatch: pytest.MonkeyPatch
 
 def test_process_ends_with_the_agent() -> None:
     agent = scripted("b2b3")
-    process = agent.player._engine._process  # pyright: ignore[reportPrivateUsage]  # as above
+    process = agent.player._engine.program._process  # pyright: ignore[reportPrivateUsage]  # as above
     assert process.poll() is None
     del agent
     assert process.poll() is not None
@@ -228,7 +228,7 @@ def test_process_ends_with_the_agent() -> None:
 def test_process_ends_with_a_program_that_is_killed() -> None:
     program = (
         "from jaxgames.interop.uci import Engine; import sys, time; "
-        "engine = Engine(sys.argv[1]); print(engine._process.pid, flush=True); time.sleep(60)"
+        "engine = Engine(sys.argv[1]); print(engine.program._process.pid, flush=True); time.sleep(60)"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program, command("b2b3")], stdout=subprocess.PIPE, text=True
@@ -274,7 +274,7 @@ def test_moves_of_fairy_stockfish_are_legal_in_whole_games(board: str) -> None:
 
 def test_engine_closes_once() -> None:
     engine = Engine(command("b2b3"))
-    assert engine.is_running
-    engine.close()
-    engine.close()
-    assert not engine.is_running
+    assert engine.program.is_running
+    engine.program.close()
+    engine.program.close()
+    assert not engine.program.is_running

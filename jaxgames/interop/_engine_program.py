@@ -1,0 +1,93 @@
+"""A program of its own that answers questions line by line, such as an engine of a game."""
+
+import contextlib
+import queue
+import subprocess
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from jaxgames._checks import ParameterError
+
+MAX_START = 10.0  # seconds from the start of a program to its first answers
+MAX_SILENCE = 60.0  # seconds without a line in a search; a limit of time comes on top
+
+
+class EngineError(ValueError):
+    """Raised where an engine ends, answers nothing, or plays an illegal move."""
+
+
+class EngineProgram:
+    """A running program. It ends with this object, and with this process however that ends."""
+
+    def __init__(self, name: str, arguments: Sequence[str]) -> None:
+        """Starts a program; `name` is for messages. Raises ParameterError if it cannot be run."""
+        self.name = name
+        try:
+            # A session of its own: Ctrl-C in a terminal is not for the engine. It ends when its input is closed.
+            process = subprocess.Popen(
+                arguments,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                bufsize=1,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ParameterError(f"the engine {name!r} cannot be run: {error.strerror}") from error
+        self._process = process
+        self._lines: queue.Queue[str | None] = queue.Queue()  # None: the end of the output
+        self.close = weakref.finalize(self, _end, process)
+        threading.Thread(target=_read, args=(process.stdout, self._lines), daemon=True).start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the program is running."""
+        return self.close.alive and self._process.poll() is None
+
+    def send(self, line: str) -> None:
+        """Writes a line to the program."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it has ended: the next line that is read says so, with its last words
+            self._process.stdin.write(f"{line}\n")
+            self._process.stdin.flush()
+
+    def until(self, last: str, silence: float) -> Iterator[str]:
+        """Yields the lines up to the one that begins with the word `last`.
+
+        Raises EngineError at the end of the output, and after `silence` seconds without a line.
+        """
+        words = ""
+        while True:
+            try:
+                line = self._lines.get(timeout=silence)
+            except queue.Empty:
+                raise EngineError(
+                    f"the engine {self.name!r} has been silent for {silence:g} seconds; expected {last!r}"
+                ) from None
+            if line is None:
+                status = self._process.wait()
+                raise EngineError(f"the engine {self.name!r} ended with status {status}; its last line: {words!r}")
+            yield line
+            if line.split()[:1] == [last]:
+                return
+            words = line or words
+
+
+def _read(output: IO[str], lines: "queue.Queue[str | None]") -> None:
+    """Puts the lines of a program into a queue, and None at their end."""
+    with contextlib.suppress(OSError, ValueError):  # the output was closed
+        for line in output:
+            lines.put(line.strip())
+    lines.put(None)
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()

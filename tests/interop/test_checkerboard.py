@@ -1,0 +1,198 @@
+"""Engines with CheckerBoard's interface as agents: the board that they get, whole turns, an error for each fault."""
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import pytest
+
+import jaxgames
+from jaxgames import agents
+from jaxgames._checks import ParameterError
+from jaxgames.games.checkers_whole_moves import Board
+from jaxgames.interop import checkerboard
+from jaxgames.interop._engine_program import EngineError
+from jaxgames.interop.checkerboard import BLACK, KING, MAN, WHITE, cells_of
+from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent
+from tests.helpers.positions import stacked
+
+CHECKERS = jaxgames.make("checkers")
+KEY = jax.random.key(0)
+SOURCE = Path(__file__).parents[1] / "helpers" / "scripted_checkerboard.c"
+DOUBLE_JUMP = "B:W18,26:B15,1"  # 15x22x31 crowns the man
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return compiled(SOURCE, tmp_path_factory.mktemp("engine") / "scripted.so")
+
+
+@pytest.fixture
+def engine(library: str, monkeypatch: pytest.MonkeyPatch) -> HostPlayerAgent:
+    """The scripted engine; its process reads SCRIPT when it starts."""
+    monkeypatch.setenv("SCRIPT", "")
+    return checkerboard.make(CHECKERS, library, milliseconds=20)
+
+
+def compiled(source: Path, library: Path) -> str:
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    return str(library)
+
+
+def scripted(library: str, script: str, monkeypatch: pytest.MonkeyPatch) -> HostPlayerAgent:
+    monkeypatch.setenv("SCRIPT", script)
+    return checkerboard.make(CHECKERS, library, milliseconds=20)
+
+
+def script_of(state: Any, *path: int) -> str:
+    """What the engine writes into its board to play a path."""
+    before = Board.of(state)
+    after = replace(before)
+    after.play(path)
+    changed = zip(range(64), cells_of(before), cells_of(after), strict=True)
+    return " ".join(f"{cell}={new}" for cell, old, new in changed if old != new)
+
+
+def act(agent: agents.Agent, state: Any) -> int:
+    return int(agent.act(KEY, stacked([state]))[0])
+
+
+# -- what it plays -------------------------------------------------------------------------------------------------
+
+
+def test_cells_are_those_of_the_description_of_the_interface() -> None:
+    """The corners and a square in the middle as the page of CheckerBoard's interface numbers them, b[column][row]."""
+    state = CHECKERS.from_string("W:WK4,32,K29:B1,18")
+    expected = {
+        (0, 0): WHITE | KING,
+        (1, 7): WHITE | MAN,
+        (7, 7): WHITE | KING,
+        (6, 0): BLACK | MAN,
+        (4, 4): BLACK | MAN,
+    }
+    found = {divmod(cell, 8): value for cell, value in enumerate(cells_of(Board.of(state))) if value}
+    assert found == expected
+
+
+def test_engine_gets_the_board_the_colour_and_the_time(
+    library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCRIPT_LOG", str(tmp_path / "log"))
+    state = CHECKERS.init()
+    action = act(scripted(library, script_of(state, 11, 15), monkeypatch), state)
+    assert CHECKERS.action_to_string(state, action) == "11-15"
+    colour, seconds, *cells = (tmp_path / "log").read_text().split()
+    assert (int(colour), float(seconds)) == (BLACK, 0.02)
+    assert [int(cell) for cell in cells] == cells_of(Board.of(state))
+    assert (cells.count(str(BLACK | MAN)), cells.count(str(WHITE | MAN))) == (12, 12)
+
+
+def test_turn_of_several_jumps_is_asked_for_once(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIPT_LOG", str(tmp_path / "log"))
+    state = CHECKERS.from_string(DOUBLE_JUMP)
+    agent = scripted(library, script_of(state, 15, 22, 31), monkeypatch)
+    for _ in range(2):
+        state = CHECKERS.step(state, act(agent, state))
+    assert CHECKERS.to_string(state) == CHECKERS.to_string(CHECKERS.from_string("W:W:B1,K31"))
+    assert len((tmp_path / "log").read_text().splitlines()) == 1
+
+
+def test_capture_that_has_begun_is_completed(engine: HostPlayerAgent) -> None:
+    state = CHECKERS.from_string(DOUBLE_JUMP)
+    first, _ = Board.of(state).play((15, 22, 31))
+    state = CHECKERS.step(state, first)
+    assert CHECKERS.action_to_string(state, act(engine, state)) == "22x31"
+
+
+def test_finished_boards_are_not_searched(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIPT_LOG", str(tmp_path / "log"))
+    lost, start = CHECKERS.from_string("W:W:B1"), CHECKERS.init()
+    assert lost.terminated
+    agent = scripted(library, script_of(start, 11, 15), monkeypatch)
+    assert agent.act(KEY, stacked([lost, start, lost])).tolist()[::2] == [0, 0]
+    assert len((tmp_path / "log").read_text().splitlines()) == 1
+
+
+# -- faults --------------------------------------------------------------------------------------------------------
+
+
+def test_illegal_move_is_one_sentence(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = scripted(library, "0=0", monkeypatch)
+    with pytest.raises(EngineError, match=r"played no legal move in B:W21,\S+; legal are 9-13, 9-14, 10-14"):
+        act(agent, CHECKERS.init())
+
+
+def test_crash_is_one_sentence_and_a_new_process_answers_next_time(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = CHECKERS.init()
+    agent = scripted(library, "crash", monkeypatch)
+    with pytest.raises(EngineError, match=r"scripted\.so' ended with status -6"):
+        act(agent, state)
+    monkeypatch.setenv("SCRIPT", script_of(state, 9, 14))
+    assert CHECKERS.action_to_string(state, act(agent, state)) == "9-14"
+
+
+def test_silence_ends_the_process(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkerboard, "MAX_SILENCE", 0.3)
+    agent = scripted(library, "silent", monkeypatch)
+    process = process_of(agent)
+    with pytest.raises(EngineError, match=r"silent for 0\.32 seconds; expected 'board'"):
+        act(agent, CHECKERS.init())
+    assert process.poll() is not None
+
+
+def test_process_ends_with_the_agent(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = scripted(library, "", monkeypatch)
+    process = process_of(agent)
+    assert process.poll() is None
+    del agent
+    assert process.poll() is not None
+
+
+def process_of(agent: HostPlayerAgent) -> Any:
+    player: Any = agent.player  # nothing else names the process
+    return player._engine._process
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("int other(void) { return 0; }", r"undefined symbol: getmove|symbol not found"),
+        (None, "invalid ELF header|file"),
+    ],
+    ids=["no engine", "no library"],
+)
+def test_file_that_is_no_engine_is_refused(tmp_path: Path, source: str | None, message: str) -> None:
+    file = tmp_path / "other.so"
+    if source is None:
+        file.write_text("text")
+    else:
+        (tmp_path / "other.c").write_text(source)
+        compiled(tmp_path / "other.c", file)
+    with pytest.raises(EngineError, match=f"ended with status 1; its last line: .*({message})"):
+        checkerboard.make(CHECKERS, str(file))
+
+
+@pytest.mark.parametrize(
+    ("game", "parameters", "message"),
+    [
+        ("checkers", {"library": "nowhere.so"}, "there is no library 'nowhere.so'"),
+        ("checkers", {"library": str(SOURCE), "milliseconds": 0}, "milliseconds"),
+        ("minichess", {"library": str(SOURCE)}, "checkerboard plays checkers, not minichess"),
+    ],
+)
+def test_what_is_not_allowed_is_refused(game: str, parameters: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        checkerboard.make(jaxgames.make(game), **parameters)
+
+
+def test_agent_is_made_by_its_text(library: str) -> None:
+    agent = agents.make(f"checkerboard({library})", CHECKERS)
+    assert str(agent) == f"checkerboard(library={library!r}, milliseconds=100)"
