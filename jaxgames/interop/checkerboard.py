@@ -73,7 +73,7 @@ class CheckerBoardPlayer:
         board = Board.of(state)
         with self._lock:
             if board.jumper:
-                later = self._later.pop(_key(board), None)
+                later = self._later.get(_key(board))  # it stays there: a batch can have equal boards
                 return _actions(board, max(board.legal_paths(), key=len))[0] if later is None else later
             if not self._engine.is_running:
                 self._engine = self._start()

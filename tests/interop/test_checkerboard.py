@@ -17,13 +17,13 @@ from jaxgames.games.checkers_whole_moves import Board
 from jaxgames.interop import checkerboard
 from jaxgames.interop._engine_program import EngineError
 from jaxgames.interop.checkerboard import BLACK, KING, MAN, WHITE, cells_of
-from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent
+from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent, board_of
 from tests.helpers.positions import stacked
 
 CHECKERS = jaxgames.make("checkers")
 KEY = jax.random.key(0)
 SOURCE = Path(__file__).parents[1] / "helpers" / "scripted_checkerboard.c"
-DOUBLE_JUMP = "B:W18,26:B15,1"  # 15x22x31 crowns the man
+TWO_CAPTURES = "B:W10,17,18,26:BK31"  # 31x22x13 and the longer 31x22x15x6
 
 
 @pytest.fixture(scope="module")
@@ -93,21 +93,25 @@ def test_engine_gets_the_board_the_colour_and_the_time(
     assert (cells.count(str(BLACK | MAN)), cells.count(str(WHITE | MAN))) == (12, 12)
 
 
-def test_turn_of_several_jumps_is_asked_for_once(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jumps_of_a_turn_are_asked_for_once_per_board(
+    library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SCRIPT_LOG", str(tmp_path / "log"))
-    state = CHECKERS.from_string(DOUBLE_JUMP)
-    agent = scripted(library, script_of(state, 15, 22, 31), monkeypatch)
+    state = CHECKERS.from_string(TWO_CAPTURES)
+    agent = scripted(library, script_of(state, 31, 22, 13), monkeypatch)
+    states = stacked([state, state])
     for _ in range(2):
-        state = CHECKERS.step(state, act(agent, state))
-    assert CHECKERS.to_string(state) == CHECKERS.to_string(CHECKERS.from_string("W:W:B1,K31"))
-    assert len((tmp_path / "log").read_text().splitlines()) == 1
+        states = jax.vmap(CHECKERS.step)(states, agent.act(KEY, states))
+    for i in range(2):
+        assert CHECKERS.to_string(board_of(states, i)) == CHECKERS.to_string(CHECKERS.from_string("W:W10,18:BK13"))
+    assert len((tmp_path / "log").read_text().splitlines()) == 2  # one per board
 
 
-def test_capture_that_has_begun_is_completed(engine: HostPlayerAgent) -> None:
-    state = CHECKERS.from_string(DOUBLE_JUMP)
-    first, _ = Board.of(state).play((15, 22, 31))
+def test_capture_that_has_begun_is_completed_by_the_longest_one(engine: HostPlayerAgent) -> None:
+    state = CHECKERS.from_string(TWO_CAPTURES)
+    first, *_ = Board.of(state).play((31, 22, 15, 6))
     state = CHECKERS.step(state, first)
-    assert CHECKERS.action_to_string(state, act(engine, state)) == "22x31"
+    assert CHECKERS.action_to_string(state, act(engine, state)) == "22x15"
 
 
 def test_finished_boards_are_not_searched(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
