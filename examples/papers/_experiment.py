@@ -15,7 +15,8 @@
     main = command(Arguments, QUICK, report)
 
 A command leaves `result.json` in its folder: the result and the tables, the command, the commit, the machine, and the
-CPU seconds of its last call. `python -m examples.papers.tables --store FOLDER` makes it a result of the docs.
+CPU seconds of all calls with this folder (`calls.jsonl`), also of those that were stopped.
+`python -m examples.papers.tables --store FOLDER` makes it a result of the docs.
 
 A repeated command continues: `once` keeps results, and `train` and `train_all` leave finished runs as they are.
 """
@@ -47,7 +48,7 @@ from train.sweep import Evaluate, Sweep, evaluate_runs, run_sweep
 
 Column = str | Callable[[Mapping[str, Any]], object]  # a template such as "{win_rate:.3f}", or the entry of a row
 
-RESULT = "result.json"  # in the folder of an experiment
+RESULT, CALLS = "result.json", "calls.jsonl"  # in the folder of an experiment
 RATE = "{win_rate:.3f} ({win_rate_interval[0]:.3f}-{win_rate_interval[1]:.3f})"
 WITHOUT_GAMES = Settings(evaluate_every=0, checkpoint_every=25)
 
@@ -106,7 +107,11 @@ def command(
 
     def compute(arguments: ArgumentsT) -> Any:
         check_games(getattr(arguments, "games", 1), getattr(arguments, "seed", 0))
-        return publish(report(arguments), arguments, program)
+        try:
+            made = report(arguments)
+        finally:
+            add_call(arguments, program)
+        return publish(made, arguments, program)
 
     def main() -> None:
         arguments = tyro.cli(kind, prog=f"python -m {program}", description=module.__doc__)
@@ -117,25 +122,38 @@ def command(
     return main
 
 
+def add_call(arguments: Any, program: str) -> None:
+    """Adds the CPU seconds of this process to the calls in the folder of the arguments, if they have one."""
+    if (folder := getattr(arguments, "output", None)) is not None:
+        call = {"command": command_line(program), "cpu_seconds": round(cpu_seconds(), 1)}
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / CALLS).open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(call)}\n")
+
+
 def publish(report: Report, arguments: Any, program: str) -> Any:
     """Prints the tables and writes the files of a report, if the arguments have a folder. Returns its result."""
     if (folder := getattr(arguments, "output", None)) is not None:
-        folder.mkdir(parents=True, exist_ok=True)
         (folder / "tables.md").write_text(report.tables + "\n")
-        (folder / RESULT).write_text(text_of(record_of(report, program)), encoding="utf-8")
+        (folder / RESULT).write_text(text_of(record_of(report, program, folder)), encoding="utf-8")
         for name, figure in report.figures.items():
             plot.save(figure, folder / name)
     print(report.tables)
     return report.result
 
 
-def record_of(report: Report, program: str) -> dict[str, Any]:
+def command_line(program: str) -> str:
+    return f"python -m {program} {shlex.join(sys.argv[1:])}".rstrip()
+
+
+def record_of(report: Report, program: str, folder: Path) -> dict[str, Any]:
     """Returns what is kept of a command that has ended: what it was, where it ran, its tables, its result."""
+    calls = (folder / CALLS).read_text(encoding="utf-8").splitlines()
     return {
-        "command": f"python -m {program} {shlex.join(sys.argv[1:])}".rstrip(),
+        "command": command_line(program),
         "commit": commit(),
         **stamp(),
-        "cpu_seconds": round(cpu_seconds(), 1),
+        "cpu_seconds": round(sum(json.loads(call)["cpu_seconds"] for call in calls), 1),
         "tables": tables_in(report.tables),
         "result": report.result,
     }

@@ -1,5 +1,7 @@
 """The frame of the experiments: its files and errors, the short form, and results that are computed once."""
 
+import contextlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,11 +9,12 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
+from examples.papers import _experiment
 from examples.papers._experiment import Experiment, Report, command, shortened
 from tests.helpers.commands import error_of, run_command
 
 QUICK = {"games": 2, "seeds": (0,)}
-FILES = {"tables.md", "result.json", "figure_1.png", "figure_1.svg"}
+FILES = {"tables.md", "result.json", "calls.jsonl", "figure_1.png", "figure_1.svg"}
 FIRST, SECOND = ({"board": board, "games": 400} for board in ("3x3", "5x5"))
 
 
@@ -39,6 +42,26 @@ def test_command_prints_the_tables_before_its_result_and_writes_its_files(
     assert {path.name for path in (tmp_path / "new").iterdir()} == FILES
     message = error_of(main, "--data", "pairs.npz", "--games", 0)
     assert message == "tests.examples.papers.test_experiment: games must be from 1 to 10000000, not 0"
+
+
+def test_seconds_of_all_calls_count_also_of_one_that_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seconds = iter((3.0, 20.0, 100.0))
+    monkeypatch.setattr(_experiment, "cpu_seconds", lambda: next(seconds))
+    stops = iter((False, True, False))
+
+    def report_or_stop(arguments: Arguments) -> Report:
+        if next(stops):
+            raise KeyboardInterrupt
+        return report(arguments)
+
+    main = command(Arguments, QUICK, report_or_stop)
+    for _ in range(3):
+        with contextlib.suppress(KeyboardInterrupt, SystemExit):
+            run_command(main, "--data", "pairs.npz", "--output", tmp_path)
+    assert json.loads((tmp_path / "result.json").read_text())["cpu_seconds"] == 123.0
+    capsys.readouterr()
 
 
 # -- the short form ------------------------------------------------------------------------------------------------
