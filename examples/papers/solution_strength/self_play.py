@@ -3,7 +3,8 @@
     python -m examples.papers.solution_strength.self_play
 
 An iteration has as many steps as 800 games of 24 plies. The network and the search are smaller than those of the study,
-and the learning rate is ours. `train.alphazero --preset paper` has the settings of the study.
+and the learning rate is ours. `--gamma 1 --td-lambda 1` has its value targets, `train.alphazero --preset paper` all of
+its settings.
 """
 
 import functools
@@ -18,6 +19,7 @@ from examples.papers._experiment import WITHOUT_GAMES, Experiment, Report, comma
 from jaxgames.solvers import Solution, solve
 from jaxgames.solvers.strength import measure
 from train import agents
+from train.alphazero import Config
 from train.driver.metrics import rounded
 from train.driver.run_folder import RunFolder
 from train.plot import style_of
@@ -57,6 +59,10 @@ class Arguments(Experiment):
     """Iterations of each run."""
     simulations: int = 16
     """Simulations per move in self-play."""
+    gamma: float = Config.gamma
+    """Discount of a turn; the study has none."""
+    td_lambda: float = Config.td_lambda
+    """Lambda of the value targets; 1 is the outcome, as in the study."""
     num_envs: int = 384
     """Boards that are played at once; an iteration has 50 steps of each."""
     seed: int = 0
@@ -71,6 +77,8 @@ def report(arguments: Arguments) -> Report:
         "num_envs": arguments.num_envs,
         "rollout_length": ROLLOUT_LENGTH,
         "simulations": arguments.simulations,
+        "gamma": arguments.gamma,
+        "td_lambda": arguments.td_lambda,
         "slots": 20,
         "hidden_sizes": (256,),
         "num_updates": 75,
