@@ -2,6 +2,7 @@
 
     python -m examples.rllib_ppo
     python -m examples.rllib_ppo --env "dots_and_boxes(rows=3, cols=3)" --iterations 30
+    python -m examples.rllib_ppo --env "chinese_checkers(size=2, num_players=6, max_rounds=150)" --spaces published
 
 RLlib reads the games through its `PettingZooEnv`, whose observations have the parts `observation` and `action_mask`.
 Its default networks do not take such observations; `MaskedNetwork` does. All seats share one network.
@@ -17,6 +18,7 @@ import json
 import logging
 import math
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -62,18 +64,20 @@ def main() -> None:
     """The command `python -m examples.rllib_ppo`."""
     parser = argparse.ArgumentParser(prog="python -m examples.rllib_ppo", description="RLlib's PPO by self-play.")
     parser.add_argument("--env", default="dots_and_boxes(rows=2, cols=2)", help="the game, with its parameters")
+    parser.add_argument("--spaces", default="dict", choices=("dict", "published"), help="the game's own, or a study's")
     parser.add_argument("--iterations", type=int, default=20, help="iterations of 2,048 steps")
     parser.add_argument("--games", type=int, default=200, help="games against random moves, before and after")
     arguments = parser.parse_args()
 
+    game = {"env_or_id": arguments.env, "spaces": arguments.spaces}
     torch.set_num_threads(1)  # the network is small
     ray.init(num_cpus=1, include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
-    register_env("jaxgames", lambda config: PettingZooEnv(aec_env(config["env"])))
+    register_env("jaxgames", lambda config: PettingZooEnv(aec_env(**config)))
     spec = MultiRLModuleSpec(rl_module_specs={"shared": RLModuleSpec(module_class=MaskedNetwork)})
     settings: dict[str, Any] = {"lr": 1e-3, "gamma": 1.0, "entropy_coeff": 0.01, "num_epochs": 6}
     config = (
         PPOConfig()
-        .environment("jaxgames", env_config={"env": arguments.env})
+        .environment("jaxgames", env_config=game)
         .env_runners(num_env_runners=0, num_envs_per_env_runner=16)  # in this process
         .multi_agent(policies={"shared"}, policy_mapping_fn=lambda agent, episode, **kwargs: "shared")
         .rl_module(rl_module_spec=spec)
@@ -82,24 +86,26 @@ def main() -> None:
     )
     algorithm, begin = config.build_algo(), time.monotonic()
     network: Any = algorithm.get_module("shared")
-    win_rates = [win_rate(network, arguments.env, arguments.games)]
+    win_rates = [win_rate(network, game, arguments.games)]
     print(f"before training: won {win_rates[0]:.0%} of {arguments.games} games against random moves", flush=True)
     for iteration in range(1, arguments.iterations + 1):
         algorithm.train()
         print(f"iteration {iteration} of {arguments.iterations}, {time.monotonic() - begin:.0f} s", flush=True)
-    win_rates.append(win_rate(algorithm.get_module("shared"), arguments.env, arguments.games))
+    win_rates.append(win_rate(algorithm.get_module("shared"), game, arguments.games))
     print(f"after training: won {win_rates[1]:.0%} of {arguments.games} games against random moves")
     algorithm.stop()
     ray.shutdown()
-    print(json.dumps({"env": arguments.env, "games": arguments.games, "win_rates": win_rates}))
+    print(
+        json.dumps({"env": arguments.env, "spaces": arguments.spaces, "games": arguments.games, "win_rates": win_rates})
+    )
 
 
-def win_rate(network: Any, game: str, games: int) -> float:
+def win_rate(network: Any, game: Mapping[str, Any], games: int) -> float:
     """Returns the share of games that the network's most probable actions win against random moves.
 
     The network plays each seat in turn.
     """
-    env: Any = aec_env(game)
+    env: Any = aec_env(**game)
     rng, won = np.random.default_rng(0), 0
     for number in range(games):
         env.reset(seed=number)

@@ -52,6 +52,14 @@ def test_example_learns_to_beat_random_moves(name: str, environment: Environment
     assert win_rates[1] > max(win_rates[0] + 0.08, 0.62)
 
 
+@pytest.mark.parametrize("name", ["rllib"])
+def test_rllib_plays_with_the_spaces_of_a_study(name: str, environment: Environment) -> None:
+    game = "chinese_checkers(size=2, num_players=6, max_rounds=5)"
+    options = ("--spaces", "published", "--iterations", "1", "--games", "6")
+    output = environment.run("python", "-m", EXAMPLES[name], "--env", game, *options)
+    assert json.loads(output.splitlines()[-1])["spaces"] == "published"
+
+
 @pytest.mark.parametrize("name", ["sb3"])
 def test_masks_are_found_behind_the_wrappers_of_sb3(environment: Environment) -> None:
     environment.run("python", ROOT / "tests" / "interop" / "gymnasium" / "sb3_masks.py")
