@@ -240,7 +240,8 @@ def draw_by_board(arguments: BoxesArguments, result: dict[str, Any]) -> Figure:
         axes.set_yscale("log")
         axes.set_xticks(range(len(boards)), [board.replace("x", " x ") for board in boards])
         axes.set(xlabel="boxes", ylabel=label)
-    panels[0].legend(fontsize=8, frameon=False)
+    lines = panels[0].get_legend_handles_labels()
+    panels[1].legend(*lines, ncols=2, fontsize=7, frameon=False, loc="upper left")
     return picture
 
 

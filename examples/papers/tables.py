@@ -193,6 +193,11 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     },
     "solvers_diamond": DIAMONDS,
     "solvers_diamond_large": DIAMONDS,
+    "star_race_2": {
+        "one seat": lambda row: f"`{row['agents'][0]['agent'].partition(':')[2]}`",
+        "five seats": lambda row: f"`{row['agents'][1]['agent']}`",
+        **{head: PUPILS[head] for head in ("games", "won", "turns")},
+    },
     "star_race_pupils_3": PUPILS,
     "star_race_pupils_4": PUPILS,
     "perfect_replies": {
@@ -212,6 +217,15 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "drawn": "{draws}",
         "lost": "{losses}",
         "score": lambda row: f"{(row['wins'] + row['draws'] / 2) / row['games']:.3f}",
+    },
+    "checkers_imitation_outside": {
+        "agent": lambda row: f"`{row['agents'][0]['agent']}`",
+        "Simple Checkers": lambda row: f"`{row['agents'][1]['agent'].partition(', ')[2].removesuffix(')')}`",
+        "games": "{games:,}",
+        "won": lambda row: row["agents"][0]["wins"],
+        "drawn": lambda row: round(row["draw_rate"] * row["games"]),
+        "lost": lambda row: row["agents"][1]["wins"],
+        "score": lambda row: f"{row['agents'][0]['win_rate'] + row['draw_rate'] / 2:.3f}",
     },
     "solution_strength_untrained": {
         "simulations": "{simulations}",
