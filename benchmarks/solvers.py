@@ -197,7 +197,11 @@ def tables_of(rows: list[dict[str, Any]]) -> list[str]:
     found = {(row["step"], row["board"], row["window"]): row for row in rows}
     steps = [step for step in STEPS if any(row["step"] == step for row in rows)]
     made: list[str] = []
-    for name, text in (("nodes", short), ("keys", short), ("seconds", "{:.2g}".format)):
+    for name, text in (
+        ("nodes", short),
+        ("keys", short),
+        ("seconds", lambda seconds: f"{seconds:.2g}" if seconds < 100 else f"{seconds:.0f}"),
+    ):
         lines: list[list[str]] = []
         for step in steps:
             cells = [found.get((step, of["board"], of["window"]), {}).get(name) for of in columns.values()]

@@ -64,7 +64,12 @@ def main() -> None:
     """The command `python -m examples.rllib_ppo`."""
     parser = argparse.ArgumentParser(prog="python -m examples.rllib_ppo", description="RLlib's PPO by self-play.")
     parser.add_argument("--env", default="dots_and_boxes(rows=2, cols=2)", help="the game, with its parameters")
-    parser.add_argument("--spaces", default="dict", choices=("dict", "published"), help="the game's own, or a study's")
+    parser.add_argument(
+        "--spaces",
+        default="dict",
+        choices=("dict", "published"),
+        help="observations and actions: the env's, or published ones",
+    )
     parser.add_argument("--iterations", type=int, default=20, help="iterations of 2,048 steps")
     parser.add_argument("--games", type=int, default=200, help="games against random moves, before and after")
     arguments = parser.parse_args()
@@ -95,9 +100,8 @@ def main() -> None:
     print(f"after training: won {win_rates[1]:.0%} of {arguments.games} games against random moves")
     algorithm.stop()
     ray.shutdown()
-    print(
-        json.dumps({"env": arguments.env, "spaces": arguments.spaces, "games": arguments.games, "win_rates": win_rates})
-    )
+    actions = int(network.action_space.n)
+    print(json.dumps({"env": arguments.env, "actions": actions, "games": arguments.games, "win_rates": win_rates}))
 
 
 def win_rate(network: Any, game: Mapping[str, Any], games: int) -> float:

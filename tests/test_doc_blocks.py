@@ -27,7 +27,7 @@ OTHERS = {  # programs that are not ours
     *("scontrol", "exit", "[", "bash", "git", "gh", "apt-get", ".venv/bin/jupyter", "make", "cc"),
 }
 OURS = {"train", "jaxgames", "benchmarks", "examples", "docs"}  # packages whose commands are read in this process
-NEED_TORCH = {"examples.rllib_ppo"}  # tests/examples/test_with_torch.py runs it, with the options of its page
+NEED_TORCH = {"examples.rllib_ppo"}  # which is not here; tests/examples/test_with_torch.py runs it
 SHELL = [block for page in PAGES for block in blocks(page) if block.language == "bash"]
 
 

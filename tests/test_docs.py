@@ -187,7 +187,10 @@ def test_every_part_of_a_study_has_a_known_verdict_and_a_place() -> None:
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_figures_of_a_verdict_are_in_the_sections_that_it_links_to(study: str) -> None:
-    """Or are rounded there. Single digits, which are mostly counts of runs, are not looked for."""
+    """Or are rounded from one there: a figure that was left behind when its section changed is mostly found.
+
+    Single digits and words are not looked for.
+    """
     page = DOCS / "papers" / f"{study}.md"
     missing: list[str] = []
     for part, _, ours, _ in table(page, *VERDICTS):

@@ -15,7 +15,7 @@
     main = command(Arguments, QUICK, report)
 
 A command leaves `result.json` in its folder: the result and the tables, the command, the commit, the machine, and the
-CPU seconds of all calls with this folder (`calls.jsonl`), also of those that were stopped.
+CPU seconds of all calls of the command (`calls.jsonl`), also of those that ended with an error or with Ctrl-C.
 `python -m examples.papers.tables --store FOLDER` makes it a result of the docs.
 
 A repeated command continues: `once` keeps results, and `train` and `train_all` leave finished runs as they are.
@@ -109,6 +109,8 @@ def command(
         check_games(getattr(arguments, "games", 1), getattr(arguments, "seed", 0))
         try:
             made = report(arguments)
+            if (folder := getattr(arguments, "output", None)) is not None:
+                folder.mkdir(parents=True, exist_ok=True)
         finally:
             add_call(arguments, program)
         return publish(made, arguments, program)
@@ -123,10 +125,10 @@ def command(
 
 
 def add_call(arguments: Any, program: str) -> None:
-    """Adds the CPU seconds of this process to the calls in the folder of the arguments, if they have one."""
-    if (folder := getattr(arguments, "output", None)) is not None:
+    """Adds the CPU seconds of this process to the calls in the folder of the arguments, if there is one."""
+    folder = getattr(arguments, "output", None)
+    if folder is not None and folder.exists():  # not yet there: the command was refused
         call = {"command": command_line(program), "cpu_seconds": round(cpu_seconds(), 1)}
-        folder.mkdir(parents=True, exist_ok=True)
         with (folder / CALLS).open("a", encoding="utf-8") as file:
             file.write(f"{json.dumps(call)}\n")
 
@@ -148,12 +150,13 @@ def command_line(program: str) -> str:
 
 def record_of(report: Report, program: str, folder: Path) -> dict[str, Any]:
     """Returns what is kept of a command that has ended: what it was, where it ran, its tables, its result."""
-    calls = (folder / CALLS).read_text(encoding="utf-8").splitlines()
+    command = command_line(program)
+    calls = [json.loads(line) for line in (folder / CALLS).read_text(encoding="utf-8").splitlines()]
     return {
-        "command": command_line(program),
+        "command": command,
         "commit": commit(),
         **stamp(),
-        "cpu_seconds": round(sum(json.loads(call)["cpu_seconds"] for call in calls), 1),
+        "cpu_seconds": round(sum(call["cpu_seconds"] for call in calls if call["command"] == command), 1),
         "tables": tables_in(report.tables),
         "result": report.result,
     }

@@ -2,6 +2,7 @@
 
 import contextlib
 import queue
+import signal
 import subprocess
 import threading
 import weakref
@@ -69,7 +70,9 @@ class EngineProgram:
                 ) from None
             if line is None:
                 status = self._process.wait()
-                raise EngineError(f"the engine {self.name!r} ended with status {status}; its last line: {words!r}")
+                end = f"with status {status}" if status >= 0 else f"by the signal {signal.Signals(-status).name}"
+                last_line = f"; its last line: {words!r}" if words else ""
+                raise EngineError(f"the engine {self.name!r} ended {end}{last_line}")
             yield line
             if line.split()[:1] == [last]:
                 return

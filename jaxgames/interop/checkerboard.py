@@ -2,12 +2,12 @@
 
     agent = jaxgames.agents.make("checkerboard(library=simplech.so)", jaxgames.make("checkers"))
 
-CheckerBoard is a program for English draughts whose engines are shared libraries with a function `getmove`. The engine
-gets the position, without the positions before it, and a time, and answers with the board after its move. It runs in a
-process of its own.
+CheckerBoard is a program for checkers whose engines are shared libraries with a function `getmove`. The engine gets the
+position, without the positions before it, and a time, and answers with the board after its move. It runs in a process
+of its own.
 
-An engine plays whole turns. So the agent keeps the later jumps of a turn until they are asked for, board by board. If
-a game begins in the middle of a capture, which CheckerBoard does not know, it completes the longest one.
+An engine plays whole turns, so the agent remembers the later jumps of a turn, by the positions before them. In the
+middle of another capture, which CheckerBoard does not know, it completes the longest one.
 
 Source: M. Fierz and E. Gilbert, "CheckerBoard API reference", cb_api_reference.htm of CheckerBoard.
 """
@@ -28,10 +28,13 @@ from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent
 from jaxgames.solvers.exact.solution import check_keeps_rules
 from jaxgames.wrappers import game_of
 
+__all__ = ["CheckerBoardPlayer", "EngineError", "cells_of", "make"]
+
 DEFAULT_MILLISECONDS = 100
 MAX_MILLISECONDS = 10**7
 BLACK, WHITE, MAN, KING = 2, 1, 4, 8  # of a cell of CheckerBoard's board; 0 is empty
 COLOURS = (BLACK, WHITE)  # of the seats
+MAX_LATER = 10_000  # later jumps that an agent remembers
 SQUARES = range(1, 33)
 
 
@@ -78,11 +81,13 @@ class CheckerBoardPlayer:
             if not self._engine.is_running:
                 self._engine = self._start()
             path = self._path(board, state)
-            action, *rest = _actions(board, path)
-            for jumps, later in enumerate(rest, start=1):
+            action, *jumps = _actions(board, path)
+            if len(self._later) > MAX_LATER:
+                self._later.clear()
+            for played, jump in enumerate(jumps, start=1):
                 between = replace(board)
-                between.play(path[: jumps + 1])
-                self._later[_key(between)] = later
+                between.play(path[: played + 1])  # the position before this jump
+                self._later[_key(between)] = jump
         return action
 
     def _path(self, board: Board, state: Any) -> Path:
@@ -93,11 +98,12 @@ class CheckerBoardPlayer:
         except BaseException:  # also Ctrl-C: the engine would answer the next question with this search
             self._engine.close()
             raise
+        answer = [int(cell) for cell in line.split()[1:]]
         paths = board.legal_paths()
         for path in paths:
             after = replace(board)
             after.play(path)
-            if cells_of(after) == [int(cell) for cell in line.split()[1:]]:
+            if cells_of(after) == answer:
                 return path
         raise EngineError(
             f"the engine {self._library!r} played no legal move in {self._env.to_string(state)}; legal are "
@@ -105,7 +111,7 @@ class CheckerBoardPlayer:
         )
 
     def _start(self) -> EngineProgram:
-        program = (sys.executable, _checkerboard_library.__file__, self._library)
+        program = (sys.executable, "-I", _checkerboard_library.__file__, self._library)
         engine = EngineProgram(self._library, program)
         try:
             for _ in engine.until("ready", MAX_START):

@@ -37,6 +37,8 @@ from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent, board_of
 from jaxgames.solvers.exact.solution import check_keeps_rules
 from jaxgames.wrappers import game_of
 
+__all__ = ["Engine", "EngineError", "Search", "UciAgent", "UciPlayer", "arguments_of", "make"]
+
 VARIANT = "gardner"
 FOLDERS = ("/usr/games", "/usr/local/games")  # of programs on Debian, which are not on the path of every user
 DEFAULT_NODES = 1000

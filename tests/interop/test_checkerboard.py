@@ -1,7 +1,11 @@
 """Engines with CheckerBoard's interface as agents: the board that they get, whole turns, an error for each fault."""
 
+import os
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -93,6 +97,13 @@ def test_engine_gets_the_board_the_colour_and_the_time(
     assert (cells.count(str(BLACK | MAN)), cells.count(str(WHITE | MAN))) == (12, 12)
 
 
+def test_white_is_played_too_and_a_crowned_man_is_a_king(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = CHECKERS.from_string("W:W6:B21")
+    agent = scripted(library, script_of(state, 6, 2), monkeypatch)
+    state = CHECKERS.step(state, act(agent, state))
+    assert CHECKERS.to_string(state) == CHECKERS.to_string(CHECKERS.from_string("B:WK2:B21"))
+
+
 def test_jumps_of_a_turn_are_asked_for_once_per_board(
     library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +148,7 @@ def test_crash_is_one_sentence_and_a_new_process_answers_next_time(
 ) -> None:
     state = CHECKERS.init()
     agent = scripted(library, "crash", monkeypatch)
-    with pytest.raises(EngineError, match=r"scripted\.so' ended with status -6"):
+    with pytest.raises(EngineError, match=r"scripted\.so' ended by the signal SIGABRT$"):
         act(agent, state)
     monkeypatch.setenv("SCRIPT", script_of(state, 9, 14))
     assert CHECKERS.action_to_string(state, act(agent, state)) == "9-14"
@@ -160,27 +171,58 @@ def test_process_ends_with_the_agent(library: str, monkeypatch: pytest.MonkeyPat
     assert process.poll() is not None
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_process_ends_in_a_search_whose_program_is_killed(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIPT", "silent")
+    program = (
+        "import jax, jaxgames, sys; from jaxgames.interop import checkerboard; "
+        "from tests.helpers.positions import stacked; env = jaxgames.make('checkers'); "
+        "agent = checkerboard.make(env, sys.argv[1]); print(agent.player._engine._process.pid, flush=True); "
+        "agent.act(jax.random.key(0), stacked([env.init()]))"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, library], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        engine = int(parent.stdout.readline())
+        time.sleep(1.0)  # the search has begun
+        parent.send_signal(signal.SIGKILL)
+    for _ in range(100):
+        try:
+            os.kill(engine, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    pytest.fail("the engine still runs")
+
+
 def process_of(agent: HostPlayerAgent) -> Any:
     player: Any = agent.player  # nothing else names the process
     return player._engine._process
 
 
+RUSSIAN = """
+#include <string.h>
+int getmove(void) { return 3; }
+int enginecommand(const char *command, char *reply) { strcpy(reply, "25"); return 1; }
+"""
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("int other(void) { return 0; }", r"undefined symbol: getmove|symbol not found"),
-        (None, "invalid ELF header|file"),
+        ("int other(void) { return 0; }", "it has no function getmove"),
+        (RUSSIAN, "it plays the game 25 of PDN"),
+        (None, "it is no shared library for this system: "),
     ],
-    ids=["no engine", "no library"],
+    ids=["no engine", "another game", "no library"],
 )
-def test_file_that_is_no_engine_is_refused(tmp_path: Path, source: str | None, message: str) -> None:
+def test_file_that_is_no_engine_of_checkers_is_refused(tmp_path: Path, source: str | None, message: str) -> None:
     file = tmp_path / "other.so"
     if source is None:
         file.write_text("text")
     else:
         (tmp_path / "other.c").write_text(source)
         compiled(tmp_path / "other.c", file)
-    with pytest.raises(EngineError, match=f"ended with status 1; its last line: .*({message})"):
+    with pytest.raises(EngineError, match=f"ended with status 1; its last line: .{message}"):
         checkerboard.make(CHECKERS, str(file))
 
 

@@ -11,14 +11,7 @@ from tests.distribution.play_without_extras import FOREIGN
 
 FOLDER = Path(jaxgames.interop.__file__).parent
 MODULES = sorted(path.stem for path in FOLDER.glob("[!_]*"))
-SHARED = {
-    "checkerboard",
-    "layouts",
-    "published",
-    "seat_play",
-    "seat_play_host",
-    "uci",
-}  # modules that need no other library
+NEED_NOTHING = ("checkerboard", "layouts", "published", "seat_play", "seat_play_host", "uci")  # no other library
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +25,7 @@ def nothing_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delattr(jaxgames.interop, name.removeprefix("jaxgames.interop."), raising=False)
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if module not in SHARED])
+@pytest.mark.parametrize("module", [module for module in MODULES if module not in NEED_NOTHING])
 def test_adapter_without_its_library_names_the_extra(module: str) -> None:
     advice = rf' is missing; install it with: pip install "jaxgames\[{module}\]"$'
     with pytest.raises(ImportError, match=advice) as raised:
@@ -40,6 +33,6 @@ def test_adapter_without_its_library_names_the_extra(module: str) -> None:
     assert isinstance(raised.value.__cause__, ImportError), "the error of the foreign import is kept"
 
 
-@pytest.mark.parametrize("module", sorted(SHARED))
+@pytest.mark.parametrize("module", NEED_NOTHING)
 def test_module_without_a_library_of_its_own_imports_nothing_foreign(module: str) -> None:
     importlib.import_module(f"jaxgames.interop.{module}")

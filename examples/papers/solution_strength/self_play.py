@@ -3,8 +3,8 @@
     python -m examples.papers.solution_strength.self_play
 
 An iteration has as many steps as 800 games of 24 plies. The network and the search are smaller than those of the study,
-and the learning rate is ours. `--gamma 1 --td-lambda 1` has its value targets, `train.alphazero --preset paper` all of
-its settings.
+and the learning rate is ours. With `--gamma 1 --td-lambda 1` the values learn the outcomes, as in the study.
+`train.alphazero --preset paper` has all of its settings.
 """
 
 import functools
@@ -60,7 +60,7 @@ class Arguments(Experiment):
     simulations: int = 16
     """Simulations per move in self-play."""
     gamma: float = Config.gamma
-    """Discount of a turn; the study has none."""
+    """Discount each time that the other seat moves next; the study has none."""
     td_lambda: float = Config.td_lambda
     """Lambda of the value targets; 1 is the outcome, as in the study."""
     num_envs: int = 384

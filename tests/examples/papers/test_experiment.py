@@ -47,9 +47,9 @@ def test_command_prints_the_tables_before_its_result_and_writes_its_files(
 def test_seconds_of_all_calls_count_also_of_one_that_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seconds = iter((3.0, 20.0, 100.0))
+    seconds = iter((3.0, 20.0, 100.0, 5.0))
     monkeypatch.setattr(_experiment, "cpu_seconds", lambda: next(seconds))
-    stops = iter((False, True, False))
+    stops = iter((False, True, False, False))
 
     def report_or_stop(arguments: Arguments) -> Report:
         if next(stops):
@@ -60,7 +60,10 @@ def test_seconds_of_all_calls_count_also_of_one_that_was_stopped(
     for _ in range(3):
         with contextlib.suppress(KeyboardInterrupt, SystemExit):
             run_command(main, "--data", "pairs.npz", "--output", tmp_path)
-    assert json.loads((tmp_path / "result.json").read_text())["cpu_seconds"] == 123.0
+    with (tmp_path / "calls.jsonl").open("a") as file:
+        file.write('{"command": "another one", "cpu_seconds": 7}\n')
+    run_command(main, "--data", "pairs.npz", "--output", tmp_path)
+    assert json.loads((tmp_path / "result.json").read_text())["cpu_seconds"] == 128.0
     capsys.readouterr()
 
 
