@@ -86,6 +86,7 @@ MINICHESS = (
     '--network "chess_mlp(blocks=3, hidden_sizes=320, dropout=0.1)" --value-coef 0.5 --legal-coef 0.05 '
     "--weight-decay 0.02 --learning-rate 1e-3 --evaluated-positions 3000 --evaluate-every 0"
 )
+MINICHESS_TEACHER = "uci(depth=6, lines=100)"
 STAR_2 = "chinese_checkers(size=2, num_players=6)"
 HOPS = '--network "hops(center=0.2)" --hidden-sizes 128 128'
 STAR = f'--preset star_3 --env "{STAR_2}" {HOPS}'
@@ -209,31 +210,23 @@ RECIPES: dict[str, Recipe] = {
     ),
     "minichess": Recipe(
         env="minichess",
-        training="Imitation of Fairy-Stockfish, which values all moves, on positions of games of earlier versions.",
+        training="Imitation of Fairy-Stockfish, which values all moves, on positions of games of an earlier version, "
+        "alone and with a tree search.",
         commands=(
             _labels(
-                "minichess",
-                "uci(depth=6, lines=100)",
-                "baseline(temperature=1, epsilon=0.05)",
-                160_000,
-                98,
-                0,
-                "minichess_1",
+                "minichess", MINICHESS_TEACHER, "baseline(temperature=1, epsilon=0.05)", 280_000, 98, 0, "minichess_1"
             ),
-            f"train.imitation --env minichess --data {RUNS}/minichess_1.npz {MINICHESS} --total-steps 2500000 "
-            f"--num-minibatches 500 --run-dir {RUNS}/minichess_first",
             _labels(
                 "minichess",
-                "uci(depth=5, lines=100)",
-                f"{RUNS}/minichess_first(temperature=1, epsilon=0.03)",
-                110_000,
+                MINICHESS_TEACHER,
+                "baseline(simulations=16, temperature=1, epsilon=0.05)",
+                280_000,
                 98,
                 1,
                 "minichess_2",
             ),
             f"train.imitation --env minichess --data {RUNS}/minichess_1.npz --other-data {RUNS}/minichess_2.npz "
-            f"{MINICHESS} --init-from {RUNS}/minichess_first --total-steps 3600000 --batch-size 256 "
-            f"--num-minibatches 1000 --run-dir {RUNS}/minichess",
+            f"{MINICHESS} --total-steps 10000000 --batch-size 256 --num-minibatches 1000 --run-dir {RUNS}/minichess",
             _export("minichess", "minichess", bits=8),
         ),
         others=(
