@@ -175,6 +175,15 @@ DIAMONDS: dict[str, Column] = {
     "bytes": "{bytes:,}",
     "CPU seconds": "{cpu_seconds:.0f}",
 }
+PERFECT_REPLIES: dict[str, Column] = {
+    "game": _game,
+    "agent": lambda row: f"`{Path(_by_kind(row)[0]['agent']).name}`",
+    "against": lambda row: f"`{_by_kind(row)[1]['agent'].partition('(')[0]}`",
+    "games": "{games:,}",
+    "won by the agent": lambda row: f"{_by_kind(row)[0]['wins']:,}",
+    "cut off": lambda row: f"{row['truncated_rate'] * row['games']:.0f}",
+    "plies": "{mean_length:.1f}",
+}
 COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, which take the names of its JSON
     "alphazero_parts": dict(alphazero.TABLE),
     "devices_footprint": {
@@ -200,15 +209,8 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     },
     "star_race_pupils_3": PUPILS,
     "star_race_pupils_4": PUPILS,
-    "perfect_replies": {
-        "game": _game,
-        "agent": lambda row: f"`{Path(_by_kind(row)[0]['agent']).name}`",
-        "against": lambda row: f"`{_by_kind(row)[1]['agent'].partition('(')[0]}`",
-        "games": "{games:,}",
-        "won by the agent": lambda row: f"{_by_kind(row)[0]['wins']:,}",
-        "cut off": lambda row: f"{row['truncated_rate'] * row['games']:.0f}",
-        "plies": "{mean_length:.1f}",
-    },
+    "perfect_replies": PERFECT_REPLIES,
+    "perfect_replies_boxes": PERFECT_REPLIES,
     "openspiel_checkers": {
         "agent": "`{agent}`",
         "simulations of the bot": "{simulations:,}",

@@ -102,12 +102,12 @@ BOARDS = {
     ),
     "boxes_3_3": Board(
         env="dots_and_boxes(rows=3, cols=3, reward=margin)",
-        network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
+        network='--network "residual_mlp(blocks=2)" --hidden-sizes 384',
         self_play="--proofs --random-starts 0.5 --total-steps 1500000",
-        labels=1_000_000,
-        taught="--value-coef 2 --legal-coef 0 --weight-decay 0 --total-steps 8000000 --num-minibatches 500",
+        labels=2_000_000,
+        taught="--value-coef 2 --legal-coef 0 --weight-decay 0 --total-steps 14000000 --num-minibatches 500",
         measures="--strong-states 200000 --seat 1",
-        searched="--simulations 64 256 --strong-states 4096 --no-weak --seat 1",
+        searched="--simulations 64 256 --strong-states 20000 --no-weak --seat 1",
     ),
 }
 
