@@ -108,12 +108,9 @@ def command(
     def compute(arguments: ArgumentsT) -> Any:
         check_games(getattr(arguments, "games", 1), getattr(arguments, "seed", 0))
         try:
-            made = report(arguments)
-            if (folder := getattr(arguments, "output", None)) is not None:
-                folder.mkdir(parents=True, exist_ok=True)
+            return publish(report(arguments), arguments, program)
         finally:
             add_call(arguments, program)
-        return publish(made, arguments, program)
 
     def main() -> None:
         arguments = tyro.cli(kind, prog=f"python -m {program}", description=module.__doc__)
@@ -136,6 +133,7 @@ def add_call(arguments: Any, program: str) -> None:
 def publish(report: Report, arguments: Any, program: str) -> Any:
     """Prints the tables and writes the files of a report, if the arguments have a folder. Returns its result."""
     if (folder := getattr(arguments, "output", None)) is not None:
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "tables.md").write_text(report.tables + "\n")
         (folder / RESULT).write_text(text_of(record_of(report, program, folder)), encoding="utf-8")
         for name, figure in report.figures.items():
@@ -150,13 +148,14 @@ def command_line(program: str) -> str:
 
 def record_of(report: Report, program: str, folder: Path) -> dict[str, Any]:
     """Returns what is kept of a command that has ended: what it was, where it ran, its tables, its result."""
-    command = command_line(program)
-    calls = [json.loads(line) for line in (folder / CALLS).read_text(encoding="utf-8").splitlines()]
+    command, file = command_line(program), folder / CALLS
+    before = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    seconds = [call["cpu_seconds"] for call in before if call["command"] == command]
     return {
         "command": command,
         "commit": commit(),
         **stamp(),
-        "cpu_seconds": round(sum(call["cpu_seconds"] for call in calls if call["command"] == command), 1),
+        "cpu_seconds": round(sum(seconds) + cpu_seconds(), 1),
         "tables": tables_in(report.tables),
         "result": report.result,
     }

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import IO
 
 from jaxgames._checks import ParameterError
@@ -45,7 +45,7 @@ class EngineProgram:
 
     @property
     def is_running(self) -> bool:
-        """Whether the program is running."""
+        """True while the program runs."""
         return self.close.alive and self._process.poll() is None
 
     def send(self, line: str) -> None:
@@ -55,12 +55,22 @@ class EngineProgram:
             self._process.stdin.write(f"{line}\n")
             self._process.stdin.flush()
 
-    def until(self, last: str, silence: float) -> Iterator[str]:
-        """Yields the lines up to the one that begins with the word `last`.
+    def ask(self, *questions: str, last: str, silence: float) -> list[str]:
+        """Writes lines to the program, and returns its own up to the one that begins with the word `last`.
 
-        Raises EngineError at the end of the output, and after `silence` seconds without a line.
+        Raises EngineError at the end of the output, and after `silence` seconds without a line. The program is ended
+        then, and at Ctrl-C: it would answer the next question with this answer.
         """
-        words = ""
+        try:
+            for question in questions:
+                self.send(question)
+            return self._until(last, silence)
+        except BaseException:
+            self.close()
+            raise
+
+    def _until(self, last: str, silence: float) -> list[str]:
+        lines: list[str] = []
         while True:
             try:
                 line = self._lines.get(timeout=silence)
@@ -71,12 +81,12 @@ class EngineProgram:
             if line is None:
                 status = self._process.wait()
                 end = f"with status {status}" if status >= 0 else f"by the signal {signal.Signals(-status).name}"
+                words = next(filter(None, reversed(lines)), "")
                 last_line = f"; its last line: {words!r}" if words else ""
                 raise EngineError(f"the engine {self.name!r} ended {end}{last_line}")
-            yield line
+            lines.append(line)
             if line.split()[:1] == [last]:
-                return
-            words = line or words
+                return lines
 
 
 def _read(output: IO[str], lines: "queue.Queue[str | None]") -> None:

@@ -92,12 +92,8 @@ class CheckerBoardPlayer:
 
     def _path(self, board: Board, state: Any) -> Path:
         """Returns the engine's move: the path to its board, and of several with the same board the first."""
-        try:
-            self._engine.send(" ".join(map(str, (self._seconds, COLOURS[board.seat], *cells_of(board)))))
-            *_, line = self._engine.until("board", MAX_SILENCE + self._seconds)
-        except BaseException:  # also Ctrl-C: the engine would answer the next question with this search
-            self._engine.close()
-            raise
+        question = " ".join(map(str, (self._seconds, COLOURS[board.seat], *cells_of(board))))
+        *_, line = self._engine.ask(question, last="board", silence=MAX_SILENCE + self._seconds)
         answer = [int(cell) for cell in line.split()[1:]]
         paths = board.legal_paths()
         for path in paths:
@@ -113,12 +109,7 @@ class CheckerBoardPlayer:
     def _start(self) -> EngineProgram:
         program = (sys.executable, "-I", _checkerboard_library.__file__, self._library)
         engine = EngineProgram(self._library, program)
-        try:
-            for _ in engine.until("ready", MAX_START):
-                pass
-        except BaseException:
-            engine.close()
-            raise
+        engine.ask(last="ready", silence=MAX_START)
         return engine
 
 

@@ -69,15 +69,10 @@ class Engine:
         """
         self.options: dict[str, str] = {}  # what follows the name of each option, such as "type spin default 20 ..."
         self.program = EngineProgram(command, arguments_of(command))
-        try:
-            self.program.send("uci")
-            for line in self.program.until("uciok", MAX_START):
-                if line.startswith("option name "):
-                    name, _, description = line.removeprefix("option name ").partition(" type ")
-                    self.options[name] = f"type {description}"
-        except BaseException:
-            self.program.close()
-            raise
+        for line in self.program.ask("uci", last="uciok", silence=MAX_START):
+            if line.startswith("option name "):
+                name, _, description = line.removeprefix("option name ").partition(" type ")
+                self.options[name] = f"type {description}"
 
     def set_option(self, name: str, value: object) -> None:
         """Sets an option. Raises ParameterError if the engine has none with this name."""
@@ -96,23 +91,13 @@ class Engine:
         Raises EngineError if the engine ends or is silent; the program is ended then, too.
         """
         values: dict[str, float] = {}
-        try:
-            self.program.send("ucinewgame")
-            self.program.send("isready")
-            for _ in self.program.until("readyok", MAX_START):
-                pass
-            self.program.send(f"position fen {fen}")
-            self.program.send(f"go {limits}")
-            for line in self.program.until("bestmove", silence):
-                for move, value in _value(line).items():
-                    values.pop(move, None)  # the latest come last
-                    values[move] = value
-                if line.startswith("bestmove"):
-                    return Search((line.split()[1:] or ["(none)"])[0], values)
-        except BaseException:  # also Ctrl-C: the engine would answer the next question with this search
-            self.program.close()
-            raise
-        raise AssertionError("the last line of a search is its best move")
+        self.program.ask("ucinewgame", "isready", last="readyok", silence=MAX_START)
+        lines = self.program.ask(f"position fen {fen}", f"go {limits}", last="bestmove", silence=silence)
+        for line in lines:
+            for move, value in _value(line).items():
+                values.pop(move, None)  # the latest come last
+                values[move] = value
+        return Search((lines[-1].split()[1:] or ["(none)"])[0], values)
 
 
 def _value(line: str) -> dict[str, float]:

@@ -23,6 +23,7 @@ from jaxgames.interop._engine_program import EngineError
 from jaxgames.interop.checkerboard import BLACK, KING, MAN, WHITE, cells_of
 from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent, board_of
 from tests.helpers.positions import stacked
+from tests.helpers.processes import wait_for_end
 
 CHECKERS = jaxgames.make("checkers")
 KEY = jax.random.key(0)
@@ -35,13 +36,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compiled(SOURCE, tmp_path_factory.mktemp("engine") / "scripted.so")
 
 
-@pytest.fixture
-def engine(library: str, monkeypatch: pytest.MonkeyPatch) -> HostPlayerAgent:
-    """The scripted engine; its process reads SCRIPT when it starts."""
-    monkeypatch.setenv("SCRIPT", "")
-    return checkerboard.make(CHECKERS, library, milliseconds=20)
-
-
 def compiled(source: Path, library: Path) -> str:
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler")
@@ -50,12 +44,13 @@ def compiled(source: Path, library: Path) -> str:
 
 
 def scripted(library: str, script: str, monkeypatch: pytest.MonkeyPatch) -> HostPlayerAgent:
+    """Returns the scripted engine; its process reads SCRIPT when it starts."""
     monkeypatch.setenv("SCRIPT", script)
     return checkerboard.make(CHECKERS, library, milliseconds=20)
 
 
 def script_of(state: Any, *path: int) -> str:
-    """What the engine writes into its board to play a path."""
+    """Returns the SCRIPT with which the engine plays a path."""
     before = Board.of(state)
     after = replace(before)
     after.play(path)
@@ -118,11 +113,11 @@ def test_jumps_of_a_turn_are_asked_for_once_per_board(
     assert len((tmp_path / "log").read_text().splitlines()) == 2  # one per board
 
 
-def test_capture_that_has_begun_is_completed_by_the_longest_one(engine: HostPlayerAgent) -> None:
+def test_capture_that_has_begun_is_completed_by_the_longest_one(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     state = CHECKERS.from_string(TWO_CAPTURES)
     first, *_ = Board.of(state).play((31, 22, 15, 6))
     state = CHECKERS.step(state, first)
-    assert CHECKERS.action_to_string(state, act(engine, state)) == "22x15"
+    assert CHECKERS.action_to_string(state, act(scripted(library, "", monkeypatch), state)) == "22x15"
 
 
 def test_finished_boards_are_not_searched(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,13 +180,7 @@ def test_process_ends_in_a_search_whose_program_is_killed(library: str, monkeypa
         engine = int(parent.stdout.readline())
         time.sleep(1.0)  # the search has begun
         parent.send_signal(signal.SIGKILL)
-    for _ in range(100):
-        try:
-            os.kill(engine, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.05)
-    pytest.fail("the engine still runs")
+    wait_for_end(engine)
 
 
 def process_of(agent: HostPlayerAgent) -> Any:

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import jax
@@ -19,6 +18,7 @@ from jaxgames.interop import uci
 from jaxgames.interop.uci import Engine, EngineError, UciAgent
 from tests.helpers import scripted_engine
 from tests.helpers.positions import stacked
+from tests.helpers.processes import wait_for_end
 
 MINICHESS = jaxgames.make("minichess")
 KEY = jax.random.key(0)
@@ -236,13 +236,7 @@ def test_process_ends_with_a_program_that_is_killed() -> None:
         assert parent.stdout is not None
         engine = int(parent.stdout.readline())
         parent.send_signal(signal.SIGKILL)
-    for _ in range(100):
-        try:
-            os.kill(engine, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.05)
-    pytest.fail("the engine still runs")
+    wait_for_end(engine)
 
 
 # -- the real one --------------------------------------------------------------------------------------------------

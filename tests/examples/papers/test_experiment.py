@@ -47,22 +47,22 @@ def test_command_prints_the_tables_before_its_result_and_writes_its_files(
 def test_seconds_of_all_calls_count_also_of_one_that_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seconds = iter((3.0, 20.0, 100.0, 5.0))
-    monkeypatch.setattr(_experiment, "cpu_seconds", lambda: next(seconds))
-    stops = iter((False, True, False, False))
+    def call(seconds: float, *, stops: bool = False) -> None:
+        def report_or_stop(arguments: Arguments) -> Report:
+            if stops:
+                raise KeyboardInterrupt
+            return report(arguments)
 
-    def report_or_stop(arguments: Arguments) -> Report:
-        if next(stops):
-            raise KeyboardInterrupt
-        return report(arguments)
-
-    main = command(Arguments, QUICK, report_or_stop)
-    for _ in range(3):
+        monkeypatch.setattr(_experiment, "cpu_seconds", lambda: seconds)
         with contextlib.suppress(KeyboardInterrupt, SystemExit):
-            run_command(main, "--data", "pairs.npz", "--output", tmp_path)
+            run_command(command(Arguments, QUICK, report_or_stop), "--data", "pairs.npz", "--output", tmp_path)
+
+    call(3.0)
+    call(20.0, stops=True)
+    call(100.0)
     with (tmp_path / "calls.jsonl").open("a") as file:
         file.write('{"command": "another one", "cpu_seconds": 7}\n')
-    run_command(main, "--data", "pairs.npz", "--output", tmp_path)
+    call(5.0)
     assert json.loads((tmp_path / "result.json").read_text())["cpu_seconds"] == 128.0
     capsys.readouterr()
 
