@@ -7,13 +7,16 @@
 A learner is written as its kind with settings of `train.matrix.tabular.Learner`. The first table has learners with a
 constant epsilon or temperature, after the last number of steps. The second one has learners with the study's schedule,
 after each number of steps. "apart" is (1, 0) or (0, 1); shares of epsilon-greedy learners at pure points are of greedy
-policies. The mean policy and the share near (0.5, 0.5), within 0.1, are of the policies that they play.
+policies. The mean policy and the share near (0.5, 0.5), within 0.1, are of the policies that they play. The third table
+has the learners of the first one in games with more actions, whose mean policy is that of the row player.
 """
 
 import functools
+import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -23,7 +26,7 @@ from examples.papers.matrix_games.tables import two
 from jaxgames import ParameterError, _specs
 from jaxgames._checks import check_int
 from jaxgames._progress import progress_bar
-from jaxgames.matrix_games import matrix_game
+from jaxgames.matrix_games import matrix_game, nash
 from train.driver.metrics import rounded
 from train.matrix.tabular import Learner, near, run, share_near
 
@@ -37,6 +40,13 @@ COLUMNS: dict[str, Column] = {
     **{f"at {name}": lambda row, name=name: f"{row['shares'][name]:.3f}" for name in (*POINTS, "apart")},
     "mean policy": "({mean[0]:.2f}, {mean[1]:.2f})",
     "near (0.5, 0.5)": "{middle:.3f}",
+}
+OF_MORE_ACTIONS: dict[str, Column] = {
+    **{name: COLUMNS[name] for name in ("game", "learner", "steps")},
+    "at a pure point": "{pure:.3f}",
+    "mean policy": lambda row: f"({', '.join(f'{probability:.2f}' for probability in row['mean'])})",
+    "near the equilibrium": "{equilibrium:.3f}",
+    "near the middle": "{middle:.3f}",
 }
 QUICK: dict[str, Any] = {
     "matrix_games": ("subsidy",),
@@ -52,18 +62,30 @@ class Arguments(Experiment):
     output: Path = Path("runs/papers/matrix_games/settings")
     matrix_games: tuple[str, ...] = ("prisoners_dilemma", "subsidy", "battle_of_sexes")
     """Games with two actions per player."""
+    of_more_actions: tuple[str, ...] = ("biased_rps",)
+    """Games of the third table."""
     constant: tuple[str, ...] = (
         *(f"epsilon_greedy(epsilon={epsilon})" for epsilon in (0.01, 0.25, 0.5, 0.75, 0.99)),
         *(f"boltzmann(tau_schedule={tau})" for tau in (0.2, 1, 5)),
     )
-    """Learners of the first table."""
+    """Learners of the first and the third table."""
     learners: tuple[str, ...] = ("boltzmann", "lenient(kappa=5)")
     """Learners of the second table."""
     steps: tuple[int, ...] = (1_000, 50_000, 100_000)
-    """Steps per run: all in the second table, the last one in the first."""
+    """Steps per run: all in the second table, the last one in the others."""
     runs: int = 300
     """Runs per row."""
     seed: int = 0
+
+
+class Part(NamedTuple):
+    """A table of the report."""
+
+    name: str
+    games: tuple[str, ...]
+    settings: list[tuple[str, int]]  # learners and steps
+    columns: dict[str, Column]
+    measure: Callable[[str, Learner, int, Arguments], dict[str, Any]]
 
 
 def report(arguments: Arguments) -> Report:
@@ -75,22 +97,23 @@ def report(arguments: Arguments) -> Report:
     for name in arguments.matrix_games:
         if matrix_game(name).payoffs.shape[1:] != (2, 2):
             raise ParameterError(f"matrix_games must have two actions per player, not {name}")
-    parts = {
-        "constant": [(text, arguments.steps[-1]) for text in arguments.constant],
-        "schedule": [(text, steps) for text in arguments.learners for steps in arguments.steps],
-    }
-    rows: dict[str, list[dict[str, Any]]] = {part: [] for part in parts}
-    with progress_bar(total=len(arguments.matrix_games) * sum(map(len, parts.values())), unit="rows") as bar:
-        for part, settings in parts.items():
-            for name in arguments.matrix_games:
-                for text, steps in settings:
-                    bar.describe(f"{name}, {text}, {steps:,} steps")
-                    key = {"game": name, "learner": text, "steps": steps, "runs": arguments.runs}
-                    key["seed"] = arguments.seed
-                    row = arguments.once(key, functools.partial(measure, name, learners[text], steps, arguments))
-                    rows[part].append(key | row)
-                    bar.update()
-    return Report(rows, "\n\n".join(table_of(each, COLUMNS) for each in rows.values() if each))
+    constant = [(text, arguments.steps[-1]) for text in arguments.constant]
+    schedule = [(text, steps) for text in arguments.learners for steps in arguments.steps]
+    parts = (
+        Part("constant", arguments.matrix_games, constant, COLUMNS, measure),
+        Part("schedule", arguments.matrix_games, schedule, COLUMNS, measure),
+        Part("more actions", arguments.of_more_actions, constant, OF_MORE_ACTIONS, measure_more_actions),
+    )
+    rows: dict[str, list[dict[str, Any]]] = {part.name: [] for part in parts}
+    with progress_bar(total=sum(len(part.games) * len(part.settings) for part in parts), unit="rows") as bar:
+        for part in parts:
+            for name, (text, steps) in itertools.product(part.games, part.settings):
+                bar.describe(f"{name}, {text}, {steps:,} steps")
+                key = {"game": name, "learner": text, "steps": steps, "runs": arguments.runs, "seed": arguments.seed}
+                row = arguments.once(key, functools.partial(part.measure, name, learners[text], steps, arguments))
+                rows[part.name].append(key | row)
+                bar.update()
+    return Report(rows, "\n\n".join(table_of(rows[part.name], part.columns) for part in parts if rows[part.name]))
 
 
 def learner_of(text: str) -> Learner:
@@ -112,6 +135,20 @@ def measure(name: str, learner: Learner, steps: int, arguments: Arguments) -> di
     shares["apart"] = sum(share_near(ends, point)[0] for point in APART)
     middle = float(near(policies, MIDDLE, TOLERANCE).mean())
     return rounded({"shares": shares, "mean": policies[..., 0].mean(0).tolist(), "middle": middle})
+
+
+def measure_more_actions(name: str, learner: Learner, steps: int, arguments: Arguments) -> dict[str, Any]:
+    """Returns the shares of runs at pure points, near the first equilibrium and near the uniform policies."""
+    game = matrix_game(name)
+    result = run(game, learner, jax.random.key(arguments.seed), arguments.runs, steps)
+    policies = np.asarray(result.policies, np.float64)
+    ends = np.asarray(result.greedy_policies) if learner.kind == "epsilon_greedy" else policies
+    pure = (ends.max(-1) >= 1 - TOLERANCE / 2).all(-1)
+    uniform = tuple(np.full(count, 1 / count) for count in game.payoffs.shape[1:])
+    row: dict[str, Any] = {"pure": float(pure.mean()), "mean": policies[:, 0].mean(0).tolist()}
+    row["equilibrium"] = share_near(policies, nash(game)[0], TOLERANCE)[0]
+    row["middle"] = share_near(policies, uniform, TOLERANCE)[0]
+    return rounded(row)
 
 
 main = command(Arguments, QUICK, report)
