@@ -144,7 +144,8 @@ def measure_more_actions(name: str, learner: Learner, steps: int, arguments: Arg
     policies = np.asarray(result.policies, np.float64)
     ends = np.asarray(result.greedy_policies) if learner.kind == "epsilon_greedy" else policies
     pure = (ends.max(-1) >= 1 - TOLERANCE / 2).all(-1)
-    uniform = tuple(np.full(count, 1 / count) for count in game.payoffs.shape[1:])
+    rows, columns = game.payoffs.shape[1:]
+    uniform = np.full(rows, 1 / rows), np.full(columns, 1 / columns)
     row: dict[str, Any] = {"pure": float(pure.mean()), "mean": policies[:, 0].mean(0).tolist()}
     row["equilibrium"] = share_near(policies, nash(game)[0], TOLERANCE)[0]
     row["middle"] = share_near(policies, uniform, TOLERANCE)[0]
