@@ -1,11 +1,18 @@
-"""A network for minichess that sees what each piece attacks, and scores a move by the cells that it joins.
+"""A network for minichess that sees what each piece attacks, reads every board together with its mirror image, and
+scores a move by the cells that it joins.
 
-    inputs     per cell: its piece, and how often each kind of piece of each side attacks it
-    encoder    all cells side by side, residual dense layers
-    cells      per cell: dense layer on its inputs and on the encoder's features, ReLU
-    policy     (query of the cell that the piece leaves) . (key of the cell that it goes to), as in attention,
-               plus a linear output of the encoder for every action
-    value      linear
+    images     the board, and the board with left and right exchanged
+    inputs     per cell: its piece, and how often each kind of piece of each side attacks it; the three flags
+    encoder    per image: all inputs side by side, residual dense layers, each of which reads both images
+    cells      per image and cell: dense layer on its inputs and on the encoder's features, ReLU
+    policy     per image: (query of the cell that the piece leaves) . (key of the cell that it goes to), as in
+               attention, plus a linear output of the encoder for every action; then the sum over the images, in which
+               a move on the mirror image counts for the mirrored move
+    value      per image: linear; the sum over the images
+
+There is no castling, so the same rules hold for the mirror image of a position: it has the mirrored moves and the same
+value. In play the outputs have this symmetry exactly, with any parameters. So what is learned from a position holds for
+its mirror image, too.
 
 A dense layer on the pieces alone has to learn for every pair of cells and everything between them which piece attacks
 what. Attacks are counted as the pieces stand, without pins and checks; a pawn attacks diagonally.
@@ -49,8 +56,9 @@ from train.models.layers import (
     residual_dense,
     small,
 )
+from train.ops.symmetries import symmetries
 
-SIDE, CELLS, KINDS = 5, 25, 6
+SIDE, CELLS, KINDS, NUM_FLAGS = 5, 25, 6, 3
 REACH = SIDE - 1  # cells that a sliding piece can go
 LINES = {BISHOP: DIAGONAL, ROOK: STRAIGHT, QUEEN: DIAGONAL + STRAIGHT}
 STEPS = {KNIGHT: KNIGHT_JUMPS, KING: DIAGONAL + STRAIGHT}
@@ -95,8 +103,31 @@ def along(cells: jax.Array, free: jax.Array, direction: Direction) -> jax.Array:
     return reached
 
 
+class JoinedImages(nn.Module):
+    """A dense layer that reads both images of a board: float32[B, 2, features] -> float32[B, 2, width].
+
+    An output is A (its image) + B (the other image) + bias, so exchanged images have exchanged outputs. One dense layer
+    on the sum of the images and one on their difference compute it with half of the multiplications.
+    """
+
+    width: int
+    kernel_init: nn.initializers.Initializer
+
+    @nn.compact
+    def __call__(self, images: jax.Array) -> jax.Array:
+        total, difference = sum_and_difference(images[:, 0], images[:, 1])
+        even = nn.Dense(self.width, kernel_init=self.kernel_init)(total)
+        odd = nn.Dense(self.width, use_bias=False, kernel_init=self.kernel_init)(difference)
+        return jnp.stack(sum_and_difference(even, odd), axis=1)
+
+
+def sum_and_difference(first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns the sum and the difference, scaled so that lengths remain; the function is its own inverse."""
+    return (first + second) * np.sqrt(0.5), (first - second) * np.sqrt(0.5)
+
+
 class ChessEncoder(nn.Module):
-    """bool[B, 5, 5, 15] -> float32[B, 25 * 24 + width]: the inputs of the cells, and the features of the board."""
+    """bool[B, 5, 5, 15] -> float32[B, 2, 25 * 24 + width], per image: the inputs of the cells, and its features."""
 
     width: int
     blocks: int
@@ -106,30 +137,34 @@ class ChessEncoder(nn.Module):
     def __call__(self, observation: jax.Array, training: jax.Array | None = None) -> jax.Array:
         drop = nn.Dropout(self.dropout, deterministic=training is None)
         batch, pieces = observation.shape[0], observation[..., : 2 * KINDS]
-        cells = jnp.concatenate([pieces.astype(jnp.float32), attacks(pieces)], axis=-1).reshape(batch, -1)
-        flags = observation[:, 0, 0, 2 * KINDS :].astype(jnp.float32)
-        board = residual_dense(jnp.concatenate([cells, flags], axis=-1), self.width, self.blocks, drop)
-        return jnp.concatenate([cells, board], axis=-1)
+        board = jnp.concatenate([pieces.astype(jnp.float32), attacks(pieces)], axis=-1)
+        cells = jnp.stack([board, board[:, :, ::-1]], axis=1).reshape(batch, 2, -1)
+        flags = jnp.broadcast_to(observation[:, :1, 0, 2 * KINDS :], (batch, 2, NUM_FLAGS)).astype(jnp.float32)
+        inputs = jnp.concatenate([cells, flags], axis=-1)
+        features = residual_dense(inputs, self.width, self.blocks, drop, JoinedImages)
+        return jnp.concatenate([cells, features], axis=-1)
 
 
 class ChessHeads(nn.Module):
-    """The features of `ChessEncoder` -> logits float32[B, num_actions], values float32[B]."""
+    """The outputs of `ChessEncoder` -> logits float32[B, num_actions], values float32[B]."""
 
     env: Minichess
     width: int  # of a cell
 
     @nn.compact
-    def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
-        cells, board = jnp.split(features, [4 * KINDS * CELLS], axis=-1)
-        of_board = nn.Dense(self.width, kernel_init=orthogonal())(board)[:, None]
-        of_cells = nn.Dense(self.width, kernel_init=orthogonal())(cells.reshape(-1, CELLS, 4 * KINDS))
-        x = nn.relu(of_cells + of_board)
+    def __call__(self, encoded: jax.Array) -> tuple[jax.Array, jax.Array]:
+        cells, features = jnp.split(encoded, [4 * KINDS * CELLS], axis=-1)
+        of_image = nn.Dense(self.width, kernel_init=orthogonal())(features)[:, :, None]
+        of_cells = nn.Dense(self.width, kernel_init=orthogonal())(cells.reshape(-1, 2, CELLS, 4 * KINDS))
+        x = nn.relu(of_cells + of_image)
         query, key = nn.Dense(self.width, kernel_init=small())(x), nn.Dense(self.width, kernel_init=orthogonal())(x)
-        of_pairs = jnp.einsum("bfw,btw->bft", query, key) / np.sqrt(self.width)
+        of_pairs = jnp.einsum("bifw,bitw->bift", query, key) / np.sqrt(self.width)
         origin, target = cells_of_actions(self.env)
-        of_moves = of_pairs[:, origin, target] * (target >= 0)
-        logits, value = DenseHeads(self.env.num_actions)(board)
-        return logits + of_moves, value
+        of_moves = of_pairs[:, :, origin, target] * (target >= 0)
+        logits, values = DenseHeads(self.env.num_actions)(features)
+        logits = logits + of_moves
+        _, mirrored = symmetries(self.env).action
+        return logits[:, 0] + logits[:, 1, mirrored], values.sum(axis=1)
 
 
 def cells_of_actions(env: Minichess) -> tuple[np.ndarray, np.ndarray]:
@@ -154,10 +189,10 @@ def chess_mlp(
     """Returns the network, for `minichess`.
 
     Args:
-      hidden_sizes: width of the layers of the board.
+      hidden_sizes: width of the layers of the encoder.
       blocks: number of residual blocks.
       cell_width: width of the layers of a cell.
-      dropout: probability that a unit of the board is dropped in the update. The parameters do not depend on it.
+      dropout: probability that a unit of the encoder is dropped in the update. The parameters do not depend on it.
     """
     game = game_for("chess_mlp", env, Minichess, "residual_mlp")
     check_int("blocks", blocks, 1, MAX_SIZE)

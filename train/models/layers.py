@@ -52,7 +52,7 @@ class Network:
 
 
 class DenseHeads(nn.Module):
-    """The two heads: float32[B, features] -> logits float32[B, num_actions], values float32[B]."""
+    """The two heads: float32[..., features] -> logits float32[..., num_actions], values float32[...]."""
 
     num_actions: int
 
@@ -60,7 +60,7 @@ class DenseHeads(nn.Module):
     def __call__(self, features: jax.Array) -> tuple[jax.Array, jax.Array]:
         logits = nn.Dense(self.num_actions, kernel_init=small())(features)
         value = nn.Dense(1, kernel_init=small())(features)
-        return logits, value[:, 0]
+        return logits, value[..., 0]
 
 
 def orthogonal() -> Any:
@@ -68,15 +68,18 @@ def orthogonal() -> Any:
     return nn.initializers.orthogonal(np.sqrt(2))
 
 
-def residual_dense(x: jax.Array, width: int, blocks: int, drop: nn.Dropout) -> jax.Array:
-    """Returns float32[B, width]: a dense stem, residual blocks of two dense layers, layer norm, ReLU and dropout.
+def residual_dense(
+    x: jax.Array, width: int, blocks: int, drop: nn.Dropout, dense: Callable[..., nn.Module] = nn.Dense
+) -> jax.Array:
+    """Returns float32[..., width]: a dense stem, residual blocks of two dense layers, layer norm, ReLU and dropout.
 
-    It is called inside of a compact method, whose module gets the layers.
+    It is called inside of a compact method, whose module gets the layers. `dense(width, kernel_init=...)` makes each
+    dense layer.
     """
-    x = nn.Dense(width, kernel_init=orthogonal())(x)
+    x = dense(width, kernel_init=orthogonal())(x)
     for _ in range(blocks):
-        y = drop(nn.relu(nn.Dense(width, kernel_init=orthogonal())(nn.LayerNorm()(x))))
-        x = x + nn.Dense(width, kernel_init=nn.initializers.zeros)(y)
+        y = drop(nn.relu(dense(width, kernel_init=orthogonal())(nn.LayerNorm()(x))))
+        x = x + dense(width, kernel_init=nn.initializers.zeros)(y)
     return drop(nn.relu(nn.LayerNorm()(x)))
 
 

@@ -3,11 +3,12 @@
     chinese_checkers_diamond    the mirror (row, col) -> (col, row)
     dots_and_boxes              the rotations and mirrors of the rectangle (4) or of the square (8)
     chinese_checkers            for two seats, the mirror that exchanges left and right in the mover's frame
+    minichess                   the mirror that exchanges left and right; there is no castling
     all other games             only the identity
 
 On the star with more seats, a mirror would reverse the order of the turns. The squares of checkers have no mirror that
-keeps the colour of a square and the direction of play. A mirror of minichess leads to boards that no game reaches,
-because the king and the queen do not exchange their places.
+keeps the colour of a square and the direction of play. No game of minichess reaches some of the images, as its first
+board is not its own image; but the same rules hold for them.
 
 A sample for training is equally true after each of the permutations.
 """
@@ -21,10 +22,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
-from jaxgames.games import chinese_checkers_board
+from jaxgames.games import chinese_checkers_board, minichess_board
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.games.minichess import Minichess
 from jaxgames.wrappers import Wrapper
 
 
@@ -117,6 +119,22 @@ def _(env: ChineseCheckers) -> Symmetries:
     mirrored_cell = cell_of_place[sources[1][place_of_cell[cell]]]
     mirrored = 6 * mirrored_cell + np.array([3, 2, 1, 0, 5, 4])[direction]
     actions = np.stack([np.arange(env.num_actions), np.append(mirrored, env.end_turn)])
+    return Symmetries(_of_planes(sources, env.observation_shape[-1]), actions.astype(np.int32))
+
+
+@symmetries.register
+def _(env: Minichess) -> Symmetries:
+    side, directions = 5, minichess_board.PLANES
+    grid = np.arange(side * side).reshape(side, side)
+    sources = np.stack([grid.ravel(), grid[:, ::-1].ravel()])  # of observations, a row of the grid is a rank
+    mirrored_plane = [
+        # Planes 0 to 8 are the underpromotions to three pieces, in three directions each.
+        plane // 3 * 3 + directions.index((-files, ranks)) if plane < 9 else directions.index((-files, ranks), 9)
+        for plane, (files, ranks) in enumerate(directions)
+    ]
+    mirrored_cell = grid[::-1].ravel()  # of actions, a row of the grid is a file
+    mirrored = mirrored_cell[:, None] * len(directions) + np.array(mirrored_plane)
+    actions = np.stack([np.arange(env.num_actions), mirrored.ravel()])
     return Symmetries(_of_planes(sources, env.observation_shape[-1]), actions.astype(np.int32))
 
 

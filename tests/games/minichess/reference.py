@@ -6,6 +6,7 @@ mover's frame appears only where the rules have it: in the number of an action a
 """
 
 import functools
+import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -233,6 +234,19 @@ def number(white: bool, move: Move) -> int:
     under = becomes in tuple("rbn")
     plane = 3 * "rbn".index(becomes) + UNDERPROMOTION_TO[files] if under else PLANES[files, ranks]
     return 49 * (5 * file + rank) + plane
+
+
+def mirrored_actions() -> np.ndarray:
+    """int[1225], each action with the files mirrored; 0 for those that lead off the board."""
+    reflection = np.zeros(1225, int)
+    squares = [(file, rank) for file in range(5) for rank in range(5)]
+    for (origin, to), becomes in itertools.product(itertools.permutations(squares, 2), ("", "r", "b", "n")):
+        files, ranks = abs(to[0] - origin[0]), abs(to[1] - origin[1])
+        line = files == ranks or 0 in (files, ranks) or {files, ranks} == {1, 2}
+        if line and (not becomes or (files <= 1 and to[1] - origin[1] == 1)):
+            there = ((4 - origin[0], origin[1]), (4 - to[0], to[1]), becomes)
+            reflection[number(True, (origin, to, becomes))] = number(True, there)
+    return reflection
 
 
 def uci(move: Move) -> str:

@@ -1,12 +1,10 @@
 """Swapping the colours changes nothing for the mover; mirroring the files mirrors its moves."""
 
-import itertools
-
 import jax
 import numpy as np
 
 from tests.games.minichess.pictures import STANDARD
-from tests.games.minichess.reference import number
+from tests.games.minichess.reference import mirrored_actions
 from tests.helpers.positions import batched, board, random_actions, read_all, repeated, start
 
 BOARDS = PLIES = 25  # BOARDS as in the games beside engines: one batch size to compile for
@@ -23,19 +21,6 @@ def positions() -> list[str]:
         live = np.flatnonzero(~states.terminated)
         texts += [STANDARD.to_string(board(states, i)) for i in rng.choice(live, BOARDS // PLIES)]
     return texts
-
-
-def mirrored_actions() -> np.ndarray:
-    """int[1225], each action with the files mirrored; 0 for those that lead off the board."""
-    reflection = np.zeros(1225, int)
-    squares = [(file, rank) for file in range(5) for rank in range(5)]
-    for (origin, to), becomes in itertools.product(itertools.permutations(squares, 2), ("", "r", "b", "n")):
-        files, ranks = abs(to[0] - origin[0]), abs(to[1] - origin[1])
-        line = files == ranks or 0 in (files, ranks) or {files, ranks} == {1, 2}
-        if line and (not becomes or (files <= 1 and to[1] - origin[1] == 1)):
-            there = ((4 - origin[0], origin[1]), (4 - to[0], to[1]), becomes)
-            reflection[number(True, (origin, to, becomes))] = number(True, there)
-    return reflection
 
 
 def test_colours_and_sides_of_the_board_are_alike() -> None:

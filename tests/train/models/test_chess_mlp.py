@@ -1,4 +1,4 @@
-"""The network `chess_mlp`: attacks as a walk over the board finds them, and the cells that a move joins."""
+"""The network `chess_mlp`: attacks as a walk over the board finds them, the cells of a move, mirrored boards."""
 
 import itertools
 from typing import Any
@@ -11,6 +11,7 @@ import jaxgames
 from jaxgames import ParameterError
 from train.models.chess_mlp import attacks, cells_of_actions
 from train.models.policy import Policy
+from train.ops.symmetries import symmetries
 
 ENV: Any = jaxgames.make("minichess")
 KINDS = "PNBRQK"
@@ -62,6 +63,27 @@ def test_cells_of_an_action_are_those_in_its_text() -> None:
             cells = ["abcde".index(text[i]) + 5 * (5 - int(text[i + 1])) for i in (0, 2)]
             assert [origin[action], target[action]] == cells
     assert (target == -1).any()
+
+
+def test_the_mirror_image_of_a_board_has_the_mirrored_logits_and_the_same_value() -> None:
+    rng = np.random.default_rng(0)
+    observation = rng.random((8, *ENV.observation_shape)) < 0.2
+    observation[..., 12:] = observation[:, :1, :1, 12:]  # the flags of a board
+    mirror: Any = symmetries(ENV)
+    which = np.ones(8, int)
+    policy = Policy.of(ENV, "shared", "chess_mlp(blocks=1, cell_width=8)", hidden_sizes=(16,))
+
+    def shifted(leaf: jax.Array) -> jax.Array:
+        return leaf + rng.normal(size=leaf.shape).astype(np.float32) / 4
+
+    params = jax.tree.map(shifted, policy.init(jax.random.key(0)))
+    apply = jax.jit(policy.apply)
+    logits, values = apply(params, observation, np.zeros(8, int))
+    of_images, values_of_images = apply(params, mirror.of_observations(which, observation), np.zeros(8, int))
+    np.testing.assert_allclose(of_images, mirror.of_policies(which, logits), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(values_of_images, values, rtol=1e-4, atol=1e-4)
+    assert np.abs(of_images - logits).max() > 1  # no board is its own image
+    assert values.std() > 0.1
 
 
 def test_other_games_are_refused() -> None:
