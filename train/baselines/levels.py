@@ -74,9 +74,7 @@ def measure_board(board: str, games: int, records: RecordedCommands) -> dict[str
     levels = baselines.levels(env)
     text = ladder_command(board, levels, games)
     print(f"-- {text}", file=sys.stderr, flush=True)
-    baseline = cards.find(env)
-    version = "" if baseline is None else cards.card(baseline).sha256  # with another file, `baseline` plays otherwise
-    rows = {row["agent"]: row for row in records.run(text, version).result["agents"]}
+    rows = {row["agent"]: row for row in records.run(text, version_of_baseline(board)).result["agents"]}
     rated = {
         name: {"agent": agent, "elo": rows[agent]["elo"], "interval": rows[agent]["elo_interval"]}
         for name, agent in levels.items()
@@ -84,10 +82,16 @@ def measure_board(board: str, games: int, records: RecordedCommands) -> dict[str
     return {"env": str(env), "games": games, "levels": rated, "command": text}
 
 
+def version_of_baseline(board: str) -> str:
+    """Returns the checksum of the file of `baseline` for a board, which plays otherwise with another one; "" if none."""
+    baseline = cards.find(make_env(board))
+    return "" if baseline is None else cards.card(baseline).sha256
+
+
 def ladder_command(board: str, levels: Mapping[str, str], games: int) -> str:
-    """Returns the command of the ladder of a board, whose folder belongs to its levels."""
+    """Returns the command of the ladder of a board, whose folder belongs to its levels and the file of `baseline`."""
     agents = " ".join(f'"{agent}"' for agent in levels.values())
-    checksum = hashlib.sha256(f"{board} {agents}".encode()).hexdigest()[:CHECKSUM_DIGITS]
+    checksum = hashlib.sha256(f"{board} {agents} {version_of_baseline(board)}".encode()).hexdigest()[:CHECKSUM_DIGITS]
     return f'train.ladder "{board}" {agents} --games {games} --output {RUNS}/levels_{checksum}'
 
 

@@ -83,7 +83,7 @@ CHECKERS = (
 )
 CHECKERS_FIRST = f"{RUNS}/checkers_first(temperature=1)"
 MINICHESS = (
-    '--network "chess_mlp(blocks=3, hidden_sizes=320, dropout=0.1)" --value-coef 0.5 --legal-coef 0.05 '
+    '--network "chess_mlp(blocks=3, hidden_sizes=240, dropout=0.1)" --value-coef 0.5 --legal-coef 0.05 '
     "--weight-decay 0.02 --learning-rate 1e-3 --evaluated-positions 3000 --evaluate-every 0"
 )
 MINICHESS_TEACHER = "uci(depth=6, lines=100)"
