@@ -66,6 +66,13 @@ def test_boards_of_the_file_are_those_that_are_measured_with_their_commands() ->
         assert of_board["command"] == levels.ladder_command(board, texts, games)
 
 
+def test_levels_have_another_folder_for_another_file_of_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ladder goes on with the games that its folder has, so those of an earlier file must not be there."""
+    before = levels.ladder_command("minichess", {"medium": "baseline"}, 40)
+    monkeypatch.setattr(levels, "version_of_baseline", lambda _: "another file")
+    assert levels.ladder_command("minichess", {"medium": "baseline"}, 40) != before
+
+
 def test_measured_board_has_the_ratings_of_its_ladder(tmp_path: Path) -> None:
     """The ladder has been played before: its record is in the file of the commands."""
     board = "checkers"
