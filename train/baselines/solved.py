@@ -52,12 +52,19 @@ class Board:
     """Arguments of `train.strength`."""
     searched: str
     """Arguments of a second `train.strength` with searches, whose rows of the networks alone are left out."""
+    of_self_play: str = ""
+    """If given, the arguments of a `train.strength` with searches of the network of self-play, before the second one.
+    With labels of the solution, games with all replies can have far more positions."""
     seeds: int = 1
 
     def commands(self, name: str, seed: int) -> dict[str, str]:
         """Returns the commands of a seed in their order, without `python -m`, by what they make."""
         solution, labels = f"{RUNS}/{name}.npz", f"{RUNS}/{name}_labels.npz"
         own, taught = f"{RUNS}/{name}_{seed}", f"{RUNS}/{name}_{seed}_taught"
+        strength = {"measures": f"{own} {taught} --solution {solution} {self.measures}"}
+        if self.of_self_play:
+            strength["of_self_play"] = f"{own} --solution {solution} {self.of_self_play}"
+        strength["searched"] = f"{own} {taught} --solution {solution} {self.searched}"
         return {
             "solution": f'jaxgames.solvers "{self.env}" --output {solution}',
             SELF_PLAY: f'train.alphazero --env "{self.env}" {self.network} {self.self_play} --evaluate-every 0 '
@@ -66,8 +73,7 @@ class Board:
             f"--positions {self.labels} --train 98 --output {labels}",
             TAUGHT: f'train.imitation --env "{self.env}" --data {labels} --init-from {own} {self.network} '
             f"{self.taught} --symmetries --evaluate-every 0 --seed {seed} --run-dir {taught}",
-            "measures": f"train.strength {own} {taught} --solution {solution} {self.measures}",
-            "searched": f"train.strength {own} {taught} --solution {solution} {self.searched}",
+            **{what: f"train.strength {arguments}" for what, arguments in strength.items()},
         }
 
 
@@ -94,11 +100,13 @@ BOARDS = {
     "diamond_4_6": Board(
         env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True)",
         network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
-        self_play="--slots 20 --proofs --total-steps 700000",
+        self_play="--slots 20 --proofs --total-steps 1600000",
         labels=300_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 3500000 --num-minibatches 500",
         measures="--strong-states 20000",
         searched="--simulations 64 256 --strong-states 4096 --no-weak",
+        of_self_play="--simulations 64 --strong-states 20000",
+        seeds=3,
     ),
     "boxes_3_3": Board(
         env="dots_and_boxes(rows=3, cols=3, reward=margin)",
@@ -135,8 +143,12 @@ def result_of(name: str, board: Board, records: RecordedCommands) -> dict[str, A
         texts = board.commands(name, seed)
         finished = {what: records.run(text) for what, text in texts.items()}
         commands |= {f"python -m {text}": finished[what].cpu_seconds for what, text in texts.items()}
-        searched = [row for row in finished["searched"].result["rows"] if row["search"]]
-        for measured in (*finished["measures"].result["rows"], *searched):
+        all_measured = {(row["agent"], row["search"]): row for row in finished["measures"].result["rows"]}
+        for what in ("of_self_play", "searched"):
+            for row in finished[what].result["rows"] if what in finished else ():
+                if row["search"]:
+                    all_measured.setdefault((row["agent"], row["search"]), row)
+        for measured in all_measured.values():
             learned = TAUGHT if measured["agent"].split("@")[0].endswith("_taught") else SELF_PLAY
             seconds = finished[SELF_PLAY].cpu_seconds
             if learned == TAUGHT and seconds is not None:

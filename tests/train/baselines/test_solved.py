@@ -33,12 +33,14 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         words, seed = shlex.split(text), text.count("_1 ") / 10  # the second seed is better by 0.1
         if words[0] != "train.strength":
             return Record(True, 10.0, {})
-        own, taught = words[1:3]
+        own, *taught = words[1 : words.index("--solution")]
         if "--no-weak" in words:
             rows = [{"agent": f"{own}@7", "search": search, "strong_action": 0.9} for search in ("", "256 simulations")]
             return Record(True, 10.0, {"rows": rows})
-        rows = [measured(own, "", False, 0.5 + seed), measured(own, "64 simulations", seed > 0, 0.6 + seed)]
-        return Record(True, 10.0, {"rows": [*rows, measured(taught, "", True, 1.0)]})
+        rows = [measured(own, "", False, 0.5 + seed), *(measured(agent, "", True, 1.0) for agent in taught)]
+        if "--simulations" in words:
+            rows.append(measured(own, "64 simulations", seed > 0, 0.6 + seed))
+        return Record(True, 10.0, {"rows": rows})
 
     monkeypatch.setattr(RecordedCommands, "run", run)
     return texts
@@ -54,7 +56,7 @@ def test_table_has_the_medians_of_the_seeds_by_teacher_and_search(
     assert stored["commands"] == [f"python -m {text}" for text in dict.fromkeys(ran)]
     assert {"commit", "processor", "cores", "jax", "date", "env"} <= stored.keys()
     assert [row["seed"] for row in stored["rows"]] == [0, 0, 0, 0, 1, 1, 1, 1]
-    own, searching, taught, strong = solved.table(solved.stored_rows(file)).splitlines()[2:]
+    own, taught, searching, strong = solved.table(solved.stored_rows(file)).splitlines()[2:]
     assert own.startswith("| self-play | 0 | 10 | 0 of 2 | 1.00000 | 0.50000 | 12,345 | 0.25000 | 0.55000 |")
     assert searching.startswith("| self-play | 64 | 10 | 1 of 2 |")
     assert taught.startswith("| then the exact solution | 0 | 30 | 2 of 2 |")  # self-play, labels and imitation
@@ -65,9 +67,9 @@ def test_table_has_the_medians_of_the_seeds_by_teacher_and_search(
 @pytest.mark.parametrize("name", solved.BOARDS)
 def test_commands_have_arguments_that_their_modules_accept(name: str) -> None:
     commands = solved.BOARDS[name].commands(name, seed=0)
-    for name_of_command in ("measures", "searched"):
-        arguments = tyro.cli(strength_command.Arguments, args=shlex.split(commands[name_of_command])[1:])
-        assert len(arguments.agents) == 2
+    for what in {"measures", "of_self_play", "searched"} & {*commands}:
+        arguments = tyro.cli(strength_command.Arguments, args=shlex.split(commands[what])[1:])
+        assert len(arguments.agents) == (1 if what == "of_self_play" else 2)
     words = shlex.split(commands[solved.SELF_PLAY])
     assert words[0] == "train.alphazero"
     of_game = {word[2:].replace("-", "_"): value for word, value in itertools.pairwise(words) if "--" in word}
