@@ -83,7 +83,7 @@ def measure_board(board: str, games: int, records: RecordedCommands) -> dict[str
 
 
 def version_of_baseline(board: str) -> str:
-    """Returns the checksum of the file of `baseline` for a board, with which it plays as it does; "" without one."""
+    """Returns the checksum of the file with which `baseline` plays a board; "" if the board has none."""
     baseline = cards.find(make_env(board))
     return "" if baseline is None else cards.card(baseline).sha256
 

@@ -51,10 +51,10 @@ class Board:
     measures: str
     """Arguments of `train.strength`."""
     searched: str
-    """Arguments of a second `train.strength` with searches, whose rows of the networks alone are left out."""
+    """Arguments of a second `train.strength` with searches, which can leave out the weak measures."""
     of_self_play: str = ""
-    """If given, the arguments of a `train.strength` with searches of the network of self-play, before the second one.
-    With labels of the solution, games with all replies can have far more positions."""
+    """Arguments of one more `train.strength` with searches, of the agent of self-play alone; none if empty.
+    The games with all replies of the agent with labels can have too many positions for a search."""
     seeds: int = 1
 
     def commands(self, name: str, seed: int) -> dict[str, str]:
@@ -143,11 +143,10 @@ def result_of(name: str, board: Board, records: RecordedCommands) -> dict[str, A
         texts = board.commands(name, seed)
         finished = {what: records.run(text) for what, text in texts.items()}
         commands |= {f"python -m {text}": finished[what].cpu_seconds for what, text in texts.items()}
-        all_measured = {(row["agent"], row["search"]): row for row in finished["measures"].result["rows"]}
-        for what in ("of_self_play", "searched"):
+        all_measured: dict[tuple[str, str], dict[str, Any]] = {}
+        for what in ("measures", "of_self_play", "searched"):  # the first measure of an agent with a search counts
             for row in finished[what].result["rows"] if what in finished else ():
-                if row["search"]:
-                    all_measured.setdefault((row["agent"], row["search"]), row)
+                all_measured.setdefault((row["agent"], row["search"]), row)
         for measured in all_measured.values():
             learned = TAUGHT if measured["agent"].split("@")[0].endswith("_taught") else SELF_PLAY
             seconds = finished[SELF_PLAY].cpu_seconds

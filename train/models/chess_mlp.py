@@ -11,8 +11,8 @@ scores a move by the cells that it joins.
     value      per image: linear; the sum over the images
 
 There is no castling, so the same rules hold for the mirror image of a position: it has the mirrored moves and the same
-value. In play the outputs have this symmetry exactly, with any parameters. So what is learned from a position holds for
-its mirror image, too.
+value. In play the outputs have this symmetry up to rounding, with any parameters; in the update dropout breaks it. So
+what is learned from a position holds for its mirror image, too.
 
 A dense layer on the pieces alone has to learn for every pair of cells and everything between them which piece attacks
 what. Attacks are counted as the pieces stand, without pins and checks; a pawn attacks diagonally.
@@ -106,8 +106,8 @@ def along(cells: jax.Array, free: jax.Array, direction: Direction) -> jax.Array:
 class JoinedImages(nn.Module):
     """A dense layer that reads both images of a board: float32[B, 2, features] -> float32[B, 2, width].
 
-    An output is A (its image) + B (the other image) + bias, so exchanged images have exchanged outputs. One dense layer
-    on the sum of the images and one on their difference compute it with half of the multiplications.
+    An output is A (its image) + B (the other image) + bias, so exchanged images have exchanged outputs. With dense
+    layers E of the sum and O of the difference, A = (E + O) / 2 and B = (E - O) / 2: two products in place of four.
     """
 
     width: int
@@ -122,7 +122,7 @@ class JoinedImages(nn.Module):
 
 
 def sum_and_difference(first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns the sum and the difference, scaled so that lengths remain; the function is its own inverse."""
+    """Returns the sum and the difference, scaled so that both together keep their length; it is its own inverse."""
     return (first + second) * np.sqrt(0.5), (first - second) * np.sqrt(0.5)
 
 

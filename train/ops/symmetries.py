@@ -7,8 +7,8 @@
     all other games             only the identity
 
 On the star with more seats, a mirror would reverse the order of the turns. The squares of checkers have no mirror that
-keeps the colour of a square and the direction of play. No game of minichess reaches some of the images, as its first
-board is not its own image; but the same rules hold for them.
+keeps the colour of a square and the direction of play. The first board of minichess is not its own image, so some
+images occur in no game; the same rules hold for them.
 
 A sample for training is equally true after each of the permutations.
 """

@@ -2,7 +2,7 @@
 
     python -m examples.papers.matrix_games.settings
     python -m examples.papers.matrix_games.settings --matrix-games subsidy --constant "boltzmann(tau_schedule=2)" \\
-        "epsilon_greedy(epsilon=0.4)" --learners --output runs/papers/matrix_games/mine
+        "epsilon_greedy(epsilon=0.4)" --learners --of-more-actions --output runs/papers/matrix_games/mine
 
 A learner is written as its kind with settings of `train.matrix.tabular.Learner`. The first table has learners with a
 constant epsilon or temperature, after the last number of steps. The second one has learners with the study's schedule,
@@ -33,6 +33,7 @@ from train.matrix.tabular import Learner, near, run, share_near
 POINTS = {"(1, 1)": two(1, 1), "(0, 0)": two(0, 0)}
 APART = (two(1, 0), two(0, 1))
 MIDDLE, TOLERANCE = two(0.5, 0.5), 0.1
+PURE = 0.95  # the least probability of the action at a pure point
 COLUMNS: dict[str, Column] = {
     "game": "`{game}`",
     "learner": "`{learner}`",
@@ -97,6 +98,11 @@ def report(arguments: Arguments) -> Report:
     for name in arguments.matrix_games:
         if matrix_game(name).payoffs.shape[1:] != (2, 2):
             raise ParameterError(f"matrix_games must have two actions per player, not {name}")
+    for name in arguments.of_more_actions:
+        if matrix_game(name).payoffs.shape[1:] == (2, 2):
+            raise ParameterError(
+                f"of_more_actions must have more than two actions, not {name}: give it to matrix_games"
+            )
     constant = [(text, arguments.steps[-1]) for text in arguments.constant]
     schedule = [(text, steps) for text in arguments.learners for steps in arguments.steps]
     parts = (
@@ -138,12 +144,15 @@ def measure(name: str, learner: Learner, steps: int, arguments: Arguments) -> di
 
 
 def measure_more_actions(name: str, learner: Learner, steps: int, arguments: Arguments) -> dict[str, Any]:
-    """Returns the shares of runs at pure points, near the first equilibrium and near the uniform policies."""
+    """Returns the shares of runs at pure points, near the equilibrium and near the uniform policies, and a mean policy.
+
+    Of several equilibria it is the first one. The mean policy is the row player's.
+    """
     game = matrix_game(name)
     result = run(game, learner, jax.random.key(arguments.seed), arguments.runs, steps)
     policies = np.asarray(result.policies, np.float64)
     ends = np.asarray(result.greedy_policies) if learner.kind == "epsilon_greedy" else policies
-    pure = (ends.max(-1) >= 1 - TOLERANCE / 2).all(-1)
+    pure = (ends.max(-1) >= PURE).all(-1)
     rows, columns = game.payoffs.shape[1:]
     uniform = np.full(rows, 1 / rows), np.full(columns, 1 / columns)
     row: dict[str, Any] = {"pure": float(pure.mean()), "mean": policies[:, 0].mean(0).tolist()}

@@ -237,8 +237,8 @@ def number(white: bool, move: Move) -> int:
 
 
 def mirrored_actions() -> np.ndarray:
-    """int[1225], each action with the files mirrored; 0 for those that lead off the board."""
-    reflection = np.zeros(1225, int)
+    """int[1225], each action with the files mirrored; -1 for those that lead off the board."""
+    reflection = np.full(1225, -1)
     squares = [(file, rank) for file in range(5) for rank in range(5)]
     for (origin, to), becomes in itertools.product(itertools.permutations(squares, 2), ("", "r", "b", "n")):
         files, ranks = abs(to[0] - origin[0]), abs(to[1] - origin[1])

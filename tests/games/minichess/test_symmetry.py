@@ -42,9 +42,9 @@ def test_colours_and_sides_of_the_board_are_alike() -> None:
     np.testing.assert_array_equal(mirror.mover, seen.mover[:, :, ::-1])
 
     reflection = mirrored_actions()
-    possible = np.flatnonzero(reflection)
+    possible = np.flatnonzero(reflection >= 0)
     np.testing.assert_array_equal(seen.mask[:, possible], mirror.mask[:, reflection[possible]])
-    assert not seen.mask[:, reflection == 0].any()
+    assert not seen.mask[:, reflection < 0].any()
 
     actions = random_actions(rng, seen.mask)
     after, other_after = jax.device_get((step(boards, actions), step(others, actions)))

@@ -35,7 +35,8 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             return Record(True, 10.0, {})
         own, *taught = words[1 : words.index("--solution")]
         if "--no-weak" in words:
-            rows = [{"agent": f"{own}@7", "search": search, "strong_action": 0.9} for search in ("", "256 simulations")]
+            searches = ("", "64 simulations", "256 simulations")
+            rows = [{"agent": own, "search": search, "strong_action": 0.9} for search in searches]
             return Record(True, 10.0, {"rows": rows})
         rows = [measured(own, "", False, 0.5 + seed), *(measured(agent, "", True, 1.0) for agent in taught)]
         if "--simulations" in words:
@@ -59,6 +60,7 @@ def test_table_has_the_medians_of_the_seeds_by_teacher_and_search(
     own, taught, searching, strong = solved.table(solved.stored_rows(file)).splitlines()[2:]
     assert own.startswith("| self-play | 0 | 10 | 0 of 2 | 1.00000 | 0.50000 | 12,345 | 0.25000 | 0.55000 |")
     assert searching.startswith("| self-play | 64 | 10 | 1 of 2 |")
+    assert "| 0.65000 |" in searching  # of the first command that measures it
     assert taught.startswith("| then the exact solution | 0 | 30 | 2 of 2 |")  # self-play, labels and imitation
     assert strong.startswith("| self-play | 256 | 10 |  |  |  |  |  | 0.90000 |")
     assert "diamond_4_6" in error_of(solved.main, "chess")

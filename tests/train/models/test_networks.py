@@ -122,7 +122,7 @@ def test_activation_follows_every_dense_layer() -> None:
         (
             "minichess",
             "chess_mlp(hidden_sizes=8, blocks=1, cell_width=4)",
-            2 * (25 * 24 + 3) * 8 + 8  # stem: the inputs of the cells and the flags, of sums and differences of views
+            2 * (25 * 24 + 3) * 8 + 8  # stem: the inputs of the cells and the flags, of sums and differences of images
             + 2 * (2 * 8 * 8 + 8) + 2 * (2 * 8)  # block, and the scale and shift of its layer norm and of the last one
             + (24 * 4 + 4) + (8 * 4 + 4)  # cells: their inputs, and the features of the board
             + 2 * (4 * 4 + 4)  # queries and keys

@@ -82,9 +82,9 @@ def test_policies_have_the_entry_of_an_action_at_its_image(game: str) -> None:
 
 def test_mirror_of_minichess_takes_each_move_to_the_one_that_the_reference_names() -> None:
     expected = mirrored_actions()
-    on_board = np.flatnonzero(expected)
+    on_board = np.flatnonzero(expected >= 0)
     np.testing.assert_array_equal(symmetries(jaxgames.make("minichess")).action[1, on_board], expected[on_board])
-    assert len(on_board) > 500
+    assert len(on_board) == 572
 
 
 def test_games_without_a_known_symmetry_have_the_identity_only() -> None:
