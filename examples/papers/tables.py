@@ -218,8 +218,8 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "5 random: turns": lambda row: traditional.text(*_cell(row, "random", "turns")),
         "undecided": lambda row: f"{1 - _cell(row, 'random', 'decided')[0]:.3f}",
         "own pegs in the goal": lambda row: traditional.text(*_cell(row, "random", "pegs_in_goal")),
-        "turns that come no closer": lambda row: traditional.text(*_cell(row, "random", "waits"), 2),
-        "turns that go back": lambda row: traditional.text(*_cell(row, "random", "goes_back"), 2),
+        "turns that come no closer": lambda row: traditional.text(*_cell(row, "random", "waits"), decimals=2),
+        "turns that go back": lambda row: traditional.text(*_cell(row, "random", "goes_back"), decimals=2),
         "5 greedy: won": lambda row: text_of_rate(*_cell(row, "greedy", "win_rate", "win_rate_interval")),
     },
     "star_race_2": {
