@@ -61,10 +61,7 @@ class Board:
         """Returns the commands of a seed in their order, without `python -m`, by what they make."""
         solution, labels = f"{RUNS}/{name}.npz", f"{RUNS}/{name}_labels.npz"
         own, taught = f"{RUNS}/{name}_{seed}", f"{RUNS}/{name}_{seed}_taught"
-        strength = {"measures": f"{own} {taught} --solution {solution} {self.measures}"}
-        if self.of_self_play:
-            strength["of_self_play"] = f"{own} --solution {solution} {self.of_self_play}"
-        strength["searched"] = f"{own} {taught} --solution {solution} {self.searched}"
+        more = {"of_self_play": f"train.strength {own} --solution {solution} {self.of_self_play}"}
         return {
             "solution": f'jaxgames.solvers "{self.env}" --output {solution}',
             SELF_PLAY: f'train.alphazero --env "{self.env}" {self.network} {self.self_play} --evaluate-every 0 '
@@ -73,7 +70,9 @@ class Board:
             f"--positions {self.labels} --train 98 --output {labels}",
             TAUGHT: f'train.imitation --env "{self.env}" --data {labels} --init-from {own} {self.network} '
             f"{self.taught} --symmetries --evaluate-every 0 --seed {seed} --run-dir {taught}",
-            **{what: f"train.strength {arguments}" for what, arguments in strength.items()},
+            "measures": f"train.strength {own} {taught} --solution {solution} {self.measures}",
+            **(more if self.of_self_play else {}),
+            "searched": f"train.strength {own} {taught} --solution {solution} {self.searched}",
         }
 
 

@@ -58,7 +58,7 @@ from train.models.layers import (
 )
 from train.ops.symmetries import symmetries
 
-SIDE, CELLS, KINDS, NUM_FLAGS = 5, 25, 6, 3
+SIDE, CELLS, KINDS = 5, 25, 6
 REACH = SIDE - 1  # cells that a sliding piece can go
 LINES = {BISHOP: DIAGONAL, ROOK: STRAIGHT, QUEEN: DIAGONAL + STRAIGHT}
 STEPS = {KNIGHT: KNIGHT_JUMPS, KING: DIAGONAL + STRAIGHT}
@@ -139,7 +139,7 @@ class ChessEncoder(nn.Module):
         batch, pieces = observation.shape[0], observation[..., : 2 * KINDS]
         board = jnp.concatenate([pieces.astype(jnp.float32), attacks(pieces)], axis=-1)
         cells = jnp.stack([board, board[:, :, ::-1]], axis=1).reshape(batch, 2, -1)
-        flags = jnp.broadcast_to(observation[:, :1, 0, 2 * KINDS :], (batch, 2, NUM_FLAGS)).astype(jnp.float32)
+        flags = jnp.repeat(observation[:, :1, 0, 2 * KINDS :].astype(jnp.float32), 2, axis=1)
         inputs = jnp.concatenate([cells, flags], axis=-1)
         features = residual_dense(inputs, self.width, self.blocks, drop, JoinedImages)
         return jnp.concatenate([cells, features], axis=-1)

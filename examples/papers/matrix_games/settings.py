@@ -26,7 +26,7 @@ from examples.papers.matrix_games.tables import two
 from jaxgames import ParameterError, _specs
 from jaxgames._checks import check_int
 from jaxgames._progress import progress_bar
-from jaxgames.matrix_games import matrix_game, nash
+from jaxgames.matrix_games import MatrixGame, matrix_game, nash
 from train.driver.metrics import rounded
 from train.matrix.tabular import Learner, near, run, share_near
 
@@ -134,9 +134,7 @@ def learner_of(text: str) -> Learner:
 
 def measure(name: str, learner: Learner, steps: int, arguments: Arguments) -> dict[str, Any]:
     """Returns the shares of runs at pure points and near the middle, and the mean policies."""
-    result = run(matrix_game(name), learner, jax.random.key(arguments.seed), arguments.runs, steps)
-    policies = np.asarray(result.policies, np.float64)
-    ends = np.asarray(result.greedy_policies) if learner.kind == "epsilon_greedy" else policies
+    policies, ends = played(matrix_game(name), learner, steps, arguments)
     shares = {label: share_near(ends, point)[0] for label, point in POINTS.items()}
     shares["apart"] = sum(share_near(ends, point)[0] for point in APART)
     middle = float(near(policies, MIDDLE, TOLERANCE).mean())
@@ -149,9 +147,7 @@ def measure_more_actions(name: str, learner: Learner, steps: int, arguments: Arg
     Of several equilibria it is the first one. The mean policy is the row player's.
     """
     game = matrix_game(name)
-    result = run(game, learner, jax.random.key(arguments.seed), arguments.runs, steps)
-    policies = np.asarray(result.policies, np.float64)
-    ends = np.asarray(result.greedy_policies) if learner.kind == "epsilon_greedy" else policies
+    policies, ends = played(game, learner, steps, arguments)
     pure = (ends.max(-1) >= PURE).all(-1)
     rows, columns = game.payoffs.shape[1:]
     uniform = np.full(rows, 1 / rows), np.full(columns, 1 / columns)
@@ -159,6 +155,13 @@ def measure_more_actions(name: str, learner: Learner, steps: int, arguments: Arg
     row["equilibrium"] = share_near(policies, nash(game)[0], TOLERANCE)[0]
     row["middle"] = share_near(policies, uniform, TOLERANCE)[0]
     return rounded(row)
+
+
+def played(game: MatrixGame, learner: Learner, steps: int, arguments: Arguments) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the policies of the runs, float64[runs, 2, actions], and those that count at pure points."""
+    result = run(game, learner, jax.random.key(arguments.seed), arguments.runs, steps)
+    policies = np.asarray(result.policies, np.float64)
+    return policies, np.asarray(result.greedy_policies) if learner.kind == "epsilon_greedy" else policies
 
 
 main = command(Arguments, QUICK, report)

@@ -67,7 +67,7 @@ def test_boards_of_the_file_are_those_that_are_measured_with_their_commands() ->
 
 
 def test_levels_have_another_folder_for_another_file_of_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ladder goes on with the games that its folder has, so those of an earlier file must not be there."""
+    """A ladder keeps its games in its folder and plays only missing ones, so two files cannot share a folder."""
     before, card = levels.ladder_command("minichess", {"medium": "baseline"}, 40), baselines.card("minichess")
     monkeypatch.setattr(cards, "card", lambda _: replace(card, sha256="another"))
     assert levels.ladder_command("minichess", {"medium": "baseline"}, 40) != before
