@@ -18,6 +18,7 @@ from examples.papers._experiment import Experiment, Report, command, train_all
 from examples.papers.parameter_sharing.published import settings_of
 from jaxgames import Env, arena, render
 from jaxgames.agents import RandomAgent
+from jaxgames.games.chinese_checkers import ChineseCheckers
 from train import agents
 from train.driver.tables import markdown
 from train.sweep import sweep_of
@@ -51,18 +52,21 @@ def report(arguments: Arguments) -> Report:
     rows: list[dict[str, Any]] = []
     for text in arguments.runs or trained_here(arguments):
         env = agents.env_of(text)
-        if env is None:
-            raise ValueError(f"{text} is not a run: name the folder of a run of train.ppo, such as runs/star_3")
+        if not isinstance(env, ChineseCheckers):
+            raise ValueError(
+                f"{text} is not a run on a star: name the folder of a run of train.ppo, such as runs/star_3"
+            )
         ends: list[str] = []
         for against in AGAINST:
             key = {"run": text, "against": against, "num_games": arguments.games, "max_steps": arguments.max_steps}
             result = arguments.once(key, functools.partial(play, env, *key.values()))
             ends += result.pop("boards")[: arguments.drawn]
-            rows.append({"run": text, "against": against, **result})
+            rows.append({"run": text, "N": env.size, "against": against, **result})
         boards = [env.from_string(end) for end in ends]
         path = arguments.output / f"end_boards_{text.strip('/').replace('/', '_')}.svg"
         render.svg(env, boards, columns=2 * arguments.drawn).save(path)
-    return Report({"rows": rows}, markdown([*rows[0]], [[*row.values()] for row in rows]))
+    columns = [name for name in rows[0] if name != "run" or arguments.runs]  # runs that were not named have long names
+    return Report({"rows": rows}, markdown(columns, [[row[name] for name in columns] for row in rows]))
 
 
 def trained_here(arguments: Arguments) -> list[str]:
