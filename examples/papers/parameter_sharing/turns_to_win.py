@@ -6,7 +6,7 @@ Self-play only meets its own kind: all pegs run through the middle and leave the
 home, and their pegs block the goal. So there are variants in which random players have three of the six seats in
 training. The budget is the budget of the study, and steps of random players count. Every variant is measured with
 sampled actions, as in the study, and with greedy ones. A turn is blocked if it begins with a peg of another seat in the
-goal: it cannot win. The last column is the length of the games in training.
+goal: it cannot win.
 """
 
 import functools
