@@ -199,11 +199,12 @@ def test_agent_with_reuse_plays_legal_moves_to_the_end_of_all_games() -> None:
 
 
 def test_memory_of_a_board_has_the_documented_size() -> None:
-    """docs/search.md: 2 * simulations + 1 nodes of `bytes_per_node`, and a return for each seat."""
+    """docs/search.md: 2 * simulations + 1 nodes of `bytes_per_node`, and K + 1 returns for each seat."""
     config = SearchConfig(simulations=64, reuse=True)
     memory = jax.eval_shape(functools.partial(empty_trees, BOXES, config, 3))
     size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(memory))
-    assert size == 3 * (129 * bytes_per_node(BOXES, config) + 4 * BOXES.num_players)
+    returns = 4 * (config.num_slots(BOXES.num_actions) + 1) * BOXES.num_players
+    assert size == 3 * (129 * bytes_per_node(BOXES, config) + returns)
 
 
 def test_reuse_is_refused_with_noise_in_the_tree() -> None:

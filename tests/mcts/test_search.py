@@ -71,12 +71,29 @@ def test_every_simulation_visits_a_legal_action_and_weights_sum_to_one() -> None
     np.testing.assert_allclose(result.values.sum(-1), 0, atol=1e-5)
 
 
+@pytest.mark.parametrize("policy", ["gumbel", pytest.param("puct", marks=pytest.mark.slow)])
+def test_policy_values_are_the_means_of_the_slots_weighted_by_the_policy(policy: str) -> None:
+    config, states = dataclasses.replace(GUMBEL, policy=policy), boards()
+    result, tree = (
+        run(config),
+        jax.device_get(trees(BOXES, LINEAR, config, jax.random.key(0), LINEAR.params(0), states)),
+    )
+    tried = np.where(result.visits > 0, result.weights, 0)
+    expected = (tried * tree.values[:, 0]).sum(-1) / np.maximum(tried.sum(-1), 1e-9)
+    mover, live = np.asarray(states.current_player), ~np.asarray(states.terminated)
+    np.testing.assert_allclose(result.policy_values[np.arange(BOARDS), mover][live], expected[live], atol=1e-5)
+    np.testing.assert_allclose(result.policy_values.sum(-1), 0, atol=1e-5)
+    if policy == "gumbel":  # every action is tried, so the mean of all is lower
+        assert (expected > result.values[np.arange(BOARDS), mover])[live].mean() > 0.9
+
+
 def test_finished_boards_cost_nothing_and_their_values_are_0() -> None:
     states = random_boards(BOXES, BOARDS, 12)
     result, over = run(states=states), np.asarray(states.terminated)
     assert over.any()
     assert (result.visits[over] == 0).all()
     assert (result.values[over] == 0).all()
+    assert (result.policy_values[over] == 0).all()
     assert (result.weights[over] == 0).all()
     assert (result.action[over] == 0).all()
     cut_off = dataclasses.replace(boards(), truncated=jnp.ones(BOARDS, jnp.bool_))

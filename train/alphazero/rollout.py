@@ -79,7 +79,7 @@ class Steps(NamedTuple):
     slots: jax.Array  # int32[K], the actions of the search; -1 in padding
     weights: jax.Array  # float32[K], the search's policy over them; zeros after a fast search
     predicted: jax.Array  # float32[num_players], the network's values, scaled as all values and rewards here
-    values: jax.Array  # float32[num_players], the search's values
+    values: jax.Array  # float32[num_players], the search's values of its policy
     next_values: jax.Array  # float32[num_players], of the board that the step led to, before any restart
     rewards: jax.Array  # float32[num_players]
     terminated: jax.Array  # bool[]
@@ -141,7 +141,7 @@ def collect(
             slots=result.slots,
             weights=result.weights * is_learned,
             predicted=evaluate(params, boards).values * scale,
-            values=result.values * scale,
+            values=result.policy_values * scale,
             next_values=jnp.zeros_like(result.values),
             rewards=after.rewards * scale,
             terminated=after.terminated,
