@@ -70,6 +70,8 @@ class Config(NetworkConfig):
     """True: a game that a limit cuts off is a draw. False: its last board counts with the network's value."""
     sampled_plies: int = 0
     """First steps of a game whose actions are sampled from the search's policy. Later ones are the search's choice."""
+    random_moves: float = 0.0
+    """Share of the steps of self-play with a random legal action. What follows it does not change earlier values."""
     random_starts: float = 0.0
     """Share of the games of self-play that start from a random position."""
     random_plies: int = 40
@@ -110,7 +112,7 @@ class Config(NetworkConfig):
         check_positive(self, "num_envs", "rollout_length", "random_plies", "num_updates", "minibatch_size")
         check_not_negative(self, "sampled_plies", "final_learning_rate", "value_coef", "l2_coef", "weight_decay")
         check_not_negative(self, "evaluation_simulations")
-        check_at_most(self, {"gamma": 1, "td_lambda": 1, "random_starts": 1})
+        check_at_most(self, {"gamma": 1, "td_lambda": 1, "random_moves": 1, "random_starts": 1})
         for name in ("ema", "fast_searches"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and less than 1, not {getattr(self, name)}")

@@ -76,6 +76,7 @@ class Steps(NamedTuple):
 
     state: jaxgames.State  # the live board on which the step was played
     action: jax.Array  # int32[]
+    is_random: jax.Array  # bool[], whether the action was drawn from all legal ones
     slots: jax.Array  # int32[K], the actions of the search; -1 in padding
     weights: jax.Array  # float32[K], the search's policy over them; zeros after a fast search
     predicted: jax.Array  # float32[num_players], the network's values, scaled as all values and rewards here
@@ -132,12 +133,14 @@ def collect(
         search_key, action_key, step_key, restart_key = jax.random.split(key, 4)
         result, is_learned = search_in_self_play(config, env, evaluate, search_key, params, boards, iteration)
         action = choose(config, action_key, result, stats.length)
+        action, is_random = with_random_moves(config, env, jax.random.fold_in(action_key, 1), boards, action)
         after = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
         ended = after.terminated | after.truncated
         stats_after = EpisodeStats(stats.length + 1, stats.returns + after.rewards)
         steps = Steps(
             state=boards,
             action=action,
+            is_random=is_random,
             slots=result.slots,
             weights=result.weights * is_learned,
             predicted=evaluate(params, boards).values * scale,
@@ -207,6 +210,19 @@ def choose(config: Config, key: jax.Array, result: SearchResult, length: jax.Arr
     return jnp.where(length < config.sampled_plies, sampled, result.action)
 
 
+def with_random_moves(
+    config: Config, env: jaxgames.Env[Any], key: jax.Array, boards: Any, actions: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Returns the actions int32[B], of which a share is replaced by random legal ones, and which are, bool[B]."""
+    if config.random_moves == 0:
+        return actions, jnp.zeros(actions.shape, jnp.bool_)
+    which_key, drawn_key = jax.random.split(key)
+    is_random = jax.random.uniform(which_key, actions.shape) < config.random_moves
+    mask = jax.vmap(env.legal_action_mask)(boards)
+    drawn = jax.vmap(jaxgames.random_action)(jax.random.split(drawn_key, actions.size), mask)
+    return jnp.where(is_random, drawn, actions), is_random
+
+
 def restart(
     config: Config, env: jaxgames.Env[Any], key: jax.Array, ended: jax.Array, boards: Any, starts: Starts | None
 ) -> tuple[Any, Starts | None]:
@@ -236,12 +252,17 @@ def with_cut_off_values(env: jaxgames.Env[Any], policy: Policy, params: Params, 
 
 
 def value_targets(config: Config, steps: Steps) -> jax.Array:
-    """Returns float32[rollout_length, num_envs, num_players], the value targets of all seats."""
+    """Returns float32[rollout_length, num_envs, num_players], the value targets of all seats.
+
+    A step with a random action has the search's value of its board, and earlier steps look no further than to there.
+    """
     ended = steps.terminated | steps.truncated
     over = ended if config.truncation_is_draw else steps.terminated
     discount = discounts(steps.seat, steps.next_seat, over, config.gamma)
     returns = functools.partial(lambda_returns, td_lambda=config.td_lambda)
-    return jax.vmap(returns, in_axes=1, out_axes=1)(steps.rewards, discount, steps.next_values, ended)
+    stops = ended | jnp.roll(steps.is_random, -1, axis=0)  # after the last step there is a stop in any case
+    targets = jax.vmap(returns, in_axes=1, out_axes=1)(steps.rewards, discount, steps.next_values, stops)
+    return jnp.where(steps.is_random[..., None], steps.values, targets)
 
 
 def samples_of(env: jaxgames.Env[Any], steps: Steps, targets: jax.Array) -> Sample:

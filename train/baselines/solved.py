@@ -97,9 +97,10 @@ BOARDS = {
         searched="--simulations 64 256 --strong-states 4096 --no-weak",
     ),
     "diamond_4_6": Board(
-        env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True)",
+        env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True, max_plies=50)",  # a win takes 33
         network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
-        self_play="--slots 20 --proofs --total-steps 1600000",
+        self_play="--slots 20 --proofs --truncation-is-draw --random-moves 0.08 --random-starts 0.2 "
+        "--total-steps 5000000",
         labels=300_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 3500000 --num-minibatches 500",
         measures="--strong-states 20000",

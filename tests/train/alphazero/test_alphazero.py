@@ -33,6 +33,7 @@ from train.alphazero.rollout import (
     search_metrics,
     value_targets,
     with_cut_off_values,
+    with_random_moves,
 )
 
 pytestmark = pytest.mark.usefixtures("sticks")
@@ -226,6 +227,7 @@ def finished_game() -> Steps:
     return Steps(
         state=before,
         action=jnp.array([[0], [1], [1]]),
+        is_random=jnp.zeros((3, 1), bool),
         slots=jnp.array([[[0, 1, 2]], [[2, 1, 0]], [[0, 1, -1]]]),
         weights=jnp.array([[[1.0, 0, 0]], [[0.5, 0.25, 0.25]], [[0, 1.0, 0]]]),
         predicted=jnp.array([[[0.3, -0.3]], [[0.5, -0.5]], [[0.1, -0.1]]]),
@@ -244,6 +246,23 @@ def test_targets_of_a_finished_game_are_its_discounted_outcome_and_the_values_on
     targets = np.asarray(targets_of(config, steps_of()))[:, 0, 0]
     second = 0.5 * (1.0 / 2 + 1 / 2)
     np.testing.assert_allclose(targets, [0.5 * (0.6 / 2 + second / 2), second, 1], rtol=1e-6)
+
+
+def test_values_do_not_depend_on_what_follows_a_random_move() -> None:
+    random = steps_of(is_random=jnp.array([[False], [True], [False]]))
+    targets = np.asarray(targets_of(config_with(gamma=0.5, td_lambda=1.0), random))[:, 0, 0]
+    np.testing.assert_allclose(targets, [0.5 * 0.6, 0.6, 1], rtol=1e-6)  # 0.6: the search's value of the second board
+
+
+def test_share_of_the_moves_is_random_and_legal() -> None:
+    boards = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], 4_000, axis=0), GAME.at(2, 0))  # one or two sticks
+    key, first = jax.random.key(0), jnp.zeros(4_000, jnp.int32)
+    actions, is_random = map(np.asarray, with_random_moves(config_with(random_moves=0.5), GAME, key, boards, first))
+    assert is_random.mean() == pytest.approx(0.5, abs=0.03)
+    assert (actions[~is_random] == 0).all()
+    assert (actions[is_random] == 1).mean() == pytest.approx(0.5, abs=0.04)
+    assert set(actions) == {0, 1}
+    assert with_random_moves(config_with(), GAME, key, boards, first)[0] is first
 
 
 def test_truncated_game_is_worth_its_last_board_or_a_draw() -> None:
@@ -292,6 +311,7 @@ def test_first_steps_of_a_game_are_sampled_from_the_policy_of_the_search() -> No
         weights=jnp.broadcast_to(jnp.array([0.5, 0.25, 0.25, 0]), (size, 4)),
         visits=jnp.zeros((size, 4), jnp.int32),
         values=jnp.zeros((size, 2)),
+        policy_values=jnp.zeros((size, 2)),
     )
     config = config_with(sampled_plies=2)
     early = np.asarray(chosen_by(config, jax.random.key(0), result, jnp.full(size, 1)))
