@@ -43,9 +43,9 @@ class MCTSAgent:
         return self.search(key, states).action
 
     def analyse(self, states: Any) -> Analysis:
-        """Returns the weights of a search as probabilities, and its values. Its noise has one fixed key."""
+        """Returns the weights of a search as probabilities, and the values of this policy. Its noise has a fixed key."""
         result = self.search(jax.random.key(0), states)
-        return Analysis(result.by_action(result.weights, self.env.num_actions), result.values)
+        return Analysis(result.by_action(result.weights, self.env.num_actions), result.policy_values)
 
     def search(self, key: jax.Array, states: Any) -> SearchResult:
         """Returns the result of `jaxgames.mcts.search` on every board of a batch."""

@@ -87,7 +87,7 @@ class SearchAgent:
         else:
             of_slots = jax.nn.softmax(self._logits(result))
         probabilities = result.by_action(of_slots, self.env.num_actions)
-        return Analysis(jnp.where(over, 0, probabilities), jnp.where(over, 0, result.values))
+        return Analysis(jnp.where(over, 0, probabilities), jnp.where(over, 0, result.policy_values))
 
     @property
     def _searching(self) -> MCTSAgent:
