@@ -43,7 +43,7 @@ class MCTSAgent:
         return self.search(key, states).action
 
     def analyse(self, states: Any) -> Analysis:
-        """Returns the weights of a search as probabilities, and the values of this policy. The noise is fixed."""
+        """Returns the `weights` of a search as probabilities, and its `policy_values`. Its noise has one fixed key."""
         result = self.search(jax.random.key(0), states)
         return Analysis(result.by_action(result.weights, self.env.num_actions), result.policy_values)
 

@@ -38,7 +38,7 @@ class SearchResult(NamedTuple):
     weights: jax.Array  # float32[B, K], the improved probabilities of these actions; 0 in padding
     visits: jax.Array  # int32[B, K], simulations through each of them; in a tree that continues, also earlier ones
     values: jax.Array  # float32[B, num_players], mean return of each seat over the simulations and the evaluation
-    policy_values: jax.Array  # float32[B, num_players], mean return after the actions, weighted by `weights`
+    policy_values: jax.Array  # float32[B, num_players], mean returns after the actions tried, weighted by `weights`
 
     def by_action(self, of_slots: jax.Array, num_actions: int) -> jax.Array:
         """Returns float32[B, num_actions], the number of each action's slot in `of_slots`, [B, K]; 0 without a slot."""
@@ -103,7 +103,7 @@ def _continue_search(
 ) -> tuple[SearchResult, Tree]:
     kept = subtrees(env, config, trees, states)
     tree, rule = search_tree(env, evaluate, config, key, params, states, kept)
-    return summary(tree, rule, config.simulations, kept.visits[:, 0]), tree
+    return summary(tree, rule, config.simulations), tree
 
 
 def search_tree(
@@ -219,16 +219,13 @@ def run_simulations(expand: Expand, rule: Rule, tree: Tree, simulations: int, ga
     return tree
 
 
-def summary(tree: Tree, rule: Rule, simulations: int, kept: jax.Array | int = 0) -> SearchResult:
-    """Returns the result of a search of `simulations` simulations, from its finished trees.
-
-    `kept` are the visits of the root's slots before this search, int32[B, K].
-    """
-    slots, values = trees.at(tree, 0), tree.root_returns.sum(1) / (simulations + 1)
+def summary(tree: Tree, rule: Rule, simulations: int) -> SearchResult:
+    """Returns the result of a search of `simulations` simulations, from its finished trees."""
+    slots, values = trees.at(tree, 0), tree.root_returns / (simulations + 1)
     best, weights = rule.decide(slots)
     if tree.proofs is not None:
         best, weights = with_proofs(tree.proofs, slots, best, weights)
-    policy_values = mean_of_slots(tree.root_returns[:, :-1], slots.visits - kept, weights, values)
+    policy_values = weighted_returns(tree.slot_returns, jnp.where(slots.visits > tree.kept, weights, 0.0), values)
     if tree.proofs is not None:
         is_proved, proved = tree.proofs.nodes[:, :1], tree.proofs.returns[:, 0]
         values, policy_values = (jnp.where(is_proved, proved, mean) for mean in (values, policy_values))
@@ -242,21 +239,14 @@ def summary(tree: Tree, rule: Rule, simulations: int, kept: jax.Array | int = 0)
     )
 
 
-def mean_of_slots(returns: jax.Array, visits: jax.Array, weights: jax.Array, otherwise: jax.Array) -> jax.Array:
-    """Returns float32[B, num_players], the mean of the slots' mean returns with weights, of slots that have visits.
+def weighted_returns(returns: jax.Array, weights: jax.Array, otherwise: jax.Array) -> jax.Array:
+    """Returns float32[B, num_players], the mean of the returns float32[B, K, num_players] with weights float32[B, K].
 
-    The mean over all simulations is lower: some only tried an action that turned out to be bad.
-
-    Args:
-      returns: float32[B, K, num_players], sums over the visits.
-      visits: int32[B, K].
-      weights: float32[B, K].
-      otherwise: float32[B, num_players], for boards without a slot that has both visits and a weight.
+    A board without weights has the returns `otherwise`, float32[B, num_players].
     """
-    weights = jnp.where(visits > 0, weights, 0.0)
     total = weights.sum(-1, keepdims=True)
-    shares = weights / jnp.maximum(total * visits, jnp.finfo(jnp.float32).tiny)
-    return jnp.where(total > 0, (shares[..., None] * returns).sum(1), otherwise)
+    mean = (weights[..., None] * returns).sum(1) / jnp.where(total > 0, total, 1.0)
+    return jnp.where(total > 0, mean, otherwise)
 
 
 def with_proofs(proofs: Proofs, slots: Slots, best: jax.Array, weights: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -50,8 +50,9 @@ class Tree(NamedTuple):
     visits: jax.Array  # int32[B, N, K]
     values: jax.Array  # float32[B, N, K]
     children: jax.Array  # int16 or int32[B, N, K]
-    root_returns: jax.Array  # float32[B, K + 1, num_players], sums over this search's simulations through each slot of
-    # the root; last, the evaluation of the root, and the simulations that stay at it
+    root_returns: jax.Array  # float32[B, num_players], the sum over the simulations and the evaluation of the root
+    slot_returns: jax.Array  # float32[B, K, num_players], means of this search after the slots of the root
+    kept: jax.Array  # int32[B, K], visits of the slots of the root before this search
     proofs: Proofs | None  # of a search that proves results
 
 
@@ -105,7 +106,9 @@ def init_tree(root: Expansion, num_nodes: int, num_actions: int) -> Tree:
         visits=jnp.zeros(per_slot, jnp.int32),
         values=jnp.zeros(per_slot, jnp.float32),
         children=jnp.full(per_slot, NO_NODE, smallest_int(num_nodes)),
-        root_returns=jnp.zeros((batch, slots + 1, root.values.shape[1]), jnp.float32),
+        root_returns=jnp.zeros_like(root.values),
+        slot_returns=jnp.zeros((batch, slots, root.values.shape[1]), jnp.float32),
+        kept=jnp.zeros((batch, slots), jnp.int32),
         proofs=None if root.complete is None else no_proofs(batch, num_nodes, slots, root.values.shape[1]),
     )
     return with_root(tree, root)
@@ -113,7 +116,9 @@ def init_tree(root: Expansion, num_nodes: int, num_actions: int) -> Tree:
 
 def with_root(tree: Tree, root: Expansion) -> Tree:
     """Returns the trees with these roots; the visits of the slots and the nodes below stay."""
-    return _write(tree, root, 0)._replace(root_returns=jnp.zeros_like(tree.root_returns).at[:, -1].set(root.values))
+    return _write(tree, root, 0)._replace(
+        root_returns=root.values, slot_returns=jnp.zeros_like(tree.slot_returns), kept=tree.visits[:, 0]
+    )
 
 
 def at(tree: Tree, node: jax.Array | int) -> Slots:
@@ -248,11 +253,17 @@ def back_up(
     carry = _BackUp(path.depth, leaf, returns, tree.visits, tree.values, tree.proofs)
     with jax.named_scope("back_up"):
         carry = jax.lax.while_loop(lambda carry: carry.depth > 0, go, carry)
-    first_slot = jnp.where(path.nodes[0] < num_nodes, path.slots[0], -1)  # -1: the root is over
+    root, slot = jnp.zeros_like(leaf), path.slots[0]
+    count = _entries(carry.visits, root, slot) - _rows(tree.kept, slot)  # 0 at a root that is over
+    mean = _rows(tree.slot_returns, slot)
+    mean += (carry.returns - mean) / jnp.maximum(count, 1)[:, None]
+    if carry.proofs is not None:
+        mean = jnp.where(_entries(carry.proofs.slots, root, slot)[:, None], carry.returns, mean)
     return tree._replace(
         visits=carry.visits,
         values=carry.values,
-        root_returns=tree.root_returns.at[jnp.arange(leaf.size), first_slot].add(carry.returns),
+        root_returns=tree.root_returns + carry.returns,
+        slot_returns=_with_rows(tree.slot_returns, slot, mean),
         proofs=carry.proofs,
     )
 

@@ -75,7 +75,7 @@ class SearchAgent:
         return jnp.take_along_axis(result.slots, slot[:, None], axis=1)[:, 0].astype(jnp.int32)
 
     def analyse(self, states: Any) -> Analysis:
-        """Returns the probabilities that `act` plays with, and the values of the seats after the search.
+        """Returns the probabilities that `act` plays with, and the `policy_values` of the search.
 
         The search that it makes has a fixed key. The values are 0 on a finished board.
         """

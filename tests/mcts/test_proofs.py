@@ -92,7 +92,12 @@ def test_proved_root_plays_the_best_action_and_says_its_value() -> None:
     best = np.asarray(solved_boxes(2, 2).best_actions(boards))
     actions = np.asarray(result.action)
     assert best[np.arange(len(actions)), actions][proved].all()
-    np.testing.assert_array_equal(np.asarray(result.values)[proved], np.asarray(tree.proofs.returns)[proved, 0])
+    for values in (result.values, result.policy_values):
+        np.testing.assert_array_equal(np.asarray(values)[proved], np.asarray(tree.proofs.returns)[proved, 0])
+    of_mover = np.take_along_axis(np.asarray(tree.slot_returns), np.asarray(boards.current_player)[:, None, None], 2)
+    is_open_root = (np.asarray(tree.visits[:, 0]) > 0) & ~proved[:, None]  # also proved slots have the same return here
+    assert (is_open_root & np.asarray(tree.proofs.slots[:, 0])).any()
+    np.testing.assert_allclose(of_mover[..., 0][is_open_root], np.asarray(tree.values[:, 0])[is_open_root], atol=1e-5)
     np.testing.assert_array_equal(np.asarray(result.weights).max(-1)[proved], 1)
     np.testing.assert_allclose(np.asarray(result.weights).sum(-1), 1, rtol=1e-5)
 

@@ -123,6 +123,12 @@ def test_root_has_the_kept_visits_and_those_of_this_search(config: SearchConfig)
     assert (kept[live] > 0).sum() > 30
     np.testing.assert_array_equal(second.result.visits.sum(-1)[live], kept[live] + config.simulations)
     assert (second.result.visits >= second.kept.visits[:, 0]).all()
+    before, visits = second.kept.visits[:, 0], second.result.visits
+    mean = (visits * second.tree.values[:, 0] - before * second.kept.values[:, 0]) / np.maximum(visits - before, 1)
+    weights = np.where(visits > before, second.result.weights, 0)
+    expected = (weights * mean).sum(-1) / np.maximum(weights.sum(-1), 1e-9)
+    found = second.result.policy_values[np.arange(BOARDS), states.current_player]
+    np.testing.assert_allclose(found[live], expected[live], atol=1e-4)
     mask = np.asarray(masks(states))
     assert mask[live, second.result.action[live]].all()
 
@@ -199,12 +205,12 @@ def test_agent_with_reuse_plays_legal_moves_to_the_end_of_all_games() -> None:
 
 
 def test_memory_of_a_board_has_the_documented_size() -> None:
-    """docs/search.md: 2 * simulations + 1 nodes of `bytes_per_node`, and K + 1 returns for each seat."""
+    """2 * simulations + 1 nodes of `bytes_per_node` (docs/search.md), and what only the root has."""
     config = SearchConfig(simulations=64, reuse=True)
     memory = jax.eval_shape(functools.partial(empty_trees, BOXES, config, 3))
     size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(memory))
-    returns = 4 * (config.num_slots(BOXES.num_actions) + 1) * BOXES.num_players
-    assert size == 3 * (129 * bytes_per_node(BOXES, config) + returns)
+    slots, seats = config.num_slots(BOXES.num_actions), BOXES.num_players
+    assert size == 3 * (129 * bytes_per_node(BOXES, config) + 4 * (seats + slots * seats + slots))
 
 
 def test_reuse_is_refused_with_noise_in_the_tree() -> None:

@@ -87,6 +87,15 @@ def test_policy_values_are_the_means_of_the_slots_weighted_by_the_policy(policy:
         assert (expected > result.values[np.arange(BOARDS), mover])[live].mean() > 0.9
 
 
+def test_mean_returns_after_the_slots_have_every_seat() -> None:
+    env = Payoffs()
+    config, states = SearchConfig(simulations=6, seats="max_n"), jax.vmap(env.at)(jnp.arange(8))
+    tree = jax.device_get(trees(env, Nothing(env), config, jax.random.key(0), jnp.zeros(3), states))
+    visits = tree.visits[:, 0]
+    np.testing.assert_allclose((visits[..., None] * tree.slot_returns).sum(1), tree.root_returns, atol=1e-5)
+    np.testing.assert_allclose(tree.slot_returns[..., 0], tree.values[:, 0], atol=1e-5)  # seat 0 chooses at the root
+
+
 def test_finished_boards_cost_nothing_and_their_values_are_0() -> None:
     states = random_boards(BOXES, BOARDS, 12)
     result, over = run(states=states), np.asarray(states.terminated)
@@ -97,7 +106,10 @@ def test_finished_boards_cost_nothing_and_their_values_are_0() -> None:
     assert (result.weights[over] == 0).all()
     assert (result.action[over] == 0).all()
     cut_off = dataclasses.replace(boards(), truncated=jnp.ones(BOARDS, jnp.bool_))
-    assert not run(states=cut_off).visits.any()
+    unsearched = run(states=cut_off)
+    assert not unsearched.visits.any()
+    np.testing.assert_array_equal(unsearched.policy_values, unsearched.values)  # the evaluation
+    assert unsearched.values.any()
 
 
 @pytest.mark.slow  # the last test has such an env in a wrapper
@@ -295,7 +307,7 @@ def test_one_board_in_place_of_a_batch_is_refused() -> None:
 
 def test_bytes_per_node_are_those_of_the_tree() -> None:
     shapes = jax.eval_shape(lambda: trees(BOXES, Nothing(BOXES), GUMBEL, jax.random.key(0), jnp.zeros(2), boards()))
-    nodes = jax.tree.leaves(shapes._replace(root_returns=None))
+    nodes = jax.tree.leaves(shapes._replace(root_returns=None, slot_returns=None, kept=None))
     total = sum(leaf.size * leaf.dtype.itemsize for leaf in nodes)
     assert total == BOARDS * (GUMBEL.simulations + 1) * bytes_per_node(BOXES, GUMBEL)
 

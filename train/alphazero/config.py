@@ -71,7 +71,8 @@ class Config(NetworkConfig):
     sampled_plies: int = 0
     """First steps of a game whose actions are sampled from the search's policy. Later ones are the search's choice."""
     random_moves: float = 0.0
-    """Share of the steps of self-play with a random legal action. What follows it does not change earlier values."""
+    """Share of the steps of self-play whose action is drawn from all legal ones. Earlier value targets do not use what
+    follows."""
     random_starts: float = 0.0
     """Share of the games of self-play that start from a random position."""
     random_plies: int = 40

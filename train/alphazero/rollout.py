@@ -80,7 +80,7 @@ class Steps(NamedTuple):
     slots: jax.Array  # int32[K], the actions of the search; -1 in padding
     weights: jax.Array  # float32[K], the search's policy over them; zeros after a fast search
     predicted: jax.Array  # float32[num_players], the network's values, scaled as all values and rewards here
-    values: jax.Array  # float32[num_players], the search's values of its policy
+    values: jax.Array  # float32[num_players], `policy_values` of the search
     next_values: jax.Array  # float32[num_players], of the board that the step led to, before any restart
     rewards: jax.Array  # float32[num_players]
     terminated: jax.Array  # bool[]
@@ -133,7 +133,8 @@ def collect(
         search_key, action_key, step_key, restart_key = jax.random.split(key, 4)
         result, is_learned = search_in_self_play(config, env, evaluate, search_key, params, boards, iteration)
         action = choose(config, action_key, result, stats.length)
-        action, is_random = with_random_moves(config, env, jax.random.fold_in(action_key, 1), boards, action)
+        random_key = jax.random.fold_in(action_key, 1)
+        action, is_random = with_random_moves(config, env, random_key, boards, action)
         after = jax.vmap(env.step)(boards, action, jax.random.split(step_key, config.num_envs))
         ended = after.terminated | after.truncated
         stats_after = EpisodeStats(stats.length + 1, stats.returns + after.rewards)
@@ -254,7 +255,8 @@ def with_cut_off_values(env: jaxgames.Env[Any], policy: Policy, params: Params, 
 def value_targets(config: Config, steps: Steps) -> jax.Array:
     """Returns float32[rollout_length, num_envs, num_players], the value targets of all seats.
 
-    A step with a random action has the search's value of its board, and earlier steps look no further than to there.
+    The target of a step with a random action is the search's value of its board, and the targets of earlier steps use
+    this value in place of what follows.
     """
     ended = steps.terminated | steps.truncated
     over = ended if config.truncation_is_draw else steps.terminated

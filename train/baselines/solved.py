@@ -97,7 +97,7 @@ BOARDS = {
         searched="--simulations 64 256 --strong-states 4096 --no-weak",
     ),
     "diamond_4_6": Board(
-        env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True, max_plies=50)",  # a win takes 33
+        env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True, max_plies=50)",  # the start is won in 33 plies
         network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
         self_play="--slots 20 --proofs --truncation-is-draw --random-moves 0.08 --random-starts 0.2 "
         "--total-steps 5000000",

@@ -9,8 +9,8 @@ Step t pays the seats r_t and leads to a board that a search values at v_(t+1). 
 This is the rule by which the search backs up its values. It has no sign: each seat has its own component. With lambda =
 1 and gamma = 1, G_t is what each seat is paid in the rest of the game.
 
-Where a limit cuts off a game, and at the end of a rollout, v_(t+1) takes the place of G_(t+1). So a game that was cut
-off counts with the value of its last board, and not with 0.
+Where a limit cuts off a game, before a random move, and at the end of a rollout, v_(t+1) takes the place of G_(t+1). So
+a game that was cut off counts with the value of its last board, and not with 0.
 """
 
 import jax
@@ -32,7 +32,7 @@ def discounts(movers: jax.Array, next_movers: jax.Array, over: jax.Array, gamma:
 
 
 def lambda_returns(
-    rewards: jax.Array, discounts: jax.Array, next_values: jax.Array, ended: jax.Array, td_lambda: float | jax.Array
+    rewards: jax.Array, discounts: jax.Array, next_values: jax.Array, stops: jax.Array, td_lambda: float | jax.Array
 ) -> jax.Array:
     """Returns G, float32[T, num_players], for T consecutive steps on one board, which restarts when a game ends.
 
@@ -40,10 +40,10 @@ def lambda_returns(
       rewards: float32[T, num_players], what each step paid the seats.
       discounts: float32[T], from `discounts`.
       next_values: float32[T, num_players], the seats' values of the board that each step led to, before any restart.
-      ended: bool[T], whether the game ended with the step, by the rules or by a limit. T - 1 counts as ended.
+      stops: bool[T], whether v takes the place of the later G, as at the end of a game. T - 1 counts as a stop.
       td_lambda: lambda; 0 looks one step ahead, 1 to the end of the game.
     """
-    weights = jnp.where(ended, 0.0, td_lambda)
+    weights = jnp.where(stops, 0.0, td_lambda)
 
     def backwards(later: jax.Array, step: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
         reward, discount, value, weight = step

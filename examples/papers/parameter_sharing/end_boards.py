@@ -65,7 +65,7 @@ def report(arguments: Arguments) -> Report:
         boards = [env.from_string(end) for end in ends]
         path = arguments.output / f"end_boards_{text.strip('/').replace('/', '_')}.svg"
         render.svg(env, boards, columns=2 * arguments.drawn).save(path)
-    columns = [name for name in rows[0] if name != "run" or arguments.runs]  # runs that were not named have long names
+    columns = [name for name in rows[0] if name != "run" or arguments.runs]  # runs trained here have long names
     return Report({"rows": rows}, markdown(columns, [[row[name] for name in columns] for row in rows]))
 
 

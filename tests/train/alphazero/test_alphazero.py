@@ -17,7 +17,7 @@ from jaxgames.mcts import SearchResult
 from jaxgames.policies.evaluate import PolicyEvaluate
 from tests.helpers.analysis import analysis_of
 from tests.helpers.sticks import Sticks
-from train.alphazero import AlphaZero, Config, alphazero_loss, average_decay
+from train.alphazero import AlphaZero, Config, alphazero_loss, average_decay, rollout
 from train.alphazero.config import Seats
 from train.alphazero.rollout import (
     EpisodeStats,
@@ -165,6 +165,28 @@ def test_policy_of_a_fast_search_is_not_learned() -> None:
     assert np.abs(steps.values[~is_learned]).max() > 0
 
 
+def test_steps_have_the_values_of_the_policy_and_random_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def searched(*arguments: Any) -> SearchResult:
+        size = arguments[-1].current_player.size
+        ones, values = jnp.ones((size, 1)), jnp.zeros((size, 2))
+        first = jnp.zeros((size, 1), jnp.int32)
+        return SearchResult(first[:, 0], first, ones, first + 1, values, policy_values=values + 0.25)
+
+    monkeypatch.setattr(rollout, "search", searched)
+    config = config_with(random_moves=0.5)
+    learner = AlphaZero(config)
+    train_state = jax.jit(learner.init)(jax.random.key(0))
+    collected: Any = jax.jit(
+        lambda state: collect(config, GAME, learner.policy, state.params, state.games[0], state.key, state.iteration)
+    )
+    steps = jax.device_get(collected(train_state)[1])
+    assert (steps.values == 0.25).all()
+    assert (steps.next_values[~steps.truncated] == 0.25).all()
+    assert steps.is_random.mean() == pytest.approx(0.5, abs=0.1)
+    assert not steps.action[~steps.is_random].any()
+    assert set(np.unique(steps.action[steps.is_random])) == {0, 1, 2}
+
+
 def test_average_of_the_parameters_plays_and_the_others_learn(first: Any) -> None:
     train_state = first[0]
     leaves = zip(*map(jax.tree.leaves, (train_state.params, train_state.learning)), strict=True)
@@ -254,7 +276,7 @@ def test_values_do_not_depend_on_what_follows_a_random_move() -> None:
     np.testing.assert_allclose(targets, [0.5 * 0.6, 0.6, 1], rtol=1e-6)  # 0.6: the search's value of the second board
 
 
-def test_share_of_the_moves_is_random_and_legal() -> None:
+def test_random_moves_replace_their_share_of_the_actions() -> None:
     boards = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], 4_000, axis=0), GAME.at(2, 0))  # one or two sticks
     key, first = jax.random.key(0), jnp.zeros(4_000, jnp.int32)
     actions, is_random = map(np.asarray, with_random_moves(config_with(random_moves=0.5), GAME, key, boards, first))

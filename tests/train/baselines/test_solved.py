@@ -1,6 +1,5 @@
 """train.baselines.solved stores measures by teacher, search and seed, and its table has their medians."""
 
-import itertools
 import json
 import shlex
 from dataclasses import replace
@@ -11,9 +10,10 @@ import pytest
 import tyro
 
 from tests.helpers.commands import error_of, run_command
-from train.alphazero import config_for
+from train.alphazero import AlphaZero, config_for
 from train.baselines import solved
 from train.baselines.recorded_commands import Record, RecordedCommands
+from train.driver import cli
 from train.strength import __main__ as strength_command
 
 
@@ -74,5 +74,4 @@ def test_commands_have_arguments_that_their_modules_accept(name: str) -> None:
         assert len(arguments.agents) == (1 if what == "of_self_play" else 2)
     words = shlex.split(commands[solved.SELF_PLAY])
     assert words[0] == "train.alphazero"
-    of_game = {word[2:].replace("-", "_"): value for word, value in itertools.pairwise(words) if "--" in word}
-    assert config_for(env=of_game["env"], network=of_game["network"]).env == solved.BOARDS[name].env
+    assert cli.parse(AlphaZero, config_for, words[1:]).config.env == solved.BOARDS[name].env
