@@ -216,7 +216,7 @@ class EpsilonAgent:
     def act_with_memory(self, key: jax.Array, states: Any, memory: Any) -> tuple[jax.Array, Any]:
         agent_key, key = jax.random.split(key)
         actions, memory = act_with_memory(self.agent, agent_key, states, memory)
-        return _explored(self.env, actions, self.epsilon, key, states), memory
+        return explored(self.env, actions, self.epsilon, key, states)[0], memory
 
     def analyse(self, states: Any) -> Analysis | None:
         """Returns the mixed probabilities, and the values of the agent inside; None if that agent computes none."""
@@ -246,12 +246,16 @@ def with_epsilon(env: Env[Any], agent: Agent, epsilon: float) -> EpsilonAgent:
 
 
 @functools.partial(jax.jit, static_argnames="env")
-def _explored(env: Env[Any], actions: jax.Array, epsilon: jax.Array, key: jax.Array, states: Any) -> jax.Array:
-    """Returns int32[B], the actions, each replaced by a random legal one with the probability `epsilon`."""
+def explored(
+    env: Env[Any], actions: jax.Array, epsilon: jax.Array | float, key: jax.Array, states: Any
+) -> tuple[jax.Array, jax.Array]:
+    """Returns the actions int32[B], each replaced by a random legal one with the probability `epsilon`, and bool[B],
+    which ones are.
+    """
     which_key, random_key = jax.random.split(key)
     random_actions = RandomAgent(env).act(random_key, states)
     explores = jax.random.uniform(which_key, random_actions.shape) < epsilon
-    return jnp.where(explores, random_actions, actions)
+    return jnp.where(explores, random_actions, actions), explores
 
 
 def _uniform(mask: jax.Array) -> jax.Array:

@@ -135,9 +135,10 @@ def search_tree(
     if config.gumbel_scale > 0:
         gumbel = config.gumbel_scale * jax.random.gumbel(gumbel_key, gumbel.shape)
     if kept is None:
-        tree, rule = trees.init_tree(root, config.simulations + 1, env.num_actions), rule_of(config, gumbel)
+        tree = trees.init_tree(root, config.simulations + 1, env.num_actions)
     else:
-        tree, rule = trees.with_root(kept, root), rule_of(config, gumbel, kept.visits[:, 0])
+        tree = trees.with_root(kept, root)
+    rule = rule_of(config, gumbel, tree.kept)
     return run_simulations(expand, rule, tree, config.simulations, config.gamma, key), rule
 
 

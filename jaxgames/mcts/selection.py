@@ -33,7 +33,7 @@ class Rule(Protocol):
         ...
 
 
-def rule_of(config: SearchConfig, gumbel: jax.Array, kept: jax.Array | int = 0) -> Rule:
+def rule_of(config: SearchConfig, gumbel: jax.Array, kept: jax.Array) -> Rule:
     """Returns the rule of a config; `gumbel` is noise at the root, float32[B, K], `kept` as in `Gumbel`."""
     return Gumbel(config, gumbel, kept) if config.policy == "gumbel" else Puct(config)
 
@@ -49,7 +49,7 @@ class Gumbel:
 
     config: SearchConfig
     gumbel: jax.Array  # float32[B, K], noise at the root
-    kept: jax.Array | int = 0  # int32[B, K], the visits at the root before this search
+    kept: jax.Array  # int32[B, K], the visits at the root before this search
 
     def at_root(self, slots: Slots) -> jax.Array:
         rule = functools.partial(

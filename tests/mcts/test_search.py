@@ -74,10 +74,8 @@ def test_every_simulation_visits_a_legal_action_and_weights_sum_to_one() -> None
 @pytest.mark.parametrize("policy", ["gumbel", pytest.param("puct", marks=pytest.mark.slow)])
 def test_policy_values_are_the_means_of_the_slots_weighted_by_the_policy(policy: str) -> None:
     config, states = dataclasses.replace(GUMBEL, policy=policy), boards()
-    result, tree = (
-        run(config),
-        jax.device_get(trees(BOXES, LINEAR, config, jax.random.key(0), LINEAR.params(0), states)),
-    )
+    result = run(config)
+    tree = jax.device_get(trees(BOXES, LINEAR, config, jax.random.key(0), LINEAR.params(0), states))
     tried = np.where(result.visits > 0, result.weights, 0)
     expected = (tried * tree.values[:, 0]).sum(-1) / np.maximum(tried.sum(-1), 1e-9)
     mover, live = np.asarray(states.current_player), ~np.asarray(states.terminated)

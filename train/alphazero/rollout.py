@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
+from jaxgames.agents import explored
 from jaxgames.mcts import SearchConfig, SearchResult, search
 from jaxgames.mcts.search import choose_boards
 from jaxgames.policies.agent import reward_scale
@@ -217,11 +218,7 @@ def with_random_moves(
     """Returns the actions int32[B], of which a share is replaced by random legal ones, and which are, bool[B]."""
     if config.random_moves == 0:
         return actions, jnp.zeros(actions.shape, jnp.bool_)
-    which_key, drawn_key = jax.random.split(key)
-    is_random = jax.random.uniform(which_key, actions.shape) < config.random_moves
-    mask = jax.vmap(env.legal_action_mask)(boards)
-    drawn = jax.vmap(jaxgames.random_action)(jax.random.split(drawn_key, actions.size), mask)
-    return jnp.where(is_random, drawn, actions), is_random
+    return explored(env, actions, config.random_moves, key, boards)
 
 
 def restart(
