@@ -23,6 +23,7 @@ import optax
 import jaxgames
 from jaxgames.agents import Agent
 from jaxgames.mcts.config import Seats, SelectionRule
+from jaxgames.policies import agent as policies
 from train.alphazero.config import TRACED_SETTINGS, Config
 from train.alphazero.rollout import (
     Minibatch,
@@ -37,6 +38,7 @@ from train.alphazero.rollout import (
     value_targets,
 )
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
+from train.models.tabulated import TabulatedPolicy, pays, tabulate
 from train.models.value_heads import with_seat_values
 from train.network_learner import NetworkLearner, key_of_game
 from train.ops import replay
@@ -157,7 +159,7 @@ def learn_game(
     key, subkey = jax.random.split(train_state.key)
     params, game, iteration = train_state.learning_params, train_state.games[number], train_state.iteration
     with jax.named_scope("collect"):
-        game, steps = collect(config, env, policy, params, game, subkey, iteration)
+        game, steps = collect(config, env, *of_self_play(config, env, policy, params), game, subkey, iteration)
     with jax.named_scope("targets"):
         samples = samples_of(env, steps, value_targets(config, steps))
         game = game._replace(replay=replay.insert(game.replay, samples, iteration))
@@ -167,6 +169,13 @@ def learn_game(
         train_state = train_state._replace(games=games, key=key)
         train_state, update_metrics = update(config, env, policy, train_state, number)
     return train_state, metrics | update_metrics
+
+
+def of_self_play(config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params) -> tuple[policies.Policy, Any]:
+    """Returns the policy and its parameters, or a table of its outputs where an iteration evaluates more boards."""
+    if pays(env, policy, config.num_envs * config.rollout_length * config.simulations):
+        return TabulatedPolicy(env), tabulate(env, policy, params)
+    return policy, params
 
 
 def update(

@@ -16,11 +16,11 @@ import jaxgames
 from jaxgames.agents import explored
 from jaxgames.mcts import SearchConfig, SearchResult, search
 from jaxgames.mcts.search import choose_boards
-from jaxgames.policies.agent import reward_scale
+from jaxgames.policies.agent import Policy, reward_scale
 from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.solvers.strength import VALUE_THRESHOLD
 from train.alphazero.config import Config
-from train.models.policy import Params, Policy
+from train.models.policy import Params
 from train.models.value_heads import outputs_of
 from train.ops import replay
 from train.ops.episodes import EpisodeStats, Metrics, map_next_boards

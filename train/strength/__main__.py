@@ -25,6 +25,7 @@ import tyro
 from jaxgames import Env
 from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent, EpsilonAgent, GreedyAgent, RandomAgent, act_on_device, analyse
+from jaxgames.policies.search_agent import SearchAgent
 from jaxgames.solvers import Solution, load, solve
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.full_width import lookahead
@@ -34,6 +35,7 @@ from train.driver.commands import run_command
 from train.driver.metrics import rounded
 from train.driver.result_file import ResultFile
 from train.driver.tables import markdown
+from train.models.tabulated import with_table
 from train.strength.figures import draw_checkpoints
 
 ROWS_FILE = "strength.jsonl"
@@ -168,7 +170,11 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
         return deterministic(text, agents.agent_of_run(run, named.iteration, env, **alone | parameters), env)
 
     def searching(simulations: int) -> Player:
-        return Player(player(simulations=simulations).act, None)  # the row of the network has the values
+        agent = agents.agent_of_run(run, named.iteration, env, **alone | {"simulations": simulations})
+        states = solution.num_states if arguments.weak else arguments.strong_states or solution.num_states
+        if isinstance(agent, SearchAgent):
+            agent = with_table(agent, states * simulations)
+        return Player(deterministic(text, agent, env).act, None)  # the row of the network has the values
 
     def deep(depth: int) -> Player:
         return _looking_ahead(text, player().values, depth, solution, arguments)

@@ -189,7 +189,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         return indices
 
     def states_at(self, indices: Any) -> ChineseCheckersDiamondState:
-        return in_chunks(functools.partial(_states_at, self.env), self.checked_indices(indices))
+        return in_chunks(functools.partial(states_of_indices, self.env), self.checked_indices(indices))
 
     def children(self, indices: Any) -> Children:
         indices = self.checked_indices(indices)
@@ -307,27 +307,34 @@ def _classify(env: ChineseCheckersDiamond, slots: jax.Array) -> tuple[jax.Array,
     return index_of(env, *position), ends.astype(jnp.uint8), moves, of_pieces.max()
 
 
-def _cells(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[Words, Words]:
-    """Returns the mover's and the opponent's cells of states, as rows of words."""
-    on_cells = unpack(env.size, pieces)  # bool[B, 2, N]
+def _words(env: ChineseCheckersDiamond, on_cells: jax.Array) -> Words:
+    """Returns sets of cells, bool[B, N], as rows of words."""
     num_words = -(-env.num_cells // 32)
-    padded = jnp.pad(on_cells, ((0, 0), (0, 0), (0, 32 * num_words - env.num_cells)))
-    bits = padded.reshape(*padded.shape[:2], num_words, 32).astype(jnp.uint32) << np.arange(32, dtype=np.uint32)
+    padded = jnp.pad(on_cells, ((0, 0), (0, 32 * num_words - env.num_cells)))
+    bits = padded.reshape(-1, num_words, 32).astype(jnp.uint32) << np.arange(32, dtype=np.uint32)
     words = bits.sum(-1, dtype=jnp.uint32)
-    return tuple(words[:, 0, i] for i in range(num_words)), tuple(words[:, 1, i] for i in range(num_words))
+    return tuple(words[:, i] for i in range(num_words))
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def index_of_states(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Returns uint32[B], the indices, and bool[B], whether each side has its k pieces, on different cells."""
-    own, other = _cells(env, pieces)
+    on_cells = unpack(env.size, pieces)  # bool[B, 2, N]
+    own, other = (_words(env, on_cells[:, side]) for side in range(2))
     fits = (count(own) == env.pieces) & (count(other) == env.pieces) & is_empty(both(own, other))
     fits &= ((pieces & ~tables(env.size).all) == 0).all((1, 2, 3))
     return jnp.where(fits, index_of(env, own, other), 0), fits
 
 
+def index_of_observations(env: ChineseCheckersDiamond, observations: jax.Array) -> jax.Array:
+    """Returns uint32[B], the indices of the positions that their movers observe as bool[B, size, size, 2]."""
+    on_cells = observations.reshape(-1, env.num_cells, 2)
+    own, other = (_words(env, on_cells[..., side]) for side in range(2))
+    return index_of(env, own, other)
+
+
 @functools.partial(jax.jit, static_argnums=0)
-def _states_at(env: ChineseCheckersDiamond, indices: jax.Array) -> ChineseCheckersDiamondState:
+def states_of_indices(env: ChineseCheckersDiamond, indices: jax.Array) -> ChineseCheckersDiamondState:
     own, other = position_at(env, indices)
     start = env.init(None)
     t = tables(env.size)

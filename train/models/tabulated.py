@@ -1,0 +1,71 @@
+"""The outputs of a policy in all positions of a small game: computed once, and then looked up.
+
+    table = tabulate(env, policy, params)
+    logits, values = TabulatedPolicy(env).apply(table, observation, seat)   # as policy.apply(params, observation, seat)
+
+Searches come to the same positions again and again: with 256 simulations per move, 800 games on the diamond of 4 x 4
+cells and three pieces evaluate five million boards, and there are 160,160 positions.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import jax
+import jax.numpy as jnp
+
+from jaxgames import Env
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.policies.search_agent import SearchAgent
+from jaxgames.solvers.chinese_checkers_diamond.moves import num_positions
+from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
+from train.models.policy import Params, Policy
+
+MAX_LOGITS = 2**26  # of all positions, 256 MiB
+CHUNK = 4096  # positions that are evaluated at once
+
+Table = tuple[jax.Array, jax.Array]  # float32[positions, num_actions] logits and float32[positions] values
+
+
+@dataclass(frozen=True)
+class TabulatedPolicy:
+    """Looks up the outputs of a policy; see `jaxgames.policies.agent.Policy`. Its parameters are a `Table`."""
+
+    env: ChineseCheckersDiamond
+
+    def apply(self, params: Table, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        index = index_of_observations(self.env, observation)
+        logits, values = params
+        return logits[index], values[index]
+
+
+def pays(env: Env[Any], policy: Any, evaluations: int) -> TypeGuard[ChineseCheckersDiamond]:
+    """Returns whether a table is possible, not too large, and has fewer positions than there are `evaluations`."""
+    if not isinstance(env, ChineseCheckersDiamond) or policy.sharing != "shared":
+        return False
+    positions = num_positions(env)
+    return positions < evaluations and positions * env.num_actions <= MAX_LOGITS
+
+
+def tabulate(env: ChineseCheckersDiamond, policy: Policy, params: Params) -> Table:
+    """Returns the outputs of a policy with shared parameters in all positions, those that no game reaches too."""
+    positions = num_positions(env)
+    chunks = -(-positions // CHUNK)
+    indices = jnp.minimum(jnp.arange(chunks * CHUNK, dtype=jnp.uint32), positions - 1)
+
+    def outputs(indices: jax.Array) -> Table:
+        states = states_of_indices(env, indices)
+        return policy.apply(params, jax.vmap(env.observe)(states), states.current_player)
+
+    of_chunks = jax.lax.map(outputs, indices.reshape(chunks, CHUNK))
+    logits, values = (outputs.reshape(chunks * CHUNK, *outputs.shape[2:])[:positions] for outputs in of_chunks)
+    return logits, values
+
+
+def with_table(agent: SearchAgent, evaluations: int) -> SearchAgent:
+    """Returns the agent with a table in place of its network, or the agent itself where that does not pay."""
+    env, policy = agent.env, agent.policy
+    if not isinstance(policy, Policy) or not pays(env, policy, evaluations):
+        return agent
+    table = jax.jit(tabulate, static_argnums=(0, 1))(env, policy, agent.params)
+    return dataclasses.replace(agent, params=table, policy=TabulatedPolicy(env))
