@@ -38,13 +38,13 @@ def measure(
 
     Args:
       env: the game of the solution. Its limit of plies may differ: all boards that the agent gets are at ply 0.
-      act: a function from boards [4096] to int32[4096], a legal action for each. It is deterministic: it depends on the
-        board alone. It is called once per state, and for the weak measures on up to 4,096 sample states twice more.
+      act: a function from boards [512] to int32[512], a legal action for each. It is deterministic: it depends on the
+        board alone. It is called once per state, and for the weak measures on up to 512 sample states twice more.
       solution: from `jaxgames.solvers.solve(env)` or `load`.
       plies: the length at which a game of `ultra_weak`, `weak_uniform` is cut off and drawn. In Dots and Boxes it is
         at least the number of edges, so that it cuts nothing off.
       seat: of the agent in the weak measures, and the seat to move in the states of the strong ones.
-      values: a function from boards [4096] to float32[4096], the mover's expected return, where the agent has values.
+      values: a function from boards [512] to float32[512], the mover's expected return, where the agent has values.
       strong_states: the number of random states for the strong measures; None for all, in Dots and Boxes for 200,000.
       weak: whether to add the ultra-weak and weak measures. They ask for a move in all positions of games with every
         reply, and check that `act` is deterministic.

@@ -33,7 +33,7 @@ def lookahead(
 
     Args:
       solution: its states and moves are used, its values are not.
-      values: a function from boards [4096] to float32[4096], the mover's expected return; clipped to -1 ... 1.
+      values: a function from boards [512] to float32[512], the mover's expected return; clipped to -1 ... 1.
       depth: 1 compares the values behind each move.
       discount: per ply, so that of two wins the sooner one is better, and of two losses the later one.
       seat: to move on the boards for `values`.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from jaxgames.solvers.exact.solution import Solution
 from jaxgames.solvers.strength.graph import Mask, Slots, States
 
-BATCH = 4096  # boards in each call of an agent
+BATCH = 512  # boards in each call of an agent
 
 Act = Callable[[Any], Any]  # states [BATCH] -> int32[BATCH], a legal action of every board
 Values = Callable[[Any], Any]  # states [BATCH] -> float32[BATCH], the mover's expected return

@@ -1,6 +1,7 @@
 """The measures of strength: known numbers on the 4 x 4 diamond, a slow reference on 3 x 3, and the edge cases."""
 
 import functools
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -151,10 +152,11 @@ def policy_of(name: str) -> strength_reference.Policy:
     """The moves of an agent in all positions of 3 x 3, by the position's text."""
     act, env, graph = act_of(name), game(3, 3), graph_of(solution(3))
     policy: strength_reference.Policy = {}
-    for seat in (0, 1):
-        states = jax.device_get(boards(solution(3), graph.live, seat))
+    for seat, begin in itertools.product((0, 1), range(0, len(graph.live), BATCH)):
+        live = graph.live[begin : begin + BATCH]
+        states = jax.device_get(boards(solution(3), live, seat))
         actions = np.asarray(act(states))
-        for row in range(len(graph.live)):
+        for row in range(len(live)):
             policy[env.to_string(board(states, row))] = int(actions[row])
     return policy
 
