@@ -1,32 +1,38 @@
-"""Trains as the study does, with every game from the start: Figures 4 to 6, and Table 2 of the network alone.
+"""Trains as the study does, with every game from the start: Figures 4 to 6, and Table 2.
 
     python -m examples.papers.solution_strength.self_play
 
-An iteration has as many steps as 800 games of 24 plies. The network and the search are smaller than those of the study,
-and the learning rate is ours. With `--gamma 1 --td-lambda 1` the values learn the outcomes, as in the study.
-`train.alphazero --preset paper` has all of its settings.
+    python -m examples.papers.solution_strength.self_play --settings study --seeds 1 --searches 1024 \\
+        --output runs/papers/solution_strength/self_play_study
+
+An iteration has as many steps as 800 games of 24 plies. In "ours" the network and the search are smaller than those of
+the study, and the learning rate is ours. With `--gamma 1 --td-lambda 1` the values learn the outcomes, as in the study.
+"study" has all of its settings, those of `train.alphazero --preset paper`.
 """
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.figure import Figure
 
 from examples.papers._experiment import WITHOUT_GAMES, Experiment, Report, command, new_picture, table_of, train_all
+from jaxgames.policies.search_agent import SearchAgent
 from jaxgames.solvers import Solution, solve
 from jaxgames.solvers.strength import measure
 from train import agents
-from train.alphazero import Config
+from train.alphazero import Config, config_for
 from train.driver.metrics import rounded
 from train.driver.run_folder import RunFolder
+from train.models.tabulated import with_table
 from train.plot import style_of
 from train.strength import __main__ as strength
 from train.strength.figures import STUDY_TABLE
 from train.sweep import sweep_of
 
+Kind = Literal["ours", "study"]
 SELF_PLAY = {  # by the heads of the table: the metrics whose sum it has, and the panel of the picture
     "first player wins": (("episode_win_rate/seat_0",), 0),
     "second player wins": (("episode_win_rate/seat_1",), 0),
@@ -38,7 +44,20 @@ THEIRS = {12: "first player wins: 1", 18: "values right: 1", 20: "plies: about 5
 SHOWN = (1, 5, 10, 12, 15, 18, 20, 25, 30, 40, 50)  # iterations of the table
 WEAK = ("weak_states", "agent_states", "sure_fraction", "strong_action")
 KEEP_EVERY = 10  # iterations between the checkpoints, as in Table 2
-ROLLOUT_LENGTH = 50
+PLIES = 50  # after which a game is drawn
+STRONG_STATES = 4096  # in which searches are measured; networks alone in all
+OURS: dict[str, Any] = {
+    "num_envs": 384,
+    "rollout_length": 50,
+    "simulations": 16,
+    "gamma": Config.gamma,
+    "td_lambda": Config.td_lambda,
+    "slots": 20,
+    "hidden_sizes": (256,),
+    "num_updates": 75,
+    "random_starts": 0.0,
+    "truncation_is_draw": True,
+}
 QUICK: dict[str, Any] = {
     "env": "chinese_checkers_diamond(size=3, pieces=3, max_plies=50)",
     "seeds": 2,
@@ -55,36 +74,27 @@ class Arguments(Experiment):
     """The game, one that can be solved."""
     seeds: int = 3
     """The number of runs."""
+    settings: Kind = "ours"
+    """study: the preset paper of `train.alphazero`. ours: the recipe, with a network of one layer."""
     iterations: int = 50
     """Iterations of each run."""
-    simulations: int = 16
-    """Simulations per move in self-play."""
-    gamma: float = Config.gamma
+    simulations: int | None = None
+    """Simulations per move in self-play. This and the next three are those of the settings if not given."""
+    gamma: float | None = None
     """Discount each time that the other seat moves next; the study has none."""
-    td_lambda: float = Config.td_lambda
+    td_lambda: float | None = None
     """Lambda of the value targets; 1 is the outcome, as in the study."""
-    num_envs: int = 384
+    num_envs: int | None = None
     """Boards that are played at once; an iteration has 50 steps of each."""
+    searches: tuple[int, ...] = ()
+    """Simulations per move of the agents that are measured beside the network alone; 1,024 in the study."""
     seed: int = 0
     """Seed of the first run."""
 
 
 def report(arguments: Arguments) -> Report:
     """Trains the runs that are not finished, and measures the checkpoints that are not measured."""
-    settings: dict[str, Any] = {
-        "env": arguments.env,
-        "total_steps": arguments.iterations * arguments.num_envs * ROLLOUT_LENGTH,
-        "num_envs": arguments.num_envs,
-        "rollout_length": ROLLOUT_LENGTH,
-        "simulations": arguments.simulations,
-        "gamma": arguments.gamma,
-        "td_lambda": arguments.td_lambda,
-        "slots": 20,
-        "hidden_sizes": (256,),
-        "num_updates": 75,
-        "random_starts": 0.0,
-        "truncation_is_draw": True,
-    }
+    settings = settings_of(arguments)
     sweep = sweep_of("alphazero", {name: (of,) for name, of in settings.items()}, arguments.seeds, arguments.seed)
     train_all(sweep, arguments.output, replace(WITHOUT_GAMES, keep_every=KEEP_EVERY))
     runs = {name: agents.open_run(arguments.output / name) for name in sweep.cells}
@@ -96,8 +106,13 @@ def report(arguments: Arguments) -> Report:
 
     solution = solve(agents.env_for([str(arguments.output / next(iter(runs)))], None))
     weak: list[dict[str, Any]] = [
-        {"iteration": at, **means_over([_measured(arguments, solution, run, at) for run in runs.items()], WEAK)}
-        for at in range(0, arguments.iterations + 1, KEEP_EVERY)
+        {
+            "iteration": at,
+            "simulations": simulations,
+            **means_over([_measured(arguments, solution, run, at, simulations) for run in runs.items()], WEAK),
+        }
+        for simulations in (0, *arguments.searches)
+        for at in sorted(set[int].intersection(*(set(run.checkpoints()) for run in runs.values())))
     ]
     figures = {head: functools.partial(_entry, head) for head in SELF_PLAY}
     table_2 = {f"`{name}`": functools.partial(_entry, name) for name in WEAK}
@@ -106,9 +121,30 @@ def report(arguments: Arguments) -> Report:
             [row for row in games if row["iteration"] in SHOWN],
             {"iteration": "{iteration}", **figures, "the study": lambda row: THEIRS.get(row["iteration"], "")},
         ),
-        table_of(weak, {"iteration": "{iteration}", **table_2, "the study, 1,024 simulations": _of_study}),
+        table_of(
+            weak,
+            {
+                "iteration": "{iteration}",
+                "simulations": "{simulations}",
+                **table_2,
+                "the study, 1,024 simulations": _of_study,
+            },
+        ),
     ]
     return Report({"self_play": games, "weak": weak}, "\n\n".join(tables), {"figures_4_to_6": draw(played)})
+
+
+def settings_of(arguments: Arguments) -> dict[str, Any]:
+    """Returns the settings of the runs but the seed."""
+    if arguments.settings == "study":
+        settings = {name: value for name, value in vars(config_for(preset="paper")).items() if name != "seed"}
+    else:
+        settings = dict(OURS)
+    for name in ("simulations", "gamma", "td_lambda", "num_envs"):
+        if getattr(arguments, name) is not None:
+            settings[name] = getattr(arguments, name)
+    steps = arguments.iterations * settings["num_envs"] * settings["rollout_length"]
+    return settings | {"env": arguments.env, "total_steps": steps}
 
 
 def rows_of(run: RunFolder) -> list[dict[str, float | None]]:
@@ -123,18 +159,26 @@ def rows_of(run: RunFolder) -> list[dict[str, float | None]]:
 
 
 def _measured(
-    arguments: Arguments, solution: Solution[Any], named: tuple[str, RunFolder], iteration: int
+    arguments: Arguments, solution: Solution[Any], named: tuple[str, RunFolder], iteration: int, simulations: int
 ) -> dict[str, Any]:
-    """Returns the measures of the network of a checkpoint."""
+    """Returns the measures of the agent of a checkpoint with a number of simulations, 0 for the network alone."""
     name, run = named
     agent = f"{run.folder}@{iteration}"
 
     def compute() -> dict[str, Any]:
-        made = agents.agent_of_run(run, iteration, solution.env, **agents.without_search(run) | {"temperature": 0.0})
+        of_agent = {"temperature": 0.0, "simulations": simulations}
+        made = agents.agent_of_run(run, iteration, solution.env, **of_agent)
+        if isinstance(made, SearchAgent):
+            made = with_table(made, solution.num_states * simulations)
         player = strength.deterministic(agent, made, solution.env)
-        return rounded(measure(solution.env, player.act, solution, ROLLOUT_LENGTH), strength.DIGITS)
+        states = STRONG_STATES if simulations else None
+        found = measure(solution.env, player.act, solution, PLIES, strong_states=states)
+        return rounded(found, strength.DIGITS)
 
-    return arguments.once({"run": name, "iteration": iteration}, compute)
+    key = {"run": name, "iteration": iteration}
+    if simulations == 0:
+        return arguments.once(key, compute)
+    return arguments.once(key | {"simulations": simulations}, compute, file="searches")
 
 
 def means_over(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[str, list[float] | None]:
