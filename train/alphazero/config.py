@@ -138,6 +138,13 @@ class Config(NetworkConfig):
         return self.num_envs * self.rollout_length * (1 + len(self.other_envs))
 
     @property
+    def evaluations_per_iteration(self) -> int:
+        """The least boards of a game that the searches of an iteration evaluate, on average with fast searches."""
+        fewest = min(search.simulations for search in self.searches_of_stages)
+        of_step = self.fast_searches * self.fast_simulations + (1 - self.fast_searches) * fewest
+        return int(self.num_envs * self.rollout_length * of_step)
+
+    @property
     def searches_of_stages(self) -> tuple[SearchConfig, ...]:
         """The searches of self-play, each for one of equally long stages of the run."""
         if self.first_simulations is None:

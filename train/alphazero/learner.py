@@ -23,7 +23,6 @@ import optax
 import jaxgames
 from jaxgames.agents import Agent
 from jaxgames.mcts.config import Seats, SelectionRule
-from jaxgames.policies import agent as policies
 from train.alphazero.config import TRACED_SETTINGS, Config
 from train.alphazero.rollout import (
     Minibatch,
@@ -33,12 +32,12 @@ from train.alphazero.rollout import (
     collect,
     init_game,
     observations_of,
+    policy_in_self_play,
     samples_of,
     search_metrics,
     value_targets,
 )
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
-from train.models.tabulated import TabulatedPolicy, pays, tabulate
 from train.models.value_heads import with_seat_values
 from train.network_learner import NetworkLearner, key_of_game
 from train.ops import replay
@@ -125,13 +124,17 @@ class AlphaZero(NetworkLearner):
     def with_params(self, train_state: TrainState, params: Params) -> TrainState:
         return train_state._replace(params=params, learning=params if self.config.ema > 0 else None)
 
-    def largest_arrays(self, key: jax.Array) -> tuple[TrainState, Steps]:
-        """Returns a train state and the steps collected from it; with several games, from the largest boards."""
+    def largest_arrays(self, key: jax.Array) -> tuple[TrainState, Steps, Any]:
+        """Returns a train state, the steps collected from it, and the parameters or the table that self-play reads.
+
+        With several games the steps are of the largest boards.
+        """
         train_state = self.init(key)
         number = max(range(len(self.games)), key=lambda number: self.games[number][0].state_bytes)
         env, policy = self.games[number]
         params, game = train_state.learning_params, train_state.games[number]
-        return train_state, collect(self.config, env, policy, params, game, key, train_state.iteration)[1]
+        steps = collect(self.config, env, policy, params, game, key, train_state.iteration)[1]
+        return train_state, steps, policy_in_self_play(self.config, env, policy, params)[1]
 
     def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
         """Returns the train state after one iteration, and metrics that are reduced on the device.
@@ -159,7 +162,7 @@ def learn_game(
     key, subkey = jax.random.split(train_state.key)
     params, game, iteration = train_state.learning_params, train_state.games[number], train_state.iteration
     with jax.named_scope("collect"):
-        game, steps = collect(config, env, *of_self_play(config, env, policy, params), game, subkey, iteration)
+        game, steps = collect(config, env, policy, params, game, subkey, iteration)
     with jax.named_scope("targets"):
         samples = samples_of(env, steps, value_targets(config, steps))
         game = game._replace(replay=replay.insert(game.replay, samples, iteration))
@@ -169,13 +172,6 @@ def learn_game(
         train_state = train_state._replace(games=games, key=key)
         train_state, update_metrics = update(config, env, policy, train_state, number)
     return train_state, metrics | update_metrics
-
-
-def of_self_play(config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params) -> tuple[policies.Policy, Any]:
-    """Returns the policy and its parameters, or a table of its outputs where an iteration evaluates more boards."""
-    if pays(env, policy, config.num_envs * config.rollout_length * config.simulations):
-        return TabulatedPolicy(env), tabulate(env, policy, params)
-    return policy, params
 
 
 def update(

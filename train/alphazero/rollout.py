@@ -21,6 +21,7 @@ from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.solvers.strength import VALUE_THRESHOLD
 from train.alphazero.config import Config
 from train.models.policy import Params
+from train.models.tabulated import TabulatedPolicy, table_pays, tabulate
 from train.models.value_heads import outputs_of
 from train.ops import replay
 from train.ops.episodes import EpisodeStats, Metrics, map_next_boards
@@ -127,6 +128,7 @@ def collect(
     the iterations before this one.
     """
     scale = reward_scale(env)
+    policy, params = policy_in_self_play(config, env, policy, params)
     evaluate = PolicyEvaluate(env, policy)
 
     def step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
@@ -168,6 +170,14 @@ def collect(
     if not config.truncation_is_draw:
         steps = steps._replace(next_values=with_cut_off_values(env, policy, params, steps))
     return game._replace(boards=boards, episode_stats=stats, starts=starts), steps
+
+
+def policy_in_self_play(config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params) -> tuple[Policy, Any]:
+    """Returns the policy and its parameters, or a table of its outputs where that takes fewer evaluations."""
+    devices = max(jax.sharding.get_abstract_mesh().size, 1)  # each computes a whole table
+    if table_pays(env, policy, config.evaluations_per_iteration // devices):
+        return TabulatedPolicy(env), tabulate(env, policy, params)
+    return policy, params
 
 
 def search_in_self_play(

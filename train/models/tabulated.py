@@ -15,16 +15,18 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames import Env
+from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.policies import agent as policies
 from jaxgames.policies.search_agent import SearchAgent
 from jaxgames.solvers.chinese_checkers_diamond.moves import num_positions
 from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
-from train.models.policy import Params, Policy
+from train.models.policy import Policy
 
 MAX_LOGITS = 2**26  # of all positions, 256 MiB
 CHUNK = 4096  # positions that are evaluated at once
 
-Table = tuple[jax.Array, jax.Array]  # float32[positions, num_actions] logits and float32[positions] values
+Table = tuple[jax.Array, jax.Array]  # float32[P, num_actions] logits and float32[P] values of P or more positions
 
 
 @dataclass(frozen=True)
@@ -39,33 +41,42 @@ class TabulatedPolicy:
         return logits[index], values[index]
 
 
-def pays(env: Env[Any], policy: Any, evaluations: int) -> TypeGuard[ChineseCheckersDiamond]:
+def table_pays(env: Env[Any], policy: Any, evaluations: int) -> TypeGuard[ChineseCheckersDiamond]:
     """Returns whether a table is possible, not too large, and has fewer positions than there are `evaluations`."""
-    if not isinstance(env, ChineseCheckersDiamond) or policy.sharing != "shared":
+    if not isinstance(env, ChineseCheckersDiamond) or not isinstance(policy, Policy) or policy.sharing != "shared":
         return False
     positions = num_positions(env)
     return positions < evaluations and positions * env.num_actions <= MAX_LOGITS
 
 
-def tabulate(env: ChineseCheckersDiamond, policy: Policy, params: Params) -> Table:
-    """Returns the outputs of a policy with shared parameters in all positions, those that no game reaches too."""
+def tabulate(env: ChineseCheckersDiamond, policy: policies.Policy, params: Any) -> Table:
+    """Returns the outputs of a policy with shared parameters in all positions, those that no game reaches too.
+
+    Behind them the last position is repeated, up to whole chunks.
+    """
     positions = num_positions(env)
-    chunks = -(-positions // CHUNK)
-    indices = jnp.minimum(jnp.arange(chunks * CHUNK, dtype=jnp.uint32), positions - 1)
+    chunk = min(CHUNK, positions)
+    chunks = -(-positions // chunk)
+    indices = jnp.minimum(jnp.arange(chunks * chunk, dtype=jnp.uint32), positions - 1)
 
     def outputs(indices: jax.Array) -> Table:
         states = states_of_indices(env, indices)
         return policy.apply(params, jax.vmap(env.observe)(states), states.current_player)
 
-    of_chunks = jax.lax.map(outputs, indices.reshape(chunks, CHUNK))
-    logits, values = (outputs.reshape(chunks * CHUNK, *outputs.shape[2:])[:positions] for outputs in of_chunks)
+    of_chunks = jax.lax.map(outputs, indices.reshape(chunks, chunk))
+    logits, values = (outputs.reshape(chunks * chunk, *outputs.shape[2:]) for outputs in of_chunks)
     return logits, values
 
 
-def with_table(agent: SearchAgent, evaluations: int) -> SearchAgent:
-    """Returns the agent with a table in place of its network, or the agent itself where that does not pay."""
+def with_table(agent: Agent, boards: int) -> Agent:
+    """Returns an agent that searches on `boards` boards, with a table in place of its network.
+
+    It returns the agent itself where a table does not pay, and one that does not search.
+    """
+    if not isinstance(agent, SearchAgent):
+        return agent
     env, policy = agent.env, agent.policy
-    if not isinstance(policy, Policy) or not pays(env, policy, evaluations):
+    if not table_pays(env, policy, boards * agent.config.simulations):
         return agent
     table = jax.jit(tabulate, static_argnums=(0, 1))(env, policy, agent.params)
     return dataclasses.replace(agent, params=table, policy=TabulatedPolicy(env))

@@ -25,7 +25,6 @@ import tyro
 from jaxgames import Env
 from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent, EpsilonAgent, GreedyAgent, RandomAgent, act_on_device, analyse
-from jaxgames.policies.search_agent import SearchAgent
 from jaxgames.solvers import Solution, load, solve
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.full_width import lookahead
@@ -166,15 +165,14 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
     # A search is asked for by --simulations, so the row of the run itself is its network alone. Brackets come first.
     alone = {"temperature": 0.0} | agents.without_search(run) | named.parameters
 
+    boards = solution.num_states if arguments.weak else arguments.strong_states or solution.num_states  # at most
+
     def player(**parameters: Any) -> Player:
-        return deterministic(text, agents.agent_of_run(run, named.iteration, env, **alone | parameters), env)
+        agent = agents.agent_of_run(run, named.iteration, env, **alone | parameters)
+        return deterministic(text, with_table(agent, boards), env)
 
     def searching(simulations: int) -> Player:
-        agent = agents.agent_of_run(run, named.iteration, env, **alone | {"simulations": simulations})
-        states = solution.num_states if arguments.weak else arguments.strong_states or solution.num_states
-        if isinstance(agent, SearchAgent):
-            agent = with_table(agent, states * simulations)
-        return Player(deterministic(text, agent, env).act, None)  # the row of the network has the values
+        return Player(player(simulations=simulations).act, None)  # the row of the network has the values
 
     def deep(depth: int) -> Player:
         return _looking_ahead(text, player().values, depth, solution, arguments)

@@ -7,7 +7,7 @@
 
 An iteration has as many steps as 800 games of 24 plies. In "ours" the network and the search are smaller than those of
 the study, and the learning rate is ours. With `--gamma 1 --td-lambda 1` the values learn the outcomes, as in the study.
-"study" has all of its settings, those of `train.alphazero --preset paper`.
+"study" has its settings as far as its text gives them, those of `train.alphazero --preset paper`.
 """
 
 import functools
@@ -19,7 +19,6 @@ from typing import Any, Literal
 from matplotlib.figure import Figure
 
 from examples.papers._experiment import WITHOUT_GAMES, Experiment, Report, command, new_picture, table_of, train_all
-from jaxgames.policies.search_agent import SearchAgent
 from jaxgames.solvers import Solution, solve
 from jaxgames.solvers.strength import measure
 from train import agents
@@ -45,7 +44,7 @@ SHOWN = (1, 5, 10, 12, 15, 18, 20, 25, 30, 40, 50)  # iterations of the table
 WEAK = ("weak_states", "agent_states", "sure_fraction", "strong_action")
 KEEP_EVERY = 10  # iterations between the checkpoints, as in Table 2
 PLIES = 50  # after which a game is drawn
-STRONG_STATES = 4096  # in which searches are measured; networks alone in all
+STRONG_STATES = 4096  # random positions of the strong measures of a search; of the network alone, all
 OURS: dict[str, Any] = {
     "num_envs": 384,
     "rollout_length": 50,
@@ -75,7 +74,7 @@ class Arguments(Experiment):
     seeds: int = 3
     """The number of runs."""
     settings: Kind = "ours"
-    """study: the preset paper of `train.alphazero`. ours: the recipe, with a network of one layer."""
+    """study: the preset paper of `train.alphazero`. ours: the game's recipe with a network of width 256."""
     iterations: int = 50
     """Iterations of each run."""
     simulations: int | None = None
@@ -105,6 +104,7 @@ def report(arguments: Arguments) -> Report:
     ]
 
     solution = solve(agents.env_for([str(arguments.output / next(iter(runs)))], None))
+    measured_iterations = sorted(set[int].intersection(*(set(run.checkpoints()) for run in runs.values())))
     weak: list[dict[str, Any]] = [
         {
             "iteration": at,
@@ -112,7 +112,7 @@ def report(arguments: Arguments) -> Report:
             **means_over([_measured(arguments, solution, run, at, simulations) for run in runs.items()], WEAK),
         }
         for simulations in (0, *arguments.searches)
-        for at in sorted(set[int].intersection(*(set(run.checkpoints()) for run in runs.values())))
+        for at in measured_iterations
     ]
     figures = {head: functools.partial(_entry, head) for head in SELF_PLAY}
     table_2 = {f"`{name}`": functools.partial(_entry, name) for name in WEAK}
@@ -166,12 +166,9 @@ def _measured(
     agent = f"{run.folder}@{iteration}"
 
     def compute() -> dict[str, Any]:
-        of_agent = {"temperature": 0.0, "simulations": simulations}
-        made = agents.agent_of_run(run, iteration, solution.env, **of_agent)
-        if isinstance(made, SearchAgent):
-            made = with_table(made, solution.num_states * simulations)
-        player = strength.deterministic(agent, made, solution.env)
-        states = STRONG_STATES if simulations else None
+        made = agents.agent_of_run(run, iteration, solution.env, temperature=0.0, simulations=simulations)
+        player = strength.deterministic(agent, with_table(made, solution.num_states), solution.env)
+        states = min(STRONG_STATES, solution.num_states) if simulations else None
         found = measure(solution.env, player.act, solution, PLIES, strong_states=states)
         return rounded(found, strength.DIGITS)
 
@@ -197,7 +194,7 @@ def _entry(name: str, row: Mapping[str, Any]) -> str:
 
 def _of_study(row: Mapping[str, Any]) -> str:
     outcomes, states = STUDY_TABLE.get(row["iteration"], (None, None))
-    return "" if outcomes is None else f"{outcomes}, {states:,}"
+    return "" if outcomes is None or row["simulations"] not in (0, 1024) else f"{outcomes}, {states:,}"
 
 
 def draw(runs: Sequence[Sequence[Mapping[str, float | None]]]) -> Figure:

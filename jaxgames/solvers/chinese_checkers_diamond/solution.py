@@ -327,7 +327,10 @@ def index_of_states(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[jax
 
 
 def index_of_observations(env: ChineseCheckersDiamond, observations: jax.Array) -> jax.Array:
-    """Returns uint32[B], the indices of the positions that their movers observe as bool[B, size, size, 2]."""
+    """Returns uint32[B], the indices of the positions that their movers observe as bool[B, size, size, 2].
+
+    The index is meaningless where a side has another number of pieces than in the game.
+    """
     on_cells = observations.reshape(-1, env.num_cells, 2)
     own, other = (_words(env, on_cells[..., side]) for side in range(2))
     return index_of(env, own, other)

@@ -39,7 +39,7 @@ def measure(
     Args:
       env: the game of the solution. Its limit of plies may differ: all boards that the agent gets are at ply 0.
       act: a function from boards [512] to int32[512], a legal action for each. It is deterministic: it depends on the
-        board alone. It is called once per state, and for the weak measures on up to 512 sample states twice more.
+        board alone. It is called once per state, and for the weak measures on up to 4,096 sample states twice more.
       solution: from `jaxgames.solvers.solve(env)` or `load`.
       plies: the length at which a game of `ultra_weak`, `weak_uniform` is cut off and drawn. In Dots and Boxes it is
         at least the number of edges, so that it cuts nothing off.

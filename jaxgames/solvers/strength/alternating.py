@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from jaxgames.solvers.exact.solution import Solution
 from jaxgames.solvers.strength.graph import Graph, States, graph_of
 from jaxgames.solvers.strength.policy_table import (
-    BATCH,
+    SAMPLE,
     Act,
     OnStates,
     PolicyTable,
@@ -57,7 +57,7 @@ def measure_alternating(
     """Returns the measures of an agent's strength by name. The arguments are those of `jaxgames.solvers.strength`."""
     graph = graph_of(solution)
     policy, states = PolicyTable(solution, graph, act, seat, on_states), graph.live
-    sample = states[np.unique(np.linspace(0, len(states) - 1, BATCH).astype(np.int64))]
+    sample = states[np.unique(np.linspace(0, len(states) - 1, SAMPLE).astype(np.int64))]
     is_symmetric = weak and policy.is_symmetric(sample)
     if strong_states is not None and strong_states < len(states):
         states = np.sort(np.random.default_rng(0).choice(states, strong_states, replace=False))

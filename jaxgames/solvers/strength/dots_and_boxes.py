@@ -20,12 +20,13 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from jaxgames._batches import CHUNK
 from jaxgames.env import Env
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
 from jaxgames.solvers.exact.agent import reader_of
 from jaxgames.solvers.strength.graph import Mask, Slots, States
 from jaxgames.solvers.strength.policy_table import (
-    BATCH,
+    SAMPLE,
     Act,
     OnStates,
     PolicyTable,
@@ -64,8 +65,8 @@ class EdgeSets:
 
     def losses(self, states: States, slots: Slots) -> tuple[NDArray[np.int64], Mask]:
         lost, is_decisive = np.zeros(len(states), np.int64), np.zeros(len(states), np.bool_)
-        for begin in range(0, len(states), BATCH):
-            part = slice(begin, begin + BATCH)
+        for begin in range(0, len(states), CHUNK):
+            part = slice(begin, begin + CHUNK)
             worth, value = self._solution.worth(states[part]), self._solution.table[states[part], None]
             drawn = states[part, None] >> np.arange(self._solution.max_moves, dtype=np.uint32) & 1 == 1
             edges = slots[part, None].astype(np.int64)
@@ -105,7 +106,7 @@ def measure_margins(
     measures: dict[str, Any] = {}
     if weak:
         other = PolicyTable(solution, game, act, 1 - seat, on_states)
-        policy.is_symmetric(sets[:BATCH])  # its answer is not used: a few moves of the other seat are enough
+        policy.is_symmetric(sets[:SAMPLE])  # its answer is not used: a few moves of the other seat are enough
         by_seat = (policy, other) if seat == 0 else (other, policy)
         measures, margin = self_play(game, by_seat, 0, int(solution.table[0]), solution.max_moves)
         measures |= {"self_play_margin": margin}

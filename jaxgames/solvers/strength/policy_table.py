@@ -2,6 +2,7 @@
 
 An agent is called with batches of exactly BATCH boards, so that a program on the device always has the same shape. The
 last batch is filled up with repeated boards. All boards are at ply 0, so the results depend only on the position.
+BATCH is small, because some plies of a game have few positions, and a search takes as long for repeated boards.
 """
 
 import dataclasses
@@ -13,10 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from jaxgames._batches import CHUNK
 from jaxgames.solvers.exact.solution import Solution
 from jaxgames.solvers.strength.graph import Mask, Slots, States
 
 BATCH = 512  # boards in each call of an agent
+SAMPLE = 4096  # states in which an agent is asked on the other seat too
 
 Act = Callable[[Any], Any]  # states [BATCH] -> int32[BATCH], a legal action of every board
 Values = Callable[[Any], Any]  # states [BATCH] -> float32[BATCH], the mover's expected return
@@ -80,7 +83,7 @@ class PolicyTable:
         return self._game.losses(states, self.slots(states))
 
     def is_symmetric(self, sample: States) -> bool:
-        """Returns whether the agent plays the same moves on the other seat, in a sample of at most BATCH live states.
+        """Returns whether the agent plays the same moves on the other seat, in a sample of live states.
 
         Raises ValueError if it plays another move in a second call with the same states.
         """
@@ -137,20 +140,24 @@ def call_in_batches(
     `on_states` is called after every batch. Raises ValueError if `function` does not return one number per board.
     """
     answers: list[NDArray[Any]] = []
-    for begin in range(0, len(states), BATCH):
-        chunk = states[begin : begin + BATCH]
-        answer = np.asarray(jax.device_get(function(boards(solution, chunk, seat))))
-        if answer.shape != (BATCH,):
-            raise ValueError(
-                f"expected one number for each of {BATCH} boards, an array of shape ({BATCH},), not of {answer.shape}"
-            )
-        answers.append(answer[: len(chunk)])
-        on_states(len(chunk))
+    for begin in range(0, len(states), CHUNK):
+        chunk = boards(solution, states[begin : begin + CHUNK], seat)
+        count = len(chunk.current_player)
+        for first in range(0, count, BATCH):
+            rows = np.minimum(np.arange(first, first + BATCH), count - 1)
+            batch = jax.tree.map(lambda leaf, rows=rows: jnp.asarray(leaf[rows]), chunk)
+            answer = np.asarray(jax.device_get(function(batch)))
+            if answer.shape != (BATCH,):
+                raise ValueError(
+                    f"expected one number for each of {BATCH} boards, an array of shape ({BATCH},), "
+                    f"not of {answer.shape}"
+                )
+            answers.append(answer[: count - first])
+            on_states(min(BATCH, count - first))
     return np.concatenate(answers) if answers else np.zeros(0, np.int32)
 
 
 def boards(solution: Solution[Any], states: States, seat: int) -> Any:
-    """Returns BATCH boards with `seat` to move; behind the given states the last one is repeated."""
-    padded = states[np.minimum(np.arange(BATCH), len(states) - 1)]
-    batch = jax.tree.map(jnp.asarray, solution.states_at(padded.astype(np.uint32)))
-    return dataclasses.replace(batch, current_player=jnp.full(BATCH, seat, jnp.int32))
+    """Returns the boards of states (int[B]) on the host, with `seat` to move."""
+    made = solution.states_at(states.astype(np.uint32))
+    return dataclasses.replace(made, current_player=np.full(len(states), seat, np.int32))

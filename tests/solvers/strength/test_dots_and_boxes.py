@@ -12,6 +12,7 @@ import pytest
 
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
 from jaxgames.solvers.strength import measure
+from jaxgames.solvers.strength.policy_table import BATCH
 from tests.games.dots_and_boxes.pictures import game
 from tests.helpers.solved import solved_boxes
 from tests.solvers.dots_and_boxes.slow_boxes import SlowBoxes
@@ -48,7 +49,7 @@ def as_act(agent: Any) -> Any:
     table = np.array([[agent(drawn, seat) for drawn in range(SLOW.full)] + [0] for seat in (0, 1)])
 
     def act(states: Any) -> Any:
-        assert states.edges.shape == (512, 12)
+        assert states.edges.shape == (BATCH, 12)
         return jnp.asarray(table)[states.current_player, jnp.asarray(solved().index(states))]
 
     return act
@@ -237,7 +238,9 @@ def test_agent_is_asked_on_boards_with_alternating_owners() -> None:
 
     measure(game(2, 2), act, solved(), seat=1)
     scores = {
-        int((states.owner == 0).sum(1)[row] - (states.owner == 1).sum(1)[row]) for states in seen for row in (0, 510)
+        int((states.owner == 0).sum(1)[row] - (states.owner == 1).sum(1)[row])
+        for states in seen
+        for row in (0, BATCH - 2)
     }
     assert scores <= {0, 1}
     assert {states.current_player.tolist()[0] for states in seen} == {0, 1}  # seat 0 in self-play

@@ -136,7 +136,7 @@ def constant(action: int) -> Act:
     ("of", "make_act", "named"),
     [
         ("graph", lambda: constant(3), ["illegal action 3 for 'state", "the legal actions there are 0"]),
-        ("graph", lambda: lambda states: np.zeros(3, np.int32), ["shape (512,), not of (3,)"]),
+        ("graph", lambda: lambda states: np.zeros(3, np.int32), [f"shape ({BATCH},), not of (3,)"]),
         ("graph", lambda: lambda states: np.zeros(BATCH, np.float32), ["act must return actions", "float32"]),
         (
             "graph",

@@ -7,7 +7,7 @@ import pytest
 
 from jaxgames.solvers.strength.full_width import lookahead
 from jaxgames.solvers.strength.graph import Graph, graph_of
-from jaxgames.solvers.strength.policy_table import BATCH, boards
+from jaxgames.solvers.strength.policy_table import boards
 from tests.solvers.strength.measured import solution, zeros
 
 DISCOUNT = 0.9
@@ -33,12 +33,11 @@ def searched(graph: Graph, leaves: np.ndarray, state: int, depth: int) -> float:
 def test_moves_are_those_of_a_search_of_single_states(depth: int) -> None:
     graph = graph_of(solution(3))
     act = lookahead(solution(3), leaf_values, depth, discount=DISCOUNT)
-    live = graph.live[:: -(-len(graph.live) // BATCH)]
-    actions = np.asarray(act(boards(solution(3), live, 0)))
+    actions = np.asarray(act(boards(solution(3), graph.live, 0)))
     every = np.full(graph.size, np.nan)
     every[graph.live] = leaf_values(solution(3).states_at(graph.live))
-    for row in range(0, len(live), 2):
-        state = int(live[row])
+    for row in range(0, len(graph.live), 9):
+        state = int(graph.live[row])
         following = graph.children[state, : graph.num_moves[state]].tolist()
         worth = [-DISCOUNT * searched(graph, every, after, depth - 1) for after in following]
         best = max(worth)

@@ -1,7 +1,6 @@
 """The measures of strength: known numbers on the 4 x 4 diamond, a slow reference on 3 x 3, and the edge cases."""
 
 import functools
-import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 
 from jaxgames.solvers.strength import alternating, measure, policy_table
 from jaxgames.solvers.strength.graph import graph_of
-from jaxgames.solvers.strength.policy_table import BATCH, PolicyTable, boards
+from jaxgames.solvers.strength.policy_table import BATCH, SAMPLE, PolicyTable, boards
 from jaxgames.solvers.strength.reachable import reachable_states
 from tests.games.chinese_checkers_diamond.pictures import game
 from tests.helpers.positions import board
@@ -76,25 +75,26 @@ def test_measures_of_4_x_4_are_the_known_ones(name: str) -> None:
 @pytest.mark.slow  # the test below asks in batches on 3 x 3
 @pytest.mark.parametrize(("name", "total"), [("hash0", 19_049_537), ("fastest", 11_979_182)])
 def test_agent_is_asked_once_per_state_of_4_x_4(name: str, total: int) -> None:
-    """The first batch is a sample of all states, for which the agent is asked on the other seat too."""
+    """The first batches are a sample of all states, for which the agent is asked on the other seat too."""
     _, asked = measured(name)
-    live = graph_of(solution(4)).live
-    assert [len(call.states) for call in asked] == [BATCH] * (2 + math.ceil((len(live) - BATCH) / BATCH))
-    sample, mirrored, *others = asked
-    np.testing.assert_array_equal(mirrored.states, sample.states)
-    assert [{*call.seats.tolist()} for call in asked] == [{0}, {1}, *[{0}] * len(others)]
-    states = np.concatenate([call.states for call in (sample, *others)])
+    live, of_sample = graph_of(solution(4)).live, SAMPLE // BATCH
+    assert [len(call.states) for call in asked] == [BATCH] * (of_sample + math.ceil(len(live) / BATCH))
+    sample, mirrored, others = asked[:of_sample], asked[of_sample : 2 * of_sample], asked[2 * of_sample :]
+    for first, second in zip(sample, mirrored, strict=True):
+        np.testing.assert_array_equal(first.states, second.states)
+    assert [{*call.seats.tolist()} for call in asked] == [{0}] * of_sample + [{1}] * of_sample + [{0}] * len(others)
+    states = np.concatenate([call.states for call in (*sample, *others)])
     padding = len(states) - len(live)  # the last batch is filled up with its last state
     np.testing.assert_array_equal(np.sort(states[: len(states) - padding]), live)
-    actions = np.concatenate([call.actions for call in (sample, *others)])[: len(live)]
+    actions = np.concatenate([call.actions for call in (*sample, *others)])[: len(live)]
     assert int(actions.sum(dtype=np.int64)) == total
 
 
 def test_agent_is_asked_once_per_state_in_full_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first batch is a sample for both seats. The measures are those of one batch."""
+    """The first two batches are a sample for both seats. The measures are those of larger batches."""
     whole, live = measure(game(3, 3), agent("hash0", 3), solution(3)), graph_of(solution(3)).live
     monkeypatch.setattr(policy_table, "BATCH", 300)
-    monkeypatch.setattr(alternating, "BATCH", 300)
+    monkeypatch.setattr(alternating, "SAMPLE", 600)
     seats, states = list[int](), list[np.ndarray]()
 
     def act(boards: Any) -> Any:
@@ -104,9 +104,9 @@ def test_agent_is_asked_once_per_state_in_full_batches(monkeypatch: pytest.Monke
         return agent("hash0", 3)(boards)
 
     assert measure(game(3, 3), act, solution(3)) == whole
-    assert seats == [0, 1, *[0] * math.ceil((len(live) - 300) / 300)]
-    np.testing.assert_array_equal(states[0], states[1])
-    asked = np.concatenate([states[0], *states[2:]])
+    assert seats == [0, 0, 1, 1, *[0] * math.ceil((len(live) - 600) / 300)]
+    np.testing.assert_array_equal(states[:2], states[2:4])
+    asked = np.concatenate([*states[:2], *states[4:]])
     np.testing.assert_array_equal(np.sort(asked[: len(live)]), live)
     assert (asked[len(live) :] == asked[len(live) - 1]).all()
 
@@ -152,11 +152,10 @@ def policy_of(name: str) -> strength_reference.Policy:
     """The moves of an agent in all positions of 3 x 3, by the position's text."""
     act, env, graph = act_of(name), game(3, 3), graph_of(solution(3))
     policy: strength_reference.Policy = {}
-    for seat, begin in itertools.product((0, 1), range(0, len(graph.live), BATCH)):
-        live = graph.live[begin : begin + BATCH]
-        states = jax.device_get(boards(solution(3), live, seat))
+    for seat in (0, 1):
+        states = jax.device_get(boards(solution(3), graph.live, seat))
         actions = np.asarray(act(states))
-        for row in range(len(live)):
+        for row in range(len(graph.live)):
             policy[env.to_string(board(states, row))] = int(actions[row])
     return policy
 

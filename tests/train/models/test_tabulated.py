@@ -1,5 +1,6 @@
 """Tables of a policy's outputs: what they give, where they pay, and the agents and the self-play that use them."""
 
+import functools
 from typing import Any
 
 import jax
@@ -10,12 +11,15 @@ import pytest
 import jaxgames
 from jaxgames.mcts import SearchConfig
 from jaxgames.policies.evaluate import PolicyEvaluate
-from jaxgames.policies.search_agent import SearchAgent
+from jaxgames.policies.search_agent import NetworkAgent, SearchAgent
+from jaxgames.solvers.chinese_checkers_diamond.moves import num_positions
+from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
 from tests.helpers.positions import batched, random_actions
 from train.alphazero import Config
-from train.alphazero.learner import of_self_play
+from train.alphazero.rollout import Steps, collect, init_game, policy_in_self_play
+from train.models import tabulated
 from train.models.policy import Policy
-from train.models.tabulated import TabulatedPolicy, pays, tabulate, with_table
+from train.models.tabulated import TabulatedPolicy, table_pays, tabulate, with_table
 
 GAME = "chinese_checkers_diamond(size=3, pieces=3)"
 ENV: Any = jaxgames.make(GAME)
@@ -49,8 +53,6 @@ def boards() -> Any:
 
 def test_table_gives_the_outputs_of_the_policy(policy: Policy, params: Any, boards: Any) -> None:
     table = jax.jit(tabulate, static_argnums=(0, 1))(ENV, policy, params)
-    assert table[0].shape == (POSITIONS, ENV.num_actions)
-    assert table[1].shape == (POSITIONS,)
     expected = PolicyEvaluate(ENV, policy)(params, boards)
     found = PolicyEvaluate(ENV, TabulatedPolicy(ENV))(table, boards)
     assert len(np.unique(np.asarray(expected.values[:, 0]))) > 50
@@ -58,17 +60,29 @@ def test_table_gives_the_outputs_of_the_policy(policy: Policy, params: Any, boar
     np.testing.assert_allclose(found.values, expected.values, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(("size", "pieces"), [(3, 3), (6, 1)])
+def test_observations_have_the_indices_of_their_states(size: int, pieces: int) -> None:
+    """36 cells are two words."""
+    env: Any = jaxgames.make("chinese_checkers_diamond", size=size, pieces=pieces)
+    indices = np.random.default_rng(0).integers(0, num_positions(env), 64).astype(np.uint32)
+    observations = jax.vmap(env.observe)(states_of_indices(env, indices))
+    np.testing.assert_array_equal(index_of_observations(env, observations), indices)
+
+
 def test_agent_with_a_table_plays_as_without(policy: Policy, params: Any, boards: Any) -> None:
     agent = SearchAgent(params, ENV, policy, SearchConfig(simulations=8))
-    with_it = with_table(agent, evaluations=POSITIONS + 1)
+    with_it = with_table(agent, POSITIONS // 8 + 1)
+    assert isinstance(with_it, SearchAgent)
     assert with_it.policy == TabulatedPolicy(ENV)
     act = jax.jit(lambda agent: agent.act(jax.random.key(0), boards))
     np.testing.assert_array_equal(act(with_it), act(agent))
 
 
-def test_agent_of_few_evaluations_keeps_its_network(policy: Policy, params: Any) -> None:
-    agent = SearchAgent(params, ENV, policy, SearchConfig(simulations=8))
-    assert with_table(agent, evaluations=POSITIONS) is agent
+def test_other_agents_stay_as_they_are(policy: Policy, params: Any) -> None:
+    few = SearchAgent(params, ENV, policy, SearchConfig(simulations=8))
+    assert with_table(few, POSITIONS // 8) is few
+    alone = NetworkAgent(params, ENV, policy)
+    assert with_table(alone, 10**9) is alone
 
 
 @pytest.mark.parametrize(
@@ -84,14 +98,37 @@ def test_agent_of_few_evaluations_keeps_its_network(policy: Policy, params: Any)
 )
 def test_where_a_table_pays(game: str, sharing: Any, evaluations: int, expected: bool) -> None:
     env = jaxgames.make(game)
-    assert pays(env, Policy.of(env, sharing, "mlp", hidden_sizes=(8,)), evaluations) is expected
+    assert table_pays(env, Policy.of(env, sharing, "mlp", hidden_sizes=(8,)), evaluations) is expected
 
 
-@pytest.mark.parametrize(("simulations", "tabulated"), [(26, False), (27, True)])
-def test_self_play_has_a_table_where_it_evaluates_more_boards_than_there_are_positions(
-    simulations: int, tabulated: bool, policy: Policy, params: Any
+@pytest.mark.parametrize(
+    ("settings", "evaluations"),
+    [
+        ({"simulations": 30}, 8 * 8 * 30),
+        ({"simulations": 30, "first_simulations": 10}, 8 * 8 * 10),
+        ({"simulations": 30, "fast_searches": 0.5, "fast_simulations": 10}, 8 * 8 * 20),
+    ],
+)
+def test_iterations_evaluate_at_least_so_many_boards(settings: dict[str, Any], evaluations: int) -> None:
+    assert Config(env=GAME, num_envs=8, rollout_length=8, **settings).evaluations_per_iteration == evaluations
+
+
+def test_self_play_with_a_table_is_self_play_without(
+    policy: Policy, params: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = Config(env=GAME, num_envs=8, rollout_length=8, simulations=simulations)
-    found, its_params = of_self_play(config, ENV, policy, params)
-    assert isinstance(found, TabulatedPolicy) is tabulated
-    assert (its_params is params) is not tabulated
+    config = Config(env=GAME, num_envs=8, rollout_length=8, simulations=27)  # 1,728 evaluations
+    game = jax.jit(functools.partial(init_game, config, ENV))(jax.random.key(1), jax.random.key(2))
+
+    def steps() -> Steps:
+        return jax.jit(
+            lambda params, game: collect(config, ENV, policy, params, game, jax.random.key(3), jnp.int32(0))[1]
+        )(params, game)
+
+    assert isinstance(policy_in_self_play(config, ENV, policy, params)[0], TabulatedPolicy)
+    with_it = steps()
+    monkeypatch.setattr(tabulated, "MAX_LOGITS", 0)
+    assert policy_in_self_play(config, ENV, policy, params) == (policy, params)
+    without = steps()
+    np.testing.assert_array_equal(with_it.action, without.action)
+    np.testing.assert_allclose(with_it.values, without.values, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(with_it.predicted, without.predicted, rtol=1e-5, atol=1e-5)

@@ -3,7 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
-from examples.papers.solution_strength.self_play import means_over, rows_of
+from examples.papers.solution_strength.self_play import Arguments, Kind, means_over, rows_of, settings_of
+from train.alphazero import config_for
 
 WON = {
     "episode_win_rate/seat_0": 0.5,
@@ -33,3 +34,16 @@ def test_runs_in_which_no_game_ended_do_not_count() -> None:
         "values right": [1.75 / 3, 0.25, 0.75],
     }
     assert means_over([second], ["plies"]) == {"plies": None}
+
+
+def test_settings_of_the_study_are_those_of_the_preset() -> None:
+    preset = vars(config_for(preset="paper"))
+    found = settings_of(Arguments(settings="study"))
+    assert found == {name: value for name, value in preset.items() if name != "seed"}
+
+
+def test_given_settings_replace_those_of_either_kind() -> None:
+    kinds: tuple[Kind, ...] = ("ours", "study")
+    for kind in kinds:
+        found = settings_of(Arguments(settings=kind, gamma=0.5, simulations=3, num_envs=8, iterations=2))
+        assert (found["gamma"], found["simulations"], found["total_steps"]) == (0.5, 3, 2 * 8 * 50)
