@@ -88,13 +88,15 @@ BOARDS = {
         seeds=3,
     ),
     "diamond_5_3": Board(
-        env="chinese_checkers_diamond(size=5, pieces=3)",
+        env="chinese_checkers_diamond(size=5, pieces=3, max_plies=50)",  # the start is won in 29 plies
         network='--network "residual_mlp(blocks=2)" --hidden-sizes 320',
-        self_play="--slots 24 --proofs --total-steps 800000",
+        self_play="--slots 24 --proofs --truncation-is-draw --random-moves 0.08 --random-starts 0.2 "
+        "--total-steps 3000000",
         labels=400_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 4000000 --num-minibatches 500",
         measures="--strong-states 100000",
         searched="--simulations 64 256 --strong-states 4096 --no-weak",
+        of_self_play="--simulations 64 --strong-states 4096",
     ),
     "diamond_4_6": Board(
         env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True, max_plies=50)",  # the start is won in 33 plies
