@@ -41,7 +41,7 @@ SELF_PLAY = {  # by the heads of the table: the metrics whose sum it has, and th
 }
 THEIRS = {12: "first player wins: 1", 18: "values right: 1", 20: "plies: about 5"}  # stated in the text, by iteration
 SHOWN = (1, 5, 10, 12, 15, 18, 20, 25, 30, 40, 50)  # iterations of the table
-WEAK = ("weak_states", "agent_states", "sure_fraction", "strong_action")
+WEAK = ("weak_states", "agent_states", "unique_states", "sure_fraction", "strong_action")
 KEEP_EVERY = 10  # iterations between the checkpoints, as in Table 2
 PLIES = 50  # after which a game is drawn
 STRONG_STATES = 4096  # random positions of the strong measures of a search; of the network alone, all
@@ -187,7 +187,7 @@ def means_over(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[
 def _entry(name: str, row: Mapping[str, Any]) -> str:
     if row[name] is None:
         return "-"
-    digits = ",.0f" if name == "agent_states" else ".1f" if name == "plies" else ".3f"
+    digits = ",.0f" if name in ("agent_states", "unique_states") else ".1f" if name == "plies" else ".3f"
     mean, least, most = (format(value, digits) for value in row[name])
     return mean if least == most else f"{mean} ({least}-{most})"
 
