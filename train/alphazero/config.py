@@ -139,7 +139,10 @@ class Config(NetworkConfig):
 
     @property
     def evaluations_per_iteration(self) -> int:
-        """The least boards of a game that the searches of an iteration evaluate, on average with fast searches."""
+        """A lower bound of the boards of a game that the searches of an iteration evaluate, roots left out.
+
+        It has the fewest simulations of a stage with `first_simulations`, and the mean with fast searches.
+        """
         fewest = min(search.simulations for search in self.searches_of_stages)
         of_step = self.fast_searches * self.fast_simulations + (1 - self.fast_searches) * fewest
         return int(self.num_envs * self.rollout_length * of_step)

@@ -31,7 +31,10 @@ Table = tuple[jax.Array, jax.Array]  # float32[P, num_actions] logits and float3
 
 @dataclass(frozen=True)
 class TabulatedPolicy:
-    """Looks up the outputs of a policy; see `jaxgames.policies.agent.Policy`. Its parameters are a `Table`."""
+    """Looks up the outputs of a policy; see `jaxgames.policies.agent.Policy`. Its parameters are a `Table`.
+
+    The observations are bool[B, size, size, 2].
+    """
 
     env: ChineseCheckersDiamond
 

@@ -165,7 +165,8 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
     # A search is asked for by --simulations, so the row of the run itself is its network alone. Brackets come first.
     alone = {"temperature": 0.0} | agents.without_search(run) | named.parameters
 
-    boards = solution.num_states if arguments.weak else arguments.strong_states or solution.num_states  # at most
+    # An upper bound of the boards on which the agent moves.
+    boards = solution.num_states if arguments.weak else arguments.strong_states or solution.num_states
 
     def player(**parameters: Any) -> Player:
         agent = agents.agent_of_run(run, named.iteration, env, **alone | parameters)

@@ -63,6 +63,7 @@ QUICK: dict[str, Any] = {
     "iterations": 2,
     "simulations": 2,
     "num_envs": 8,
+    "searches": (2,),
 }
 
 
@@ -92,7 +93,7 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Trains the runs that are not finished, and measures the checkpoints that are not measured."""
+    """Trains the runs that are not finished, and measures those checkpoints that all of them have."""
     settings = settings_of(arguments)
     sweep = sweep_of("alphazero", {name: (of,) for name, of in settings.items()}, arguments.seeds, arguments.seed)
     train_all(sweep, arguments.output, replace(WITHOUT_GAMES, keep_every=KEEP_EVERY))

@@ -37,9 +37,11 @@ def test_runs_in_which_no_game_ended_do_not_count() -> None:
 
 
 def test_settings_of_the_study_are_those_of_the_preset() -> None:
-    preset = vars(config_for(preset="paper"))
     found = settings_of(Arguments(settings="study"))
-    assert found == {name: value for name, value in preset.items() if name != "seed"}
+    expected = {"search": "puct", "simulations": 256, "network": "resnet", "gamma": 1.0, "td_lambda": 1.0}
+    expected |= {"num_envs": 384, "rollout_length": 50, "total_steps": 960_000, "sampled_plies": 30}
+    assert {name: found[name] for name in expected} == expected
+    assert found.keys() == vars(config_for(preset="paper")).keys() - {"seed"}
 
 
 def test_given_settings_replace_those_of_either_kind() -> None:
