@@ -202,7 +202,7 @@ def test_three_seats_play_and_value_sticks_as_solved(seats: Seats) -> None:
     """With up to three sticks the mover takes them all and wins 2. With four, the seat after it wins."""
     config = Config(
         env="sticks",
-        total_steps=40 * 512,
+        total_steps=80 * 512,
         num_envs=32,
         rollout_length=16,
         simulations=8,
@@ -219,7 +219,7 @@ def test_three_seats_play_and_value_sticks_as_solved(seats: Seats) -> None:
     )
     learner = AlphaZero(config)
     iterate, train_state = jax.jit(learner.iterate), jax.jit(learner.init)(jax.random.key(0))
-    for _ in range(40):
+    for _ in range(80):
         train_state, _ = iterate(train_state)
     left, movers = np.divmod(np.arange(12), 3)
     boards = jax.vmap(Sticks().at)(jnp.asarray(left + 1), jnp.asarray(movers))
