@@ -21,7 +21,7 @@ from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.solvers.strength import VALUE_THRESHOLD
 from train.alphazero.config import Config
 from train.models.policy import Params
-from train.models.tabulated import TabulatedPolicy, table_pays, tabulate
+from train.models.tabulated import table_or_network
 from train.models.value_heads import outputs_of
 from train.ops import replay
 from train.ops.episodes import EpisodeStats, Metrics, map_next_boards
@@ -175,9 +175,7 @@ def collect(
 def policy_in_self_play(config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params) -> tuple[Policy, Any]:
     """Returns the policy and its parameters, or a table of its outputs where that takes fewer evaluations."""
     devices = max(jax.sharding.get_abstract_mesh().size, 1)  # each computes a whole table
-    if table_pays(env, policy, config.evaluations_per_iteration // devices):
-        return TabulatedPolicy(env), tabulate(env, policy, params)
-    return policy, params
+    return table_or_network(env, policy, params, config.evaluations_per_iteration // devices)
 
 
 def search_in_self_play(

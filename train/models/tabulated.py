@@ -8,6 +8,7 @@ cells and three pieces evaluate five million boards, and there are 160,160 posit
 """
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -52,6 +53,7 @@ def table_pays(env: Env[Any], policy: Any, evaluations: int) -> TypeGuard[Chines
     return positions < evaluations and positions * env.num_actions <= MAX_LOGITS
 
 
+@functools.partial(jax.jit, static_argnums=(0, 1))
 def tabulate(env: ChineseCheckersDiamond, policy: policies.Policy, params: Any) -> Table:
     """Returns the outputs of a policy with shared parameters in all positions, those that no game reaches too.
 
@@ -71,6 +73,15 @@ def tabulate(env: ChineseCheckersDiamond, policy: policies.Policy, params: Any) 
     return logits, values
 
 
+def table_or_network(
+    env: Env[Any], policy: policies.Policy, params: Any, evaluations: int
+) -> tuple[policies.Policy, Any]:
+    """Returns the policy and its parameters, or a table of its outputs where that takes fewer than `evaluations`."""
+    if table_pays(env, policy, evaluations):
+        return TabulatedPolicy(env), tabulate(env, policy, params)
+    return policy, params
+
+
 def with_table(agent: Agent, boards: int) -> Agent:
     """Returns an agent that searches on `boards` boards, with a table in place of its network.
 
@@ -78,8 +89,5 @@ def with_table(agent: Agent, boards: int) -> Agent:
     """
     if not isinstance(agent, SearchAgent):
         return agent
-    env, policy = agent.env, agent.policy
-    if not table_pays(env, policy, boards * agent.config.simulations):
-        return agent
-    table = jax.jit(tabulate, static_argnums=(0, 1))(env, policy, agent.params)
-    return dataclasses.replace(agent, params=table, policy=TabulatedPolicy(env))
+    policy, params = table_or_network(agent.env, agent.policy, agent.params, boards * agent.config.simulations)
+    return agent if policy is agent.policy else dataclasses.replace(agent, policy=policy, params=params)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from jaxgames._batches import CHUNK
+from jaxgames._batches import CHUNK, in_chunks
 from jaxgames.solvers.exact.solution import Solution
 from jaxgames.solvers.strength.graph import Mask, Slots, States
 
@@ -139,21 +139,19 @@ def call_in_batches(
 
     `on_states` is called after every batch. Raises ValueError if `function` does not return one number per board.
     """
-    answers: list[NDArray[Any]] = []
-    for begin in range(0, len(states), CHUNK):
-        chunk = boards(solution, states[begin : begin + CHUNK], seat)
-        count = len(chunk.current_player)
-        for first in range(0, count, BATCH):
-            rows = np.minimum(np.arange(first, first + BATCH), count - 1)
-            batch = jax.tree.map(lambda leaf, rows=rows: jnp.asarray(leaf[rows]), chunk)
-            answer = np.asarray(jax.device_get(function(batch)))
-            if answer.shape != (BATCH,):
-                raise ValueError(
-                    f"expected one number for each of {BATCH} boards, an array of shape ({BATCH},), "
-                    f"not of {answer.shape}"
-                )
-            answers.append(answer[: count - first])
-            on_states(min(BATCH, count - first))
+
+    def checked(batch: Any) -> NDArray[Any]:
+        answer = np.asarray(jax.device_get(function(jax.tree.map(jnp.asarray, batch))))
+        if answer.shape != (BATCH,):
+            raise ValueError(
+                f"expected one number for each of {BATCH} boards, an array of shape ({BATCH},), not of {answer.shape}"
+            )
+        return answer
+
+    answers = [
+        in_chunks(checked, boards(solution, states[begin : begin + CHUNK], seat), BATCH, on_done=on_states)
+        for begin in range(0, len(states), CHUNK)
+    ]
     return np.concatenate(answers) if answers else np.zeros(0, np.int32)
 
 

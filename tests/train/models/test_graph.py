@@ -13,6 +13,7 @@ from jaxgames import ParameterError
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes.solution import boxes
 from tests.helpers.positions import compiled
+from tests.helpers.random_leaves import random_leaves
 from train.models.policy import Policy
 from train.ops.symmetries import symmetries
 
@@ -37,9 +38,7 @@ def make(board: str) -> DotsAndBoxes:
 def parameters(network: str, reward: str = "boxes") -> Any:
     """Parameters without zeros, made for 3 x 3 boxes."""
     policy = Policy.of(make(f"dots_and_boxes(rows=3, cols=3, reward={reward})"), "shared", network)
-    shapes = jax.eval_shape(policy.init, jax.random.key(0))
-    rng = np.random.default_rng(0)
-    return jax.tree.map(lambda leaf: (rng.normal(size=leaf.shape) / 2).astype(np.float32), shapes)
+    return random_leaves(jax.eval_shape(policy.init, jax.random.key(0)), divisor=2)
 
 
 def apply(board: str, network: str, observation: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ import pytest
 
 import jaxgames
 from tests.helpers.positions import compiled
+from tests.helpers.random_leaves import random_leaves
 from train.models.action_cells import ActionCells, action_cells
 from train.models.policy import Policy
 from train.models.resnet import CellHeads
@@ -91,8 +92,7 @@ def test_wrapped_game_has_the_cells_of_the_game() -> None:
 
 def parameters(module: nn.Module, x: np.ndarray) -> Any:
     """Random parameters without zeros."""
-    rng, shapes = np.random.default_rng(2), jax.eval_shape(module.init, jax.random.key(0), x)
-    return jax.tree.map(lambda leaf: (rng.normal(size=leaf.shape) / 5).astype(np.float32), shapes)
+    return random_leaves(jax.eval_shape(module.init, jax.random.key(0), x), seed=2, divisor=5)
 
 
 # The same layers in numpy.

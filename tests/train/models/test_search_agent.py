@@ -14,6 +14,7 @@ from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.policies.search_agent import NetworkAgent, SearchAgent
 from jaxgames.wrappers import auto_reset
 from tests.helpers.analysis import analysis_of
+from tests.helpers.random_leaves import random_leaves
 from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import random_train_state, store
 from train import agents
@@ -36,10 +37,7 @@ def learner(sticks: None) -> PPO:
 
 @pytest.fixture(scope="module")
 def params(learner: PPO) -> Any:
-    """Random parameters, large enough that no value and no logit is trivial."""
-    rng = np.random.default_rng(0)
-    shapes = jax.eval_shape(learner.init_params, jax.random.key(0))
-    return jax.tree.map(lambda leaf: rng.normal(size=leaf.shape).astype(np.float32), shapes)
+    return random_leaves(jax.eval_shape(learner.init_params, jax.random.key(0)))
 
 
 @pytest.fixture(scope="module")

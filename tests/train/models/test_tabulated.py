@@ -15,6 +15,7 @@ from jaxgames.policies.search_agent import NetworkAgent, SearchAgent
 from jaxgames.solvers.chinese_checkers_diamond.moves import num_positions
 from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
 from tests.helpers.positions import batched, random_actions
+from tests.helpers.random_leaves import random_leaves
 from train.alphazero import Config
 from train.alphazero.rollout import Steps, collect, init_game, policy_in_self_play
 from train.models import tabulated
@@ -33,10 +34,7 @@ def policy() -> Policy:
 
 @pytest.fixture(scope="module")
 def params(policy: Policy) -> Any:
-    """Random parameters, large enough that no value and no logit is trivial."""
-    rng = np.random.default_rng(0)
-    shapes = jax.eval_shape(policy.init, jax.random.key(0))
-    return jax.tree.map(lambda leaf: rng.normal(size=leaf.shape).astype(np.float32), shapes)
+    return random_leaves(jax.eval_shape(policy.init, jax.random.key(0)))
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +50,7 @@ def boards() -> Any:
 
 
 def test_table_gives_the_outputs_of_the_policy(policy: Policy, params: Any, boards: Any) -> None:
-    table = jax.jit(tabulate, static_argnums=(0, 1))(ENV, policy, params)
+    table = tabulate(ENV, policy, params)
     expected = PolicyEvaluate(ENV, policy)(params, boards)
     found = PolicyEvaluate(ENV, TabulatedPolicy(ENV))(table, boards)
     assert len(np.unique(np.asarray(expected.values[:, 0]))) > 50
