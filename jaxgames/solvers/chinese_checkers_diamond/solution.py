@@ -338,6 +338,7 @@ def index_of_observations(env: ChineseCheckersDiamond, observations: jax.Array) 
 
 @functools.partial(jax.jit, static_argnums=0)
 def states_of_indices(env: ChineseCheckersDiamond, indices: jax.Array) -> ChineseCheckersDiamondState:
+    """Returns the states of the positions with these indices, uint32[B], at ply 0 with seat 0 to move."""
     own, other = position_at(env, indices)
     start = env.init(None)
     t = tables(env.size)
