@@ -175,7 +175,8 @@ def collect(
 def policy_in_self_play(config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params) -> tuple[Policy, Any]:
     """Returns the policy and its parameters, or a table of its outputs where that takes fewer evaluations."""
     devices = max(jax.sharding.get_abstract_mesh().size, 1)  # each computes a whole table
-    return table_or_network(env, policy, params, config.evaluations_per_iteration // devices)
+    evaluations = config.evaluations_per_iteration // devices
+    return table_or_network(env, policy, params, evaluations, config.self_play_search)
 
 
 def search_in_self_play(

@@ -22,6 +22,7 @@ from train.driver.commands import run_command
 from train.driver.tables import markdown
 
 SELF_PLAY, TAUGHT = "self-play", "then the exact solution"
+PUCT = "PUCT"  # the rule of a search that is not the one of self-play
 STORED = (
     "weak_solved",
     "ultra_weak",
@@ -55,13 +56,18 @@ class Board:
     of_self_play: str = ""
     """Arguments of one more `train.strength` with searches, of the agent of self-play alone; none if empty.
     The games with all replies of the agent with labels can have too many positions for a search."""
+    with_puct: str = ""
+    """Arguments of one more `train.strength` of the agent of self-play, with searches by PUCT; none if empty."""
     seeds: int = 1
 
     def commands(self, name: str, seed: int) -> dict[str, str]:
         """Returns the commands of a seed in their order, without `python -m`, by what they make."""
         solution, labels = f"{RUNS}/{name}.npz", f"{RUNS}/{name}_labels.npz"
         own, taught = f"{RUNS}/{name}_{seed}", f"{RUNS}/{name}_{seed}_taught"
-        more = {"of_self_play": f"train.strength {own} --solution {solution} {self.of_self_play}"}
+        more = {
+            "of_self_play": f"train.strength {own} --solution {solution} {self.of_self_play}",
+            "with_puct": f'train.strength "{own}(search=puct)" --solution {solution} {self.with_puct}',
+        }
         return {
             "solution": f'jaxgames.solvers "{self.env}" --output {solution}',
             SELF_PLAY: f'train.alphazero --env "{self.env}" {self.network} {self.self_play} --evaluate-every 0 '
@@ -71,7 +77,7 @@ class Board:
             TAUGHT: f'train.imitation --env "{self.env}" --data {labels} --init-from {own} {self.network} '
             f"{self.taught} --symmetries --evaluate-every 0 --seed {seed} --run-dir {taught}",
             "measures": f"train.strength {own} {taught} --solution {solution} {self.measures}",
-            **(more if self.of_self_play else {}),
+            **{what: text for what, text in more.items() if getattr(self, what)},
             "searched": f"train.strength {own} {taught} --solution {solution} {self.searched}",
         }
 
@@ -80,11 +86,12 @@ BOARDS = {
     "diamond_4_3": Board(
         env="chinese_checkers_diamond(size=4, pieces=3)",
         network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
-        self_play="--slots 20 --proofs --total-steps 900000 --keep-every 10",
+        self_play="--slots 20 --proofs --total-steps 500000 --keep-every 10",
         labels=120_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 2500000 --num-minibatches 500",
         measures="--simulations 64 --strong-states 20000",
         searched="--simulations 256 --strong-states 4096 --no-weak",
+        with_puct="--simulations 64 256 --strong-states 20000",
         seeds=3,
     ),
     "diamond_5_3": Board(
@@ -102,12 +109,13 @@ BOARDS = {
         env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True, max_plies=50)",  # the start is won in 33 plies
         network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
         self_play="--slots 20 --proofs --truncation-is-draw --random-moves 0.08 --random-starts 0.2 "
-        "--total-steps 5000000",
+        "--total-steps 8000000",
         labels=300_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 3500000 --num-minibatches 500",
         measures="--strong-states 20000",
         searched="--simulations 64 256 --strong-states 4096 --no-weak",
         of_self_play="--simulations 64 --strong-states 20000",
+        with_puct="--simulations 64 256 --strong-states 20000",
         seeds=3,
     ),
     "boxes_3_3": Board(
@@ -145,17 +153,21 @@ def result_of(name: str, board: Board, records: RecordedCommands) -> dict[str, A
         texts = board.commands(name, seed)
         finished = {what: records.run(text) for what, text in texts.items()}
         commands |= {f"python -m {text}": finished[what].cpu_seconds for what, text in texts.items()}
-        all_measured: dict[tuple[str, str], dict[str, Any]] = {}
-        for what in ("measures", "of_self_play", "searched"):  # the first measure of an agent with a search counts
+        all_measured: dict[tuple[str, str, str], dict[str, Any]] = {}
+        # The first measure of an agent with a search counts.
+        for what in ("measures", "of_self_play", "with_puct", "searched"):
             for row in finished[what].result["rows"] if what in finished else ():
-                all_measured.setdefault((row["agent"], row["search"]), row)
-        for measured in all_measured.values():
-            learned = TAUGHT if measured["agent"].split("@")[0].endswith("_taught") else SELF_PLAY
+                rule = PUCT if row["search"] and what == "with_puct" else ""
+                run = row["agent"].partition("(")[0].partition("@")[0]
+                all_measured.setdefault((run, row["search"], rule), row)
+        for (run, _, rule), measured in all_measured.items():
+            learned = TAUGHT if run.endswith("_taught") else SELF_PLAY
             seconds = finished[SELF_PLAY].cpu_seconds
             if learned == TAUGHT and seconds is not None:
                 seconds += (finished["labels"].cpu_seconds or 0) + (finished[TAUGHT].cpu_seconds or 0)
             simulations = int((measured["search"] or "0").split()[0])
             row: dict[str, Any] = {"learned": learned, "seed": seed, "simulations": simulations}
+            row |= {"search": rule} if rule else {}
             row["cpu_seconds"] = None if seconds is None else round(seconds)
             rows.append(row | {key: measured[key] for key in (*STORED, *OF_BOXES) if key in measured})
     return {
@@ -174,16 +186,17 @@ def stored_rows(path: Path) -> list[dict[str, Any]]:
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the measures of a board as a table in Markdown: medians of the seeds."""
-    kinds = dict.fromkeys((row["learned"], row["simulations"]) for row in rows)
+    kinds: dict[tuple[str, int, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        kinds.setdefault((row["learned"], row["simulations"], row.get("search", "")), []).append(row)
     lines: list[tuple[str, ...]] = []
-    for learned, simulations in kinds:
-        seeds = [row for row in rows if (row["learned"], row["simulations"]) == (learned, simulations)]
+    for (learned, simulations, rule), seeds in kinds.items():
         weak = [row["weak_solved"] for row in seeds if "weak_solved" in row]
         solved = f"{sum(weak)} of {len(weak)}" if weak else ""
         lines.append(
             (
                 learned,
-                str(simulations),
+                f"{simulations}, {rule}" if rule else str(simulations),
                 _median(seeds, "cpu_seconds", ",.0f"),
                 solved,
                 *(_median(seeds, key, ",.0f" if key == "agent_states" else ".5f") for key in STORED[1:]),

@@ -1,16 +1,17 @@
-"""The outputs of a policy in all positions of a small game: computed once, and then looked up.
+"""The outputs of a policy in all positions of a small game, as a search needs them: computed once, and then looked up.
 
-    table = tabulate(env, policy, params)
+    table = tabulate(env, policy, params, slots)
     logits, values = TabulatedPolicy(env).apply(table, observation, seat)   # as policy.apply(params, observation, seat)
 
 Searches come to the same positions again and again: with 256 simulations per move, 800 games on the diamond of 4 x 4
-cells and three pieces evaluate five million boards, and there are 160,160 positions.
+cells and three pieces evaluate five million boards, and there are 160,160 positions. A search tries no more actions of
+a position than its nodes have slots, those of the highest logits, so the table has only these.
 """
 
 import dataclasses
 import functools
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -18,46 +19,56 @@ import jax.numpy as jnp
 from jaxgames import Env
 from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.mcts import SearchConfig
 from jaxgames.policies import agent as policies
 from jaxgames.policies.search_agent import SearchAgent
+from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.solvers.chinese_checkers_diamond.moves import num_positions
 from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
 from train.models.policy import Policy
 
-MAX_LOGITS = 2**26  # of all positions, 256 MiB
+MAX_BYTES = 2**29  # of a table
 CHUNK = 4096  # positions that are evaluated at once
 
-Table = tuple[jax.Array, jax.Array]  # float32[P, num_actions] logits and float32[P] values of P or more positions
+
+class Table(NamedTuple):
+    """The outputs of a policy in P or more positions."""
+
+    actions: jax.Array  # int16[P, slots], the legal actions of the highest logits, and others behind them
+    logits: jax.Array  # float32[P, slots]
+    values: jax.Array  # float32[P]
 
 
 @dataclass(frozen=True)
 class TabulatedPolicy:
     """Looks up the outputs of a policy; see `jaxgames.policies.agent.Policy`. Its parameters are a `Table`.
 
-    The observations are bool[B, size, size, 2].
+    The observations are bool[B, size, size, 2]. Actions that are not in the table have `MASKED_LOGIT`.
     """
 
     env: ChineseCheckersDiamond
 
     def apply(self, params: Table, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
         index = index_of_observations(self.env, observation)
-        logits, values = params
-        return logits[index], values[index]
+        of_boards = Table(*(leaf[index] for leaf in params))
+        nothing = jnp.full((len(index), self.env.num_actions), MASKED_LOGIT)
+        rows = jnp.arange(len(index))[:, None]
+        return nothing.at[rows, of_boards.actions].set(of_boards.logits), of_boards.values
 
 
-def table_pays(env: Env[Any], policy: Any, evaluations: int) -> TypeGuard[ChineseCheckersDiamond]:
+def table_pays(env: Env[Any], policy: Any, evaluations: int, config: SearchConfig) -> TypeGuard[ChineseCheckersDiamond]:
     """Returns whether a table is possible, not too large, and has fewer positions than there are `evaluations`."""
     if not isinstance(env, ChineseCheckersDiamond) or not isinstance(policy, Policy) or policy.sharing != "shared":
         return False
     positions = num_positions(env)
-    return positions < evaluations and positions * env.num_actions <= MAX_LOGITS
+    return positions < evaluations and positions * (4 + 6 * config.num_slots(env.num_actions)) <= MAX_BYTES
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def tabulate(env: ChineseCheckersDiamond, policy: policies.Policy, params: Any) -> Table:
+@functools.partial(jax.jit, static_argnums=(0, 1, 3))
+def tabulate(env: ChineseCheckersDiamond, policy: policies.Policy, params: Any, slots: int) -> Table:
     """Returns the outputs of a policy with shared parameters in all positions, those that no game reaches too.
 
-    Behind them the last position is repeated, up to whole chunks.
+    Behind them the last position is repeated, up to whole chunks. `slots` is the number of actions of a position.
     """
     positions = num_positions(env)
     chunk = min(CHUNK, positions)
@@ -66,19 +77,21 @@ def tabulate(env: ChineseCheckersDiamond, policy: policies.Policy, params: Any) 
 
     def outputs(indices: jax.Array) -> Table:
         states = states_of_indices(env, indices)
-        return policy.apply(params, jax.vmap(env.observe)(states), states.current_player)
+        logits, values = policy.apply(params, jax.vmap(env.observe)(states), states.current_player)
+        mask = jax.vmap(env.legal_action_mask)(states)
+        logits, actions = jax.lax.top_k(jnp.where(mask, logits, MASKED_LOGIT), slots)
+        return Table(actions.astype(jnp.int16), logits, values)
 
     of_chunks = jax.lax.map(outputs, indices.reshape(chunks, chunk))
-    logits, values = (outputs.reshape(chunks * chunk, *outputs.shape[2:]) for outputs in of_chunks)
-    return logits, values
+    return Table(*(leaf.reshape(chunks * chunk, *leaf.shape[2:]) for leaf in of_chunks))
 
 
 def table_or_network(
-    env: Env[Any], policy: policies.Policy, params: Any, evaluations: int
+    env: Env[Any], policy: policies.Policy, params: Any, evaluations: int, config: SearchConfig
 ) -> tuple[policies.Policy, Any]:
-    """Returns the policy and its parameters, or a table of its outputs where that takes fewer than `evaluations`."""
-    if table_pays(env, policy, evaluations):
-        return TabulatedPolicy(env), tabulate(env, policy, params)
+    """Returns the policy and its parameters, or a table for a search where that takes fewer than `evaluations`."""
+    if table_pays(env, policy, evaluations, config):
+        return TabulatedPolicy(env), tabulate(env, policy, params, config.num_slots(env.num_actions))
     return policy, params
 
 
@@ -89,5 +102,6 @@ def with_table(agent: Agent, boards: int) -> Agent:
     """
     if not isinstance(agent, SearchAgent):
         return agent
-    policy, params = table_or_network(agent.env, agent.policy, agent.params, boards * agent.config.simulations)
+    evaluations = boards * agent.config.simulations
+    policy, params = table_or_network(agent.env, agent.policy, agent.params, evaluations, agent.config)
     return agent if policy is agent.policy else dataclasses.replace(agent, policy=policy, params=params)

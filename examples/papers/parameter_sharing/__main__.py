@@ -7,6 +7,7 @@ iterations of 4,000 environment steps. After every iteration, the sampled policy
 uniformly random opponents, at most 150 rounds each. Unlike in the study, there are several seeds.
 
 There are two presets: `parameter_sharing_paper` has the study's network and settings, `parameter_sharing` has ours.
+`--presets parameter_sharing_code` trains the former with the rewards and the networks of the study's code.
 docs/papers/parameter_sharing.md has the results. A command that was stopped continues when it is repeated.
 """
 
@@ -18,7 +19,8 @@ from matplotlib.figure import Figure
 
 from examples.papers._experiment import Report, command, table_of
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.published import MODES, Preset, settings_of
+from examples.papers.parameter_sharing.published import MODES, AsPublished, Preset, settings_as_published, settings_of
+from train.driver.run_folder import RunFolder
 from train.models.policy import Sharing
 
 QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "games": 2, "iterations": 2}
@@ -27,8 +29,9 @@ QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "games": 2, "iteratio
 @dataclass(frozen=True)
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing")
-    presets: tuple[Preset, ...] = ("parameter_sharing", "parameter_sharing_paper")
-    """The settings of training: ours, and the settings of the study."""
+    presets: tuple[Preset | AsPublished, ...] = ("parameter_sharing", "parameter_sharing_paper")
+    """The settings of training: ours, the settings of the study, and these with the rewards and networks of its
+    code."""
     modes: tuple[Sharing, ...] = MODES
     """The ways of sharing."""
 
@@ -49,13 +52,21 @@ def report(arguments: Arguments) -> Report:
     return Report(summary, "\n\n".join(texts), figures)
 
 
-def train(arguments: Arguments, preset: Preset) -> dict[str, dict[str, Any]]:
+def train(arguments: Arguments, preset: Preset | AsPublished) -> dict[str, dict[str, Any]]:
     """Returns the curves by mode: steps [iterations], and every column of the evaluations [seeds][iterations].
 
     Trains the runs that are not finished. Ends the program if a signal stops the training.
     """
-    settings = settings_of(preset, arguments.iterations, sharing=arguments.modes)
-    trained = runs.train_all(arguments.output / preset, settings, arguments.seeds, arguments.games)
+    trained: dict[str, RunFolder] = {}
+    folder = arguments.output / preset
+    if preset == "parameter_sharing_code":  # its networks depend on the way of sharing
+        for mode in arguments.modes:
+            settings = settings_as_published(mode, arguments.iterations)
+            of_mode = runs.train_all(folder / mode, settings, arguments.seeds, arguments.games)
+            trained |= {f"{mode}/{name}": run for name, run in of_mode.items()}
+    else:
+        settings = settings_of(preset, arguments.iterations, sharing=arguments.modes)
+        trained = runs.train_all(folder, settings, arguments.seeds, arguments.games)
     return {
         mode: runs.curves_of(run for run in trained.values() if run.config.sharing == mode) for mode in arguments.modes
     }

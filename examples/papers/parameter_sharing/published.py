@@ -23,6 +23,7 @@ GAMES = 30  # of an evaluation
 WINDOW = 10  # last evaluations of a run, which the table averages
 
 Preset = Literal["parameter_sharing", "parameter_sharing_paper"]  # ours, and the study's settings
+AsPublished = Literal["parameter_sharing_code"]  # the study's settings with the rewards and the networks of its code
 
 MEASURES = ("steps to 0.9", "steps to 0.9 five times", "steps to 1.0", "turns to win")
 # From the published logs, in the order of MEASURES. Steps end with the first evaluation that reaches the rate.
@@ -67,3 +68,15 @@ def settings_of(preset: Preset, iterations: int, **values: tuple[Any, ...]) -> d
     """Returns the values of each setting for a sweep: one of a preset for each setting, or `values`."""
     of_preset = {name: (value,) for name, value in PRESETS[preset].items()}
     return of_preset | {"total_steps": (iterations * STEPS_PER_ITERATION,)} | values
+
+
+def settings_as_published(sharing: Sharing, iterations: int) -> dict[str, tuple[Any, ...]]:
+    """Returns the values of each setting for a sweep over one way of sharing, as the published code trains it.
+
+    With a shared encoder actor and critic have one encoder, in the other two ways one each.
+    """
+    modules = "examples.papers.parameter_sharing"
+    code: dict[str, tuple[Any, ...]] = {"env": (f"{modules}.running_sums:running_sums(max_rounds=400)",)}
+    if sharing != "shared_encoder":
+        code |= {"network": (f"{modules}.separate_encoders:apart",), "activation": ("tanh",)}
+    return settings_of("parameter_sharing_paper", iterations, sharing=(sharing,), **code)

@@ -39,7 +39,9 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             rows = [{"agent": own, "search": search, "strong_action": 0.9} for search in searches]
             return Record(True, 10.0, {"rows": rows})
         rows = [measured(own, "", False, 0.5 + seed), *(measured(agent, "", True, 1.0) for agent in taught)]
-        if "--simulations" in words:
+        if "(search=puct)" in own:
+            rows += [measured(own, "64 simulations", True, 0.7), measured(own, "256 simulations", True, 0.8)]
+        elif "--simulations" in words:
             rows.append(measured(own, "64 simulations", seed > 0, 0.6 + seed))
         return Record(True, 10.0, {"rows": rows})
 
@@ -56,11 +58,13 @@ def test_table_has_the_medians_of_the_seeds_by_teacher_and_search(
     stored = json.loads(file.read_text())
     assert stored["commands"] == [f"python -m {text}" for text in dict.fromkeys(ran)]
     assert {"commit", "processor", "cores", "jax", "date", "env"} <= stored.keys()
-    assert [row["seed"] for row in stored["rows"]] == [0, 0, 0, 0, 1, 1, 1, 1]
-    own, taught, searching, strong = solved.table(solved.stored_rows(file)).splitlines()[2:]
+    assert [row["seed"] for row in stored["rows"]] == [0] * 6 + [1] * 6
+    own, taught, searching, with_puct, more_puct, strong = solved.table(solved.stored_rows(file)).splitlines()[2:]
     assert own.startswith("| self-play | 0 | 10 | 0 of 2 | 1.00000 | 0.50000 | 12,345 | 0.25000 | 0.55000 |")
     assert searching.startswith("| self-play | 64 | 10 | 1 of 2 |")
     assert "| 0.65000 |" in searching  # of the first command that measures it
+    assert with_puct.startswith("| self-play | 64, PUCT | 10 | 2 of 2 |")
+    assert more_puct.startswith("| self-play | 256, PUCT | 10 | 2 of 2 |")
     assert taught.startswith("| then the exact solution | 0 | 30 | 2 of 2 |")  # self-play, labels and imitation
     assert strong.startswith("| self-play | 256 | 10 |  |  |  |  |  | 0.90000 |")
     assert "diamond_4_6" in error_of(solved.main, "chess")
@@ -69,9 +73,9 @@ def test_table_has_the_medians_of_the_seeds_by_teacher_and_search(
 @pytest.mark.parametrize("name", solved.BOARDS)
 def test_commands_have_arguments_that_their_modules_accept(name: str) -> None:
     commands = solved.BOARDS[name].commands(name, seed=0)
-    for what in {"measures", "of_self_play", "searched"} & {*commands}:
+    for what in {"measures", "of_self_play", "with_puct", "searched"} & {*commands}:
         arguments = tyro.cli(strength_command.Arguments, args=shlex.split(commands[what])[1:])
-        assert len(arguments.agents) == (1 if what == "of_self_play" else 2)
+        assert len(arguments.agents) == (1 if what in ("of_self_play", "with_puct") else 2)
     words = shlex.split(commands[solved.SELF_PLAY])
     assert words[0] == "train.alphazero"
     assert cli.parse(AlphaZero, config_for, words[1:]).config.env == solved.BOARDS[name].env

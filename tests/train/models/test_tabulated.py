@@ -12,6 +12,7 @@ import jaxgames
 from jaxgames.mcts import SearchConfig
 from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.policies.search_agent import NetworkAgent, SearchAgent
+from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.solvers.chinese_checkers_diamond.moves import num_positions
 from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
 from tests.helpers.positions import batched, random_actions
@@ -25,6 +26,7 @@ from train.models.tabulated import TabulatedPolicy, table_pays, tabulate, with_t
 GAME = "chinese_checkers_diamond(size=3, pieces=3)"
 ENV: Any = jaxgames.make(GAME)
 POSITIONS = 84 * 20  # C(9, 3) * C(6, 3)
+SLOTS = 4
 
 
 @pytest.fixture(scope="module")
@@ -50,11 +52,19 @@ def boards() -> Any:
 
 
 def test_table_gives_the_outputs_of_the_policy(policy: Policy, params: Any, boards: Any) -> None:
-    table = tabulate(ENV, policy, params)
     expected = PolicyEvaluate(ENV, policy)(params, boards)
-    found = PolicyEvaluate(ENV, TabulatedPolicy(ENV))(table, boards)
+    legal = np.asarray(batched(ENV).mask(boards))
+    logits = np.where(legal, expected.logits, MASKED_LOGIT)
     assert len(np.unique(np.asarray(expected.values[:, 0]))) > 50
-    np.testing.assert_allclose(found.logits, expected.logits, rtol=1e-5, atol=1e-5)
+    assert (legal.sum(1) > SLOTS).any()
+    assert (legal.sum(1) < SLOTS).any()
+    table = tabulate(ENV, policy, params, SLOTS)
+    found = PolicyEvaluate(ENV, TabulatedPolicy(ENV))(table, boards)
+    largest = np.sort(logits, axis=1)[:, -SLOTS:]
+    np.testing.assert_allclose(np.sort(found.logits, axis=1)[:, -SLOTS:], largest, rtol=1e-5, atol=1e-5)
+    is_there = found.logits > MASKED_LOGIT
+    np.testing.assert_array_equal(is_there.sum(1), np.minimum(legal.sum(1), SLOTS))
+    np.testing.assert_allclose(found.logits[is_there], logits[is_there], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(found.values, expected.values, rtol=1e-5, atol=1e-5)
 
 
@@ -67,8 +77,9 @@ def test_observations_have_the_indices_of_their_states(size: int, pieces: int) -
     np.testing.assert_array_equal(index_of_observations(env, observations), indices)
 
 
-def test_agent_with_a_table_plays_as_without(policy: Policy, params: Any, boards: Any) -> None:
-    agent = SearchAgent(params, ENV, policy, SearchConfig(simulations=8))
+@pytest.mark.parametrize("slots", [SLOTS, None])
+def test_agent_with_a_table_plays_as_without(policy: Policy, params: Any, boards: Any, slots: int | None) -> None:
+    agent = SearchAgent(params, ENV, policy, SearchConfig(simulations=8, slots=slots))
     with_it = with_table(agent, POSITIONS // 8 + 1)
     assert isinstance(with_it, SearchAgent)
     assert with_it.policy == TabulatedPolicy(ENV)
@@ -84,19 +95,20 @@ def test_other_agents_stay_as_they_are(policy: Policy, params: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("game", "sharing", "evaluations", "expected"),
+    ("game", "sharing", "evaluations", "slots", "expected"),
     [
-        (GAME, "shared", POSITIONS + 1, True),
-        (GAME, "shared", POSITIONS, False),
-        (GAME, "independent", 10**9, False),  # the outputs depend on the seat
-        ("chinese_checkers_diamond(size=4, pieces=3)", "shared", 10**9, True),
-        ("chinese_checkers_diamond(size=4, pieces=6)", "shared", 10**9, False),  # too large
-        ("dots_and_boxes(rows=2, cols=2)", "shared", 10**9, False),
+        (GAME, "shared", POSITIONS + 1, None, True),
+        (GAME, "shared", POSITIONS, None, False),
+        (GAME, "independent", 10**9, None, False),  # the outputs depend on the seat
+        ("chinese_checkers_diamond(size=4, pieces=3)", "shared", 10**9, None, True),
+        ("chinese_checkers_diamond(size=5, pieces=3)", "shared", 10**9, 24, True),
+        ("chinese_checkers_diamond(size=5, pieces=3)", "shared", 10**9, None, False),  # too large
+        ("dots_and_boxes(rows=2, cols=2)", "shared", 10**9, None, False),
     ],
 )
-def test_where_a_table_pays(game: str, sharing: Any, evaluations: int, expected: bool) -> None:
-    env = jaxgames.make(game)
-    assert table_pays(env, Policy.of(env, sharing, "mlp", hidden_sizes=(8,)), evaluations) is expected
+def test_where_a_table_pays(game: str, sharing: Any, evaluations: int, slots: int | None, expected: bool) -> None:
+    env, config = jaxgames.make(game), SearchConfig(slots=slots)
+    assert table_pays(env, Policy.of(env, sharing, "mlp", hidden_sizes=(8,)), evaluations, config) is expected
 
 
 @pytest.mark.parametrize(
@@ -124,7 +136,7 @@ def test_self_play_with_a_table_is_self_play_without(
 
     assert isinstance(policy_in_self_play(config, ENV, policy, params)[0], TabulatedPolicy)
     with_it = steps()
-    monkeypatch.setattr(tabulated, "MAX_LOGITS", 0)
+    monkeypatch.setattr(tabulated, "MAX_BYTES", 0)
     assert policy_in_self_play(config, ENV, policy, params) == (policy, params)
     without = steps()
     np.testing.assert_array_equal(with_it.action, without.action)
