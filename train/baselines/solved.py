@@ -103,13 +103,14 @@ BOARDS = {
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 4000000 --num-minibatches 500",
         measures="--strong-states 100000",
         searched="--simulations 64 256 --strong-states 4096 --no-weak",
-        of_self_play="--simulations 64 --strong-states 4096",
+        with_puct="--simulations 64 --strong-states 4096",
+        seeds=3,
     ),
     "diamond_4_6": Board(
         env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True, max_plies=50)",  # the start is won in 33 plies
         network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
         self_play="--slots 20 --proofs --truncation-is-draw --random-moves 0.08 --random-starts 0.2 "
-        "--total-steps 8000000",
+        "--total-steps 5000000",
         labels=300_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 3500000 --num-minibatches 500",
         measures="--strong-states 20000",
