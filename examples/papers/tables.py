@@ -231,6 +231,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     "star_race_pupils_4": PUPILS,
     "perfect_replies": PERFECT_REPLIES,
     "perfect_replies_4_6": PERFECT_REPLIES,
+    "perfect_replies_seeds": PERFECT_REPLIES,
     "perfect_replies_boxes": PERFECT_REPLIES,
     "openspiel_checkers": {
         "agent": "`{agent}`",

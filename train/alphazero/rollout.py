@@ -173,7 +173,7 @@ def collect(
 
 
 def policy_in_self_play(config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params) -> tuple[Policy, Any]:
-    """Returns the policy and its parameters, or a table of its outputs where that takes fewer evaluations."""
+    """Returns the policy and its parameters, or a table for its searches where that takes fewer evaluations."""
     devices = max(jax.sharding.get_abstract_mesh().size, 1)  # each computes a whole table
     evaluations = config.evaluations_per_iteration // devices
     return table_or_network(env, policy, params, evaluations, config.self_play_search)

@@ -22,7 +22,7 @@ from train.driver.commands import run_command
 from train.driver.tables import markdown
 
 SELF_PLAY, TAUGHT = "self-play", "then the exact solution"
-PUCT = "PUCT"  # the rule of a search that is not the one of self-play
+PUCT = "PUCT"  # the rule of a search in place of the Gumbel search of self-play
 STORED = (
     "weak_solved",
     "ultra_weak",
@@ -86,12 +86,11 @@ BOARDS = {
     "diamond_4_3": Board(
         env="chinese_checkers_diamond(size=4, pieces=3)",
         network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
-        self_play="--slots 20 --proofs --total-steps 500000 --keep-every 10",
+        self_play="--slots 20 --proofs --total-steps 900000 --keep-every 10",
         labels=120_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 2500000 --num-minibatches 500",
         measures="--simulations 64 --strong-states 20000",
         searched="--simulations 256 --strong-states 4096 --no-weak",
-        with_puct="--simulations 64 256 --strong-states 20000",
         seeds=3,
     ),
     "diamond_5_3": Board(
@@ -103,8 +102,8 @@ BOARDS = {
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 4000000 --num-minibatches 500",
         measures="--strong-states 100000",
         searched="--simulations 64 256 --strong-states 4096 --no-weak",
+        of_self_play="--simulations 64 --strong-states 4096",
         with_puct="--simulations 64 --strong-states 4096",
-        seeds=3,
     ),
     "diamond_4_6": Board(
         env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True, max_plies=50)",  # the start is won in 33 plies
@@ -168,7 +167,7 @@ def result_of(name: str, board: Board, records: RecordedCommands) -> dict[str, A
                 seconds += (finished["labels"].cpu_seconds or 0) + (finished[TAUGHT].cpu_seconds or 0)
             simulations = int((measured["search"] or "0").split()[0])
             row: dict[str, Any] = {"learned": learned, "seed": seed, "simulations": simulations}
-            row |= {"search": rule} if rule else {}
+            row |= {"rule": rule} if rule else {}
             row["cpu_seconds"] = None if seconds is None else round(seconds)
             rows.append(row | {key: measured[key] for key in (*STORED, *OF_BOXES) if key in measured})
     return {
@@ -189,7 +188,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the measures of a board as a table in Markdown: medians of the seeds."""
     kinds: dict[tuple[str, int, str], list[Mapping[str, Any]]] = {}
     for row in rows:
-        kinds.setdefault((row["learned"], row["simulations"], row.get("search", "")), []).append(row)
+        kinds.setdefault((row["learned"], row["simulations"], row.get("rule", "")), []).append(row)
     lines: list[tuple[str, ...]] = []
     for (learned, simulations, rule), seeds in kinds.items():
         weak = [row["weak_solved"] for row in seeds if "weak_solved" in row]

@@ -5,7 +5,7 @@
 
 Searches come to the same positions again and again: with 256 simulations per move, 800 games on the diamond of 4 x 4
 cells and three pieces evaluate five million boards, and there are 160,160 positions. A search tries no more actions of
-a position than its nodes have slots, those of the highest logits, so the table has only these.
+a position than its nodes have slots, the ones with the highest logits, so the table has only these.
 """
 
 import dataclasses
@@ -34,8 +34,8 @@ CHUNK = 4096  # positions that are evaluated at once
 class Table(NamedTuple):
     """The outputs of a policy in P or more positions."""
 
-    actions: jax.Array  # int16[P, slots], the legal actions of the highest logits, and others behind them
-    logits: jax.Array  # float32[P, slots]
+    actions: jax.Array  # int16[P, slots], the legal actions of the highest logits, then illegal ones
+    logits: jax.Array  # float32[P, slots]; MASKED_LOGIT of illegal actions
     values: jax.Array  # float32[P]
 
 
@@ -51,17 +51,18 @@ class TabulatedPolicy:
     def apply(self, params: Table, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
         index = index_of_observations(self.env, observation)
         of_boards = Table(*(leaf[index] for leaf in params))
-        nothing = jnp.full((len(index), self.env.num_actions), MASKED_LOGIT)
+        masked = jnp.full((len(index), self.env.num_actions), MASKED_LOGIT)
         rows = jnp.arange(len(index))[:, None]
-        return nothing.at[rows, of_boards.actions].set(of_boards.logits), of_boards.values
+        return masked.at[rows, of_boards.actions].set(of_boards.logits), of_boards.values
 
 
-def table_pays(env: Env[Any], policy: Any, evaluations: int, config: SearchConfig) -> TypeGuard[ChineseCheckersDiamond]:
+def table_pays(env: Env[Any], policy: Any, evaluations: int, slots: int) -> TypeGuard[ChineseCheckersDiamond]:
     """Returns whether a table is possible, not too large, and has fewer positions than there are `evaluations`."""
     if not isinstance(env, ChineseCheckersDiamond) or not isinstance(policy, Policy) or policy.sharing != "shared":
         return False
     positions = num_positions(env)
-    return positions < evaluations and positions * (4 + 6 * config.num_slots(env.num_actions)) <= MAX_BYTES
+    of_position = slots * (2 + 4) + 4  # bytes: an int16 and a float32 per slot, and the value
+    return positions < evaluations and positions * of_position <= MAX_BYTES
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 3))
@@ -90,8 +91,9 @@ def table_or_network(
     env: Env[Any], policy: policies.Policy, params: Any, evaluations: int, config: SearchConfig
 ) -> tuple[policies.Policy, Any]:
     """Returns the policy and its parameters, or a table for a search where that takes fewer than `evaluations`."""
-    if table_pays(env, policy, evaluations, config):
-        return TabulatedPolicy(env), tabulate(env, policy, params, config.num_slots(env.num_actions))
+    slots = config.num_slots(env.num_actions)
+    if table_pays(env, policy, evaluations, slots):
+        return TabulatedPolicy(env), tabulate(env, policy, params, slots)
     return policy, params
 
 

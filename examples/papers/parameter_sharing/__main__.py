@@ -7,7 +7,7 @@ iterations of 4,000 environment steps. After every iteration, the sampled policy
 uniformly random opponents, at most 150 rounds each. Unlike in the study, there are several seeds.
 
 There are two presets: `parameter_sharing_paper` has the study's network and settings, `parameter_sharing` has ours.
-`--presets parameter_sharing_code` trains the former with the rewards and the networks of the study's code.
+`--presets parameter_sharing_code` has the study's settings with the rewards and networks of its code.
 docs/papers/parameter_sharing.md has the results. A command that was stopped continues when it is repeated.
 """
 
@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 from examples.papers._experiment import Report, command, table_of
 from examples.papers.parameter_sharing import comparison, runs
 from examples.papers.parameter_sharing.published import MODES, AsPublished, Preset, settings_as_published, settings_of
-from train.driver.run_folder import RunFolder
 from train.models.policy import Sharing
 
 QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "games": 2, "iterations": 2}
@@ -44,6 +43,7 @@ def report(arguments: Arguments) -> Report:
     summary: dict[str, Any] = {}
     for preset, curves in results.items():
         texts.append(f"{preset}\n\n{table_of(comparison.differences(curves), comparison.DIFFERENCES)}")
+        texts.append(comparison.last_win_rates(curves))
         figures[f"figure_2_{preset}"] = comparison.draw(curves, preset)
         summary[preset] = {
             mode: {name: comparison.finite(value) for name, value in comparison.reached(c).items()}
@@ -57,16 +57,15 @@ def train(arguments: Arguments, preset: Preset | AsPublished) -> dict[str, dict[
 
     Trains the runs that are not finished. Ends the program if a signal stops the training.
     """
-    trained: dict[str, RunFolder] = {}
     folder = arguments.output / preset
-    if preset == "parameter_sharing_code":  # its networks depend on the way of sharing
-        for mode in arguments.modes:
-            settings = settings_as_published(mode, arguments.iterations)
-            of_mode = runs.train_all(folder / mode, settings, arguments.seeds, arguments.games)
-            trained |= {f"{mode}/{name}": run for name, run in of_mode.items()}
-    else:
-        settings = settings_of(preset, arguments.iterations, sharing=arguments.modes)
-        trained = runs.train_all(folder, settings, arguments.seeds, arguments.games)
+    if preset == "parameter_sharing_code":  # its networks depend on the way of sharing, so each way is a sweep
+        sweeps = {mode: settings_as_published(mode, arguments.iterations) for mode in arguments.modes}
+        return {
+            mode: runs.curves_of(runs.train_all(folder / mode, values, arguments.seeds, arguments.games).values())
+            for mode, values in sweeps.items()
+        }
+    settings = settings_of(preset, arguments.iterations, sharing=arguments.modes)
+    trained = runs.train_all(folder, settings, arguments.seeds, arguments.games)
     return {
         mode: runs.curves_of(run for run in trained.values() if run.config.sharing == mode) for mode in arguments.modes
     }

@@ -13,6 +13,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+import jaxgames
+from jaxgames.policies.agent import reward_scale
 from train.models.policy import Sharing
 from train.recipes import PRESETS
 
@@ -23,7 +25,7 @@ GAMES = 30  # of an evaluation
 WINDOW = 10  # last evaluations of a run, which the table averages
 
 Preset = Literal["parameter_sharing", "parameter_sharing_paper"]  # ours, and the study's settings
-AsPublished = Literal["parameter_sharing_code"]  # the study's settings with the rewards and the networks of its code
+AsPublished = Literal["parameter_sharing_code"]  # the study's settings with the rewards and networks of its code
 
 MEASURES = ("steps to 0.9", "steps to 0.9 five times", "steps to 1.0", "turns to win")
 # From the published logs, in the order of MEASURES. Steps end with the first evaluation that reaches the rate.
@@ -71,12 +73,17 @@ def settings_of(preset: Preset, iterations: int, **values: tuple[Any, ...]) -> d
 
 
 def settings_as_published(sharing: Sharing, iterations: int) -> dict[str, tuple[Any, ...]]:
-    """Returns the values of each setting for a sweep over one way of sharing, as the published code trains it.
+    """Returns the values of each setting for a sweep over one way of sharing: the study's, with two things of its code.
 
-    With a shared encoder actor and critic have one encoder, in the other two ways one each.
+    They are the rewards, and the networks: with a shared encoder, actor and critic have one encoder with ReLU, in the
+    other two ways one each with tanh.
     """
-    modules = "examples.papers.parameter_sharing"
-    code: dict[str, tuple[Any, ...]] = {"env": (f"{modules}.running_sums:running_sums(max_rounds=400)",)}
+    preset, modules = PRESETS["parameter_sharing_paper"], "examples.papers.parameter_sharing"
+    env = f"{modules}.running_sums:running_sums(max_rounds=400)"
+    # PPO divides rewards by their bound, so the same loss of the value has another weight and another clip.
+    larger = (reward_scale(jaxgames.make(preset["env"])) / reward_scale(jaxgames.make(env))) ** 2
+    code = {"env": env, "vf_coef": preset["vf_coef"] * larger, "vf_clip": preset["vf_clip"] / larger}
     if sharing != "shared_encoder":
-        code |= {"network": (f"{modules}.separate_encoders:apart",), "activation": ("tanh",)}
-    return settings_of("parameter_sharing_paper", iterations, sharing=(sharing,), **code)
+        code |= {"network": f"{modules}.separate_encoders:apart", "activation": "tanh"}
+    values = {name: (value,) for name, value in code.items()}
+    return settings_of("parameter_sharing_paper", iterations, sharing=(sharing,), **values)

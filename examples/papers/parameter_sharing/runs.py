@@ -3,6 +3,8 @@
     OUTPUT/sharing=shared/seed=0/                a run folder as `train.sweep` writes it
     OUTPUT/sharing=shared/seed=0/params/10.npz   the parameters after iteration 10
 
+The folders are named by the settings that differ: one way of sharing has only OUTPUT/seed=0.
+
 The rows of metrics have the columns of `evaluation.COLUMNS`. A checkpoint of every iteration would take longer than the
 training, so only the parameters are kept.
 """

@@ -1,9 +1,9 @@
-"""The network that the published code trains with full sharing: actor and critic have separate encoders.
+"""The network of the published code, with full sharing and with independent networks: separate encoders.
 
-    python -m train.ppo --preset parameter_sharing_paper \\
+    python -m train.ppo --preset parameter_sharing_paper --activation tanh \\
         --network "examples.papers.parameter_sharing.separate_encoders:apart"
 
-The text of the study has one encoder for both. RLlib's default, which the script leaves as it is, has two.
+The text of the study has one encoder for actor and critic. RLlib's default, which the scripts leave as it is, has two.
 """
 
 from typing import Any

@@ -23,6 +23,12 @@ def measured(agent: str, search: str, weak_solved: bool, strong_action: float) -
     return {"agent": agent, "search": search, "weak_solved": weak_solved, **measures, **strong}
 
 
+def at_iteration(agent: str) -> str:
+    """Returns an agent's text as the rows of train.strength have it."""
+    run, bracket, parameters = agent.partition("(")
+    return f"{run}@62{bracket}{parameters}"
+
+
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The commands that were run, each in 10 CPU seconds."""
@@ -33,7 +39,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         words, seed = shlex.split(text), text.count("_1 ") / 10  # the second seed is better by 0.1
         if words[0] != "train.strength":
             return Record(True, 10.0, {})
-        own, *taught = words[1 : words.index("--solution")]
+        own, *taught = (at_iteration(agent) for agent in words[1 : words.index("--solution")])
         if "--no-weak" in words:
             searches = ("", "64 simulations", "256 simulations")
             rows = [{"agent": own, "search": search, "strong_action": 0.9} for search in searches]

@@ -97,18 +97,19 @@ def test_other_agents_stay_as_they_are(policy: Policy, params: Any) -> None:
 @pytest.mark.parametrize(
     ("game", "sharing", "evaluations", "slots", "expected"),
     [
-        (GAME, "shared", POSITIONS + 1, None, True),
-        (GAME, "shared", POSITIONS, None, False),
-        (GAME, "independent", 10**9, None, False),  # the outputs depend on the seat
-        ("chinese_checkers_diamond(size=4, pieces=3)", "shared", 10**9, None, True),
+        (GAME, "shared", POSITIONS + 1, 64, True),
+        (GAME, "shared", POSITIONS, 64, False),
+        (GAME, "independent", 10**9, 64, False),  # the outputs depend on the seat
+        ("chinese_checkers_diamond(size=4, pieces=3)", "shared", 10**9, 64, True),
+        ("chinese_checkers_diamond(size=4, pieces=6)", "shared", 10**9, 20, True),
         ("chinese_checkers_diamond(size=5, pieces=3)", "shared", 10**9, 24, True),
-        ("chinese_checkers_diamond(size=5, pieces=3)", "shared", 10**9, None, False),  # too large
-        ("dots_and_boxes(rows=2, cols=2)", "shared", 10**9, None, False),
+        ("chinese_checkers_diamond(size=5, pieces=3)", "shared", 10**9, 25, False),  # too large
+        ("dots_and_boxes(rows=2, cols=2)", "shared", 10**9, 12, False),
     ],
 )
-def test_where_a_table_pays(game: str, sharing: Any, evaluations: int, slots: int | None, expected: bool) -> None:
-    env, config = jaxgames.make(game), SearchConfig(slots=slots)
-    assert table_pays(env, Policy.of(env, sharing, "mlp", hidden_sizes=(8,)), evaluations, config) is expected
+def test_where_a_table_pays(game: str, sharing: Any, evaluations: int, slots: int, expected: bool) -> None:
+    env = jaxgames.make(game)
+    assert table_pays(env, Policy.of(env, sharing, "mlp", hidden_sizes=(8,)), evaluations, slots) is expected
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_iterations_evaluate_at_least_so_many_boards(settings: dict[str, Any], e
 def test_self_play_with_a_table_is_self_play_without(
     policy: Policy, params: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = Config(env=GAME, num_envs=8, rollout_length=8, simulations=27)  # 1,728 evaluations
+    config = Config(env=GAME, num_envs=8, rollout_length=8, simulations=27, slots=SLOTS)  # 1,728 evaluations
     game = jax.jit(functools.partial(init_game, config, ENV))(jax.random.key(1), jax.random.key(2))
 
     def steps() -> Steps:

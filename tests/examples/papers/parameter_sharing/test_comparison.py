@@ -1,13 +1,27 @@
 """The table, the differences and the picture of the sharing comparison, on hand-made curves; the published numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from examples.papers.parameter_sharing.comparison import differences, finite, measures, reached
+import jaxgames
+from examples.papers.parameter_sharing.comparison import differences, finite, last_win_rates, measures, reached
 from examples.papers.parameter_sharing.evaluation import COLUMNS
-from examples.papers.parameter_sharing.published import MEASURES, MODES, PAPER, WINDOW, published, settings_of
+from examples.papers.parameter_sharing.published import (
+    MEASURES,
+    MODES,
+    PAPER,
+    WINDOW,
+    published,
+    settings_as_published,
+    settings_of,
+)
+from examples.papers.parameter_sharing.running_sums import RunningSums
+from train.models.policy import Sharing
 from train.ppo import Config
 
+APART = "examples.papers.parameter_sharing.separate_encoders:apart"
 STEPS = [4000 * (i + 1) for i in range(12)]
 
 
@@ -59,6 +73,11 @@ def test_differences_have_the_sign_of_the_slower_way() -> None:
     assert rows["turns to win"]["p"] == pytest.approx(2 / 252)
 
 
+def test_win_rates_at_the_end_are_those_of_each_run() -> None:
+    curves = result([0.0, 0.0] + [0.5] * 10, [1.0] * 12)
+    assert last_win_rates({"shared": curves}).splitlines()[2] == "| shared | 1.00 | 0.50, 1.00 |"
+
+
 # -- the study's numbers -------------------------------------------------------------------------------------------
 
 
@@ -84,3 +103,23 @@ def test_presets_have_the_studys_budget_and_its_network() -> None:
         config = Config(**{name: value for name, (value,) in settings.items()})
         assert (config.num_iterations, config.steps_per_iteration, config.hidden_sizes) == (100, 4000, (64, 64))
     assert Config(**{name: value for name, (value,) in settings.items()}).minibatch_size == 129
+
+
+@pytest.mark.parametrize("sharing", MODES)
+def test_settings_as_published_have_the_rewards_and_networks_of_the_code(sharing: Sharing) -> None:
+    text, code = (
+        Config(**{name: value for name, (value,) in settings.items()})
+        for settings in (
+            settings_of("parameter_sharing_paper", 100, sharing=(sharing,)),
+            settings_as_published(sharing, 100),
+        )
+    )
+    assert jaxgames.make(code.env).id == RunningSums.id
+    one_encoder = sharing == "shared_encoder"
+    assert (code.network, code.activation) == ((None, "relu") if one_encoder else (APART, "tanh"))
+    # The loss of the value is the same in the rewards of the study, which PPO divides by their bound.
+    bounds = [max(map(abs, jaxgames.make(config.env).reward_range)) for config in (text, code)]
+    assert code.vf_clip * bounds[1] ** 2 == pytest.approx(text.vf_clip * bounds[0] ** 2)
+    assert code.vf_coef / bounds[1] ** 2 == pytest.approx(text.vf_coef / bounds[0] ** 2)
+    changed = ("env", "network", "activation", "vf_clip", "vf_coef")
+    assert replace(text, **{name: getattr(code, name) for name in changed}) == code
