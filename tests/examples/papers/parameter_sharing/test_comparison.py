@@ -1,11 +1,15 @@
 """The table, the differences and the picture of the sharing comparison, on hand-made curves; the published numbers."""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import jaxgames
+from examples.papers.parameter_sharing import runs
+from examples.papers.parameter_sharing.__main__ import Arguments, train
 from examples.papers.parameter_sharing.comparison import differences, finite, last_win_rates, measures, reached
 from examples.papers.parameter_sharing.evaluation import COLUMNS
 from examples.papers.parameter_sharing.published import (
@@ -119,7 +123,24 @@ def test_settings_as_published_have_the_rewards_and_networks_of_the_code(sharing
     assert (code.network, code.activation) == ((None, "relu") if one_encoder else (APART, "tanh"))
     # The loss of the value is the same in the rewards of the study, which PPO divides by their bound.
     bounds = [max(map(abs, jaxgames.make(config.env).reward_range)) for config in (text, code)]
+    assert code.vf_clip is not None
+    assert text.vf_clip is not None
     assert code.vf_clip * bounds[1] ** 2 == pytest.approx(text.vf_clip * bounds[0] ** 2)
     assert code.vf_coef / bounds[1] ** 2 == pytest.approx(text.vf_coef / bounds[0] ** 2)
     changed = ("env", "network", "activation", "vf_clip", "vf_coef")
     assert replace(text, **{name: getattr(code, name) for name in changed}) == code
+
+
+def test_ways_of_the_published_code_are_trained_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ways: dict[Path, tuple[Sharing, ...]] = {}
+
+    def train_all(folder: Path, settings: dict[str, Any], seeds: int, games: int) -> dict[str, Path]:
+        ways[folder] = settings["sharing"]
+        return {"seed=0": folder}
+
+    monkeypatch.setattr(runs, "train_all", train_all)
+    monkeypatch.setattr(runs, "curves_of", list)
+    folders = {mode: tmp_path / "parameter_sharing_code" / mode for mode in MODES}
+    trained = train(Arguments(output=tmp_path), "parameter_sharing_code")
+    assert trained == {mode: [folder] for mode, folder in folders.items()}
+    assert ways == {folder: (mode,) for mode, folder in folders.items()}
