@@ -75,8 +75,8 @@ def settings_of(preset: Preset, iterations: int, **values: tuple[Any, ...]) -> d
 def settings_as_published(sharing: Sharing, iterations: int) -> dict[str, tuple[Any, ...]]:
     """Returns the values of each setting for a sweep over one way of sharing: the study's, with two things of its code.
 
-    They are the rewards, and the networks: with a shared encoder, actor and critic have one encoder with ReLU, in the
-    other two ways one each with tanh.
+    They are the rewards, for which the value loss is scaled, and the networks: with a shared encoder, actor and critic
+    have one encoder with ReLU, in the other two ways one each with tanh.
     """
     preset, modules = PRESETS["parameter_sharing_paper"], "examples.papers.parameter_sharing"
     env = f"{modules}.running_sums:running_sums(max_rounds=400)"

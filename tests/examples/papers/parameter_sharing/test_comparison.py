@@ -77,7 +77,7 @@ def test_differences_have_the_sign_of_the_slower_way() -> None:
     assert rows["turns to win"]["p"] == pytest.approx(2 / 252)
 
 
-def test_win_rates_at_the_end_are_those_of_each_run() -> None:
+def test_last_win_rates_have_a_mean_per_run() -> None:
     curves = result([0.0, 0.0] + [0.5] * 10, [1.0] * 12)
     assert last_win_rates({"shared": curves}).splitlines()[2] == "| shared | 1.00 | 0.50, 1.00 |"
 
