@@ -186,23 +186,29 @@ def stored_rows(path: Path) -> list[dict[str, Any]]:
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the measures of a board as a table in Markdown: medians of the seeds."""
-    kinds: dict[tuple[str, int, str], list[Mapping[str, Any]]] = {}
+    kinds: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
-        kinds.setdefault((row["learned"], row["simulations"], row.get("rule", "")), []).append(row)
+        kinds.setdefault((row["learned"], text_of_search(row)), []).append(row)
     lines: list[tuple[str, ...]] = []
-    for (learned, simulations, rule), seeds in kinds.items():
+    for (learned, search), seeds in kinds.items():
         weak = [row["weak_solved"] for row in seeds if "weak_solved" in row]
         solved = f"{sum(weak)} of {len(weak)}" if weak else ""
         lines.append(
             (
                 learned,
-                f"{simulations}, {rule}" if rule else str(simulations),
+                search,
                 _median(seeds, "cpu_seconds", ",.0f"),
                 solved,
                 *(_median(seeds, key, ",.0f" if key == "agent_states" else ".5f") for key in STORED[1:]),
             )
         )
     return markdown(HEADER, lines)
+
+
+def text_of_search(row: Mapping[str, Any]) -> str:
+    """Returns a row's number of simulations, with the rule of the search unless it is the rule of self-play."""
+    simulations = str(row["simulations"])
+    return f"{simulations}, {row['rule']}" if "rule" in row else simulations
 
 
 def _median(rows: Sequence[Mapping[str, Any]], key: str, form: str) -> str:
