@@ -1,6 +1,6 @@
 """Repeats the tables and the figure on matrix games of El Kaddouri, Rys and Gao 2024, and draws the dynamics.
 
-    python -m examples.papers.matrix_games --output runs/matrix_games
+    python -m examples.papers.matrix_games --output runs/papers/matrix_games
 
 Two learners play a game against each other, 1,000 runs per row. The eight tables have the share of runs that end
 within 0.05 of a point, with its 95 % Wilson interval. Beside it is the Yes or No of the study. The settings are those
@@ -44,7 +44,7 @@ BARS = ("subsidy", "prisoners_dilemma", "battle_of_sexes")
 
 @dataclass(frozen=True)
 class Arguments(Experiment):
-    output: Path = Path("runs/matrix_games")
+    output: Path = Path("runs/papers/matrix_games")
     runs: int = 1000
     """Runs per learner, game and start."""
     steps: int = 100_000
