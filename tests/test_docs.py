@@ -143,7 +143,7 @@ GEOMETRY = {
     *("pegs", "picture", "seats", "slides", "theme"),
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
     *("boxes_search", "checkers_judged", "chinese_checkers_diamond_moves", "search_by_simulations"),
-    *("solo_2", "solo_4", "parameter_sharing_end_boards_3", "parameter_sharing_end_boards_4"),
+    *("solo_2", "solo_4", *(f"parameter_sharing_end_boards_{runs}" for runs in ("3", "4", "study"))),
 }
 
 

@@ -218,8 +218,12 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "5 random: turns": lambda row: traditional.text(*_cell(row, "random", "turns")),
         "undecided": lambda row: f"{1 - _cell(row, 'random', 'decided')[0]:.3f}",
         "own pegs in the goal": lambda row: traditional.text(*_cell(row, "random", "pegs_in_goal")),
-        "turns that come no closer": lambda row: traditional.text(*_cell(row, "random", "waits"), decimals=2),
-        "turns that go back": lambda row: traditional.text(*_cell(row, "random", "goes_back"), decimals=2),
+        "pegs of the opposite seat in it": lambda row: traditional.text(
+            *_cell(row, "random", "blocked_by_opposite"), decimals=2
+        ),
+        "pegs of other seats in it": lambda row: traditional.text(
+            *_cell(row, "random", "blocked_by_others"), decimals=2
+        ),
         "5 greedy: won": lambda row: text_of_rate(*_cell(row, "greedy", "win_rate", "win_rate_interval")),
     },
     "star_race_2": {
@@ -274,6 +278,28 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "simulations": solved.text_of_search,
         "weakly solved": _weakly_solved,
         **_measures("weak_states", "agent_states", "sure_fraction", "strong_action"),
+    },
+    "strength_4_3": {
+        "agent": lambda row: f"`{Path(row['agent']).name}`",
+        "simulations": lambda row: row.get("search") or solved.text_of_search(row),
+        "weakly solved": _weakly_solved,
+        **_measures("weak_states", "agent_states", "sure_fraction", "strong_action"),
+    },
+    "solution_strength_strong": {
+        "run": lambda row: "the study's settings" if "self_play_study" in row["agent"] else "ours, `d43_0`",
+        "iteration": lambda row: row["agent"].partition("@")[2],
+        **{
+            f"{name}: all, weak": f"{{{of_all}:.3f}}, {{{of_weak}:.3f}}"
+            for name, of_all, of_weak in (
+                ("squared error of values", "value_mse", "weak_value_mse"),
+                ("accuracy of values", "value_accuracy", "weak_value_accuracy"),
+                ("best action", "strong_action", "action_weak"),
+            )
+        },
+    },
+    "boxes_values": {
+        "board": lambda row: " \N{MULTIPLICATION SIGN} ".join(re.findall(r"\d+", row["env"])),
+        "boxes of the first player less those of the second": lambda row: f"{row['start_value']:+}".replace("+0", "0"),
     },
     "boxes_ppo": {
         "agent": "`{agent}`",
