@@ -18,17 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import tyro
 
 from jaxgames import Env
 from jaxgames._progress import progress_bar
-from jaxgames.agents import Agent, EpsilonAgent, GreedyAgent, RandomAgent, act_on_device, analyse
-from jaxgames.solvers import Solution, load, solve
+from jaxgames.solvers import Solution
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.full_width import lookahead
-from jaxgames.solvers.strength.policy_table import BATCH, Act, Values
+from jaxgames.solvers.strength.policy_table import Values
 from train import agents
 from train.driver.commands import run_command
 from train.driver.metrics import rounded
@@ -36,9 +33,9 @@ from train.driver.result_file import ResultFile
 from train.driver.tables import markdown
 from train.models.tabulated import with_table
 from train.strength.figures import draw_checkpoints
+from train.strength.players import DIGITS, Player, deterministic, format_measure, solution_of
 
 ROWS_FILE = "strength.jsonl"
-DIGITS = 7  # of the printed numbers
 COLUMNS = {  # of the printed table: the measure, by its head
     "ultra-weak": "ultra_weak",
     "solved": "weak_solved",
@@ -86,13 +83,6 @@ class Arguments:
     With --checkpoints, `strength` in the run's folder if not given."""
 
 
-class Player(NamedTuple):
-    """An agent as `measure` takes it."""
-
-    act: Act
-    values: Values | None
-
-
 class Row(NamedTuple):
     """One row of the table, before it is measured."""
 
@@ -118,7 +108,7 @@ def strength(arguments: Arguments) -> dict[str, Any]:
     settings = {"env": str(env), "plies": arguments.plies, "seat": arguments.seat}
     settings |= {"strong_states": arguments.strong_states, "weak": arguments.weak, "discount": arguments.discount}
     file = None if output is None else ResultFile(output / ROWS_FILE, ("settings", "agent", "search"))
-    solution = solve(env) if arguments.solution is None else load(arguments.solution, env)
+    solution = solution_of(env, arguments.solution)
     rows: list[dict[str, Any]] = []
     planned = [row for text in texts for row in _rows_of(text, env, solution, arguments)]
     for number, row in enumerate(planned, start=1):
@@ -202,52 +192,6 @@ def _looking_ahead(
     return Player(act, None)
 
 
-def deterministic(text: str, agent: Agent, env: Env[Any]) -> Player:
-    """Returns the agent as `measure` takes it: with one key for all boards. Of equal moves, greedy plays the first.
-
-    Raises ValueError for an agent that plays at random: random, or one with an epsilon or a temperature above 0.
-    """
-    if isinstance(agent, RandomAgent | EpsilonAgent) or getattr(agent, "temperature", None) is not None:
-        raise ValueError(
-            f"{text} plays at random, and the measures need one move per board: expected an agent without epsilon, and "
-            "for a run temperature=0 or no temperature"
-        )
-    key = jax.random.key(0)
-    if isinstance(agent, GreedyAgent):
-        return Player(lambda states: _first_of_best(agent, states), None)
-    if not agent.on_device:
-        return Player(functools.partial(agent.act, key), None)
-    values = functools.partial(_values, agent) if _has_values(agent, env) else None
-    return Player(functools.partial(act_on_device, agent, key), values)
-
-
-def _has_values(agent: Agent, env: Env[Any]) -> bool:
-    """Returns whether the agent, which can be traced, has values of the seats in the game's unit of reward."""
-    if getattr(agent, "env", env) != env:  # it has learned another reward
-        return False
-    states = jax.eval_shape(jax.vmap(env.init), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), BATCH)))
-    return jax.eval_shape(_values_of_seats, agent, states) is not None
-
-
-def _values_of_seats(agent: Agent, states: Any) -> jax.Array | None:
-    analysis = analyse(agent, states)
-    return None if analysis is None else analysis.values
-
-
-@jax.jit
-def _first_of_best(agent: GreedyAgent, states: Any) -> jax.Array:
-    """Returns int32[B], the first of the moves between which the agent draws."""
-    return agent.analyse(states).probabilities.argmax(-1).astype(jnp.int32)
-
-
-@jax.jit
-def _values(agent: Agent, states: Any) -> jax.Array:
-    """Returns float32[B], the mover's value, by an agent for which `_has_values` is True."""
-    values = _values_of_seats(agent, states)
-    assert values is not None
-    return jnp.take_along_axis(values, states.current_player[:, None], axis=1)[:, 0]
-
-
 # -- measuring -----------------------------------------------------------------------------------------------------
 
 
@@ -285,15 +229,6 @@ def table(result: Mapping[str, Any]) -> str:
         for row in rows
     ]
     return markdown(("agent", *columns), cells, padded=True)
-
-
-def format_measure(value: Any) -> str:
-    """Returns a measure as the table shows it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if value is None:
-        return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.5f}"
 
 
 main = functools.partial(run_command, "train.strength", Arguments, strength, text=table)

@@ -22,6 +22,7 @@ STUDY = "Ahmad, Sturtevant & Bowling"
 STUDY_GAMES = 800  # per iteration of the study
 STUDY_ITERATIONS = 50
 STUDY_TABLE = {0: (0.886, 147_813), 10: (0.955, 45_390), 20: (0.980, 22_633), 30: (0.975, 35_272), 40: (0.976, 25_236)}
+STATED = {"first player wins": (12, 1.0), "values right": (18, 1.0), "plies": (20, 5.0)}  # from an iteration on
 STUDY_STYLE: Any = {"color": "black", "marker": "D", "markersize": 5, "linewidth": 1.2, "linestyle": "--"}
 MISTAKES = {  # the tables of mistakes, and what their first columns count
     "ply": "plies played, in states that occur",
@@ -109,12 +110,11 @@ def panels(
     draws = play("draws", "episode_draw_rate", "episode_truncated_rate")
     wins, states = (study_line([*STUDY_TABLE], [entry[at] for entry in STUDY_TABLE.values()]) for at in (0, 1))
     accuracy = play("values", "self_play_value_accuracy")
+    first_player = stated("first player wins", "first player, ")
     return [
-        Panel(
-            "Figure 4: winners in self-play", "share of games", winners + draws, stated(12, 1.0, "first player, "), True
-        ),
-        Panel("Figure 5: values in self-play", "accuracy", accuracy, stated(18, 1.0), True),
-        Panel("Figure 6: length of self-play", "plies", play("games", "episode_length"), stated(20, 5.0)),
+        Panel("Figure 4: winners in self-play", "share of games", winners + draws, first_player, True),
+        Panel("Figure 5: values in self-play", "accuracy", accuracy, stated("values right"), True),
+        Panel("Figure 6: length of self-play", "plies", play("games", "episode_length"), stated("plies")),
         Panel("Table 2: win %", "share of final states", lines_of_rows(rows, games, "", "weak_states"), wins),
         Panel("Figure 7: values", "mean squared error", both("value_mse", "weak_value_mse", "value_mse_margin"), None),
         Panel("Figure 8: values", "accuracy", both("value_accuracy", "weak_value_accuracy"), None, True),
@@ -146,8 +146,9 @@ def lines_of_rows(
     return lines
 
 
-def stated(iteration: int, value: float, label: str = "") -> Line:
+def stated(name: str, label: str = "") -> Line:
     """Returns the line of a value that the study states from an iteration to its end."""
+    iteration, value = STATED[name]
     return study_line([iteration, STUDY_ITERATIONS], [value, value], label)
 
 

@@ -22,8 +22,9 @@ import jaxgames
 from examples.papers._experiment import Experiment, Report, command, table_of
 from jaxgames import Env
 from jaxgames.agents import Agent, act_compiled, analyse_compiled
-from jaxgames.solvers import Solution, load, solve
+from jaxgames.solvers import Solution
 from train import agents
+from train.strength.players import solution_of
 
 QUICK: dict[str, Any] = {
     "env": "chinese_checkers_diamond(size=3, pieces=3)",
@@ -64,7 +65,7 @@ class Arguments(Experiment):
 def report(arguments: Arguments) -> Report:
     """Judges what is not stored. Raises ValueError for a judge without values."""
     env = jaxgames.make(arguments.env)
-    solution = solve(env) if arguments.solution is None else load(arguments.solution, env)
+    solution = solution_of(env, arguments.solution)
     states = random_positions(solution, arguments.positions, arguments.seed)
     best = solution.best_actions(states)
     rows: list[dict[str, Any]] = []

@@ -18,12 +18,13 @@ from matplotlib.figure import Figure
 
 from examples.papers._experiment import Report, command, new_picture, table_of
 from jaxgames.agents import analyse_compiled
-from jaxgames.solvers import Solution, load, solve
+from jaxgames.solvers import Solution
 from jaxgames.solvers.strength.graph import Graph, States, graph_of
 from jaxgames.solvers.strength.policy_table import BATCH, boards
 from train import agents
 from train.driver.result_file import ResultFile
 from train.plot import style_of
+from train.strength.players import solution_of
 
 COLUMNS = {
     "iteration": "{iteration}",
@@ -54,7 +55,7 @@ def report(arguments: Arguments) -> Report:
     """Asks the checkpoints that are not stored."""
     run = agents.open_run(arguments.run)
     env = agents.env_for([str(arguments.run)], None)
-    solution = solve(env) if arguments.solution is None else load(arguments.solution, env)
+    solution = solution_of(env, arguments.solution)
     graph, random = graph_of(solution), np.random.default_rng(arguments.seed)
     lost, won = (
         np.sort(random.permutation(graph.live[graph.value[graph.live] == value])[: arguments.positions])

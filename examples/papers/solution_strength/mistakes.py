@@ -14,19 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import jaxgames
 from examples.papers._experiment import Experiment, Report, command, table_of
-from jaxgames.solvers import Solution, load, solve
+from jaxgames.solvers import Solution
 from jaxgames.solvers.strength import measure
-from jaxgames.solvers.strength.alternating import strong_measures
-from jaxgames.solvers.strength.graph import graph_of
-from jaxgames.solvers.strength.policy_table import PolicyTable
 from train import agents
 from train.driver.metrics import rounded
-from train.strength import __main__ as strength
 from train.strength.figures import mistakes_of
+from train.strength.players import DIGITS, deterministic, format_measure, solution_of
 
 QUICK: dict[str, Any] = {
     "env": "chinese_checkers_diamond(size=3, pieces=3)",
@@ -64,21 +59,20 @@ class Arguments(Experiment):
     """The number of random positions for the agents of --sampled."""
     plies: int = 50
     """The length at which a game is cut off and drawn."""
-    seed: int = 0
-    """Seed of the random positions."""
 
 
 def report(arguments: Arguments) -> Report:
     """Measures the agents that are not stored."""
     env = jaxgames.make(arguments.env)
-    solution = solve(env) if arguments.solution is None else load(arguments.solution, env)
+    solution = solution_of(env, arguments.solution)
     whole = {"env": arguments.env, "plies": arguments.plies}
-    part = {"env": arguments.env, "states": arguments.states, "seed": arguments.seed}
+    part = {"env": arguments.env, "states": arguments.states}
+    in_sample: dict[str, Any] = {"strong_states": min(arguments.states, solution.num_states), "weak": False}
     rows = [
         {"agent": name, **arguments.once(settings | {"agent": name}, functools.partial(compute, text), file)}
         for texts, settings, compute, file in (
-            (arguments.agents, whole, functools.partial(_in_full, arguments, solution), "cells"),
-            (arguments.sampled, part, functools.partial(_in_sample, arguments, solution), "sampled"),
+            (arguments.agents, whole, functools.partial(_measured, arguments, solution), "cells"),
+            (arguments.sampled, part, functools.partial(_measured, arguments, solution, **in_sample), "sampled"),
         )
         for text in texts
         for name in [agents.name_of(text)]
@@ -88,19 +82,10 @@ def report(arguments: Arguments) -> Report:
     return Report({"rows": rows}, table_of(rows, columns), {"mistakes": mistakes_of(_by_agent(rows), title)})
 
 
-def _in_full(arguments: Arguments, solution: Solution[Any], text: str) -> dict[str, Any]:
+def _measured(arguments: Arguments, solution: Solution[Any], text: str, **options: Any) -> dict[str, Any]:
     env = solution.env
-    player = strength.deterministic(text, agents.make(text, env), env)
-    measures = measure(env, player.act, solution, arguments.plies)
-    return rounded(measures, strength.DIGITS)
-
-
-def _in_sample(arguments: Arguments, solution: Solution[Any], text: str) -> dict[str, Any]:
-    env, graph = solution.env, graph_of(solution)
-    player = strength.deterministic(text, agents.make(text, env), env)
-    random = np.random.default_rng(arguments.seed)
-    states = np.sort(random.choice(graph.live, min(arguments.states, len(graph.live)), replace=False))
-    return rounded(strong_measures(graph, PolicyTable(solution, graph, player.act), states), strength.DIGITS)
+    player = deterministic(text, agents.make(text, env), env)
+    return rounded(measure(env, player.act, solution, arguments.plies, **options), DIGITS)
 
 
 def _by_agent(rows: list[dict[str, Any]]) -> dict[str, Mapping[str, Any]]:
@@ -109,7 +94,7 @@ def _by_agent(rows: list[dict[str, Any]]) -> dict[str, Mapping[str, Any]]:
 
 def _entry(name: str, row: Mapping[str, Any]) -> str:
     value = row.get(name)
-    return f"{value:.4f}" if isinstance(value, float) else strength.format_measure(value)
+    return f"{value:.4f}" if isinstance(value, float) else format_measure(value)
 
 
 main = command(Arguments, QUICK, report)

@@ -27,8 +27,8 @@ from train.driver.metrics import rounded
 from train.driver.run_folder import RunFolder
 from train.models.tabulated import with_table
 from train.plot import style_of
-from train.strength import __main__ as strength
-from train.strength.figures import STUDY_TABLE
+from train.strength.figures import STATED, STUDY_TABLE
+from train.strength.players import DIGITS, deterministic
 from train.sweep import sweep_of
 
 Kind = Literal["ours", "study"]
@@ -39,7 +39,9 @@ SELF_PLAY = {  # by the heads of the table: the metrics whose sum it has, and th
     "values right": (("self_play_value_accuracy",), 1),
     "plies": (("episode_length",), 2),
 }
-THEIRS = {12: "first player wins: 1", 18: "values right: 1", 20: "plies: about 5"}  # stated in the text, by iteration
+THEIRS = {  # by iteration
+    iteration: f"{head}: {'about ' if head == 'plies' else ''}{value:g}" for head, (iteration, value) in STATED.items()
+}
 SHOWN = (1, 5, 10, 12, 15, 18, 20, 25, 30, 40, 50)  # iterations of the table
 WEAK = ("weak_states", "agent_states", "unique_states", "sure_fraction", "strong_action")
 KEEP_EVERY = 10  # iterations between the checkpoints, as in Table 2
@@ -75,7 +77,7 @@ class Arguments(Experiment):
     seeds: int = 3
     """The number of runs."""
     settings: Kind = "ours"
-    """study: the preset paper of `train.alphazero`. ours: the game's recipe with a network of width 256."""
+    """study: the preset paper of `train.alphazero`. ours: those in OURS, with the network of the game's recipe."""
     iterations: int = 50
     """Iterations of each run."""
     simulations: int | None = None
@@ -168,10 +170,10 @@ def _measured(
 
     def compute() -> dict[str, Any]:
         made = agents.agent_of_run(run, iteration, solution.env, temperature=0.0, simulations=simulations)
-        player = strength.deterministic(agent, with_table(made, solution.num_states), solution.env)
+        player = deterministic(agent, with_table(made, solution.num_states), solution.env)
         states = min(STRONG_STATES, solution.num_states) if simulations else None
         found = measure(solution.env, player.act, solution, PLIES, strong_states=states)
-        return rounded(found, strength.DIGITS)
+        return rounded(found, DIGITS)
 
     key = {"run": name, "iteration": iteration}
     if simulations == 0:
@@ -206,10 +208,9 @@ def draw(runs: Sequence[Sequence[Mapping[str, float | None]]]) -> Figure:
         for index, rows in enumerate(runs):
             shown = [(at, row[head]) for at, row in enumerate(rows, start=1) if row[head] is not None]
             panels[panel].plot(*zip(*shown, strict=True), color=color, linewidth=1, label=None if index else head)
-    for axes, (iteration, text) in zip(panels, THEIRS.items(), strict=True):
-        value = 5 if "plies" in text else 1
-        axes.plot(iteration, value, "kD", markersize=5, label=f"the study, {text}")
-        axes.set(xlabel="iteration", ylim=(0, None if "plies" in text else 1.02))
+    for axes, (head, (iteration, value)) in zip(panels, STATED.items(), strict=True):
+        axes.plot(iteration, value, "kD", markersize=5, label=f"the study, {THEIRS[iteration]}")
+        axes.set(xlabel="iteration", ylim=(0, None if head == "plies" else 1.02))
         axes.legend(fontsize="x-small")
     return figure
 
