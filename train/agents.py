@@ -262,8 +262,7 @@ def agent_of_run(
     Args:
       iteration: of the checkpoint; None for the last one.
       env: the game; None for the game of the run.
-      **parameters: `epsilon`, and those of the learner's `agent`. For PPO these are `temperature` and `top`; see
-        `train.driver.learner.Learner.agent`.
+      **parameters: `epsilon`, and those of the learner's `agent`; see `train.network_learner.NetworkLearner.agent`.
 
     Raises:
       FileNotFoundError: the run has no such checkpoint; the message lists those that it has.

@@ -139,9 +139,9 @@ class Config(NetworkConfig):
 
     @property
     def evaluations_per_iteration(self) -> int:
-        """A lower bound of the boards of a game that the searches of an iteration evaluate, roots left out.
+        """The boards of a game that the searches of an iteration evaluate, roots left out.
 
-        It has the fewest simulations of a stage with `first_simulations`, and the mean with fast searches.
+        With fast searches it is a mean. With `first_simulations` it has the fewest simulations of a stage.
         """
         fewest = min(search.simulations for search in self.searches_of_stages)
         of_step = self.fast_searches * self.fast_simulations + (1 - self.fast_searches) * fewest
@@ -183,7 +183,7 @@ class Config(NetworkConfig):
         proofs: bool | None = None,
         reuse: bool = False,
     ) -> SearchConfig:
-        """Returns a search for play after training; None for its rule, seats or proofs is the setting of self-play."""
+        """Returns a search without noise at the root; a rule, seats or proofs of None are those of self-play."""
         return SearchConfig(
             simulations=simulations,
             policy=search or self.search,

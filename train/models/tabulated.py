@@ -100,7 +100,7 @@ def table_or_network(
 def with_table(agent: Agent, boards: int) -> Agent:
     """Returns an agent that searches on `boards` boards, with a table in place of its network.
 
-    It returns the agent itself where a table does not pay, and one that does not search.
+    It returns the agent itself where a table does not pay, and where the agent does not search.
     """
     if not isinstance(agent, SearchAgent):
         return agent

@@ -15,7 +15,7 @@ from jaxgames.solvers.exact.solution import Solution, start_of
 
 CHUNK = 1 << 16  # states whose children are computed at once
 MAX_ENTRIES = 1 << 31  # of the table of children
-ENTRY_BYTES = 6  # at most 8: a child and an action
+ENTRY_BYTES = 6  # of a child and an int16 action; 8 with int32
 NO_VALUE = -128  # the entry of a table for the number S, which is not a state
 
 States = NDArray[np.integer[Any]]  # their numbers
