@@ -49,10 +49,10 @@ def random_positions(count: int = 40, env: Any = ENV, seed: int = 0) -> Position
     )
 
 
-def solved_positions(solution: Solution[Any], with_policy: bool = True) -> Positions:
+def solved_positions(solution: Solution[Any]) -> Positions:
     """All live positions of a solved game, with their values, and as policy all best actions alike.
 
-    Without a policy, the action is the first of the best ones. One in eight is for validation.
+    One in eight is for validation.
     """
     states = solution.states_at(np.arange(solution.num_states))
     live = solution.is_legal(states) & ~np.asarray(states.terminated)
@@ -63,9 +63,9 @@ def solved_positions(solution: Solution[Any], with_policy: bool = True) -> Posit
     return Positions(
         env=solution.env,
         states=states,
-        action=unknown if with_policy else best.argmax(1),
+        action=unknown,
         value=solution.value(states),
-        probabilities=best / best.sum(1, keepdims=True) if with_policy else None,
+        probabilities=best / best.sum(1, keepdims=True),
         game=unknown,
         ply=unknown,
         split=(np.arange(count) % 8 == 7).astype(np.int8),

@@ -21,7 +21,6 @@ from tests.mcts.test_proofs import proved_nodes
 BOXES = jaxgames.make("dots_and_boxes(rows=2, cols=2, reward=margin)")
 KEY, BOARDS = jax.random.key(0), 60
 GUMBEL = SearchConfig(simulations=16, max_considered=4, reuse=True)
-ROWS = 2 * GUMBEL.simulations + 1
 
 
 class Searched(NamedTuple):

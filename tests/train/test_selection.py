@@ -3,7 +3,6 @@
 They hold for every agent made of a run: of PPO, AlphaZero and imitation, with the network alone and with a search.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,8 @@ import jax
 import numpy as np
 import pytest
 
-import jaxgames
 from jaxgames.agents import analyse
 from jaxgames.policies.agent import temperature_of
-from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import random_train_state, store
 from train import agents
@@ -41,15 +38,8 @@ act = jax.jit(lambda agent, keys, boards: jax.vmap(agent.act, in_axes=(0, None))
 legal_action_mask = jax.jit(jax.vmap(GAME.legal_action_mask))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def registered() -> Iterator[None]:
-    with temporary_registrations():
-        jaxgames.register("sticks", Sticks)
-        yield
-
-
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory, registered: None) -> dict[str, Path]:
+def runs(tmp_path_factory: pytest.TempPathFactory, sticks: None) -> dict[str, Path]:
     """Runs of all learners with the same parameters, whose settings play greedily."""
     size: Any = {"env": TEXT, "hidden_sizes": (8,), "temperature": 0.0}
     boards: Any = {"num_envs": 2, "rollout_length": 4}

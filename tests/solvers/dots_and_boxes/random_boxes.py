@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -32,7 +31,3 @@ def random_states(rows: int, cols: int, number: int, seed: int = 0) -> list[Any]
         }
         states.append(DotsAndBoxesState(**leaves))
     return states
-
-
-def batch(states: list[Any]) -> Any:
-    return jax.tree.map(lambda *leaves: np.stack(leaves), *states)

@@ -22,9 +22,10 @@ from jaxgames.solvers.dots_and_boxes.solution import table_shape, worth_of_edges
 from jaxgames.wrappers import auto_reset
 from tests.games.dots_and_boxes.pictures import written
 from tests.helpers.analysis import analysis_of
+from tests.helpers.positions import stacked
 from tests.helpers.solved import solved_boxes
 from tests.solvers.alphabeta.stepping_clock import SteppingClock
-from tests.solvers.dots_and_boxes.random_boxes import batch, game, random_states
+from tests.solvers.dots_and_boxes.random_boxes import game, random_states
 
 STUDY: dict[str, Any] = {"safe_edges": "random", "leaves": "boxes", "exact": False}
 LONG = 60_000  # milliseconds: no test waits for them, the work of a move is limited otherwise
@@ -104,8 +105,8 @@ def test_moves_are_open_edges_on_all_boards(rows: int, cols: int, settings: dict
 def test_moves_keep_the_value_of_the_solved_game() -> None:
     solution = solved_boxes(2, 2)
     player, states = make_player(game(2, 2), milliseconds=LONG), random_states(2, 2, 60)
-    best = solution.best_actions(batch(states))
-    assert 1 < best.sum(1).mean() < 0.8 * (~batch(states).edges).sum(1).mean()  # not every move is a best one
+    best = solution.best_actions(stacked(states))
+    assert 1 < best.sum(1).mean() < 0.8 * (~stacked(states).edges).sum(1).mean()  # not every move is a best one
     for state, of_state in zip(states, best, strict=True):
         assert of_state[player.choose(state, 0)], game(2, 2).to_string(state)
 
@@ -115,7 +116,7 @@ def test_moves_keep_the_value_of_the_solved_game() -> None:
 def test_compiled_moves_keep_the_value_of_the_solved_game(rows: int, cols: int, number: int) -> None:
     solution, states = solved_boxes(rows, cols), random_states(rows, cols, number)
     player = make_player(game(rows, cols), milliseconds=LONG)
-    best = solution.best_actions(batch(states))
+    best = solution.best_actions(stacked(states))
     assert all(of_state[player.choose(state, 0)] for state, of_state in zip(states, best, strict=True))
 
 
@@ -154,7 +155,7 @@ def test_long_chain_rule_prefers_safe_edges_that_keep_the_parity() -> None:
         moves, num_safe = player._moves(random.Random(0))  # pyright: ignore[reportPrivateUsage]
         if num_safe < 2:
             continue
-        worth = solution.worth(solution.index(batch([state])))[0]
+        worth = solution.worth(solution.index(stacked([state])))[0]
         if len({*worth[moves[:num_safe]].tolist()}) > 1:
             chosen = player.choose(state, 0)
             assert chosen in moves[:num_safe]
@@ -210,7 +211,7 @@ def check_estimate(analysis: tuple[list[int], float], state: Any) -> None:
 def test_agent_labels_with_probabilities_and_values() -> None:
     env = DotsAndBoxes(1, 2, "boxes")
     states, player = random_states(1, 2, 5), make_player(env)
-    analysis = analysis_of(agents.make("alphabeta", env), batch(states))
+    analysis = analysis_of(agents.make("alphabeta", env), stacked(states))
     np.testing.assert_allclose(analysis.probabilities.sum(1), 1, rtol=1e-6)
     assert analysis.values is not None
     np.testing.assert_array_equal(analysis.values.sum(1), 0)

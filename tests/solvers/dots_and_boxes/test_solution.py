@@ -5,13 +5,13 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 
 from jaxgames import solvers
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
 from tests.games.dots_and_boxes.pictures import game, read, written
+from tests.helpers.positions import stacked
 from tests.helpers.solved import solved_boxes
 from tests.solvers.dots_and_boxes.slow_boxes import SlowBoxes
 
@@ -201,8 +201,3 @@ def test_saved_solution_fits_every_reward(tmp_path: Path) -> None:
 def test_table_of_another_size_is_refused() -> None:
     with pytest.raises(ValueError, match=r"expected int8\[4096\], .* not int8\[1024\]"):
         DotsAndBoxesSolution.from_arrays(solved_boxes(2, 2).env, solved_boxes(1, 3).arrays())
-
-
-def stacked(states: list[Any]) -> Any:
-    """A batch of states."""
-    return jax.tree.map(lambda *leaves: np.stack(leaves), *states)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.helpers.random_leaves import random_leaves
 from tests.train.conftest import Runs
 from train import ppo
 from train.driver.run_folder import RunFolder
@@ -112,9 +113,8 @@ def test_statistics_of_the_network_stay_too_while_the_critic_learns() -> None:
 )
 def test_arrays_of_the_critic_alone_are_those_whose_gradient_of_the_logits_is_zero(network: str) -> None:
     learner = PPO(dataclasses.replace(CONFIG, network=network, hidden_sizes=()))
-    rng, shapes = np.random.default_rng(0), jax.eval_shape(learner.init_params, jax.random.key(0))
-    params = jax.tree.map(lambda leaf: (rng.normal(size=leaf.shape) / 3).astype(np.float32), shapes)
-    observations = jnp.asarray(rng.random((8, *learner.env.observation_shape)) < 0.5)
+    params = random_leaves(jax.eval_shape(learner.init_params, jax.random.key(0)), divisor=3)
+    observations = jax.random.bernoulli(jax.random.key(0), shape=(8, *learner.env.observation_shape))
 
     @jax.jit
     def gradient(params: Any) -> Any:
