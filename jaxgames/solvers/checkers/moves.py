@@ -14,7 +14,6 @@ ply: a step, or one jump of a capture. All numbers are integers of at most 62 bi
 
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits
 
-START = (0xFFF00000, 0x00000FFF, 0, 0)  # own, opponents, kings, jumper
 MAX_MOVES = 128  # of a position, and the number of actions
 FULL_BOARD = 0xFFFFFFFF
 KING_ROW = 0x0000000F  # row 0, where the mover's men are crowned

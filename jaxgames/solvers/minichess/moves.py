@@ -13,7 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxgames.games.minichess import Minichess, MinichessState
-from jaxgames.games.minichess_board import BOARD, DIAGONAL, KNIGHT_JUMPS, NUM_PLANES, RANK, STRAIGHT, TARGET, Direction
+from jaxgames.games.minichess_board import (
+    BOARD,
+    DARK,
+    DIAGONAL,
+    KNIGHT_JUMPS,
+    NUM_PLANES,
+    RANK,
+    STRAIGHT,
+    TARGET,
+    Direction,
+)
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits, ints
 
 MAX_MOVES = 512  # of a position: no piece has more than 20 targets, or four actions each for three
@@ -21,7 +31,6 @@ NUM_ACTIONS = 25 * NUM_PLANES
 PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(1, 7)  # kinds
 BOTTOM, SECOND, TOP = RANK[0], RANK[1], RANK[4]
 THIRD, FOURTH = RANK[2], RANK[3]
-DARK = sum(1 << cell for cell in range(0, 25, 2))  # the cells with the colour of a1
 
 # The directions of rays: the first four lead to cells of higher numbers, the others back.
 DIRECTIONS: tuple[Direction, ...] = ((0, 1), (1, 0), (1, 1), (1, -1), (0, -1), (-1, 0), (-1, -1), (-1, 1))

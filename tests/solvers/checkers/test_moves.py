@@ -7,7 +7,6 @@ from jaxgames.games import checkers
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, ints, plain
 from jaxgames.solvers.checkers.moves import (
     MAX_MOVES,
-    START,
     count_bits,
     legal_sources,
     moved,
@@ -23,6 +22,7 @@ from tests.games.checkers.test_perft import POSITIONS, START_MOVES
 from tests.helpers.minimax import random_games
 from tests.solvers.checkers.slow_checkers import is_threatened, state_of
 
+START = (0xFFF00000, 0x00000FFF, 0, 0)  # own, opponents, kings, jumper
 ELEVEN_DEEP = 85_242_128  # published with START_MOVES
 
 
