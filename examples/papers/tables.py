@@ -22,7 +22,6 @@ of COLUMNS have one table with the columns that stand there, of the rows of the 
 import functools
 import json
 import re
-import resource
 import shlex
 import shutil
 import subprocess
@@ -43,7 +42,7 @@ from train.baselines import ladders, levels, self_play_switches, solved, switche
 from train.baselines import tables as of_cards
 from train.baselines.stored_results import RESULTS
 from train.driver.commands import text_of_rate
-from train.driver.machine import commit, stamp
+from train.driver.machine import children_cpu_seconds, commit, stamp
 from train.driver.tables import markdown, tables_in, update_pages, with_tables
 
 ROOT = Path(__file__).parents[2]
@@ -104,10 +103,10 @@ def record_of(commands: Sequence[str]) -> dict[str, Any]:
     printed: list[str] = []
     results: list[dict[str, Any]] = []
     for command in commands:
-        before = _seconds_of_children()
+        before = children_cpu_seconds()
         words = [sys.executable if word == "python" else word for word in shlex.split(command)]
         text = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
-        results.append(json.loads(text.splitlines()[-1]) | {"cpu_seconds": round(_seconds_of_children() - before, 1)})
+        results.append(json.loads(text.splitlines()[-1]) | {"cpu_seconds": round(children_cpu_seconds() - before, 1)})
         printed.append(text)
     return {
         "commands": list(commands),
@@ -117,10 +116,6 @@ def record_of(commands: Sequence[str]) -> dict[str, Any]:
         "tables": tables_in("\n".join(printed)),
         "results": results,
     }
-
-
-def _seconds_of_children() -> float:
-    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
 # -- tables --------------------------------------------------------------------------------------------------------

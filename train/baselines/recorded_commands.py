@@ -9,7 +9,6 @@ line of its standard output. A training that was stopped resumes.
 
 import json
 import os
-import resource
 import shlex
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 
 from jaxgames.baselines.cards import total_seconds
 from train.agents import LEARNERS
+from train.driver.machine import children_cpu_seconds
 from train.driver.result_file import ResultFile
 
 TRAININGS = tuple(f"train.{name}" for name in LEARNERS)
@@ -28,7 +28,7 @@ class Record(NamedTuple):
     """One start of a command."""
 
     finished: bool
-    cpu_seconds: float | None  # user and system time; None in a line written by hand, for a run that was not measured
+    cpu_seconds: float | None  # user and system time; None if it was not measured
     result: dict[str, Any]  # empty if the command did not finish
 
 
@@ -71,7 +71,7 @@ def _start(text: str, store: Callable[[Record], object]) -> None:
     """Runs a command and stores its record."""
     words = shlex.split(text)
     resumes = ["--resume"] if words[0] in TRAININGS else []
-    before, lines = _cpu_seconds(), list[str]()
+    before, lines = children_cpu_seconds(), list[str]()
     environment = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "false"}  # the CPU seconds have all compilation
     command = [sys.executable, "-m", *words, *resumes]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
@@ -80,7 +80,7 @@ def _start(text: str, store: Callable[[Record], object]) -> None:
         lines += process.stdout
     finally:  # at Ctrl-C, which the process gets too, it writes a checkpoint
         result = _result(lines) if process.wait() == 0 else None
-        store(Record(result is not None, round(_cpu_seconds() - before, 1), result or {}))
+        store(Record(result is not None, round(children_cpu_seconds() - before, 1), result or {}))
     if process.returncode == 130:
         raise KeyboardInterrupt
     if process.returncode == 0 and result is None:
@@ -93,9 +93,3 @@ def _result(lines: list[str]) -> dict[str, Any] | None:
     except (IndexError, json.JSONDecodeError):
         return None
     return result if isinstance(result, dict) else None
-
-
-def _cpu_seconds() -> float:
-    """Returns the CPU seconds of all processes that this one started and that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime

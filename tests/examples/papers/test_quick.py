@@ -3,7 +3,6 @@
 import dataclasses
 import importlib
 import json
-import os
 import pkgutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 
 from examples import papers
 from examples.papers._experiment import shortened
+from train.driver.machine import children_cpu_seconds
 
 ROOT = Path(__file__).parents[3]
 CPU_SECONDS = 120  # of a short form: a minute on the machines of the docs, and as much again for slower ones
@@ -91,9 +91,3 @@ def files(folder: Path, of_results: bool) -> dict[Path, tuple[int, int]]:
     every = (path for path in folder.rglob("*") if path.is_file() and path.name not in NOT_RESULTS)
     paths = (path for path in every if (path.suffix in WRITTEN_AGAIN) != of_results)
     return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in paths}
-
-
-def children_cpu_seconds() -> float:
-    """The CPU time of all processes that this one has started and waited for."""
-    times = os.times()
-    return times.children_user + times.children_system
