@@ -40,7 +40,7 @@ from jaxgames import baselines
 from jaxgames.baselines import level_agents
 from train.baselines import ladders, levels, self_play_switches, solved, switches
 from train.baselines import tables as of_cards
-from train.baselines.stored_results import RESULTS
+from train.baselines.stored_results import RESULTS, stored_rows
 from train.driver.commands import text_of_rate
 from train.driver.machine import children_cpu_seconds, commit, stamp
 from train.driver.tables import markdown, tables_in, update_pages, with_tables
@@ -345,7 +345,7 @@ def tables() -> dict[str, str]:
         "self_play_switches": self_play_switches.table(sorted(RESULTS.glob("self_play_switches_*.json"))),
         switches.NAME: switches.table(switches.RESULTS / f"{switches.NAME}.json"),
         **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in RESULTS.glob("ladder_*.json")},
-        **{path.stem: solved.table(solved.stored_rows(path)) for path in RESULTS.glob("solved_*.json")},
+        **{path.stem: solved.table(stored_rows(path)) for path in RESULTS.glob("solved_*.json")},
         **{f"ladder_{card.name}": of_cards.ladder(card.ladder) for card in cards},
         **of_results(),
     }

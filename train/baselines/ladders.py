@@ -38,9 +38,10 @@ class Ladder:
 
 
 DIAMOND = BOARDS["diamond_4_3"].commands("diamond_4_3", seed=0)
+BOXES = BOARDS["boxes_3_3"].commands("boxes_3_3", seed=0)
 LADDERS = {
     "diamond_solved": Ladder(
-        env="chinese_checkers_diamond(size=4, pieces=3)",
+        env=BOARDS["diamond_4_3"].env,
         agents=(
             "greedy",
             "mcts(simulations=100)",
@@ -52,7 +53,7 @@ LADDERS = {
         commands=(DIAMOND["solution"], DIAMOND[SELF_PLAY]),
     ),
     "boxes_solved": Ladder(
-        env="dots_and_boxes(rows=3, cols=3, reward=margin)",
+        env=BOARDS["boxes_3_3"].env,
         agents=(
             "greedy",
             "mcts(simulations=100)",
@@ -61,7 +62,7 @@ LADDERS = {
             "alphabeta(milliseconds=200)",
             f"solver({RUNS}/boxes_3_3.npz)",
         ),
-        commands=(f'jaxgames.solvers "dots_and_boxes(rows=3, cols=3, reward=margin)" --output {RUNS}/boxes_3_3.npz',),
+        commands=(BOXES["solution"],),
     ),
 }
 

@@ -25,6 +25,7 @@ from jaxgames._files import write_whole
 from jaxgames.baselines import cards, level_agents
 from train.baselines.recipes import CHECKSUM_DIGITS, RUNS
 from train.baselines.recorded_commands import RecordedCommands
+from train.baselines.tables import text_of_interval
 from train.driver.commands import run_command
 from train.driver.tables import markdown
 
@@ -107,9 +108,8 @@ def table(boards: Mapping[str, Mapping[str, Any]]) -> str:
     for board in BOARDS:
         of_board = boards.get(str(make_env(board)), {"levels": {}})["levels"]
         for number, (name, row) in enumerate(of_board.items()):
-            low, high = ("?" if end is None else f"{end:,.0f}" for end in row["interval"])
             shown = "" if number else f"`{board}`"
-            rows.append((shown, name, f"`{row['agent']}`", f"{row['elo']:,.0f}", f"{low} to {high}"))
+            rows.append((shown, name, f"`{row['agent']}`", f"{row['elo']:,.0f}", text_of_interval(row["interval"])))
     return markdown(HEADER, rows)
 
 

@@ -48,8 +48,8 @@ def _quoted(agent: str) -> str:
     return f'"{agent}"' if "(" in agent else agent
 
 
-def _export(name: str, run: str, more: str = "", bits: int = 16) -> str:
-    return f"train.export {RUNS}/{run} --output {OUTPUT}/{name}.policy --bits {bits}{more}"
+def _export(name: str, run: str, bits: int = 16) -> str:
+    return f"train.export {RUNS}/{run} --output {OUTPUT}/{name}.policy --bits {bits}"
 
 
 def _labels(env: str, label: str, play: str, positions: int, train: int, seed: int, name: str) -> str:
@@ -64,8 +64,8 @@ def _race(size: int) -> str:
     return f"examples.papers.parameter_sharing.turn_search:race({RUNS}/race/{size}.npz, samples=16)"
 
 
-def _race_training(size: int, games: int) -> str:
-    return f"examples.papers.parameter_sharing.turn_search.learning --size {size} --games {games} --output {RUNS}/race"
+def _race_training(size: int) -> str:
+    return f"examples.papers.parameter_sharing.turn_search.learning --size {size} --games 12000 --output {RUNS}/race"
 
 
 def _plan(size: int, center: float, run: str) -> str:
@@ -126,7 +126,7 @@ RECIPES: dict[str, Recipe] = {
             "examples.demo",
             f"train.ppo {STAR} --opponents greedy,greedy,runs/demo,runs/demo,runs/demo --total-steps 12000000 "
             f"--evaluate-every 40 --evaluation-opponent greedy --run-dir {RUNS}/chinese_checkers_2_first",
-            _race_training(2, 12_000),
+            _race_training(2),
             _labels(STAR_2, _race(2), f"{RUNS}/chinese_checkers_2_first(temperature=1)", 60_000, 97, 0, "star_1"),
             _labels(STAR_2, _race(2), "greedy(epsilon=0.1)", 40_000, 97, 1, "star_2"),
             f'train.imitation --env "{STAR_2}" --data {RUNS}/star_1.npz --other-data {RUNS}/star_2.npz {HOPS} '
@@ -147,7 +147,7 @@ RECIPES: dict[str, Recipe] = {
         "first imitation. It begins with the plan of hops of the network `hops`.",
         commands=(
             _plan(3, 0.2, "chinese_checkers_3_plan"),
-            _race_training(3, 12_000),
+            _race_training(3),
             _labels(STAR_3, _race(3), f"{RUNS}/chinese_checkers_3_plan@0(temperature=1)", 60_000, 97, 0, "star_3_1"),
             _labels(STAR_3, _race(3), "greedy(epsilon=0.1)", 60_000, 97, 1, "star_3_2"),
             f'train.imitation --env "{STAR_3}" --data {RUNS}/star_3_1.npz --other-data {RUNS}/star_3_2.npz {HOPS_3} '

@@ -6,7 +6,6 @@ A finished command is not run again: `train.baselines.recorded_commands`.
 """
 
 import functools
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
-from train.baselines.stored_results import NamedResults, provenance, store
+from train.baselines.stored_results import NamedResults, provenance, store, stored_rows
 from train.baselines.switches import SCORE, match_command, score_cells, score_of
 from train.driver.commands import run_command
 from train.driver.tables import markdown
@@ -105,7 +104,7 @@ def result_of(name: str, game: Game, records: RecordedCommands) -> dict[str, Any
 
 def table(paths: Iterable[Path]) -> str:
     """Returns the table of files of results, in Markdown."""
-    rows = [row for path in paths for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]
+    rows = [row for path in paths for row in stored_rows(path)]
     return markdown(HEADER, map(_cells, rows))
 
 

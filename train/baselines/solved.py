@@ -8,11 +8,9 @@ command is not run again: `train.baselines.recorded_commands`.
 """
 
 import functools
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from train.baselines.recipes import RUNS
@@ -165,8 +163,7 @@ def result_of(name: str, board: Board, records: RecordedCommands) -> dict[str, A
             seconds = finished[SELF_PLAY].cpu_seconds
             if learned == TAUGHT and seconds is not None:
                 seconds += (finished["labels"].cpu_seconds or 0) + (finished[TAUGHT].cpu_seconds or 0)
-            simulations = int((measured["search"] or "0").split()[0])
-            row: dict[str, Any] = {"learned": learned, "seed": seed, "simulations": simulations}
+            row: dict[str, Any] = {"learned": learned, "seed": seed, "simulations": measured["simulations"]}
             row |= {"rule": rule} if rule else {}
             row["cpu_seconds"] = None if seconds is None else round(seconds)
             rows.append(row | {key: measured[key] for key in (*STORED, *OF_BOXES) if key in measured})
@@ -177,11 +174,6 @@ def result_of(name: str, board: Board, records: RecordedCommands) -> dict[str, A
         "seeds": board.seeds,
         "rows": rows,
     }
-
-
-def stored_rows(path: Path) -> list[dict[str, Any]]:
-    """Returns the rows of a file of results."""
-    return json.loads(path.read_text(encoding="utf-8"))["rows"]
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:

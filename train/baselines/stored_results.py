@@ -56,6 +56,11 @@ def write(path: Path, result: Mapping[str, Any]) -> None:
     write_whole(path, json.dumps(result, indent=1) + "\n")
 
 
+def stored_rows(path: Path) -> list[dict[str, Any]]:
+    """Returns the rows of a file of results."""
+    return json.loads(path.read_text(encoding="utf-8"))["rows"]
+
+
 def provenance(cpu_seconds: Iterable[float | None]) -> dict[str, Any]:
     """Returns where a result is from: the commit at which it is written, the machine, the CPU seconds together."""
     seconds = total_seconds(cpu_seconds)

@@ -5,7 +5,6 @@ table. A finished match is not played again: `train.baselines.recorded_commands`
 """
 
 import functools
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import jaxgames
 from jaxgames import agents, arena
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import Record, RecordedCommands
-from train.baselines.stored_results import RESULTS, provenance, write
+from train.baselines.stored_results import RESULTS, provenance, stored_rows, write
 from train.driver.commands import run_command, text_of_rate
 from train.driver.result_file import ResultFile
 from train.driver.tables import markdown
@@ -145,7 +144,7 @@ def table(path: Path) -> str:
 
     The interval is Wilson's, of the score: too wide where games are drawn.
     """
-    return markdown(HEADER, map(_cells, json.loads(path.read_text(encoding="utf-8"))["rows"]))
+    return markdown(HEADER, map(_cells, stored_rows(path)))
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -36,8 +36,7 @@ def _row_of_games(card: Card, played: WinRate) -> tuple[str, ...]:
 def ladder(ratings: Iterable[Rating]) -> str:
     """Returns the table of a ladder, in Markdown."""
     rows = [
-        (f"`{each.agent}`", f"{each.elo:,.0f}", " to ".join(map(_bound, each.interval)), _cost(each.cpu_ms))
-        for each in ratings
+        (f"`{each.agent}`", f"{each.elo:,.0f}", text_of_interval(each.interval), _cost(each.cpu_ms)) for each in ratings
     ]
     return markdown(LADDER_HEADER, rows)
 
@@ -62,9 +61,10 @@ def _row_of_agent(card: Card) -> tuple[str, ...]:
     seconds = "not measured" if card.cpu_seconds is None else f"{card.cpu_seconds:,.0f}"
     rates = [text_of_rate(each.rate, each.interval) for each in card.win_rates[: len(OPPONENTS)]]
     own = [each for each in card.ladder if each.agent == "baseline"]
-    elo = [f"{each.elo:,.0f} ({' to '.join(map(_bound, each.interval))})" for each in own]
+    elo = [f"{each.elo:,.0f} ({text_of_interval(each.interval)})" for each in own]
     return (f"`{card.name}`", f"{steps:,}", seconds, *(rates or ["", ""]), *(elo or [""]))
 
 
-def _bound(end: float | None) -> str:
-    return "?" if end is None else f"{end:,.0f}"
+def text_of_interval(interval: Iterable[float | None]) -> str:
+    """Returns the text of an interval of ratings, whose ends are None where they are not known."""
+    return " to ".join("?" if end is None else f"{end:,.0f}" for end in interval)

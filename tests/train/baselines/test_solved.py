@@ -13,6 +13,7 @@ from tests.helpers.commands import error_of, run_command
 from train.alphazero import AlphaZero, config_for
 from train.baselines import solved
 from train.baselines.recorded_commands import Record, RecordedCommands
+from train.baselines.stored_results import stored_rows
 from train.driver import cli
 from train.strength import __main__ as strength_command
 
@@ -20,7 +21,11 @@ from train.strength import __main__ as strength_command
 def measured(agent: str, search: str, weak_solved: bool, strong_action: float) -> dict[str, Any]:
     measures = {"ultra_weak": 1.0, "weak_states": 0.5, "agent_states": 12_345, "sure_fraction": 0.25}
     strong = {"strong_action": strong_action, "strong_decisive": 0.75}
-    return {"agent": agent, "search": search, "weak_solved": weak_solved, **measures, **strong}
+    return {**of_agent(agent, search), "weak_solved": weak_solved, **measures, **strong}
+
+
+def of_agent(agent: str, search: str) -> dict[str, Any]:
+    return {"agent": agent, "search": search, "simulations": int(search.partition(" ")[0] or 0)}
 
 
 def at_iteration(agent: str) -> str:
@@ -42,7 +47,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         own, *taught = (at_iteration(agent) for agent in words[1 : words.index("--solution")])
         if "--no-weak" in words:
             searches = ("", "64 simulations", "256 simulations")
-            rows = [{"agent": own, "search": search, "strong_action": 0.9} for search in searches]
+            rows = [{**of_agent(own, search), "strong_action": 0.9} for search in searches]
             return Record(True, 10.0, {"rows": rows})
         rows = [measured(own, "", False, 0.5 + seed), *(measured(agent, "", True, 1.0) for agent in taught)]
         if "(search=puct)" in own:
@@ -65,7 +70,7 @@ def test_table_has_the_medians_of_the_seeds_by_teacher_and_search(
     assert stored["commands"] == [f"python -m {text}" for text in dict.fromkeys(ran)]
     assert {"commit", "processor", "cores", "jax", "date", "env"} <= stored.keys()
     assert [row["seed"] for row in stored["rows"]] == [0] * 6 + [1] * 6
-    own, taught, searching, with_puct, more_puct, strong = solved.table(solved.stored_rows(file)).splitlines()[2:]
+    own, taught, searching, with_puct, more_puct, strong = solved.table(stored_rows(file)).splitlines()[2:]
     assert own.startswith("| self-play | 0 | 10 | 0 of 2 | 1.00000 | 0.50000 | 12,345 | 0.25000 | 0.55000 |")
     assert searching.startswith("| self-play | 64 | 10 | 1 of 2 |")
     assert "| 0.65000 |" in searching  # of the first command that measures it
