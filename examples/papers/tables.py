@@ -38,6 +38,7 @@ from examples.papers._experiment import RESULT, Column, table_of, text_of
 from examples.papers.parameter_sharing import traditional
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
+from jaxgames.solvers.chinese_checkers_diamond.solution import OUTCOMES
 from train.baselines import ladders, levels, self_play_switches, solved, switches
 from train.baselines import tables as of_cards
 from train.baselines.stored_results import RESULTS, stored_rows
@@ -134,6 +135,11 @@ def _weakly_solved(row: Mapping[str, Any]) -> str:
     return "yes" if row["weak_solved"] else "no"
 
 
+def _text_of_start(row: Mapping[str, Any]) -> str:
+    length = f" in {row['start_plies']} plies" if row["start_value"] else ""
+    return OUTCOMES[row["start_value"]] + length
+
+
 def _game(row: Mapping[str, Any]) -> str:
     """Returns the text of a game without the parameters that have their defaults."""
     return f"`{re.sub(DEFAULTS, '', row['env'])}`"
@@ -173,7 +179,7 @@ DIAMONDS: dict[str, Column] = {
     "drawn": lambda row: f"{2 * row['drawn']:,}",
     "illegal": lambda row: f"{2 * row['illegal']:,}",
     "most plies to the end": lambda row: len(row["plies"]) - 1,
-    "from the start": lambda row: f"won in {row['start_plies']} plies" if row["start_value"] else "drawn",
+    "from the start": lambda row: _text_of_start(row),
     "bytes": "{bytes:,}",
     "CPU seconds": "{cpu_seconds:.0f}",
 }

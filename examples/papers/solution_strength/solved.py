@@ -12,6 +12,7 @@ from typing import Any
 
 from examples.papers._experiment import Report, command, table_of
 from jaxgames.solvers import load
+from jaxgames.solvers.chinese_checkers_diamond.solution import OUTCOMES
 
 COLUMNS = {
     "game": "{game}",
@@ -48,7 +49,7 @@ def facts_of(path: Path) -> dict[str, Any]:
     if "sha256" not in facts:
         raise ValueError(f"{path} solves {facts['env']}: expected a solution of chinese_checkers_diamond")
     env = solution.env
-    outcome = {1: "won", 0: "drawn", -1: "lost"}[facts["start_value"]]
+    outcome = OUTCOMES[facts["start_value"]]
     return facts | {
         "game": f"n = {env.size}, k = {env.pieces}" + (", `tip_lock`" if env.tip_lock else ""),
         "most_plies": len(facts["plies"]) - 1,

@@ -45,6 +45,7 @@ SECONDS_BETWEEN_SAVES = 300  # of an unfinished analysis
 PLIES, MOVES_LEFT, ROWS = "plies", "moves_left", "rows"  # the entries that only an unfinished file has
 BYTES_PER_POSITION = 2  # of the tables of an analysis
 SECONDS_PER_POSITION = 2e-6  # of a core with six pieces, about, for the message that refuses a game
+OUTCOMES = {1: "won", 0: "drawn", -1: "lost"}  # for the mover, by the value
 MAX_POSITIONS = 2**31 - 1  # int32 numbers the entries of an array
 
 
@@ -66,13 +67,13 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     @classmethod
     def solve(cls, env: ChineseCheckersDiamond, progress: bool = True) -> Self:
         check_size(env)
-        _name_memory(env, progress)
+        _log_size(env, progress)
         return cls._finish(env, _begin(env), progress, after_sweep=lambda _: None)
 
     @classmethod
     def solve_with_file(cls, env: ChineseCheckersDiamond, progress: bool, unfinished: Path) -> Self:
         check_size(env)
-        _name_memory(env, progress)
+        _log_size(env, progress)
         arrays = _read_unfinished(env, unfinished) if unfinished.exists() else _begin(env)
         saved = time.monotonic()
 
@@ -158,7 +159,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         decided = facts["won"] + facts["lost"]  # seat 0 wins the won ones if it moves, the lost ones if seat 1 moves
         rows = [2 * self.num_states, decided, decided, 2 * facts["drawn"], 2 * facts["illegal"]]
         names = ["states", "won by seat 0", "lost by seat 0", "drawn", "illegal"]
-        outcome = {1: "won", 0: "drawn", -1: "lost"}[facts["start_value"]]
+        outcome = OUTCOMES[facts["start_value"]]
         length = f" in {facts['start_plies']} plies" if facts["start_value"] else ""
         lines = [f"{name:>14}  {number:>13,}" for name, number in zip(names, rows, strict=True)]
         lines += ["", f"The start is {outcome} for seat 0{length}; {facts['start_best_moves']} of its "]
@@ -226,7 +227,7 @@ def check_size(env: ChineseCheckersDiamond) -> None:
         )
 
 
-def _name_memory(env: ChineseCheckersDiamond, progress: bool) -> None:
+def _log_size(env: ChineseCheckersDiamond, progress: bool) -> None:
     """Writes on standard error how many positions are solved, and with how much memory."""
     if progress:
         positions = num_positions(env)
