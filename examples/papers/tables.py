@@ -298,6 +298,18 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
             )
         },
     },
+    "alphazero_minichess": {
+        "steps": "{steps:,}",
+        "CPU seconds": "{training_seconds:,}",
+        **{name: f"{{{name}}}" for name in ("games", "wins", "draws", "losses")},
+        "score": lambda row: text_of_rate(row["score"], row["score_interval"]),
+    },
+    "strength_boxes_long": {
+        "run": lambda row: f"`{Path(row['agent']).name.partition('@')[0]}`",
+        "steps": "{steps:,}",
+        "simulations": "{simulations}",
+        **_measures("strong_action", "strong_decisive"),
+    },
     "boxes_values": {
         "board": lambda row: " \N{MULTIPLICATION SIGN} ".join(re.findall(r"\d+", row["env"])),
         "boxes of the first player less those of the second": lambda row: f"{row['start_value']:+}".replace("+0", "0"),

@@ -200,7 +200,8 @@ def _measured(row: Row, env: Env[Any], solution: Solution[Any], arguments: Argum
     begin = time.monotonic()
     try:
         player = row.make()
-        with progress_bar(solution.num_states, "states", title) as bar:
+        times = 1 if player.values is None else 2  # that a state is given to the agent: for its move, for its value
+        with progress_bar(times * solution.num_states, "states", title) as bar:
             measures = measure(
                 env,
                 player.act,
