@@ -179,7 +179,7 @@ DIAMONDS: dict[str, Column] = {
     "drawn": lambda row: f"{2 * row['drawn']:,}",
     "illegal": lambda row: f"{2 * row['illegal']:,}",
     "most plies to the end": lambda row: len(row["plies"]) - 1,
-    "from the start": lambda row: _text_of_start(row),
+    "from the start": _text_of_start,
     "bytes": "{bytes:,}",
     "CPU seconds": "{cpu_seconds:.0f}",
 }
@@ -219,12 +219,15 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "5 random: turns": lambda row: traditional.text(*_cell(row, "random", "turns")),
         "undecided": lambda row: f"{1 - _cell(row, 'random', 'decided')[0]:.3f}",
         "own pegs in the goal": lambda row: traditional.text(*_cell(row, "random", "pegs_in_goal")),
-        "pegs of the opposite seat in it": lambda row: traditional.text(
-            *_cell(row, "random", "blocked_by_opposite"), decimals=2
-        ),
-        "pegs of other seats in it": lambda row: traditional.text(
-            *_cell(row, "random", "blocked_by_others"), decimals=2
-        ),
+        **{
+            head: lambda row, name=name: traditional.text(*_cell(row, "random", name), decimals=2)
+            for head, name in (
+                ("pegs of the opposite seat in it", "blocked_by_opposite"),
+                ("pegs of other seats in it", "blocked_by_others"),
+                ("turns that come no closer", "waits"),
+                ("turns that go back", "goes_back"),
+            )
+        },
         "5 greedy: won": lambda row: text_of_rate(*_cell(row, "greedy", "win_rate", "win_rate_interval")),
     },
     "star_race_2": {

@@ -48,7 +48,7 @@ def measure(
       strong_states: the number of random states for the strong measures; None for all, in Dots and Boxes for 200,000.
       weak: whether to add the ultra-weak and weak measures. They ask for a move in all positions of games with every
         reply, and check that `act` is deterministic.
-      on_states: is called with the number of states for which `act` was called, for a progress bar.
+      on_states: is called with the number of states for which `act` or `values` was called, for a progress bar.
 
     Raises:
       ValueError: the solution is of another game; an action is illegal or not deterministic; an answer has the wrong

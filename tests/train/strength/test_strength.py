@@ -22,6 +22,7 @@ from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
 from train.strength import __main__ as strength
 from train.strength import figures as strength_figures
+from train.strength import players
 
 GAME = "chinese_checkers_diamond(size=3, pieces=3)"
 ROW = {"episode_length": 8.0, "episode_win_rate/seat_0": 0.75, "episode_win_rate/seat_1": 0.125}
@@ -84,7 +85,7 @@ def test_rows_of_a_run_are_its_network_and_each_search(
     assert searches == [("", 0), ("1 ply", None), ("2 plies", None)]
 
     agent = agents.make(f"{text}(temperature=0)", run.learner.env)
-    player = strength.deterministic(text, agent, run.learner.env)
+    player = players.deterministic(text, agent, run.learner.env)
     assert player.values is not None
     network, _, deep = (without(row, "agent", "search", "simulations", "seconds") for row in result["rows"])
     assert network == rounded(measure(run.learner.env, player.act, solved(), values=player.values))
@@ -107,7 +108,7 @@ def test_rows_have_the_number_of_simulations(
 def test_game_is_solved_where_no_file_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(strength.main, "first", "--env", GAME, "--seat", 1, "--plies", 9) is None
     (row,) = last_json(capsys)["rows"]
-    act = strength.deterministic("first", agents.make("first", solved().env), solved().env).act
+    act = players.deterministic("first", agents.make("first", solved().env), solved().env).act
     found = without(row, "agent", "search", "simulations", "seconds")
     assert found == rounded(measure(solved().env, act, solved(), 9, seat=1))
 
@@ -116,7 +117,7 @@ def test_game_is_solved_where_no_file_is_given(capsys: pytest.CaptureFixture[str
 def test_greedy_plays_the_first_of_equally_good_moves() -> None:
     env = solved().env
     states = solved().states_at(np.arange(4096) % solved().num_states)
-    actions = strength.deterministic("greedy", GreedyAgent(env), env).act(states)
+    actions = players.deterministic("greedy", GreedyAgent(env), env).act(states)
     is_best = np.asarray(GreedyAgent(env).analyse(states).probabilities) > 0
     np.testing.assert_array_equal(actions, is_best.argmax(-1))
     assert (is_best.sum(-1) > 1).any()
