@@ -279,7 +279,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "agent": lambda row: f"`{Path(row['agent']).name}`",
         "steps": "{steps:,}",
         "CPU seconds": "{training_seconds} ({machine})",
-        "simulations": solved.text_of_search,
+        "simulations": "{simulations}",
         "weakly solved": _weakly_solved,
         **_measures("weak_states", "agent_states", "sure_fraction", "strong_action"),
     },

@@ -1,4 +1,4 @@
-"""What the measures of strength take: an exact solution, and agents that play one move per board; and their numbers."""
+"""The solution and the agents that `jaxgames.solvers.strength.measure` takes, and the text of its numbers."""
 
 import functools
 from pathlib import Path
