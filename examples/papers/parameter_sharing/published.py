@@ -25,7 +25,7 @@ GAMES = 30  # of an evaluation
 WINDOW = 10  # last evaluations of a run, which the table averages
 
 Preset = Literal["parameter_sharing", "parameter_sharing_paper"]  # ours, and the study's settings
-AsPublished = Literal["parameter_sharing_code"]  # the study's settings with the rewards and networks of its code
+AsPublished = Literal["parameter_sharing_code"]  # the study's settings as its code has them
 
 MEASURES = ("steps to 0.9", "steps to 0.9 five times", "steps to 1.0", "turns to win")
 # From the published logs, in the order of MEASURES. Steps end with the first evaluation that reaches the rate.
@@ -73,16 +73,18 @@ def settings_of(preset: Preset, iterations: int, **values: tuple[Any, ...]) -> d
 
 
 def settings_as_published(sharing: Sharing, iterations: int) -> dict[str, tuple[Any, ...]]:
-    """Returns the values of each setting for a sweep over one way of sharing: the study's, with two things of its code.
+    """Returns the values of each setting for a sweep over one way of sharing: the study's, as its code has them.
 
-    They are the rewards, for which the value loss is scaled, and the networks: with a shared encoder, actor and critic
-    have one encoder with ReLU, in the other two ways one each with tanh.
+    Different from `parameter_sharing_paper` are the rewards; the networks: with a shared encoder, actor and critic have
+    one encoder with ReLU, in the other two ways one each with tanh; the value loss, RLlib's mean squared error of the
+    rewards as they are, clipped at 10; and the minibatches, of 128 steps for each network.
     """
-    preset, modules = PRESETS["parameter_sharing_paper"], "examples.papers.parameter_sharing"
+    modules = "examples.papers.parameter_sharing"
     env = f"{modules}.running_sums:running_sums(max_rounds=400)"
-    # PPO divides rewards by their bound, so the same loss of the value has another weight and another clip.
-    larger = (reward_scale(jaxgames.make(preset["env"])) / reward_scale(jaxgames.make(env))) ** 2
-    code = {"env": env, "vf_coef": preset["vf_coef"] * larger, "vf_clip": preset["vf_clip"] / larger}
+    scale = reward_scale(jaxgames.make(env))  # PPO divides rewards by their bound, and has half of the squared error
+    code: dict[str, Any] = {"env": env, "vf_coef": 2 / scale**2, "vf_clip": 10 * scale**2}
+    if sharing != "shared":
+        code |= {"num_minibatches": 5}  # of 800 steps, 133 of each of six networks
     if sharing != "shared_encoder":
         code |= {"network": f"{modules}.separate_encoders:apart", "activation": "tanh"}
     values = {name: (value,) for name, value in code.items()}

@@ -121,14 +121,20 @@ def test_settings_as_published_have_the_rewards_and_networks_of_the_code(sharing
     assert jaxgames.make(code.env).id == RunningSums.id
     one_encoder = sharing == "shared_encoder"
     assert (code.network, code.activation) == ((None, "relu") if one_encoder else (APART, "tanh"))
-    # The loss of the value is the same in the rewards of the study, which PPO divides by their bound.
-    bounds = [max(map(abs, jaxgames.make(config.env).reward_range)) for config in (text, code)]
-    assert code.vf_clip is not None
-    assert text.vf_clip is not None
-    assert code.vf_clip * bounds[1] ** 2 == pytest.approx(text.vf_clip * bounds[0] ** 2)
-    assert code.vf_coef / bounds[1] ** 2 == pytest.approx(text.vf_coef / bounds[0] ** 2)
-    changed = ("env", "network", "activation", "vf_clip", "vf_coef")
+    networks = 1 if sharing == "shared" else 6
+    assert code.minibatch_size / networks == pytest.approx(128, rel=0.05)
+    changed = ("env", "network", "activation", "vf_clip", "vf_coef", "num_minibatches")
     assert replace(text, **{name: getattr(code, name) for name in changed}) == code
+
+
+def test_value_loss_as_published_is_the_clipped_squared_error_of_the_rewards() -> None:
+    settings = settings_as_published("shared_encoder", 1)
+    config = Config(**{name: value for name, (value,) in settings.items()})
+    bound = max(map(abs, jaxgames.make(config.env).reward_range))
+    errors = np.array([0.5, 3.0, 4.0])  # in units of rewards
+    assert config.vf_clip is not None
+    losses = config.vf_coef * 0.5 * np.minimum((errors / bound) ** 2, config.vf_clip)
+    np.testing.assert_allclose(losses, np.minimum(errors**2, 10))
 
 
 def test_ways_of_the_published_code_are_trained_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
