@@ -7,7 +7,7 @@ iterations of 4,000 environment steps. After every iteration, the sampled policy
 uniformly random opponents, at most 150 rounds each. Unlike in the study, there are several seeds.
 
 There are two presets: `parameter_sharing_paper` has the study's network and settings, `parameter_sharing` has ours.
-`--presets parameter_sharing_code` has the study's settings with the rewards and networks of its code.
+`--presets parameter_sharing_code` has the study's settings as its code has them, which differs from the text.
 docs/papers/parameter_sharing.md has the results. A command that was stopped continues when it is repeated.
 """
 
@@ -29,8 +29,7 @@ QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "games": 2, "iteratio
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing")
     presets: tuple[Preset | AsPublished, ...] = ("parameter_sharing", "parameter_sharing_paper")
-    """The settings of training: ours, the settings of the study, and these with the rewards and networks of its
-    code."""
+    """The settings of training: ours, those of the study's text, and those of its code."""
     modes: tuple[Sharing, ...] = MODES
     """The ways of sharing."""
 
