@@ -5,7 +5,8 @@
 
 In a lost position every move keeps the value. A player that does not care which one it plays has a flat policy, and
 delays the end as often as one that draws its moves. The positions are drawn uniformly from the lost and from the won
-ones of the game, and the network plays without search. Entropies are in units of a uniform policy on the legal moves.
+ones of the game. The network plays without a search, or with one of `--simulations`. Entropies are in units of a
+uniform policy on the legal moves.
 """
 
 import functools
@@ -23,6 +24,7 @@ from jaxgames.solvers.strength.graph import Graph, States, graph_of
 from jaxgames.solvers.strength.policy_table import BATCH, boards
 from train import agents
 from train.driver.result_file import ResultFile
+from train.models.tabulated import with_table
 from train.plot import style_of
 from train.strength.players import solution_of
 
@@ -47,6 +49,8 @@ class Arguments:
     """The number of lost positions, and of won ones."""
     seed: int = 0
     """Seed of the positions."""
+    simulations: int = 0
+    """Simulations of the run's search. 0: its network alone."""
     output: Path = Path("runs/papers/solution_strength/lost_positions")
     """The folder of the results, with the table and the picture."""
 
@@ -61,12 +65,14 @@ def report(arguments: Arguments) -> Report:
         np.sort(random.permutation(graph.live[graph.value[graph.live] == value])[: arguments.positions])
         for value in (-1, 1)
     )
-    names = {"run": str(arguments.run), "positions": arguments.positions, "seed": arguments.seed}
+    names = {name: getattr(arguments, name) for name in ("positions", "seed", "simulations")}
+    names = {"run": str(arguments.run), **names}
     file = ResultFile(arguments.output / "cells.jsonl", (*names, "iteration"))
+    searched = {"simulations": arguments.simulations} if arguments.simulations else agents.without_search(run)
     rows: list[dict[str, Any]] = []
     for iteration in run.checkpoints():
-        agent = agents.agent_of_run(run, iteration, env, **agents.without_search(run) | {"temperature": 1.0})
-        compute = functools.partial(measured, solution, graph, agent, lost, won)
+        agent = agents.agent_of_run(run, iteration, env, **searched, temperature=1.0)
+        compute = functools.partial(measured, solution, graph, with_table(agent, len(lost) + len(won)), lost, won)
         rows.append({"iteration": iteration, **file.once(names | {"iteration": iteration}, compute)})
     return Report({"rows": rows}, table_of(rows, COLUMNS), {"lost_positions": draw(rows)})
 

@@ -43,7 +43,19 @@ THEIRS = {  # by iteration
     iteration: f"{head}: {'about ' if head == 'plies' else ''}{value:g}" for head, (iteration, value) in STATED.items()
 }
 SHOWN = (1, 5, 10, 12, 15, 18, 20, 25, 30, 40, 50)  # iterations of the table
-WEAK = ("weak_states", "agent_states", "unique_states", "sure_fraction", "strong_action")
+WEAK = (
+    "weak_states",
+    "agent_states",
+    "unique_states",
+    "sure_fraction",
+    "strong_action",
+    "action_weak",
+    "self_play_plies",
+)
+FORMATS = dict.fromkeys(("agent_states", "unique_states", "self_play_plies"), ",.0f") | {
+    "plies": ".1f",
+    "action_weak": ".4f",
+}
 KEEP_EVERY = 10  # iterations between the checkpoints, as in Table 2
 PLIES = 50  # after which a game is drawn
 STRONG_STATES = 4096  # random positions of the strong measures of a search; of the network alone, all
@@ -191,8 +203,7 @@ def means_over(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[
 def _entry(name: str, row: Mapping[str, Any]) -> str:
     if row[name] is None:
         return "-"
-    digits = ",.0f" if name in ("agent_states", "unique_states") else ".1f" if name == "plies" else ".3f"
-    mean, least, most = (format(value, digits) for value in row[name])
+    mean, least, most = (format(value, FORMATS.get(name, ".3f")) for value in row[name])
     return mean if least == most else f"{mean} ({least}-{most})"
 
 
