@@ -135,7 +135,7 @@ def publish(report: Report, arguments: Any, program: str) -> Any:
     if (folder := getattr(arguments, "output", None)) is not None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "tables.md").write_text(report.tables + "\n")
-        (folder / RESULT).write_text(text_of(record_of(report, program, folder)), encoding="utf-8")
+        (folder / RESULT).write_text(text_of(record_of(report, program, folder, arguments)), encoding="utf-8")
         for name, figure in report.figures.items():
             plot.save(figure, folder / name)
     print(report.tables)
@@ -146,7 +146,7 @@ def command_line(program: str) -> str:
     return f"python -m {program} {shlex.join(sys.argv[1:])}".rstrip()
 
 
-def record_of(report: Report, program: str, folder: Path) -> dict[str, Any]:
+def record_of(report: Report, program: str, folder: Path, arguments: Any) -> dict[str, Any]:
     """Returns what is kept of a command that has ended: what it was, where it ran, its tables, its result."""
     command, file = command_line(program), folder / CALLS
     before = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
@@ -155,10 +155,20 @@ def record_of(report: Report, program: str, folder: Path) -> dict[str, Any]:
         "command": command,
         "commit": commit(),
         **stamp(),
+        "seeds": seeds_of(arguments),
         "cpu_seconds": round(sum(seconds) + cpu_seconds(), 1),
         "tables": tables_in(report.tables),
         "result": report.result,
     }
+
+
+def seeds_of(arguments: Any) -> list[int] | None:
+    """Returns the seeds of an experiment. None: it draws nothing, or has the seeds of the runs that it was given."""
+    if isinstance(getattr(arguments, "runs", None), Path):
+        return None
+    first = getattr(arguments, "seed", None)
+    number = getattr(arguments, "seeds", 0 if first is None else 1)
+    return [*range(first or 0, (first or 0) + number)] or None
 
 
 def text_of(record: Mapping[str, Any]) -> str:

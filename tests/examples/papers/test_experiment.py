@@ -13,7 +13,7 @@ from examples.papers import _experiment
 from examples.papers._experiment import Experiment, Report, command, shortened
 from tests.helpers.commands import error_of, run_command
 
-QUICK = {"games": 2, "seeds": (0,)}
+QUICK = {"games": 2, "seeds": 1}
 FILES = {"tables.md", "result.json", "calls.jsonl", "figure_1.png", "figure_1.svg"}
 FIRST, SECOND = ({"board": board, "games": 400} for board in ("3x3", "5x5"))
 
@@ -22,7 +22,7 @@ FIRST, SECOND = ({"board": board, "games": 400} for board in ("3x3", "5x5"))
 class Arguments(Experiment):
     data: str
     games: int = 1000
-    seeds: tuple[int, ...] = (0, 1, 2)
+    seeds: int = 3
     output: Path = Path("runs/figure")
 
 
@@ -40,6 +40,7 @@ def test_command_prints_the_tables_before_its_result_and_writes_its_files(
     assert run_command(main, "--data", "pairs.npz", "--quick", "--output", tmp_path / "new") is None
     assert capsys.readouterr().out.splitlines() == ["| a |", "|---|", '{"games": 2}']
     assert {path.name for path in (tmp_path / "new").iterdir()} == FILES
+    assert json.loads((tmp_path / "new" / "result.json").read_text())["seeds"] == [0]
     message = error_of(main, "--data", "pairs.npz", "--games", 0)
     assert message == "tests.examples.papers.test_experiment: games must be from 1 to 10000000, not 0"
 
@@ -71,13 +72,13 @@ def test_seconds_of_all_calls_count_also_of_one_that_was_stopped(
 
 
 def test_short_form_has_small_values_and_another_folder() -> None:
-    expected = Arguments("pairs.npz", 2, (0,), Path("runs/figure_quick"), quick=True)
+    expected = Arguments("pairs.npz", 2, 1, Path("runs/figure_quick"), quick=True)
     assert shortened(Arguments("pairs.npz", quick=True), QUICK) == expected
 
 
 def test_typed_values_stay_in_the_short_form() -> None:
     typed = Arguments("pairs.npz", games=7, output=Path("elsewhere"), quick=True)
-    assert shortened(typed, QUICK) == Arguments("pairs.npz", 7, (0,), Path("elsewhere"), quick=True)
+    assert shortened(typed, QUICK) == Arguments("pairs.npz", 7, 1, Path("elsewhere"), quick=True)
     assert shortened(Arguments("pairs.npz"), QUICK) == Arguments("pairs.npz")
 
 

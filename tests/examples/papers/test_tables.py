@@ -114,6 +114,7 @@ def test_stored_results_say_where_they_are_from() -> None:
         assert ("command" in stored) != ("commands" in stored), path.name
         assert {"commit", "date", "processor", "cpu_seconds"} <= set(stored), path.name
         assert path.stat().st_size < 20_000, path.name
+        assert "seeds" in stored or not stored.get("command", "").startswith("python -m examples.papers"), path.name
         if "source" in stored:
             assert f"<!-- table: {path.stem} -->" in (ROOT / stored["page"]).read_text(), path.name
         else:
