@@ -1,0 +1,64 @@
+"""The agent `by_value(agent=OTHER)`: the move after which its seat is worth most by the values of another agent.
+
+    python -m examples.papers.dots_and_boxes.agent --agent study --opponents \
+        "examples.papers.dots_and_boxes.by_value:by_value(agent=baseline)"
+
+It looks one ply ahead and does not ask for the other agent's policy, so it plays as well as the values are.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from jaxgames import agents, make
+from jaxgames._checks import ParameterError
+from jaxgames.agents import Agent
+from jaxgames.env import Env
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
+
+
+@agents.pytree
+@dataclass(frozen=True)
+class ValueAgent:
+    """Of moves with equal values, it plays the one with the lowest number."""
+
+    on_device: ClassVar[bool] = True
+    env: Env[Any] = field(metadata={"static": True})
+    agent: Agent
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        legal = jax.vmap(self.env.legal_action_mask)(states)  # [B, num_actions]
+        of_actions = jax.vmap(self.env.step, in_axes=(None, 0))
+        after = jax.vmap(of_actions, in_axes=(0, None))(states, jnp.arange(self.env.num_actions))
+        analysis = agents.analyse(
+            self.agent, jax.tree.map(lambda leaf: leaf.reshape(legal.size, *leaf.shape[2:]), after)
+        )
+        assert analysis is not None
+        assert analysis.values is not None
+        future = analysis.values.reshape(*legal.shape, -1)  # [B, num_actions, num_players]
+        is_over = after.terminated | after.truncated
+        worth = after.rewards + jnp.where(is_over[..., None], 0, future)
+        of_mover = jnp.take_along_axis(worth, states.current_player[:, None, None], axis=-1)[..., 0]
+        return jnp.where(legal, of_mover, -jnp.inf).argmax(-1).astype(jnp.int32)
+
+    def __str__(self) -> str:
+        return f"{__name__}:by_value(agent={self.agent})"
+
+
+def by_value(env: DotsAndBoxes, agent: str, reward: str = "boxes") -> Agent:
+    """Returns the agent `by_value(agent=AGENT)`. Its values are of the reward that AGENT has learned.
+
+    Raises ParameterError (a ValueError) for an agent without values of this reward, and for one of the host.
+    """
+    board = make(env.id, rows=env.rows, cols=env.cols, reward=reward)
+    of_values = agents.make(agent, board)
+    states = jax.tree.map(lambda leaf: leaf[None], board.init())
+    analysis = jax.eval_shape(agents.analyse, of_values, states) if of_values.on_device else None
+    if analysis is None or analysis.values is None:
+        raise ParameterError(f"{agent} has no values; by_value takes an agent with values, such as baseline")
+    return ValueAgent(board, of_values)
+
+
+agents.register("by_value", by_value)

@@ -1,0 +1,30 @@
+"""The agent that plays by the values of another one, beside exact values."""
+
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import jaxgames
+from examples.papers.dots_and_boxes.by_value import by_value
+from tests.helpers.solved import solved_boxes
+
+
+def test_moves_by_exact_values_are_best_ones(tmp_path: Path) -> None:
+    solution = solved_boxes(2, 2)
+    path = tmp_path / "22.npz"
+    solution.save(path)
+    agent = by_value(solution.env, f"solver({path})", reward="margin")
+    states = solution.states_at(np.arange(0, solution.num_states - 1, 3, dtype=np.uint32))
+    moves = np.asarray(jax.jit(agent.act)(jax.random.key(0), states))
+    best = solution.best_actions(states)
+    assert best[np.arange(len(moves)), moves].all()
+    assert not best[:, 0].all()
+
+
+@pytest.mark.parametrize("agent", ["random", "greedy", "alphabeta(depth=1)"])
+def test_agent_without_values_is_refused(agent: str) -> None:
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+    with pytest.raises(jaxgames.ParameterError, match="has no values"):
+        by_value(env, agent)
