@@ -47,11 +47,13 @@ class ValueAgent:
         return f"{__name__}:by_value(agent={self.agent})"
 
 
-def by_value(env: DotsAndBoxes, agent: str, reward: str = "boxes") -> Agent:
+def by_value(env: Env[Any], agent: str, reward: str = "boxes") -> Agent:
     """Returns the agent `by_value(agent=AGENT)`. Its values are of the reward that AGENT has learned.
 
-    Raises ParameterError (a ValueError) for an agent without values of this reward, and for one of the host.
+    Raises ParameterError (a ValueError) for another game, for an agent without values, and for one of the host.
     """
+    if not isinstance(env, DotsAndBoxes):
+        raise ParameterError(f"by_value plays dots_and_boxes, not {env}")
     board = make(env.id, rows=env.rows, cols=env.cols, reward=reward)
     of_values = agents.make(agent, board)
     states = jax.tree.map(lambda leaf: leaf[None], board.init())

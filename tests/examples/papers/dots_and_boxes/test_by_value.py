@@ -28,3 +28,5 @@ def test_agent_without_values_is_refused(agent: str) -> None:
     env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
     with pytest.raises(jaxgames.ParameterError, match="has no values"):
         by_value(env, agent)
+    with pytest.raises(jaxgames.ParameterError, match="plays dots_and_boxes"):
+        by_value(jaxgames.make("minichess"), agent)
