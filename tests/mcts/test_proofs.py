@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.mcts import SearchConfig, search
-from jaxgames.mcts.search import playable, search_tree
+from jaxgames.mcts import SearchConfig
+from jaxgames.mcts.search import SearchResult, playable, search_tree, summary
 from jaxgames.mcts.tree import Tree
-from tests.helpers.payoffs import TABLES, Payoffs, solve
+from tests.helpers.payoffs import TABLES, Payoffs, solve, solved_returns
 from tests.helpers.solved import solved_boxes, solved_diamond
 from tests.mcts.evaluations import Linear, Nothing, random_boards
 
@@ -25,12 +25,14 @@ def trees_of(env: Any, config: SearchConfig, states: Any) -> Tree:
     """The trees of a search with random values and logits."""
     env, states = playable(env, states)
     evaluate = Linear(env)
-    return _trees(env, evaluate, config, evaluate.params(0), states)
+    return run_search(env, evaluate, config, evaluate.params(0), states)[0]
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _trees(env: Any, evaluate: Any, config: SearchConfig, params: Any, states: Any) -> Tree:
-    return search_tree(env, evaluate, config, KEY, params, states)[0]
+def run_search(env: Any, evaluate: Any, config: SearchConfig, params: Any, states: Any) -> tuple[Tree, SearchResult]:
+    """The trees of a search, and the result that is read off them."""
+    tree, rule = search_tree(env, evaluate, config, KEY, params, states)
+    return tree, summary(tree, rule, config.simulations)
 
 
 def proved_nodes(env: Any, tree: Tree, root: int = 0) -> tuple[Any, np.ndarray]:
@@ -82,10 +84,7 @@ def test_proved_root_plays_the_best_action_and_says_its_value() -> None:
     states = random_boards(BOXES, 64, 10)
     states = jax.tree.map(lambda leaf: leaf[~np.asarray(states.terminated)], states)
     _, boards = playable(BOXES, states)
-    tree, result = (
-        trees_of(BOXES, PUCT, states),
-        search(BOXES, Linear(BOXES), PUCT, KEY, Linear(BOXES).params(0), states),
-    )
+    tree, result = run_search(BOXES, Linear(BOXES), PUCT, Linear(BOXES).params(0), boards)
     assert tree.proofs is not None
     proved = np.asarray(tree.proofs.nodes[:, 0])
     assert 10 < proved.sum() < len(proved)
@@ -108,8 +107,12 @@ def test_three_seats_are_proved_by_their_criterion(seats: str) -> None:
     env = Payoffs()
     states = jax.vmap(env.at)(jnp.arange(TABLES))
     config = SearchConfig(simulations=40, policy="puct", pb_c_init=2.5, seats=seats, proofs=True)
-    actions = search(env, Nothing(env), config, KEY, jnp.zeros(3), states).action
-    np.testing.assert_array_equal(actions, solve(env, seats))
+    tree, result = run_search(env, Nothing(env), config, jnp.zeros(3), states)
+    assert tree.proofs is not None
+    assert np.asarray(tree.proofs.nodes[:, 0]).all()
+    for returns in (tree.proofs.returns[:, 0], result.values):
+        np.testing.assert_allclose(returns, solved_returns(env, seats), rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(result.action, solve(env, seats))
 
 
 def test_slots_that_are_missing_keep_a_node_open() -> None:
