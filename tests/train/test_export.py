@@ -198,17 +198,23 @@ states = arena.random_openings(env, jax.random.key(0), 5, 6).boards
 print([round(float(value), 4) for value in agents.analyse(agent, states).values[:, 0]])
 games = arena.play(env, [agent, agents.make("random", env)], arena.seating((1, 1), "alternating", 8), jax.random.key(0))
 assert games.boards.terminated.all()
+del sys.modules["mctx"]  # a search needs it
+searching = agents.make(f"exported({sys.argv[1]}, simulations=4)", env)
+print(jax.jit(searching.act)(jax.random.key(0), states).tolist())
 """
 
 
 @pytest.mark.slow
-def test_file_plays_in_a_process_without_flax_and_train(file: Path, untrained: Runs, boards: Any) -> None:
+def test_file_plays_and_searches_in_a_process_without_flax_and_train(file: Path, untrained: Runs, boards: Any) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = (sys.executable, "-c", PLAY_ALONE, str(file))
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    values = analysed(agents_of_runs.make(str(untrained.first), BOXES), boards).values
-    np.testing.assert_allclose(json.loads(done.stdout), values[:, 0], rtol=0, atol=1e-4)
+    values, actions = map(json.loads, done.stdout.splitlines())
+    expected = analysed(agents_of_runs.make(str(untrained.first), BOXES), boards).values
+    np.testing.assert_allclose(values, expected[:, 0], rtol=0, atol=1e-4)
+    searching = agents_of_runs.make(f"{untrained.first}(simulations=4)", BOXES)
+    np.testing.assert_array_equal(actions, act(searching, jax.random.key(0), boards))
 
 
 # -- the command ---------------------------------------------------------------------------------------------------
