@@ -13,6 +13,7 @@ from jaxgames.env import Env
 from jaxgames.play.opponents import adviser, win_chance
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.render import Move
+from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent
 
 Make = Callable[[str, Env[Any]], Agent]
 OnCompile = Callable[[str], object] | None
@@ -40,7 +41,7 @@ def agent_action(session: Session, make: Make = agents.make, on_compile: OnCompi
     Args:
       session: the game.
       make: makes the agent of a text, for a game; give a function that keeps its agents where that takes long.
-      on_compile: called with the agent's text before its first move in this process, which is compiled.
+      on_compile: called with the agent's text before its first move in this process, unless nothing is compiled.
 
     Raises ValueError if a person is to move, if the game is over, and for an agent that chooses no legal action.
     """
@@ -49,7 +50,7 @@ def agent_action(session: Session, make: Make = agents.make, on_compile: OnCompi
         what = "the game is over" if session.over else f"a person plays seat {session.mover}"
         raise ValueError(f"no agent is to move: {what}")
     agent = make(text, env)
-    _announce("act", text, env, on_compile)
+    _announce("act", agent, text, env, on_compile)
     (action,) = act_on_one_board(agent, jax.random.fold_in(session.key(session.ply), 1), _batch_of_one(state)).tolist()
     _compiled.add(("act", text, env))
     if not session.is_legal(action):
@@ -116,7 +117,7 @@ def _analyse(
 ) -> tuple[np.ndarray, tuple[float, ...] | None]:
     """Returns float32[num_actions], the probabilities of an agent, and its value for each seat or None."""
     agent, boards = make(text, session.env), _batch_of_one(session.state)
-    _announce("analyse", text, session.env, on_compile)
+    _announce("analyse", agent, text, session.env, on_compile)
     analysis = agents.analyse_compiled(agent, boards)
     if analysis is None:
         raise HasNoProbabilitiesError(
@@ -127,9 +128,13 @@ def _analyse(
     return probabilities, None if analysis.values is None else tuple(np.asarray(analysis.values)[0].tolist())
 
 
-def _announce(method: str, text: str, env: Env[Any], on_compile: OnCompile) -> None:
-    """Calls `on_compile` if this method of an agent has not run yet."""
-    if on_compile is not None and (method, text, env) not in _compiled:
+def _announce(method: str, agent: Agent, text: str, env: Env[Any], on_compile: OnCompile) -> None:
+    """Calls `on_compile` if this method of an agent is to be compiled: it has not run yet.
+
+    A `HostPlayerAgent` is ready when it is made: `alphabeta` is compiled then, and an engine is a program of its own.
+    Other agents on the host can have parts that are compiled, such as the rollouts of `openspiel`.
+    """
+    if on_compile is not None and not isinstance(agent, HostPlayerAgent) and (method, text, env) not in _compiled:
         on_compile(text)
 
 

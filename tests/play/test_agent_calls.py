@@ -6,9 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import make
+from jaxgames import agents, make
 from jaxgames.agents import RandomAgent
 from jaxgames.play import HUMAN, Session, agent_action, agent_calls, analyse
+from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
 
@@ -39,6 +40,21 @@ def test_agents_on_device_and_host_play_a_game(monkeypatch: pytest.MonkeyPatch) 
         session.play(agent_action(session, make_agent, compiled_first.append))
     assert set(on_host.types) == {np.ndarray}
     assert sorted(compiled_first) == ["mine", "random"]
+
+
+@pytest.mark.parametrize("name", ["ready", "alphabeta(depth=1)"])
+def test_agents_that_are_ready_when_they_are_made_are_not_announced(name: str) -> None:
+    class First:
+        def choose(self, state: Any, seed: int) -> int:
+            return int(np.argmin(state.edges))
+
+    def make_agent(text: str, env: Any) -> Any:
+        return HostPlayerAgent(env, First(), text) if text == "ready" else agents.make(text, env)
+
+    compiled_first: list[str] = []
+    session = Session(BOXES, [name, HUMAN])
+    assert session.is_legal(agent_action(session, make_agent, compiled_first.append))
+    assert compiled_first == []
 
 
 def test_same_seed_gives_the_same_game() -> None:
