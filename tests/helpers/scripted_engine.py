@@ -11,6 +11,11 @@ import sys
 import time
 
 
+def command(moves: str, fault: str = "none") -> str:
+    """The command of an engine with this script, as the agent `uci` takes it."""
+    return f"'{sys.executable}' '{__file__}' {moves} {fault}"
+
+
 def main() -> None:
     moves, fault, searches = sys.argv[1].split(","), sys.argv[2], 0
     for line in sys.stdin:

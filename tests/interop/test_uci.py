@@ -16,18 +16,14 @@ from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.interop import uci
 from jaxgames.interop.uci import Engine, EngineError, UciAgent
-from tests.helpers import scripted_engine
 from tests.helpers.positions import stacked
 from tests.helpers.processes import wait_for_end
+from tests.helpers.scripted_engine import command
 
 MINICHESS = jaxgames.make("minichess")
 KEY = jax.random.key(0)
 START = stacked([MINICHESS.init()])
 MATE_IN_ONE = "k4/5/K4/5/4R w - - 0 1"
-
-
-def command(moves: str, fault: str = "none") -> str:
-    return f"'{sys.executable}' '{scripted_engine.__file__}' {moves} {fault}"
 
 
 def scripted(moves: str, fault: str = "none", **parameters: int) -> UciAgent:
