@@ -323,7 +323,8 @@ class Terminal:
         self._say(f"\n{result}\nplies: {session.ply}, turns: {turns}")
         before, left = _pieces(session, 0), _pieces(session, session.ply)
         if left != before:
-            self._say("left: " + ", ".join(f"{kind} {count}" for kind, count in sorted(left.items())))
+            pieces = ", ".join(f"{kind} {count}" for kind, count in sorted(left.items()))
+            self._say(textwrap.fill(f"left: {pieces}", WIDTH))
 
     def _whose_turn(self) -> str:
         """Returns the beginning of the prompt."""

@@ -12,10 +12,12 @@ import jax.numpy as jnp
 import pytest
 
 from jaxgames import agents, make
+from jaxgames.interop import uci
 from jaxgames.play import HUMAN, Session, from_json, to_json
 from jaxgames.play.__main__ import chosen_game, first_board, main
 from jaxgames.play.notation import legal_texts
 from jaxgames.play.terminal import Terminal, has_colours
+from tests.helpers.scripted_engine import command
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
 PROMPT = "Your turn (Red), ? for help> "
@@ -89,6 +91,15 @@ def test_thoughts_of_an_agent_are_shown() -> None:
     assert any(line.startswith("your chance to win: ") and line.endswith(" %") for line in lines), lines
     assert not any(" 0 %  " in line for line in lines), lines
     assert any("unknown agent 'nobody'" in line for line in lines)
+
+
+def test_engine_gives_a_hint_and_plays_without_being_compiled() -> None:
+    """The engine of the other seat is asked for the hint; it values its move with 125 hundredths of a pawn."""
+    engine = uci.make(make("minichess"), command("b2b3:cp:125,a4b3"))
+    text = transcript("h", "b2b3", env=engine.env, seats=[HUMAN, "uci"], make=lambda text, env: engine)
+    assert "uci would play\n   100 %  b2b3\nyour chance to win: 62 %\n" in text
+    assert "Black (uci) plays a4b3\n" in text
+    assert "is compiled" not in text
 
 
 def test_resignation_ends_the_game() -> None:
