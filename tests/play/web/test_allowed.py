@@ -18,6 +18,7 @@ from jaxgames.play import Session, from_json, to_json
 from jaxgames.play.web import allowed
 from jaxgames.play.web.live_games import GameServer
 from jaxgames.solvers.alphabeta.agent import PLAYERS
+from tests.helpers.scripted_engine import command
 from tests.play.web.client import GAME, Page, page
 
 PEOPLE = ["human", "human"]
@@ -112,7 +113,7 @@ def test_page_cannot_name_a_module_or_an_unknown_game(here: Page, game: str) -> 
     "agent",
     [
         *("solver(/etc/passwd)", "exported(x)", "os:path", "tests.helpers.hash_agent:hash", "nobody", ""),
-        "random" + " " * 300,
+        *("uci", "uci(command=touch)", "random" + " " * 300),
     ],
 )
 def test_page_cannot_name_an_agent_that_reads_files_or_imports_modules(here: Page, agent: str) -> None:
@@ -122,6 +123,41 @@ def test_page_cannot_name_an_agent_that_reads_files_or_imports_modules(here: Pag
         here.refusal(verb, 422, **fields)
     here.refusal("hint", 422, id=id, agent=agent)
     assert set(sys.modules) == before, "nothing was imported"
+
+
+def engine(program: str) -> str:
+    return f'uci(command="{program}")'
+
+
+def make_engine_or_first(text: str, env: Any) -> Any:
+    """Makes engines; other agents, which can take seconds to load, are replaced."""
+    return agents.make(text if text.startswith("uci") else "first", env)
+
+
+ENGINE = engine(command("b2b3"))
+WITH_AND_WITHOUT_ENGINE = pytest.mark.parametrize("seats", [["human", ENGINE], PEOPLE], ids=["engine", "people"])
+
+
+@WITH_AND_WITHOUT_ENGINE
+def test_page_cannot_start_a_program(seats: list[str], tmp_path: Path) -> None:
+    """The game is minichess, which engines play. An engine of the server cannot get another command either."""
+    touched = tmp_path / "touched"
+    saved = json.loads(to_json(Session(GAME, PEOPLE)))
+    with page(seats, "minichess", make=make_engine_or_first) as client:
+        for text in (engine(f"touch {touched}"), f"mcts(playout='uci(command=\"touch {touched}\")')"):
+            asked = {"game": "minichess", "seats": ["human", text]}
+            assert client.refusal("new", 422, **asked).startswith("expected one of ")
+            assert client.refusal("load", 422, saved=json.dumps({**saved, **asked})).startswith("expected one of ")
+    assert not touched.exists()
+
+
+@WITH_AND_WITHOUT_ENGINE
+def test_page_offers_an_engine_if_the_server_was_started_with_it(seats: list[str]) -> None:
+    """It is offered for the game that it plays."""
+    with page(seats, "minichess", make=make_engine_or_first) as client:
+        offered = {game: client.ask("agents", game=game)["agents"] for game in ("minichess", GAME)}
+    assert [text for text in offered["minichess"] if "uci" in text] == [text for text in seats if text == ENGINE]
+    assert not any("uci" in text for text in offered[GAME])
 
 
 @pytest.mark.parametrize("agent", allowed.SAFE_AGENTS)
