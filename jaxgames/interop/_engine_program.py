@@ -20,13 +20,17 @@ class EngineError(ValueError):
 
 
 class EngineProgram:
-    """A running program. It ends with this object, and with this process however that ends."""
+    """A running program. It ends with this object, and with this process.
+
+    If this process is killed, only the input of the program is closed. The program ends when it notices that: most
+    engines do so in a search, too, and others after it.
+    """
 
     def __init__(self, name: str, arguments: Sequence[str]) -> None:
         """Starts a program; `name` is for messages. Raises ParameterError if it cannot be run."""
         self.name = name
         try:
-            # A session of its own: Ctrl-C in a terminal is not for the engine. It ends when its input is closed.
+            # A session of its own: Ctrl-C in a terminal is not for the engine.
             process = subprocess.Popen(
                 arguments,
                 stdin=subprocess.PIPE,

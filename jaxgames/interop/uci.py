@@ -60,7 +60,7 @@ class Search(NamedTuple):
 
 
 class Engine:
-    """A running program that speaks UCI. It ends with this object, and with this process however that ends."""
+    """A running program that speaks UCI. It ends as an `EngineProgram`: with this object, and with this process."""
 
     def __init__(self, command: str) -> None:
         """Starts the program and reads its options.

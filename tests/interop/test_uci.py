@@ -221,7 +221,7 @@ def test_process_ends_with_the_agent() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_process_ends_with_a_program_that_is_killed() -> None:
+def test_process_that_waits_for_a_line_ends_with_a_program_that_is_killed() -> None:
     program = (
         "from jaxgames.interop.uci import Engine; import sys, time; "
         "engine = Engine(sys.argv[1]); print(engine.program._process.pid, flush=True); time.sleep(60)"
@@ -260,6 +260,17 @@ def test_moves_of_fairy_stockfish_are_legal_in_whole_games(board: str) -> None:
     agent_of_seat = arena.seating((1, 1), "alternating", 4)
     of_random = arena.results(env, arena.play(env, players, agent_of_seat, KEY), agent_of_seat, 1)
     assert of_random["wins"] == 0
+
+
+@real
+def test_fairy_stockfish_ends_in_a_search_when_its_input_is_closed() -> None:
+    """As the system closes it when the program of the agent is killed."""
+    program = Engine("fairy-stockfish").program
+    program.send("go infinite")
+    process = program._process  # pyright: ignore[reportPrivateUsage]  # as above
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.wait(timeout=5) == 0
 
 
 def test_engine_closes_once() -> None:
