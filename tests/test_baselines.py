@@ -58,6 +58,7 @@ def test_file_was_made_for_cpus_gpus_and_tpus(name: str) -> None:
 def test_card_is_complete(name: str) -> None:
     card = baselines.card(name)
     assert card.training.endswith(".")
+    assert card.self_play
     assert [command.text.split()[0] for command in card.commands][-1] == "train.export"
     assert card.cpu_seconds is None or card.cpu_seconds > 0
     trained = exported.read(card.file)[1].header.iteration > 0

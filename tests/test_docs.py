@@ -19,6 +19,7 @@ from jaxgames.agents import RandomAgent
 from jaxgames.testing.static import SUPPLIED
 from tests.helpers.blocks import DOCS, FENCE, PAGES, README, ROOT, name
 from tests.helpers.labelled import saved, solved_positions
+from tests.helpers.sections import anchor_of, figures, section
 from tests.helpers.solved import solved_boxes
 from train import alphazero, imitation
 from train.agents import LEARNERS
@@ -33,7 +34,6 @@ ALPHAZERO_PAGE = DOCS / "training" / "alphazero.md"
 IMITATION_PAGE = DOCS / "training" / "imitation.md"
 STUDIES = ("parameter_sharing", "dots_and_boxes", "checkers_imitation", "solution_strength", "alpha_mini")
 VERDICTS = ("in the study", "theirs", "ours", "verdict")
-FIGURE = re.compile(r"(?<![\w.,#])\d[\d,]*(?:\.\d+)?(?!\w)")
 
 
 def table(page: Path, *header: str) -> list[list[str]]:
@@ -74,10 +74,6 @@ def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub and the site make them."""
     headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
     return {anchor_of(heading) for heading in headings}
-
-
-def anchor_of(heading: str) -> str:
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 @pytest.mark.parametrize("page", [ROOT / "CHANGELOG.md", *PAGES], ids=name)
@@ -202,23 +198,6 @@ def test_figures_of_a_verdict_are_in_the_sections_that_it_links_to(study: str) -
             if len(text) > 1 and all(abs(each - value) > rounding for each in there):
                 missing.append(f"{part}: {text}")
     assert missing == []
-
-
-def figures(text: str) -> dict[float, str]:
-    """The numbers of a text."""
-    return {float(figure.replace(",", "")): figure.rstrip(",") for figure in FIGURE.findall(text)}
-
-
-def section(page: Path, anchor: str) -> str:
-    """The part of a page below a heading, without the verdicts of a study; all of it without an anchor."""
-    text = re.sub(r"^\| in the study .*?\n\n", "", FENCE.sub("", page.read_text()), flags=re.MULTILINE | re.DOTALL)
-    parts = re.split(r"^(#+) (.*)\n", text, flags=re.MULTILINE)
-    depths, headings, bodies = parts[1::3], parts[2::3], parts[3::3]
-    if not anchor:
-        return "".join(bodies)
-    first = [anchor_of(heading) for heading in headings].index(anchor)
-    below = takewhile(lambda i: i == first or len(depths[i]) > len(depths[first]), range(first, len(depths)))
-    return "".join(bodies[i] for i in below)
 
 
 def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:

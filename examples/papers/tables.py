@@ -362,6 +362,7 @@ def tables() -> dict[str, str]:
     return {
         "agents": of_cards.agents(cards),
         "games_of_agents": of_cards.games(cards),
+        "teachers_of_agents": of_cards.teachers(cards),
         "levels": levels.table(levels.stored(level_agents.FILE)),
         "self_play_switches": self_play_switches.table(sorted(RESULTS.glob("self_play_switches_*.json"))),
         switches.NAME: switches.table(switches.RESULTS / f"{switches.NAME}.json"),

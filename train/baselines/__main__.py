@@ -87,6 +87,7 @@ def trained(name: str, recipe: Recipe, records: RecordedCommands, output: Path) 
         name=name,
         env=str(game),
         training=recipe.training,
+        self_play=recipe.self_play,
         commands=tuple(commands),
         parameters=result["parameters"],
         sha256=header.sha256,

@@ -9,6 +9,7 @@ from train.driver.commands import text_of_rate
 from train.driver.tables import markdown
 
 OPPONENTS = ("random", "greedy")  # of the first win rates of every card; every ladder has both, too
+TEACHERS_HEADER = ("agent", "learned from", "self-play alone")
 LADDER_HEADER = ("agent", "Elo", "95 % interval", "CPU ms per move")
 GAMES_HEADER = ("game", "agent", "opponent", "games", "won", "drawn", "lost", "score")
 HEADER = ("agent", "steps", "CPU seconds", "against `random`", "against `greedy`", "Elo")
@@ -17,6 +18,22 @@ HEADER = ("agent", "steps", "CPU seconds", "against `random`", "against `greedy`
 def agents(made: Sequence[Card]) -> str:
     """Returns the table of the training of agents and their games against OPPONENTS, in Markdown."""
     return markdown(HEADER, map(_row_of_agent, made))
+
+
+def teachers(made: Sequence[Card]) -> str:
+    """Returns the table of what agents learned from, and of what self-play alone reached, in Markdown."""
+    return markdown(TEACHERS_HEADER, [(f"`{card.name}`", card.training, _linked(card.self_play)) for card in made])
+
+
+def split_place(self_play: str) -> tuple[str, str]:
+    """Returns the text of `Card.self_play` without its place, and the place as a page of docs; "" if it has none."""
+    text, _, place = self_play.rpartition(": docs/")
+    return (text, place) if text else (place, "")
+
+
+def _linked(self_play: str) -> str:
+    text, place = split_place(self_play)
+    return f"[{text}]({place})" if place else text
 
 
 def games(made: Sequence[Card]) -> str:

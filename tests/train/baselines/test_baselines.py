@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,9 @@ from examples.papers.parameter_sharing.turn_search import learning as race_learn
 from jaxgames import agents, baselines
 from jaxgames.baselines import cards, level_agents
 from jaxgames.policies import file as exported
+from tests.helpers.blocks import DOCS
 from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.sections import figures, section
 from train import export
 from train.agents import LEARNERS, learner_type
 from train.baselines import __main__ as command
@@ -31,6 +34,7 @@ BOXES = "dots_and_boxes(rows=1, cols=1)"
 TINY = Recipe(
     env=BOXES,
     training="For a test.",
+    self_play="Not trained on this board.",
     commands=(
         f'train.ppo --env "{BOXES}" --network "mlp(hidden_sizes=[4])" --total-steps 64 --num-envs 4 --rollout-length 8 '
         f"--num-minibatches 1 --evaluate-every 0 --run-dir {RUNS}/tiny",
@@ -54,6 +58,20 @@ def test_every_agent_of_the_package_has_a_recipe_with_the_commands_of_its_card()
         ]
         assert card.ladder_command == recipe.ladder_command(name, card.sha256)
         assert card.training == recipe.training
+        assert card.self_play == recipe.self_play
+
+
+@pytest.mark.parametrize("name", baseline_recipes.RECIPES)
+def test_figures_of_self_play_are_in_the_section_that_the_card_names(name: str) -> None:
+    """Single digits, and numbers in the texts of agents, are not looked for."""
+    text, place = tables.split_place(baselines.card(name).self_play)
+    if not place:
+        assert text == "Not trained on this board."
+        return
+    page, _, anchor = place.partition("#")
+    there = figures(section(DOCS / page, anchor))
+    named = figures(re.sub(r"`[^`]*`", "", text))
+    assert [figure for value, figure in named.items() if len(figure) > 1 and value not in there] == []
 
 
 def test_boards_of_the_file_are_those_that_are_measured_with_their_commands() -> None:
