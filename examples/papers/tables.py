@@ -36,7 +36,7 @@ import tyro
 from benchmarks import alphazero, devices
 from examples.papers._experiment import RESULT, Column, table_of, text_of
 from examples.papers.parameter_sharing import traditional
-from jaxgames import baselines
+from jaxgames import arena, baselines
 from jaxgames.baselines import level_agents
 from jaxgames.solvers.chinese_checkers_diamond.solution import OUTCOMES
 from train.baselines import ladders, levels, self_play_switches, solved, switches
@@ -149,6 +149,12 @@ def _rate(agent: Mapping[str, Any]) -> str:
     return text_of_rate(agent["win_rate"], agent["win_rate_interval"])
 
 
+def _score(row: Mapping[str, Any]) -> str:
+    """Returns the score of a match in which a draw is half a point, with Wilson's interval: too wide with draws."""
+    points = row["wins"] + row["draws"] / 2
+    return text_of_rate(points / row["games"], arena.wilson(round(points), row["games"]))
+
+
 def _by_kind(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Returns the agents of a match, runs first."""
     return sorted(row["agents"], key=lambda agent: not agent["agent"].startswith("runs/"))
@@ -248,7 +254,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "won": "{wins}",
         "drawn": "{draws}",
         "lost": "{losses}",
-        "score": lambda row: f"{(row['wins'] + row['draws'] / 2) / row['games']:.3f}",
+        "score": _score,
     },
     "checkers_imitation_outside": {
         "agent": lambda row: f"`{row['agents'][0]['agent']}`",
