@@ -283,6 +283,9 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     },
     "alphazero_wide": {
         "agent": lambda row: f"`{Path(row['agent']).name}`",
+        "width": "{width}",
+        "proofs": lambda row: "yes" if row["proofs"] else "no",
+        "learned values": lambda row: "`policy_values`" if row["values_of"] == "policy_values" else row["values_of"],
         "steps": "{steps:,}",
         "CPU seconds": "{training_seconds} ({machine})",
         "simulations": "{simulations}",
