@@ -311,6 +311,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         },
     },
     "alphazero_minichess": {
+        "learner": "{learner}",
         "steps": "{steps:,}",
         "CPU seconds": "{training_seconds:,}",
         **{name: f"{{{name}}}" for name in ("games", "wins", "draws", "losses")},

@@ -24,7 +24,7 @@ NOT_RESULTS = (  # how the headers of tables without results begin
     *("|  | game | seats |", "| network | layers |", "| you have |", "| | jaxgames | PettingZoo |"),
     *("| | in jaxgames |", "| OpenSpiel's |"),
     # Studies: verdicts, whose figures are those of the sections that they link to (test_docs), and settings.
-    *("| in the study |", "| study | game |", "| | study's text and scripts |", "| | study | preset |"),
+    *("| in the study |", "| study | game |", "| | study's code |", "| | study | preset |"),
     "| the study asks for |",
 )
 DIGIT_CHANGED_IN = ("README.md", "docs/baselines.md", "docs/papers/alpha_mini.md", "docs/training/ppo.md")
