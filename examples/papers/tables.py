@@ -189,6 +189,11 @@ DIAMONDS: dict[str, Column] = {
     "bytes": "{bytes:,}",
     "CPU seconds": "{cpu_seconds:.0f}",
 }
+OF_BOXES: dict[str, Column] = {
+    "agent": "`{agent}`",
+    "weakly solved": _weakly_solved,
+    **_measures("agent_states", "sure_fraction", "kept_value", "strong_action", "strong_decisive"),
+}
 PERFECT_REPLIES: dict[str, Column] = {
     "game": _game,
     "agent": lambda row: f"`{Path(_by_kind(row)[0]['agent']).name}`",
@@ -327,11 +332,8 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "board": lambda row: " \N{MULTIPLICATION SIGN} ".join(re.findall(r"\d+", row["env"])),
         "boxes of the first player less those of the second": lambda row: f"{row['start_value']:+}".replace("+0", "0"),
     },
-    "boxes_ppo": {
-        "agent": "`{agent}`",
-        "weakly solved": _weakly_solved,
-        **_measures("agent_states", "sure_fraction", "kept_value", "strong_action", "strong_decisive"),
-    },
+    "boxes_ppo": OF_BOXES,
+    "strength_boxes_long_alone": OF_BOXES,
     "strength_drawn": {
         "agent": "`{agent}`",
         **_measures("ultra_weak", "weak_states", "agent_states", "sure_fraction", "strong_action"),
