@@ -135,7 +135,7 @@ def publish(report: Report, arguments: Any, program: str) -> Any:
     if (folder := getattr(arguments, "output", None)) is not None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "tables.md").write_text(report.tables + "\n")
-        (folder / RESULT).write_text(text_of(record_of(report, program, folder, arguments)), encoding="utf-8")
+        (folder / RESULT).write_text(text_of(record_of(report, program, arguments)), encoding="utf-8")
         for name, figure in report.figures.items():
             plot.save(figure, folder / name)
     print(report.tables)
@@ -146,9 +146,9 @@ def command_line(program: str) -> str:
     return f"python -m {program} {shlex.join(sys.argv[1:])}".rstrip()
 
 
-def record_of(report: Report, program: str, folder: Path, arguments: Any) -> dict[str, Any]:
+def record_of(report: Report, program: str, arguments: Any) -> dict[str, Any]:
     """Returns what is kept of a command that has ended: what it was, where it ran, its tables, its result."""
-    command, file = command_line(program), folder / CALLS
+    command, file = command_line(program), arguments.output / CALLS
     before = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
     seconds = [call["cpu_seconds"] for call in before if call["command"] == command]
     return {

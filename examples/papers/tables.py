@@ -36,13 +36,13 @@ import tyro
 from benchmarks import alphazero, devices
 from examples.papers._experiment import RESULT, Column, table_of, text_of
 from examples.papers.parameter_sharing import traditional
-from jaxgames import arena, baselines
+from jaxgames import baselines
 from jaxgames.baselines import level_agents
 from jaxgames.solvers.chinese_checkers_diamond.solution import OUTCOMES
 from train.baselines import ladders, levels, self_play_switches, solved, switches
 from train.baselines import tables as of_cards
 from train.baselines.stored_results import RESULTS, stored_rows
-from train.driver.commands import text_of_rate
+from train.driver.commands import text_of_rate, text_of_score
 from train.driver.machine import children_cpu_seconds, commit, stamp
 from train.driver.tables import markdown, tables_in, update_pages, with_tables
 
@@ -149,12 +149,6 @@ def _rate(agent: Mapping[str, Any]) -> str:
     return text_of_rate(agent["win_rate"], agent["win_rate_interval"])
 
 
-def _score(row: Mapping[str, Any]) -> str:
-    """Returns the score of a match in which a draw is half a point, with Wilson's interval: too wide with draws."""
-    points = row["wins"] + row["draws"] / 2
-    return text_of_rate(points / row["games"], arena.wilson(round(points), row["games"]))
-
-
 def _by_kind(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Returns the agents of a match, runs first."""
     return sorted(row["agents"], key=lambda agent: not agent["agent"].startswith("runs/"))
@@ -259,7 +253,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "won": "{wins}",
         "drawn": "{draws}",
         "lost": "{losses}",
-        "score": _score,
+        "score": lambda row: text_of_score((row["wins"] + row["draws"] / 2) / row["games"], row["games"]),
     },
     "checkers_imitation_outside": {
         "agent": lambda row: f"`{row['agents'][0]['agent']}`",
@@ -316,7 +310,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         },
     },
     "alphazero_minichess": {
-        "learner": "{learner}",
+        "learned values": lambda row: "mean" if row["learner"] == "mean" else f"`{row['learner']}`",
         "steps": "{steps:,}",
         "CPU seconds": "{training_seconds:,}",
         **{name: f"{{{name}}}" for name in ("games", "wins", "draws", "losses")},

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jaxgames import agents
-from jaxgames.agents import Agent, act_on_one_board
+from jaxgames.agents import Agent, EpsilonAgent, act_on_one_board
 from jaxgames.env import Env
 from jaxgames.play.opponents import adviser, win_chance
 from jaxgames.play.session import HUMAN, Session
@@ -134,7 +134,8 @@ def _announce(method: str, agent: Agent, text: str, env: Env[Any], on_compile: O
     A `HostPlayerAgent` is ready when it is made: `alphabeta` is compiled then, and an engine is a program of its own.
     Other agents on the host can have parts that are compiled, such as the rollouts of `openspiel`.
     """
-    if on_compile is not None and not isinstance(agent, HostPlayerAgent) and (method, text, env) not in _compiled:
+    player = agent.agent if isinstance(agent, EpsilonAgent) else agent
+    if on_compile is not None and not isinstance(player, HostPlayerAgent) and (method, text, env) not in _compiled:
         on_compile(text)
 
 

@@ -19,19 +19,19 @@ def command(moves: str, fault: str = "none") -> str:
 def main() -> None:
     moves, fault, searches = sys.argv[1].split(","), sys.argv[2], 0
     for line in sys.stdin:
-        command = line.strip()
+        received = line.strip()
         if log := os.environ.get("SCRIPT_LOG"):
             with open(log, "a", encoding="utf-8") as file:
-                file.write(f"{command}\n")
-        if command == "uci":
+                file.write(f"{received}\n")
+        if received == "uci":
             print("id name scripted")
             print("option name Skill Level type spin default 20 min -20 max 20")
             print("option name MultiPV type spin default 1 min 1 max 500")
             print("option name UCI_Variant type combo default chess var chess var gardner")
             print("uciok")
-        elif command == "isready":
+        elif received == "isready":
             print("readyok")
-        elif command.startswith("go "):
+        elif received.startswith("go "):
             searches += 1
             if searches == 2 and fault == "silent":
                 time.sleep(60)
@@ -44,7 +44,7 @@ def main() -> None:
                     print(f"info depth 1 score cp 9999 lowerbound nodes 1 pv {move}")
                     print(f"info depth 1 multipv {number} score {value.replace(':', ' ')} nodes 1 pv {move} d4d3")
             print(f"bestmove {lines[0][0]}")
-        elif command == "quit":
+        elif received == "quit":
             return
         sys.stdout.flush()
 

@@ -42,8 +42,10 @@ def test_agents_on_device_and_host_play_a_game(monkeypatch: pytest.MonkeyPatch) 
     assert sorted(compiled_first) == ["mine", "random"]
 
 
-@pytest.mark.parametrize("name", ["ready", "alphabeta(depth=1)"])
-def test_agents_that_are_ready_when_they_are_made_are_not_announced(name: str) -> None:
+@pytest.mark.parametrize("name", ["ready", "alphabeta(depth=1)", "alphabeta(depth=1, epsilon=0.5)"])
+def test_agents_that_are_ready_when_they_are_made_are_not_announced(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent_calls, "_compiled", set[tuple[str, str, Any]]())
+
     class First:
         def choose(self, state: Any, seed: int) -> int:
             return int(np.argmin(state.edges))

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from jaxgames import arena
 from jaxgames.baselines.cards import Card, Rating, WinRate
-from train.driver.commands import text_of_rate
+from train.driver.commands import text_of_rate, text_of_score
 from train.driver.tables import markdown
 
 OPPONENTS = ("random", "greedy")  # of the first win rates of every card; every ladder has both, too
@@ -43,11 +42,10 @@ def games(made: Sequence[Card]) -> str:
 
 
 def _row_of_games(card: Card, played: WinRate) -> tuple[str, ...]:
-    """Returns the cells of some games. The interval is Wilson's, of the score: too wide where games are drawn."""
-    score = arena.wilson(round(played.score * played.games), played.games)
+    """Returns the cells of some games."""
     counts = (played.games, played.wins, played.draws, played.games - played.wins - played.draws)
     texts = (f"`{text}`" for text in (card.name, played.agent, played.opponent))
-    return (*texts, *map(str, counts), text_of_rate(played.score, score))
+    return (*texts, *map(str, counts), text_of_score(played.score, played.games))
 
 
 def ladder(ratings: Iterable[Rating]) -> str:

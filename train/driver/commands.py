@@ -117,6 +117,11 @@ def text_of_rate(rate: float, interval: Sequence[float]) -> str:
     return f"{rate:.3f} ({low:.3f}-{high:.3f})"
 
 
+def text_of_score(score: float, games: int) -> str:
+    """Returns a score, in which a draw is half a point, with Wilson's interval: too wide where games are drawn."""
+    return text_of_rate(score, arena.wilson(round(score * games), games))
+
+
 def format_interval(interval: Sequence[float]) -> str:
     """Returns an interval of a rate in percent, such as "79-89 %"; a narrow one has decimals, such as "98.9-99.2 %"."""
     low, high = interval

@@ -3,16 +3,17 @@
     python -m examples.papers.dots_and_boxes.agent --agent study --opponents \
         "examples.papers.dots_and_boxes.by_value:by_value(agent=baseline)"
 
-It looks one ply ahead and does not ask for the other agent's policy, so it plays as well as the values are.
+It looks one ply ahead and does not ask for the other agent's policy, so its strength shows how good the values are.
 """
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
-from jaxgames import agents, make
+from jaxgames import agents
 from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.env import Env
@@ -25,7 +26,7 @@ class ValueAgent:
     """Of moves with equal values, it plays the one with the lowest number."""
 
     on_device: ClassVar[bool] = True
-    env: Env[Any] = field(metadata={"static": True})
+    env: DotsAndBoxes = field(metadata={"static": True})
     agent: Agent
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
@@ -44,20 +45,21 @@ class ValueAgent:
         return jnp.where(legal, of_mover, -jnp.inf).argmax(-1).astype(jnp.int32)
 
     def __str__(self) -> str:
-        return f"{__name__}:by_value(agent={self.agent})"
+        return f"{__name__}:by_value(agent={self.agent}, reward={self.env.reward})"
 
 
 def by_value(env: Env[Any], agent: str, reward: str = "boxes") -> Agent:
     """Returns the agent `by_value(agent=AGENT)`. Its values are of the reward that AGENT has learned.
 
-    Raises ParameterError (a ValueError) for another game, for an agent without values, and for one of the host.
+    Raises ParameterError (a ValueError) for another game, for an agent without values, and for an agent on the host.
     """
     if not isinstance(env, DotsAndBoxes):
         raise ParameterError(f"by_value plays dots_and_boxes, not {env}")
-    board = make(env.id, rows=env.rows, cols=env.cols, reward=reward)
+    board = dataclasses.replace(env, reward=reward)
     of_values = agents.make(agent, board)
-    states = jax.tree.map(lambda leaf: leaf[None], board.init())
-    analysis = jax.eval_shape(agents.analyse, of_values, states) if of_values.on_device else None
+    if not of_values.on_device:
+        raise ParameterError(f"{agent} plays on the host; by_value takes an agent on the device, such as baseline")
+    analysis = jax.eval_shape(agents.analyse, of_values, jax.tree.map(lambda leaf: leaf[None], board.init()))
     if analysis is None or analysis.values is None:
         raise ParameterError(f"{agent} has no values; by_value takes an agent with values, such as baseline")
     return ValueAgent(board, of_values)

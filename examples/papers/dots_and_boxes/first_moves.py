@@ -28,8 +28,9 @@ from jaxgames.solvers.alphabeta.compiled import plain
 from jaxgames.solvers.dots_and_boxes.exact import DEFAULT_TABLE_SIZE, Search
 from jaxgames.solvers.dots_and_boxes.moves import canonical_key, is_first_open, make_board, make_position
 
-# wilson.engr.wisc.edu/boxes/results.shtml, where all first moves of a board have its value; Barker and Korf 2012
-PUBLISHED = {"3x3": "-3 (Wilson)", "3x5": "-1 (Wilson)", "4x4": "0 (Wilson)", "4x5": "0 (Barker and Korf 2012)"}
+# wilson.engr.wisc.edu/boxes/results.shtml, where all first moves of a board have its value
+WILSON = {"3x3": "-3 (Wilson)", "3x5": "-1 (Wilson)", "4x4": "0 (Wilson)"}
+PUBLISHED = WILSON | {"4x5": "0 (Barker and Korf 2012)"}
 NEXT_BOARDS = ("4x5", "5x5")
 MIN_EDGES_OF_FIT = 12
 WORK: dict[str, Column] = {"nodes": "{nodes:,}", "CPU seconds": "{seconds:,.2g}"}
@@ -46,7 +47,7 @@ EDGES: dict[str, Column] = {
     "first edge": "`{edge}`",
     "edges alike": "{alike}",
     "margin of the first player": "{value:+}",
-    "published": lambda row: PUBLISHED.get(row["board"], "-"),
+    "published": lambda row: WILSON.get(row["board"], "-"),
     "worse than the best": "{loss}",
     **WORK,
 }

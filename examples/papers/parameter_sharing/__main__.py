@@ -6,8 +6,8 @@ As in the study, the game is Chinese Checkers with N = 2 and six players, and PP
 iterations of 4,000 environment steps. After every iteration, the sampled policy plays 30 games in seat 0 against five
 uniformly random opponents, at most 150 rounds each. Unlike in the study, there are several seeds.
 
-There are two presets: `parameter_sharing_paper` has the study's network and settings, `parameter_sharing` has ours.
-`--presets parameter_sharing_code` has the study's settings as its code has them, which differs from the text.
+There are three presets: `parameter_sharing` has our settings, `parameter_sharing_code` the settings of the study's
+code, and `--presets parameter_sharing_paper` the settings of its text, which are others.
 docs/papers/parameter_sharing.md has the results. A command that was stopped continues when it is repeated.
 """
 
@@ -28,8 +28,8 @@ QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "games": 2, "iteratio
 @dataclass(frozen=True)
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing")
-    presets: tuple[Preset | AsPublished, ...] = ("parameter_sharing", "parameter_sharing_paper")
-    """The settings of training: ours, those of the study's text, and those of its code."""
+    presets: tuple[Preset | AsPublished, ...] = ("parameter_sharing", "parameter_sharing_code")
+    """The settings of training: ours, and the settings of the study's code or of its text."""
     modes: tuple[Sharing, ...] = MODES
     """The ways of sharing."""
 

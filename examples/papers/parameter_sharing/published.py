@@ -24,8 +24,8 @@ STEPS_PER_ITERATION = 4_000
 GAMES = 30  # of an evaluation
 WINDOW = 10  # last evaluations of a run, which the table averages
 
-Preset = Literal["parameter_sharing", "parameter_sharing_paper"]  # ours, and the study's settings
-AsPublished = Literal["parameter_sharing_code"]  # the study's settings as its code has them
+Preset = Literal["parameter_sharing", "parameter_sharing_paper"]  # ours, and the settings of the study's text
+AsPublished = Literal["parameter_sharing_code"]  # the settings of the study's code
 
 MEASURES = ("steps to 0.9", "steps to 0.9 five times", "steps to 1.0", "turns to win")
 # From the published logs, in the order of MEASURES. Steps end with the first evaluation that reaches the rate.

@@ -27,7 +27,7 @@ QUICK: dict[str, Any] = {"schemes": ("positive_sum", "sparse"), "seeds": 2, "ite
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/reward_schemes")
     preset: Preset = "parameter_sharing"
-    """The settings of training: ours, or parameter_sharing_paper, the settings of the study."""
+    """The settings of training: ours, or parameter_sharing_paper, the settings of the study's text."""
     schemes: tuple[str, ...] = ("positive_sum", "goal", "movement", "sparse")
     """Schemes of rewards, the first one for comparison."""
     iterations: int = 50

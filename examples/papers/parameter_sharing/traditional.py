@@ -2,10 +2,10 @@
 
     python -m examples.papers.parameter_sharing.traditional --output runs/papers/parameter_sharing/traditional
 
-The command trains the runs of each size that are not finished: the presets `star_3` and `star_4`, and the study's own
-preset on these boards. Size 3 also has shorter runs, each with one change of `star_3`. Then it plays games: an agent on
-all six seats, on one seat against five random players, and on one seat against five greedy ones. A command that was
-stopped resumes.
+The command trains the runs of each size that are not finished: the presets `star_3` and `star_4`, and
+`parameter_sharing_paper` on these boards. Size 3 also has shorter runs, each with one change of `star_3`. Then it plays
+games: an agent on all six seats, on one seat against five random players, and on one seat against five greedy ones. A
+command that was stopped resumes.
 
 Three tables: the results of the agents, what each change brought, and what spoils games that nobody wins.
 """
@@ -36,7 +36,7 @@ from train.driver.tables import markdown
 
 SELF = "itself"  # in place of an opponent: the agent plays all seats
 OPPONENTS = (SELF, "random", "greedy")
-STUDY = "study"  # the run with the study's preset
+STUDY = "study"  # the run with the preset parameter_sharing_paper
 CHANGED_SIZE = 3  # the board on which changes are compared
 CHANGES: dict[str, dict[str, Any]] = {  # of the preset star_3; every run is as long
     "none": {},

@@ -72,14 +72,15 @@ def report(arguments: Arguments) -> Report:
     rows: list[dict[str, Any]] = []
     for iteration in run.checkpoints():
         agent = agents.agent_of_run(run, iteration, env, **searched, temperature=1.0)
-        compute = functools.partial(measured, solution, graph, with_table(agent, len(lost) + len(won)), lost, won)
+        compute = functools.partial(measured, solution, graph, agent, lost, won)
         rows.append({"iteration": iteration, **file.once(names | {"iteration": iteration}, compute)})
     return Report({"rows": rows}, table_of(rows, COLUMNS), {"lost_positions": draw(rows)})
 
 
 def measured(solution: Solution[Any], graph: Graph, agent: Any, lost: States, won: States) -> dict[str, Any]:
     """Returns the measures of an agent's policy in lost and in won positions."""
-    of_lost, of_won = (_probabilities(solution, graph, agent, states) for states in (lost, won))
+    tabulated = with_table(agent, len(lost) + len(won))
+    of_lost, of_won = (_probabilities(solution, graph, tabulated, states) for states in (lost, won))
     delays, hastens = (_keeps_distance(graph, states) for states in (lost, won))
     result = {
         "entropy_lost": _entropy(of_lost, graph.num_moves[lost]),

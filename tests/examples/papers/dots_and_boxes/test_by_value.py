@@ -23,10 +23,16 @@ def test_moves_by_exact_values_are_best_ones(tmp_path: Path) -> None:
     assert not best[:, 0].all()
 
 
-@pytest.mark.parametrize("agent", ["random", "greedy", "alphabeta(depth=1)"])
-def test_agent_without_values_is_refused(agent: str) -> None:
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [("random", "has no values"), ("greedy", "has no values"), ("alphabeta(depth=1)", "on the host")],
+)
+def test_agent_without_values_is_refused(agent: str, message: str) -> None:
     env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
-    with pytest.raises(jaxgames.ParameterError, match="has no values"):
+    with pytest.raises(jaxgames.ParameterError, match=message):
         by_value(env, agent)
+
+
+def test_other_game_is_refused() -> None:
     with pytest.raises(jaxgames.ParameterError, match="plays dots_and_boxes"):
-        by_value(jaxgames.make("minichess"), agent)
+        by_value(jaxgames.make("minichess"), "baseline")
