@@ -22,8 +22,8 @@ class EngineError(ValueError):
 class EngineProgram:
     """A running program. It ends with this object, and with this process.
 
-    If this process is killed, only the input of the program is closed. The program ends when it notices that: most
-    engines do so in a search, too, and others after it.
+    If this process is killed, only the input of the program is closed. The program ends when it reads that: some
+    engines read in a search, too, others after it.
     """
 
     def __init__(self, name: str, arguments: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -43,6 +44,14 @@ def test_command_prints_the_tables_before_its_result_and_writes_its_files(
     assert json.loads((tmp_path / "new" / "result.json").read_text())["seeds"] == [0]
     message = error_of(main, "--data", "pairs.npz", "--games", 0)
     assert message == "tests.examples.papers.test_experiment: games must be from 1 to 10000000, not 0"
+
+
+def test_seeds_are_those_of_the_arguments_but_not_of_runs_that_were_given() -> None:
+    def seeds(**arguments: Any) -> list[int] | None:
+        return _experiment.seeds_of(SimpleNamespace(**arguments))
+
+    assert (seeds(seeds=3), seeds(seed=4), seeds(seed=4, seeds=2)) == ([0, 1, 2], [4], [4, 5])
+    assert (seeds(), seeds(seeds=3, runs=Path("runs/first")), seeds(seed=0, runs=1000)) == (None, None, [0])
 
 
 def test_seconds_of_all_calls_count_also_of_one_that_was_stopped(
