@@ -316,6 +316,12 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         **{name: f"{{{name}}}" for name in ("games", "wins", "draws", "losses")},
         "score": lambda row: text_of_rate(row["score"], row["score_interval"]),
     },
+    "hard_minichess": {
+        "agent": "`{agent}`",
+        "opponent": "`{opponent}`",
+        **{name: f"{{{name}}}" for name in ("games", "wins", "draws", "losses")},
+        "score": lambda row: text_of_rate(row["score"], row["score_interval"]),
+    },
     "strength_boxes_long": {
         "run": lambda row: f"`{Path(row['agent']).name.partition('@')[0]}`",
         "steps": "{steps:,}",
