@@ -36,7 +36,6 @@ BOARDS = {
     "dots_and_boxes": 100,
     "chinese_checkers_diamond": 40,
     "chinese_checkers_diamond(size=5, pieces=6)": 40,
-    "chinese_checkers(size=2, num_players=3)": 40,
     "chinese_checkers(size=2)": 40,
     "chinese_checkers(size=3)": 40,
     "chinese_checkers": 40,
