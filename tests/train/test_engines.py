@@ -18,15 +18,15 @@ def agent(moves: str, fault: str = "none") -> str:
     return f'uci(command="{command(moves, fault)}")'
 
 
+ILLEGAL = ("a1a5", "none", "played 'a1a5' in rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1; legal are a2a3, b1a3, ")
+CRASH = ("b2b3", "crash", "ended with status 3; its last line: 'out of memory'")
+
+
 @pytest.mark.parametrize(
-    ("moves", "fault", "problem"),
-    [
-        ("a1a5", "none", "played 'a1a5' in rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1; legal are a2a3, b1a3, "),
-        ("b2b3", "crash", "ended with status 3; its last line: 'out of memory'"),
-    ],
-    ids=["illegal", "crash"],
+    ("name", "moves", "fault", "problem"),
+    [("match", *CRASH), ("evaluate", *ILLEGAL), ("ladder", *CRASH), ("data", *ILLEGAL)],
+    ids=lambda value: value if value in COMMANDS else "",
 )
-@pytest.mark.parametrize("name", COMMANDS)
 def test_command_ends_with_the_engine_and_its_fault(
     name: str, moves: str, fault: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,7 +77,7 @@ def test_observations_have_the_indices_of_their_states(size: int, pieces: int) -
     np.testing.assert_array_equal(index_of_observations(env, observations), indices)
 
 
-@pytest.mark.parametrize("slots", [SLOTS, None])
+@pytest.mark.parametrize("slots", [SLOTS, pytest.param(None, marks=pytest.mark.slow)])
 def test_agent_with_a_table_plays_as_without(policy: Policy, params: Any, boards: Any, slots: int | None) -> None:
     agent = SearchAgent(params, ENV, policy, SearchConfig(simulations=8, slots=slots))
     with_it = with_table(agent, POSITIONS // 8 + 1)
@@ -124,6 +124,7 @@ def test_iterations_evaluate_at_least_so_many_boards(settings: dict[str, Any], e
     assert Config(env=GAME, num_envs=8, rollout_length=8, **settings).evaluations_per_iteration == evaluations
 
 
+@pytest.mark.slow
 def test_self_play_with_a_table_is_self_play_without(
     policy: Policy, params: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
