@@ -233,10 +233,10 @@ def test_search_ends_in_the_moment_in_which_its_move_is_played() -> None:
 
     async def run() -> None:
         await game.change(lambda session: session.play(6))
-        while game.session.ply < 2:
+        while all(ply < 2 for ply, _ in seen):  # the position changes before it is seen
             await asyncio.sleep(0.001)
 
-    asyncio.run(run())
+    asyncio.run(asyncio.wait_for(run(), timeout=20))
     assert (2, False) in seen
     assert (2, True) not in seen
 
