@@ -65,6 +65,7 @@ def test_cells_of_an_action_are_those_in_its_text() -> None:
     assert (target == -1).any()
 
 
+@pytest.mark.slow
 def test_the_mirror_image_of_a_board_has_the_mirrored_logits_and_the_same_value() -> None:
     rng = np.random.default_rng(0)
     observation = rng.random((8, *ENV.observation_shape)) < 0.2

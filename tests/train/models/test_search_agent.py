@@ -141,6 +141,7 @@ def test_agents_that_differ_in_their_arrays_share_one_program(learner: PPO, para
 # -- texts ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_text_of_a_run_takes_simulations_and_the_rule_of_the_search(
     learner: PPO, params: Any, boards: Any, tmp_path: Path
 ) -> None:
