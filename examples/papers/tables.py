@@ -149,6 +149,10 @@ def _rate(agent: Mapping[str, Any]) -> str:
     return text_of_rate(agent["win_rate"], agent["win_rate_interval"])
 
 
+def _learned_values(row: Mapping[str, Any]) -> str:
+    return "`policy_values`" if row["values_of"] == "policy_values" else row["values_of"]
+
+
 def _by_kind(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Returns the agents of a match, runs first."""
     return sorted(row["agents"], key=lambda agent: not agent["agent"].startswith("runs/"))
@@ -182,6 +186,10 @@ DIAMONDS: dict[str, Column] = {
     "from the start": _text_of_start,
     "bytes": "{bytes:,}",
     "CPU seconds": "{cpu_seconds:.0f}",
+}
+OF_GAMES: dict[str, Column] = {  # of `train.baselines.switches.score_of`
+    **{name: f"{{{name}}}" for name in ("games", "wins", "draws", "losses")},
+    "score": lambda row: text_of_rate(row["score"], row["score_interval"]),
 }
 OF_BOXES: dict[str, Column] = {
     "agent": "`{agent}`",
@@ -284,7 +292,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "agent": lambda row: f"`{Path(row['agent']).name}`",
         "width": "{width}",
         "proofs": lambda row: "yes" if row["proofs"] else "no",
-        "learned values": lambda row: "`policy_values`" if row["values_of"] == "policy_values" else row["values_of"],
+        "learned values": _learned_values,
         "steps": "{steps:,}",
         "CPU seconds": "{training_seconds} ({machine})",
         "simulations": "{simulations}",
@@ -310,17 +318,15 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         },
     },
     "alphazero_minichess": {
-        "learned values": lambda row: "mean" if row["learner"] == "mean" else f"`{row['learner']}`",
+        "learned values": _learned_values,
         "steps": "{steps:,}",
         "CPU seconds": "{training_seconds:,}",
-        **{name: f"{{{name}}}" for name in ("games", "wins", "draws", "losses")},
-        "score": lambda row: text_of_rate(row["score"], row["score_interval"]),
+        **OF_GAMES,
     },
     "hard_minichess": {
         "agent": "`{agent}`",
         "opponent": "`{opponent}`",
-        **{name: f"{{{name}}}" for name in ("games", "wins", "draws", "losses")},
-        "score": lambda row: text_of_rate(row["score"], row["score_interval"]),
+        **OF_GAMES,
     },
     "strength_boxes_long": {
         "run": lambda row: f"`{Path(row['agent']).name.partition('@')[0]}`",

@@ -64,7 +64,8 @@ class Card:
     name: str
     env: str  # the game, as `jaxgames.make` takes it
     training: str  # in a sentence, which names the teachers
-    self_play: str  # what self-play alone reached on the board, and behind the last ": " the place of the result
+    self_play: str  # what self-play alone reached on the board
+    self_play_source: str  # the section of the docs with this figure; "" if there is none
     commands: tuple[Command, ...]  # in their order; the last one wrote the file
     parameters: int  # numbers in the network
     sha256: str  # of the program and the parameters in the file

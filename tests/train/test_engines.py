@@ -25,7 +25,7 @@ CRASH = ("b2b3", "crash", "ended with status 3; its last line: 'out of memory'")
 @pytest.mark.parametrize(
     ("name", "moves", "fault", "problem"),
     [("match", *CRASH), ("evaluate", *ILLEGAL), ("ladder", *CRASH), ("data", *ILLEGAL)],
-    ids=lambda value: value if value in COMMANDS else "",
+    ids=COMMANDS,
 )
 def test_command_ends_with_the_engine_and_its_fault(
     name: str, moves: str, fault: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -88,6 +88,7 @@ def trained(name: str, recipe: Recipe, records: RecordedCommands, output: Path) 
         env=str(game),
         training=recipe.training,
         self_play=recipe.self_play,
+        self_play_source=recipe.self_play_source,
         commands=tuple(commands),
         parameters=result["parameters"],
         sha256=header.sha256,

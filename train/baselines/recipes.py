@@ -22,8 +22,10 @@ class Recipe:
     training: str
     """The training, in a sentence for its card."""
     self_play: str
-    """What self-play alone reached, for the card: the training and a figure, ": ", and the section that has them."""
+    """What self-play alone reached on the board, for its card."""
     commands: tuple[str, ...]
+    self_play_source: str = ""
+    """The section of the docs with the figure of `self_play`; "" if there is none."""
     others: tuple[str, ...] = ()
     """Agents of the ladder, beside random, greedy and baseline."""
     matches: tuple[tuple[str, str], ...] = ()
@@ -102,7 +104,8 @@ RECIPES: dict[str, Recipe] = {
         env="checkers",
         training="Imitation of alpha-beta of depth 8, on positions of its own games and of games of a first imitation.",
         self_play="AlphaZero from random parameters, 64 simulations: 4 wins, 32 draws, 24 losses against OpenSpiel's "
-        f"`MCTSBot` with 1,000 simulations: {ALPHAZERO_RESULTS}#against-openspiels-search",
+        "`MCTSBot` with 1,000 simulations",
+        self_play_source=f"{ALPHAZERO_RESULTS}#against-openspiels-search",
         commands=(
             _labels("checkers", "alphabeta(depth=8)", "alphabeta(depth=3, epsilon=0.15)", 120_000, 97, 0, "checkers_1"),
             f"train.imitation --data {RUNS}/checkers_1.npz {CHECKERS} --total-steps 3500000 --num-minibatches 500 "
@@ -129,7 +132,8 @@ RECIPES: dict[str, Recipe] = {
         training="PPO against greedy players and the demo's agent, imitation of the search `race`, PPO against greedy "
         "players. It begins with the plan of hops of the network `hops`.",
         self_play="AlphaZero from random parameters, 32 simulations: 0.083 of 600 games won against five copies of the "
-        f"demo's agent; an equal player wins one in six: {ALPHAZERO_RESULTS}#six-seats-on-the-star",
+        "demo's agent; an equal player wins one in six",
+        self_play_source=f"{ALPHAZERO_RESULTS}#six-seats-on-the-star",
         commands=(
             "examples.demo",
             f"train.ppo {STAR} --opponents greedy,greedy,runs/demo,runs/demo,runs/demo --total-steps 12000000 "
@@ -153,8 +157,8 @@ RECIPES: dict[str, Recipe] = {
         env=STAR_3,
         training="Imitation of the search `race`, on positions of games of the plan of hops, of greedy players, of a "
         "first imitation. It begins with the plan of hops of the network `hops`.",
-        self_play="PPO from the plan of hops: 0.706 of 500 games won against five greedy players: "
-        f"{TRADITIONAL_BOARD}#what-each-change-brought",
+        self_play="PPO from the plan of hops: 0.706 of 500 games won against five greedy players",
+        self_play_source=f"{TRADITIONAL_BOARD}#what-each-change-brought",
         commands=(
             _plan(3, 0.2, "chinese_checkers_3_plan"),
             _race_training(3),
@@ -174,8 +178,8 @@ RECIPES: dict[str, Recipe] = {
     "chinese_checkers_4": Recipe(
         env="chinese_checkers",
         training="None: the plan of hops with which the network `hops` begins, before any training.",
-        self_play="PPO from the plan of hops: 0.800 of 200 games won against five greedy players: "
-        f"{TRADITIONAL_BOARD}#what-each-change-brought",
+        self_play="PPO from the plan of hops: 0.800 of 200 games won against five greedy players",
+        self_play_source=f"{TRADITIONAL_BOARD}#what-each-change-brought",
         commands=(_plan(4, 0.4, "chinese_checkers_4"), _export("chinese_checkers_4", "chinese_checkers_4@0")),
         match_games=120,
         ladder_games=40,
@@ -204,7 +208,8 @@ RECIPES: dict[str, Recipe] = {
         env="dots_and_boxes",
         training="Imitation of alpha-beta with 200 milliseconds. The chains are inputs of its graph network.",
         self_play="AlphaZero on boards of 3 and 4 boxes per side, 64 simulations: 1 of 400 games won against "
-        "`alphabeta(milliseconds=200)`: docs/training/board_sizes.md#against-alphabeta",
+        "`alphabeta(milliseconds=200)`",
+        self_play_source="docs/training/board_sizes.md#against-alphabeta",
         commands=(
             _labels(BOXES, "alphabeta(milliseconds=200)", BOXES_PLAY, 100_000, 97, 0, "boxes"),
             f'train.imitation --env "{BOXES}" --data {RUNS}/boxes.npz '
@@ -228,7 +233,8 @@ RECIPES: dict[str, Recipe] = {
         training="Imitation of Fairy-Stockfish, which values all moves, on positions of games of an earlier version, "
         "alone and with a tree search.",
         self_play="AlphaZero from random parameters, 2 million steps, 64 simulations: score 0.463 of 200 games against "
-        f"`uci(nodes=50)`: {ALPHAZERO_RESULTS}#minichess-against-fairy-stockfish",
+        "`uci(nodes=50)`",
+        self_play_source=f"{ALPHAZERO_RESULTS}#minichess-against-fairy-stockfish",
         commands=(
             _labels(
                 "minichess", MINICHESS_TEACHER, "baseline(temperature=1, epsilon=0.05)", 280_000, 98, 0, "minichess_1"

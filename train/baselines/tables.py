@@ -21,18 +21,13 @@ def agents(made: Sequence[Card]) -> str:
 
 def teachers(made: Sequence[Card]) -> str:
     """Returns the table of what agents learned from, and of what self-play alone reached, in Markdown."""
-    return markdown(TEACHERS_HEADER, [(f"`{card.name}`", card.training, _linked(card.self_play)) for card in made])
+    return markdown(TEACHERS_HEADER, [(f"`{card.name}`", card.training, _self_play(card)) for card in made])
 
 
-def split_place(self_play: str) -> tuple[str, str]:
-    """Returns the text of `Card.self_play` without its place, and the place as a page of docs; "" if it has none."""
-    text, _, place = self_play.rpartition(": docs/")
-    return (text, place) if text else (place, "")
-
-
-def _linked(self_play: str) -> str:
-    text, place = split_place(self_play)
-    return f"[{text}]({place})" if place else text
+def _self_play(card: Card) -> str:
+    """Returns what self-play alone reached, with a link from a page of docs to the section that has it."""
+    source = card.self_play_source.removeprefix("docs/")
+    return f"[{card.self_play}]({source})" if source else card.self_play
 
 
 def games(made: Sequence[Card]) -> str:

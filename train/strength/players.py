@@ -42,11 +42,11 @@ def deterministic(text: str, agent: Agent, env: Env[Any]) -> Player:
         return Player(lambda states: _first_of_best(agent, states), None)
     if not agent.on_device:
         return Player(functools.partial(agent.act, key), None)
-    values = functools.partial(_values, agent) if _has_values(agent, env) else None
+    values = functools.partial(_values, agent) if has_values(agent, env) else None
     return Player(functools.partial(act_on_device, agent, key), values)
 
 
-def _has_values(agent: Agent, env: Env[Any]) -> bool:
+def has_values(agent: Agent, env: Env[Any]) -> bool:
     """Returns whether the agent, which can be traced, has values of the seats in the game's unit of reward."""
     if getattr(agent, "env", env) != env:  # it has learned another reward
         return False
@@ -67,7 +67,7 @@ def _first_of_best(agent: GreedyAgent, states: Any) -> jax.Array:
 
 @jax.jit
 def _values(agent: Agent, states: Any) -> jax.Array:
-    """Returns float32[B], the mover's value, by an agent for which `_has_values` is True."""
+    """Returns float32[B], the mover's value, by an agent for which `has_values` is True."""
     values = _values_of_seats(agent, states)
     assert values is not None
     return jnp.take_along_axis(values, states.current_player[:, None], axis=1)[:, 0]

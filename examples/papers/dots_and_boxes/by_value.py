@@ -18,6 +18,7 @@ from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from train.strength.players import has_values
 
 
 @agents.pytree
@@ -59,8 +60,7 @@ def by_value(env: Env[Any], agent: str, reward: str = "boxes") -> Agent:
     of_values = agents.make(agent, board)
     if not of_values.on_device:
         raise ParameterError(f"{agent} plays on the host; by_value takes an agent on the device, such as baseline")
-    analysis = jax.eval_shape(agents.analyse, of_values, jax.tree.map(lambda leaf: leaf[None], board.init()))
-    if analysis is None or analysis.values is None:
+    if not has_values(of_values, board):
         raise ParameterError(f"{agent} has no values; by_value takes an agent with values, such as baseline")
     return ValueAgent(board, of_values)
 

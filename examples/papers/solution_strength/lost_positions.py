@@ -65,8 +65,8 @@ def report(arguments: Arguments) -> Report:
         np.sort(random.permutation(graph.live[graph.value[graph.live] == value])[: arguments.positions])
         for value in (-1, 1)
     )
-    names = {name: getattr(arguments, name) for name in ("positions", "seed", "simulations")}
-    names = {"run": str(arguments.run), **names}
+    numbers = {name: getattr(arguments, name) for name in ("positions", "seed", "simulations")}
+    names = {"run": str(arguments.run), **numbers}
     file = ResultFile(arguments.output / "cells.jsonl", (*names, "iteration"))
     searched = {"simulations": arguments.simulations} if arguments.simulations else agents.without_search(run)
     rows: list[dict[str, Any]] = []

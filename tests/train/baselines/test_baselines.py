@@ -58,19 +58,19 @@ def test_every_agent_of_the_package_has_a_recipe_with_the_commands_of_its_card()
         ]
         assert card.ladder_command == recipe.ladder_command(name, card.sha256)
         assert card.training == recipe.training
-        assert card.self_play == recipe.self_play
+        assert (card.self_play, card.self_play_source) == (recipe.self_play, recipe.self_play_source)
 
 
 @pytest.mark.parametrize("name", baseline_recipes.RECIPES)
 def test_figures_of_self_play_are_in_the_section_that_the_card_names(name: str) -> None:
     """Single digits, and numbers in the texts of agents, are not looked for."""
-    text, place = tables.split_place(baselines.card(name).self_play)
-    if not place:
-        assert text == "Not trained on this board."
+    card = baselines.card(name)
+    if not card.self_play_source:
+        assert card.self_play == "Not trained on this board."
         return
-    page, _, anchor = place.partition("#")
-    there = figures(section(DOCS / page, anchor))
-    named = figures(re.sub(r"`[^`]*`", "", text))
+    page, _, anchor = card.self_play_source.partition("#")
+    there = figures(section(DOCS.parent / page, anchor))
+    named = figures(re.sub(r"`[^`]*`", "", card.self_play))
     assert [figure for value, figure in named.items() if len(figure) > 1 and value not in there] == []
 
 
