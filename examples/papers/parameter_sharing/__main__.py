@@ -6,8 +6,7 @@ As in the study, the game is Chinese Checkers with N = 2 and six players, and PP
 iterations of 4,000 environment steps. After every iteration, the sampled policy plays 30 games in seat 0 against five
 uniformly random opponents, at most 150 rounds each. Unlike in the study, there are several seeds.
 
-There are three presets: `parameter_sharing` has our settings, `parameter_sharing_code` the settings of the study's
-code, and `--presets parameter_sharing_paper` the settings of its text, which are others.
+There are two presets: `parameter_sharing` has our settings, `parameter_sharing_code` the settings of the study's code.
 docs/papers/parameter_sharing.md has the results. A command that was stopped continues when it is repeated.
 """
 
@@ -19,7 +18,7 @@ from matplotlib.figure import Figure
 
 from examples.papers._experiment import Report, command, table_of
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.published import MODES, AsPublished, Preset, settings_as_published, settings_of
+from examples.papers.parameter_sharing.published import MODES, Preset, settings_of
 from train.models.policy import Sharing
 
 QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "games": 2, "iterations": 2}
@@ -28,10 +27,12 @@ QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "games": 2, "iteratio
 @dataclass(frozen=True)
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing")
-    presets: tuple[Preset | AsPublished, ...] = ("parameter_sharing", "parameter_sharing_code")
-    """The settings of training: ours, and the settings of the study's code or of its text."""
+    presets: tuple[Preset, ...] = ("parameter_sharing", "parameter_sharing_code")
+    """The settings of training: ours, and the settings of the study's code."""
     modes: tuple[Sharing, ...] = MODES
     """The ways of sharing."""
+    minibatches: int | None = None
+    """Minibatches of an epoch. None: those of the preset."""
 
 
 def report(arguments: Arguments) -> Report:
@@ -51,23 +52,15 @@ def report(arguments: Arguments) -> Report:
     return Report(summary, "\n\n".join(texts), figures)
 
 
-def train(arguments: Arguments, preset: Preset | AsPublished) -> dict[str, dict[str, Any]]:
+def train(arguments: Arguments, preset: Preset) -> dict[str, dict[str, Any]]:
     """Returns the curves by mode: steps [iterations], and every column of the evaluations [seeds][iterations].
 
     Trains the runs that are not finished. Ends the program if a signal stops the training.
     """
-    folder = arguments.output / preset
-    if preset == "parameter_sharing_code":  # its networks depend on the way of sharing, so each way is a sweep
-        sweeps = {mode: settings_as_published(mode, arguments.iterations) for mode in arguments.modes}
-        return {
-            mode: runs.curves_of(runs.train_all(folder / mode, values, arguments.seeds, arguments.games).values())
-            for mode, values in sweeps.items()
-        }
-    settings = settings_of(preset, arguments.iterations, sharing=arguments.modes)
-    trained = runs.train_all(folder, settings, arguments.seeds, arguments.games)
-    return {
-        mode: runs.curves_of(run for run in trained.values() if run.config.sharing == mode) for mode in arguments.modes
-    }
+    given: dict[str, Any] = {} if arguments.minibatches is None else {"num_minibatches": (arguments.minibatches,)}
+    sweeps = {mode: settings_of(preset, arguments.iterations, mode, **given) for mode in arguments.modes}
+    trained = runs.train_each(arguments.output / preset, sweeps, arguments.seeds, arguments.games)
+    return {mode: runs.curves_of(of_mode) for mode, of_mode in trained.items()}
 
 
 main = command(Arguments, QUICK, report)

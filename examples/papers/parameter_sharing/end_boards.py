@@ -71,11 +71,13 @@ def report(arguments: Arguments) -> Report:
 
 def trained_here(arguments: Arguments) -> list[str]:
     """Returns the texts of the runs that are trained here, one for each size."""
-    games = tuple(GAME.format(size) for size in arguments.sizes)
-    folder = arguments.output / "runs"
-    sweep = sweep_of("ppo", settings_of("parameter_sharing", arguments.iterations, env=games))
-    train_all(sweep, folder)
-    return [str(folder / name) for name in sweep.cells]
+    texts: list[str] = []
+    for size in arguments.sizes:
+        folder = arguments.output / "runs" / str(size)
+        sweep = sweep_of("ppo", settings_of("parameter_sharing", arguments.iterations, env=GAME.format(size)))
+        train_all(sweep, folder)
+        texts += [str(folder / name) for name in sweep.cells]
+    return texts
 
 
 def play(env: Env[Any], text: str, against: str, num_games: int, max_steps: int) -> dict[str, Any]:

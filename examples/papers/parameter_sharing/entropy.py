@@ -35,7 +35,7 @@ QUICK: dict[str, Any] = {"weights": (0.0, 0.01), "seeds": 2, "iterations": 2, "g
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/entropy")
     preset: Preset = "parameter_sharing"
-    """The settings of training: ours, or parameter_sharing_paper, the settings of the study's text."""
+    """The settings of training: ours, or those of the study's code."""
     weights: tuple[float, ...] = (0.0, 0.005, 0.01, 0.03, 0.1)
     """Entropy weights, the first one for comparison."""
     seeds: int = 10

@@ -4,7 +4,7 @@
 
 In the game `chance_moves` a random legal submove takes the place of a quarter of the submoves, in `unequal_seats` half
 of the seats cannot hop. The policy plays against random players, a sixth of its games on each seat, in the game that it
-was trained on. All runs are one sweep.
+was trained on.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,13 @@ from typing import Any
 from examples.papers import _experiment
 from examples.papers._experiment import Report, command
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.published import MEASURES, MODES, ROUNDS, Preset, settings_of
+from examples.papers.parameter_sharing.published import MEASURES, MODES, PACKAGE, ROUNDS, Preset, settings_of
 from train import agents
 from train.driver.loop import Settings
 from train.driver.tables import markdown
 from train.models.policy import Sharing
 from train.sweep import sweep_of
 
-PACKAGE = "examples.papers.parameter_sharing"
 GAMES = {
     "plain": "chinese_checkers(size=2, num_players=6, max_rounds={})",
     "chance": f"{PACKAGE}.chance_moves:chance_moves(max_rounds={{}})",
@@ -34,25 +33,23 @@ QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "iterations": 2, "gam
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/other_games")
     preset: Preset = "parameter_sharing"
-    """The settings of training."""
+    """The settings of training: ours, or those of the study's code, with the rewards of its text."""
     modes: tuple[Sharing, ...] = MODES
     """The ways of sharing."""
 
 
 def report(arguments: Arguments) -> Report:
     """Trains the runs of each game and way of sharing."""
-    games = {name: game.format(ROUNDS) for name, game in GAMES.items()}
-    settings = settings_of(arguments.preset, arguments.iterations, env=(*games.values(),), sharing=arguments.modes)
-    sweep, folder = sweep_of("ppo", settings, arguments.seeds), arguments.output / arguments.preset
     evaluated = Settings(checkpoint_every=25, evaluate_every=1, evaluation_games=arguments.games)
-    _experiment.train_all(sweep, folder, evaluated)
-    trained = [agents.open_run(folder / name) for name in sweep.cells]
     table: list[list[object]] = []
     numbers: list[dict[str, Any]] = []
-    for name, game in games.items():
+    for name, game in GAMES.items():
         for mode in arguments.modes:
-            of_mode = (run for run in trained if (run.config.env, run.config.sharing) == (game, mode))
-            rows = [run.rows() for run in of_mode]
+            settings = settings_of(arguments.preset, arguments.iterations, mode, game.format(ROUNDS))
+            sweep = sweep_of("ppo", settings, arguments.seeds)
+            folder = arguments.output / arguments.preset / name.replace(" ", "_") / mode
+            _experiment.train_all(sweep, folder, evaluated)
+            rows = [agents.open_run(folder / cell).rows() for cell in sweep.cells]
             columns = {key: [[row[key] for row in of_run] for of_run in rows] for key in ("win_rate", "mean_turns")}
             reached = comparison.reached({"steps": [row["steps"] for row in rows[0]], **columns})
             table.append([name, mode, *(comparison.text_of(measure, reached[measure]) for measure in MEASURES)])

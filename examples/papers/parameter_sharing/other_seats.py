@@ -3,7 +3,7 @@
     python -m examples.papers.parameter_sharing.other_seats --output runs/papers/parameter_sharing/other_seats
 
 The study has six seats and says that others can be had. An evaluation is as there: the policy in seat 0, random players
-on all others. All runs are one sweep, so a command that was stopped continues when it is repeated.
+on all others. A command that was stopped continues when it is repeated.
 """
 
 from dataclasses import dataclass
@@ -33,14 +33,13 @@ class Arguments(runs.TrainingArguments):
 
 def report(arguments: Arguments) -> Report:
     """Trains the runs of each number of seats."""
-    games = {seats: GAME.format(seats, ROUNDS) for seats in arguments.seats}
-    settings = settings_of(arguments.preset, arguments.iterations, env=(*games.values(),), sharing=arguments.modes)
-    trained = runs.train_all(arguments.output / arguments.preset, settings, arguments.seeds, arguments.games)
     rows: list[list[object]] = []
     numbers: dict[int, dict[str, Any]] = {}
-    for seats, game in games.items():
-        for mode in arguments.modes:
-            of_mode = (run for run in trained.values() if (run.config.env, run.config.sharing) == (game, mode))
+    for seats in arguments.seats:
+        game = GAME.format(seats, ROUNDS)
+        sweeps = {mode: settings_of(arguments.preset, arguments.iterations, mode, game) for mode in arguments.modes}
+        folder = arguments.output / arguments.preset / str(seats)
+        for mode, of_mode in runs.train_each(folder, sweeps, arguments.seeds, arguments.games).items():
             reached = comparison.reached(runs.curves_of(of_mode))
             rows.append([seats, mode, *(comparison.text_of(name, reached[name]) for name in MEASURES)])
             numbers.setdefault(seats, {})[mode] = {name: comparison.finite(value) for name, value in reached.items()}

@@ -18,14 +18,15 @@ from jaxgames.policies.agent import reward_scale
 from train.models.policy import Sharing
 from train.recipes import PRESETS
 
+PACKAGE = "examples.papers.parameter_sharing"
+GAMES_OF_CODE = f"{PACKAGE}.running_sums:running_sums"  # with the rewards of the study's code
 MODES: tuple[Sharing, ...] = get_args(Sharing)
 ROUNDS = 150  # after which an evaluation is truncated
 STEPS_PER_ITERATION = 4_000
 GAMES = 30  # of an evaluation
 WINDOW = 10  # last evaluations of a run, which the table averages
 
-Preset = Literal["parameter_sharing", "parameter_sharing_paper"]  # ours, and the settings of the study's text
-AsPublished = Literal["parameter_sharing_code"]  # the settings of the study's code
+Preset = Literal["parameter_sharing", "parameter_sharing_code"]  # ours, and the settings of the study's code
 
 MEASURES = ("steps to 0.9", "steps to 0.9 five times", "steps to 1.0", "turns to win")
 # From the published logs, in the order of MEASURES. Steps end with the first evaluation that reaches the rate.
@@ -66,26 +67,30 @@ def published() -> dict[str, Published]:
     }
 
 
-def settings_of(preset: Preset, iterations: int, **values: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
-    """Returns the values of each setting for a sweep: one of a preset for each setting, or `values`."""
-    of_preset = {name: (value,) for name, value in PRESETS[preset].items()}
-    return of_preset | {"total_steps": (iterations * STEPS_PER_ITERATION,)} | values
+def settings_of(
+    preset: Preset, iterations: int, sharing: Sharing = "shared", env: str | None = None, **values: tuple[Any, ...]
+) -> dict[str, tuple[Any, ...]]:
+    """Returns the values of each setting for a sweep over `values`, in one game (None: the preset's)."""
+    if preset == "parameter_sharing":
+        settings = PRESETS[preset] | ({"env": env} if env else {})
+    else:
+        settings = settings_of_code(sharing, env or f"{GAMES_OF_CODE}(max_rounds=400)")
+    settings = settings | {"sharing": sharing, "total_steps": iterations * STEPS_PER_ITERATION}
+    return {name: (value,) for name, value in settings.items()} | values
 
 
-def settings_as_published(sharing: Sharing, iterations: int) -> dict[str, tuple[Any, ...]]:
-    """Returns the values of each setting for a sweep over one way of sharing: the study's, as its code has them.
+def settings_of_code(sharing: Sharing, env: str) -> dict[str, Any]:
+    """Returns the settings of the study's code for a game.
 
-    Different from `parameter_sharing_paper` are the rewards; the networks: with a shared encoder, actor and critic have
-    one encoder with ReLU, in the other two ways one each with tanh; the value loss, RLlib's mean squared error of the
-    rewards as they are, clipped at 10; and the minibatches, of 128 steps for each network.
+    Different from the preset `parameter_sharing_paper` of `train.ppo` are the rewards, unless `env` has others; the
+    networks: with a shared encoder, actor and critic have one encoder with ReLU, in the other two ways one each with
+    tanh; and the minibatches, of 128 steps for each network. The value loss is RLlib's: the mean squared error of the
+    rewards as they are, clipped at 10.
     """
-    modules = "examples.papers.parameter_sharing"
-    env = f"{modules}.running_sums:running_sums(max_rounds=400)"
     scale = reward_scale(jaxgames.make(env))  # PPO divides rewards by their bound, and has half of the squared error
     code: dict[str, Any] = {"env": env, "vf_coef": 2 / scale**2, "vf_clip": 10 * scale**2}
     if sharing != "shared":
         code |= {"num_minibatches": 5}  # of 800 steps, 133 of each of six networks
     if sharing != "shared_encoder":
-        code |= {"network": f"{modules}.separate_encoders:apart", "activation": "tanh"}
-    values = {name: (value,) for name, value in code.items()}
-    return settings_of("parameter_sharing_paper", iterations, sharing=(sharing,), **values)
+        code |= {"network": f"{PACKAGE}.separate_encoders:apart", "activation": "tanh"}
+    return PRESETS["parameter_sharing_paper"] | code

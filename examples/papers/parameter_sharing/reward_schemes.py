@@ -3,7 +3,7 @@
     python -m examples.papers.parameter_sharing.reward_schemes --output runs/papers/parameter_sharing/reward_schemes
 
 The study gives no numbers of the schemes that it did not use. Here every scheme trains runs with full sharing, and an
-evaluation is as in Figure 2: the policy in seat 0, random players on all others. All runs are one sweep.
+evaluation is as in Figure 2: the policy in seat 0, random players on all others.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ QUICK: dict[str, Any] = {"schemes": ("positive_sum", "sparse"), "seeds": 2, "ite
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/reward_schemes")
     preset: Preset = "parameter_sharing"
-    """The settings of training: ours, or parameter_sharing_paper, the settings of the study's text."""
+    """The settings of training: ours, or those of the study's code, with the rewards of each scheme."""
     schemes: tuple[str, ...] = ("positive_sum", "goal", "movement", "sparse")
     """Schemes of rewards, the first one for comparison."""
     iterations: int = 50
@@ -35,13 +35,12 @@ class Arguments(runs.TrainingArguments):
 
 def report(arguments: Arguments) -> Report:
     """Trains the runs of each scheme."""
-    games = {scheme: GAME.format(ROUNDS, scheme) for scheme in arguments.schemes}
-    settings = settings_of(arguments.preset, arguments.iterations, env=(*games.values(),))
-    trained = runs.train_all(arguments.output / arguments.preset, settings, arguments.seeds, arguments.games)
-    curves = {
-        scheme: runs.curves_of(run for run in trained.values() if run.config.env == game)
-        for scheme, game in games.items()
+    sweeps = {
+        scheme: settings_of(arguments.preset, arguments.iterations, env=GAME.format(ROUNDS, scheme))
+        for scheme in arguments.schemes
     }
+    trained = runs.train_each(arguments.output / arguments.preset, sweeps, arguments.seeds, arguments.games)
+    curves = {scheme: runs.curves_of(of_scheme) for scheme, of_scheme in trained.items()}
     steps = {scheme: comparison.measures(of_scheme)[MEASURE] for scheme, of_scheme in curves.items()}
     first, rows, numbers = arguments.schemes[0], list[list[object]](), dict[str, Any]()
     for scheme, of_scheme in curves.items():

@@ -1,9 +1,9 @@
 """The runs of an experiment: a sweep whose evaluations measure what the study does, and keep the parameters.
 
-    OUTPUT/sharing=shared/seed=0/                a run folder as `train.sweep` writes it
-    OUTPUT/sharing=shared/seed=0/params/10.npz   the parameters after iteration 10
+    OUTPUT/shared/seed=0/                a run folder as `train.sweep` writes it
+    OUTPUT/shared/seed=0/params/10.npz   the parameters after iteration 10
 
-The folders are named by the settings that differ: one way of sharing has only OUTPUT/seed=0.
+The folders are named by the settings that differ in a sweep, here the seeds. Each way of sharing is a sweep.
 
 The rows of metrics have the columns of `evaluation.COLUMNS`. A checkpoint of every iteration would take longer than the
 training, so only the parameters are kept.
@@ -13,7 +13,7 @@ import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -32,6 +32,8 @@ from train.models.policy import Params, Policy, Sharing
 from train.ppo import PPO
 from train.sweep import Sweep, sweep_of
 from train.sweep.batched_runs import BatchedRuns
+
+Name = TypeVar("Name", bound=str | int)
 
 PARAMS = "params"  # the folder of the parameters in a run's folder
 
@@ -68,6 +70,13 @@ def train_all(folder: Path, settings: Mapping[str, tuple[Any, ...]], seeds: int,
     evaluated = Settings(checkpoint_every=25, evaluate_every=1, evaluation_games=games)
     _experiment.train_all(sweep, folder, evaluated, functools.partial(evaluate_and_keep, folder, sweep))
     return {name: agents.open_run(folder / name) for name in sweep.cells}
+
+
+def train_each(
+    folder: Path, sweeps: Mapping[Name, Mapping[str, tuple[Any, ...]]], seeds: int, games: int
+) -> dict[Name, list[RunFolder]]:
+    """Returns the finished runs of several sweeps by their names, as `train_all` trains them, each in FOLDER/NAME."""
+    return {name: [*train_all(folder / str(name), each, seeds, games).values()] for name, each in sweeps.items()}
 
 
 def evaluate_and_keep(
@@ -136,8 +145,7 @@ def runs_by_sharing(
     Raises FileNotFoundError if the folder has no runs.
     """
     if folder is None:
-        settings = settings_of("parameter_sharing", iterations, sharing=modes)
-        finished = [*train_all(output / "runs", settings, seeds, GAMES).values()]
-    else:
-        finished = sorted(open_runs([folder]), key=lambda run: run.config.seed)
+        sweeps = {mode: settings_of("parameter_sharing", iterations, mode) for mode in modes}
+        return train_each(output / "runs", sweeps, seeds, GAMES)
+    finished = sorted(open_runs([folder]), key=lambda run: run.config.seed)
     return {mode: of_mode for mode in modes if (of_mode := [run for run in finished if run.config.sharing == mode])}

@@ -2,8 +2,8 @@
 
     python -m examples.papers.parameter_sharing.traditional --output runs/papers/parameter_sharing/traditional
 
-The command trains the runs of each size that are not finished: the presets `star_3` and `star_4`, and
-`parameter_sharing_paper` on these boards. Size 3 also has shorter runs, each with one change of `star_3`. Then it plays
+The command trains the runs of each size that are not finished: the presets `star_3` and `star_4`, and the settings of
+the study's code on these boards. Size 3 also has shorter runs, each with one change of `star_3`. Then it plays
 games: an agent on all six seats, on one seat against five random players, and on one seat against five greedy ones. A
 command that was stopped resumes.
 
@@ -24,6 +24,7 @@ import jax.numpy as jnp
 from examples.papers._experiment import Experiment, Report, command
 from examples.papers._experiment import train as train_run
 from examples.papers.parameter_sharing import spoiled_games
+from examples.papers.parameter_sharing.published import GAMES_OF_CODE, settings_of
 from jaxgames import arena
 from jaxgames import make as make_env
 from jaxgames._checks import check_choice
@@ -36,7 +37,7 @@ from train.driver.tables import markdown
 
 SELF = "itself"  # in place of an opponent: the agent plays all seats
 OPPONENTS = (SELF, "random", "greedy")
-STUDY = "study"  # the run with the preset parameter_sharing_paper
+STUDY = "study"  # the run with the settings of the study's code
 CHANGED_SIZE = 3  # the board on which changes are compared
 CHANGES: dict[str, dict[str, Any]] = {  # of the preset star_3; every run is as long
     "none": {},
@@ -106,12 +107,11 @@ def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
 
 
 def preset_of(name: str, size: int, arguments: Arguments) -> dict[str, Any]:
-    preset = "parameter_sharing_paper" if name == STUDY else f"star_{max(size, 3)}"
     steps: dict[str, Any] = {} if arguments.steps is None else {"total_steps": arguments.steps}
-    settings: dict[str, Any] = vars(ppo.config_for(preset=preset, **steps))
     if name == STUDY:  # the study gives all boards the same training, and longer games to larger ones
-        settings = settings | {"env": "chinese_checkers"}
-    return at_size(settings, size)
+        settings = settings_of("parameter_sharing_code", 100, env=f"{GAMES_OF_CODE}(size={size})")
+        return {setting: value for setting, (value,) in settings.items()} | steps
+    return at_size(vars(ppo.config_for(preset=f"star_{max(size, 3)}", **steps)), size)
 
 
 def at_size(settings: Mapping[str, Any], size: int) -> dict[str, Any]:

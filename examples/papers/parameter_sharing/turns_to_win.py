@@ -82,7 +82,7 @@ def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
     "blocked" are the turns that begin with a peg of another seat in the goal. The last column is the mean length of the
     games in training, in submoves.
     """
-    changes = {name: (value,) for name, value in VARIANTS[variant].items()}
+    changes: dict[str, Any] = {name: (value,) for name, value in VARIANTS[variant].items()}
     settings = settings_of("parameter_sharing", arguments.iterations, **changes)
     trained = [*runs.train_all(arguments.output / variant, settings, arguments.seeds, arguments.games).values()]
     rows = [run.rows() for run in trained]

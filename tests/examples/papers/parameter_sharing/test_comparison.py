@@ -18,12 +18,11 @@ from examples.papers.parameter_sharing.published import (
     PAPER,
     WINDOW,
     published,
-    settings_as_published,
     settings_of,
 )
 from examples.papers.parameter_sharing.running_sums import RunningSums
 from train.models.policy import Sharing
-from train.ppo import Config
+from train.ppo import Config, config_for
 
 APART = "examples.papers.parameter_sharing.separate_encoders:apart"
 STEPS = [4000 * (i + 1) for i in range(12)]
@@ -102,22 +101,15 @@ def test_lengths_of_published_runs_have_two_units() -> None:
 
 
 def test_presets_have_the_studys_budget_and_its_network() -> None:
-    for preset in ("parameter_sharing", "parameter_sharing_paper"):
-        settings = settings_of(preset, 100)
-        config = Config(**{name: value for name, (value,) in settings.items()})
+    for preset in ("parameter_sharing", "parameter_sharing_code"):
+        config = config_of(settings_of(preset, 100))
         assert (config.num_iterations, config.steps_per_iteration, config.hidden_sizes) == (100, 4000, (64, 64))
-    assert Config(**{name: value for name, (value,) in settings.items()}).minibatch_size == 129
 
 
 @pytest.mark.parametrize("sharing", MODES)
-def test_settings_as_published_have_the_rewards_and_networks_of_the_code(sharing: Sharing) -> None:
-    text, code = (
-        Config(**{name: value for name, (value,) in settings.items()})
-        for settings in (
-            settings_of("parameter_sharing_paper", 100, sharing=(sharing,)),
-            settings_as_published(sharing, 100),
-        )
-    )
+def test_settings_of_the_code_have_its_rewards_networks_and_minibatches(sharing: Sharing) -> None:
+    text = config_for(preset="parameter_sharing_paper", sharing=sharing)
+    code = config_of(settings_of("parameter_sharing_code", 100, sharing))
     assert jaxgames.make(code.env).id == RunningSums.id
     one_encoder = sharing == "shared_encoder"
     assert (code.network, code.activation) == ((None, "relu") if one_encoder else (APART, "tanh"))
@@ -127,16 +119,27 @@ def test_settings_as_published_have_the_rewards_and_networks_of_the_code(sharing
     assert replace(text, **{name: getattr(code, name) for name in changed}) == code
 
 
-def test_value_loss_as_published_is_the_clipped_squared_error_of_the_rewards() -> None:
-    settings = settings_as_published("shared_encoder", 1)
-    config = Config(**{name: value for name, (value,) in settings.items()})
+@pytest.mark.parametrize("env", [None, "chinese_checkers(size=3, reward=sparse)"])
+def test_value_loss_of_the_code_is_the_clipped_squared_error_of_the_rewards(env: str | None) -> None:
+    check_value_loss(config_of(settings_of("parameter_sharing_code", 1, "shared_encoder", env)))
+
+
+def test_value_loss_of_the_paper_is_the_clipped_squared_error_of_the_rewards() -> None:
+    check_value_loss(config_for(preset="parameter_sharing_paper"))
+
+
+def config_of(settings: dict[str, tuple[Any, ...]]) -> Config:
+    return Config(**{name: value for name, (value,) in settings.items()})
+
+
+def check_value_loss(config: Config) -> None:
     bound = max(map(abs, jaxgames.make(config.env).reward_range))
     assert config.vf_clip is not None
-    assert config.vf_clip * bound**2 == pytest.approx(10)
-    assert config.vf_coef * 0.5 / bound**2 == pytest.approx(1)  # PPO's loss has half of the squared error
+    assert config.vf_clip * bound**2 == pytest.approx(10, rel=1e-3)
+    assert config.vf_coef * 0.5 / bound**2 == pytest.approx(1, rel=1e-3)  # PPO's loss has half of the squared error
 
 
-def test_ways_of_the_published_code_are_trained_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_way_of_sharing_is_a_sweep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ways: dict[Path, tuple[Sharing, ...]] = {}
 
     def train_all(folder: Path, settings: dict[str, Any], seeds: int, games: int) -> dict[str, Path]:

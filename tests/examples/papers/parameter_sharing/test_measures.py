@@ -148,7 +148,7 @@ def test_measures_against_opponents_are_those_of_the_policy_and_not_of_its_oppon
 
 @pytest.mark.slow  # compiles an iteration for two seeds at once
 def test_runs_keep_the_parameters_of_every_iteration_and_are_not_trained_twice(tmp_path: Path) -> None:
-    settings = settings_of("parameter_sharing", 2, sharing=("shared",), hidden_sizes=((8,),))
+    settings = settings_of("parameter_sharing", 2, hidden_sizes=((8,),))
     first = runs.train_all(tmp_path, settings, seeds=2, games=2)
     assert [*first] == ["seed=0", "seed=1"]
     curves = runs.curves_of(first.values())
@@ -163,7 +163,7 @@ def test_runs_keep_the_parameters_of_every_iteration_and_are_not_trained_twice(t
     assert (tmp_path / "seed=0" / "metrics.jsonl").read_bytes() == before
     assert runs.curves_of(again.values())["win_rate"] == curves["win_rate"]
     with pytest.raises(ValueError, match="was started with other settings"):
-        runs.train_all(tmp_path, settings_of("parameter_sharing", 3, sharing=("shared",)), seeds=2, games=2)
+        runs.train_all(tmp_path, settings_of("parameter_sharing", 3), seeds=2, games=2)
 
 
 def test_bounds_of_running_sums_contain_a_win() -> None:
