@@ -172,6 +172,7 @@ def test_search_needs_a_network_with_trained_values(game: str) -> None:
         agents.make("baseline(simulations=16)", jaxgames.make(game))
 
 
+@pytest.mark.slow
 def test_agent_beats_random_clearly() -> None:
     """The arena counts an illegal action as a loss, so these games also show that its actions are legal."""
     players = [agents.make("baseline", MINICHESS), agents.make("random", MINICHESS)]

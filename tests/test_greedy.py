@@ -181,7 +181,7 @@ def boards_of_games(env: Env[Any]) -> Any:
 @pytest.mark.parametrize(
     ("game", "score"),
     [
-        ("chinese_checkers(size=2, num_players=3)", star_score),
+        pytest.param("chinese_checkers(size=2, num_players=3)", star_score, marks=pytest.mark.slow),
         ("chinese_checkers_diamond(size=5, pieces=3)", diamond_score),
         ("minichess(rules=king_capture)", minichess_score),
         ("checkers", checkers_score),

@@ -61,7 +61,7 @@ def convolution() -> np.ndarray:
     "compute",
     [
         pytest.param(lambda: random_game("chinese_checkers(size=1, num_players=3)"), marks=pytest.mark.slow),
-        lambda: random_game("chinese_checkers(size=2, num_players=6)"),
+        pytest.param(lambda: random_game("chinese_checkers(size=2, num_players=6)"), marks=pytest.mark.slow),
         lambda: random_game("dots_and_boxes(rows=2, cols=3)"),
         pytest.param(lambda: random_game("minichess(double_step=True)"), marks=pytest.mark.slow),
         pytest.param(lambda: random_game("minichess(rules=king_capture, promotion=queen)"), marks=pytest.mark.slow),

@@ -73,7 +73,7 @@ ENTRIES: dict[str, Callable[[int], Any]] = {
 STEP: Callable[..., Any] = jax.jit(lambda env, state, action: env.step(state, action), static_argnums=0)
 
 
-SLOW = {"act of mcts", "act of first with epsilon"}  # compile searches and agents that other entries compile too
+SLOW = {"act of a search with a network", "act of mcts", "act of first with epsilon"}
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,8 @@ class Arguments:
     """An agent, such as "solver(33.npz)" or a run: it labels the positions of games that are played for this."""
     positions: int = 20_000
     """With --label, the number of different positions; fewer if the games have no more. With --results, all count."""
+    between: tuple[int, int] | None = None
+    """With --label, the fewest and the most plies before a position, such as 20 36. None: positions of whole games."""
     play: str = "random"
     """With --label or --results, the agent that plays the games."""
     results: bool = False
@@ -90,6 +92,9 @@ class Arguments:
             raise ValueError(f"per_game must be at least 1, not {self.per_game}")
         if self.only_values and not self.label:
             raise ValueError("--only-values needs --label AGENT, which has probabilities to leave out")
+        if self.between and not (self.label and 0 <= self.between[0] <= self.between[1]):
+            shown = " ".join(map(str, self.between))
+            raise ValueError(f"--between needs --label AGENT and two numbers in ascending order from 0, not {shown}")
         if self.external and not self.games:
             raise ValueError("--external needs games that are not external: write them before it")
         check_at_most(self, {"seed": MAX_SEED})
@@ -148,7 +153,10 @@ def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, 
             return labels.positions_with_results(env, player, *settings, bar.update), played
     agent = agents.make(arguments.label, env)
     with progress_bar(arguments.positions, "positions", "playing") as bar:
-        positions = labels.played_positions(env, player, arguments.positions, arguments.seed, bar.update)
+        settings = arguments.positions, arguments.seed, bar.update, arguments.between
+        positions = labels.played_positions(env, player, *settings)
+    if not len(positions):
+        raise ValueError(f"no game has a position after {arguments.between} plies: choose a smaller --between")
     with progress_bar(len(positions), "positions", "labelling") as bar:
         positions = labels.labelled(positions, agent, arguments.train, bar.update, arguments.only_values)
     return positions, played

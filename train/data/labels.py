@@ -33,6 +33,7 @@ def played_positions(
     count: int,
     seed: int,
     on_found: Callable[[int], object] = lambda _: None,
+    between: tuple[int, int] | None = None,
 ) -> Positions:
     """Returns different positions of games between copies of an agent, without labels; all are in the first split.
 
@@ -40,14 +41,18 @@ def played_positions(
       player: plays all seats.
       count: the number of positions; fewer if the games show no more.
       on_found: is called with the number of positions that were found since the last call.
+      between: the fewest and the most plies before a position; None: positions of the whole game.
     """
+    first, last = between or (0, np.inf)
     plies = np.zeros(BOARDS, np.int32)
     known: set[int] = set()
     parts: list[Positions] = []
     steps_without = 0
     for boards, step in _steps(env, player, seed):
         here = _unlabelled(env, boards, plies)
-        new = [row for row, name in enumerate(keys(here).tolist()) if not (name in known or known.add(name))]
+        asked = np.flatnonzero((first <= plies) & (plies <= last))
+        names = keys(here)[asked].tolist()
+        new = [row for row, name in zip(asked, names, strict=True) if not (name in known or known.add(name))]
         new = new[: count - sum(map(len, parts))]
         parts.append(here.take(np.array(new, np.int64)))
         on_found(len(new))

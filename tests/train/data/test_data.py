@@ -247,6 +247,14 @@ def test_all_positions_of_a_small_game_are_found(solver_labels: tuple[Positions,
     assert len(found) < 1000
 
 
+def test_positions_of_a_part_of_the_game_have_its_plies() -> None:
+    env = solved_boxes(1, 2).env
+    found = labels.played_positions(env, agents.make("random", env), 1000, seed=3, between=(2, 3))
+    assert set(found.ply.tolist()) == {2, 3}
+    assert set(np.asarray(found.states.edges).sum(1).tolist()) == {2, 3}
+    assert len({bytes(row) for row in np.asarray(found.states.edges)}) == 21 + 35
+
+
 def test_agent_without_probabilities_labels_with_its_actions() -> None:
     env = solved_boxes(1, 2).env
     boards = labels.played_positions(env, agents.make("random", env), 40, seed=0)
@@ -316,6 +324,9 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         ((path, "--train", 0), "train must be above 0"),
         (("--label", "random", "--train", 101), "train must be from 1 to 100 percent, not 101"),
         (("--label", "random", "--positions", 0), "positions must be from 1 to 10000000, not 0"),
+        (("--label", "random", "--between", 3, 2), "two numbers in ascending order from 0, not 3 2"),
+        (("--results", "--between", 2, 3), "--between needs --label AGENT"),
+        (("--label", "greedy", "--env", BOXES, "--between", 9, 9), "no game has a position after (9, 9) plies"),
         (("--label", "random", "--seed", -1), "seed must be from 0 to"),
         ((empty,), "empty.pdn has no game that can be used: 1 were refused, for the reasons above"),
         ((nothing,), "nothing.pdn has no game with moves: expected games in PDN"),

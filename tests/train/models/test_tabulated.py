@@ -51,6 +51,7 @@ def boards() -> Any:
     return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *batches)
 
 
+@pytest.mark.slow
 def test_table_gives_the_outputs_of_the_policy(policy: Policy, params: Any, boards: Any) -> None:
     expected = PolicyEvaluate(ENV, policy)(params, boards)
     legal = np.asarray(batched(ENV).mask(boards))
