@@ -37,33 +37,29 @@ class Ladder:
         return f'train.ladder "{self.env}" {agents} --games {self.games} --cost --output {RUNS}/ladder_{name}'
 
 
-DIAMOND = BOARDS["diamond_4_3"].commands("diamond_4_3", seed=0)
-BOXES = BOARDS["boxes_3_3"].commands("boxes_3_3", seed=0)
+def of_board(name: str, *others: str) -> Ladder:
+    """Returns the ladder of a solved board: perfect play, self-play with and without search, and others."""
+    commands, run = BOARDS[name].commands(name, seed=0), f"{RUNS}/{name}_0"
+    return Ladder(
+        env=BOARDS[name].env,
+        agents=(
+            "greedy",
+            "mcts(simulations=100)",
+            "openspiel(simulations=100)",
+            *others,
+            run,
+            f"{run}(simulations=64)",
+            f"solver({RUNS}/{name}.npz)",
+        ),
+        commands=(commands["solution"], commands[SELF_PLAY]),
+    )
+
+
 LADDERS = {
-    "diamond_solved": Ladder(
-        env=BOARDS["diamond_4_3"].env,
-        agents=(
-            "greedy",
-            "mcts(simulations=100)",
-            "openspiel(simulations=100)",
-            f"{RUNS}/diamond_4_3_0",
-            f"{RUNS}/diamond_4_3_0(simulations=64)",
-            f"solver({RUNS}/diamond_4_3.npz)",
-        ),
-        commands=(DIAMOND["solution"], DIAMOND[SELF_PLAY]),
-    ),
-    "boxes_solved": Ladder(
-        env=BOARDS["boxes_3_3"].env,
-        agents=(
-            "greedy",
-            "mcts(simulations=100)",
-            "openspiel(simulations=100)",
-            "alphabeta(milliseconds=1)",
-            "alphabeta(milliseconds=200)",
-            f"solver({RUNS}/boxes_3_3.npz)",
-        ),
-        commands=(BOXES["solution"],),
-    ),
+    "diamond_solved": of_board("diamond_4_3"),
+    "diamond_5_3_solved": of_board("diamond_5_3"),
+    "diamond_4_6_solved": of_board("diamond_4_6"),
+    "boxes_solved": of_board("boxes_3_3", "alphabeta(milliseconds=1)", "alphabeta(milliseconds=200)"),
 }
 
 
