@@ -65,6 +65,8 @@ class Arguments(Experiment):
     """Environment steps of the runs with presets. None: the steps of the preset."""
     changed_steps: int = 1_000_000
     """Environment steps of each run with a change."""
+    seeds: int = 1
+    """Runs of each agent that is trained, with seeds from 0 on."""
     seed: int = 0
 
 
@@ -90,17 +92,18 @@ def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
     """Yields the results of every match with the table and the name of its agent; trains and plays what is missing."""
     for size in arguments.sizes:
         for name in arguments.agents:
-            text = "greedy"
-            if name != "greedy":
-                folder = f"{STUDY if name == STUDY else 'trained'}_{size}"
-                run = train(folder, preset_of(name, size, arguments), arguments)
-                text = f"{run}@0" if name == "start" else run
-            yield from results_of("agents", name, text, size, arguments)
+            if name == "greedy":
+                yield from results_of("agents", name, name, size, None, arguments)
+                continue
+            settings = preset_of(name, size, arguments)
+            for seed in range(arguments.seeds):
+                run = train(f"{STUDY if name == STUDY else 'trained'}_{size}_{seed}", settings, seed, arguments)
+                yield from results_of("agents", name, f"{run}@0" if name == "start" else run, size, seed, arguments)
     for change in arguments.changes:
         size = CHANGED_SIZE if CHANGED_SIZE in arguments.sizes else arguments.sizes[0]
         given = preset_of("trained", size, arguments) | CHANGES[change] | {"total_steps": arguments.changed_steps}
-        run = train(f"changed_{list(CHANGES).index(change)}", at_size(given, size), arguments)
-        yield from results_of("changes", change, run, size, arguments)
+        run = train(f"changed_{list(CHANGES).index(change)}", at_size(given, size), arguments.seed, arguments)
+        yield from results_of("changes", change, run, size, arguments.seed, arguments)
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
@@ -121,9 +124,9 @@ def at_size(settings: Mapping[str, Any], size: int) -> dict[str, Any]:
     return {**settings, "env": f"chinese_checkers(size={size}, reward={env.reward})"}
 
 
-def train(name: str, settings: Mapping[str, Any], arguments: Arguments) -> str:
+def train(name: str, settings: Mapping[str, Any], seed: int, arguments: Arguments) -> str:
     """Returns the text of a run's agent, after the rest of its training. The first and the last checkpoint are kept."""
-    given: dict[str, Any] = {**settings, "seed": arguments.seed}
+    given: dict[str, Any] = {**settings, "seed": seed}
     learner = ppo.PPO(ppo.Config(**given))
     keep = learner.config.num_iterations
     began = time.process_time()
@@ -135,15 +138,20 @@ def train(name: str, settings: Mapping[str, Any], arguments: Arguments) -> str:
 # -- games ---------------------------------------------------------------------------------------------------------
 
 
-def results_of(table: str, name: str, text: str, size: int, arguments: Arguments) -> Iterator[dict[str, Any]]:
-    """Yields the results of an agent against every opponent; plays the games that are not stored."""
+def results_of(
+    table: str, name: str, text: str, size: int, seed: int | None, arguments: Arguments
+) -> Iterator[dict[str, Any]]:
+    """Yields the results of an agent against every opponent; plays the games that are not stored.
+
+    `seed` is of its training; None if it has none.
+    """
     for opponent in OPPONENTS:
         if (name, opponent) == ("greedy", "greedy"):
             continue  # one greedy player against five is in the games of six
         match = Match(size, agents.name_of(text), opponent, arguments.games, arguments.seed)
         result = arguments.once(match._asdict(), functools.partial(play, match))
         loop.log(f"{size}: {name} - {opponent}: {json.dumps(result)}")
-        yield {"table": table, "name": name} | match._asdict() | result
+        yield {"table": table, "name": name} | match._asdict() | {"training_seed": seed} | result
 
 
 def play(match: Match) -> dict[str, Any]:
@@ -169,24 +177,35 @@ def play(match: Match) -> dict[str, Any]:
 def tables(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Returns the Markdown tables by their titles."""
     games = ["itself: decided", "turns", "5 random: won", "turns", "5 greedy: won", "turns"]
-    spoiled = ["size", "agent", "opponents", "undecided", "blocked by opposite", "by others", "own pegs in goal"]
+    spoiled = [
+        "size",
+        "agent",
+        "seed",
+        "opponents",
+        "undecided",
+        "blocked by opposite",
+        "by others",
+        "own pegs in goal",
+    ]
     spoiled += ["own pegs at home", "turns that wait", "that go back"]
-    return {
-        "Agents": markdown(["size", "agent", *games], games_by_agent(rows, "agents")),
-        "Changes of the training": markdown(["size", "change", *games], games_by_agent(rows, "changes")),
+    found = {
+        "Agents": markdown(["size", "agent", "seed", *games], games_by_agent(rows, "agents")),
         "What spoils": markdown(spoiled, (spoiled_row(row) for row in rows if row["opponent"] != "greedy")),
     }
+    if changes := games_by_agent(rows, "changes"):
+        found["Changes of the training"] = markdown(["size", "change", "seed", *games], changes)
+    return found
 
 
 def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[str]]:
     """Returns a row per agent of a table: shares with their intervals, and turns of the winner, by opponent."""
-    by_agent: dict[tuple[int, str], dict[str, Mapping[str, Any]]] = {}
+    by_agent: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         if row["table"] == table:
-            by_agent.setdefault((row["size"], row["name"]), {})[row["opponent"]] = row
+            by_agent.setdefault(name_of(row), {})[row["opponent"]] = row
     lines: list[list[str]] = []
-    for (size, name), of_agent in by_agent.items():
-        line = [str(size), name]
+    for names, of_agent in by_agent.items():
+        line = [*names]
         for opponent in OPPONENTS:
             row, share = of_agent.get(opponent), "decided" if opponent == SELF else "win_rate"
             if row is None:
@@ -197,11 +216,17 @@ def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[s
     return lines
 
 
+def name_of(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Returns the size, the agent and the seed of its training as in tables."""
+    seed = row["training_seed"]
+    return str(row["size"]), row["name"], "" if seed is None else str(seed)
+
+
 def spoiled_row(row: Mapping[str, Any]) -> list[str]:
     decimals = {"blocked_by_opposite": 2, "blocked_by_others": 2, "pegs_in_goal": 1, "pegs_at_home": 1}
     decimals |= {"waits": 2, "goes_back": 2}
     numbers = [text(row[name], places) for name, places in decimals.items()]
-    return [str(row["size"]), row["name"], row["opponent"], text(1 - row["decided"], 3), *numbers]
+    return [*name_of(row), row["opponent"], text(1 - row["decided"], 3), *numbers]
 
 
 def text(number: float | None, decimals: int = 1) -> str:
