@@ -35,7 +35,6 @@ import tyro
 
 from benchmarks import alphazero, devices
 from examples.papers._experiment import RESULT, Column, table_of, text_of
-from examples.papers.parameter_sharing import traditional
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
 from jaxgames.solvers.chinese_checkers_diamond.solution import OUTCOMES
@@ -158,12 +157,6 @@ def _by_kind(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return sorted(row["agents"], key=lambda agent: not agent["agent"].startswith("runs/"))
 
 
-def _cell(row: Mapping[str, Any], opponent: str, *names: str) -> list[Any]:
-    """Returns entries of the games against an opponent, of `examples.papers.parameter_sharing.traditional`."""
-    (cell,) = (cell for cell in row["cells"] if cell["opponent"] == opponent)
-    return [cell[name] for name in names]
-
-
 def _in_megabytes(template: str) -> Column:
     return lambda row: template.format_map(devices.in_units_of_table(dict(row)))
 
@@ -223,26 +216,6 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     },
     "solvers_diamond": DIAMONDS,
     "solvers_diamond_large": DIAMONDS,
-    "parameter_sharing_traditional_study": {
-        "N": lambda row: row["cells"][0]["size"],
-        "seed": lambda row: row["cells"][0]["seed"],
-        "itself: decided": lambda row: text_of_rate(*_cell(row, "itself", "decided", "decided_interval")),
-        "itself: turns": lambda row: traditional.text(*_cell(row, "itself", "turns")),
-        "5 random: won": lambda row: text_of_rate(*_cell(row, "random", "win_rate", "win_rate_interval")),
-        "5 random: turns": lambda row: traditional.text(*_cell(row, "random", "turns")),
-        "undecided": lambda row: f"{1 - _cell(row, 'random', 'decided')[0]:.3f}",
-        "own pegs in the goal": lambda row: traditional.text(*_cell(row, "random", "pegs_in_goal")),
-        **{
-            head: lambda row, name=name: traditional.text(*_cell(row, "random", name), decimals=2)
-            for head, name in (
-                ("pegs of the opposite seat in it", "blocked_by_opposite"),
-                ("pegs of other seats in it", "blocked_by_others"),
-                ("turns that come no closer", "waits"),
-                ("turns that go back", "goes_back"),
-            )
-        },
-        "5 greedy: won": lambda row: text_of_rate(*_cell(row, "greedy", "win_rate", "win_rate_interval")),
-    },
     "star_race_2": {
         "one seat": lambda row: f"`{row['agents'][0]['agent'].partition(':')[2]}`",
         "five seats": lambda row: f"`{row['agents'][1]['agent']}`",
@@ -250,6 +223,8 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     },
     "star_race_pupils_3": PUPILS,
     "star_race_pupils_4": PUPILS,
+    "learning_boxes": PUPILS,
+    "learning_star_3": PUPILS,
     "perfect_replies": PERFECT_REPLIES,
     "perfect_replies_4_6": PERFECT_REPLIES,
     "perfect_replies_seeds": PERFECT_REPLIES,

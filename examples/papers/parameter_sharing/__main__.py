@@ -42,7 +42,8 @@ def report(arguments: Arguments) -> Report:
     figures: dict[str, Figure] = {}
     summary: dict[str, Any] = {}
     for preset, curves in results.items():
-        texts.append(f"{preset}\n\n{table_of(comparison.differences(curves), comparison.DIFFERENCES)}")
+        if len(curves) > 1:
+            texts.append(f"{preset}\n\n{table_of(comparison.differences(curves), comparison.DIFFERENCES)}")
         texts.append(comparison.last_win_rates(curves))
         figures[f"figure_2_{preset}"] = comparison.draw(curves, preset)
         summary[preset] = {
