@@ -98,6 +98,11 @@ def format_interval(interval: Interval, form: str = "{:.1f}") -> str:
     return f"{value} ({low} to {high})"
 
 
+def format_p(p: float) -> str:
+    """Returns a p-value as in tables."""
+    return f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
 def _format_number(x: float, form: str) -> str:
     text = "never" if math.isinf(x) else "?" if math.isnan(x) else form.format(x)
     return text.removeprefix("-") if text.startswith("-") and not text.strip("-0.") else text  # of "-0.00"

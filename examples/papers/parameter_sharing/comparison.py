@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from examples.papers._experiment import Column, new_picture
-from examples.papers._intervals import Interval, difference, draw_band, exact_p, format_interval, interval
+from examples.papers._intervals import Interval, difference, draw_band, exact_p, format_interval, format_p, interval
 from examples.papers.parameter_sharing.published import MEASURES, PAPER, ROUNDS, WINDOW, published
 from train import plot
 from train.driver.tables import markdown
@@ -101,7 +101,7 @@ DIFFERENCES: dict[str, Column] = {  # the table of `differences`
     "difference of": "{pair}",
     "measure": "{measure}",
     "medians (95 % interval)": lambda row: text_of(row["measure"], row["difference"]),
-    "p": "{p:.3f}",
+    "p": lambda row: format_p(row["p"]),
 }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from examples.papers._experiment import Report, command, new_picture, table_of
-from examples.papers._intervals import difference, draw_band, exact_p, format_interval, interval
+from examples.papers._intervals import difference, draw_band, exact_p, format_interval, format_p, interval
 from examples.papers.parameter_sharing import runs
 from examples.papers.parameter_sharing.published import WINDOW, Preset, published, settings_of
 from train import plot
@@ -63,7 +63,7 @@ def summary(curves: Mapping[float, Any]) -> list[dict[str, Any]]:
     every = {weight: np.array(c["rounds"]).mean(1).tolist() for weight, c in curves.items()}
     first, *others = last
     change = {weight: format_interval(difference(last[weight], last[first], np.mean), "{:.2f}") for weight in others}
-    p = {weight: f"{exact_p(last[weight], last[first]):.3f}" for weight in others}
+    p = {weight: format_p(exact_p(last[weight], last[first])) for weight in others}
     return [
         {
             "weight": weight,

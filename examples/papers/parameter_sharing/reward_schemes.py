@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from examples.papers._experiment import Report, command
-from examples.papers._intervals import difference, exact_p
+from examples.papers._intervals import difference, exact_p, format_p
 from examples.papers.parameter_sharing import comparison, runs
 from examples.papers.parameter_sharing.published import MEASURES, ROUNDS, Preset, settings_of
 from train.driver.tables import markdown
@@ -48,7 +48,7 @@ def report(arguments: Arguments) -> Report:
         test = ["", ""]
         if scheme != first:
             change = difference(steps[scheme], steps[first])
-            test = [comparison.text_of(MEASURE, change), f"{exact_p(steps[scheme], steps[first]):.3f}"]
+            test = [comparison.text_of(MEASURE, change), format_p(exact_p(steps[scheme], steps[first]))]
         shown = (comparison.text_of(name, reached[name]) for name in SHOWN)
         rows.append([f"`{scheme}`", arguments.seeds, *shown, *test])
         numbers[scheme] = {name: comparison.finite(reached[name]) for name in MEASURES}

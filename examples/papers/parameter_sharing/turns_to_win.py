@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from examples.papers._experiment import Report, command
-from examples.papers._intervals import difference, exact_p, format_interval, interval
+from examples.papers._intervals import difference, exact_p, format_interval, format_p, interval
 from examples.papers.parameter_sharing import heat_maps, runs
 from examples.papers.parameter_sharing.comparison import finite
 from examples.papers.parameter_sharing.evaluation import mean_of_last, watch
@@ -68,7 +68,7 @@ def report(arguments: Arguments) -> Report:
     for variant, of_seeds in results.items():
         medians = [format_interval(interval(of_seeds[name]), "{:.2f}") for name in names]
         sampled = of_seeds["sampled"], first["sampled"]
-        change = [format_interval(difference(*sampled), "{:+.2f}"), f"{exact_p(*sampled):.3f}"]
+        change = [format_interval(difference(*sampled), "{:+.2f}"), format_p(exact_p(*sampled))]
         rows.append([variant, *medians, *(["", ""] if of_seeds is first else change)])
     text = markdown(["variant", *names, "change of sampled", "p"], rows)
     text += f"\n\nthe study, sampled: {PAPER['shared'][-1]}"
