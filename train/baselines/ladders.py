@@ -38,8 +38,8 @@ class Ladder:
 
 
 def of_board(name: str, *others: str) -> Ladder:
-    """Returns the ladder of a solved board: perfect play, self-play with and without search, and others."""
-    commands, run = BOARDS[name].commands(name, seed=0), f"{RUNS}/{name}_0"
+    """Returns the ladder of a solved board, with perfect play, the agent of self-play, searches and other agents."""
+    texts, run = BOARDS[name].commands(name, seed=0), f"{RUNS}/{name}_0"
     return Ladder(
         env=BOARDS[name].env,
         agents=(
@@ -49,9 +49,10 @@ def of_board(name: str, *others: str) -> Ladder:
             *others,
             run,
             f"{run}(simulations=64)",
+            f"{run}(simulations=64, search=puct)",
             f"solver({RUNS}/{name}.npz)",
         ),
-        commands=(commands["solution"], commands[SELF_PLAY]),
+        commands=(texts["solution"], texts[SELF_PLAY]),
     )
 
 

@@ -156,7 +156,8 @@ def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, 
         settings = arguments.positions, arguments.seed, bar.update, arguments.between
         positions = labels.played_positions(env, player, *settings)
     if not len(positions):
-        raise ValueError(f"no game has a position after {arguments.between} plies: choose a smaller --between")
+        shown = "{} to {}".format(*arguments.between or ())
+        raise ValueError(f"no position was found after {shown} plies: choose smaller numbers with --between")
     with progress_bar(len(positions), "positions", "labelling") as bar:
         positions = labels.labelled(positions, agent, arguments.train, bar.update, arguments.only_values)
     return positions, played

@@ -22,6 +22,7 @@ from train.data.positions import UNKNOWN, Positions, keys
 SPLITS = ("train", "validation")
 BOARDS = 64  # games at once
 PATIENCE = 500  # steps of all games without a new position, after which the search for more ends
+PLIES_OF_A_GAME = 1 << 30  # more than any game has
 MAX_CUT_OFF = 1000  # games that a limit cuts off, one after the other, after which no more are played
 CHUNK = 256  # positions that are labelled at once
 BUCKETS = 100  # of the hash of a position
@@ -43,7 +44,7 @@ def played_positions(
       on_found: is called with the number of positions that were found since the last call.
       between: the fewest and the most plies before a position; None: positions of the whole game.
     """
-    first, last = between or (0, np.inf)
+    first, last = between or (0, PLIES_OF_A_GAME)
     plies = np.zeros(BOARDS, np.int32)
     known: set[int] = set()
     parts: list[Positions] = []
@@ -58,7 +59,7 @@ def played_positions(
         on_found(len(new))
         steps_without = 0 if new else steps_without + 1
         plies = np.where(step.terminated | step.truncated, 0, plies + 1)
-        if len(known) >= count or steps_without >= PATIENCE:
+        if len(known) >= count or steps_without >= PATIENCE + first:
             break
     return _joined(parts)
 

@@ -68,6 +68,7 @@ class Arguments(Experiment):
     seeds: int = 1
     """Runs of each agent that is trained, with seeds from 0 on."""
     seed: int = 0
+    """Seed of the games, and of the runs with a change."""
 
 
 class Match(NamedTuple):

@@ -326,7 +326,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         (("--label", "random", "--positions", 0), "positions must be from 1 to 10000000, not 0"),
         (("--label", "random", "--between", 3, 2), "two numbers in ascending order from 0, not 3 2"),
         (("--results", "--between", 2, 3), "--between needs --label AGENT"),
-        (("--label", "greedy", "--env", BOXES, "--between", 9, 9), "no game has a position after (9, 9) plies"),
+        (("--label", "greedy", "--env", BOXES, "--between", 9, 9), "no position was found after 9 to 9 plies"),
         (("--label", "random", "--seed", -1), "seed must be from 0 to"),
         ((empty,), "empty.pdn has no game that can be used: 1 were refused, for the reasons above"),
         ((nothing,), "nothing.pdn has no game with moves: expected games in PDN"),
