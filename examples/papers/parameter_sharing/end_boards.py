@@ -16,7 +16,7 @@ import numpy as np
 
 from examples.papers._experiment import Experiment, Report, command, train_all
 from examples.papers.parameter_sharing.published import settings_of
-from jaxgames import Env, arena, render
+from jaxgames import Env, arena, make, render
 from jaxgames.agents import RandomAgent
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from train import agents
@@ -62,9 +62,10 @@ def report(arguments: Arguments) -> Report:
             result = arguments.once(key, functools.partial(play, env, *key.values()))
             ends += result.pop("boards")[: arguments.drawn]
             rows.append({"run": text, "N": env.size, "against": against, **result})
-        boards = [env.from_string(end) for end in ends]
+        star = make("chinese_checkers", size=env.size, num_players=env.num_players)  # drawn without sums of rewards
+        boards = [star.from_string(end) for end in ends]
         path = arguments.output / f"end_boards_{text.strip('/').replace('/', '_')}.svg"
-        render.svg(env, boards, columns=2 * arguments.drawn).save(path)
+        render.svg(star, boards, columns=2 * arguments.drawn).save(path)
     columns = [name for name in rows[0] if name != "run" or arguments.runs]  # runs trained here have long names
     return Report({"rows": rows}, markdown(columns, [[row[name] for name in columns] for row in rows]))
 
