@@ -139,7 +139,7 @@ GEOMETRY = {
     *("pegs", "picture", "seats", "slides", "theme"),
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
     *("boxes_search", "checkers_judged", "chinese_checkers_diamond_moves", "search_by_simulations"),
-    *("solo_2", "solo_4", *(f"parameter_sharing_end_boards_{runs}" for runs in ("3", "4", "study"))),
+    *("solo_2", "solo_4", *(f"parameter_sharing_end_boards_{runs}" for runs in ("3", "4", "code"))),
 }
 
 

@@ -224,6 +224,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     "star_race_pupils_3": PUPILS,
     "star_race_pupils_4": PUPILS,
     "learning_boxes": PUPILS,
+    "strength_boxes_5_5": PUPILS,
     "learning_star_3": PUPILS,
     "perfect_replies": PERFECT_REPLIES,
     "perfect_replies_4_6": PERFECT_REPLIES,

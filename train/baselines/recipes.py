@@ -58,10 +58,10 @@ def _export(name: str, run: str, bits: int = 16) -> str:
     return f"train.export {RUNS}/{run} --output {OUTPUT}/{name}.policy --bits {bits}"
 
 
-def _labels(env: str, label: str, play: str, positions: int, train: int, seed: int, name: str) -> str:
+def _labels(env: str, label: str, play: str, positions: int, train: int, seed: int, name: str, more: str = "") -> str:
     return (
         f'train.data --env "{env}" --label "{label}" --play "{play}" --positions {positions} --train {train} '
-        f"--seed {seed} --output {RUNS}/{name}.npz"
+        f"--seed {seed} {more}--output {RUNS}/{name}.npz"
     )
 
 
@@ -74,15 +74,23 @@ def _race_training(size: int) -> str:
     return f"examples.papers.parameter_sharing.turn_search.learning --size {size} --games 12000 --output {RUNS}/race"
 
 
-def _plan(size: int, center: float, run: str) -> str:
+def _plan(size: int, center: float, run: str, more: str = "") -> str:
     """Returns the command of the plan of hops with which the network `hops` begins, without training: RUN@0."""
     return (
-        f'train.ppo --preset star_{size} --network "hops(steepness=8.0, center={center})" --hidden-sizes 16 '
+        f'train.ppo --preset star_{size} {more}--network "hops(steepness=8.0, center={center})" --hidden-sizes 16 '
         f"--total-steps 1 --keep-every 1 --evaluate-every 0 --run-dir {RUNS}/{run}"
     )
 
 
 BOXES, BOXES_PLAY = "dots_and_boxes(reward=boxes)", "alphabeta(milliseconds=5, epsilon=0.15)"
+BOXES_NETWORK = (
+    '--network "graph(width=32, rounds=8, chains=True)" --batch-size 32 --legal-coef 0 --value-coef 1 '
+    "--schedule linear --evaluated-positions 3000 --evaluate-every 0"
+)
+BOXES_MORE = (
+    f'train.imitation --env "{BOXES}" --data {RUNS}/boxes_3.npz --other-data {RUNS}/boxes_2.npz {RUNS}/boxes_1.npz '
+    f"{BOXES_NETWORK} --num-minibatches 1500"
+)
 CHECKERS = (
     '--network "diagonal_mlp(channels=24, hidden_sizes=256, dropout=0.1)" --value-coef 0.5 --legal-coef 0.05 '
     "--weight-decay 0.01 --evaluate-every 0"
@@ -160,7 +168,7 @@ RECIPES: dict[str, Recipe] = {
         self_play="PPO from the plan of hops: 0.706 of 500 games won against five greedy players",
         self_play_source=f"{TRADITIONAL_BOARD}#what-each-change-brought",
         commands=(
-            _plan(3, 0.2, "chinese_checkers_3_plan"),
+            _plan(3, 0.2, "chinese_checkers_3_plan", more=f'--env "{STAR_3}" '),
             _race_training(3),
             _labels(STAR_3, _race(3), f"{RUNS}/chinese_checkers_3_plan@0(temperature=1)", 60_000, 97, 0, "star_3_1"),
             _labels(STAR_3, _race(3), "greedy(epsilon=0.1)", 60_000, 97, 1, "star_3_2"),
@@ -206,16 +214,23 @@ RECIPES: dict[str, Recipe] = {
     ),
     "dots_and_boxes": Recipe(
         env="dots_and_boxes",
-        training="Imitation of alpha-beta with 200 milliseconds. The chains are inputs of its graph network.",
+        training="Imitation of alpha-beta with 200 to 600 milliseconds, a third of the positions after 20 to 36 plies. "
+        "The chains are inputs of its graph network.",
         self_play="AlphaZero on boards of 3 and 4 boxes per side, 64 simulations: 1 of 400 games won against "
         "`alphabeta(milliseconds=200)`",
         self_play_source="docs/training/board_sizes.md#against-alphabeta",
         commands=(
-            _labels(BOXES, "alphabeta(milliseconds=200)", BOXES_PLAY, 100_000, 97, 0, "boxes"),
-            f'train.imitation --env "{BOXES}" --data {RUNS}/boxes.npz '
-            '--network "graph(width=32, rounds=8, chains=True)" --batch-size 32 --num-minibatches 3000 '
-            "--total-steps 1150000 --learning-rate 2e-3 --legal-coef 0 --value-coef 1 --schedule linear "
-            f"--evaluated-positions 3000 --evaluate-every 0 --run-dir {RUNS}/dots_and_boxes",
+            _labels(BOXES, "alphabeta(milliseconds=200)", BOXES_PLAY, 100_000, 97, 0, "boxes_1"),
+            f'train.imitation --env "{BOXES}" --data {RUNS}/boxes_1.npz {BOXES_NETWORK} --num-minibatches 3000 '
+            f"--total-steps 1150000 --learning-rate 2e-3 --run-dir {RUNS}/dots_and_boxes_first",
+            _labels(BOXES, "alphabeta(milliseconds=600)", BOXES_PLAY, 250_000, 98, 1, "boxes_2"),
+            _labels(
+                BOXES, "alphabeta(milliseconds=300)", BOXES_PLAY, 200_000, 98, 2, "boxes_3", more="--between 20 36 "
+            ),
+            f"{BOXES_MORE} --init-from {RUNS}/dots_and_boxes_first --total-steps 4000000 --learning-rate 1.5e-3 "
+            f"--run-dir {RUNS}/dots_and_boxes_second",
+            f"{BOXES_MORE} --init-from {RUNS}/dots_and_boxes_second --total-steps 2592000 --learning-rate 1e-3 "
+            f"--run-dir {RUNS}/dots_and_boxes",
             _export("dots_and_boxes", "dots_and_boxes"),
         ),
         others=(

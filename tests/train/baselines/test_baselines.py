@@ -202,13 +202,17 @@ def test_commands_have_arguments_that_their_modules_accept(name: str, monkeypatc
     monkeypatch.setattr(
         imitation_config.Config, "_read_data", lambda config, path: None
     )  # an earlier command writes it
+    games: dict[str, Any] = {}  # by run
     for text in baseline_recipes.RECIPES[name].commands:
         module, *words = shlex.split(text)
         learner = module.removeprefix("train.")
         if learner in LEARNERS:
             made = importlib.import_module(module)
-            cli.parse(learner_type(learner), made.config_for, words)
+            parsed = cli.parse(learner_type(learner), made.config_for, words)
+            games[str(parsed.settings.run_dir)] = jaxgames.make(parsed.config.env)
         elif module == "examples.demo":
             assert not words  # it has no arguments
         else:
-            tyro.cli(OTHERS[module], args=words)
+            arguments = tyro.cli(OTHERS[module], args=words)
+            if module == "train.data" and (run := re.split("[(@]", arguments.play)[0]) in games:
+                assert games[run] == jaxgames.make(arguments.env)  # other rewards would be refused
