@@ -49,7 +49,6 @@ def of_board(name: str, *others: str) -> Ladder:
             *others,
             run,
             f"{run}(simulations=64)",
-            f"{run}(simulations=64, search=puct)",
             f"solver({RUNS}/{name}.npz)",
         ),
         commands=(texts["solution"], texts[SELF_PLAY]),
@@ -58,9 +57,12 @@ def of_board(name: str, *others: str) -> Ladder:
 
 LADDERS = {
     "diamond_solved": of_board("diamond_4_3"),
-    "diamond_5_3_solved": of_board("diamond_5_3"),
-    "diamond_4_6_solved": of_board("diamond_4_6"),
-    "boxes_solved": of_board("boxes_3_3", "alphabeta(milliseconds=1)", "alphabeta(milliseconds=200)"),
+    "boxes_solved": of_board(
+        "boxes_3_3",
+        "alphabeta(milliseconds=1)",
+        "alphabeta(milliseconds=200)",
+        f"{RUNS}/boxes_3_3_0(simulations=64, search=puct)",
+    ),
 }
 
 

@@ -4,6 +4,7 @@
         "examples.papers.dots_and_boxes.by_value:by_value(agent=baseline)"
 
 It looks one ply ahead and does not ask for the other agent's policy, so its strength shows how good the values are.
+With `safe_edges=True` it has the rule of the study's agent beside them: it draws a safe edge where there is one.
 """
 
 import dataclasses
@@ -14,10 +15,11 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames import agents
-from jaxgames._checks import ParameterError
+from jaxgames._checks import ParameterError, check_choice
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from train.models.box_grid import sum_of_edges
 from train.strength.players import has_values
 
 
@@ -29,6 +31,7 @@ class ValueAgent:
     on_device: ClassVar[bool] = True
     env: DotsAndBoxes = field(metadata={"static": True})
     agent: Agent
+    safe_edges: bool = field(default=False, metadata={"static": True})
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         legal = jax.vmap(self.env.legal_action_mask)(states)  # [B, num_actions]
@@ -43,14 +46,22 @@ class ValueAgent:
         is_over = after.terminated | after.truncated
         worth = after.rewards + jnp.where(is_over[..., None], 0, future)
         of_mover = jnp.take_along_axis(worth, states.current_player[:, None, None], axis=-1)[..., 0]
+        if self.safe_edges:
+            edges = after.edges.reshape(legal.size, -1, 1).astype(jnp.int32)
+            gives = (sum_of_edges(edges, self.env.rows, self.env.cols) == 3).any((1, 2)).reshape(legal.shape)
+            safe = legal & ~gives  # edges after which no box can be taken
+            legal = jnp.where(safe.any(-1, keepdims=True), safe, legal)
         return jnp.where(legal, of_mover, -jnp.inf).argmax(-1).astype(jnp.int32)
 
     def __str__(self) -> str:
-        return f"{__name__}:by_value(agent={self.agent}, reward={self.env.reward})"
+        rule = ", safe_edges=True" if self.safe_edges else ""
+        return f"{__name__}:by_value(agent={self.agent}, reward={self.env.reward}{rule})"
 
 
-def by_value(env: Env[Any], agent: str, reward: str = "boxes") -> Agent:
+def by_value(env: Env[Any], agent: str, reward: str = "boxes", safe_edges: bool = False) -> Agent:
     """Returns the agent `by_value(agent=AGENT)`. Its values are of the reward that AGENT has learned.
+
+    With `safe_edges` it plays a move after which no box can be taken, where there is one.
 
     Raises ParameterError (a ValueError) for another game, for an agent without values, and for an agent on the host.
     """
@@ -62,7 +73,8 @@ def by_value(env: Env[Any], agent: str, reward: str = "boxes") -> Agent:
         raise ParameterError(f"{agent} plays on the host; by_value takes an agent on the device, such as baseline")
     if not has_values(of_values, board):
         raise ParameterError(f"{agent} has no values; by_value takes an agent with values, such as baseline")
-    return ValueAgent(board, of_values)
+    check_choice("safe_edges", safe_edges, (False, True))
+    return ValueAgent(board, of_values, safe_edges)
 
 
 agents.register("by_value", by_value)

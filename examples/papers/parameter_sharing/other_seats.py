@@ -24,7 +24,7 @@ QUICK: dict[str, Any] = {"seats": (2,), "modes": ("shared",), "seeds": 2, "itera
 class Arguments(runs.TrainingArguments):
     output: Path = Path("runs/papers/parameter_sharing/other_seats")
     preset: Preset = "parameter_sharing"
-    """The settings of training."""
+    """The settings of training: ours, or those of the study's code, with the rewards of its text."""
     seats: tuple[int, ...] = (2, 3, 4, 6)
     """Numbers of seats."""
     modes: tuple[Sharing, ...] = MODES

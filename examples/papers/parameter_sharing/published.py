@@ -70,7 +70,10 @@ def published() -> dict[str, Published]:
 def settings_of(
     preset: Preset, iterations: int, sharing: Sharing = "shared", env: str | None = None, **values: tuple[Any, ...]
 ) -> dict[str, tuple[Any, ...]]:
-    """Returns the values of each setting for a sweep over `values`, in one game (None: the preset's)."""
+    """Returns a tuple of values for each setting: `values` where they are given, else the one of the preset.
+
+    `env` is the game; None: the preset's, which pays running sums in the settings of the study's code.
+    """
     if preset == "parameter_sharing":
         settings = PRESETS[preset] | ({"env": env} if env else {})
     else:

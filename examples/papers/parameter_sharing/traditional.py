@@ -62,7 +62,7 @@ class Arguments(Experiment):
     changes: tuple[str, ...] = tuple(CHANGES)
     """The changes that are compared."""
     steps: int | None = None
-    """Environment steps of the runs with presets. None: the steps of the preset."""
+    """Environment steps of each training. None: those of the preset, 400,000 with the settings of the study's code."""
     changed_steps: int = 1_000_000
     """Environment steps of each run with a change."""
     seeds: int = 1
@@ -96,13 +96,13 @@ def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
             if name == "greedy":
                 yield from results_of("agents", name, name, size, None, arguments)
                 continue
-            settings = preset_of(name, size, arguments)
+            settings = settings_for(name, size, arguments)
             for seed in range(arguments.seeds):
                 run = train(f"{STUDY if name == STUDY else 'trained'}_{size}_{seed}", settings, seed, arguments)
                 yield from results_of("agents", name, f"{run}@0" if name == "start" else run, size, seed, arguments)
     for change in arguments.changes:
         size = CHANGED_SIZE if CHANGED_SIZE in arguments.sizes else arguments.sizes[0]
-        given = preset_of("trained", size, arguments) | CHANGES[change] | {"total_steps": arguments.changed_steps}
+        given = settings_for("trained", size, arguments) | CHANGES[change] | {"total_steps": arguments.changed_steps}
         run = train(f"changed_{list(CHANGES).index(change)}", at_size(given, size), arguments.seed, arguments)
         yield from results_of("changes", change, run, size, arguments.seed, arguments)
 
@@ -110,7 +110,8 @@ def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
 # -- runs ----------------------------------------------------------------------------------------------------------
 
 
-def preset_of(name: str, size: int, arguments: Arguments) -> dict[str, Any]:
+def settings_for(name: str, size: int, arguments: Arguments) -> dict[str, Any]:
+    """Returns the settings of an agent's training on a board."""
     steps: dict[str, Any] = {} if arguments.steps is None else {"total_steps": arguments.steps}
     if name == STUDY:  # the study gives all boards the same training, and longer games to larger ones
         settings = settings_of("parameter_sharing_code", 100, env=f"{GAMES_OF_CODE}(size={size})")
@@ -203,7 +204,7 @@ def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[s
     by_agent: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         if row["table"] == table:
-            by_agent.setdefault(name_of(row), {})[row["opponent"]] = row
+            by_agent.setdefault(row_head(row), {})[row["opponent"]] = row
     lines: list[list[str]] = []
     for names, of_agent in by_agent.items():
         line = [*names]
@@ -217,7 +218,7 @@ def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[s
     return lines
 
 
-def name_of(row: Mapping[str, Any]) -> tuple[str, str, str]:
+def row_head(row: Mapping[str, Any]) -> tuple[str, str, str]:
     """Returns the size, the agent and the seed of its training as in tables."""
     seed = row["training_seed"]
     return str(row["size"]), row["name"], "" if seed is None else str(seed)
@@ -227,7 +228,7 @@ def spoiled_row(row: Mapping[str, Any]) -> list[str]:
     decimals = {"blocked_by_opposite": 2, "blocked_by_others": 2, "pegs_in_goal": 1, "pegs_at_home": 1}
     decimals |= {"waits": 2, "goes_back": 2}
     numbers = [text(row[name], places) for name, places in decimals.items()]
-    return [*name_of(row), row["opponent"], text(1 - row["decided"], 3), *numbers]
+    return [*row_head(row), row["opponent"], text(1 - row["decided"], 3), *numbers]
 
 
 def text(number: float | None, decimals: int = 1) -> str:

@@ -23,6 +23,31 @@ def test_moves_by_exact_values_are_best_ones(tmp_path: Path) -> None:
     assert not best[:, 0].all()
 
 
+def test_safe_edges_are_drawn_where_there_are_some(tmp_path: Path) -> None:
+    solution = solved_boxes(2, 2)
+    path = tmp_path / "22.npz"
+    solution.save(path)
+    states = solution.states_at(np.arange(0, solution.num_states - 1, 3, dtype=np.uint32))
+    drawn = np.asarray(states.edges)
+    across, down = [(0, 2), (1, 3), (2, 4), (3, 5)], [(6, 7), (7, 8), (9, 10), (10, 11)]
+    boxes = np.array([above + beside for above, beside in zip(across, down, strict=True)])
+
+    def gives(edge: np.ndarray) -> np.ndarray:
+        """Whether a box can be taken after an edge of each position is drawn: bool[B]."""
+        after = drawn | (np.arange(12) == edge[:, None])
+        return (after[:, boxes].sum(2) == 3).any(1)
+
+    some = np.zeros(len(drawn), bool)  # whether there is a safe edge
+    for edge in range(12):
+        some |= ~drawn[:, edge] & ~gives(np.full(len(drawn), edge))
+    given = {}
+    for rule in (False, True):
+        agent = by_value(solution.env, f"solver({path})", reward="margin", safe_edges=rule)
+        given[rule] = gives(np.asarray(jax.jit(agent.act)(jax.random.key(0), states)))[some]
+    assert given[False].any()
+    assert not given[True].any()
+
+
 @pytest.mark.parametrize(
     ("agent", "message"),
     [("random", "has no values"), ("greedy", "has no values"), ("alphabeta(depth=1)", "on the host")],
