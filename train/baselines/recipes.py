@@ -22,7 +22,7 @@ class Recipe:
     training: str
     """The training, in a sentence for its card."""
     self_play: str
-    """What self-play alone reached on the board, for its card."""
+    """The best result of self-play without a teacher on this board, a sentence for its card."""
     commands: tuple[str, ...]
     self_play_source: str = ""
     """The section of the docs with the figure of `self_play`; "" if there is none."""

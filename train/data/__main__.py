@@ -155,8 +155,8 @@ def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, 
     with progress_bar(arguments.positions, "positions", "playing") as bar:
         settings = arguments.positions, arguments.seed, bar.update, arguments.between
         positions = labels.played_positions(env, player, *settings)
-    if not len(positions):
-        shown = "{} to {}".format(*arguments.between or ())
+    if arguments.between and not len(positions):
+        shown = "{} to {}".format(*arguments.between)
         raise ValueError(f"no position was found after {shown} plies: choose smaller numbers with --between")
     with progress_bar(len(positions), "positions", "labelling") as bar:
         positions = labels.labelled(positions, agent, arguments.train, bar.update, arguments.only_values)

@@ -22,7 +22,6 @@ from train.data.positions import UNKNOWN, Positions, keys
 SPLITS = ("train", "validation")
 BOARDS = 64  # games at once
 PATIENCE = 500  # steps of all games without a new position, after which the search for more ends
-PLIES_OF_A_GAME = 1 << 30  # more than any game has
 MAX_CUT_OFF = 1000  # games that a limit cuts off, one after the other, after which no more are played
 CHUNK = 256  # positions that are labelled at once
 BUCKETS = 100  # of the hash of a position
@@ -44,7 +43,7 @@ def played_positions(
       on_found: is called with the number of positions that were found since the last call.
       between: the fewest and the most plies before a position; None: positions of the whole game.
     """
-    first, last = between or (0, PLIES_OF_A_GAME)
+    first, last = between or (0, np.iinfo(np.int32).max)
     plies = np.zeros(BOARDS, np.int32)
     known: set[int] = set()
     parts: list[Positions] = []

@@ -33,7 +33,7 @@ def test_safe_edges_are_drawn_where_there_are_some(tmp_path: Path) -> None:
     boxes = np.array([above + beside for above, beside in zip(across, down, strict=True)])
 
     def gives(edge: np.ndarray) -> np.ndarray:
-        """Whether a box can be taken after an edge of each position is drawn: bool[B]."""
+        """Returns bool[B]: whether the opponent can take a box once the edge, int[B], is drawn on each board."""
         after = drawn | (np.arange(12) == edge[:, None])
         return (after[:, boxes].sum(2) == 3).any(1)
 
