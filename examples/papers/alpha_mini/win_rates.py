@@ -23,7 +23,7 @@ from train.driver.loop import Settings
 from train.driver.result_file import ResultFile
 from train.ppo import PPO, config_for
 
-RUNS = ("minichess_king_capture", "minichess_standard", "minichess_standard_again")  # that play
+RUNS = ("minichess_king_capture", "minichess_mate", "minichess_standard", "minichess_standard_again")
 FIRST = {  # runs that begin with the parameters of another one
     "minichess_mate": "minichess_king_capture",
     "minichess_standard": "minichess_mate",

@@ -2,13 +2,13 @@
 
     python -m examples.papers.matrix_games --output runs/papers/matrix_games
 
-Two learners play a game against each other, 1,000 runs per row. The eight tables have the share of runs that end
-within 0.05 of a point, with its 95 % Wilson interval. Beside it is the Yes or No of the study. The settings are those
-of the study: step size 0.001, 100,000 steps, temperature from 0.5 to 0.01. After the tables, each error of the study is
-named, with the figures that show it. docs/papers/matrix_games.md has them.
+Two learners play a game against each other, 1,000 runs per cell. The first table has the share of runs that end within
+0.05 of a point of the study's eight tables, beside its Yes or No. The settings are those of the study: step size 0.001,
+100,000 steps, temperature from 0.5 to 0.01. Two more tables have the basins by leniency in the subsidy game, and mean
+policies in biased rock-paper-scissors. Then each error of the study is named, with the figures that show it.
 
-The output folder gets tables.md, cells.json and four pictures. The last line on standard output is JSON: the cells, the
-errors, the pictures, and the seconds.
+The output folder gets tables.md, four pictures, and cells.json, the shares with their 95 % Wilson intervals. The last
+line on standard output is JSON: the errors, the pictures, and the seconds.
 """
 
 import itertools
@@ -66,13 +66,12 @@ def report(arguments: Arguments) -> Report:
         data = _all_runs(arguments, bar)
         paths = _pictures(arguments, data, bar)
     findings = tables.findings(data.shares, data.constant, data.predicted)
-    texts = [tables.text_of(table, data.shares) for table in TABLES]
-    texts += ["### All points", tables.summary(data.shares)]
+    texts = ["### All points", tables.summary(data.shares)]
+    texts += ["### Leniency in the subsidy game", tables.leniency()]
+    texts += ["### Mean policies in biased rock-paper-scissors", tables.means(data.means)]
     texts += ["### Errors of the study", tables.findings_text(findings)]
-    shares = tables.as_json(data.shares)
-    (arguments.output / "cells.json").write_text(json.dumps(shares, indent=1))
+    (arguments.output / "cells.json").write_text(json.dumps(tables.as_json(data.shares), indent=1))
     result = {
-        "cells": shares,
         "errors": [finding._asdict() for finding in findings],
         "pictures": [str(path) for path in paths],
         "seconds": round(time.perf_counter() - began, 1),
@@ -97,18 +96,22 @@ class RunData(NamedTuple):
     shares: dict[tuple[tables.Row, str], Any]
     simplex: dict[str, Floats]  # by learner, the row player's policies of the first run of rock-paper-scissors
     constant: list[Floats]  # mean policies at the end of the runs of CONSTANT
+    means: dict[str, Floats]  # by learner, the row player's mean policy in the second half of rock-paper-scissors
     predicted: dict[str, float]  # by learner, the share of runs of `subsidy` that end where the dynamics do
 
 
 def _all_runs(arguments: Arguments, bar: Any) -> RunData:
-    data = RunData({}, {}, [], {})
+    data = RunData({}, {}, [], {}, {})
     for number, setting in enumerate(SETTINGS):
         bar.describe(f"{setting.game}, {setting.learner}")
         result = _run(arguments, setting, number, arguments.runs)
         if setting == tables.CONSTANT:
             data.constant.extend(np.asarray(result.policies, np.float64).mean(0))
-        elif setting.game == "biased_rps" and setting.learner in SIMPLEX:
-            data.simplex[setting.learner] = np.asarray(result.trajectory[:, 0, 0], np.float64)
+        elif setting.game == "biased_rps":
+            trajectory = np.asarray(result.trajectory[:, :, 0], np.float64)  # [points, runs, 3]
+            data.means[setting.learner] = trajectory[len(trajectory) // 2 :].mean((0, 1))
+            if setting.learner in SIMPLEX:
+                data.simplex[setting.learner] = trajectory[:, 0]
         if setting.start == "policies":
             data.predicted[setting.learner] = _predicted(setting, result)
         columns = {column.label: column for each in TABLES if each.game == setting.game for column in each.columns}

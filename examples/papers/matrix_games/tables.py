@@ -12,7 +12,7 @@ from jaxgames.matrix_games import Point, logit_equilibrium, matrix_game, nash, p
 from train.driver import tables
 from train.driver.commands import text_of_rate
 from train.matrix.learners import Learner
-from train.matrix.replicator import basin, critical_temperature, inner_rest_point
+from train.matrix.replicator import basin, basins, critical_temperature, inner_rest_point
 from train.matrix.tabular import Start
 
 Answers = tuple[str, str, str]  # of the study: epsilon-greedy, Boltzmann and lenient Boltzmann
@@ -32,16 +32,6 @@ class Row(NamedTuple):
     setting: Setting
     greedy: bool  # the policies count as greedy ones
 
-    @property
-    def label(self) -> str:
-        """The text in the first column."""
-        parts = [self.setting.learner]
-        if LEARNERS[self.setting.learner].kind == "epsilon_greedy":
-            parts.append("greedy policy" if self.greedy else "policy")
-        if self.setting.start == "policies":
-            parts.append("start: policies")
-        return ", ".join(parts)
-
 
 class Column(NamedTuple):
     """A point of a table."""
@@ -57,7 +47,6 @@ class Table(NamedTuple):
     title: str
     game: str
     columns: tuple[Column, ...]
-    note: str = ""
 
 
 Shares = Mapping[tuple[Row, str], tuple[float, tuple[float, float]]]  # and intervals, by row and label of the column
@@ -73,7 +62,6 @@ LEARNERS = {
     "lenient FAQ κ = 5": Learner("lenient_faq", kappa=5),
     "Boltzmann, τ = 0.05": Learner("boltzmann", tau_schedule=0.05),
 }
-ANSWERS_OF = {"ε-greedy 0.2": 0, "ε-greedy 0.1": 0, "Boltzmann": 1, "lenient κ = 5": 2}  # indices; no epsilon is stated
 CONSTANT = Setting("biased_rps", "Boltzmann, τ = 0.05", "values")
 SETTINGS = (
     *(
@@ -108,8 +96,8 @@ TABLES = (
     Table(
         "Nash equilibria, subsidy game with the printed payoffs",
         "subsidy_printed",
+        # The first three points are the study's, but are no equilibria of these payoffs. The others are.
         (BEST, SAFE, MIXED, *APART, Column("(0.5, 0.5)", two(0.5, 0.5), None)),
-        "The first three points are in the study's table, but are not equilibria of its payoffs. The others are.",
     ),
     Table(
         "Nash equilibria, battle of the sexes",
@@ -124,8 +112,8 @@ TABLES = (
     Table(
         "Pareto optima, biased rock-paper-scissors",
         "biased_rps",
+        # The game is zero-sum, so each pair of policies is a Pareto optimum, and each run ends at one.
         (PRINTED_RPS, NASH_OF_RPS),
-        "The game is zero-sum, so each pair of policies is a Pareto optimum, and each run ends at one.",
     ),
     Table("Pareto optima, subsidy game", "subsidy", (BEST,)),
     Table("Pareto optima, subsidy game with the printed payoffs", "subsidy_printed", (BEST, *APART)),
@@ -139,20 +127,6 @@ def rows_of(game: str) -> Iterator[Row]:
             yield Row(setting, False)
             if LEARNERS[setting.learner].kind == "epsilon_greedy":
                 yield Row(setting, True)
-
-
-def text_of(table: Table, shares: Shares) -> str:
-    """Returns a table in Markdown: a row per learner, and two columns per point, the study's answer and our share."""
-    labels = [column.label for column in table.columns]
-    header = [part for label in labels for part in (f"{label}, study", f"{label}, ours")]
-    lines: list[list[str]] = []
-    for row in rows_of(table.game):
-        entries = [row.label]
-        for column in table.columns:
-            entries += [_answer(row, column), text_of_rate(*shares[row, column.label])]
-        lines.append(entries)
-    parts = (f"### {table.title}", tables.markdown(("learner", *header), lines), table.note)
-    return "\n\n".join(part for part in parts if part)
 
 
 def summary(shares: Shares) -> str:
@@ -174,9 +148,24 @@ def summary(shares: Shares) -> str:
     return tables.markdown(("game", "start", "point", "study", *learners), lines)
 
 
-def _answer(row: Row, column: Column) -> str:
-    index = ANSWERS_OF.get(row.setting.learner)
-    return "-" if index is None or column.answers is None else column.answers[index]
+def leniency() -> str:
+    """Returns what leniency changes in the subsidy game, in Markdown: a row for each kappa."""
+    game = matrix_game("subsidy")
+    lines: list[list[object]] = []
+    for kappa in (1, 2, 5, 10):
+        saddle, critical = inner_rest_point(game, kappa), critical_temperature(game, kappa)
+        assert saddle is not None
+        of_best = [f"{basin(game, kappa, tau):.3f}" for tau in (0, 0.1, 0.5)]
+        of_safe = f"{basins(game, kappa, 0.5).share((0, 0)):.3f}"
+        lines.append([kappa, f"{saddle[0]:.4f}", f"{critical:.4f}" if critical < np.inf else "none", *of_best, of_safe])
+    basins_of_best = ("basin of (1, 1), τ → 0", "τ = 0.1", "τ = 0.5")
+    return tables.markdown(("κ", "saddle", "critical temperature", *basins_of_best, "basin of (0, 0), τ = 0.5"), lines)
+
+
+def means(policies: Mapping[str, np.ndarray]) -> str:
+    """Returns mean policies in biased rock-paper-scissors in Markdown, float[3] for each learner."""
+    rows = [[learner, ", ".join(f"{share:.3f}" for share in policy)] for learner, policy in policies.items()]
+    return tables.markdown(("learner", "rock, paper, scissors"), rows)
 
 
 # -- errors of the study -----------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The tables of matrix games: the points of the study, its errors, and the whole command with few short runs."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from examples.papers.matrix_games.tables import (
 )
 from jaxgames._checks import ParameterError
 from jaxgames.matrix_games import Point, matrix_game, nash, pareto
+from train.driver.tables import tables_in
 
 STUDY = {  # the eight tables, from the top of the study: answers by point
     "Nash equilibria, prisoner's dilemma": ["Yes Yes Yes"],
@@ -77,7 +79,8 @@ def test_numbers_out_of_range_are_refused(setting: str, number: int, tmp_path: P
 def test_shares_of_the_command_fit_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All settings are there, and an epsilon-greedy pair at (1, 1) counts as (10/11, 10/11) for small epsilons."""
     monkeypatch.setattr(pictures, "MAP_SIZE", 12)  # with all cells, the maps take most of the time
-    cells = report(Arguments(output=tmp_path, runs=60, steps=40)).result["cells"]
+    made = report(Arguments(output=tmp_path, runs=60, steps=40))
+    cells = json.loads((tmp_path / "cells.json").read_text())
     assert {(cell["game"], cell["learner"], cell["start"]) for cell in cells} == {*SETTINGS[:-1]}
     share = {(*(cell[key] for key in ("game", "learner", "start", "greedy")), cell["point"]): cell for cell in cells}
     for learner in ("ε-greedy 0.1", "ε-greedy 0.2"):
@@ -87,3 +90,5 @@ def test_shares_of_the_command_fit_each_other(tmp_path: Path, monkeypatch: pytes
     for cell in cells:
         assert cell["interval"][0] <= cell["share"] <= cell["interval"][1]
     assert {cell["learner"] for cell in cells} == {*LEARNERS} - {"Boltzmann, τ = 0.05"}
+    of_kappa = tables_in(made.tables)[1]["rows"][0]
+    assert of_kappa[:3] == ["1", "0.9091", "0.2006"]  # 10/11, and the example of docs/matrix_games.md
