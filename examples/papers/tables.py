@@ -184,6 +184,14 @@ OF_GAMES: dict[str, Column] = {  # of `train.baselines.switches.score_of`
     **{name: f"{{{name}}}" for name in ("games", "wins", "draws", "losses")},
     "score": lambda row: text_of_rate(row["score"], row["score_interval"]),
 }
+OF_TWO: dict[str, Column] = {  # of `train.match` with two agents
+    "games": "{games:,}",
+    "won": lambda row: row["agents"][0]["wins"],
+    "drawn": lambda row: round(row["draw_rate"] * row["games"]),
+    "lost": lambda row: row["agents"][1]["wins"],
+    "score": lambda row: text_of_score(row["agents"][0]["win_rate"] + row["draw_rate"] / 2, row["games"]),
+}
+PAIRS: dict[str, Column] = {"agent": "`{agents[0][agent]}`", "against": "`{agents[1][agent]}`", **OF_TWO}
 OF_BOXES: dict[str, Column] = {
     "agent": "`{agent}`",
     "weakly solved": _weakly_solved,
@@ -242,11 +250,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     "checkers_imitation_outside": {
         "agent": lambda row: f"`{row['agents'][0]['agent']}`",
         "Simple Checkers": lambda row: f"`{row['agents'][1]['agent'].partition(', ')[2].removesuffix(')')}`",
-        "games": "{games:,}",
-        "won": lambda row: row["agents"][0]["wins"],
-        "drawn": lambda row: round(row["draw_rate"] * row["games"]),
-        "lost": lambda row: row["agents"][1]["wins"],
-        "score": lambda row: f"{row['agents'][0]['win_rate'] + row['draw_rate'] / 2:.3f}",
+        **OF_TWO,
     },
     "solution_strength_untrained": {
         "simulations": "{simulations}",
