@@ -181,12 +181,13 @@ def text_of(record: Mapping[str, Any]) -> str:
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> str:
-    """Returns rows as a table in Markdown, with an entry for each column, whose template takes the names of a row."""
+    """Returns rows as a table in Markdown, with an entry for each column."""
+    return markdown([*columns], ([entry_of(row, column) for column in columns.values()] for row in rows))
 
-    def entry(row: Mapping[str, Any], column: Column) -> object:
-        return column.format_map(row) if isinstance(column, str) else column(row)
 
-    return markdown([*columns], ([entry(row, column) for column in columns.values()] for row in rows))
+def entry_of(row: Mapping[str, Any], column: Column) -> object:
+    """Returns the entry of a row in a column, whose template takes the names of the row."""
+    return column.format_map(row) if isinstance(column, str) else column(row)
 
 
 def new_picture(

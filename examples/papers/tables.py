@@ -34,7 +34,7 @@ from typing import Any, NoReturn
 import tyro
 
 from benchmarks import alphazero, devices
-from examples.papers._experiment import RESULT, Column, table_of, text_of
+from examples.papers._experiment import RESULT, Column, entry_of, table_of, text_of
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
 from jaxgames.solvers.chinese_checkers_diamond.solution import OUTCOMES
@@ -157,6 +157,11 @@ def _by_kind(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return sorted(row["agents"], key=lambda agent: not agent["agent"].startswith("runs/"))
 
 
+def _of_two(column: Column) -> Column:
+    """Returns a column of OF_GAMES for the result of `train.match` with two agents."""
+    return lambda row: entry_of(switches.score_of(row), column)
+
+
 def _in_megabytes(template: str) -> Column:
     return lambda row: template.format_map(devices.in_units_of_table(dict(row)))
 
@@ -181,16 +186,10 @@ DIAMONDS: dict[str, Column] = {
     "CPU seconds": "{cpu_seconds:.0f}",
 }
 OF_GAMES: dict[str, Column] = {  # of `train.baselines.switches.score_of`
-    **{name: f"{{{name}}}" for name in ("games", "wins", "draws", "losses")},
+    **{name: f"{{{name}:,}}" for name in ("games", "wins", "draws", "losses")},
     "score": lambda row: text_of_rate(row["score"], row["score_interval"]),
 }
-OF_TWO: dict[str, Column] = {  # of `train.match` with two agents
-    "games": "{games:,}",
-    "won": lambda row: row["agents"][0]["wins"],
-    "drawn": lambda row: round(row["draw_rate"] * row["games"]),
-    "lost": lambda row: row["agents"][1]["wins"],
-    "score": lambda row: text_of_score(row["agents"][0]["win_rate"] + row["draw_rate"] / 2, row["games"]),
-}
+OF_TWO = {head: _of_two(column) for head, column in OF_GAMES.items()}
 PAIRS: dict[str, Column] = {"agent": "`{agents[0][agent]}`", "against": "`{agents[1][agent]}`", **OF_TWO}
 OF_BOXES: dict[str, Column] = {
     "agent": "`{agent}`",
@@ -252,6 +251,9 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "Simple Checkers": lambda row: f"`{row['agents'][1]['agent'].partition(', ')[2].removesuffix(')')}`",
         **OF_TWO,
     },
+    "learning_minichess": PAIRS,
+    "checkers_imitation_small": PAIRS,
+    "checkers_imitation_choices": PAIRS,
     "solution_strength_untrained": {
         "simulations": "{simulations}",
         **_measures("weak_states", "agent_states", "unique_states", "weak_uniform", "sure_fraction", "strong_action"),

@@ -59,10 +59,16 @@ def _export(name: str, run: str, bits: int = 16) -> str:
 
 
 def _labels(env: str, label: str, play: str, positions: int, train: int, seed: int, name: str, more: str = "") -> str:
-    return (
-        f'train.data --env "{env}" --label "{label}" --play "{play}" --positions {positions} --train {train} '
-        f"--seed {seed} {more}--output {RUNS}/{name}.npz"
+    return _joined(
+        f'train.data --env "{env}" --label "{label}" --play "{play}" --positions {positions} --train {train}',
+        f"--seed {seed}",
+        more,
+        f"--output {RUNS}/{name}.npz",
     )
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
 
 
 def _race(size: int) -> str:
@@ -76,9 +82,11 @@ def _race_training(size: int) -> str:
 
 def _plan(size: int, center: float, run: str, more: str = "") -> str:
     """Returns the command of the plan of hops with which the network `hops` begins, without training: RUN@0."""
-    return (
-        f'train.ppo --preset star_{size} {more}--network "hops(steepness=8.0, center={center})" --hidden-sizes 16 '
-        f"--total-steps 1 --keep-every 1 --evaluate-every 0 --run-dir {RUNS}/{run}"
+    return _joined(
+        f"train.ppo --preset star_{size}",
+        more,
+        f'--network "hops(steepness=8.0, center={center})" --hidden-sizes 16 --total-steps 1 --keep-every 1',
+        f"--evaluate-every 0 --run-dir {RUNS}/{run}",
     )
 
 
@@ -168,7 +176,7 @@ RECIPES: dict[str, Recipe] = {
         self_play="PPO from the plan of hops: 0.706 of 500 games won against five greedy players",
         self_play_source=f"{TRADITIONAL_BOARD}#what-each-change-brought",
         commands=(
-            _plan(3, 0.2, "chinese_checkers_3_plan", more=f'--env "{STAR_3}" '),
+            _plan(3, 0.2, "chinese_checkers_3_plan", more=f'--env "{STAR_3}"'),
             _race_training(3),
             _labels(STAR_3, _race(3), f"{RUNS}/chinese_checkers_3_plan@0(temperature=1)", 60_000, 97, 0, "star_3_1"),
             _labels(STAR_3, _race(3), "greedy(epsilon=0.1)", 60_000, 97, 1, "star_3_2"),
@@ -225,11 +233,13 @@ RECIPES: dict[str, Recipe] = {
             f"--total-steps 1150000 --learning-rate 2e-3 --run-dir {RUNS}/dots_and_boxes_first",
             _labels(BOXES, "alphabeta(milliseconds=600)", BOXES_PLAY, 250_000, 98, 1, "boxes_2"),
             _labels(
-                BOXES, "alphabeta(milliseconds=300)", BOXES_PLAY, 200_000, 98, 2, "boxes_3", more="--between 20 36 "
+                BOXES, "alphabeta(milliseconds=300)", BOXES_PLAY, 200_000, 98, 2, "boxes_3", more="--between 20 36"
             ),
             f"{BOXES_MORE} --init-from {RUNS}/dots_and_boxes_first --total-steps 4000000 --learning-rate 1.5e-3 "
             f"--run-dir {RUNS}/dots_and_boxes_second",
             f"{BOXES_MORE} --init-from {RUNS}/dots_and_boxes_second --total-steps 2592000 --learning-rate 1e-3 "
+            f"--run-dir {RUNS}/dots_and_boxes_third",
+            f"{BOXES_MORE} --init-from {RUNS}/dots_and_boxes_third --total-steps 2592000 --learning-rate 8e-4 "
             f"--run-dir {RUNS}/dots_and_boxes",
             _export("dots_and_boxes", "dots_and_boxes"),
         ),

@@ -3,9 +3,10 @@
     python -m examples.papers.matrix_games --output runs/papers/matrix_games
 
 Two learners play a game against each other, 1,000 runs per cell. The first table has the share of runs that end within
-0.05 of a point of the study's eight tables, beside its Yes or No. The settings are those of the study: step size 0.001,
-100,000 steps, temperature from 0.5 to 0.01. Two more tables have the basins by leniency in the subsidy game, and mean
-policies in biased rock-paper-scissors. Then each error of the study is named, with the figures that show it.
+0.05 of a point: those of the study's eight tables, beside its Yes or No, and equilibria and optima that they lack. The
+settings are those of the study: step size 0.001, 100,000 steps, temperature from 0.5 to 0.01. Two more tables have the
+basins by leniency in the subsidy game, and mean policies in biased rock-paper-scissors. Then each error of the study is
+named, with the figures that show it.
 
 The output folder gets tables.md, four pictures, and cells.json, the shares with their 95 % Wilson intervals. The last
 line on standard output is JSON: the errors, the pictures, and the seconds.

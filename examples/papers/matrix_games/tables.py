@@ -44,7 +44,7 @@ class Column(NamedTuple):
 class Table(NamedTuple):
     """A table of the study, or its counterpart for another game."""
 
-    title: str
+    title: str  # of the table in the study
     game: str
     columns: tuple[Column, ...]
 

@@ -76,7 +76,7 @@ def test_numbers_out_of_range_are_refused(setting: str, number: int, tmp_path: P
 
 
 @pytest.mark.slow  # compiles each learner
-def test_shares_of_the_command_fit_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_of_the_command_fit_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All settings are there, and an epsilon-greedy pair at (1, 1) counts as (10/11, 10/11) for small epsilons."""
     monkeypatch.setattr(pictures, "MAP_SIZE", 12)  # with all cells, the maps take most of the time
     made = report(Arguments(output=tmp_path, runs=60, steps=40))
@@ -90,5 +90,7 @@ def test_shares_of_the_command_fit_each_other(tmp_path: Path, monkeypatch: pytes
     for cell in cells:
         assert cell["interval"][0] <= cell["share"] <= cell["interval"][1]
     assert {cell["learner"] for cell in cells} == {*LEARNERS} - {"Boltzmann, τ = 0.05"}
-    of_kappa = tables_in(made.tables)[1]["rows"][0]
-    assert of_kappa[:3] == ["1", "0.9091", "0.2006"]  # 10/11, and the example of docs/matrix_games.md
+    _, leniency, means = tables_in(made.tables)
+    assert leniency["rows"][0][:3] == ["1", "0.9091", "0.2006"]  # 10/11, and the example of docs/matrix_games.md
+    assert [learner for learner, _ in means["rows"]] == [*LEARNERS][:-1]
+    assert all(sum(map(float, policy.split(", "))) == pytest.approx(1, abs=2e-3) for _, policy in means["rows"])
