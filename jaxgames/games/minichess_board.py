@@ -67,6 +67,7 @@ def _targets() -> np.ndarray:
 TARGET = _targets()  # int[25, 49], the cell that each plane leads to from each cell
 TARGET_SET = np.where(TARGET < 0, 0, 1 << np.maximum(TARGET, 0)).astype(np.uint32)  # as sets, 0 for -1
 CELL_SET = (1 << np.arange(25)).astype(np.uint32)  # the set of each cell
+PLACE = (4 - np.arange(25) % 5) * 5 + np.arange(25) // 5  # the place of each cell in an observation, row by row
 GRID = CELL_SET.reshape(5, 5).T[::-1]  # uint32[5, 5], the set of the cell that an observation has at [5 - rank, file]
 
 # Random odd numbers for the hash of a position, which mixes four words into two.

@@ -154,7 +154,7 @@ def test_every_sharing_and_learner_plays_as_its_run(name: str, batch: int, tmp_p
 
 def game_of(network: str) -> str:
     """A game that the network can play."""
-    for game in (str(BOXES), "checkers"):
+    for game in (str(BOXES), "checkers", "minichess"):
         with contextlib.suppress(jaxgames.ParameterError):
             networks.make(network, jaxgames.make(game))
             return game

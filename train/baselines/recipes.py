@@ -105,8 +105,8 @@ CHECKERS = (
 )
 CHECKERS_FIRST = f"{RUNS}/checkers_first(temperature=1)"
 MINICHESS = (
-    '--network "chess_mlp(blocks=3, hidden_sizes=240, dropout=0.1)" --value-coef 0.5 --legal-coef 0.05 '
-    "--weight-decay 0.02 --learning-rate 1e-3 --evaluated-positions 3000 --evaluate-every 0"
+    "--network chess_graph --value-coef 0.5 --legal-coef 0.05 --weight-decay 0.01 --learning-rate 2e-3 "
+    "--batch-size 128 --evaluated-positions 3000 --evaluate-every 0"
 )
 MINICHESS_TEACHER = "uci(depth=6, lines=100)"
 STAR_2 = "chinese_checkers(size=2, num_players=6)"
@@ -256,7 +256,7 @@ RECIPES: dict[str, Recipe] = {
     "minichess": Recipe(
         env="minichess",
         training="Imitation of Fairy-Stockfish, which values all moves, on positions of games of an earlier version, "
-        "alone and with a tree search.",
+        "alone and with a tree search. Its graph network sends messages along the moves of the pieces.",
         self_play="AlphaZero from random parameters, 2 million steps, 64 simulations: score 0.463 of 200 games against "
         "`uci(nodes=50)`",
         self_play_source=f"{ALPHAZERO_RESULTS}#minichess-against-fairy-stockfish",
@@ -264,6 +264,11 @@ RECIPES: dict[str, Recipe] = {
             _labels(
                 "minichess", MINICHESS_TEACHER, "baseline(temperature=1, epsilon=0.05)", 280_000, 98, 0, "minichess_1"
             ),
+            f"train.imitation --env minichess --data {RUNS}/minichess_1.npz {MINICHESS} --schedule linear "
+            f"--total-steps 640000 --num-minibatches 1000 --run-dir {RUNS}/minichess_first",
+            f"train.imitation --env minichess --data {RUNS}/minichess_1.npz {MINICHESS} "
+            f"--init-from {RUNS}/minichess_first --total-steps 2048000 --num-minibatches 2000 "
+            f"--run-dir {RUNS}/minichess_second",
             _labels(
                 "minichess",
                 MINICHESS_TEACHER,
@@ -274,7 +279,8 @@ RECIPES: dict[str, Recipe] = {
                 "minichess_2",
             ),
             f"train.imitation --env minichess --data {RUNS}/minichess_1.npz --other-data {RUNS}/minichess_2.npz "
-            f"{MINICHESS} --total-steps 10000000 --batch-size 256 --num-minibatches 1000 --run-dir {RUNS}/minichess",
+            f"{MINICHESS} --init-from {RUNS}/minichess_second --total-steps 6144000 "
+            f"--num-minibatches 2000 --run-dir {RUNS}/minichess",
             _export("minichess", "minichess", bits=8),
         ),
         others=(

@@ -25,7 +25,7 @@ from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.minichess import Minichess
-from jaxgames.games.minichess_board import NUM_PLANES
+from jaxgames.games.minichess_board import NUM_PLANES, PLACE
 from jaxgames.wrappers import Wrapper
 
 
@@ -86,5 +86,4 @@ def _(env: DotsAndBoxes) -> ActionCells:
 @action_cells.register
 def _(env: Minichess) -> ActionCells:
     origin, plane = np.divmod(np.arange(env.num_actions), NUM_PLANES)
-    file, rank = np.divmod(origin, 5)
-    return ActionCells(cell=(4 - rank) * 5 + file, plane=plane)
+    return ActionCells(cell=PLACE[origin], plane=plane)

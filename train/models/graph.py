@@ -31,7 +31,7 @@ from jaxgames._checks import ParameterError, check_choice, check_int
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from train.models import box_chains
 from train.models.box_grid import flat_edges, sum_of_boxes, sum_of_edges
-from train.models.layers import MAX_SIZE, Network, game_for, orthogonal, small
+from train.models.layers import MAX_SIZE, FlatDense, Network, game_for, orthogonal, small
 
 EDGES_OF_A_BOX = 4
 
@@ -109,22 +109,8 @@ class Round(nn.Module):
         board = board + nn.relu(self._dense()(whole[:, 0]) + self._dense()(of_boxes.sum(1) / num_open))
         return edges, boxes, board
 
-    def _dense(self) -> "FlatDense":
+    def _dense(self) -> FlatDense:
         return FlatDense(self.width)
-
-
-class FlatDense(nn.Module):
-    """A dense layer of nodes: float32[B, nodes, features] -> float32[B, nodes, width].
-
-    It is one product of two matrices. On a CPU the gradient of `flax.linen.Dense` on three axes takes twice the time.
-    """
-
-    width: int
-
-    @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
-        y = nn.Dense(self.width, kernel_init=orthogonal())(x.reshape(-1, x.shape[-1]))
-        return y.reshape(*x.shape[:-1], self.width)
 
 
 class GraphHeads(nn.Module):

@@ -63,23 +63,34 @@ class DenseHeads(nn.Module):
         return logits, value[..., 0]
 
 
+class FlatDense(nn.Module):
+    """A dense layer with orthogonal weights: float32[..., features] -> float32[..., width].
+
+    It is one product of two matrices. On a CPU the gradient of `flax.linen.Dense` on three axes takes twice the time.
+    """
+
+    width: int
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        y = nn.Dense(self.width, kernel_init=orthogonal())(x.reshape(-1, x.shape[-1]))
+        return y.reshape(*x.shape[:-1], self.width)
+
+
 def orthogonal() -> Any:
     """Returns the initializer of layers that an activation follows."""
     return nn.initializers.orthogonal(np.sqrt(2))
 
 
-def residual_dense(
-    x: jax.Array, width: int, blocks: int, drop: nn.Dropout, dense: Callable[..., nn.Module] = nn.Dense
-) -> jax.Array:
+def residual_dense(x: jax.Array, width: int, blocks: int, drop: nn.Dropout) -> jax.Array:
     """Returns float32[..., width]: a dense stem, residual blocks of two dense layers, layer norm, ReLU and dropout.
 
-    It is called inside of a compact method, whose module gets the layers. `dense(width, kernel_init=...)` makes each
-    dense layer.
+    It is called inside of a compact method, whose module gets the layers.
     """
-    x = dense(width, kernel_init=orthogonal())(x)
+    x = nn.Dense(width, kernel_init=orthogonal())(x)
     for _ in range(blocks):
-        y = drop(nn.relu(dense(width, kernel_init=orthogonal())(nn.LayerNorm()(x))))
-        x = x + dense(width, kernel_init=nn.initializers.zeros)(y)
+        y = drop(nn.relu(nn.Dense(width, kernel_init=orthogonal())(nn.LayerNorm()(x))))
+        x = x + nn.Dense(width, kernel_init=nn.initializers.zeros)(y)
     return drop(nn.relu(nn.LayerNorm()(x)))
 
 

@@ -16,7 +16,7 @@ from jaxgames import Env
 from jaxgames._checks import check_choice
 from jaxgames._specs import Registry
 from train.models.alpha_mini import alpha_mini
-from train.models.chess_mlp import chess_mlp
+from train.models.chess_graph import chess_graph
 from train.models.convolution import Convolution
 from train.models.diagonal_mlp import diagonal_mlp
 from train.models.graph import graph
@@ -98,7 +98,7 @@ _networks: Registry[Network] = Registry(
         "conv": conv,
         "resnet": resnet,
         "alpha_mini": alpha_mini,
-        "chess_mlp": chess_mlp,
+        "chess_graph": chess_graph,
         "hops": hops,
         "graph": graph,
         "diagonal_mlp": diagonal_mlp,

@@ -121,12 +121,12 @@ def test_activation_follows_every_dense_layer() -> None:
         ),
         (
             "minichess",
-            "chess_mlp(hidden_sizes=8, blocks=1, cell_width=4)",
-            2 * (25 * 24 + 3) * 8 + 8  # stem: the inputs of the cells and the flags, of sums and differences of images
-            + 2 * (2 * 8 * 8 + 8) + 2 * (2 * 8)  # block, and the scale and shift of its layer norm and of the last one
-            + (24 * 4 + 4) + (8 * 4 + 4)  # cells: their inputs, and the features of the board
-            + 2 * (4 * 4 + 4)  # queries and keys
-            + (8 + 1) * (1225 + 1),  # linear outputs
+            "chess_graph(rounds=1, width=4)",
+            (32 * 4 + 4) + (3 * 4 + 4)  # pieces, attacks and places of the cells; flags of the board
+            + (4 * 8 * 4 + 8 * 4) + 2 * (4 * 4 + 4) + (12 * 4 + 4)  # messages; to cells; to the board
+            + 3 * (2 * 4)  # scale and shift of each layer norm
+            + 2 * (4 * 8 + 8) + 2 * (8 * 4 + 4) + (8 + 1) * 30  # hidden layer, queries and keys, kinds of moves
+            + (12 * 8 + 8) + (8 + 1),  # value
         ),
     ],
 )  # fmt: skip
