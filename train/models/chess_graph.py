@@ -133,7 +133,7 @@ class Round(nn.Module):
     ) -> tuple[jax.Array, jax.Array]:
         normed, whole = nn.LayerNorm()(cells), nn.LayerNorm()(board)
         messages = FlatDense(self.width * len(RELATIONS))(normed).reshape(-1, CELLS * len(RELATIONS), self.width)
-        received = related @ messages / 2  # a cell has several attackers: sums of messages are larger than one of them
+        received = related @ messages / 2  # a sum of several messages; / 2 keeps its size near that of one
         new = FlatDense(self.width)(normed) + FlatDense(self.width)(whole)[:, None] + received
         pooled = jnp.concatenate([whole, normed.mean(1), normed.max(1)], axis=-1)
         return cells + nn.relu(new), board + nn.relu(FlatDense(self.width)(pooled))
@@ -148,9 +148,9 @@ class ChessGraphHeads(nn.Module):
         cells, board = states[:, :CELLS], states[:, CELLS]
         hidden = nn.relu(FlatDense(2 * width)(cells) + FlatDense(2 * width)(board)[:, None])
         query, key = FlatDense(width)(hidden), FlatDense(width)(hidden)
-        of_pairs = jnp.einsum("bfw,btw->bft", query, key) / width  # in place of its root, and / 4: small first logits
+        of_pairs = jnp.einsum("bfw,btw->bft", query, key) / width  # not / sqrt(width): first logits are small
         types = move_types()
-        of_types = FlatDense(types.max() + 1)(hidden) / 4
+        of_types = FlatDense(types.max() + 1)(hidden) / 4  # for the same reason
         origin, target = cells_of_actions()
         logits = of_pairs[:, origin, target] * (target >= 0) + of_types[:, origin, np.tile(types, CELLS)]
         pooled = jnp.concatenate([cells.mean(1), cells.max(1), board], axis=-1)

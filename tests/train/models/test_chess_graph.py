@@ -78,7 +78,7 @@ def inputs(pieces: jax.Array) -> tuple[jax.Array, jax.Array]:
     return attacks(pieces, free), relations(pieces, free)
 
 
-def test_attacks_and_relations_are_those_of_a_walk_from_piece_to_piece() -> None:
+def test_attacks_and_relations_equal_a_walk_from_piece_to_piece() -> None:
     pieces = boards(200)
     counts, related = zip(*(walked(board) for board in pieces), strict=True)
     found = inputs(pieces.reshape(200, CELLS, 12).astype(np.float32))
@@ -88,7 +88,7 @@ def test_attacks_and_relations_are_those_of_a_walk_from_piece_to_piece() -> None
     assert np.stack(related).any((0, 1, 2)).sum() == len(RELATIONS)
 
 
-def test_a_round_takes_messages_of_a_kind_from_the_cells_of_this_relation_alone() -> None:
+def test_message_of_a_relation_comes_only_from_related_cells() -> None:
     """A change of one cell changes only that cell and those related to it, and each relation counts by itself."""
     _, related = inputs(boards(20)[-2:-1].reshape(1, CELLS, 12).astype(np.float32))
     rng = np.random.default_rng(0)
