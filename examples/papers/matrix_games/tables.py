@@ -155,9 +155,10 @@ def leniency() -> str:
     for kappa in (1, 2, 5, 10):
         saddle, critical = inner_rest_point(game, kappa), critical_temperature(game, kappa)
         assert saddle is not None
-        of_best = [f"{basin(game, kappa, tau):.3f}" for tau in (0, 0.1, 0.5)]
-        of_safe = f"{basins(game, kappa, 0.5).share((0, 0)):.3f}"
-        lines.append([kappa, f"{saddle[0]:.4f}", f"{critical:.4f}" if critical < np.inf else "none", *of_best, of_safe])
+        ends = [basins(game, kappa, tau) for tau in (0, 0.1, 0.5)]
+        shares = [*(each.share((1, 1)) for each in ends), ends[-1].share((0, 0))]
+        temperature = f"{critical:.4f}" if critical < np.inf else "none"
+        lines.append([kappa, f"{saddle[0]:.4f}", temperature, *(f"{share:.3f}" for share in shares)])
     basins_of_best = ("basin of (1, 1), τ → 0", "τ = 0.1", "τ = 0.5")
     return tables.markdown(("κ", "saddle", "critical temperature", *basins_of_best, "basin of (0, 0), τ = 0.5"), lines)
 
