@@ -93,8 +93,10 @@ def _summary(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int)
     )
 
 
-def wilson(successes: int, trials: int) -> Interval:
+def wilson(successes: float, trials: int) -> Interval:
     """Returns the 95 % Wilson interval of a probability, as its lower and upper end; (0, 1) without a trial.
+
+    A draw can count as half a success. The interval is then wider than it need be.
 
     Raises ValueError unless `successes` is from 0 to `trials`.
     """

@@ -198,6 +198,7 @@ def test_wilson_interval_of_the_failures_is_the_mirror_image() -> None:
 
 
 def test_wilson_interval_without_a_trial_is_everything() -> None:
+    assert arena.wilson(2.5, 7)[0] == pytest.approx((arena.wilson(2, 7)[0] + arena.wilson(3, 7)[0]) / 2, abs=0.01)
     assert arena.wilson(0, 0) == (0, 1)
 
 

@@ -121,7 +121,7 @@ def score_of(result: Mapping[str, Any]) -> dict[str, Any]:
         "draws": draws,
         "losses": losses,
         "score": (wins + draws / 2) / games,
-        "score_interval": arena.wilson(round(wins + draws / 2), games),
+        "score_interval": arena.wilson(wins + draws / 2, games),
     }
 
 

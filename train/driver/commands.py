@@ -119,7 +119,7 @@ def text_of_rate(rate: float, interval: Sequence[float]) -> str:
 
 def text_of_score(score: float, games: int) -> str:
     """Returns a score, in which a draw is half a point, with Wilson's interval: too wide where games are drawn."""
-    return text_of_rate(score, arena.wilson(round(score * games), games))
+    return text_of_rate(score, arena.wilson(score * games, games))
 
 
 def format_interval(interval: Sequence[float]) -> str:
