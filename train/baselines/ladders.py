@@ -1,8 +1,10 @@
-"""Plays the ladders of solved boards, on which perfect play has a rating too: `python -m train.baselines.ladders`.
+"""Plays the ladders of solved boards, with perfect play, and of the stars, with their search.
+
+    python -m train.baselines.ladders
 
 Each ladder of LADDERS is stored in docs/results/ladder_NAME.json, from which `examples.papers.tables` makes its table.
-A finished command is not run again: `train.baselines.recorded_commands`. The ladders of the boards with a baseline
-agent are on the cards of these agents.
+A finished command is not run again: `train.baselines.recorded_commands`. The ladders of other boards are on the cards
+of their baseline agents.
 """
 
 import functools
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxgames.baselines.cards import Rating
-from train.baselines.recipes import RUNS
+from train.baselines.recipes import RUNS, STAR_2, STAR_3
 from train.baselines.recorded_commands import RecordedCommands
 from train.baselines.solved import BOARDS, SELF_PLAY
 from train.baselines.stored_results import NamedResults, provenance, store
@@ -55,6 +57,13 @@ def of_board(name: str, *others: str) -> Ladder:
     )
 
 
+def of_star(env: str, race: str, learning: str, *others: str, commands: tuple[str, ...] = ()) -> Ladder:
+    """Returns the ladder of a star, with the search `race` of the parameters and other agents."""
+    searcher = f"examples.papers.parameter_sharing.turn_search:race({race})"
+    learn = f"examples.papers.parameter_sharing.turn_search.learning {learning} --output runs/race"
+    return Ladder(env, ("greedy", "baseline", searcher, *others), (learn, *commands), games=60)
+
+
 LADDERS = {
     "diamond_solved": of_board("diamond_4_3"),
     "boxes_solved": of_board(
@@ -63,6 +72,16 @@ LADDERS = {
         "alphabeta(milliseconds=200)",
         f"{RUNS}/boxes_3_3_0(simulations=64, search=puct)",
     ),
+    "star_2": of_star(
+        STAR_2,
+        "runs/race/2.npz, candidates=4, samples=16, near=8.0, rounds=15",
+        "--size 2 --games 60000",
+        "greedy(epsilon=0.2)",
+        "runs/demo",
+        commands=("examples.demo",),
+    ),
+    "star_3": of_star(STAR_3, "runs/race/3.npz", "--size 3"),
+    "star_4": of_star("chinese_checkers", "runs/race/4.npz", "--size 4 --games 6000"),
 }
 
 

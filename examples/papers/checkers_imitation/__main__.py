@@ -1,6 +1,6 @@
 """Measures how well policies predict the moves of recorded games of checkers, beside simple baselines.
 
-    python -m examples.papers.checkers_imitation pairs.npz --runs runs/checkers runs/larson --output runs/tables.json
+    python -m examples.papers.checkers_imitation pairs.npz --runs runs/imitation runs/larson_text
 
 `pairs.npz` comes from `train.data`, with the splits "train", "test" and, if there is a second collection, "external".
 The tables have
@@ -10,20 +10,12 @@ The tables have
     legal mass    the mean probability that the softmax over all actions gives to the legal ones
     by ply        accuracy with k = 1 by the number of the ply in its game
 
-on the test games, on their positions that no training game has ("unseen"), and on the second collection. Equal scores
-share the ranks that they take, so a baseline that prefers no action has the accuracy of a random order. The last line
-on standard output is JSON.
-
-    python -m examples.papers.checkers_imitation pairs.npz --shuffled shuffled.npz
-
-This writes the same positions in the splits of Larson 2016: pairs in a random order, 85 % to train, 10 % to validate,
-5 % to test. Positions of one game, and equal positions, are then in several splits. docs/papers/checkers_imitation.md
-has the results.
+on the test games, on their positions that no training game has ("unseen") or that one has ("seen"), and on the second
+collection. Equal scores share the ranks that they take, so a baseline that prefers no action has the accuracy of a
+random order. docs/papers/checkers_imitation.md has the results. The last line on standard output is JSON.
 """
 
-import dataclasses
 import functools
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +25,7 @@ import jax
 import numpy as np
 import tyro
 
+from examples.papers._experiment import ExperimentFields, Report, command
 from jaxgames import Env
 from jaxgames._batches import in_chunks
 from jaxgames.policies.agent import Policy
@@ -40,13 +33,11 @@ from train import agents
 from train.data import positions
 from train.data.positions import Positions, evenly_spaced
 from train.driver import tables
-from train.models.policy import Params, split_statistics
+from train.driver.metrics import rounded
+from train.models.policy import Params
 
 KS = (1, 2, 3, 5, 10)
 PLIES = {"0-9": 10, "10-19": 20, "20-39": 40, "40-79": 80, "80+": 1 << 30}  # group: the first ply after it
-SHUFFLED_SHARES = {"train": 0.85, "validation": 0.10, "test": 0.05}  # of Larson 2016
-CLAIMED_TOP_1 = 0.819  # the name of a folder in the code of Larson 2016; a running mean on shuffled pairs
-POSITION_SPLIT = (85, 95)  # keys modulo 100: below the first to train, from the second on to test
 CHUNK = 1024  # positions whose logits are computed at once
 
 Score = Callable[[Positions], np.ndarray]  # positions -> float32[P, num_actions]
@@ -54,7 +45,7 @@ Table = dict[str, dict[str, float]]  # a row for each set of positions or group,
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(ExperimentFields):
     data: Annotated[Path, tyro.conf.Positional]
     """The file of positions, which `train.data` writes."""
     runs: tuple[str, ...] = ()
@@ -63,35 +54,16 @@ class Arguments:
     """The largest number of positions of a set that the networks are measured on, evenly spaced; 0 for all."""
     train_positions: int = 20_000
     """Training positions, evenly spaced, for the accuracy in training."""
-    output: Path | None = None
-    """A file for all numbers, in JSON."""
-    markdown: Path | None = None
-    """A file for the tables."""
-    shuffled: Path | None = None
-    """Writes the positions in shuffled splits to this file, and measures nothing."""
-    seed: int = 0
-    """Seed of the shuffled splits."""
+    output: Path = Path("runs/papers/checkers_imitation/accuracy")
 
 
-def main() -> None:
-    """The command `python -m examples.papers.checkers_imitation`."""
-    arguments = tyro.cli(Arguments, prog="python -m examples.papers.checkers_imitation", description=__doc__)
+def report(arguments: Arguments) -> Report:
+    """Returns the measures, and two tables of them."""
     if arguments.limit < 0 or arguments.train_positions < 1:
-        raise SystemExit("limit must be at least 0, and train_positions at least 1")
+        raise ValueError("limit must be at least 0, and train_positions at least 1")
     data = positions.load(arguments.data)
-    if arguments.shuffled is not None:
-        shuffled = shuffle_splits(data, arguments.seed)
-        shuffled.save(arguments.shuffled)
-        print(f"wrote {len(shuffled):,} positions to {arguments.shuffled}")
-        return
     results = measure_all(data, arguments.runs, arguments.limit, arguments.train_positions)
-    text = markdown(results)
-    print(text)
-    for path, content in ((arguments.output, json.dumps(results, indent=1) + "\n"), (arguments.markdown, text + "\n")):
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content)
-    print(json.dumps(results))
+    return Report(rounded(results), markdown(results))
 
 
 def measure_all(data: Positions, runs: Iterable[str], limit: int, train_positions: int) -> dict[str, Any]:
@@ -106,7 +78,6 @@ def measure_all(data: Positions, runs: Iterable[str], limit: int, train_position
         "positions": {"train": len(training), **{name: len(each) for name, each in sets.items()}},
         "models": baselines(sets, seen, training.action),
         "seen by submove": by_ply(np.isin(positions.keys(sets["test"]), seen), sets["test"].ply),
-        "position split": position_split(labelled),
     }
     for text in runs:
         spaced = {"train": evenly_spaced(training, train_positions)}
@@ -132,24 +103,6 @@ def sets_of(data: Positions) -> dict[str, Positions]:
     if "external" in data.splits:
         sets["external"] = data.of("external")
     return {name: each for name, each in sets.items() if len(each)}
-
-
-def without_external(data: Positions) -> Positions:
-    return data.take(data.split != data.splits.index("external")) if "external" in data.splits else data
-
-
-def shuffle_splits(data: Positions, seed: int) -> Positions:
-    """Returns the positions of one collection in the splits of Larson 2016: drawn pair by pair, and not game by game.
-
-    Positions of the split "external" are left out.
-    """
-    kept = without_external(data)
-    order, count = np.random.default_rng(seed).permutation(len(kept)), len(kept)
-    split = np.empty(count, np.int8)
-    ends = np.cumsum([round(share * count) for share in SHUFFLED_SHARES.values()])
-    for index, (start, end) in enumerate(zip([0, *ends[:-1]], [*ends[:-1], count], strict=True)):
-        split[order[start:end]] = index
-    return dataclasses.replace(kept, split=split, splits=tuple(SHUFFLED_SHARES))
 
 
 # -- scores of actions -----------------------------------------------------------------------------------------------
@@ -232,7 +185,7 @@ def measure(sets: Mapping[str, Positions], score: Score, raw: bool = False) -> d
 
 
 def measure_run(text: str, sets: Mapping[str, Positions]) -> dict[str, Any]:
-    """Returns `measure` of a run, the number of its weights, and the gap between its accuracy in training and test.
+    """Returns `measure` of a run.
 
     Raises FileNotFoundError if there is no such run, ValueError if it plays another game.
     """
@@ -242,23 +195,7 @@ def measure_run(text: str, sets: Mapping[str, Positions]) -> dict[str, Any]:
     run = agents.open_run(named.folder)
     learner: Any = agents.learner_for(run, sets["test"].env)
     params = run.params(named.iteration)
-    measures: dict[str, Any] = measure(sets, functools.partial(logits_of, learner.policy, params), raw=True)
-    measures["weights"] = sum(leaf.size for leaf in jax.tree.leaves(split_statistics(params)[0]))
-    measures["gap"] = measures["sets"]["train"]["top-1"] - measures["sets"]["test"]["top-1"]
-    return measures
-
-
-def position_split(data: Positions) -> dict[str, Any]:
-    """Returns the baselines where no test position is in training: the splits are by the hash of the position."""
-    of_first = without_external(data)
-    keys = positions.keys(of_first)
-    low, high = POSITION_SPLIT
-    training, test = keys % 100 < low, of_first.take(keys % 100 >= high)
-    return {
-        "positions": {"train": int(training.sum()), "test": len(test)},
-        "seen": float(np.isin(positions.keys(test), keys[training]).mean()),
-        "models": baselines({"test": test}, keys[training], of_first.action[training]),
-    }
+    return measure(sets, functools.partial(logits_of, learner.policy, params), raw=True)
 
 
 def baselines(sets: Mapping[str, Positions], keys: np.ndarray, action: np.ndarray) -> dict[str, Any]:
@@ -281,17 +218,8 @@ def baselines(sets: Mapping[str, Positions], keys: np.ndarray, action: np.ndarra
 
 def markdown(results: Mapping[str, Any]) -> str:
     counts = ", ".join(f"{name} {count:,}" for name, count in results["positions"].items())
-    split = results["position split"]
-    parts = (
-        f"Positions: {counts}.",
-        accuracy_table(results["models"]),
-        ply_table(results["models"], results["seen by submove"]),
-        f"Split by position: train {split['positions']['train']:,}, test {split['positions']['test']:,}, "
-        f"of which {split['seen']:.1%} are in training.",
-        accuracy_table(split["models"]),
-        f"Larson 2016 claims top-1 {CLAIMED_TOP_1}, a running mean on shuffled pairs: not comparable.",
-    )
-    return "\n\n".join(parts)
+    of_plies = ply_table(results["models"], results["seen by submove"])
+    return "\n\n".join((f"Positions: {counts}.", accuracy_table(results["models"]), of_plies))
 
 
 def accuracy_table(models: Mapping[str, Any]) -> str:
@@ -301,9 +229,6 @@ def accuracy_table(models: Mapping[str, Any]) -> str:
     for model, measures in models.items():
         for name, row in measures["sets"].items():
             lines.append((model, name, *(f"{row[column]:.3f}" if column in row else "" for column in columns)))
-        if (gap := measures.get("gap")) is not None:
-            empty = [""] * (len(columns) - 1)
-            lines.append((f"{model}, {measures['weights']:,} weights", "train - test", f"{gap:.3f}", *empty))
     return tables.markdown(("model", "positions", *columns), lines)
 
 
@@ -316,6 +241,8 @@ def ply_table(models: Mapping[str, Any], seen: Mapping[str, float]) -> str:
     ]
     return tables.markdown(("top-1", "positions", *PLIES), lines)
 
+
+main = command(Arguments, None, report)
 
 if __name__ == "__main__":
     main()

@@ -190,13 +190,12 @@ def tables(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         "own pegs in goal",
     ]
     spoiled += ["own pegs at home", "turns that wait", "that go back"]
-    found = {
-        "Agents": markdown(["size", "agent", "seed", *games], games_by_agent(rows, "agents")),
-        "What spoils": markdown(spoiled, (spoiled_row(row) for row in rows if row["opponent"] != "greedy")),
-    }
-    if changes := games_by_agent(rows, "changes"):
-        found["Changes of the training"] = markdown(["size", "change", "seed", *games], changes)
-    return found
+    found: dict[str, str] = {}
+    for title, table, name in (("Agents", "agents", "agent"), ("Changes of the training", "changes", "change")):
+        if of_table := games_by_agent(rows, table):
+            found[title] = markdown(["size", name, "seed", *games], of_table)
+    spoils = (spoiled_row(row) for row in rows if row["opponent"] != "greedy")
+    return found | {"What spoils": markdown(spoiled, spoils)}
 
 
 def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[str]]:

@@ -33,7 +33,7 @@ COLUMNS = {
     "entropy, lost positions": "{entropy_lost:.3f}",
     "entropy, won positions": "{entropy_won:.3f}",
     "best move delays most": "{delays:.3f}",
-    "drawn move delays most": "{delays_drawn:.3f}",
+    "sampled move delays most": "{delays_drawn:.3f}",
     "uniform move delays most": "{delays_uniform:.3f}",
     "best move wins soonest": "{hastens:.3f}",
 }

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from examples.papers.checkers_imitation.__main__ import (
-    SHUFFLED_SHARES,
     among_best,
     by_ply,
     legality,
     lookup_scores,
     markdown,
     measure_all,
-    shuffle_splits,
 )
+from examples.papers.checkers_imitation.shuffle import SHARES, shuffle_splits
 from tests.helpers.labelled import random_positions
 from tests.helpers.stored_runs import train_in
 from train.data import positions
@@ -75,7 +74,7 @@ def test_lookup_counts_the_moves_of_the_same_position(recorded: Positions) -> No
 
 def test_shuffled_splits_have_the_shares_of_the_study_and_leave_the_second_collection_out(recorded: Positions) -> None:
     found = shuffle_splits(recorded, seed=1)
-    assert found.splits == tuple(SHUFFLED_SHARES)
+    assert found.splits == tuple(SHARES)
     assert np.bincount(found.split).tolist() == [99, 12, 6]  # of 117
     np.testing.assert_array_equal(found.action, recorded.action[recorded.split != 3])
     assert (shuffle_splits(recorded, seed=2).split != found.split).any()
@@ -97,7 +96,6 @@ def test_baselines_are_measured_on_every_set(recorded: Positions) -> None:
     assert lookup["seen"]["top-1"] == 1  # each position was played once, and with the same move
     assert lookup["unseen"] == uniform["unseen"]
     assert found["models"]["hindsight"]["sets"]["test"]["top-1"] == 1
-    assert found["position split"]["seen"] == 0
     assert "| lookup | seen | 1.000 |" in markdown(found)
 
 
@@ -113,7 +111,6 @@ def test_run_is_measured_beside_the_baselines(recorded: Positions, tmp_path: Pat
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert run["sets"]["train"]["top-1"] == pytest.approx(rows[-1]["top_1/train"], abs=1e-6)
     assert run["sets"]["train"]["raw legal"] == pytest.approx(rows[-1]["raw_legal/train"], abs=1e-6)
-    assert run["gap"] == run["sets"]["train"]["top-1"] - run["sets"]["test"]["top-1"]
     assert set(run["sets"]) == {"train", "test", "unseen", "seen", "external"}
     with pytest.raises(ValueError, match="runs must be folders of runs, not the agent 'random'"):
         measure_all(recorded, ["random"], limit=0, train_positions=1)
