@@ -34,6 +34,18 @@ ALPHAZERO_PAGE = DOCS / "training" / "alphazero.md"
 IMITATION_PAGE = DOCS / "training" / "imitation.md"
 STUDIES = ("parameter_sharing", "dots_and_boxes", "checkers_imitation", "solution_strength", "alpha_mini")
 VERDICTS = ("in the study", "theirs", "ours", "verdict")
+RESULT_PAGES = (*sorted((DOCS / "papers").glob("*.md")), DOCS / "training" / "solved_boards.md")
+DECIMALS = re.compile(r"(?<![\w.,:])\d+\.\d{3,}")
+PRINTED = {("matrix_games", "Errors of the study")}  # parts that a command prints as they stand
+IN_NO_TABLE = {  # by page: figures of a study, bounds, and figures that a sentence derives from others
+    "alpha_mini": {"Gamma and lambda: 0.007"},
+    "checkers_imitation": {"Networks: 0.006", "Networks: 0.819"},
+    "dots_and_boxes": {"The agent: 0.850", "The agent: 0.950"},
+    "matrix_games": {"The tables of the study: 0.031"}
+    | {f"Epsilon, temperature and steps: {figure}" for figure in ("0.057", "0.125")},
+    "parameter_sharing": {"# Parameter sharing: 0.00001"},
+    "traditional_board": {"Results: 0.167"},
+}
 
 
 def table(page: Path, *header: str) -> list[list[str]]:
@@ -198,6 +210,30 @@ def test_figures_of_a_verdict_are_in_the_sections_that_it_links_to(study: str) -
             if len(text) > 1 and all(abs(each - value) > rounding for each in there):
                 missing.append(f"{part}: {text}")
     assert missing == []
+
+
+@pytest.mark.parametrize("page", RESULT_PAGES, ids=name)
+def test_figures_of_a_sentence_are_in_the_tables_of_its_part_or_of_a_page_that_it_links_to(page: Path) -> None:
+    """Or are rounded from one there. Looked for are those with three decimals and more; parts have headings with ##."""
+    missing: list[str] = []
+    for part in re.split(r"^## ", FENCE.sub("", page.read_text()), flags=re.MULTILINE):
+        heading, own = part.partition("\n")[0], figures_of_tables(part)
+        if (page.stem, heading) in PRINTED:
+            continue
+        for paragraph in re.sub(r"^\|.*\n", "", part, flags=re.MULTILINE).split("\n\n"):
+            links = re.findall(r"\]\(([^)#:]*)[)#]", paragraph.replace("\n", " "))
+            pages = [page.parent / link if link else page for link in links]
+            linked = (figures_of_tables(each.read_text()) for each in pages if each.suffix == ".md")
+            there = own.union(*linked)
+            for text in DECIMALS.findall(re.sub(r"`[^`]*`|\]\([^)]*\)", "", paragraph)):
+                rounding = 0.5001 * 10 ** -len(text.partition(".")[2])
+                if all(abs(each - float(text)) > rounding for each in there):
+                    missing.append(f"{heading}: {text}")
+    assert set(missing) == IN_NO_TABLE.get(page.stem, set())
+
+
+def figures_of_tables(text: str) -> set[float]:
+    return {float(figure) for row in re.findall(r"^\|.*$", text, re.MULTILINE) for figure in DECIMALS.findall(row)}
 
 
 def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:

@@ -15,8 +15,9 @@
     main = command(Arguments, QUICK, report)
 
 A command leaves `result.json` in its folder: the result and the tables, the command, the commit, the machine, and the
-CPU seconds of all calls of the command (`calls.jsonl`), also of those that ended with an error or with Ctrl-C.
-`python -m examples.papers.tables --store FOLDER` makes it a result of the docs.
+CPU seconds of all calls of the command (`calls.jsonl`), also of those that ended with an error or with Ctrl-C. The
+lines of its pictures are in `curves.json`. `python -m examples.papers.tables --store FOLDER` makes both results of the
+docs.
 
 A repeated command continues: `once` keeps results, and `train` and `train_all` leave finished runs as they are.
 """
@@ -31,6 +32,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import tyro
 from matplotlib.figure import Figure
 
@@ -40,6 +42,7 @@ from train.driver.commands import check_games, print_result
 from train.driver.learner import Learner
 from train.driver.loop import Settings
 from train.driver.machine import commit, cpu_seconds, stamp
+from train.driver.metrics import rounded
 from train.driver.result_file import ResultFile
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown, tables_in
@@ -48,7 +51,8 @@ from train.sweep import Evaluate, Sweep, evaluate_runs, run_sweep
 
 Column = str | Callable[[Mapping[str, Any]], object]  # a template such as "{win_rate:.3f}", or the entry of a row
 
-RESULT, CALLS = "result.json", "calls.jsonl"  # in the folder of an experiment
+RESULT, CALLS, CURVES = "result.json", "calls.jsonl", "curves.json"  # in the folder of an experiment
+MAX_POINTS = 25  # of a line in the file of curves
 RATE = "{win_rate:.3f} ({win_rate_interval[0]:.3f}-{win_rate_interval[1]:.3f})"
 WITHOUT_GAMES = Settings(evaluate_every=0, checkpoint_every=25)
 
@@ -138,6 +142,8 @@ def publish(report: Report, arguments: Any, program: str) -> Any:
         (folder / RESULT).write_text(text_of(record_of(report, program, arguments)), encoding="utf-8")
         for name, figure in report.figures.items():
             plot.save(figure, folder / name)
+        if curves := {name: lines for name, figure in report.figures.items() if (lines := lines_of(figure))}:
+            (folder / CURVES).write_text(text_of(curves), encoding="utf-8")
     print(report.tables)
     return report.result
 
@@ -160,6 +166,20 @@ def record_of(report: Report, program: str, arguments: Any) -> dict[str, Any]:
         "tables": tables_in(report.tables),
         "result": report.result,
     }
+
+
+def lines_of(figure: Figure) -> list[dict[str, Any]]:
+    """Returns the lines of a picture, panel by panel: labels and points, at most MAX_POINTS evenly spaced ones."""
+    lines: list[dict[str, Any]] = []
+    for axes in figure.axes:
+        for line in axes.get_lines():
+            x, y = np.asarray(line.get_data(), np.float64)
+            kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), MAX_POINTS)).round().astype(int))
+            points = {"x": rounded(x[kept].tolist()), "y": rounded(y[kept].tolist())}
+            lines.append(
+                {"panel": axes.get_title() or axes.get_ylabel(), "line": str(line.get_label()).lstrip("_"), **points}
+            )
+    return lines
 
 
 def seeds_of(arguments: Any) -> list[int] | None:

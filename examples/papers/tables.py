@@ -34,7 +34,7 @@ from typing import Any, NoReturn
 import tyro
 
 from benchmarks import alphazero, devices
-from examples.papers._experiment import RESULT, Column, entry_of, table_of, text_of
+from examples.papers._experiment import CURVES, RESULT, Column, entry_of, table_of, text_of
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
 from jaxgames.solvers.chinese_checkers_diamond.solution import OUTCOMES
@@ -67,6 +67,8 @@ def update(arguments: Arguments) -> NoReturn:
         sys.exit("examples.papers.tables: --name and --run need each other: --name FILE --run 'python -m ...'")
     for folder in arguments.store:
         shutil.copyfile(folder / RESULT, RESULTS / f"{name_of(folder)}.json")
+        if (folder / CURVES).exists():
+            shutil.copyfile(folder / CURVES, RESULTS / "curves" / f"{name_of(folder)}.json")
     if arguments.run:
         try:
             record = record_of(arguments.run)
@@ -162,6 +164,18 @@ def _of_two(column: Column) -> Column:
     return lambda row: entry_of(switches.score_of(row), column)
 
 
+def _collection(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the counts of the games of the last collection that `train.data` read."""
+    return row["external"] if row["external"]["read"] else row["games"]
+
+
+def _positions_of_collection(row: Mapping[str, Any]) -> str:
+    """Returns the number of positions of the same collection."""
+    is_external = bool(row["external"]["read"])
+    counts = (split["positions"] for name, split in row["splits"].items() if (name == "external") == is_external)
+    return f"{sum(counts):,}"
+
+
 def _in_megabytes(template: str) -> Column:
     return lambda row: template.format_map(devices.in_units_of_table(dict(row)))
 
@@ -173,6 +187,11 @@ PUPILS: dict[str, Column] = {
     "games": "{games:,}",
     "won": lambda row: _rate(row["agents"][0]),
     "turns": "{agents[0][mean_turns]:.1f}",
+}
+RACES: dict[str, Column] = {
+    "one seat": lambda row: f"`{row['agents'][0]['agent'].partition(':')[2]}`",
+    "five seats": lambda row: f"`{row['agents'][1]['agent']}`",
+    **{head: PUPILS[head] for head in ("games", "won", "turns")},
 }
 DIAMONDS: dict[str, Column] = {
     "game": _game,
@@ -223,11 +242,9 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     },
     "solvers_diamond": DIAMONDS,
     "solvers_diamond_large": DIAMONDS,
-    "star_race_2": {
-        "one seat": lambda row: f"`{row['agents'][0]['agent'].partition(':')[2]}`",
-        "five seats": lambda row: f"`{row['agents'][1]['agent']}`",
-        **{head: PUPILS[head] for head in ("games", "won", "turns")},
-    },
+    "star_race_2": RACES,
+    "parameter_sharing_turn_search": {"game": PUPILS["game"], **RACES},
+    "parameter_sharing_plans": PUPILS,
     "star_race_pupils_3": PUPILS,
     "star_race_pupils_4": PUPILS,
     "learning_boxes": PUPILS,
@@ -245,6 +262,16 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "drawn": "{draws}",
         "lost": "{losses}",
         "score": lambda row: text_of_score((row["wins"] + row["draws"] / 2) / row["games"], row["games"]),
+    },
+    "checkers_imitation_data": {
+        "collection": lambda row: "ACF" if row["external"]["read"] else "OCA 2.0",
+        "games": lambda row: f"{_collection(row)['read']:,}",
+        "duplicates": lambda row: f"{_collection(row)['duplicates']:,}",
+        "games left": lambda row: f"{_collection(row)['kept']:,}",
+        "won by Black": lambda row: f"{_collection(row)['results']['1-0']:,}",
+        "won by White": lambda row: f"{_collection(row)['results']['0-1']:,}",
+        "drawn": lambda row: f"{_collection(row)['results']['1/2-1/2']:,}",
+        "positions": _positions_of_collection,
     },
     "checkers_imitation_outside": {
         "agent": lambda row: f"`{row['agents'][0]['agent']}`",
@@ -366,9 +393,9 @@ def tables() -> dict[str, str]:
         "levels": levels.table(levels.stored(level_agents.FILE)),
         "self_play_switches": self_play_switches.table(sorted(RESULTS.glob("self_play_switches_*.json"))),
         switches.NAME: switches.table(switches.RESULTS / f"{switches.NAME}.json"),
+        **{f"ladder_{card.name}": of_cards.ladder(card.ladder) for card in cards},
         **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in RESULTS.glob("ladder_*.json")},
         **{path.stem: solved.table(stored_rows(path)) for path in RESULTS.glob("solved_*.json")},
-        **{f"ladder_{card.name}": of_cards.ladder(card.ladder) for card in cards},
         **of_results(),
     }
 

@@ -4,7 +4,7 @@
 
 Each ladder of LADDERS is stored in docs/results/ladder_NAME.json, from which `examples.papers.tables` makes its table.
 A finished command is not run again: `train.baselines.recorded_commands`. The ladders of other boards are on the cards
-of their baseline agents.
+of their baseline agents; those of the stars have agents that a card cannot have, because they are not in the package.
 """
 
 import functools
@@ -72,7 +72,7 @@ LADDERS = {
         "alphabeta(milliseconds=200)",
         f"{RUNS}/boxes_3_3_0(simulations=64, search=puct)",
     ),
-    "star_2": of_star(
+    "chinese_checkers_2": of_star(
         STAR_2,
         "runs/race/2.npz, candidates=4, samples=16, near=8.0, rounds=15",
         "--size 2 --games 60000",
@@ -80,8 +80,8 @@ LADDERS = {
         "runs/demo",
         commands=("examples.demo",),
     ),
-    "star_3": of_star(STAR_3, "runs/race/3.npz", "--size 3"),
-    "star_4": of_star("chinese_checkers", "runs/race/4.npz", "--size 4 --games 6000"),
+    "chinese_checkers_3": of_star(STAR_3, "runs/race/3.npz", "--size 3"),
+    "chinese_checkers_4": of_star("chinese_checkers", "runs/race/4.npz", "--size 4 --games 6000"),
 }
 
 

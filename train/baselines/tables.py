@@ -44,9 +44,15 @@ def _row_of_games(card: Card, played: WinRate) -> tuple[str, ...]:
 
 
 def ladder(ratings: Iterable[Rating]) -> str:
-    """Returns the table of a ladder, in Markdown."""
+    """Returns the table of a ladder, in Markdown. An agent of a module is named without the module."""
     rows = [
-        (f"`{each.agent}`", f"{each.elo:,.0f}", text_of_interval(each.interval), _cost(each.cpu_ms)) for each in ratings
+        (
+            f"`{each.agent.rpartition(':')[2]}`",
+            f"{each.elo:,.0f}",
+            text_of_interval(each.interval),
+            _cost(each.cpu_ms),
+        )
+        for each in ratings
     ]
     return markdown(LADDER_HEADER, rows)
 

@@ -89,7 +89,7 @@ class Arguments(ExperimentFields):
     openings: str = "ballots"
     """The list of openings, as `--opening-list` of `train.match` takes it."""
     simulations: int = 64
-    """Simulations of AlphaZero's search in further games; 0 leaves these games out."""
+    """Simulations of AlphaZero's search in further games against the pretrained policy; 0 leaves them out."""
     depths: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8)
     """The depths of alpha-beta, in ascending order."""
     depth_games: int = 200
@@ -177,7 +177,7 @@ def rows_of(texts: Mapping[str, str], arguments: Arguments) -> Iterator[list[Row
             if opponent not in texts or name == opponent:
                 continue
             of_agent = [{"temperature": temperature} for temperature in (SAMPLED, GREEDY)]
-            if name.startswith("alphazero") and arguments.simulations:
+            if (name, opponent) == ("alphazero", "pretrained") and arguments.simulations:
                 of_agent.append({"temperature": GREEDY, "simulations": arguments.simulations})
             for parameters in of_agent:
                 other = agent_text(texts[opponent], temperature=parameters["temperature"])

@@ -110,10 +110,12 @@ def draw(results: Mapping[str, Curves], title: str = "") -> Figure:
     figure, panels = new_picture(12.6, 7.6, down=2, across=3)
     for axes, (column, label, of_study) in zip(panels, PANELS, strict=True):
         for index, (mode, curves) in enumerate(results.items()):
-            color = draw_band(axes, curves["steps"], curves[column], index)
+            color = draw_band(axes, curves["steps"], curves[column], index, label=mode)
             if of_study is not None:
                 theirs = published()[mode]
-                axes.plot(theirs.steps, getattr(theirs, of_study), ":", color=color, linewidth=1.2)
+                axes.plot(
+                    theirs.steps, getattr(theirs, of_study), ":", color=color, linewidth=1.2, label=f"_study, {mode}"
+                )
         axes.set(xlabel="environment steps", ylabel=label)
         axes.xaxis.set_major_formatter(plot.text_of_tick)
         axes.set_ylim(bottom=0)

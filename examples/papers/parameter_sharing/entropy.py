@@ -85,7 +85,7 @@ def draw(curves: Mapping[float, Any]) -> Figure:
             theirs = published().get(f"entropy {weight:g}")
             if column == "rounds" and theirs is not None:
                 within = theirs.steps <= curve["steps"][-1]
-                axes.plot(theirs.steps[within], theirs.rounds[within], ":", color=color)
+                axes.plot(theirs.steps[within], theirs.rounds[within], ":", color=color, label=f"_study, {weight:g}")
         axes.set(xlabel="environment steps", ylabel=label, ylim=(0, None))
         axes.xaxis.set_major_formatter(plot.text_of_tick)
     panels[0].legend(title="entropy weight", fontsize="small")

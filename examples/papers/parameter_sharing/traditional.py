@@ -194,8 +194,8 @@ def tables(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     for title, table, name in (("Agents", "agents", "agent"), ("Changes of the training", "changes", "change")):
         if of_table := games_by_agent(rows, table):
             found[title] = markdown(["size", name, "seed", *games], of_table)
-    spoils = (spoiled_row(row) for row in rows if row["opponent"] != "greedy")
-    return found | {"What spoils": markdown(spoiled, spoils)}
+    spoils = [spoiled_row(row) for row in rows if row["table"] == "agents" and row["opponent"] != "greedy"]
+    return found | ({"What spoils": markdown(spoiled, spoils)} if spoils else {})
 
 
 def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[str]]:

@@ -119,6 +119,9 @@ def test_stored_results_say_where_they_are_from() -> None:
             assert f"<!-- table: {path.stem} -->" in (ROOT / stored["page"]).read_text(), path.name
         else:
             assert None not in (stored["commit"], stored["processor"], stored["cpu_seconds"]), path.name
+    for path in (RESULTS / "curves").glob("*.json"):
+        assert (RESULTS / path.name).exists(), path.name
+        assert path.stat().st_size < 20_000, path.name
 
 
 def test_result_of_any_command_is_stored_with_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
