@@ -132,6 +132,11 @@ def _measures(*names: str) -> dict[str, Column]:
     return {f"`{name}`": functools.partial(cell, name) for name in names}
 
 
+def _error_of_values(name: str, row: Mapping[str, Any]) -> str:
+    """Returns a mean with half of its interval; "" for a search, which has no values of its own."""
+    return f"{row[name]:.3f} ± {row[f'{name}_margin']:.3f}" if name in row else ""
+
+
 def _weakly_solved(row: Mapping[str, Any]) -> str:
     return "yes" if row["weak_solved"] else "no"
 
@@ -325,6 +330,14 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
                 ("best action", "strong_action", "action_weak"),
             )
         },
+    },
+    "solution_strength_seeds": {
+        "agent": "`{agent}`",
+        "simulations": "{simulations}",
+        "squared error of values: all": functools.partial(_error_of_values, "value_mse"),
+        "weak": functools.partial(_error_of_values, "weak_value_mse"),
+        "best action: all, weak": "{strong_action:.4f}, {action_weak:.4f}",
+        "weakly solved": _weakly_solved,
     },
     "alphazero_minichess": {
         "learned values": _learned_values,
