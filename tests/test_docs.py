@@ -39,7 +39,7 @@ DECIMALS = re.compile(r"(?<![\w.,:])\d+\.\d{3,}")
 PRINTED = {("matrix_games", "Errors of the study")}  # parts that a command prints as they stand
 IN_NO_TABLE = {  # by page: figures of a study, bounds, and figures that a sentence derives from others
     "alpha_mini": {"Gamma and lambda: 0.007"},
-    "checkers_imitation": {"Networks: 0.006", "Networks: 0.819"},
+    "checkers_imitation": {"Networks: 0.819"},
     "dots_and_boxes": {"The agent: 0.850", "The agent: 0.950"},
     "matrix_games": {"The tables of the study: 0.031"}
     | {f"Epsilon, temperature and steps: {figure}" for figure in ("0.057", "0.125")},

@@ -169,7 +169,10 @@ def record_of(report: Report, program: str, arguments: Any) -> dict[str, Any]:
 
 
 def lines_of(figure: Figure) -> list[dict[str, Any]]:
-    """Returns the lines of a picture, panel by panel: labels and points, at most MAX_POINTS evenly spaced ones."""
+    """Returns the lines of a picture, panel by panel: labels and points, at most MAX_POINTS evenly spaced ones.
+
+    A label that begins with "_" is not in the picture's legend.
+    """
     lines: list[dict[str, Any]] = []
     for axes in figure.axes:
         for line in axes.get_lines():

@@ -194,7 +194,7 @@ PUPILS: dict[str, Column] = {
     "turns": "{agents[0][mean_turns]:.1f}",
 }
 RACES: dict[str, Column] = {
-    "one seat": lambda row: f"`{row['agents'][0]['agent'].partition(':')[2]}`",
+    "one seat": lambda row: f"`{of_cards.without_module(row['agents'][0]['agent'])}`",
     "five seats": lambda row: f"`{row['agents'][1]['agent']}`",
     **{head: PUPILS[head] for head in ("games", "won", "turns")},
 }
@@ -407,6 +407,7 @@ def tables() -> dict[str, str]:
         "self_play_switches": self_play_switches.table(sorted(RESULTS.glob("self_play_switches_*.json"))),
         switches.NAME: switches.table(switches.RESULTS / f"{switches.NAME}.json"),
         **{f"ladder_{card.name}": of_cards.ladder(card.ladder) for card in cards},
+        # A stored ladder takes the place of a card's, which has no agents from outside the package.
         **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in RESULTS.glob("ladder_*.json")},
         **{path.stem: solved.table(stored_rows(path)) for path in RESULTS.glob("solved_*.json")},
         **of_results(),

@@ -198,8 +198,12 @@ def test_wilson_interval_of_the_failures_is_the_mirror_image() -> None:
 
 
 def test_wilson_interval_without_a_trial_is_everything() -> None:
-    assert arena.wilson(2.5, 7)[0] == pytest.approx((arena.wilson(2, 7)[0] + arena.wilson(3, 7)[0]) / 2, abs=0.01)
     assert arena.wilson(0, 0) == (0, 1)
+
+
+def test_wilson_interval_counts_half_a_success() -> None:
+    """By hand: with z^2 = 3.8415 the centre is (2.5 + z^2 / 2) / (7 + z^2), the half width 0.2897."""
+    assert arena.wilson(2.5, 7) == pytest.approx((0.1181, 0.6974), abs=1e-4)
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(3, 2), (-1, 2)])

@@ -44,10 +44,10 @@ def _row_of_games(card: Card, played: WinRate) -> tuple[str, ...]:
 
 
 def ladder(ratings: Iterable[Rating]) -> str:
-    """Returns the table of a ladder, in Markdown. An agent of a module is named without the module."""
+    """Returns the table of a ladder, in Markdown."""
     rows = [
         (
-            f"`{each.agent.rpartition(':')[2]}`",
+            f"`{without_module(each.agent)}`",
             f"{each.elo:,.0f}",
             text_of_interval(each.interval),
             _cost(each.cpu_ms),
@@ -55,6 +55,11 @@ def ladder(ratings: Iterable[Rating]) -> str:
         for each in ratings
     ]
     return markdown(LADDER_HEADER, rows)
+
+
+def without_module(agent: str) -> str:
+    """Returns the text of an agent without the module that makes it, such as "race" for "a.module:race"."""
+    return agent.rpartition(":")[2]
 
 
 def ratings_of(result: Mapping[str, Any]) -> tuple[Rating, ...]:

@@ -39,8 +39,6 @@ class Arguments(Experiment):
     """N of the runs that are trained here."""
     iterations: int = 100
     """Iterations of runs that are trained here."""
-    seeds: int = 1
-    """Runs of each size that are trained here."""
     games: int = 20
     """Games against random players, and of self-play, of each run."""
     drawn: int = 2
@@ -63,21 +61,21 @@ def report(arguments: Arguments) -> Report:
             key = {"run": text, "against": against, "num_games": arguments.games, "max_steps": arguments.max_steps}
             result = arguments.once(key, functools.partial(play, env, *key.values()))
             ends += result.pop("boards")[: arguments.drawn]
-            rows.append({"run": Path(text).name, "N": env.size, "against": against, **result})
+            rows.append({"run": text, "N": env.size, "against": against, **result})
         star = make("chinese_checkers", size=env.size, num_players=env.num_players)  # drawn without sums of rewards
         boards = [star.from_string(end) for end in ends]
         path = arguments.output / f"end_boards_{text.strip('/').replace('/', '_')}.svg"
         render.svg(star, boards, columns=2 * arguments.drawn).save(path)
-    return Report({"rows": rows}, markdown([*rows[0]], [list(row.values()) for row in rows]))
+    columns = [name for name in rows[0] if name != "run" or arguments.runs]  # runs trained here have long names
+    return Report({"rows": rows}, markdown(columns, [[row[name] for name in columns] for row in rows]))
 
 
 def trained_here(arguments: Arguments) -> list[str]:
-    """Returns the texts of the runs that are trained here, those of each size together."""
+    """Returns the texts of the runs that are trained here, one for each size."""
     texts: list[str] = []
     for size in arguments.sizes:
         folder = arguments.output / "runs" / str(size)
-        settings = settings_of("parameter_sharing", arguments.iterations, env=GAME.format(size))
-        sweep = sweep_of("ppo", settings, arguments.seeds)
+        sweep = sweep_of("ppo", settings_of("parameter_sharing", arguments.iterations, env=GAME.format(size)))
         train_all(sweep, folder)
         texts += [str(folder / name) for name in sweep.cells]
     return texts

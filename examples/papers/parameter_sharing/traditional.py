@@ -7,7 +7,7 @@ the study's code on these boards. Size 3 also has shorter runs, each with one ch
 games: an agent on all six seats, on one seat against five random players, and on one seat against five greedy ones. A
 command that was stopped resumes.
 
-Three tables: the results of the agents, what each change brought, and what spoils games that nobody wins.
+Up to three tables: the results of the agents, what each change brought, and what spoils games that nobody wins.
 """
 
 import functools

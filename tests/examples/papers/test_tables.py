@@ -119,6 +119,9 @@ def test_stored_results_say_where_they_are_from() -> None:
             assert f"<!-- table: {path.stem} -->" in (ROOT / stored["page"]).read_text(), path.name
         else:
             assert None not in (stored["commit"], stored["processor"], stored["cpu_seconds"]), path.name
+
+
+def test_stored_curves_belong_to_a_stored_result_and_are_small() -> None:
     for path in (RESULTS / "curves").glob("*.json"):
         assert (RESULTS / path.name).exists(), path.name
         assert path.stat().st_size < 20_000, path.name
