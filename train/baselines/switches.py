@@ -40,8 +40,6 @@ class Match:
     simulations: int
     without: int
     """Simulations of the opponent."""
-    options: str = ""
-    """Further options of `train.match`."""
 
     @property
     def agent(self) -> str:
@@ -53,25 +51,25 @@ class Match:
 
     @property
     def command(self) -> str:
-        return match_command(self.agent, self.opponent, self.env, self.options)
+        return match_command(self.agent, self.opponent, self.env)
 
 
-def match_command(agent: str, opponent: str, env: str, options: str = "") -> str:
+def match_command(agent: str, opponent: str, env: str) -> str:
     """Returns the command of a match, without `python -m`. Each opening is played from both sides."""
     return (
         f'train.match "{agent}" "{opponent}" --env "{env}" --games {GAMES_OF_MATCH} --openings {GAMES_OF_MATCH // 2} '
-        f"--seating alternating {options}".rstrip()
+        "--seating alternating"
     )
 
 
 MATCHES = (
     Match("reuse", "chinese_checkers_diamond", 64, 76),
-    Match("reuse", "minichess(max_plies=128)", 32, 32),
-    Match("reuse", "dots_and_boxes", 32, 31, "--opening-plies 20"),
+    Match("reuse", "minichess(max_plies=128)", 32, 37),
+    Match("reuse", "dots_and_boxes", 16, 16),
     Match("reuse", "checkers(max_plies=150)", 16, 19),
     Match("proofs", "chinese_checkers_diamond", 64, 76),
-    Match("proofs", "minichess(max_plies=128)", 32, 33),
-    Match("proofs", "dots_and_boxes", 32, 30, "--opening-plies 20"),
+    Match("proofs", "minichess(max_plies=128)", 32, 36),
+    Match("proofs", "dots_and_boxes", 16, 16),
     Match("proofs", "checkers(max_plies=150)", 16, 18),
 )
 
