@@ -94,7 +94,7 @@ def measure_networks(arguments: Arguments) -> dict[str, Any]:
                 first = first or row["microseconds"]
                 rows.append(row | {"relative": round(row["microseconds"] / first, 2)})
     harness.log(harness.table(TABLE, rows))
-    return {"networks": rows, **stamp()}
+    return {"rows": rows, **stamp()}
 
 
 def measure_network(game: str, network: str, arguments: Arguments) -> dict[str, Any] | None:

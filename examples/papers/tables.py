@@ -33,7 +33,7 @@ from typing import Any, NoReturn
 
 import tyro
 
-from benchmarks import alphazero, devices
+from benchmarks import alphazero, devices, networks
 from examples.papers._experiment import CURVES, RESULT, Column, entry_of, table_of, text_of
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
@@ -231,6 +231,8 @@ PERFECT_REPLIES: dict[str, Column] = {
 }
 COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, which take the names of its JSON
     "alphazero_parts": dict(alphazero.TABLE),
+    "networks_costs": networks.TABLE
+    | {"game": "`{game}`", "network": "`{network}`", "microseconds per step": "{microseconds:,.1f}"},
     "devices_footprint": {
         head: _in_megabytes(template) for head, template in devices.FOOTPRINT_TABLE.items() if head != "ns per step"
     },

@@ -19,7 +19,7 @@ def test_network_that_cannot_play_a_game_is_left_out(run_command: RunCommand) ->
     sizes = "--boards 2 --rollout-length 2 --repeats 1"
     result = run_command(f"networks {sizes} --games {game} --networks 'mlp(hidden_sizes=[2])' alpha_mini")
     assert result.keys() == {"networks", *stamp()}
-    (row,) = result["networks"]
+    (row,) = result["rows"]
     assert row.keys() == {"game", "network", "weights", "microseconds", "relative"}
     assert row["network"] == "mlp(hidden_sizes=[2])"
     assert row["weights"] == 6 * 2 + 2 + 2 * 5 + 5  # 6 inputs, 4 logits and a value
