@@ -231,8 +231,12 @@ PERFECT_REPLIES: dict[str, Column] = {
 }
 COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, which take the names of its JSON
     "alphazero_parts": dict(alphazero.TABLE),
-    "networks_costs": networks.TABLE
-    | {"game": "`{game}`", "network": "`{network}`", "microseconds per step": "{microseconds:,.1f}"},
+    "networks_costs": {
+        **networks.TABLE,
+        "game": "`{game}`",
+        "network": "`{network}`",
+        "microseconds per step": "{microseconds:,.1f}",
+    },
     "devices_footprint": {
         head: _in_megabytes(template) for head, template in devices.FOOTPRINT_TABLE.items() if head != "ns per step"
     },
