@@ -345,6 +345,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "best action: all, weak": "{strong_action:.4f}, {action_weak:.4f}",
         "weakly solved": _weakly_solved,
     },
+    "alphazero_games": {"game": _game, **PAIRS},
     "alphazero_minichess": {
         "learned values": _learned_values,
         "steps": "{steps:,}",
