@@ -343,6 +343,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "squared error of values: all": functools.partial(_error_of_values, "value_mse"),
         "weak": functools.partial(_error_of_values, "weak_value_mse"),
         "best action: all, weak": "{strong_action:.4f}, {action_weak:.4f}",
+        "ultra-weak": "{ultra_weak:.0f}",
         "weakly solved": _weakly_solved,
     },
     "alphazero_games": {"game": _game, **PAIRS},
