@@ -8,6 +8,7 @@ difference in who moves or in the end is an error. The bot plays a random game t
 games begin with random plies, and each opening is played from both seats. The last line on standard output is JSON.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ from jaxgames import Env, ParameterError, arena
 from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent
 from train import agents
-from train.driver.commands import check_games, print_result
+from train.driver.commands import check_games, run_command
 
 UCT_C = 2.0  # the bot's constant of exploration
 MAX_MEMORY_MB = 1000  # of the tree of a bot
@@ -45,13 +46,6 @@ class Arguments:
     """The largest number of random plies at the beginning of a game."""
     seed: int = 0
     """Seed of the games."""
-
-
-def main() -> None:
-    """The command `python -m examples.openspiel_match`."""
-    program = "examples.openspiel_match"
-    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
-    print_result(program, lambda: match(arguments))
 
 
 def match(arguments: Arguments) -> dict[str, Any]:
@@ -159,6 +153,8 @@ def checkers_action(action: int, mover: int, allowed: list[int]) -> int:
     row, column = square // 4, 2 * (square % 4) + (square // 4 + 1) % 2
     return 2 * (4 * (8 * row + column) + (direction + 1) % 4) + allowed[0] % 2
 
+
+main = functools.partial(run_command, "examples.openspiel_match", Arguments, match)
 
 if __name__ == "__main__":
     main()

@@ -7,6 +7,7 @@ splits. Positions of a second collection are left out. The last line on standard
 """
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ import tyro
 
 from train.data import positions
 from train.data.positions import Positions
-from train.driver.commands import print_result
+from train.driver.commands import run_command
 
 SHARES = {"train": 0.85, "validation": 0.10, "test": 0.05}
 
@@ -29,12 +30,6 @@ class Arguments:
     """The file that is written."""
     seed: int = 0
     """Seed of the order."""
-
-
-def main() -> None:
-    program = "examples.papers.checkers_imitation.shuffle"
-    arguments = tyro.cli(Arguments, prog=f"python -m {program}", description=__doc__)
-    print_result(program, lambda: write(arguments))
 
 
 def write(arguments: Arguments) -> dict[str, Any]:
@@ -54,6 +49,8 @@ def shuffle_splits(data: Positions, seed: int) -> Positions:
         split[order[start:end]] = index
     return dataclasses.replace(kept, split=split, splits=tuple(SHARES))
 
+
+main = functools.partial(run_command, "examples.papers.checkers_imitation.shuffle", Arguments, write)
 
 if __name__ == "__main__":
     main()
