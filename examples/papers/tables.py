@@ -209,9 +209,9 @@ DIAMONDS: dict[str, Column] = {
     "bytes": "{bytes:,}",
     "CPU seconds": "{cpu_seconds:.0f}",
 }
-OF_GAMES: dict[str, Column] = {  # of `train.baselines.switches.score_of`
+OF_GAMES: dict[str, Column] = {
     **{name: f"{{{name}:,}}" for name in ("games", "wins", "draws", "losses")},
-    "score": lambda row: text_of_rate(row["score"], row["score_interval"]),
+    "score": lambda row: text_of_score((row["wins"] + row["draws"] / 2) / row["games"], row["games"]),
 }
 OF_TWO = {head: _of_two(column) for head, column in OF_GAMES.items()}
 PAIRS: dict[str, Column] = {"agent": "`{agents[0][agent]}`", "against": "`{agents[1][agent]}`", **OF_TWO}
@@ -272,7 +272,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "won": "{wins}",
         "drawn": "{draws}",
         "lost": "{losses}",
-        "score": lambda row: text_of_score((row["wins"] + row["draws"] / 2) / row["games"], row["games"]),
+        "score": OF_GAMES["score"],
     },
     "checkers_imitation_data": {
         "collection": lambda row: "ACF" if row["external"]["read"] else "OCA 2.0",

@@ -16,7 +16,7 @@ from jaxgames import agents, arena
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import Record, RecordedCommands
 from train.baselines.stored_results import RESULTS, provenance, stored_rows, write
-from train.driver.commands import run_command, text_of_rate
+from train.driver.commands import run_command, text_of_score
 from train.driver.result_file import ResultFile
 from train.driver.tables import markdown
 from train.ladder.cost import cpu_milliseconds
@@ -40,6 +40,8 @@ class Match:
     simulations: int
     without: int
     """Simulations of the opponent."""
+    options: str = ""
+    """Further arguments of `train.match`."""
 
     @property
     def agent(self) -> str:
@@ -51,25 +53,28 @@ class Match:
 
     @property
     def command(self) -> str:
-        return match_command(self.agent, self.opponent, self.env)
+        return match_command(self.agent, self.opponent, self.env, self.options)
 
 
-def match_command(agent: str, opponent: str, env: str) -> str:
+def match_command(agent: str, opponent: str, env: str, options: str = "") -> str:
     """Returns the command of a match, without `python -m`. Each opening is played from both sides."""
-    return (
+    text = (
         f'train.match "{agent}" "{opponent}" --env "{env}" --games {GAMES_OF_MATCH} --openings {GAMES_OF_MATCH // 2} '
-        "--seating alternating"
+        f"--seating alternating {options}"
     )
+    return text.rstrip()
 
 
+# In Dots and Boxes each agent wins one of the two games of an opening of few plies.
+LONG_OPENINGS = "--opening-plies 20"
 MATCHES = (
     Match("reuse", "chinese_checkers_diamond", 64, 76),
-    Match("reuse", "minichess(max_plies=128)", 32, 37),
-    Match("reuse", "dots_and_boxes", 16, 16),
+    Match("reuse", "minichess(max_plies=128)", 32, 32),
+    Match("reuse", "dots_and_boxes", 32, 31, LONG_OPENINGS),
     Match("reuse", "checkers(max_plies=150)", 16, 19),
     Match("proofs", "chinese_checkers_diamond", 64, 76),
-    Match("proofs", "minichess(max_plies=128)", 32, 36),
-    Match("proofs", "dots_and_boxes", 16, 16),
+    Match("proofs", "minichess(max_plies=128)", 32, 33),
+    Match("proofs", "dots_and_boxes", 32, 30, LONG_OPENINGS),
     Match("proofs", "checkers(max_plies=150)", 16, 18),
 )
 
@@ -121,7 +126,6 @@ def score_of(result: Mapping[str, Any]) -> dict[str, Any]:
         "draws": draws,
         "losses": losses,
         "score": (wins + draws / 2) / games,
-        "score_interval": arena.wilson(wins + draws / 2, games),
     }
 
 
@@ -156,9 +160,9 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 def score_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Returns the cells of SCORE for a row with the results of `score_of`."""
     counts = (f"{row[name]:,}" for name in ("games", "wins", "draws", "losses"))
-    low, high = map(_elo, row["score_interval"])
-    score = text_of_rate(row["score"], row["score_interval"])
-    return *counts, score, f"{_elo(row['score']):+.0f} ({low:+.0f} to {high:+.0f})"
+    score, games = row["score"], row["games"]
+    low, high = map(_elo, arena.wilson(score * games, games))
+    return *counts, text_of_score(score, games), f"{_elo(score):+.0f} ({low:+.0f} to {high:+.0f})"
 
 
 def _elo(score: float) -> float:
