@@ -55,6 +55,8 @@ class Panel(NamedTuple):
 def draw_checkpoints(run: RunFolder, rows: Sequence[Mapping[str, Any]], output: Path) -> list[Path]:
     """Writes the pictures of a run into a folder, as PNG and SVG. Returns their paths.
 
+    Table 2 needs the weak measures, and the picture of mistakes a game that has tables of them.
+
     Args:
       run: its metrics give the panels of self-play.
       rows: of `train.strength` for its checkpoints, with `agent`, `search` and the measures.
@@ -62,11 +64,11 @@ def draw_checkpoints(run: RunFolder, rows: Sequence[Mapping[str, Any]], output: 
     Raises ValueError for a run without metrics.
     """
     games = games_played(run)
-    pictures = {
-        "figures": draw(panels(run.rows(), rows, games), common_settings([run])),
-        "table_2": draw_table(rows),
-        "mistakes": draw_mistakes(rows),
-    }
+    pictures = {"figures": draw(panels(run.rows(), rows, games), common_settings([run]))}
+    if all("weak_solved" in row for row in rows):
+        pictures["table_2"] = draw_table(rows)
+    if any(f"mistakes_by_{name}" in row for row in rows for name in MISTAKES):
+        pictures["mistakes"] = draw_mistakes(rows)
     return [path for name, figure in pictures.items() for path in save(figure, output / name)]
 
 
@@ -142,7 +144,8 @@ def lines_of_rows(
         if known:
             name = ", ".join(filter(None, (label, search or "network alone")))
             x, y = [games[iteration_of(row)] for row in known], [row[column] for row in known]
-            lines.append(Line(name, x, y, None if margin is None else [row[margin] for row in known]))
+            has_margin = margin is not None and margin in known[0]  # the values of Dots and Boxes have none
+            lines.append(Line(name, x, y, [row[str(margin)] for row in known] if has_margin else None))
     return lines
 
 

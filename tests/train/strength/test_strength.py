@@ -198,6 +198,13 @@ def test_games_are_steps_divided_by_their_mean_length(run: RunFolder) -> None:
     assert strength_figures.games_played(run) == {0: 0, 1: 0, 2: 2, 3: 3, 4: 4}
 
 
+def test_values_without_intervals_are_drawn_without_a_band() -> None:
+    """The mean squared errors of the values of Dots and Boxes have no interval."""
+    row = {"agent": "runs/boxes@1", "search": "", "value_mse": 2.5}
+    (line,) = strength_figures.lines_of_rows([row], {1: 40}, "all states", "value_mse", "value_mse_margin")
+    assert line == ("all states, network alone", [40], [2.5], None)
+
+
 # -- what is refused -----------------------------------------------------------------------------------------------
 
 
