@@ -370,6 +370,11 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     },
     "boxes_ppo": OF_BOXES,
     "strength_boxes_long_alone": OF_BOXES,
+    "strength_boxes_steps": {
+        "iteration": lambda row: row["agent"].rpartition("@")[2],
+        "simulations": "{simulations}",
+        **_measures("strong_action", "strong_margin_lost"),
+    },
     "strength_drawn": {
         "agent": "`{agent}`",
         **_measures("ultra_weak", "weak_states", "agent_states", "sure_fraction", "strong_action"),

@@ -194,8 +194,10 @@ def tables(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     for title, table, name in (("Agents", "agents", "agent"), ("Changes of the training", "changes", "change")):
         if of_table := games_by_agent(rows, table):
             found[title] = markdown(["size", name, "seed", *games], of_table)
-    spoils = [spoiled_row(row) for row in rows if row["table"] == "agents" and row["opponent"] != "greedy"]
-    return found | ({"What spoils": markdown(spoiled, spoils)} if spoils else {})
+    games_of_agents = [row for row in rows if row["table"] == "agents" and row["opponent"] != "greedy"]
+    if any(row["decided"] < 1 for row in games_of_agents):
+        found["What spoils"] = markdown(spoiled, map(spoiled_row, games_of_agents))
+    return found
 
 
 def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[str]]:
