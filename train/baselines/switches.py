@@ -65,8 +65,7 @@ def match_command(agent: str, opponent: str, env: str, options: str = "") -> str
     return text.rstrip()
 
 
-# In Dots and Boxes each agent wins one of the two games of an opening of few plies.
-LONG_OPENINGS = "--opening-plies 20"
+LONG_OPENINGS = "--opening-plies 20"  # in Dots and Boxes the openings decide who wins, short ones all the more
 MATCHES = (
     Match("reuse", "chinese_checkers_diamond", 64, 76),
     Match("reuse", "minichess(max_plies=128)", 32, 32),

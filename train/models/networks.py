@@ -25,6 +25,7 @@ from train.models.larson import larson, larson_text
 from train.models.layers import ACTIVATIONS, DenseHeads, Network, check_grid, check_sizes, orthogonal
 from train.models.residual_mlp import residual_mlp
 from train.models.resnet import resnet
+from train.models.star_graph import star_graph
 
 
 class DenseEncoder(nn.Module):
@@ -100,6 +101,7 @@ _networks: Registry[Network] = Registry(
         "alpha_mini": alpha_mini,
         "chess_graph": chess_graph,
         "hops": hops,
+        "star_graph": star_graph,
         "graph": graph,
         "diagonal_mlp": diagonal_mlp,
         "larson": larson,

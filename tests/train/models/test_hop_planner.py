@@ -8,45 +8,30 @@ import pytest
 import jaxgames
 from jaxgames import ParameterError
 from jaxgames.games.chinese_checkers_board import tables
+from tests.helpers.hop_boards import CELLS, TABLES, HopBoards, largest_worth, random_boards
 from train.models import networks
 from train.models.hop_planner import Bridges, distances, off_board, on_board
 from train.models.policy import Policy
 
 ENV = jaxgames.make("chinese_checkers(size=2, num_players=6)")
-T = tables(2)
-CELLS = len(T.axial)
 SMALL = "hops(hidden_sizes=[4], hops=3)"
 
 
-def longest(worth: np.ndarray, occupied: np.ndarray, blocked: np.ndarray, cell: int, hops: int) -> float:
-    """Returns the largest worth within some hops from a cell, by trying all chains."""
-    best = float(worth[cell])
-    for direction in range(6 if hops else 0):
-        over, to = T.neighbour[cell, direction], T.beyond[cell, direction]
-        if to < CELLS and occupied[over] and not blocked[to]:
-            best = max(best, longest(worth, occupied, blocked, int(to), hops - 1))
-    return best
-
-
 @pytest.fixture(scope="module")
-def boards() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Worth, occupied cells and blocked cells of three boards, [cells, 3] each."""
-    random = np.random.default_rng(0)
-    occupied = random.random((CELLS, 3)) < 0.4
-    return random.normal(size=(CELLS, 3)).astype(np.float32), occupied, occupied | (random.random((CELLS, 3)) < 0.1)
+def boards() -> HopBoards:
+    return random_boards()
 
 
 @pytest.mark.parametrize("hops", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow), 3])
-def test_reach_is_the_best_of_all_chains(boards: tuple[np.ndarray, np.ndarray, np.ndarray], hops: int) -> None:
-    worth, occupied, blocked = boards
+def test_reach_is_the_best_of_all_chains(boards: HopBoards, hops: int) -> None:
     reach = jax.jit(lambda worth, occupied, blocked: Bridges.of(2, occupied, blocked).reach(worth, hops))
-    found = reach(worth, occupied, blocked)
-    expected = [[longest(worth[:, b], occupied[:, b], blocked[:, b], c, hops) for b in range(3)] for c in range(CELLS)]
+    found = reach(*boards)
+    expected = [[largest_worth(boards, board, cell, hops) for board in range(3)] for cell in range(CELLS)]
     np.testing.assert_allclose(found, expected, atol=1e-3)  # the best cell is found from rounded worths
 
 
 @pytest.mark.slow
-def test_gradient_of_a_reach_goes_to_its_best_cell(boards: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+def test_gradient_of_a_reach_goes_to_its_best_cell(boards: HopBoards) -> None:
     worth, occupied, blocked = map(jnp.asarray, boards)
     bridges = Bridges.of(2, occupied, blocked)
     weights = jax.random.normal(jax.random.key(0), worth.shape)
@@ -58,12 +43,12 @@ def test_gradient_of_a_reach_goes_to_its_best_cell(boards: tuple[np.ndarray, np.
 
 
 @pytest.mark.slow
-def test_gains_are_those_of_steps_and_hops(boards: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+def test_gains_are_those_of_steps_and_hops(boards: HopBoards) -> None:
     plan, occupied, blocked = boards
     reach = plan + 1
     found = np.asarray(Bridges.of(2, jnp.asarray(occupied), jnp.asarray(blocked)).gains(plan, reach))  # pyright: ignore[reportArgumentType]  # numpy arrays
     for direction, cell, board in np.ndindex(6, CELLS, 3):
-        near, beyond = T.neighbour[cell, direction], T.beyond[cell, direction]
+        near, beyond = TABLES.neighbour[cell, direction], TABLES.beyond[cell, direction]
         if near < CELLS and not occupied[near, board]:
             assert found[direction, cell, board] == plan[near, board] - plan[cell, board]
         elif beyond < CELLS and not blocked[beyond, board]:
@@ -87,7 +72,7 @@ def test_board_with_a_margin_keeps_cells_and_gradients(size: int) -> None:
 )
 def test_every_seat_is_equally_far_from_its_goal_at_the_start(num_players: int) -> None:
     env = jaxgames.make("chinese_checkers", size=2, num_players=num_players)
-    q, r = T.axial.T + 4
+    q, r = TABLES.axial.T + 4
     pegs = np.asarray(env.observe(env.init(jax.random.key(0))))[q, r, :num_players]
     found = (pegs.T * distances(env)).sum(1)  # pyright: ignore[reportArgumentType]  # a star
     assert found.tolist() == [8 + 7 + 7] * num_players

@@ -128,6 +128,15 @@ def test_activation_follows_every_dense_layer() -> None:
             + 2 * (4 * 8 + 8) + 2 * (8 * 4 + 4) + (8 + 1) * 30  # hidden layer, queries and keys, kinds of moves
             + (12 * 8 + 8) + (8 + 1),  # value
         ),
+        (
+            "chinese_checkers(size=2, num_players=6)",
+            "star_graph(rounds=1, width=4)",
+            (8 * 4 + 4) + 37 * 4 + (1 * 4 + 4)  # planes and own parameters of the cells; flag of the board
+            + (4 * 8 + 8) + (9 * 4 * 4 + 4) + (4 * 4 + 4) + (12 * 4 + 4)  # hops; to cells, twice; to the board
+            + 3 * (2 * 4)  # scale and shift of each layer norm
+            + (4 * 12 + 12) + (4 * 4 + 4) + 6 * 4 + (4 + 1)  # cells and board of a move, its direction, its score
+            + (12 * 8 + 8) + 2 * (8 + 1),  # end of the turn and value
+        ),
     ],
 )  # fmt: skip
 def test_number_of_weights_is_that_counted_by_hand(game: str, network: str, count: int) -> None:
@@ -158,7 +167,7 @@ def test_setting_is_given_as_a_flag_or_in_brackets(text: str, same: tuple[str, d
         (
             "transformer",
             {},
-            r"unknown network 'transformer'; the networks are alpha_mini, .*, graph, hops, larson, .*, resnet",
+            r"unknown network 'transformer'; the networks are alpha_mini, .*, graph, hops, larson, .*, resnet, star_graph",
         ),
         ("mlp(64)", {}, "expected a network such as 'mlp'"),
         ("mlp", {"channels": (3,)}, "mlp has no parameter 'channels'; its parameters are hidden_sizes, activation"),

@@ -1,0 +1,207 @@
+"""A graph network for the star board of Chinese Checkers: the cells send messages along steps and along chains of hops.
+
+    inputs     per cell: the planes of the observation, and parameters of its own; for the board: whether a peg is
+               within its turn
+    rounds     a cell gets messages of its six neighbours, the largest message of the cells that a peg on it can hop to,
+               and the largest of those from which a peg can hop to it; the board gets the mean and the maximum of the
+               cells, and gives its state to all of them
+    policy     step or hop: from the states of the two cells that it joins; end of the turn: from the state of the board
+    value      from the mean and the maximum of the cells and the state of the board
+
+A state is `width` numbers. It grows by the ReLU of a dense layer on itself and on what it gets, each after layer norm.
+"Largest" is meant number by number. A chain has at most `hops` hops in each round, and leaves out that a peg's origin
+is empty once the peg has left.
+
+The cells are the first axis, so that a shift by a step or a hop moves whole blocks of memory.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from jaxgames import Env
+from jaxgames._checks import check_int
+from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
+from train.models.layers import MAX_SIZE, FlatDense, Network, game_for, small
+
+STEP, HOP = 1, 2  # cells between two that a move joins
+ALL = range(len(DIRECTIONS))
+
+
+def ahead(size: int, distance: int, direction: int, x: jax.Array) -> jax.Array:
+    """Returns each cell's entry of the cell at a distance in a direction: [cells, ...] -> [cells, ...].
+
+    It is 0 outside of the star.
+    """
+    return cast(jax.Array, _ahead(size, distance, direction, x))
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
+def _ahead(size: int, distance: int, direction: int, x: jax.Array) -> jax.Array:
+    t = tables(size)
+    cells = (t.neighbour if distance == STEP else t.beyond)[:-1, direction]
+    return jnp.concatenate([x, jnp.zeros_like(x[:1])])[cells]
+
+
+# The gradient goes the way back. JAX's own would add up single entries.
+_ahead.defvjp(
+    lambda size, distance, direction, x: (_ahead(size, distance, direction, x), None),
+    lambda size, distance, direction, _, gradient: (_ahead(size, distance, (direction + 3) % 6, gradient),),
+)
+
+
+class Hops(NamedTuple):
+    """Hops of a batch of boards, by direction: each is bool[cells, B]."""
+
+    away: Sequence[jax.Array]  # a peg on the cell could hop to the cell two steps ahead
+    back: Sequence[jax.Array]  # a peg two steps ahead could hop to the cell
+
+    @classmethod
+    def of(cls, size: int, occupied: jax.Array, blocked: jax.Array) -> "Hops":
+        """Returns the hops over cells that are `occupied` to cells that are not `blocked`: both bool[cells, B]."""
+        bridges = [ahead(size, STEP, direction, occupied) for direction in ALL]
+        on_star = jnp.ones_like(occupied)
+        return cls(
+            [bridge & ahead(size, HOP, direction, ~blocked) for direction, bridge in enumerate(bridges)],
+            [bridge & ~blocked & ahead(size, HOP, direction, on_star) for direction, bridge in enumerate(bridges)],
+        )
+
+
+def largest(size: int, messages: jax.Array, can_hop: Sequence[jax.Array], hops: int) -> jax.Array:
+    """Returns the largest messages, float32[cells, B, width], within `hops` hops from each cell, the cell included."""
+
+    def longer(best: jax.Array, _: None) -> tuple[jax.Array, None]:
+        return cast(jax.Array, _hop(size, best, can_hop)), None
+
+    # A loop, because XLA would compute a hop anew for each of the six that follow it.
+    best, _ = jax.lax.scan(longer, messages, length=hops)
+    return best
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _hop(size: int, messages: jax.Array, can_hop: Sequence[jax.Array]) -> jax.Array:
+    return _hop_forward(size, messages, can_hop)[0]
+
+
+def _hop_forward(size: int, messages: jax.Array, can_hop: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    """Returns the largest of a cell's message and those one hop away, and the direction of the largest."""
+    best, direction_of_best = messages, jnp.full(messages.shape, -1, jnp.int8)
+    for direction, can in enumerate(can_hop):
+        arriving = jnp.where(can[..., None], ahead(size, HOP, direction, messages), messages)
+        direction_of_best = jnp.where(arriving > best, jnp.int8(direction), direction_of_best)
+        best = jnp.maximum(best, arriving)
+    return best, direction_of_best
+
+
+def _hop_backward(size: int, direction_of_best: jax.Array, gradient: jax.Array) -> tuple[jax.Array, None]:
+    parts = [
+        ahead(size, HOP, (direction + 3) % 6, jnp.where(direction_of_best == direction, gradient, 0))
+        for direction in ALL
+    ]
+    return sum(parts, jnp.where(direction_of_best < 0, gradient, 0)), None
+
+
+_hop.defvjp(_hop_forward, _hop_backward)
+
+
+class StarGraphEncoder(nn.Module):
+    """The rounds of messages: bool[B, side, side, planes] -> float32[B, cells + 1, width + 2].
+
+    The nodes are the cells and the board. Their last two features are no state: whether a peg is on the cell, and
+    whether no peg can land there.
+    """
+
+    env: ChineseCheckers
+    width: int
+    rounds: int
+    hops: int
+
+    @nn.compact
+    def __call__(self, observation: jax.Array) -> jax.Array:
+        env = self.env
+        q, r = tables(env.size).axial.T + 2 * env.size
+        planes = observation.reshape(observation.shape[0], -1, observation.shape[-1])[:, q * (4 * env.size + 1) + r]
+        planes = planes.swapaxes(0, 1)
+        occupied = planes[..., : env.num_players].any(-1)
+        blocked = occupied | planes[..., env.num_players]
+        hops = Hops.of(env.size, occupied, blocked)
+        own = self.param("cells", nn.initializers.normal(0.5), (env.num_cells, 1, self.width))
+        cells = FlatDense(self.width)(planes.astype(jnp.float32)) + own
+        board = FlatDense(self.width)(planes[..., env.num_players + 1].any(0)[:, None].astype(jnp.float32))
+        for _ in range(self.rounds):
+            cells, board = Round(env.size, self.width, self.hops)(cells, board, hops)
+        states = nn.LayerNorm()(jnp.concatenate([cells, board[None]]))
+        last = jnp.pad(jnp.stack([occupied, blocked], axis=-1).astype(jnp.float32), ((0, 1), (0, 0), (0, 0)))
+        return jnp.concatenate([states, last], axis=-1).swapaxes(0, 1)
+
+
+class Round(nn.Module):
+    """One round of messages, which returns the new states of the cells and of the board."""
+
+    size: int
+    width: int
+    hops: int
+
+    @nn.compact
+    def __call__(self, cells: jax.Array, board: jax.Array, hops: Hops) -> tuple[jax.Array, jax.Array]:
+        normed, whole = nn.LayerNorm()(cells), nn.LayerNorm()(board)
+        near = [ahead(self.size, STEP, direction, normed) for direction in ALL]
+        away, back = jnp.split(FlatDense(2 * self.width)(normed), 2, axis=-1)
+        reach = largest(self.size, away, hops.away, self.hops)
+        reached = largest(self.size, back, hops.back, self.hops)
+        received = FlatDense(self.width)(jnp.concatenate([normed, *near, reach, reached], axis=-1))
+        new = received + FlatDense(self.width)(whole)
+        pooled = jnp.concatenate([whole, normed.mean(0), normed.max(0)], axis=-1)
+        return cells + nn.relu(new), board + nn.relu(FlatDense(self.width)(pooled))
+
+
+class StarGraphHeads(nn.Module):
+    """The heads: the states of `StarGraphEncoder` -> logits float32[B, num_actions], values float32[B]."""
+
+    env: ChineseCheckers
+    hops: int
+
+    @nn.compact
+    def __call__(self, states: jax.Array) -> tuple[jax.Array, jax.Array]:
+        size, width = self.env.size, states.shape[-1] - 2
+        states = states.swapaxes(0, 1)
+        cells, board = states[:-1, :, :width], states[-1, :, :width]
+        occupied, blocked = (states[:-1, :, width + i] > 0 for i in range(2))
+        hops = Hops.of(size, occupied, blocked)
+        origin, step, hop = jnp.split(FlatDense(3 * width)(cells), 3, axis=-1)
+        hop = largest(size, hop, hops.away, self.hops)
+        origin += FlatDense(width)(board)
+        targets = [
+            jnp.where(can[..., None], ahead(size, HOP, direction, hop), ahead(size, STEP, direction, step))
+            for direction, can in enumerate(hops.away)
+        ]
+        of_direction = self.param("directions", nn.initializers.zeros, (len(DIRECTIONS), width))
+        score = nn.Dense(1, kernel_init=small())
+        moves = [
+            score(nn.relu(origin + target + of_one).reshape(-1, width)).reshape(origin.shape[:2])
+            for target, of_one in zip(targets, of_direction, strict=True)
+        ]
+        logits = jnp.stack(moves, axis=-1).swapaxes(0, 1).reshape(states.shape[1], -1)
+        pooled = jnp.concatenate([cells.mean(0), cells.max(0), board], axis=-1)
+        hidden = nn.relu(FlatDense(2 * width)(pooled))
+        end, value = (nn.Dense(1, kernel_init=small())(hidden) for _ in range(2))
+        return jnp.concatenate([logits, end], axis=-1), value[:, 0]
+
+
+def star_graph(env: Env[Any], rounds: int = 4, width: int = 32, hops: int = 2) -> Network:
+    """Returns the network, for `chinese_checkers`.
+
+    Args:
+      rounds: rounds of messages.
+      width: numbers in the state of a cell and of the board.
+      hops: the longest chain of hops along which a message goes in one round.
+    """
+    board = game_for("star_graph", env, ChineseCheckers, "hops")
+    for name, number in {"rounds": rounds, "width": width, "hops": hops}.items():
+        check_int(name, number, 1, MAX_SIZE)
+    return Network(StarGraphEncoder(board, width, rounds, hops), StarGraphHeads(board, hops))
