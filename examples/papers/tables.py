@@ -347,6 +347,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "weakly solved": _weakly_solved,
     },
     "alphazero_games": {"game": _game, **PAIRS},
+    "alphazero_openspiel": {"agent": "`{agent}`", "game": _game, **OF_GAMES},
     "alphazero_minichess": {
         "learned values": _learned_values,
         "steps": "{steps:,}",

@@ -16,13 +16,10 @@ policy is nearly uniform.
 
 A reach is found in `hops` rounds: best[c] = max(best[c], best[landing cells of the hops from c]). It leaves out that a
 peg's origin is empty once the peg has left. The gradient of a reach goes to the worth of the best cell.
-
-A board is a leading axis of `rows * columns` places with a margin of two cells around the star, and the batch is the
-last axis. So the place of a neighbour is a fixed number of places ahead, and a shift moves whole blocks of memory.
 """
 
 import functools
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import flax.linen as nn
 import jax
@@ -32,11 +29,11 @@ import numpy as np
 from jaxgames import Env
 from jaxgames._checks import check_choice, check_int, check_number
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
+from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.greedy import hexagonal_distance, remaining_on_star
 from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_sizes, game_for, orthogonal, small
+from train.models.star_shifts import HOP, STEP, ahead, can_hop
 
-MARGIN = 2  # cells around the star: a hop from its edge lands there
 CELL_BITS = 9  # of a cell's number: 433 cells for N = 8
 WORTH_UNITS, MAX_WORTH = 2**12, 2**9  # with its sign, a worth in these units has the other 22 bits
 
@@ -102,13 +99,12 @@ class Bridges(NamedTuple):
     """The hops that the pegs of a batch of boards allow."""
 
     size: int
-    can_hop: list[jax.Array]  # bool[places, B] per direction: whether a peg on the place could hop
+    can_hop: list[jax.Array]  # bool[cells, B] per direction: whether a peg on the cell could hop
 
     @classmethod
     def of(cls, size: int, occupied: jax.Array, blocked: jax.Array) -> "Bridges":
-        """Returns the hops over the cells `occupied` to cells that are not `blocked`: both bool[cells, B]."""
-        pegs, free = on_board(size, occupied), on_board(size, ~blocked)  # the margin is neither
-        return cls(size, [ahead(pegs, step) & ahead(free, 2 * step) for step in _offsets(size)])
+        """Returns the hops of `can_hop`."""
+        return cls(size, can_hop(size, occupied, blocked))
 
     def reach(self, worth: jax.Array, hops: int) -> jax.Array:
         """Returns float32[cells, B], the largest of `worth` (float32[cells, B]) within `hops` hops from each cell."""
@@ -122,16 +118,16 @@ class Bridges(NamedTuple):
         cells = jnp.arange(worth.shape[0], dtype=jnp.int32)[:, None]
         limit = MAX_WORTH * WORTH_UNITS
         rounded = jnp.clip(jnp.round(worth * WORTH_UNITS), -limit, limit).astype(jnp.int32)
-        packed = on_board(self.size, (rounded << CELL_BITS) | cells)
 
         def longer(best: jax.Array, _: None) -> tuple[jax.Array, None]:
             chains = best
-            for step, can in zip(_offsets(self.size), self.can_hop, strict=True):
-                chains = jnp.maximum(chains, jnp.where(can, ahead(best, 2 * step), jnp.iinfo(jnp.int32).min))
+            for direction, can in enumerate(self.can_hop):
+                arriving = ahead(self.size, HOP, direction, best)
+                chains = jnp.maximum(chains, jnp.where(can, arriving, jnp.iinfo(jnp.int32).min))
             return chains, None
 
-        best, _ = jax.lax.scan(longer, packed, length=hops)
-        return off_board(self.size, best) & (2**CELL_BITS - 1)
+        best, _ = jax.lax.scan(longer, (rounded << CELL_BITS) | cells, length=hops)
+        return best & (2**CELL_BITS - 1)
 
     def gains(self, plan: jax.Array, reach: jax.Array) -> jax.Array:
         """Returns float32[6, cells, B], what a move from each cell in each direction gains; any number if not legal.
@@ -140,68 +136,11 @@ class Bridges(NamedTuple):
           plan: float32[cells, B], the worth of a cell to a step.
           reach: float32[cells, B], of a cell to a hop.
         """
-        plan_at, reach_at = on_board(self.size, plan), on_board(self.size, reach)
         targets = [
-            off_board(self.size, jnp.where(can, ahead(reach_at, 2 * step), ahead(plan_at, step)))
-            for step, can in zip(_offsets(self.size), self.can_hop, strict=True)
+            jnp.where(can, ahead(self.size, HOP, direction, reach), ahead(self.size, STEP, direction, plan))
+            for direction, can in enumerate(self.can_hop)
         ]
         return jnp.stack(targets) - plan
-
-
-# -- the board as a leading axis -----------------------------------------------------------------------------------
-
-
-def ahead(x: jax.Array, step: int) -> jax.Array:
-    """Returns each place's entry of the place `step` further: [places, B] -> [places, B]. The ends are joined."""
-    return jnp.roll(x, -step, axis=0)
-
-
-def _offsets(size: int) -> list[int]:
-    """Returns how many places ahead the neighbour in each direction is."""
-    return [dr * _columns(size) + dq for dq, dr in DIRECTIONS]
-
-
-def _columns(size: int) -> int:
-    return 4 * size + 1 + 2 * MARGIN
-
-
-@functools.lru_cache
-def _rows(size: int) -> list[tuple[int, int, int]]:
-    """Returns for each row of the star its first cell, the cell behind its last one, and its first cell's place."""
-    t, columns = tables(size), _columns(size)
-    first = np.cumsum(t.lengths) - t.lengths
-    q, r = t.axial[first].T + 2 * size + MARGIN
-    return list(zip(first.tolist(), (first + t.lengths).tolist(), (r * columns + q).tolist(), strict=True))
-
-
-def on_board(size: int, x: jax.Array) -> jax.Array:
-    """Returns [places, B] of [cells, B], with 0 in the margin."""
-    return cast(jax.Array, _on_board(size, x))
-
-
-def off_board(size: int, x: jax.Array) -> jax.Array:
-    """Returns [cells, B] of [places, B]."""
-    return cast(jax.Array, _off_board(size, x))
-
-
-# Each is the gradient of the other. JAX's own would add up an array of the whole board for each row.
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _on_board(size: int, x: jax.Array) -> jax.Array:
-    parts, end = list[jax.Array](), 0
-    for first, last, place in _rows(size):
-        parts += [jnp.zeros((place - end, *x.shape[1:]), x.dtype), x[first:last]]
-        end = place + last - first
-    parts.append(jnp.zeros((_columns(size) ** 2 - end, *x.shape[1:]), x.dtype))
-    return jnp.concatenate(parts)
-
-
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _off_board(size: int, x: jax.Array) -> jax.Array:
-    return jnp.concatenate([x[place : place + last - first] for first, last, place in _rows(size)])
-
-
-_on_board.defvjp(lambda size, x: (on_board(size, x), None), lambda size, _, gradient: (off_board(size, gradient),))
-_off_board.defvjp(lambda size, x: (off_board(size, x), None), lambda size, _, gradient: (on_board(size, gradient),))
 
 
 @functools.lru_cache

@@ -11,8 +11,6 @@
 A state is `width` numbers. It grows by the ReLU of a dense layer on itself and on what it gets, each after layer norm.
 "Largest" is meant number by number. A chain has at most `hops` hops in each round, and leaves out that a peg's origin
 is empty once the peg has left.
-
-The cells are the first axis, so that a shift by a step or a hop moves whole blocks of memory.
 """
 
 import functools
@@ -26,33 +24,9 @@ import jax.numpy as jnp
 from jaxgames import Env
 from jaxgames._checks import check_int
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
+from jaxgames.games.chinese_checkers_board import tables
 from train.models.layers import MAX_SIZE, FlatDense, Network, game_for, small
-
-STEP, HOP = 1, 2  # cells between two that a move joins
-ALL = range(len(DIRECTIONS))
-
-
-def ahead(size: int, distance: int, direction: int, x: jax.Array) -> jax.Array:
-    """Returns each cell's entry of the cell at a distance in a direction: [cells, ...] -> [cells, ...].
-
-    It is 0 outside of the star.
-    """
-    return cast(jax.Array, _ahead(size, distance, direction, x))
-
-
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
-def _ahead(size: int, distance: int, direction: int, x: jax.Array) -> jax.Array:
-    t = tables(size)
-    cells = (t.neighbour if distance == STEP else t.beyond)[:-1, direction]
-    return jnp.concatenate([x, jnp.zeros_like(x[:1])])[cells]
-
-
-# The gradient goes the way back. JAX's own would add up single entries.
-_ahead.defvjp(
-    lambda size, distance, direction, x: (_ahead(size, distance, direction, x), None),
-    lambda size, distance, direction, _, gradient: (_ahead(size, distance, (direction + 3) % 6, gradient),),
-)
+from train.models.star_shifts import ALL, HOP, STEP, ahead, can_hop
 
 
 class Hops(NamedTuple):
@@ -63,42 +37,44 @@ class Hops(NamedTuple):
 
     @classmethod
     def of(cls, size: int, occupied: jax.Array, blocked: jax.Array) -> "Hops":
-        """Returns the hops over cells that are `occupied` to cells that are not `blocked`: both bool[cells, B]."""
-        bridges = [ahead(size, STEP, direction, occupied) for direction in ALL]
-        on_star = jnp.ones_like(occupied)
-        return cls(
-            [bridge & ahead(size, HOP, direction, ~blocked) for direction, bridge in enumerate(bridges)],
-            [bridge & ~blocked & ahead(size, HOP, direction, on_star) for direction, bridge in enumerate(bridges)],
-        )
+        """Returns the hops of `can_hop`."""
+        away = can_hop(size, occupied, blocked)
+        return cls(away, [ahead(size, HOP, direction, away[(direction + 3) % 6]) for direction in ALL])
 
 
-def largest(size: int, messages: jax.Array, can_hop: Sequence[jax.Array], hops: int) -> jax.Array:
-    """Returns the largest messages, float32[cells, B, width], within `hops` hops from each cell, the cell included."""
+def largest(size: int, messages: jax.Array, hops: Sequence[jax.Array], longest: int) -> jax.Array:
+    """Returns the largest message within some hops from each cell, the cell included: float32[cells, B, width].
 
-    def longer(best: jax.Array, _: None) -> tuple[jax.Array, None]:
-        return cast(jax.Array, _hop(size, best, can_hop)), None
+    Args:
+      messages: of each cell, with the same shape.
+      hops: bool[cells, B] by direction, of `Hops`.
+      longest: the longest chain of hops.
+    """
+
+    def one_more(best: jax.Array, _: None) -> tuple[jax.Array, None]:
+        return cast(jax.Array, _hop(size, best, hops)), None
 
     # A loop, because XLA would compute a hop anew for each of the six that follow it.
-    best, _ = jax.lax.scan(longer, messages, length=hops)
+    best, _ = jax.lax.scan(one_more, messages, length=longest)
     return best
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _hop(size: int, messages: jax.Array, can_hop: Sequence[jax.Array]) -> jax.Array:
-    return _hop_forward(size, messages, can_hop)[0]
+def _hop(size: int, messages: jax.Array, hops: Sequence[jax.Array]) -> jax.Array:
+    return _forward(size, messages, hops)[0]
 
 
-def _hop_forward(size: int, messages: jax.Array, can_hop: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
+def _forward(size: int, messages: jax.Array, hops: Sequence[jax.Array]) -> tuple[jax.Array, jax.Array]:
     """Returns the largest of a cell's message and those one hop away, and the direction of the largest."""
     best, direction_of_best = messages, jnp.full(messages.shape, -1, jnp.int8)
-    for direction, can in enumerate(can_hop):
+    for direction, can in enumerate(hops):
         arriving = jnp.where(can[..., None], ahead(size, HOP, direction, messages), messages)
         direction_of_best = jnp.where(arriving > best, jnp.int8(direction), direction_of_best)
         best = jnp.maximum(best, arriving)
     return best, direction_of_best
 
 
-def _hop_backward(size: int, direction_of_best: jax.Array, gradient: jax.Array) -> tuple[jax.Array, None]:
+def _backward(size: int, direction_of_best: jax.Array, gradient: jax.Array) -> tuple[jax.Array, None]:
     parts = [
         ahead(size, HOP, (direction + 3) % 6, jnp.where(direction_of_best == direction, gradient, 0))
         for direction in ALL
@@ -106,7 +82,7 @@ def _hop_backward(size: int, direction_of_best: jax.Array, gradient: jax.Array) 
     return sum(parts, jnp.where(direction_of_best < 0, gradient, 0)), None
 
 
-_hop.defvjp(_hop_forward, _hop_backward)
+_hop.defvjp(_forward, _backward)
 
 
 class StarGraphEncoder(nn.Module):
@@ -180,7 +156,7 @@ class StarGraphHeads(nn.Module):
             jnp.where(can[..., None], ahead(size, HOP, direction, hop), ahead(size, STEP, direction, step))
             for direction, can in enumerate(hops.away)
         ]
-        of_direction = self.param("directions", nn.initializers.zeros, (len(DIRECTIONS), width))
+        of_direction = self.param("directions", nn.initializers.zeros, (len(ALL), width))
         score = nn.Dense(1, kernel_init=small())
         moves = [
             score(nn.relu(origin + target + of_one).reshape(-1, width)).reshape(origin.shape[:2])

@@ -39,6 +39,8 @@ class Arguments(Experiment):
     """N of the runs that are trained here."""
     iterations: int = 100
     """Iterations of runs that are trained here."""
+    seeds: int = 1
+    """Runs that are trained here for each size."""
     games: int = 20
     """Games against random players, and of self-play, of each run."""
     drawn: int = 2
@@ -50,7 +52,7 @@ class Arguments(Experiment):
 def report(arguments: Arguments) -> Report:
     """Plays the games of each run, and draws their last boards."""
     rows: list[dict[str, Any]] = []
-    for text in arguments.runs or trained_here(arguments):
+    for text, seed in (dict.fromkeys(arguments.runs) or trained_here(arguments)).items():
         env = agents.env_of(text)
         if not isinstance(env, ChineseCheckers):
             raise ValueError(
@@ -61,24 +63,26 @@ def report(arguments: Arguments) -> Report:
             key = {"run": text, "against": against, "num_games": arguments.games, "max_steps": arguments.max_steps}
             result = arguments.once(key, functools.partial(play, env, *key.values()))
             ends += result.pop("boards")[: arguments.drawn]
-            rows.append({"run": text, "N": env.size, "against": against, **result})
+            rows.append({"run": text, "N": env.size, "seed": seed, "against": against, **result})
         star = make("chinese_checkers", size=env.size, num_players=env.num_players)  # drawn without sums of rewards
         boards = [star.from_string(end) for end in ends]
         path = arguments.output / f"end_boards_{text.strip('/').replace('/', '_')}.svg"
         render.svg(star, boards, columns=2 * arguments.drawn).save(path)
-    columns = [name for name in rows[0] if name != "run" or arguments.runs]  # runs trained here have long names
+    left_out = "seed" if arguments.runs else "run"  # runs trained here have long names
+    columns = [name for name in rows[0] if name != left_out]
     return Report({"rows": rows}, markdown(columns, [[row[name] for name in columns] for row in rows]))
 
 
-def trained_here(arguments: Arguments) -> list[str]:
-    """Returns the texts of the runs that are trained here, one for each size."""
-    texts: list[str] = []
+def trained_here(arguments: Arguments) -> dict[str, int | None]:
+    """Returns the seeds of the runs that are trained here, by their texts."""
+    seeds: dict[str, int | None] = {}
     for size in arguments.sizes:
         folder = arguments.output / "runs" / str(size)
-        sweep = sweep_of("ppo", settings_of("parameter_sharing", arguments.iterations, env=GAME.format(size)))
+        settings = settings_of("parameter_sharing", arguments.iterations, env=GAME.format(size))
+        sweep = sweep_of("ppo", settings | {"seed": tuple(range(arguments.seeds))})
         train_all(sweep, folder)
-        texts += [str(folder / name) for name in sweep.cells]
-    return texts
+        seeds |= {str(folder / name): learner.config.seed for name, learner in sweep.cells.items()}
+    return seeds
 
 
 def play(env: Env[Any], text: str, against: str, num_games: int, max_steps: int) -> dict[str, Any]:

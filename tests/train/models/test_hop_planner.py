@@ -7,10 +7,9 @@ import pytest
 
 import jaxgames
 from jaxgames import ParameterError
-from jaxgames.games.chinese_checkers_board import tables
 from tests.helpers.hop_boards import CELLS, TABLES, HopBoards, largest_worth, random_boards
 from train.models import networks
-from train.models.hop_planner import Bridges, distances, off_board, on_board
+from train.models.hop_planner import Bridges, distances
 from train.models.policy import Policy
 
 ENV = jaxgames.make("chinese_checkers(size=2, num_players=6)")
@@ -53,18 +52,6 @@ def test_gains_are_those_of_steps_and_hops(boards: HopBoards) -> None:
             assert found[direction, cell, board] == plan[near, board] - plan[cell, board]
         elif beyond < CELLS and not blocked[beyond, board]:
             assert found[direction, cell, board] == reach[beyond, board] - plan[cell, board]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [1, 2, 4])
-def test_board_with_a_margin_keeps_cells_and_gradients(size: int) -> None:
-    cells = len(tables(size).axial)
-    x, weights = jax.random.normal(jax.random.key(0), (2, cells, 2))
-    padded = on_board(size, x)
-    assert int((padded != 0).sum()) == x.size
-    np.testing.assert_array_equal(off_board(size, padded), x)
-    found = jax.grad(lambda x: (off_board(size, on_board(size, x)) * weights).sum())(x)
-    np.testing.assert_array_equal(found, weights)
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_setting_is_given_as_a_flag_or_in_brackets(text: str, same: tuple[str, d
         (
             "transformer",
             {},
-            r"unknown network 'transformer'; the networks are alpha_mini, .*, graph, hops, larson, .*, resnet, star_graph",
+            r"unknown network 'transformer'; the networks are alpha_mini, .*, hops, larson, .*, resnet, star_graph",
         ),
         ("mlp(64)", {}, "expected a network such as 'mlp'"),
         ("mlp", {"channels": (3,)}, "mlp has no parameter 'channels'; its parameters are hidden_sizes, activation"),

@@ -10,25 +10,14 @@ import pytest
 
 import jaxgames
 from jaxgames import ParameterError
-from tests.helpers.hop_boards import CELLS, TABLES, largest_worth, random_boards
+from tests.helpers.hop_boards import CELLS, largest_worth, random_boards
 from train.models import networks
 from train.models.policy import Policy
-from train.models.star_graph import ALL, HOP, STEP, Hops, ahead, largest
+from train.models.star_graph import Hops, largest
+from train.models.star_shifts import HOP, ahead
 
 BOARDS = random_boards()
 HOPS = Hops.of(2, jnp.asarray(BOARDS.occupied), jnp.asarray(BOARDS.blocked))
-
-
-def test_cell_ahead_is_that_of_the_tables_and_its_gradient_goes_back() -> None:
-    x, weights = np.random.default_rng(0).normal(size=(2, CELLS, 3)).astype(np.float32)
-    for distance, table in ((STEP, TABLES.neighbour), (HOP, TABLES.beyond)):
-        for direction in ALL:
-            cells = table[:-1, direction]
-            found, gradient = jax.vjp(lambda x, at=(distance, direction): ahead(2, *at, x), jnp.asarray(x))
-            np.testing.assert_array_equal(found, np.append(x, np.zeros((1, 3), np.float32), axis=0)[cells])
-            expected = np.zeros((CELLS + 1, 3), np.float32)
-            np.add.at(expected, cells, weights)
-            np.testing.assert_array_equal(gradient(jnp.asarray(weights))[0], expected[:CELLS])
 
 
 @pytest.mark.parametrize("hops", [1, 3])
