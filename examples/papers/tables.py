@@ -220,6 +220,13 @@ OF_BOXES: dict[str, Column] = {
     "weakly solved": _weakly_solved,
     **_measures("agent_states", "sure_fraction", "kept_value", "strong_action", "strong_decisive"),
 }
+SOLVED_BY_SEEDS: dict[str, Column] = {
+    "best action: all": lambda row: text_of_score(row["strong_action"], row["strong_states"]),
+    "best action: weak": "{action_weak:.4f}",
+    "ultra-weak": "{ultra_weak:.0f}",
+    "weakly solved": _weakly_solved,
+    **_measures("weak_states", "weak_optimal"),
+}
 PERFECT_REPLIES: dict[str, Column] = {
     "game": _game,
     "agent": lambda row: f"`{Path(_by_kind(row)[0]['agent']).name}`",
@@ -256,6 +263,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     "star_race_2": RACES,
     "parameter_sharing_turn_search": {"game": PUPILS["game"], **RACES},
     "parameter_sharing_plans": PUPILS,
+    "star_graph": PUPILS,
     "star_race_pupils_3": PUPILS,
     "star_race_pupils_4": PUPILS,
     "learning_boxes": PUPILS,
@@ -342,9 +350,12 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "simulations": "{simulations}",
         "squared error of values: all": functools.partial(_error_of_values, "value_mse"),
         "weak": functools.partial(_error_of_values, "weak_value_mse"),
-        "best action: all, weak": "{strong_action:.4f}, {action_weak:.4f}",
-        "ultra-weak": "{ultra_weak:.0f}",
-        "weakly solved": _weakly_solved,
+        **SOLVED_BY_SEEDS,
+    },
+    "solution_strength_seeds_puct": {
+        "agent": "`{agent}`",
+        "search": lambda row: row["search"] or "network alone",
+        **SOLVED_BY_SEEDS,
     },
     "alphazero_games": {"game": _game, **PAIRS},
     "alphazero_openspiel": {"agent": "`{agent}`", "game": _game, **OF_GAMES},

@@ -92,7 +92,10 @@ def report(arguments: Arguments) -> Report:
         kind: {name: finite([round(row[name], 4) for row in rows]) for name in rows[0]}
         for kind, rows in results.items()
     }
-    return Report(of_runs, table(results))
+    known = [results[name_of(kind, last)] for kind in kinds if kind.agent == ITSELF and kind.iteration == last]
+    new = {name_of(kind, last): results[name_of(kind, last)] for kind in kinds if kind.agent == GREEDY}
+    tables = [table(results), *([table_of_losses(known, new)] if len(known) > 1 and new else [])]
+    return Report(of_runs, "\n\n".join(tables))
 
 
 def name_of(kind: Opponents, last: int) -> str:
@@ -179,6 +182,32 @@ def table(results: Results) -> str:
         means = (interval([row[name] for row in of_runs], np.mean) for name in COLUMNS.values())
         rows.append([kind, *(format_interval(mean, "{:.2f}") for mean in means)])
     return markdown(["five opponents", *COLUMNS], rows)
+
+
+def table_of_losses(
+    known: Sequence[Sequence[Mapping[str, float]]], new: Mapping[str, Sequence[Mapping[str, float]]]
+) -> str:
+    """Returns how much less the policy wins against new opponents than against versions of itself that are as hard.
+
+    Opponents are as hard if `greedy` wins as much in the same seat. Between two versions the win rate is on a line. New
+    opponents that are harder or easier than all versions have a dash.
+    """
+    means = [np.mean([measures["greedy_win_rate"] for measures in of_kind]) for of_kind in known]
+    rows: list[list[str]] = []
+    for kind, of_runs in new.items():
+        losses: list[float] = []
+        for run, measures in enumerate(of_runs):
+            points = [(of_kind[run]["greedy_win_rate"], of_kind[run]["win_rate"]) for of_kind in known]
+            losses.append(expected(points, measures["greedy_win_rate"]) - measures["win_rate"])
+        is_between = min(means) <= np.mean([measures["greedy_win_rate"] for measures in of_runs]) <= max(means)
+        rows.append([kind, format_interval(interval(losses, np.mean), "{:.2f}") if is_between else "-"])
+    return markdown(["five opponents", "wins less than against itself"], rows)
+
+
+def expected(known: Sequence[tuple[float, float]], greedy_win_rate: float) -> float:
+    """Returns the win rate at a win rate of `greedy`, between points of both."""
+    x, y = zip(*sorted(known), strict=True)
+    return float(np.interp(greedy_win_rate, x, y))
 
 
 main = command(Arguments, QUICK, report)

@@ -146,6 +146,14 @@ def test_measures_against_opponents_are_those_of_the_policy_and_not_of_its_oppon
     assert found["entropy"] > others["entropy"]
 
 
+def test_losses_against_new_opponents_are_those_from_the_line_between_known_ones() -> None:
+    """At 0.7 of `greedy`, halfway between 0.6 and 0.8, the policy would win 0.5 and wins 0.3. 0.9 is easier."""
+    known = [[{"greedy_win_rate": x, "win_rate": y}] for x, y in ((0.8, 0.6), (0.4, 0.1), (0.6, 0.4))]
+    new = {"a": [{"greedy_win_rate": 0.7, "win_rate": 0.3}], "b": [{"greedy_win_rate": 0.9, "win_rate": 0.3}]}
+    table = mixed_opponents.table_of_losses(known, new)
+    assert table.splitlines()[2:] == ["| a | 0.20 (0.20 to 0.20) |", "| b | - |"]
+
+
 @pytest.mark.slow  # compiles an iteration for two seeds at once
 def test_runs_keep_the_parameters_of_every_iteration_and_are_not_trained_twice(tmp_path: Path) -> None:
     settings = settings_of("parameter_sharing", 2, hidden_sizes=((8,),))
