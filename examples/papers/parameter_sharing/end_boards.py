@@ -79,7 +79,7 @@ def trained_here(arguments: Arguments) -> dict[str, int | None]:
     for size in arguments.sizes:
         folder = arguments.output / "runs" / str(size)
         settings = settings_of("parameter_sharing", arguments.iterations, env=GAME.format(size))
-        sweep = sweep_of("ppo", settings | {"seed": tuple(range(arguments.seeds))})
+        sweep = sweep_of("ppo", settings, arguments.seeds)
         train_all(sweep, folder)
         seeds |= {str(folder / name): learner.config.seed for name, learner in sweep.cells.items()}
     return seeds
