@@ -65,7 +65,7 @@ def match_command(agent: str, opponent: str, env: str, options: str = "") -> str
     return text.rstrip()
 
 
-LONG_OPENINGS = "--opening-plies 20"  # in Dots and Boxes the openings decide who wins, short ones all the more
+LONG_OPENINGS = "--opening-plies 20"  # in Dots and Boxes short ones leave each agent one game of every opening
 MATCHES = (
     Match("reuse", "chinese_checkers_diamond", 64, 76),
     Match("reuse", "minichess(max_plies=128)", 32, 32),

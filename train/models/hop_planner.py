@@ -32,7 +32,7 @@ from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers_board import tables
 from jaxgames.greedy import hexagonal_distance, remaining_on_star
 from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_sizes, game_for, orthogonal, small
-from train.models.star_shifts import HOP, STEP, ahead, can_hop
+from train.models.star_shifts import HOP, Cells, ahead, can_hop, targets
 
 CELL_BITS = 9  # of a cell's number: 433 cells for N = 8
 WORTH_UNITS, MAX_WORTH = 2**12, 2**9  # with its sign, a worth in these units has the other 22 bits
@@ -52,16 +52,14 @@ class HopsEncoder(nn.Module):
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
         env, batch = self.env, observation.shape[0]
-        cells = observation.reshape(batch, -1, observation.shape[-1])[:, _places(env.size)]
-        pegs = cells[..., : env.num_players]
-        occupied = pegs.any(-1)
-        blocked = occupied | cells[..., env.num_players]
+        planes, occupied, blocked = Cells.of(env, observation)
+        pegs = planes[..., : env.num_players]
         goal = pegs[:, -env.num_pegs :]
         in_goal = jnp.where(goal[..., 0], 0, jnp.where(goal.any(-1), 1, -1))
         steps = jax.vmap(functools.partial(remaining_on_star, env.size))(in_goal)
 
         to_go = jnp.einsum("bcs,sc->bs", pegs.astype(jnp.float32), distances(env)) / (env.num_pegs * env.size)
-        x = jnp.concatenate([cells.reshape(batch, -1).astype(jnp.float32), to_go], axis=1)
+        x = jnp.concatenate([planes.reshape(batch, -1).astype(jnp.float32), to_go], axis=1)
         for width in self.hidden_sizes:
             x = ACTIVATIONS[self.activation](nn.Dense(width, kernel_init=orthogonal())(x))
         return jnp.concatenate([x, steps, occupied, blocked], axis=1)
@@ -136,18 +134,7 @@ class Bridges(NamedTuple):
           plan: float32[cells, B], the worth of a cell to a step.
           reach: float32[cells, B], of a cell to a hop.
         """
-        targets = [
-            jnp.where(can, ahead(self.size, HOP, direction, reach), ahead(self.size, STEP, direction, plan))
-            for direction, can in enumerate(self.can_hop)
-        ]
-        return jnp.stack(targets) - plan
-
-
-@functools.lru_cache
-def _places(size: int) -> np.ndarray:
-    """Returns int[cells], the places of the cells in the flattened observation."""
-    q, r = tables(size).axial.T + 2 * size
-    return q * (4 * size + 1) + r
+        return jnp.stack(targets(self.size, self.can_hop, plan, reach)) - plan
 
 
 @functools.lru_cache

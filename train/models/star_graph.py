@@ -24,9 +24,8 @@ import jax.numpy as jnp
 from jaxgames import Env
 from jaxgames._checks import check_int
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers_board import tables
 from train.models.layers import MAX_SIZE, FlatDense, Network, game_for, small
-from train.models.star_shifts import ALL, HOP, STEP, ahead, can_hop
+from train.models.star_shifts import ALL_DIRECTIONS, HOP, STEP, Cells, ahead, can_hop, targets
 
 
 class Hops(NamedTuple):
@@ -39,7 +38,7 @@ class Hops(NamedTuple):
     def of(cls, size: int, occupied: jax.Array, blocked: jax.Array) -> "Hops":
         """Returns the hops of `can_hop`."""
         away = can_hop(size, occupied, blocked)
-        return cls(away, [ahead(size, HOP, direction, away[(direction + 3) % 6]) for direction in ALL])
+        return cls(away, [ahead(size, HOP, direction, away[(direction + 3) % 6]) for direction in ALL_DIRECTIONS])
 
 
 def largest(size: int, messages: jax.Array, hops: Sequence[jax.Array], longest: int) -> jax.Array:
@@ -77,7 +76,7 @@ def _forward(size: int, messages: jax.Array, hops: Sequence[jax.Array]) -> tuple
 def _backward(size: int, direction_of_best: jax.Array, gradient: jax.Array) -> tuple[jax.Array, None]:
     parts = [
         ahead(size, HOP, (direction + 3) % 6, jnp.where(direction_of_best == direction, gradient, 0))
-        for direction in ALL
+        for direction in ALL_DIRECTIONS
     ]
     return sum(parts, jnp.where(direction_of_best < 0, gradient, 0)), None
 
@@ -100,15 +99,12 @@ class StarGraphEncoder(nn.Module):
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
         env = self.env
-        q, r = tables(env.size).axial.T + 2 * env.size
-        planes = observation.reshape(observation.shape[0], -1, observation.shape[-1])[:, q * (4 * env.size + 1) + r]
-        planes = planes.swapaxes(0, 1)
-        occupied = planes[..., : env.num_players].any(-1)
-        blocked = occupied | planes[..., env.num_players]
+        planes, occupied, blocked = (x.swapaxes(0, 1) for x in Cells.of(env, observation))
         hops = Hops.of(env.size, occupied, blocked)
         own = self.param("cells", nn.initializers.normal(0.5), (env.num_cells, 1, self.width))
         cells = FlatDense(self.width)(planes.astype(jnp.float32)) + own
-        board = FlatDense(self.width)(planes[..., env.num_players + 1].any(0)[:, None].astype(jnp.float32))
+        is_within_a_turn = planes[..., env.num_players + 1].any(0)[:, None]
+        board = FlatDense(self.width)(is_within_a_turn.astype(jnp.float32))
         for _ in range(self.rounds):
             cells, board = Round(env.size, self.width, self.hops)(cells, board, hops)
         states = nn.LayerNorm()(jnp.concatenate([cells, board[None]]))
@@ -126,7 +122,7 @@ class Round(nn.Module):
     @nn.compact
     def __call__(self, cells: jax.Array, board: jax.Array, hops: Hops) -> tuple[jax.Array, jax.Array]:
         normed, whole = nn.LayerNorm()(cells), nn.LayerNorm()(board)
-        near = [ahead(self.size, STEP, direction, normed) for direction in ALL]
+        near = [ahead(self.size, STEP, direction, normed) for direction in ALL_DIRECTIONS]
         away, back = jnp.split(FlatDense(2 * self.width)(normed), 2, axis=-1)
         reach = largest(self.size, away, hops.away, self.hops)
         reached = largest(self.size, back, hops.back, self.hops)
@@ -152,15 +148,11 @@ class StarGraphHeads(nn.Module):
         origin, step, hop = jnp.split(FlatDense(3 * width)(cells), 3, axis=-1)
         hop = largest(size, hop, hops.away, self.hops)
         origin += FlatDense(width)(board)
-        targets = [
-            jnp.where(can[..., None], ahead(size, HOP, direction, hop), ahead(size, STEP, direction, step))
-            for direction, can in enumerate(hops.away)
-        ]
-        of_direction = self.param("directions", nn.initializers.zeros, (len(ALL), width))
+        of_direction = self.param("directions", nn.initializers.zeros, (len(ALL_DIRECTIONS), width))
         score = nn.Dense(1, kernel_init=small())
         moves = [
             score(nn.relu(origin + target + of_one).reshape(-1, width)).reshape(origin.shape[:2])
-            for target, of_one in zip(targets, of_direction, strict=True)
+            for target, of_one in zip(targets(size, hops.away, step, hop), of_direction, strict=True)
         ]
         logits = jnp.stack(moves, axis=-1).swapaxes(0, 1).reshape(states.shape[1], -1)
         pooled = jnp.concatenate([cells.mean(0), cells.max(0), board], axis=-1)

@@ -144,8 +144,8 @@ def lines_of_rows(
         if known:
             name = ", ".join(filter(None, (label, search or "network alone")))
             x, y = [games[iteration_of(row)] for row in known], [row[column] for row in known]
-            has_margin = margin is not None and margin in known[0]  # the values of Dots and Boxes have none
-            lines.append(Line(name, x, y, [row[str(margin)] for row in known] if has_margin else None))
+            margins = [row[margin] for row in known if margin in row] if margin else []
+            lines.append(Line(name, x, y, margins or None))  # the values of Dots and Boxes have none
     return lines
 
 

@@ -189,8 +189,12 @@ def table_of_losses(
 ) -> str:
     """Returns how much less the policy wins against new opponents than against versions of itself that are as hard.
 
-    Opponents are as hard if `greedy` wins as much in the same seat. Between two versions the win rate is on a line. New
-    opponents that are harder or easier than all versions have a dash.
+    Opponents are as hard if `greedy` wins as much in the same seat. New opponents that in the mean are harder or easier
+    than all versions have a dash.
+
+    Args:
+      known: the measures of the runs against each version, those with a share of random submoves.
+      new: the measures of the runs against each new opponent, by its words.
     """
     means = [np.mean([measures["greedy_win_rate"] for measures in of_kind]) for of_kind in known]
     rows: list[list[str]] = []
@@ -205,7 +209,7 @@ def table_of_losses(
 
 
 def expected(known: Sequence[tuple[float, float]], greedy_win_rate: float) -> float:
-    """Returns the win rate at a win rate of `greedy`, between points of both."""
+    """Returns the win rate at a win rate of `greedy`, on lines between points of both; outside, of the last one."""
     x, y = zip(*sorted(known), strict=True)
     return float(np.interp(greedy_win_rate, x, y))
 

@@ -1,6 +1,5 @@
 """The network `star_graph`: its messages along steps and chains of hops, their gradients, its actions."""
 
-import dataclasses
 from typing import Any
 
 import jax
@@ -10,12 +9,11 @@ import pytest
 
 import jaxgames
 from jaxgames import ParameterError
-from tests.helpers.hop_boards import CELLS, largest_worth, random_boards
+from tests.helpers.hop_boards import CELLS, TABLES, largest_worth, random_boards
 from train.models import networks
-from train.models.policy import Policy
-from train.models.star_graph import Hops, largest
-from train.models.star_shifts import HOP, ahead
+from train.models.star_graph import Hops, StarGraphHeads, largest
 
+ENV: Any = jaxgames.make("chinese_checkers(size=2, num_players=6)")
 BOARDS = random_boards()
 HOPS = Hops.of(2, jnp.asarray(BOARDS.occupied), jnp.asarray(BOARDS.blocked))
 
@@ -38,29 +36,37 @@ def test_gradient_of_the_largest_message_goes_to_the_cell_that_sent_it() -> None
     np.testing.assert_allclose(gradient(jnp.asarray(weights))[0], expected, atol=1e-6)
 
 
-def test_hops_back_are_hops_away_seen_from_where_they_end() -> None:
-    for direction, back in enumerate(HOPS.back):
-        away = ahead(2, HOP, direction, HOPS.away[(direction + 3) % 6])
-        np.testing.assert_array_equal(back, away)
+def test_hops_back_are_those_of_pegs_two_steps_ahead() -> None:
+    for direction, cell, board in np.ndindex(6, CELLS, 3):
+        over, far = TABLES.neighbour[cell, direction], TABLES.beyond[cell, direction]
+        expected = far < CELLS and BOARDS.occupied[over, board] and not BOARDS.blocked[cell, board]
+        assert HOPS.back[direction][cell, board] == expected
 
 
-def test_every_action_has_the_logit_of_its_cells() -> None:
-    """A peg can step from 18, the centre, to 19 in direction 0. What is near 36, the far corner, changes only others.
+def test_every_action_has_the_logit_of_the_cell_to_which_it_leads() -> None:
+    """With these parameters the state of a cell is the logit of a step to it, and twice that of a hop."""
+    heads = StarGraphHeads(ENV, hops=1)
+    occupied, blocked = BOARDS.occupied.T, BOARDS.blocked.T
+    state = 1 + np.arange(CELLS, dtype=np.float32)
+    cells = np.stack([np.broadcast_to(state, occupied.shape), occupied, blocked], axis=-1).astype(np.float32)
+    states = jnp.asarray(np.pad(cells, ((0, 0), (0, 1), (0, 0))))
+    params: Any = jax.tree.map(jnp.zeros_like, heads.init(jax.random.key(0), states))
+    of_heads = params["params"]
+    of_heads["FlatDense_0"]["Dense_0"]["kernel"] = jnp.array([[0.0, 1.0, 2.0]])  # origin, step, hop
+    of_heads["Dense_0"]["kernel"] = jnp.ones((1, 1))
+    logits, _ = jax.jit(heads.apply)(params, states)
+    for board, cell, direction in np.ndindex(3, CELLS, 6):
+        near, far = TABLES.neighbour[cell, direction], TABLES.beyond[cell, direction]
+        if near < CELLS and not occupied[board, near]:
+            assert logits[board, 6 * cell + direction] == state[near]
+        elif far < CELLS and not blocked[board, far]:
+            assert logits[board, 6 * cell + direction] == 2 * reached(board, int(far))
 
-    With one round and one hop, a logit sees two cells around the two that its action joins, and the whole board by its
-    mean and maximum; these are taken away here.
-    """
-    env = jaxgames.make("chinese_checkers(size=2, num_players=6)")
-    policy = Policy.of(env, "shared", "star_graph(rounds=1, width=4, hops=1)")
-    params: Any = policy.init(jax.random.key(0))
-    params["encoder"]["params"]["Round_0"]["FlatDense_3"]["Dense_0"]["kernel"] *= 0.0  # the new state of the board
-    state = env.init(jax.random.key(0))
-    moved = dataclasses.replace(state, board=state.board.at[36].set(-1))
-    observations = jnp.stack([env.observe(each) for each in (state, moved)])
-    logits, _ = jax.jit(policy.apply)(params, observations, jnp.zeros(2, jnp.int32))
-    changed = np.asarray(logits[0] != logits[1])
-    assert not changed[18 * 6 + 0]
-    assert changed[35 * 6 + 0]
+
+def reached(board: int, cell: int) -> float:
+    """The largest state within one hop from a cell."""
+    boards = BOARDS._replace(worth=np.broadcast_to(1 + np.arange(CELLS)[:, None], BOARDS.worth.shape))
+    return largest_worth(boards, board, cell, 1)
 
 
 def test_other_games_and_wrong_parameters_are_refused() -> None:
