@@ -263,6 +263,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     "star_race_2": RACES,
     "parameter_sharing_turn_search": {"game": PUPILS["game"], **RACES},
     "parameter_sharing_plans": PUPILS,
+    "learning_star_graph": PUPILS,
     "star_graph": {
         **{head: PUPILS[head] for head in ("game", "run")},
         **{head: RACES[head] for head in ("five seats", "games", "won", "turns")},
