@@ -59,7 +59,7 @@ def _export(name: str, run: str, bits: int = 16) -> str:
 
 
 def _labels(env: str, label: str, play: str, positions: int, train: int, seed: int, name: str, more: str = "") -> str:
-    return _joined(
+    return joined(
         f'train.data --env "{env}" --label "{label}" --play "{play}" --positions {positions} --train {train}',
         f"--seed {seed}",
         more,
@@ -67,7 +67,8 @@ def _labels(env: str, label: str, play: str, positions: int, train: int, seed: i
     )
 
 
-def _joined(*parts: str) -> str:
+def joined(*parts: str) -> str:
+    """Returns the parts of a command that are not empty, with blanks between them."""
     return " ".join(part for part in parts if part)
 
 
@@ -82,7 +83,7 @@ def _race_training(size: int) -> str:
 
 def _plan(size: int, center: float, run: str, more: str = "") -> str:
     """Returns the command of the plan of hops with which the network `hops` begins, without training: RUN@0."""
-    return _joined(
+    return joined(
         f"train.ppo --preset star_{size}",
         more,
         f'--network "hops(steepness=8.0, center={center})" --hidden-sizes 16 --total-steps 1 --keep-every 1',

@@ -13,7 +13,7 @@ from typing import Any
 
 import jaxgames
 from jaxgames import agents, arena
-from train.baselines.recipes import RUNS
+from train.baselines.recipes import RUNS, joined
 from train.baselines.recorded_commands import Record, RecordedCommands
 from train.baselines.stored_results import RESULTS, provenance, stored_rows, write
 from train.driver.commands import run_command, text_of_score
@@ -58,11 +58,11 @@ class Match:
 
 def match_command(agent: str, opponent: str, env: str, options: str = "") -> str:
     """Returns the command of a match, without `python -m`. Each opening is played from both sides."""
-    text = (
-        f'train.match "{agent}" "{opponent}" --env "{env}" --games {GAMES_OF_MATCH} --openings {GAMES_OF_MATCH // 2} '
-        f"--seating alternating {options}"
+    return joined(
+        f'train.match "{agent}" "{opponent}" --env "{env}" --games {GAMES_OF_MATCH} --openings {GAMES_OF_MATCH // 2}',
+        "--seating alternating",
+        options,
     )
-    return text.rstrip()
 
 
 LONG_OPENINGS = "--opening-plies 20"  # in Dots and Boxes short ones leave each agent one game of every opening

@@ -25,7 +25,7 @@ from jaxgames import Env
 from jaxgames._checks import check_int
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from train.models.layers import MAX_SIZE, FlatDense, Network, game_for, small
-from train.models.star_shifts import ALL_DIRECTIONS, HOP, STEP, Cells, ahead, can_hop, targets
+from train.models.star_shifts import ALL_DIRECTIONS, HOP, STEP, Cells, ahead, can_hop, opposite, targets
 
 
 class Hops(NamedTuple):
@@ -38,7 +38,7 @@ class Hops(NamedTuple):
     def of(cls, size: int, occupied: jax.Array, blocked: jax.Array) -> "Hops":
         """Returns the hops of `can_hop`."""
         away = can_hop(size, occupied, blocked)
-        return cls(away, [ahead(size, HOP, direction, away[(direction + 3) % 6]) for direction in ALL_DIRECTIONS])
+        return cls(away, [ahead(size, HOP, direction, away[opposite(direction)]) for direction in ALL_DIRECTIONS])
 
 
 def largest(size: int, messages: jax.Array, hops: Sequence[jax.Array], longest: int) -> jax.Array:
@@ -53,7 +53,7 @@ def largest(size: int, messages: jax.Array, hops: Sequence[jax.Array], longest: 
     def one_more(best: jax.Array, _: None) -> tuple[jax.Array, None]:
         return cast(jax.Array, _hop(size, best, hops)), None
 
-    # A loop, because XLA would compute a hop anew for each of the six that follow it.
+    # With a Python loop, XLA would compute each hop six times: once for each direction of the next hop.
     best, _ = jax.lax.scan(one_more, messages, length=longest)
     return best
 
@@ -75,7 +75,7 @@ def _forward(size: int, messages: jax.Array, hops: Sequence[jax.Array]) -> tuple
 
 def _backward(size: int, direction_of_best: jax.Array, gradient: jax.Array) -> tuple[jax.Array, None]:
     parts = [
-        ahead(size, HOP, (direction + 3) % 6, jnp.where(direction_of_best == direction, gradient, 0))
+        ahead(size, HOP, opposite(direction), jnp.where(direction_of_best == direction, gradient, 0))
         for direction in ALL_DIRECTIONS
     ]
     return sum(parts, jnp.where(direction_of_best < 0, gradient, 0)), None
@@ -144,15 +144,15 @@ class StarGraphHeads(nn.Module):
         states = states.swapaxes(0, 1)
         cells, board = states[:-1, :, :width], states[-1, :, :width]
         occupied, blocked = (states[:-1, :, width + i] > 0 for i in range(2))
-        hops = Hops.of(size, occupied, blocked)
+        hops = can_hop(size, occupied, blocked)
         origin, step, hop = jnp.split(FlatDense(3 * width)(cells), 3, axis=-1)
-        hop = largest(size, hop, hops.away, self.hops)
+        hop = largest(size, hop, hops, self.hops)
         origin += FlatDense(width)(board)
         of_direction = self.param("directions", nn.initializers.zeros, (len(ALL_DIRECTIONS), width))
         score = nn.Dense(1, kernel_init=small())
         moves = [
             score(nn.relu(origin + target + of_one).reshape(-1, width)).reshape(origin.shape[:2])
-            for target, of_one in zip(targets(size, hops.away, step, hop), of_direction, strict=True)
+            for target, of_one in zip(targets(size, hops, step, hop), of_direction, strict=True)
         ]
         logits = jnp.stack(moves, axis=-1).swapaxes(0, 1).reshape(states.shape[1], -1)
         pooled = jnp.concatenate([cells.mean(0), cells.max(0), board], axis=-1)

@@ -1,6 +1,7 @@
-"""What networks of the star board of Chinese Checkers share: its cells, and shifts of them by a step or a hop.
+"""The star board of Chinese Checkers in arrays of its cells, for the networks `hops` and `star_graph`.
 
-For a shift the cells are the first axis of an array, so that it moves whole blocks of memory.
+`ahead` moves the entries of an array from cell to cell, by a step or a hop. The cells are the first axis there, so that
+whole blocks of memory move.
 """
 
 import functools
@@ -15,6 +16,11 @@ from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
 
 STEP, HOP = 1, 2  # the cells from one to the other end of a move
 ALL_DIRECTIONS = range(len(DIRECTIONS))
+
+
+def opposite(direction: int) -> int:
+    """Returns the direction that leads back."""
+    return (direction + 3) % len(DIRECTIONS)
 
 
 class Cells(NamedTuple):
@@ -54,7 +60,7 @@ def _forward(size: int, distance: int, direction: int, x: jax.Array) -> tuple[ja
 
 
 def _backward(size: int, distance: int, direction: int, _: None, gradient: jax.Array) -> tuple[Any]:
-    return (_ahead(size, distance, (direction + 3) % 6, gradient),)
+    return (_ahead(size, distance, opposite(direction), gradient),)
 
 
 _ahead.defvjp(_forward, _backward)  # the gradient goes the way back; JAX's own would add up single entries
