@@ -35,6 +35,8 @@ from train.driver.tables import markdown
 
 SIZE, SEAT = 2, 0
 GAME = f"chinese_checkers(size={SIZE}, num_players=6, max_rounds={ROUNDS})"
+HOME, GOAL = (tables(SIZE).triangle == triangle for triangle in (0, 3))  # bool[cells], of seat 0
+PLACES = ("pegs at home", "between", "in the goal", "others' pegs in the goal")
 QUICK: dict[str, Any] = {"games": 4, "iterations": (1, 2), "turns": (1, 2), "seeds": 1}
 
 
@@ -54,33 +56,43 @@ def report(arguments: Arguments) -> Report:
     """Counts the pegs of the runs with full sharing on every cell."""
     trained = max(arguments.iterations)
     runs = runs_by_sharing(arguments.runs, arguments.output, trained, arguments.seeds, ("shared",))["shared"]
-    maps = {i: np.mean([maps_of(run, i, arguments) for run in runs], axis=0) for i in arguments.iterations}
+    watched = {i: [watch_games(run, i, arguments) for run in runs] for i in arguments.iterations}
+    maps = {i: np.mean([each["pegs"] for each in of_runs], axis=0) for i, of_runs in watched.items()}
+    both = {i: np.mean([each["both"] for each in of_runs], axis=0) for i, of_runs in watched.items()}
     rows = [
-        [i, turn, *places(shares)]
-        for i, of_turns in maps.items()
-        for turn, shares in zip(arguments.turns, of_turns, strict=True)
+        [i, turn, *places(maps[i][number]), f"{both[i][number]:.2f}"]
+        for i in arguments.iterations
+        for number, turn in enumerate(arguments.turns)
     ]
-    table = markdown(["iteration", "turn", "pegs at home", "between", "in the goal", "others' pegs in the goal"], rows)
+    table = markdown(["iteration", "turn", *PLACES, "games with pegs at home and in the goal"], rows)
     result = {str(i): np.round(of_turns, 4).tolist() for i, of_turns in maps.items()}
     return Report(result, table, {"figure_3": draw(maps, arguments.turns)})
 
 
-def maps_of(run: Any, iteration: int, arguments: Arguments) -> np.ndarray:
-    """Returns float64[turns, 2, cells], the share of the games with a peg of the policy, and of others, on a cell."""
+def watch_games(run: Any, iteration: int, arguments: Arguments) -> dict[str, np.ndarray]:
+    """Returns shares of the games, after each number of turns.
+
+    "pegs" float64[turns, 2, cells]: with a peg of the policy, and of others, on a cell. "both" float64[turns]: with a
+    peg of the policy at home and one in the goal.
+    """
 
     def play() -> dict[str, Any]:
         agent = PolicyAgent(params_after(run, iteration), make(GAME), run.learner.policy)
         key = jax.random.fold_in(jax.random.key(run.config.seed), iteration)
-        return {"counts": pegs_after_turns(make(GAME), agent, key, arguments.games, arguments.turns).tolist()}
+        pegs = np.asarray(pegs_after_turns(make(GAME), agent, key, arguments.games, arguments.turns))
+        own = pegs[:, :, 0]
+        both = own[..., HOME].any(-1) & own[..., GOAL].any(-1)
+        return {"pegs": pegs.sum(1).tolist(), "both": both.sum(1).tolist()}
 
     turns = ",".join(map(str, arguments.turns))
     key = {"run": str(run.folder), "iteration": iteration, "turns": turns, "games": arguments.games}
-    return np.array(arguments.once(key, play)["counts"], np.float64) / arguments.games
+    counts = arguments.once(key, play)
+    return {name: np.array(counts[name], np.float64) / arguments.games for name in ("pegs", "both")}
 
 
 @functools.partial(jax.jit, static_argnames=("env", "games", "turns"))
 def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, turns: tuple[int, ...]) -> jax.Array:
-    """Returns int32[turns, 2, cells], the games with a peg on a cell after each number of turns of seat 0, the agent.
+    """Returns bool[turns, games, 2, cells], whether a peg is on a cell after each number of turns of seat 0, the agent.
 
     Pegs of seat 0 are first, pegs of the other seats, random players, second. Cells are in the frame of seat 0, with
     its home on top. A game that ends earlier counts with its last position.
@@ -97,7 +109,7 @@ def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, tu
 
     begun = arena.start(env, start_key, games)
     seen = jnp.broadcast_to(pegs(begun.boards), (len(turns), games, 2, len(tables(SIZE).axial)))
-    return watch(env, players, seats, begun, play_key, update, seen)[1].sum(1, dtype=jnp.int32)
+    return watch(env, players, seats, begun, play_key, update, seen)[1]
 
 
 def pegs_of(env: Env[Any], board: Any) -> jax.Array:
@@ -108,10 +120,9 @@ def pegs_of(env: Env[Any], board: Any) -> jax.Array:
 
 
 def places(shares: np.ndarray) -> list[str]:
-    """Returns mean numbers of pegs as text: own ones at home, between and in the goal, and others' in the goal."""
+    """Returns the mean numbers of pegs of the columns PLACES as text."""
     own, others = shares
-    home, goal = (tables(SIZE).triangle == triangle for triangle in (0, 3))
-    numbers = own[home].sum(), own[~home & ~goal].sum(), own[goal].sum(), others[goal].sum()
+    numbers = own[HOME].sum(), own[~HOME & ~GOAL].sum(), own[GOAL].sum(), others[GOAL].sum()
     return [f"{number:.2f}" for number in numbers]
 
 

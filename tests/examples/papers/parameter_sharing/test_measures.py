@@ -94,10 +94,10 @@ def test_measures_of_games_agree_with_each_other() -> None:
 @pytest.mark.slow  # compiles whole games
 def test_maps_have_the_pegs_of_the_policy() -> None:
     agent = PolicyAgent(params_of("shared"), ENV, policy_of("shared"))
-    counts = heat_maps.pegs_after_turns(ENV, agent, jax.random.key(0), 4, (0, 2, 50))
-    assert counts.sum(2).tolist() == [[12, 60]] * 3
-    assert heat_maps.places(np.asarray(counts[0]) / 4) == ["3.00", "0.00", "0.00", "3.00"]
-    assert float(heat_maps.places(np.asarray(counts[1]) / 4)[0]) < 3
+    pegs = np.asarray(heat_maps.pegs_after_turns(ENV, agent, jax.random.key(0), 4, (0, 2, 50)))
+    assert (pegs.sum(-1) == (3, 15)).all()  # in each of three turns and four games
+    assert heat_maps.places(pegs[0].mean(0)) == ["3.00", "0.00", "0.00", "3.00"]
+    assert float(heat_maps.places(pegs[1].mean(0))[0]) < 3
 
 
 @pytest.mark.slow  # compiles whole games
