@@ -4,7 +4,8 @@
     python -m train.analyse moves.txt --env minichess --agent runs/first
     python -m train.analyse games.jsonl --player runs/first
 
-It prints a table with a row per turn, and for several games of checkers what their moves lose by turn and by pieces.
+It prints a table with a row per turn, for several games of checkers what their moves lose by turn and by pieces, and
+for several games with a database the turns that leave it.
 Values are for seat 0, in checkers Black. The last line on standard output is JSON: the games with a summary of every
 seat, the stages, and the games that cannot be read. The file of `--output` has all turns.
 """
@@ -13,7 +14,7 @@ import dataclasses
 import functools
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -107,6 +108,9 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
         rows = stages.stages(of_player)
         result |= {"player": arguments.player, "stages": rows}
         print(f"{arguments.player or 'all players'}, {len(games):,} games\n{stages.table(rows)}")
+    if database is not None and len(games) > 1:
+        result["departures"] = left = departures(annotated)
+        print(text_of_departures(left))
     result |= {"games": annotated, "broken": broken}
     if arguments.output is not None:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
@@ -190,7 +194,26 @@ def _facts(game: RecordedGame, turns: Sequence[Turn]) -> dict[str, Any]:
     }
 
 
+def departures(games: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns how many of the annotated games leave the database, and with which turns: mean, least and most.
+
+    The turns are None if no game leaves it.
+    """
+    turns = [game["first_unknown"] for game in games if game["first_unknown"] is not None]
+    counts: dict[str, Any] = {"games": len(games), "left": len(turns)}
+    mean = sum(turns) / len(turns) if turns else None
+    return counts | {"mean_turn": mean, "least_turn": min(turns, default=None), "most_turn": max(turns, default=None)}
+
+
 # -- text ----------------------------------------------------------------------------------------------------------
+
+
+def text_of_departures(of: Mapping[str, Any]) -> str:
+    """Returns a line such as "49 of 50 games leave the database, with turn 7.3 on average (4 to 15)"."""
+    line = f"{of['left']:,} of {of['games']:,} games leave the database"
+    if not of["left"]:
+        return line
+    return f"{line}, with turn {of['mean_turn']:.1f} on average ({of['least_turn']} to {of['most_turn']})"
 
 
 def table(game: RecordedGame, turns: Sequence[Turn]) -> str:

@@ -222,6 +222,26 @@ def test_several_games_have_a_table_of_stages_of_one_player(
     assert "--player is for the table of stages" in error_of(analyse.main, file, *without_depth)
 
 
+def test_several_games_have_the_turns_that_leave_the_database(
+    file: Path, games: list[RecordedGame], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "pairs.npz"
+    database(games[0], 3).save(data)
+    assert run_command(analyse.main, file, "--depth", 0, "--data", data) is None
+    *table, result = capsys.readouterr().out.splitlines()
+    facts = json.loads(result)
+    turns = [game["first_unknown"] for game in facts["games"]]
+    assert turns[0] == 4
+    assert facts["departures"] == {
+        "games": 2,
+        "left": 2,
+        "mean_turn": sum(turns) / 2,
+        "least_turn": min(turns),
+        "most_turn": max(turns),
+    }
+    assert table[-1].startswith("2 of 2 games leave the database, with turn")
+
+
 def record_of(game: str, actions: list[int]) -> dict[str, Any]:
     """The record of a game, as a line of a file has it."""
     env = jaxgames.make(game)
