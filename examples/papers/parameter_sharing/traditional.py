@@ -66,9 +66,9 @@ class Arguments(Experiment):
     changed_steps: int = 1_000_000
     """Environment steps of each run with a change."""
     seeds: int = 1
-    """Runs of each agent that is trained, with seeds from 0 on."""
+    """Runs of each agent that is trained and of each change, with seeds from 0 on."""
     seed: int = 0
-    """Seed of the games, and of the runs with a change."""
+    """Seed of the games."""
 
 
 class Match(NamedTuple):
@@ -103,8 +103,9 @@ def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
     for change in arguments.changes:
         size = CHANGED_SIZE if CHANGED_SIZE in arguments.sizes else arguments.sizes[0]
         given = settings_for("trained", size, arguments) | CHANGES[change] | {"total_steps": arguments.changed_steps}
-        run = train(f"changed_{list(CHANGES).index(change)}", at_size(given, size), arguments.seed, arguments)
-        yield from results_of("changes", change, run, size, arguments.seed, arguments)
+        for seed in range(arguments.seeds):
+            run = train(f"changed_{list(CHANGES).index(change)}_{seed}", at_size(given, size), seed, arguments)
+            yield from results_of("changes", change, run, size, seed, arguments)
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
