@@ -73,6 +73,8 @@ class Card:
     ladder: tuple[Rating, ...]  # the highest rating first
     ladder_command: str
     has_values: bool = True  # whether its network learned values, which a search and reviews need
+    commit: str | None = None  # of the repository when the file was written; None if unknown
+    processor: str | None = None  # of that machine; None if unknown
 
     @property
     def file(self) -> Path:

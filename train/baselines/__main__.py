@@ -28,6 +28,7 @@ from train.baselines import tables
 from train.baselines.recipes import CHECKSUM_DIGITS, OUTPUT, RECIPES, RUNS, Recipe
 from train.baselines.recorded_commands import RecordedCommands
 from train.driver.commands import run_command
+from train.driver.machine import commit, stamp
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +97,8 @@ def trained(name: str, recipe: Recipe, records: RecordedCommands, output: Path) 
         ladder=(),
         ladder_command="",
         has_values=recipe.has_values,
+        commit=commit(),
+        processor=stamp()["processor"],
     )
 
 
