@@ -296,6 +296,14 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "drawn": lambda row: f"{_collection(row)['results']['1/2-1/2']:,}",
         "positions": _positions_of_collection,
     },
+    "checkers_imitation_departures": {
+        "file": "`{file}`",
+        "games": "{departures[games]}",
+        "leave the database": "{departures[left]}",
+        "with turn": "{departures[mean_turn]:.1f}",
+        "least": "{departures[least_turn]}",
+        "most": "{departures[most_turn]}",
+    },
     "checkers_imitation_outside": {
         "agent": lambda row: f"`{row['agents'][0]['agent']}`",
         "Simple Checkers": lambda row: f"`{row['agents'][1]['agent'].partition(', ')[2].removesuffix(')')}`",
