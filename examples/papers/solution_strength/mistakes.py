@@ -33,6 +33,7 @@ COLUMNS = {
     "ultra-weak": "ultra_weak",
     "weakly solved": "weak_solved",
     "`weak_states`": "weak_states",
+    "`weak_optimal`": "weak_optimal",
     "`sure_fraction`": "sure_fraction",
     "`sure_won`": "sure_won",
     "`kept_value`": "kept_value",
