@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
+import train.agents
 from jaxgames import agents
 from jaxgames._checks import ParameterError, check_choice
 from jaxgames.agents import Agent
@@ -31,6 +32,8 @@ class ValueAgent:
     on_device: ClassVar[bool] = True
     env: DotsAndBoxes = field(metadata={"static": True})
     agent: Agent
+    name: str = field(metadata={"static": True})
+    """The text of the agent."""
     safe_edges: bool = field(default=False, metadata={"static": True})
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
@@ -55,7 +58,7 @@ class ValueAgent:
 
     def __str__(self) -> str:
         rule = ", safe_edges=True" if self.safe_edges else ""
-        return f"{__name__}:by_value(agent={self.agent}, reward={self.env.reward}{rule})"
+        return f"{__name__}:by_value(agent={self.name!r}, reward={self.env.reward}{rule})"
 
 
 def by_value(env: Env[Any], agent: str, reward: str = "boxes", safe_edges: bool = False) -> Agent:
@@ -68,13 +71,13 @@ def by_value(env: Env[Any], agent: str, reward: str = "boxes", safe_edges: bool 
     if not isinstance(env, DotsAndBoxes):
         raise ParameterError(f"by_value plays dots_and_boxes, not {env}")
     board = dataclasses.replace(env, reward=reward)
-    of_values = agents.make(agent, board)
+    of_values = train.agents.make(agent, board)
     if not of_values.on_device:
         raise ParameterError(f"{agent} plays on the host; by_value takes an agent on the device, such as baseline")
     if not has_values(of_values, board):
         raise ParameterError(f"{agent} has no values; by_value takes an agent with values, such as baseline")
     check_choice("safe_edges", safe_edges, (False, True))
-    return ValueAgent(board, of_values, safe_edges)
+    return ValueAgent(board, of_values, agent, safe_edges)
 
 
 agents.register("by_value", by_value)
