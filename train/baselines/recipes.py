@@ -227,7 +227,7 @@ RECIPES: dict[str, Recipe] = {
         env="dots_and_boxes",
         training="Imitation of alpha-beta with 200 to 600 milliseconds, a third of the positions after 20 to 36 plies. "
         "The chains are inputs of its graph network.",
-        self_play="AlphaZero on boards of 3 and 4 boxes per side, 64 simulations: 1 of 400 games won against "
+        self_play="AlphaZero on boards of 3 and 4 boxes per side, 64 simulations: 3 of 400 games won against "
         "`alphabeta(milliseconds=200)`",
         self_play_source="docs/training/board_sizes.md#against-alphabeta",
         commands=(
