@@ -32,10 +32,11 @@ import numpy as np
 
 import jaxgames
 from examples.papers._experiment import RATE, Column, Experiment, Report, command, table_of
-from jaxgames import Env, agents, arena
+from jaxgames import Env, arena
 from jaxgames._checks import ParameterError
 from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent, act_on_one_board
+from train import agents
 from train.driver.metrics import rounded
 
 BOARD = (5, 5)  # the study does not state its own
