@@ -433,6 +433,20 @@ def of_results() -> dict[str, str]:
     return made
 
 
+def peers_by_game(path: Path) -> str:
+    """Returns the speeds of `benchmarks.peers` in Markdown: a row per game, and for each peer the ratio of ours."""
+    ratios: dict[tuple[str, int], dict[str, str]] = {}
+    for row in json.loads(path.read_text(encoding="utf-8"))["results"][-1]["rows"]:
+        of_game = ratios.setdefault((row["game"], row["ours"]["steps_per_second"]), {})
+        of_game[row["peer"].partition(" `")[0]] = f"{row['ratio']:.3g}"
+    heads = dict.fromkeys(peer for of_game in ratios.values() for peer in of_game)
+    rows = (
+        [f"`{game}`", f"{speed:,}", *(of_game.get(peer, "") for peer in heads)]
+        for (game, speed), of_game in ratios.items()
+    )
+    return markdown(["game", "jaxgames, steps/s", *heads], rows)
+
+
 def tables() -> dict[str, str]:
     """Returns the tables in Markdown, by their names in the markers."""
     cards = [baselines.card(name) for name in baselines.list_baselines()]
