@@ -3,6 +3,7 @@
 The study is Ahmad, Sturtevant & Bowling, Measuring the Solution Strength of Learning Agents in Adversarial Perfect
 Information Games. It trains AlphaZero on the 4 x 4 diamond with three pieces, 50 iterations of 800 games. The numbers
 of its pictures are not available. So its lines have only the numbers of its text and Table 2. Figures 7 to 9 have none.
+All of them are drawn only for runs on its board.
 
 The x axis counts games of self-play, which both have. For a run they are its steps divided by the length of its games.
 """
@@ -14,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
+from jaxgames import Env
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from train.curves import common_settings
 from train.driver.run_folder import RunFolder
 from train.plot import MAX_MARKERS, save, style_of, text_of_tick
@@ -63,13 +66,21 @@ def draw_checkpoints(run: RunFolder, rows: Sequence[Mapping[str, Any]], output: 
 
     Raises ValueError for a run without metrics.
     """
-    games = games_played(run)
-    pictures = {"figures": draw(panels(run.rows(), rows, games), common_settings([run]))}
+    has_study = is_board_of_study(run.learner.env)
+    content = panels(run.rows(), rows, games_played(run))
+    if not has_study:
+        content = [panel._replace(study=None) for panel in content]
+    pictures = {"figures": draw(content, common_settings([run]))}
     if all("weak_solved" in row for row in rows):
-        pictures["table_2"] = draw_table(rows)
+        pictures["table_2"] = draw_table(rows, has_study)
     if any(f"mistakes_by_{name}" in row for row in rows for name in MISTAKES):
         pictures["mistakes"] = draw_mistakes(rows)
     return [path for name, figure in pictures.items() for path in save(figure, output / name)]
+
+
+def is_board_of_study(env: Env[Any]) -> bool:
+    """Returns whether the game is on the study's board, the 4 x 4 diamond with three pieces."""
+    return isinstance(env, ChineseCheckersDiamond) and (env.size, env.pieces) == (4, 3)
 
 
 def games_played(run: RunFolder) -> Mapping[int, float]:
@@ -205,11 +216,12 @@ def draw(content: Sequence[Panel], title: str) -> Figure:
     return figure
 
 
-def draw_table(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Returns the picture of Table 2: win % and states of the study, and of the run's checkpoints with each search."""
+def draw_table(rows: Sequence[Mapping[str, Any]], has_study: bool) -> Figure:
+    """Returns the picture of Table 2: win % and states of the run's checkpoints with each search, below the study's."""
+    of_study = STUDY_TABLE if has_study else {}
     cells = [
         [STUDY, "-" if at == 0 else f"{at:,}", "1,024 simulations", f"{share:.3f}", f"{states:,}", "no"]
-        for at, (share, states) in STUDY_TABLE.items()
+        for at, (share, states) in of_study.items()
     ]
     for search, of_search in by_search(rows).items():
         for row in of_search:

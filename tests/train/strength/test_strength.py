@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxgames
 from jaxgames import _progress, solvers
 from jaxgames.agents import GreedyAgent
 from jaxgames.solvers.strength import measure, share_of
@@ -180,8 +181,16 @@ def test_checkpoints_are_drawn(
     expected = [tmp_path / f"{name}{ending}" for name in names for ending in (".png", ".svg")]
     assert last_json(capsys)["pictures"] == [str(path) for path in expected]
     assert all(path.stat().st_size > 1000 for path in expected)
-    for text in ("Figure 4", "Figure 9", "2 plies", "Ahmad, Sturtevant"):
+    for text in ("Figure 4", "Figure 9", "2 plies"):
         assert f"<!-- {text}" in expected[1].read_text()  # matplotlib writes each text as paths, with a comment
+    assert all("Ahmad, Sturtevant" not in path.read_text() for path in expected[1::2])  # it has another board
+
+
+def test_lines_of_the_study_are_for_its_board() -> None:
+    board = jaxgames.make("chinese_checkers_diamond(size=4, pieces=3)")
+    others = ("chinese_checkers_diamond(size=5, pieces=3)", "dots_and_boxes(rows=3, cols=3)")
+    assert strength_figures.is_board_of_study(board)
+    assert not any(strength_figures.is_board_of_study(jaxgames.make(other)) for other in others)
 
 
 def test_rows_of_other_settings_are_measured_again(solution_file: Path, tmp_path: Path) -> None:
