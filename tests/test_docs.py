@@ -45,7 +45,6 @@ IN_NO_TABLE = {  # by page: figures of a study, bounds, and figures that a sente
     "alpha_mini": {"Gamma and lambda: 0.007"},
     "baselines": {"The agents: 0.167"},
     "board_sizes": {"Results: 0.995", "Against alphabeta: 0.435", "Against alphabeta: 0.343"},
-    "checkers_imitation": {"Networks: 0.819"},
     "dots_and_boxes": {"The agent: 0.850", "The agent: 0.950"},
     "matrix_games": {"The tables of the study: 0.031"}
     | {f"Epsilon, temperature and steps: {figure}" for figure in ("0.057", "0.125")},
