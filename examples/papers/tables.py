@@ -370,6 +370,14 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         **SOLVED_BY_SEEDS,
     },
     "alphazero_games": {"game": _game, **PAIRS},
+    "alphazero_star": {
+        "agent": "`{agents[0][agent]}`",
+        "seats": "{agents[0][seats]}",
+        "against": "`{agents[1][agent]}`",
+        "games": "{games:,}",
+        "won by the agent": lambda row: _rate(row["agents"][0]),
+        "turns": "{agents[0][mean_turns]:.1f}",
+    },
     "alphazero_openspiel": {"agent": "`{agent}`", "game": _game, **OF_GAMES},
     "alphazero_minichess": {
         "learned values": _learned_values,
