@@ -37,14 +37,14 @@ VERDICTS = ("in the study", "theirs", "ours", "verdict")
 RESULT_PAGES = (
     *sorted((DOCS / "papers").glob("*.md")),
     *(DOCS / f"{page}.md" for page in ("baselines", "boxes_search", "ladder", "search", "solvers", "strength")),
-    *(DOCS / "training" / f"{page}.md" for page in ("alphazero", "board_sizes", "ppo", "solved_boards")),
+    *(DOCS / "training" / f"{page}.md" for page in ("alphazero", "alphazero_results", "board_sizes", "ppo", "solved_boards")),
 )
 DECIMALS = re.compile(r"(?<![\w.,:])\d+\.\d{3,}")
 PRINTED = {("matrix_games", "Errors of the study")}  # parts that a command prints as they stand
 IN_NO_TABLE = {  # by page: figures of a study, bounds, and figures that a sentence derives from others
     "alpha_mini": {"Gamma and lambda: 0.007"},
     "baselines": {"The agents: 0.167"},
-    "board_sizes": {"Results: 0.995", "Against alphabeta: 0.435", "Against alphabeta: 0.343"},
+    "board_sizes": {"Against alphabeta: 0.435", "Against alphabeta: 0.343"},
     "dots_and_boxes": {"The agent: 0.850", "The agent: 0.950"},
     "matrix_games": {"The tables of the study: 0.031"}
     | {f"Epsilon, temperature and steps: {figure}" for figure in ("0.057", "0.125")},

@@ -296,6 +296,12 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "drawn": lambda row: f"{_collection(row)['results']['1/2-1/2']:,}",
         "positions": _positions_of_collection,
     },
+    "checkers_imitation_larson_text": {
+        "epoch": "{epoch}",
+        "positions": "{samples:,}",
+        "top-1, training positions": "{top_1_train:.3f}",
+        "top-1, validation positions": "{top_1_validation:.3f}",
+    },
     "checkers_imitation_departures": {
         "file": "`{file}`",
         "games": "{departures[games]}",
@@ -410,6 +416,11 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     "strength_drawn": {
         "agent": "`{agent}`",
         **_measures("ultra_weak", "weak_states", "agent_states", "sure_fraction", "strong_action"),
+    },
+    "strength_uct_sampled": {
+        "agent": "`{agent}`",
+        "positions": "{strong_states:,}",
+        **_measures("strong_action", "strong_decisive", "strong_won", "strong_fastest"),
     },
     "strength_uct": {
         "agent": "`{agent}`",

@@ -33,7 +33,7 @@ class ValueAgent:
     env: DotsAndBoxes = field(metadata={"static": True})
     agent: Agent
     name: str = field(metadata={"static": True})
-    """The text of the agent."""
+    """The text of `agent`."""
     safe_edges: bool = field(default=False, metadata={"static": True})
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:

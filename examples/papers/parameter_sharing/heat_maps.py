@@ -80,9 +80,7 @@ def watch_games(run: Any, iteration: int, arguments: Arguments) -> dict[str, np.
         agent = PolicyAgent(params_after(run, iteration), make(GAME), run.learner.policy)
         key = jax.random.fold_in(jax.random.key(run.config.seed), iteration)
         pegs = np.asarray(pegs_after_turns(make(GAME), agent, key, arguments.games, arguments.turns))
-        own = pegs[:, :, 0]
-        both = own[..., HOME].any(-1) & own[..., GOAL].any(-1)
-        return {"pegs": pegs.sum(1).tolist(), "both": both.sum(1).tolist()}
+        return {"pegs": pegs.sum(1).tolist(), "both": home_and_goal(pegs[:, :, 0]).sum(1).tolist()}
 
     turns = ",".join(map(str, arguments.turns))
     key = {"run": str(run.folder), "iteration": iteration, "turns": turns, "games": arguments.games}
@@ -117,6 +115,11 @@ def pegs_of(env: Env[Any], board: Any) -> jax.Array:
     q, r = (tables(SIZE).axial + 2 * SIZE).T
     planes = env.observe(board, SEAT)[q, r]
     return jnp.stack([planes[:, 0], planes[:, 1 : env.num_players].any(-1)])
+
+
+def home_and_goal(own: np.ndarray) -> np.ndarray:
+    """Returns bool[...], whether a peg is at home and another in the goal, from bool[..., cells] of seat 0's pegs."""
+    return np.logical_and(own[..., HOME].any(-1), own[..., GOAL].any(-1))
 
 
 def places(shares: np.ndarray) -> list[str]:

@@ -230,16 +230,12 @@ def test_several_games_have_the_turns_that_leave_the_database(
     assert run_command(analyse.main, file, "--depth", 0, "--data", data) is None
     *table, result = capsys.readouterr().out.splitlines()
     facts = json.loads(result)
-    turns = [game["first_unknown"] for game in facts["games"]]
-    assert turns[0] == 4
-    assert facts["departures"] == {
-        "games": 2,
-        "left": 2,
-        "mean_turn": sum(turns) / 2,
-        "least_turn": min(turns),
-        "most_turn": max(turns),
-    }
-    assert table[-1].startswith("2 of 2 games leave the database, with turn")
+    left = {"games": 2, "left": 2, "mean_turn": 2.5, "least_turn": 1, "most_turn": 4}
+    assert facts["departures"] == left
+    assert table[-1] == "2 of 2 games leave the database, with turn 2.5 on average (1 to 4)"
+    nobody = analyse.departures([{"first_unknown": None}] * 3)
+    assert nobody == {"games": 3, "left": 0, "mean_turn": None, "least_turn": None, "most_turn": None}
+    assert analyse.text_of_departures(nobody) == "0 of 3 games leave the database"
 
 
 def record_of(game: str, actions: list[int]) -> dict[str, Any]:

@@ -191,6 +191,11 @@ def test_lines_of_the_study_are_for_its_board() -> None:
     others = ("chinese_checkers_diamond(size=5, pieces=3)", "dots_and_boxes(rows=3, cols=3)")
     assert strength_figures.is_board_of_study(board)
     assert not any(strength_figures.is_board_of_study(jaxgames.make(other)) for other in others)
+    row = {"agent": "runs/a@1", "search": "", "weak_solved": False, "weak_states": 0.5, "agent_states": 7}
+    for has_study, rows in ((True, 1 + len(strength_figures.STUDY_TABLE)), (False, 1)):
+        (axes,) = strength_figures.draw_table([row], has_study).axes
+        (table,) = axes.tables
+        assert max(place for place, _ in table.get_celld()) == rows
 
 
 def test_rows_of_other_settings_are_measured_again(solution_file: Path, tmp_path: Path) -> None:

@@ -91,6 +91,15 @@ def test_measures_of_games_agree_with_each_other() -> None:
     assert abs(found["reward"]) < abs(found["running_sums"])
 
 
+def test_peg_at_home_and_another_in_the_goal() -> None:
+    elsewhere = ~heat_maps.HOME & ~heat_maps.GOAL
+    home, goal, between = (np.flatnonzero(cells)[0] for cells in (heat_maps.HOME, heat_maps.GOAL, elsewhere))
+    pegs = np.zeros((3, len(heat_maps.HOME)), bool)
+    for board, cells in enumerate(((home, goal), (home, between), (between, goal))):
+        pegs[board, list(cells)] = True
+    assert heat_maps.home_and_goal(pegs).tolist() == [True, False, False]
+
+
 @pytest.mark.slow  # compiles whole games
 def test_maps_have_the_pegs_of_the_policy() -> None:
     agent = PolicyAgent(params_of("shared"), ENV, policy_of("shared"))
