@@ -37,7 +37,10 @@ VERDICTS = ("in the study", "theirs", "ours", "verdict")
 RESULT_PAGES = (
     *sorted((DOCS / "papers").glob("*.md")),
     *(DOCS / f"{page}.md" for page in ("baselines", "boxes_search", "ladder", "search", "solvers", "strength")),
-    *(DOCS / "training" / f"{page}.md" for page in ("alphazero", "alphazero_results", "board_sizes", "ppo", "solved_boards")),
+    *(
+        DOCS / "training" / f"{page}.md"
+        for page in ("alphazero", "alphazero_results", "board_sizes", "ppo", "solved_boards")
+    ),
 )
 DECIMALS = re.compile(r"(?<![\w.,:])\d+\.\d{3,}")
 PRINTED = {("matrix_games", "Errors of the study")}  # parts that a command prints as they stand
@@ -259,7 +262,8 @@ def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:
 
 
 def test_readme_has_the_speeds_of_the_performance_page() -> None:
-    header = ("game", "jaxgames, steps/s", "peer", "ratio on Intel Xeon", "ratio on AMD EPYC")
+    of_openspiel = (f"OpenSpiel, {way}" for way in ("methods", "buffer", "legal"))
+    header = ("game", "jaxgames, steps/s", "Pgx", *of_openspiel, "C++ loop")
     assert table(README, *header) == table(DOCS / "performance.md", *header)
 
 

@@ -481,6 +481,7 @@ def tables() -> dict[str, str]:
         **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in RESULTS.glob("ladder_*.json")},
         **{path.stem: solved.table(stored_rows(path)) for path in RESULTS.glob("solved_*.json")},
         **of_results(),
+        **{path.stem: peers_by_game(path) for path in RESULTS.glob("peers.json")},
     }
 
 
