@@ -41,6 +41,7 @@ BITS_PER_WORD = 32
 # The logit and log-probability of an illegal action. It is finite, even multiplied by a weight, so its product with a
 # probability of 0 is 0.
 MASKED_LOGIT = np.float32(-1e30)
+LOWEST_LOGIT = np.finfo(np.float32).min
 
 MATMUL_PREFIX_SUM_MAX = 256  # on a CPU, prefix sums of up to this length multiply by a triangular matrix of ones
 
@@ -73,10 +74,15 @@ def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
 def shifted_logits(logits: jax.Array, mask: jax.Array) -> jax.Array:
     """Returns float32[B, num_actions], the logits such that the largest legal one is 0; MASKED_LOGIT for illegal ones.
 
-    The mask is bool[B, num_actions], the legal actions.
+    No result is below MASKED_LOGIT, also where a legal logit is -inf or a difference overflows. So the product with a
+    probability of 0 is 0. If all legal logits are -inf, all are 0.
+
+    Args:
+      logits: float[B, num_actions].
+      mask: bool[B, num_actions], the legal actions.
     """
-    best = jnp.where(mask, logits, MASKED_LOGIT).max(-1, keepdims=True)
-    return jnp.where(mask, logits - best, MASKED_LOGIT)
+    legal = jnp.where(mask, jnp.maximum(logits, LOWEST_LOGIT), LOWEST_LOGIT)
+    return jnp.where(mask, jnp.maximum(legal - legal.max(-1, keepdims=True), MASKED_LOGIT), MASKED_LOGIT)
 
 
 def _action_of_highest_priority(key: jax.Array, mask: jax.Array) -> jax.Array:

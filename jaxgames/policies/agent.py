@@ -94,16 +94,14 @@ class PolicyAgent:
         return seat_values(self.env, self.policy, self.params, states) / reward_scale(self.env)
 
     def _logits(self, states: Any) -> tuple[jax.Array, jax.Array]:
-        """Returns logits divided by the temperature, and the actions to choose from: both [B, num_actions]."""
+        """Returns shifted logits divided by the temperature, and the actions to choose from: both [B, num_actions]."""
         observation = jax.vmap(self.env.observe)(states)
         mask = jax.vmap(self.env.legal_action_mask)(states)
         logits, _ = self.policy.apply(self.params, observation, states.current_player)
+        logits = shifted_logits(logits, mask)
         if self.top is not None and self.top < mask.shape[-1]:
             mask = mask & _is_among_best(logits, mask, self.top)
-        if self.temperature is None:
-            return logits, mask
-        best = jnp.where(mask, logits, MASKED_LOGIT).max(-1, keepdims=True)
-        return (logits - best) / self.temperature, mask  # the best stays 0 at the lowest temperature
+        return (logits if self.temperature is None else logits / self.temperature), mask  # the best one stays 0
 
 
 def temperature_of(temperature: float | None, default: float, top: int | None) -> float:

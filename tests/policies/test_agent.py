@@ -99,6 +99,20 @@ def test_actions_have_the_probabilities_of_the_analysis(
     assert (np.abs(frequencies - expected) <= 5 * deviation + 1e-12).all()  # exact where the probability is 0 or 1
 
 
+@pytest.mark.parametrize("temperature", [0.0, 0.5])
+@pytest.mark.parametrize("top", [None, 1])
+def test_legal_actions_with_logits_of_minus_infinity_alone_are_played(
+    temperature: float, top: int | None, traced: Traced
+) -> None:
+    """Of two sticks nobody takes three. The other actions have equal probabilities; the first one is the best."""
+    agent = PolicyAgent(LOGITS.at[0, :2].set(-jnp.inf), STICKS, TABLE, temperature, top)
+    found = np.asarray(traced.analyse(agent, sticks(2, 0, NUM_SAMPLES)).probabilities)
+    expected = (0.5, 0.5, 0) if temperature and top is None else (1, 0, 0)
+    np.testing.assert_allclose(found, np.broadcast_to(expected, found.shape), atol=1e-6)
+    played = set(traced.act(agent, jax.random.key(0), sticks(2, 0, NUM_SAMPLES)).tolist())
+    assert played == {action for action in range(3) if expected[action]}
+
+
 def test_temperature_0_plays_the_most_probable_legal_action_of_the_movers_seat(traced: Traced) -> None:
     agent = PolicyAgent(LOGITS, STICKS, TABLE, 0.0)
     for left, seat, expected in ((7, 0, 2), (2, 0, 1), (7, 1, 0)):

@@ -23,6 +23,7 @@ import optax
 import jaxgames
 from jaxgames.agents import Agent
 from jaxgames.mcts.config import Seats, SelectionRule
+from jaxgames.sampling import MASKED_LOGIT
 from train.alphazero.config import TRACED_SETTINGS, Config
 from train.alphazero.rollout import (
     Minibatch,
@@ -247,7 +248,7 @@ def alphazero_loss(
     logits, values, statistics = policy.apply_in_training(params, minibatch.observation, seat, dropout_key)
     of_slots = jnp.take_along_axis(logits, jnp.maximum(minibatch.slots, 0), axis=1)
     is_action = minibatch.slots >= 0
-    log_probs = jax.nn.log_softmax(of_slots, where=is_action, axis=1)
+    log_probs = jnp.maximum(jax.nn.log_softmax(of_slots, where=is_action, axis=1), MASKED_LOGIT)  # 0 log 0 = 0
     targets = minibatch.weights.astype(jnp.float32)
     is_learned = (targets > 0).any(1)
     policy_loss = -jnp.where(is_action, targets * log_probs, 0).sum() / jnp.maximum(is_learned.sum(), 1)

@@ -22,7 +22,7 @@ import optax
 
 import jaxgames
 from jaxgames.policies.agent import reward_scale
-from jaxgames.sampling import MASKED_LOGIT
+from jaxgames.sampling import MASKED_LOGIT, shifted_logits
 from train.imitation.config import TRACED_SETTINGS, Config
 from train.imitation.data import (
     Data,
@@ -198,9 +198,10 @@ def legal_log_probs(logits: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.
 
     The second result is float32[B], log of the probability that the softmax over all actions gives to the legal ones.
     """
-    masked = jnp.where(mask, logits, MASKED_LOGIT)
-    log_total = jax.nn.logsumexp(masked, axis=-1)
-    return jnp.where(mask, logits - log_total[:, None], 0), log_total - jax.nn.logsumexp(logits, axis=-1)
+    z = shifted_logits(logits, mask)
+    log_probs = jnp.where(mask, z - jax.nn.logsumexp(z, axis=-1, keepdims=True), 0)
+    log_legal = jax.nn.logsumexp(jnp.where(mask, logits, MASKED_LOGIT), axis=-1) - jax.nn.logsumexp(logits, axis=-1)
+    return log_probs, log_legal
 
 
 def squared_error(value: jax.Array, label: jax.Array) -> jax.Array:

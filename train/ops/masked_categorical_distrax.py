@@ -14,7 +14,7 @@ import distrax
 import jax
 import jax.numpy as jnp
 
-from jaxgames.sampling import MASKED_LOGIT
+from jaxgames.sampling import MASKED_LOGIT, shifted_logits
 from train.ops.masked_categorical import log_prob_and_entropy, sample_and_log_prob
 
 
@@ -50,8 +50,8 @@ class MaskedCategorical(distrax.Distribution[Any, Any, Any]):
     @property
     def logits(self) -> jax.Array:
         """float[..., num_actions]: log-probabilities; MASKED_LOGIT for illegal actions."""
-        log_probs = jax.nn.log_softmax(jnp.where(self._mask, self._logits, MASKED_LOGIT))
-        return jnp.where(self._mask, log_probs, MASKED_LOGIT)
+        z = shifted_logits(self._logits, self._mask)
+        return jnp.where(self._mask, z - jnp.log(jnp.exp(z).sum(-1, keepdims=True)), MASKED_LOGIT)
 
     @property
     def probs(self) -> jax.Array:
@@ -76,7 +76,7 @@ class MaskedCategorical(distrax.Distribution[Any, Any, Any]):
 
     def mode(self) -> jax.Array:
         """int32[...]: the most probable legal action."""
-        return jnp.where(self._mask, self._logits, -jnp.inf).argmax(-1).astype(jnp.int32)
+        return shifted_logits(self._logits, self._mask).argmax(-1).astype(jnp.int32)
 
     def kl_divergence(self, other_dist: Any, **kwargs: Any) -> jax.Array:
         """float[...]: KL(self || other), of anything with normalised `logits`."""

@@ -359,3 +359,20 @@ def test_loss_has_the_terms_computed_by_hand(compiled: Compiled, first: Any) -> 
     with_another = jax.tree.map(lambda leaf: np.concatenate([leaf, leaf]), minibatch)
     unlearned = with_another._replace(weights=np.concatenate([minibatch.weights, np.zeros_like(minibatch.weights)]))
     assert float(loss_of(config, policy, params, unlearned)[0]) == pytest.approx(float(loss), rel=1e-5)
+
+
+class CertainNetwork:
+    """Gives actions 0 and 2 equal probabilities and action 1 none."""
+
+    def apply_in_training(self, params: Any, *_: Any) -> Any:
+        return params + jnp.array([[0, -jnp.inf, 0]]), jnp.zeros((1, 2)), {}
+
+
+def test_action_that_the_network_and_the_search_never_play_adds_no_loss() -> None:
+    minibatch = Minibatch(jnp.zeros((1, 1)), jnp.array([[0, 1, 2]]), jnp.array([[1.0, 0, 0]]), jnp.zeros((1, 2)))
+    network: Any = CertainNetwork()
+    loss, gradient = jax.value_and_grad(lambda params: loss_of(config_with(), network, params, minibatch)[0])(
+        jnp.zeros((1, 3))
+    )
+    assert float(loss) == pytest.approx(np.log(2))
+    np.testing.assert_allclose(gradient, [[-0.5, 0, 0.5]], atol=1e-6)

@@ -23,6 +23,7 @@ from train.driver.run_folder import RunFolder
 from train.imitation import Imitation, imitation_loss, learning_rate, rank_of_label
 from train.imitation.config import Config, load_positions
 from train.imitation.data import Minibatch, load_data, random_image, rows_of_iteration
+from train.imitation.learner import legal_log_probs
 
 SMALL: dict[str, Any] = {"hidden_sizes": (8,), "batch_size": 16}
 
@@ -147,6 +148,19 @@ def test_smoothed_labels_are_spread_over_the_legal_actions_only() -> None:
     log_probs = LOGITS - np.log((np.exp(LOGITS) * MASK).sum(1, keepdims=True))
     target = 0.7 * TARGET + 0.3 * MASK / MASK.sum(1, keepdims=True)
     assert found["loss"] == pytest.approx(-(target * log_probs * MASK)[:2].sum() / 2, rel=1e-6)
+
+
+@jax.jit
+@jax.value_and_grad
+def cross_entropy(logits: jax.Array) -> jax.Array:
+    return -(TARGET[:2] * legal_log_probs(logits, MASK[:2])[0]).sum()
+
+
+def test_action_of_probability_0_without_a_label_adds_no_loss() -> None:
+    """Probabilities (0, 1) with the label of the second action, and (1/2, 1/2, 0) with the labels 1/2."""
+    loss, gradient = cross_entropy(np.array([[-np.inf, 2, 5], [3e38, 3e38, -3e38]], np.float32))
+    np.testing.assert_allclose(loss, np.log(2), rtol=1e-6)
+    np.testing.assert_allclose(gradient, np.zeros((2, 3)), atol=1e-6)
 
 
 def test_positions_without_labels_add_no_loss_and_no_gradient() -> None:

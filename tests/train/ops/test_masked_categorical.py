@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.special
 
 from jaxgames.sampling import MASKED_LOGIT
 from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy, sample_and_log_prob
@@ -141,3 +142,50 @@ def test_divergence_equals_that_of_distrax_and_is_0_of_a_distribution_from_itsel
     total, gradient = of_none(logits)
     assert total == 0
     assert not np.any(gradient)
+
+
+divergence_and_gradients: Any = jax.jit(jax.value_and_grad(lambda p, q, mask: kl_divergence(p, q, mask).sum(), (0, 1)))
+INF = np.inf
+ZERO_ROWS = {  # logits, of which the last one is illegal
+    "one of -inf": [0, 1, -INF, 5],
+    "all but one of -inf": [-INF, 2, -INF, 5],
+    "differences that overflow": [3e38, 3e38, -3e38, 0],
+    "the lowest of two": [-3e38, -3e38, -INF, 0],
+    "all of -inf": [-INF, -INF, -INF, 5],
+}
+
+
+@pytest.mark.parametrize("row", ZERO_ROWS)
+def test_legal_action_of_probability_0_adds_nothing_and_leaves_gradients_finite(row: str) -> None:
+    """Against the definitions with 0 log 0 = 0, in double precision: scipy's `entr` and `rel_entr`.
+
+    The divergence is from a mixture of the probabilities with uniform ones, and from the probabilities themselves.
+    """
+    logits, mask = jnp.array([ZERO_ROWS[row]], jnp.float32), jnp.array([[True, True, True, False]])
+    legal = np.maximum(np.array(ZERO_ROWS[row][:3], np.float64), np.finfo(np.float32).min)  # so all of -inf are equal
+    p = np.append(scipy.special.softmax(legal), 0)
+    q = np.append(0.9 * p[:3] + 0.1 / 3, 0)
+    log_p, entropy = np.log(p, where=p > 0, out=np.zeros(4)), scipy.special.entr(p).sum()
+    for action in range(3):
+        found = jitted(logits, mask, jnp.array([action]))
+        assert np.isfinite(found).all()
+        np.testing.assert_allclose(found[1], [entropy], atol=1e-6)
+        assert np.isclose(found[0][0], log_p[action], atol=1e-6) if p[action] else found[0][0] <= MASKED_LOGIT
+        of_log_prob, of_entropy = gradients(logits, mask, jnp.array([action]))
+        np.testing.assert_allclose(of_log_prob, [np.eye(4)[action] - p], atol=1e-6)
+        np.testing.assert_allclose(of_entropy, [-p * (log_p + entropy)], atol=1e-6)
+
+    total, (of_p, of_q) = divergence_and_gradients(logits, jnp.log(jnp.array([q], jnp.float32)), mask)
+    expected = scipy.special.rel_entr(p, q).sum()
+    terms = log_p - np.log(q, where=q > 0, out=np.zeros(4))
+    np.testing.assert_allclose(total, expected, atol=1e-5)
+    np.testing.assert_allclose(of_p, [p * (terms - expected)], atol=1e-5)
+    np.testing.assert_allclose(of_q, [q - p], atol=1e-5)
+    total, both = divergence_and_gradients(logits, logits, mask)
+    assert total == 0
+    np.testing.assert_allclose(both, np.zeros((2, 1, 4)), atol=1e-6)
+
+    fifty = (jnp.tile(x, (50, 1)) for x in (logits, mask))
+    actions, log_probs = jax.jit(sample_and_log_prob)(jax.random.key(0), *fifty)
+    assert (p[np.asarray(actions)] > 0).all()
+    np.testing.assert_allclose(log_probs, log_p[np.asarray(actions)], atol=1e-6)

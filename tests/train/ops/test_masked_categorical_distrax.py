@@ -50,6 +50,18 @@ def test_values_are_those_of_distrax() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+def test_legal_logits_of_minus_infinity_have_probability_0() -> None:
+    never = np.asarray(MASK).cumsum(-1) == 2  # the second legal action of a row, illegal ones up to the next included
+    found = jax.jit(
+        lambda logits: (masked(logits).probs, masked(logits).entropy(), masked(logits).kl_divergence(masked(logits)))
+    )(jnp.where(never, -jnp.inf, LOGITS))
+    weights = np.exp(LOGITS) * MASK * ~never
+    probs = weights / weights.sum(-1, keepdims=True)
+    np.testing.assert_allclose(found[0], probs, atol=1e-6)
+    np.testing.assert_allclose(found[1], -(probs * np.log(np.where(probs > 0, probs, 1))).sum(-1), atol=1e-5)
+    np.testing.assert_array_equal(found[2], 0)
+
+
 def test_mode_is_the_most_probable_legal_action() -> None:
     np.testing.assert_array_equal(
         jax.jit(lambda logits: masked(logits).mode())(LOGITS), np.where(MASK, LOGITS, -np.inf).argmax(-1)
