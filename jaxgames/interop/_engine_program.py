@@ -1,10 +1,12 @@
 """A program of its own that answers questions line by line, such as an engine of a game."""
 
 import contextlib
+import os
 import queue
 import signal
 import subprocess
 import threading
+import time
 import weakref
 from collections.abc import Sequence
 from typing import IO
@@ -13,6 +15,9 @@ from jaxgames._checks import ParameterError
 
 MAX_START = 10.0  # seconds from the start of a program to its first answers
 MAX_SILENCE = 60.0  # seconds without a line in a search; a limit of time comes on top
+MAX_SEARCH = 3600.0  # seconds of a search without a limit of time, whatever the program writes
+MAX_LINES = 100_000  # between a question and its answer
+MAX_LINE = 10_000  # characters of a line; the rest of a longer one counts as further lines
 
 
 class EngineError(ValueError):
@@ -36,7 +41,8 @@ class EngineProgram:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                text=True,
+                encoding="utf-8",
+                errors="backslashreplace",  # names are in any encoding, and what counts is ASCII
                 bufsize=1,
                 start_new_session=True,
             )
@@ -59,52 +65,70 @@ class EngineProgram:
             self._process.stdin.write(f"{line}\n")
             self._process.stdin.flush()
 
-    def ask(self, *questions: str, last: str, silence: float) -> list[str]:
+    def ask(self, *questions: str, last: str, silence: float, limit: float | None = None) -> list[str]:
         """Writes lines to the program, and returns its own up to the one that begins with the word `last`.
 
-        Raises EngineError at the end of the output, and after `silence` seconds without a line. The program is ended
-        then, and at Ctrl-C: it would answer the next question with this answer.
+        Raises EngineError at the end of the output, after `silence` seconds without a line, after `limit` seconds in
+        all (None: `silence`), and after MAX_LINES lines. The program is ended then, and at Ctrl-C: it would answer the
+        next question with this answer.
         """
         try:
             for question in questions:
                 self.send(question)
-            return self._until(last, silence)
+            return self._until(last, silence, silence if limit is None else limit)
         except BaseException:
             self.close()
             raise
 
-    def _until(self, last: str, silence: float) -> list[str]:
+    def _until(self, last: str, silence: float, limit: float) -> list[str]:
         lines: list[str] = []
-        while True:
+        end = time.monotonic() + limit
+        while len(lines) < MAX_LINES and (left := end - time.monotonic()) > 0:
             try:
-                line = self._lines.get(timeout=silence)
+                line = self._lines.get(timeout=min(silence, left))
             except queue.Empty:
+                if lines and left < silence:
+                    break
+                waited = min(silence, limit)
                 raise EngineError(
-                    f"the engine {self.name!r} has been silent for {silence:g} seconds; expected {last!r}"
+                    f"the engine {self.name!r} has been silent for {waited:g} seconds; expected {last!r}"
                 ) from None
             if line is None:
-                status = self._process.wait()
-                end = f"with status {status}" if status >= 0 else f"by the signal {signal.Signals(-status).name}"
-                words = next(filter(None, reversed(lines)), "")
-                last_line = f"; its last line: {words!r}" if words else ""
-                raise EngineError(f"the engine {self.name!r} ended {end}{last_line}")
+                raise EngineError(f"the engine {self.name!r} {self._end_in_words()}{_last_line(lines)}")
             lines.append(line)
             if line.split()[:1] == [last]:
                 return lines
+        reached = f"{MAX_LINES:,} lines" if len(lines) == MAX_LINES else f"{limit:g} seconds"
+        raise EngineError(f"the engine {self.name!r} has not answered {last!r} in {reached}{_last_line(lines)}")
+
+    def _end_in_words(self) -> str:
+        """Returns how the program ended, after the end of its output."""
+        try:
+            status = self._process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            return "has closed its output"
+        return f"ended with status {status}" if status >= 0 else f"ended by the signal {signal.Signals(-status).name}"
+
+
+def _last_line(lines: Sequence[str]) -> str:
+    words = next(filter(None, reversed(lines)), "")
+    return f"; its last line: {words!r}" if words else ""
 
 
 def _read(output: IO[str], lines: "queue.Queue[str | None]") -> None:
-    """Puts the lines of a program into a queue, and None at their end."""
-    with contextlib.suppress(OSError, ValueError):  # the output was closed
-        for line in output:
-            lines.put(line.strip())
+    """Puts the lines of a program into a queue, without byte order marks and NULs, and None at their end."""
+    with output:
+        while line := output.readline(MAX_LINE):
+            lines.put(line.replace("\0", "").removeprefix("\ufeff").strip())
     lines.put(None)
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
+    """Ends a program and, where it is the script that starts an engine, the engine; `_read` closes the output."""
+    if hasattr(os, "killpg") and process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)  # its session has the same number
     process.kill()
     process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()

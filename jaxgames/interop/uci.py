@@ -31,7 +31,7 @@ from jaxgames._checks import ParameterError, check_int
 from jaxgames.agents import Analysis
 from jaxgames.env import Env
 from jaxgames.games.minichess import Minichess
-from jaxgames.interop._engine_program import MAX_SILENCE, MAX_START, EngineError, EngineProgram
+from jaxgames.interop._engine_program import MAX_SEARCH, MAX_SILENCE, MAX_START, EngineError, EngineProgram
 from jaxgames.render.moves import legal_moves
 from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent, board_of
 from jaxgames.solvers.exact.solution import check_keeps_rules
@@ -59,6 +59,13 @@ class Search(NamedTuple):
     values: dict[str, float]  # of the moves with which lines begin, the latest last. Empty if the engine names no value
 
 
+class Option(NamedTuple):
+    """An option of an engine, as the engine writes it."""
+
+    name: str
+    words: tuple[str, ...]  # what follows the name, such as "type", "spin", "default", "20"
+
+
 class Engine:
     """A running program that speaks UCI. It ends as an `EngineProgram`: with this object, and with this process."""
 
@@ -67,18 +74,20 @@ class Engine:
 
         Raises ParameterError if it is not there or cannot be run, EngineError if it does not speak UCI.
         """
-        self.options: dict[str, str] = {}  # what follows the name of each option, such as "type spin default 20 ..."
+        self.options: dict[str, Option] = {}  # by their names in small letters: UCI ignores the case
         self.program = EngineProgram(command, arguments_of(command))
         for line in self.program.ask("uci", last="uciok", silence=MAX_START):
-            if line.startswith("option name "):
-                name, _, description = line.removeprefix("option name ").partition(" type ")
-                self.options[name] = f"type {description}"
+            words = line.split()
+            if words[:2] == ["option", "name"] and "type" in words:
+                end = words.index("type")
+                name = " ".join(words[2:end])
+                self.options[name.lower()] = Option(name, tuple(words[end:]))
 
     def set_option(self, name: str, value: object) -> None:
-        """Sets an option. Raises ParameterError if the engine has none with this name."""
-        if name not in self.options:
+        """Sets an option, named in any case. Raises ParameterError if the engine has none with this name."""
+        if (option := self.options.get(name.lower())) is None:
             raise ParameterError(f"the engine {self.program.name!r} has no option {name!r}")
-        self.program.send(f"setoption name {name} value {value}")
+        self.program.send(f"setoption name {option.name} value {value}")
 
     def search(self, fen: str, limits: str, silence: float = MAX_SILENCE) -> Search:
         """Returns the best move in a position, and the values of the engine's lines.
@@ -92,7 +101,8 @@ class Engine:
         """
         values: dict[str, float] = {}
         self.program.ask("ucinewgame", "isready", last="readyok", silence=MAX_START)
-        lines = self.program.ask(f"position fen {fen}", f"go {limits}", last="bestmove", silence=silence)
+        limit = silence if "movetime" in limits else MAX_SEARCH
+        lines = self.program.ask(f"position fen {fen}", f"go {limits}", last="bestmove", silence=silence, limit=limit)
         for line in lines:
             for move, value in _value(line).items():
                 values.pop(move, None)  # the latest come last
@@ -103,12 +113,16 @@ class Engine:
 def _value(line: str) -> dict[str, float]:
     """Returns the first move of an `info` line with its value (`Search`); nothing for other lines and mere bounds."""
     words = line.split()
+    if "string" in words:
+        words = words[: words.index("string")]  # the rest is for people
     if words[:1] != ["info"] or not {"score", "pv"} < {*words} or {"upperbound", "lowerbound"} & {*words}:
         return {}
     try:
         kind, number = words[words.index("score") + 1 :][:2]
         value, move = float(number), words[words.index("pv") + 1]
     except (IndexError, ValueError):
+        return {}
+    if not math.isfinite(value):
         return {}
     return {move: math.tanh(value / SCALE)} if kind == "cp" else {move: _value_of_mate(value)} if kind == "mate" else {}
 
@@ -121,9 +135,12 @@ def _value_of_mate(moves: float) -> float:
 def arguments_of(command: str) -> list[str]:
     """Returns a command as a list: the path of its program, and its arguments.
 
-    Raises ParameterError if there is no such program on the path or in FOLDERS.
+    Raises ParameterError if a quotation is not closed, or if there is no such program on the path or in FOLDERS.
     """
-    program, *arguments = shlex.split(command) or [""]
+    try:
+        program, *arguments = shlex.split(command) or [""]
+    except ValueError as error:
+        raise ParameterError(f"the command {command!r} cannot be read: {error}") from None
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), *FOLDERS))
     found = shutil.which(program, path=path)
     if found is None:
@@ -164,14 +181,15 @@ class UciPlayer:
 
     def _start(self) -> Engine:
         engine = Engine(self._command)
-        variants = engine.options.get("UCI_Variant", "").split()
-        if VARIANT not in variants:
+        words = engine.options["uci_variant"].words if "uci_variant" in engine.options else ()
+        variant = next((word for word in words if word.lower() == VARIANT), None)
+        if variant is None:
             engine.program.close()
             raise ParameterError(
                 f"the engine {self._command!r} does not play 5 x 5 chess: expected one with the variant {VARIANT!r}, "
                 "such as fairy-stockfish"
             )
-        engine.set_option("UCI_Variant", VARIANT)
+        engine.set_option("UCI_Variant", variant)
         for name, value in self._options.items():
             engine.set_option(name, value)
         return engine

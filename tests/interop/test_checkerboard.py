@@ -195,6 +195,27 @@ int enginecommand(const char *command, char *reply) { strcpy(reply, "25"); retur
 """
 
 
+TALKS = """
+#include <unistd.h>
+int getmove(int board[64]) { write(1, "\\351", 1); board[27] = 0; return 3; }
+int enginecommand(const char *command, char *reply) { write(1, "Jos\\351\\n\\0\\n\\377\\n", 9); WAIT; return 0; }
+"""
+
+
+def test_library_may_print_any_bytes(tmp_path: Path) -> None:
+    (tmp_path / "talks.c").write_text(TALKS.replace("WAIT", ""))
+    file = compiled(tmp_path / "talks.c", tmp_path / "an engine, é #1.so")
+    with pytest.raises(EngineError, match=r"'\S+an engine, é #1\.so' played no legal move in B:W21,"):
+        act(agents.make(f'checkerboard(library="{file}", milliseconds=1)', CHECKERS), CHECKERS.init())
+
+
+def test_library_that_hangs_when_it_is_loaded_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkerboard, "MAX_START", 3.0)
+    (tmp_path / "waits.c").write_text(TALKS.replace("WAIT", "sleep(60)"))
+    with pytest.raises(EngineError, match=r"has not answered 'ready' in 3 seconds; its last line: '\\\\xff'"):
+        checkerboard.make(CHECKERS, compiled(tmp_path / "waits.c", tmp_path / "waits.so"))
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [

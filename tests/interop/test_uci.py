@@ -2,9 +2,11 @@
 
 import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import jax
@@ -14,7 +16,8 @@ import pytest
 import jaxgames
 from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
-from jaxgames.interop import uci
+from jaxgames.interop import _engine_program, uci
+from jaxgames.interop._engine_program import EngineProgram
 from jaxgames.interop.uci import Engine, EngineError, UciAgent
 from tests.helpers.positions import stacked
 from tests.helpers.processes import wait_for_end
@@ -151,6 +154,7 @@ def test_text_of_the_agent_makes_it_again() -> None:
     [
         ("uci(command=no-such-engine)", "there is no program 'no-such-engine': install an engine that speaks UCI"),
         ("uci(command='')", "there is no program ''"),
+        ("uci(command='\"engine')", "the command '\"engine' cannot be read: No closing quotation"),
         ("uci(depth=0)", "depth must be an integer from 1"),
         ("uci(nodes=1.5)", "nodes must be an integer from 1"),
         ("uci(lines=0)", "lines must be an integer from 1 to 500"),
@@ -172,7 +176,11 @@ def test_games_that_the_engine_does_not_know_are_refused(game: str) -> None:
 
 def test_program_that_does_not_speak_uci_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uci, "MAX_START", 0.2)
-    with pytest.raises(EngineError, match=r"the engine 'cat' has been silent for 0\.2 seconds; expected 'uciok'"):
+    with pytest.raises(EngineError, match=r"the engine 'sleep 60' has been silent for 0\.2 seconds; expected 'uciok'"):
+        uci.make(MINICHESS, "sleep 60")
+    with pytest.raises(
+        EngineError, match=r"the engine 'cat' has not answered 'uciok' in 0\.2 seconds; its last line: 'uci'"
+    ):
         uci.make(MINICHESS, "cat")
     with pytest.raises(EngineError, match="the engine 'echo hello' ended with status 0; its last line: 'hello'"):
         uci.make(MINICHESS, "echo hello")
@@ -207,6 +215,83 @@ def test_silence_ends_the_process_and_the_search(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(EngineError, match=r"silent for 0\.3 seconds; expected 'bestmove'"):
         agent.act(KEY, START)
     assert process.poll() is not None
+
+
+# -- what engines write --------------------------------------------------------------------------------------------
+
+
+def engine(code: str, folder: Path) -> str:
+    """Returns the command of an engine that runs `code` for each `line` that it gets; `say` writes bytes."""
+    program = f"""
+import os, sys, time
+def say(*lines): [os.write(1, line + b"\\n") for line in lines]
+for line in map(str.strip, sys.stdin):
+{textwrap.indent(textwrap.dedent(code), "    ")}"""
+    (folder / "an engine, é #1.py").write_text(program, encoding="utf-8")
+    return shlex.join([sys.executable, "-S", str(folder / "an engine, é #1.py")])
+
+
+ODD = r"""
+noise = [bytes([byte]) * 3 + b"\xe9" for byte in range(256) if byte != 10]
+if line == "uci":
+    say(b"\xef\xbb\xbfid name Jos\xe9", *noise, b"option name  uci_VARIANT  type combo default chess var Gardner\r")
+    say(b"option name SKILL level type spin default 20 min -20 max 20", *noise, b"uciok\r")
+elif line == "isready":
+    say(*noise, b"\xef\xbb\xbfreadyok\0")
+elif line.startswith("setoption"):
+    open(sys.argv[0] + ".log", "a").write(line + ";")
+elif line.startswith("go"):
+    say(b"info score cp 50 pv b2b3 string Ren\xe9 score cp 900 pv a2a3", *noise)
+    say(b"info string score cp 900 pv b2b3", b"info depth 3 string score mate 2 pv b2b3", b"info score cp nan pv b2b3")
+    say(b"bestmove b2b3\0\r")
+"""
+
+
+def test_bytes_and_names_of_options_may_be_any(tmp_path: Path) -> None:
+    agent = uci.make(MINICHESS, engine(ODD, tmp_path), skill=3)
+    action, values = agent.player.search(MINICHESS.init())
+    assert MINICHESS.action_to_string(MINICHESS.init(), action) == "b2b3"
+    assert values == {action: math.tanh(0.1)}
+    (log,) = tmp_path.glob("*.log")
+    assert log.read_text() == "setoption name uci_VARIANT value Gardner;setoption name SKILL level value 3;"
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("while True: say(b'hello')", r"has not answered 'uciok' in 1,000 lines; its last line: 'hello'"),
+        ("while True: os.write(1, b'no end' * 1000)", "has not answered 'uciok' in 1,000 lines"),
+        ("while True: say(b'still here'); time.sleep(0.05)", r"not answered 'uciok' in 2 seconds; .*'still here'"),
+        ("say(b'bye'); os.close(1); os.close(2); time.sleep(60)", "has closed its output; its last line: 'bye'"),
+    ],
+    ids=["lines", "a line without an end", "words without an answer", "closed output"],
+)
+def test_no_wait_is_without_a_limit(code: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_engine_program, "MAX_LINES", 1000)
+    monkeypatch.setattr(uci, "MAX_START", 2.0 if "still" in code else 20.0)
+    with pytest.raises(EngineError, match=message):
+        Engine(engine(code, tmp_path))
+
+
+def test_search_has_a_limit_whatever_the_engine_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = """
+    say({"uci": b"uciok", "isready": b"readyok"}.get(line, b"info depth 1"))
+    while line.startswith("go"): say(b"info depth 1"); time.sleep(0.05)
+    """
+    monkeypatch.setattr(uci, "MAX_SEARCH", 1.0)
+    fen = MINICHESS.to_string(MINICHESS.init())
+    for limits, silence in (("depth 99", 20.0), ("movetime 10", 1.0)):
+        with pytest.raises(EngineError, match=r"not answered 'bestmove' in 1 seconds"):
+            Engine(engine(code, tmp_path)).search(fen, limits, silence)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script of a POSIX shell")
+def test_engine_that_a_script_has_started_ends_with_it(tmp_path: Path) -> None:
+    inner = engine("say(b'id name %d' % os.getpid(), b'uciok')", tmp_path)
+    program = EngineProgram("script", ["sh", "-c", f"{inner}; true"])
+    name, _ = program.ask("uci", last="uciok", silence=20.0)
+    program.close()
+    wait_for_end(int(name.split()[-1]))
 
 
 # -- processes -----------------------------------------------------------------------------------------------------
