@@ -62,7 +62,9 @@ class Position:
     ) -> None:
         """
         Args:
-          env, board, info: the game, one board of it, and its public values.
+          env: the game.
+          board: one board of it.
+          info: the public values of the board.
           pays: returns the rewards of a step, one per seat, from the values of the board after it.
           earned: the returns before the last step, one per seat; None for zeros.
         """
