@@ -19,7 +19,7 @@ The parts are `step`, with restarts, `mask`, `observe`, and `random play`, which
 Random play reads and writes the board, and writes the mask and the observation. A step reads an action and the board,
 and writes the board. `mask` and `observe` read the board and write their result. They need not read all of the board,
 so they can be below their bound. The board of a step is the one of `jaxgames.auto_reset`, with the board before the
-restart. The result also has `operations`, the numbers that random play computes per board, products of matrices apart.
+restart.
 """
 
 import itertools
@@ -44,8 +44,7 @@ import tyro
 from jax.sharding import SingleDeviceSharding
 
 import jaxgames
-from benchmarks import compiled_footprint, compiled_learners, harness, hlo, targets
-from benchmarks.compiled_footprint import FootprintArguments, compute_footprint
+from benchmarks import compiled_learners, harness, hlo, targets
 from benchmarks.compiled_learners import LearnersArguments, SearchArguments, compile_learners, compile_searches
 from benchmarks.harness import Command
 from benchmarks.roofline import min_bytes
@@ -110,14 +109,11 @@ def measure_compiled(arguments: Arguments) -> dict[str, Any]:
     targets.check_packages(chosen)
     progress = harness.Progress(len(keys))
     rows: list[dict[str, Any]] = []
-    operations: dict[str, dict[str, float]] = {target: {} for target in chosen}
-    result: dict[str, Any] = {"rows": rows, "operations": operations, "boards": arguments.boards, **targets.versions()}
+    result: dict[str, Any] = {"rows": rows, "boards": arguments.boards, **targets.versions()}
     if arguments.check and (different := targets.differences(stored, result, DECISIVE)):
         harness.log(f"{arguments.file} was written with other {', '.join(different)}, which can change the figures too")
     for target, game, part in keys:
-        row, operations_per_board = measure_row(target, game, envs[game], part, arguments.boards)
-        rows.append(row)
-        operations[target] |= {game: operations_per_board} if part == "random play" else {}
+        rows.append(measure_row(target, game, envs[game], part, arguments.boards))
         harness.save(arguments, result)
         if arguments.write:  # after every row, so that a run that is stopped keeps its rows
             write(arguments.file, stored, result)
@@ -134,8 +130,8 @@ def split_words(target: tuple[str, ...], games: tuple[str, ...]) -> tuple[tuple[
     return chosen, games or GAMES
 
 
-def measure_row(target: str, game: str, env: jaxgames.Env[Any], part: str, boards: int) -> tuple[dict[str, Any], float]:
-    """Returns the figures of one part of a game, compiled for one device of a target; and its operations per board."""
+def measure_row(target: str, game: str, env: jaxgames.Env[Any], part: str, boards: int) -> dict[str, Any]:
+    """Returns the figures of one part of a game, compiled for one device of a target."""
     place = SingleDeviceSharding(targets.described_devices(target)[0])
     function, shapes = programs(env, boards)[part]
     compiled, seconds = targets.timed(
@@ -147,9 +143,8 @@ def measure_row(target: str, game: str, env: jaxgames.Env[Any], part: str, board
         raise ValueError(
             f"JAX cannot read the program for {target}: type {targets.INSTALL} for a libtpu that fits"
         ) from error
-    program = hlo.parse(text)
-    counts = hlo.count(program)
-    row = {
+    counts = hlo.count(hlo.parse(text))
+    return {
         "target": target,
         "game": game,
         "part": part,
@@ -160,7 +155,6 @@ def measure_row(target: str, game: str, env: jaxgames.Env[Any], part: str, board
         "temporary_bytes": round(compiled.memory_analysis().temp_size_in_bytes / boards, 2),
         "compile_seconds": round(seconds, 2),
     }
-    return row, round(hlo.count_operations(program) / boards, 1)
 
 
 def programs(env: jaxgames.Env[Any], boards: int) -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
@@ -206,14 +200,9 @@ def write(file: Path, stored: dict[str, Any], result: dict[str, Any]) -> None:
     Raises ValueError if rows of other versions would stay.
     """
     new = targets.merged(file, stored, result, KEY, DECISIVE)
-    operations = {target: stored.get("operations", {}).get(target, {}) for target in TARGETS}
-    for target, of_games in result["operations"].items():
-        operations[target] |= of_games
-    new |= {"operations": operations}
     file.write_text(json.dumps(new, indent=1) + "\n")
     if file == STORED:
-        tables = page_tables(new["rows"]) | {"footprint": compiled_footprint.page_table(new)}
-        PAGE.write_text(with_tables(PAGE.read_text(), tables))
+        PAGE.write_text(with_tables(PAGE.read_text(), page_tables(new["rows"])))
 
 
 # -- the tables of the docs -------------------------------------------------------------------------------
@@ -251,7 +240,6 @@ COMMANDS = (
     Command("compiled", Arguments, measure_compiled, failure=targets.growth_failure),
     Command("compiled learners", LearnersArguments, compile_learners, failure=compiled_learners.failure),
     Command("compiled search", SearchArguments, compile_searches),
-    Command("compiled footprint", FootprintArguments, compute_footprint),
 )
 
 if __name__ == "__main__":

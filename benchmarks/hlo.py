@@ -29,11 +29,6 @@ FREE = {
     *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "opt-barrier"),
     *("partition-id", "replica-id", "while", "call", "conditional"),  # what is in the last three counts
 }
-MOVES = {  # operations that only place, name or choose numbers, and those that matrix units do
-    *FREE,
-    *("broadcast", "concatenate", "convolution", "copy", "dot", "dynamic-slice", "dynamic-update-slice", "fusion"),
-    *("gather", "iota", "pad", "reshape", "reverse", "scatter", "slice", "transpose", "custom-call"),
-}
 ARRAY = re.compile(r"\b([a-z]\w*)\[([\d,]*)\]((?:\{[^}]*\})?)")  # type, dimensions, layout
 FREE_CALLS = {"AllocateBuffer", "ConcatBitcast"}  # calls of a TPU's compiler that move nothing
 
@@ -312,22 +307,6 @@ def written_bytes(program: Program, fused: Computation, name: str, shape: str) -
         update = result.operands[1] if result.op == "dynamic-update-slice" else result.operands[-1]
         return min(nbytes(fused.instructions[update].shape, on_chip=True), nbytes(shape))
     return nbytes(shape)
-
-
-def count_operations(program: Program, computation: str = "") -> int:
-    """Counts the numbers that arithmetic, comparisons, selections and conversions compute, products of matrices apart.
-
-    A reduction counts the numbers that it reads. Loops count once.
-    """
-    of = program.computations[computation or program.entry]
-    total = 0
-    for instruction in of.instructions.values():
-        called = [instruction.attribute("calls")] if instruction.op == "fusion" else instruction.called
-        total += sum(count_operations(program, each) for each in called)
-        if instruction.op not in MOVES and not instruction.op.endswith(("-start", "-done")):
-            shape = of.instructions[instruction.operands[0]].shape if instruction.op == "reduce" else instruction.shape
-            total += max((num_elements(dims) for _, dims, _ in ARRAY.findall(shape)), default=0)
-    return total
 
 
 # -- what a whole program does ----------------------------------------------------------------------------

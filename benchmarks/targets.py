@@ -50,19 +50,16 @@ device_description_str: "NVIDIA H200"
 
 
 class Target(NamedTuple):
-    """An accelerator, by its maker's figures."""
+    """An accelerator."""
 
     package: str  # compiles for it
     module: str  # of the package
-    bandwidth: float  # of its memory, bytes per second
-    operations: float  # of its vector units, 32 bits each, per second: units * clock
-    kernel_microseconds: float  # assumed: from the start of a kernel to the start of the next, if it has no work
 
 
 TARGETS = {
-    "h200": Target("jax-cuda12-plugin", "jax_plugins.xla_cuda12", 4.8e12, 132 * 128 * 1.98e9, 2.0),
-    "v5e": Target("libtpu", "libtpu", 0.819e12, 8 * 128 * 4 * 1.5e9, 0.5),
-    "v6e": Target("libtpu", "libtpu", 1.64e12, 8 * 128 * 4 * 1.75e9, 0.5),
+    "h200": Target("jax-cuda12-plugin", "jax_plugins.xla_cuda12"),
+    "v5e": Target("libtpu", "libtpu"),
+    "v6e": Target("libtpu", "libtpu"),
 }
 
 

@@ -41,7 +41,7 @@ FLOORS = {
         ("peer_process", "throughput"),
         ("adapters", "devices", "networks", "peers", "play", "regression"),
         ("alphazero", "roofline", "search", "settings_sweep", "solvers", "training", "training_peers"),
-        ("compiled_footprint", "compiled_learners"),
+        ("compiled_learners",),
         ("compiled",),
     ),
 }

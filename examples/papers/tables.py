@@ -148,7 +148,7 @@ def peers_by_game(path: Path) -> str:
         [f"`{game}`", f"{speed:,}", *(of_game.get(peer, "") for peer in heads)]
         for (game, speed), of_game in ratios.items()
     )
-    return markdown(["game", "jaxgames, steps/s", *heads], rows)
+    return markdown(["game", "jaxgames, steps/s", *(f"\N{MULTIPLICATION SIGN} {peer}" for peer in heads)], rows)
 
 
 def tables() -> dict[str, str]:

@@ -222,21 +222,6 @@ def test_gather_counts_if_its_indices_depend_on_a_parameter(index: str, gathers:
     assert count(TABLE, INDEX, index, f"ROOT %g = f32[4,8]{{1,0}} {gather}", called=called).gathers == gathers
 
 
-def test_operations_are_numbers_that_arithmetic_computes() -> None:
-    """8 sums, 8 of the inputs of a reduction, and nothing for copies, constants and a product of matrices."""
-    text = f"""{ADD}
-ENTRY %main (x: f32[8]) -> f32[] {{
-  {X}
-  %zero = f32[] constant(0)
-  %copy = f32[8]{{0}} copy(%x)
-  %twice = f32[8]{{0}} fusion(%copy, %x), kind=kLoop, calls=%add
-  %square = f32[] dot(%twice, %twice), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}
-  ROOT %total = f32[] reduce(%twice, %zero), dimensions={{0}}, to_apply=%sum
-}}
-"""
-    assert hlo.count_operations(hlo.parse(text)) == 8 + 8
-
-
 def test_text_without_an_entry_is_refused() -> None:
     with pytest.raises(ValueError, match="no ENTRY"):
         hlo.parse(ADD)
