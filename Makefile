@@ -10,12 +10,12 @@ JOBS ?= 2
 help:
 	@echo "make demo      train an agent from nothing and watch it play (about a minute)"
 	@echo "make test      the fast tests, compiled without optimisation (under ten minutes)"
-	@echo "make test-all  all tests, compiled as for users"
+	@echo "make test-all  all tests, compiled as for users (hours); a part: make test-all TESTS=tests/train"
 	@echo "make test-browser  the tests of the page, which need Chromium: apt-get install chromium"
 	@echo "make mutation  the share of small changes to the rules and searches that a fast test catches (hours; resumes)"
 	@echo "make check     lint and types"
 	@echo "make dist-check         build the package, and try it in a fresh environment (a few minutes)"
-	@echo "make dist-check-extras  try each extra alone (about ten minutes)"
+	@echo "make dist-check-extras  try each extra alone, and test the adapters to gymnax and JaxMARL (about ten minutes)"
 	@echo "make docs      the site of the docs, in site/ (a minute; the first time a few)"
 	@echo "make agents    train the baseline agents again (more than an hour; runs in runs/baselines)"
 	@echo "make bench     speed: the games, their peers, whether a game has become slow (half an hour)"
@@ -47,8 +47,9 @@ demo: $(VENV)/for-demo
 test: $(VENV)/for-tests
 	PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest -n $(JOBS) --dist loadgroup -m "not slow" --quick --cpu
 
+TESTS ?= tests
 test-all: $(VENV)/for-tests
-	$(RUN) -m pytest -n $(JOBS) --dist loadgroup
+	$(RUN) -m pytest -n $(JOBS) --dist loadgroup $(TESTS)
 
 test-browser: $(VENV)/for-tests
 	$(RUN) -m pytest -n $(JOBS) -m browser --quick

@@ -7,6 +7,8 @@ The algorithm is IPPO as in JaxMARL's baselines, with their `LogWrapper` and mas
 its observations, actions and rewards are a separate trajectory. The network is Flax, the optimiser is Optax.
 """
 
+# pyright: reportMissingImports=false
+
 import functools
 import json
 from dataclasses import dataclass

@@ -19,6 +19,7 @@ import pytest
 import tyro
 
 import jaxgames
+from tests.helpers.apart import with_mark
 from tests.helpers.blocks import PAGES, README, ROOT, Block, blocks, commands, files, module_run, name, program
 
 LANGUAGES = {"python", "bash", "text", "json", "yaml", "bibtex", ""}  # the last ones show what is not typed
@@ -27,7 +28,7 @@ OTHERS = {  # programs that are not ours
     *("scontrol", "exit", "[", "bash", "git", "gh", "apt-get", ".venv/bin/jupyter", "make", "cc"),
 }
 OURS = {"train", "jaxgames", "benchmarks", "examples", "docs"}  # packages whose commands are read in this process
-NEED_TORCH = {"examples.rllib_ppo"}  # which is not here; tests/examples/test_with_torch.py runs it
+NOT_HERE = {"examples.rllib_ppo", "examples.jaxmarl_ippo"}  # need libraries that the extra `dev` leaves out
 SHELL = [block for page in PAGES for block in blocks(page) if block.language == "bash"]
 
 
@@ -122,7 +123,7 @@ def test_options_of_every_command_exist(block: Block, tmp_path: Path, monkeypatc
             continue
         module, arguments = run
         assert importlib.util.find_spec(module), f"{block} runs {module}"
-        if arguments and module.partition(".")[0] in OURS and module not in NEED_TORCH:
+        if arguments and module.partition(".")[0] in OURS and module not in NOT_HERE:
             monkeypatch.setattr(sys, "argv", [module, *arguments])
             with only_parsing(monkeypatch), pytest.raises(Parsed):
                 runpy.run_module(module, run_name="__main__", alter_sys=True)
@@ -131,6 +132,9 @@ def test_options_of_every_command_exist(block: Block, tmp_path: Path, monkeypatc
 def test_targets_and_extras_of_every_command_exist() -> None:
     targets = {*re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for file in (ROOT / ".ci" / "run", *(ROOT / ".github" / "workflows").glob("*.yml")):
+        for target in re.findall(r"\bmake ([a-z][\w-]*)", file.read_text()):
+            assert target in targets, f"{name(file)}: make {target}"
     for page in PAGES:
         for target in re.findall(r"`make ([\w-]+)`", page.read_text()):
             assert target in targets, f"{name(page)}: make {target}"
@@ -142,7 +146,7 @@ def test_targets_and_extras_of_every_command_exist() -> None:
 
 
 @pytest.mark.slow  # each page is a start of JAX and compiles whole games
-@pytest.mark.parametrize("page", [page for page in PAGES if program(page).strip()], ids=name)
+@pytest.mark.parametrize("page", [with_mark(page) for page in PAGES if program(page).strip()], ids=name)
 def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     """All blocks in order, as one program, in an empty folder."""
     script = tmp_path / f"page_{page.stem}.py"  # not the name of a module that the page imports
@@ -151,7 +155,9 @@ def test_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow  # trains, for an iteration each
-@pytest.mark.parametrize("page", [page for page in PAGES if any(is_run(block) for block in blocks(page))], ids=name)
+@pytest.mark.parametrize(
+    "page", [with_mark(page) for page in PAGES if any(is_run(block) for block in blocks(page))], ids=name
+)
 def test_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
     """All commands in order, in a folder with the examples; trainings and matches are short."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -17,6 +17,7 @@ from examples.train_all_games import TASKS
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from jaxgames.testing.static import SUPPLIED
+from tests.helpers.apart import with_mark
 from tests.helpers.blocks import DOCS, FENCE, PAGES, README, ROOT, name
 from tests.helpers.labelled import saved, solved_positions
 from tests.helpers.sections import anchor_of, figures, section
@@ -111,14 +112,7 @@ def test_files_and_commands_of_a_page_are_there(page: Path) -> None:
         assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), f"{name(page)} runs {module}"
 
 
-IMPORT_JAXMARL = {DOCS / "api" / "adapters.md", DOCS / "interop" / "jaxmarl.md"}  # which takes seconds
-
-
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=pytest.mark.slow if page in IMPORT_JAXMARL else ()) for page in PAGES],
-    ids=name,
-)
+@pytest.mark.parametrize("page", [*map(with_mark, PAGES)], ids=name)
 def test_dotted_names_of_a_page_are_there(page: Path) -> None:
     """Names in backticks such as `train.ppo.Config`, with or without arguments, and those of the API's pages."""
     text = page.read_text()
@@ -262,8 +256,8 @@ def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:
 
 
 def test_readme_has_the_speeds_of_the_performance_page() -> None:
-    of_openspiel = (f"OpenSpiel, {way}" for way in ("methods", "buffer", "legal"))
-    header = ("game", "jaxgames, steps/s", "Pgx", *of_openspiel, "C++ loop")
+    peers = ("Pgx", *(f"OpenSpiel, {way}" for way in ("methods", "buffer", "legal")), "C++ loop")
+    header = ("game", "jaxgames, steps/s", *(f"\N{MULTIPLICATION SIGN} {peer}" for peer in peers))
     assert table(README, *header) == table(DOCS / "performance.md", *header)
 
 

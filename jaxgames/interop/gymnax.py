@@ -13,6 +13,9 @@ restarts finished games and keeps the last observation as `info["final_observati
 It needs gymnax: `pip install ".[gymnax]"` in a checkout.
 """
 
+# `make check` runs without gymnax
+# pyright: reportMissingImports=false, reportUntypedBaseClass=false, reportUnknownParameterType=false
+
 import functools
 from typing import Any
 

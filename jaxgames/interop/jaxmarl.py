@@ -17,6 +17,9 @@ counts:
 It needs JaxMARL: `pip install ".[jaxmarl]"` in a checkout.
 """
 
+# `make check` runs without JaxMARL
+# pyright: reportMissingImports=false, reportUntypedBaseClass=false
+
 import contextlib
 import functools
 import sys

@@ -1,7 +1,8 @@
 """Builds the package and tries it as a user has it: `make dist-check`, `make dist-check-extras`.
 
     python -m tests.distribution                        build, metadata, contents, citation, types, a fresh environment
-    python -m tests.distribution extras [NAME ...]      each extra alone, in an environment of its own
+    python -m tests.distribution extras [NAME ...]      each extra alone, in an environment of its own; gymnax and
+                                                        JaxMARL, which the extra `dev` leaves out, with all their tests
     python -m tests.distribution versions [PYTHON ...]  some fast tests, with the newest and the lowest versions
 
 It needs only Python and pip. All environments are in a temporary folder, outside of the checkout, and are deleted.
@@ -40,8 +41,20 @@ NOT_ALONE = {  # extras that are not tried in an environment of their own
     "dev": "installed by `make test`",
 }
 
+NAMES = "tests/test_docs.py::test_dotted_names_of_a_page_are_there"
+CODE = "tests/test_doc_blocks.py::test_python_of_a_page_runs"
+APART = {  # tests of the extras that `dev` leaves out: gymnax caps JAX and Gymnasium, and JaxMARL needs gymnax
+    "gymnax": ("tests/interop/test_gymnax.py", f"{NAMES}[docs/interop/gymnax.md]", f"{CODE}[docs/interop/gymnax.md]"),
+    "jaxmarl": (
+        *("tests/interop/test_jaxmarl.py", "tests/examples/test_jaxmarl_ippo.py"),
+        *(f"{NAMES}[docs/{page}.md]" for page in ("api/adapters", "interop/jaxmarl")),
+        f"{CODE}[docs/interop/jaxmarl.md]",
+    ),
+}
+
 # For `versions`: the extras that are installed, and the tests that run.
-TRIED_EXTRAS = sorted(EXTRAS.keys() - NOT_ALONE.keys() - {"docs", "distrax"})
+TRIED_EXTRAS = sorted(EXTRAS.keys() - NOT_ALONE.keys() - APART.keys() - {"docs", "distrax"})
+PYTEST = ("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "--quick")
 TEST_TOOLS = ("pytest>=8.4", "hypothesis>=6.140", "pytest-xdist>=3.6")
 TESTS = (
     *("tests/test_env.py", "tests/test_registry.py", "tests/test_sampling.py", "tests/test_wrappers.py"),
@@ -138,7 +151,7 @@ def alone() -> list[str]:
 
 
 def check_extras(folder: Path, names: list[str]) -> None:
-    """Installs each extra from the wheel into an environment of its own and takes one step with it."""
+    """Installs each extra from the wheel into an environment of its own, takes one step with it, runs APART's tests."""
     unknown = sorted(set(names) - set(alone()))
     if unknown:
         sys.exit(f"{', '.join(unknown)}: must be one of {', '.join(alone())}")
@@ -152,6 +165,9 @@ def check_extras(folder: Path, names: list[str]) -> None:
             environment = Environment(folder / name)
             environment.install(f"jaxgames[{name}] @ {wheel.as_uri()}")
             environment.run("python", HERE / "one_step.py", name, PYTHONPATH=str(checkout))
+            if name in APART:
+                environment.install(*requirements("newest"), *TEST_TOOLS)
+                print(environment.run("python", *PYTEST, *APART[name], cwd=ROOT).splitlines()[-1], end="")
         shutil.rmtree(environment.folder)
 
 
@@ -170,8 +186,7 @@ def check_versions(folder: Path, pythons: list[str]) -> None:
             with Timer(f"Python {version}, {kind}"):
                 environment = Environment(folder / f"{kind}{number}", python)
                 environment.install(*requirements(kind), *TEST_TOOLS)
-                command = ("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--quick")
-                summary = environment.run("python", *command, *TESTS, cwd=ROOT).splitlines()[-1]
+                summary = environment.run("python", *PYTEST, "-m", "not slow", *TESTS, cwd=ROOT).splitlines()[-1]
             print(f"| {' | '.join((version, kind, *installed(environment), summary))} |")
             shutil.rmtree(environment.folder)
 

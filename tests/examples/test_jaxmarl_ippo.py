@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.slow
+from tests.helpers.apart import needs
+
+pytestmark = [pytest.mark.slow, needs("jaxmarl")]
 
 
 @pytest.fixture(scope="module")

@@ -1,22 +1,28 @@
 """One seat as an environment of gymnax: its interface, restarts, limits, wrappers and ids."""
 
+# pyright: reportMissingImports=false
+
 import functools
 from typing import Any
 
 import chex
-import gymnax
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gymnax.wrappers import FlattenObservationWrapper, LogWrapper
-from gymnax.wrappers.compat import LegacyStepAPIWrapper
 
 import jaxgames
-from jaxgames.interop.gymnax import SeatEnv, register_envs
 from jaxgames.interop.seat_play import against, games_by_id
+from tests.helpers import apart
 from tests.helpers.scripted_agents import OnHost, Taker
 from tests.helpers.sticks import ShortSticks, Sticks
+
+gymnax: Any = pytest.importorskip("gymnax", reason=f"gymnax {apart.REASON}")
+
+from gymnax.wrappers import FlattenObservationWrapper, LogWrapper  # noqa: E402  # behind the skip
+from gymnax.wrappers.compat import LegacyStepAPIWrapper  # noqa: E402
+
+from jaxgames.interop.gymnax import SeatEnv, register_envs  # noqa: E402
 
 STICKS = Sticks()
 KEY = jax.random.key(0)
@@ -91,7 +97,7 @@ def test_ids_are_those_of_gymnasium() -> None:
 
 
 def test_game_of_a_user_gets_an_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gymnax.registration, "_registry", dict(gymnax.registration._registry))  # pyright: ignore[reportPrivateUsage]  # no public way to remove one
+    monkeypatch.setattr(gymnax.registration, "_registry", dict(gymnax.registration._registry))
     monkeypatch.setattr(gymnax, "registered_envs", list(gymnax.registered_envs))
     jaxgames.register("four_sticks", Sticks)
     register_envs()

@@ -1,5 +1,7 @@
 """Games of jaxgames as environments of JaxMARL: its base API, wrappers and restarts, and each rule of the adapter."""
 
+# pyright: reportMissingImports=false
+
 import functools
 import subprocess
 import sys
@@ -13,8 +15,11 @@ import numpy as np
 import pytest
 
 import jaxgames
+from tests.helpers.apart import needs
 from tests.helpers.positions import compiled, start
 from tests.helpers.sticks import LuckySticks, Sticks
+
+pytestmark = needs("jaxmarl")
 
 NO_OP, KEY = 3, jax.random.key(0)
 GAMES = [

@@ -76,7 +76,8 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         self._key: jax.Array | None = None
         self.state_space: gymnasium.spaces.Box = _box(layout)
         self.observation_spaces = {agent: _observation_space(layout) for agent in self.possible_agents}
-        self.action_spaces = {agent: gymnasium.spaces.Discrete(layout.num_actions) for agent in self.possible_agents}
+        discrete: Any = gymnasium.spaces.Discrete  # whose samples are an int or a numpy integer, by Gymnasium's version
+        self.action_spaces = {agent: discrete(layout.num_actions) for agent in self.possible_agents}
 
     def observation_space(self, agent: str) -> Any:
         """Returns the observation space of an agent, the same object in every call."""
