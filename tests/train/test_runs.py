@@ -39,6 +39,7 @@ from train.driver.learner import Learner, data_of
 from train.driver.loop import Settings
 from train.ops.sharding import keys_to_data
 from train.sweep import Sweep, run_sweep
+from train.sweep.batched_runs import BatchedRuns
 
 BOXES = "dots_and_boxes(rows=1, cols=2)"
 WATCHED = Settings(checkpoint_every=3, evaluate_every=5, evaluation_games=8)
@@ -104,8 +105,11 @@ OTHER_VALUES: dict[str, float] = {  # of every traced setting
     "label_smoothing": 0.3,
     "weight_decay": 0.5,
     "max_grad_norm": 0.01,
+    "vf_clip": 0.01,
     "kl_coef": 1.0,
     "final_kl_coef": 1.0,
+    "step_kl_coef": 5.0,
+    "target_kl": 1e-9,
     "opponent_epsilon": 0.5,
 }
 
@@ -114,6 +118,7 @@ def ppo_with_all_parts(folder: Path) -> Learner:
     """PPO from another run, near its policy, against that run, a random agent and its own past."""
     other = str(store(folder / "other", ppo.PPO(PPO)))
     of_other: dict[str, Any] = {"init_from": other, "kl_coef": 0.1, "final_kl_coef": 0.01}
+    of_other |= {"step_kl_coef": 0.2, "vf_clip": 1.0}
     opponents = (other, "random", "self@every=2(size=2)")
     changes = of_other | {"opponents": opponents, "opponent_epsilon": 0.25, "critic_warmup": 2}
     return ppo.PPO(dataclasses.replace(PPO, **changes))
@@ -296,6 +301,25 @@ def test_run_on_four_devices_equals_the_run_on_one(
 # -- cells of a sweep ----------------------------------------------------------------------------------------------
 
 
+def test_every_traced_setting_has_another_value() -> None:
+    types = [agents.learner_type(name) for name in agents.LEARNERS]
+    assert {name for each in types for name in each.traced_settings} == OTHER_VALUES.keys()
+
+
+def test_cell_of_a_sweep_starts_as_its_single_run() -> None:
+    """Also where a traced setting, such as step_kl_coef, is a part of the first train state."""
+    small: dict[str, Any] = {"network": "mlp", "channels": (), "step_kl_coef": 0.2, "vf_clip": 1.0}
+    config = dataclasses.replace(PPO, **small)
+    given = [name for name in ppo.PPO.traced_settings if getattr(config, name)]
+    changed = dataclasses.replace(config, seed=1, **{name: OTHER_VALUES[name] for name in given})
+    learners = (ppo.PPO(config), ppo.PPO(changed))
+    runs = jax.jit(BatchedRuns(learners).init)(jax.random.key(9)).runs
+    for index, learner in enumerate(learners):
+        single = learner.init(jax.random.key(learner.config.seed))
+        of_cell = jax.tree.map(lambda leaf, index=index: leaf[index], keys_to_data(runs))
+        jax.tree.map(np.testing.assert_array_equal, of_cell, keys_to_data(single))
+
+
 @pytest.mark.slow
 @of_each_learner
 def test_cell_of_a_sweep_is_its_single_run(make: Callable[[Path], Learner], tmp_path: Path) -> None:
@@ -316,6 +340,7 @@ def test_cell_of_a_sweep_is_its_single_run(make: Callable[[Path], Learner], tmp_
     rows = {name: metrics_of(tmp_path / "sweep" / f"changed={name}" / "seed=0") for name in changed}
     for row, of_single in zip(rows["all"], metrics_of(tmp_path / "single"), strict=True):
         assert row.keys() == of_single.keys()
-        for name, number in of_single.items():
-            assert row[name] == (None if number is None else pytest.approx(number, rel=1e-4, abs=1e-5)), name
+        for name, value in of_single.items():
+            close = pytest.approx(value, rel=1e-4, abs=1e-5) if isinstance(value, float) else value
+            assert row[name] == close, name
     assert len({json.dumps(of_cell) for of_cell in rows.values()}) == len(changed)

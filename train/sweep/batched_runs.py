@@ -107,8 +107,12 @@ class BatchedRuns(Learner):
     def init(self, key: jax.Array) -> BatchedState:
         """Returns the train states before the first iteration. The key is not used: each run has its own seed."""
         seeds = np.array(pad([each.config.seed for each in self.learners], self.padded), np.int32)
-        states = jax.lax.map(lambda seed: self.first.init(jax.random.key(seed)), seeds)
-        return BatchedState(states, jnp.int32(0))
+
+        def init_run(run: tuple[jax.Array, dict[str, jax.Array]]) -> Any:
+            seed, numbers = run
+            return with_traced(self.first, numbers).init(jax.random.key(seed))
+
+        return BatchedState(jax.lax.map(init_run, (seeds, self.numbers)), jnp.int32(0))
 
     def init_params(self, key: jax.Array) -> Any:
         return self.first.init_params(key)
@@ -118,7 +122,9 @@ class BatchedRuns(Learner):
 
     def load(self, train_state: BatchedState) -> BatchedState:
         """Returns the train states with what each run takes from other runs."""
-        return stack([self.first.load(each) for each in unstack(train_state.runs, self.padded)])
+        learners = pad(list(self.learners), self.padded)
+        states = unstack(train_state.runs, self.padded)
+        return stack([learner.load(each) for learner, each in zip(learners, states, strict=True)])
 
     def largest_arrays(self, key: jax.Array) -> Any:
         """Returns the states of all runs, and the arrays of the runs that are computed at the same time."""
