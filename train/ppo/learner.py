@@ -167,7 +167,7 @@ def update(
             stored, advantages, targets = take_rows(batch, rows)
             return gradient_step(carry, observe(stored), advantages, targets, dropout_key)
 
-        start = train_state.params, train_state.opt_state
+        start = train_state.params, restarted_after_warmup(config, train_state.opt_state, train_state.iteration)
         return jax.lax.scan(epoch, start, jax.random.split(subkey, config.update_epochs))
 
     @jax.jit  # traced once for both forms of `learn`
@@ -189,9 +189,11 @@ def update(
             terms=terms,
             step_kl_coef=train_state.step_kl_coef,
         )
-        gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights, decisions, advantages, targets)
+        gradient, (metrics, after) = jax.grad(loss, has_aux=True)(weights, decisions, advantages, targets)
+        without_step = merge_statistics(jax.tree.map(jnp.zeros_like, weights), statistics)
+        gradient, statistics = split_statistics(keep_policy(without_step, merge_statistics(gradient, after)))
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
-        params = keep_policy(params, merge_statistics(optax.apply_updates(weights, updates), statistics))
+        params = merge_statistics(optax.apply_updates(weights, updates), statistics)
         num_steps = jax.tree.map(jnp.sum, decisions.learner_mask)  # None stays None
         return (params, opt_state), (metrics, num_steps)
 
@@ -298,9 +300,10 @@ def kl_weight(config: Config, iteration: jax.Array) -> jax.Array:
 
 
 def policy_freeze(config: Config, policy: Policy, iteration: jax.Array) -> Callable[[Params, Params], Params]:
-    """Returns (parameters before, after a gradient step) -> the parameters to continue with.
+    """Returns (zero gradients and the statistics before, gradients and statistics after) -> those to continue with.
 
-    In the first `critic_warmup` iterations these are the ones before, except for the critic's own.
+    In the first `critic_warmup` iterations these are the first ones, except for the critic's own parameters. So the
+    frozen gradients are no part of the global norm or of Adam's moments.
     """
     if config.critic_warmup == 0:
         return lambda before, after: after
@@ -308,8 +311,25 @@ def policy_freeze(config: Config, policy: Policy, iteration: jax.Array) -> Calla
 
 
 def freeze_policy(critic_mask: Params, warmup: jax.Array, before: Params, after: Params) -> Params:
-    """Returns the parameters after a gradient step, of which only the critic's own changed if `warmup` (bool[])."""
+    """Returns `after`; if `warmup` (bool[]), `before` in place of all but the critic's own arrays."""
     return jax.tree.map(lambda own, old, new: new if own else jnp.where(warmup, old, new), critic_mask, before, after)
+
+
+def restarted_after_warmup(config: Config, opt_state: Any, iteration: jax.Array) -> Any:
+    """Returns the state of the optimizer, with Adam's moments and count of 0 in the iteration after the warm-up.
+
+    Adam divides by moments that its count corrects. The count of the warm-up would make the first steps of the policy,
+    whose moments are 0, up to six times too large.
+    """
+
+    def restarted(node: Any) -> Any:
+        if not isinstance(node, optax.ScaleByAdamState):
+            return node  # the count of the learning rate goes on
+        return jax.tree.map(lambda leaf: jnp.where(iteration == config.critic_warmup, 0, leaf), node)
+
+    if config.critic_warmup == 0:
+        return opt_state
+    return jax.tree.map(restarted, opt_state, is_leaf=lambda node: isinstance(node, optax.ScaleByAdamState))
 
 
 # -- the optimizer, and whole runs ---------------------------------------------------------------------------------

@@ -54,7 +54,8 @@ def outputs(learner: PPO, params: Any) -> tuple[np.ndarray, np.ndarray]:
 )
 def trained(request: pytest.FixtureRequest, untrained: Runs) -> tuple[PPO, list[Any], list[dict[str, jax.Array]]]:
     """A learner, its train states before and after each of WARMUP + 2 iterations, and the metrics."""
-    learner = PPO(from_run(untrained, sharing=request.param))
+    one_step = {"num_minibatches": 1, "update_epochs": 1, "max_grad_norm": 3e-4}
+    learner = PPO(from_run(untrained, sharing=request.param, **one_step))
     iterate, metrics = jax.jit(learner.iterate), list[dict[str, jax.Array]]()
     states: list[Any] = [learner.load(jax.jit(learner.init)(jax.random.key(0)))]
     for _ in range(WARMUP + 2):
@@ -74,10 +75,26 @@ def test_policy_keeps_all_its_bits_while_the_critic_learns_and_changes_later(tra
         values = new_values
 
 
+def test_optimizer_has_nothing_of_frozen_gradients_and_restarts_with_the_policy(trained: Any) -> None:
+    """With one gradient step per iteration, Adam's first moment is a tenth of the first clipped gradient."""
+    learner, states, _ = trained
+    own = jax.tree.leaves(critic_only(learner.policy))
+    for iteration, train_state in enumerate(states[1:]):
+        adam, frozen = train_state.opt_state[1][0], iteration < WARMUP
+        mu, nu = map(jax.tree.leaves, (adam.mu, adam.nu))
+        assert [not m.any() and not v.any() for m, v in zip(mu, nu, strict=True)] == [frozen and not o for o in own]
+        steps = iteration + 1 - (0 if frozen else WARMUP)
+        assert (adam.count == steps).all()
+        if steps == 1 and learner.config.sharing != "independent":  # where each seat has a norm
+            norm = np.sqrt(sum(float(jnp.square(m).sum()) for m in mu))
+            np.testing.assert_allclose(norm, 0.1 * learner.config.max_grad_norm, rtol=1e-3)
+
+
 def test_divergence_grows_with_the_policy_and_its_weight_falls(trained: Any) -> None:
     _, _, metrics = trained
     np.testing.assert_allclose([float(row["kl_coef"]) for row in metrics], [0.1, 0.07, 0.04, 0.01], rtol=1e-5)
-    assert [row["reference_kl"] > 1e-5 for row in metrics] == [False] * WARMUP + [True] * 2
+    moved = [row["reference_kl"] > 1e-5 for row in metrics]  # measured before the one step of an iteration
+    assert moved == [False] * (WARMUP + 1) + [True]
 
 
 def test_reference_policy_is_the_other_run_and_stays(trained: Any, untrained: Runs) -> None:
