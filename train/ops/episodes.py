@@ -44,12 +44,13 @@ def episode_metrics(env: jaxgames.Env[Any], steps: EpisodeSteps) -> Metrics:
     """Returns means over the games that ended in the rollout; NaN if no game ended."""
     ended = steps.terminated | steps.truncated
     num_episodes = ended.sum(dtype=jnp.float32)
-    winners = on_each_device(functools.partial(winners_of, env), SHARDED_BY_BOARD, out=SHARDED_BY_BOARD)(steps)
+    ends = on_each_device(functools.partial(ends_of, env), SHARDED_BY_BOARD, out=SHARDED_BY_BOARD)(steps)
+    winners, drawn = ends[..., :-1], ends[..., -1]
     returns = steps.episode_stats.returns * ended[..., None]
     sums = {
         "episode_length": steps.episode_stats.length * ended,
         "episode_truncated_rate": steps.truncated,
-        "episode_draw_rate": steps.terminated & ~winners.any(-1),
+        "episode_draw_rate": drawn,
         **{f"episode_win_rate/seat_{seat}": winners[..., seat] for seat in range(env.num_players)},
         **{f"episode_return/seat_{seat}": returns[..., seat] for seat in range(env.num_players)},
     }
@@ -60,12 +61,20 @@ def episode_metrics(env: jaxgames.Env[Any], steps: EpisodeSteps) -> Metrics:
     return {"num_episodes": num_episodes} | {name: x.sum() / num_episodes for name, x in sums.items()}
 
 
-def winners_of(env: jaxgames.Env[Any], steps: EpisodeSteps) -> jax.Array:
-    """Returns bool[rollout_length, num_envs, num_players], the winners of the boards that terminated; else False.
+def ends_of(env: jaxgames.Env[Any], steps: EpisodeSteps) -> jax.Array:
+    """Returns bool[rollout_length, num_envs, num_players + 1]: who won, and whether the game was drawn.
 
-    Few boards have terminated, and in some games it takes long to find out who won. `env.winners` is False for others.
+    A game that an illegal action ended has neither winners nor a draw. All are False where a board has not terminated.
+    Few boards have, and in some games it takes long to find out who won, so only these are evaluated.
     """
-    return map_next_boards(env, jax.vmap(env.winners), steps, steps.terminated)
+
+    def of_rows(states: Any, actions: jax.Array, step_keys: jax.Array | None) -> jax.Array:
+        winners = jax.vmap(env.winners)(jax.vmap(env.step)(states, actions, step_keys))
+        is_action = jnp.arange(env.num_actions) == actions[:, None]
+        legal = (jax.vmap(env.legal_action_mask)(states) & is_action).any(-1)
+        return jnp.column_stack([winners, legal & ~winners.any(-1)])
+
+    return map_steps(of_rows, steps, steps.terminated)
 
 
 def map_next_boards(
@@ -80,11 +89,17 @@ def map_next_boards(
       function: boards [num_envs, ...] -> [num_envs, ...], row by row.
       chosen: bool[rollout_length, num_envs].
     """
+    return map_steps(lambda *played: function(jax.vmap(env.step)(*played)), steps, chosen)
+
+
+def map_steps(function: Callable[..., jax.Array], steps: EpisodeSteps, chosen: jax.Array) -> jax.Array:
+    """Returns `function` of the chosen steps; 0 or unused elsewhere. The result is [rollout_length, num_envs, ...].
+
+    Args:
+      function: states, actions and step keys, [num_envs, ...] each -> [num_envs, ...], row by row.
+      chosen: bool[rollout_length, num_envs].
+    """
     shape = chosen.shape
     played = steps.state, steps.action, steps.step_key
     flat = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), played)
-
-    def of_rows(rows: Any) -> jax.Array:
-        return function(jax.vmap(env.step)(*rows))
-
-    return map_chosen_rows(of_rows, flat, chosen.reshape(-1), chunk=shape[1]).reshape(*shape, -1)
+    return map_chosen_rows(lambda rows: function(*rows), flat, chosen.reshape(-1), chunk=shape[1]).reshape(*shape, -1)

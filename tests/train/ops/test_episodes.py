@@ -1,5 +1,6 @@
 """Means over the games that ended in a rollout, worked out by hand."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,13 +25,15 @@ RETURNS = [[[2, -1, -1], [90, 90, 90], [0, 0, 0]], [[1, 3, 5], [-1, -1, 2], [90,
 LEARNER = [[[1, 0, 1], [1, 1, 1], [1, 0, 0]], [[0, 1, 1], [0, 1, 0], [1, 1, 1]]]
 
 
-def metrics(ended: bool = True, learner: Any = None) -> dict[str, float]:
+def metrics(ended: bool = True, learner: Any = None, forfeit: bool = False) -> dict[str, float]:
+    """If `forfeit`, the drawn game has one stick left, of which its mover takes three."""
     flags = [jnp.array(flags) & ended for flags in (TERMINATED, TRUNCATED)]
     stats = EpisodeStats(jnp.array(LENGTHS), jnp.array(RETURNS, jnp.float32))
     boards: Any = jax.tree.map(lambda leaf: leaf.reshape(2, 3, *leaf.shape[1:]), BOARDS)
+    boards = replace(boards, left=boards.left.at[0, 2].set(1)) if forfeit else boards
     steps: Any = SimpleNamespace(
         state=boards,
-        action=jnp.zeros((2, 3), jnp.int32),
+        action=jnp.zeros((2, 3), jnp.int32).at[0, 2].set(2 * forfeit),
         step_key=None,
         terminated=flags[0],
         truncated=flags[1],
@@ -62,6 +65,10 @@ def test_learner_has_the_wins_of_its_seats_and_their_mean_return() -> None:
     """It wins the first game, of seats 0 and 2, and not the one in which it has seat 1 alone."""
     of_learner = {"episode_win_rate/learner": 1 / 4, "episode_return/learner": ((2 - 1) / 2 + 0 + (3 + 5) / 2 - 1) / 4}
     assert metrics(learner=jnp.array(LEARNER, jnp.bool_)) == pytest.approx(EXPECTED | of_learner)
+
+
+def test_game_that_an_illegal_action_ended_is_not_drawn() -> None:
+    assert metrics(forfeit=True) == pytest.approx(EXPECTED | {"episode_draw_rate": 0})
 
 
 def test_means_over_no_game_are_nan() -> None:
