@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from train.driver import compilation, loggers, loop, processes
 from train.driver.learner import Learner, check_load
 from train.driver.loop import Settings
 from train.driver.memory import check_memory
+from train.driver.messages import log
 from train.driver.run_folder import NullRecorder, Recorder, RunFolder
 from train.ops import sharding
 
@@ -72,6 +74,9 @@ def main(learner_type: type[Learner], config_for: Callable[..., Any], settings: 
         processes.abandon(error, None)
         raise
     if is_leader:
+        if result["finished"]:
+            run = shlex.quote(result["run_dir"])
+            log(f"next: python -m train.match {run} greedy; python -m train.play {run}")
         print(json.dumps(result))
     sys.exit(0 if result["finished"] else 130)
 

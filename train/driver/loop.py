@@ -1,6 +1,9 @@
 """The training loop on the host: iterations, evaluations, checkpoints, progress, and how it stops."""
 
+import contextlib
+import dataclasses
 import functools
+import shlex
 import signal
 import sys
 import threading
@@ -9,22 +12,38 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jax.sharding import Mesh
 
-from jaxgames import Env, arena
+from jaxgames import Env, ParameterError, arena
 from jaxgames._progress import Progress, progress_bar
 from jaxgames.agents import Agent, RandomAgent
 from train.driver import compilation, loggers, processes
 from train.driver.learner import Config, Learner, TrainState, data_of
-from train.driver.messages import GAMES, OPPONENT, format_row, log, log_evaluations, log_start, mean_over_runs, show
+from train.driver.messages import (
+    GAMES,
+    NEXT_OPPONENT,
+    NEXT_RATES,
+    OPPONENT,
+    format_row,
+    log,
+    log_evaluations,
+    log_start,
+    mean_over_runs,
+    show,
+)
 from train.driver.metrics import rounded, to_floats
 from train.driver.run_folder import Recorder, is_multiple
 from train.ops import sharding
 
 EVALUATION_SEED = 2**31 - 1  # seed of evaluation games; no run uses it
+BEATEN = 0.95  # win rate against the random agent from which evaluations also have the next opponent
+IN_RESULT = ("win_rate", "draw_rate", "mean_turns", *NEXT_RATES)
+OF_PROCESSES = ("processes", "process_id", "coordinator", "distributed", "join_timeout")
 
 
 @dataclass(frozen=True)
@@ -35,7 +54,8 @@ class Settings:
     """The run folder; `runs/<time>` if not given."""
     resume: bool = False
     """Continue the run in the folder; if there is none, start a new one. Of the settings of learning, only
-    --total-steps may change, to a larger number. An annealed learning rate then follows the longer run."""
+    --total-steps may change, to a larger number. An annealed learning rate then follows the longer run. Settings of
+    storage, evaluation and devices are not kept: give them again."""
     checkpoint_every: int = 10
     """Iterations between checkpoints. The last two checkpoints are kept."""
     keep_every: int = 0
@@ -46,11 +66,12 @@ class Settings:
     """Games per evaluation: the policy plays one seat against the evaluation opponent."""
     evaluation_seat: int | None = None
     """The policy's seat in evaluations. If not given, it is drawn for each game."""
-    logger: tuple[loggers.Name, ...] = ("tensorboard",)
-    """Where the metrics go beside metrics.jsonl: tensorboard, wandb (Weights & Biases), both, or none."""
+    logger: tuple[loggers.Name | Literal["none"], ...] = ("tensorboard",)
+    """Where the metrics go beside metrics.jsonl: tensorboard, wandb (Weights & Biases), both, or none of them."""
     evaluation_opponent: str = "random"
     """The agent on all other seats in evaluations, such as greedy or runs/first@40. Agents on the host are refused.
-    A run plays with the checkpoint that it has when this command starts."""
+    A run plays with the checkpoint that it has when this command starts. An evaluation in which at least 95 % of the
+    games against random are won is followed by games against greedy."""
     devices: int = 1
     """Devices per process, 0 for all. The boards are divided over them; each has a copy of the parameters."""
     processes: int = 1
@@ -76,6 +97,10 @@ class Settings:
         ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+        if len(self.logger) > 1 and "none" in self.logger:
+            raise ValueError(f"logger must be none or names of loggers, not {' '.join(self.logger)}")
+        if self.logger == ("none",):
+            object.__setattr__(self, "logger", ())
         processes.check_rendezvous(self.coordinator, self.processes, self.process_id, self.distributed)
 
     def evaluates(self, iteration: int) -> bool:
@@ -88,11 +113,15 @@ class Settings:
 class ParallelRuns(NamedTuple):
     """The runs that one loop trains at the same time. All are at the same iteration."""
 
-    num_runs: int
+    folders: tuple[Path, ...]
     evaluate: Callable[[Any, Settings, Agent, Any, int], Mapping[str, Any]]
     """Returns the metrics of an evaluation: from learner, settings, opponent, train state and iteration."""
     progress: Callable[[Config, int], AbstractContextManager[Progress]]
     """Returns the progress: from the settings of learning, and the iterations that are done."""
+
+    @property
+    def num_runs(self) -> int:
+        return len(self.folders)
 
 
 def run_training(
@@ -100,12 +129,21 @@ def run_training(
 ) -> dict[str, Any]:
     """Trains to the end of the run, or until Ctrl-C or SIGTERM. Returns the result, which a finished run stores.
 
+    The recorder is closed at the end, also by an error.
+
     Args:
       runs: for more than one run at once. Metrics are then arrays over runs, seconds are a run's share of the time.
+
+    Raises ValueError when parameters are no longer finite numbers.
     """
-    config, runs = learner.config, runs or ParallelRuns(1, evaluation, progress_of_run)
+    with contextlib.closing(recorder):
+        return _run_training(learner, recorder, settings, runs or of_one_run(recorder.folder))
+
+
+def _run_training(learner: Learner, recorder: Recorder, settings: Settings, runs: ParallelRuns) -> dict[str, Any]:
+    config = learner.config
     mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
-    resume = f"python -m train.{learner.name} --run-dir {recorder.folder} --resume"
+    resume = command_to_resume(learner, recorder.folder, settings)
     log_start(learner, recorder.folder, mesh.size)
     if jax.process_count() > 1:  # every process prints it, because any of them may be lost
         print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
@@ -115,7 +153,6 @@ def run_training(
     stored = processes.broadcast_from_leader(recorder.result())
     if first >= config.num_iterations and stored is not None:
         log("the run is finished already; a larger --total-steps continues it")
-        recorder.close()
         return stored
     last_kept = recorder.truncate_metrics(first)
     if is_multiple(first, settings.keep_every):
@@ -127,19 +164,32 @@ def run_training(
     if first:
         log(f"resumed after iteration {first}")
 
-    start = time.monotonic()
-    before = 0.0 if last_kept is None else last_kept["seconds"]
     try:
-        train_state, row = iterate_until_stopped(learner, recorder, settings, runs, mesh, iterate, train_state, before)
-        result = result_of(learner, recorder, int(train_state.iteration), time.monotonic() - start, row)
+        train_state, row = iterate_until_stopped(
+            learner, recorder, settings, runs, mesh, iterate, train_state, last_kept or {}
+        )
+        result = result_of(learner, recorder, int(train_state.iteration), row)
         if result["finished"]:
             recorder.finish(result)
     except OSError as error:
         raise OSError(f"{error}; when that is mended, continue with: {resume}") from error
     if not result["finished"]:
         log(f"stopped; continue with: {resume}")
-    recorder.close()
     return result
+
+
+def command_to_resume(learner: Learner, folder: Path, settings: Settings) -> str:
+    """Returns the command that continues a run, with the settings that are not kept in its folder.
+
+    Each process of several adds its own options of processes.
+    """
+    words = ["python", "-m", f"train.{learner.name}", "--run-dir", str(folder), "--resume"]
+    for each in dataclasses.fields(Settings):
+        value = getattr(settings, each.name)
+        if each.name not in ("run_dir", "resume", *OF_PROCESSES) and value != each.default:
+            entries = (value or ("none",)) if isinstance(value, tuple) else (value,)
+            words += [f"--{each.name.replace('_', '-')}", *map(str, entries)]
+    return shlex.join(words)
 
 
 def iterate_until_stopped(
@@ -150,15 +200,16 @@ def iterate_until_stopped(
     mesh: Mesh,
     iterate: Callable[[Any], Any],
     train_state: Any,
-    seconds_before: float,
+    row: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
     """The train state and the row of metrics after the last iteration of the run, or the one that a signal stopped.
 
-    The row is empty where no iteration was left. `seconds_before` are the seconds of the iterations before this start.
+    `row` is the row of the last iteration before this start, empty for a new run.
+
+    Raises ValueError when parameters are no longer finite numbers.
     """
-    config, first = learner.config, int(train_state.iteration)
+    config, first, seconds_before = learner.config, int(train_state.iteration), row.get("seconds", 0.0)
     opponent = evaluation_opponent(learner, settings) if processes.is_leader() else RandomAgent(learner.env)
-    row: dict[str, Any] = {}
     spent = 0.0  # seconds in iterations, without evaluations; a run's share of them
     with stop_signal() as stop, runs.progress(config, first) as bar:
         for iteration in range(first + 1, config.num_iterations + 1):
@@ -169,6 +220,13 @@ def iterate_until_stopped(
             row["seconds"] = seconds_before + spent
             row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
             last = iteration == config.num_iterations
+            if diverged := diverged_runs(runs, train_state):
+                recorder.log(row)
+                raise ValueError(
+                    f"the parameters of {', '.join(map(str, diverged))} are no longer finite numbers after iteration "
+                    f"{iteration}. Checkpoints of earlier iterations are kept; start a new run with other settings, "
+                    "such as a smaller --learning-rate"
+                )
             if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
                 row |= runs.evaluate(learner, settings, opponent, train_state, iteration)
                 row |= {GAMES: settings.evaluation_games, OPPONENT: settings.evaluation_opponent}
@@ -210,6 +268,11 @@ def lower_iteration(learner: Learner, mesh: Mesh, train_state: Any, *data: Any) 
         return jax.jit(learner.iterate, donate_argnums=0, out_shardings=out).lower(train_state, *data)
 
 
+def of_one_run(folder: Path) -> ParallelRuns:
+    """Returns the run in a folder, which the loop trains alone."""
+    return ParallelRuns((folder,), evaluation, progress_of_run)
+
+
 def progress_of_run(config: Config, done: int) -> Progress:
     """Returns the progress of a run over its steps, after `done` iterations."""
     steps = config.steps_per_iteration
@@ -218,20 +281,32 @@ def progress_of_run(config: Config, done: int) -> Progress:
     return bar
 
 
-def result_of(
-    learner: Learner, recorder: Recorder, iteration: int, seconds: float, row: Mapping[str, Any]
-) -> dict[str, Any]:
+@functools.partial(jax.jit, static_argnums=1)
+def _are_finite(params: Any, has_axis_of_runs: bool) -> jax.Array:
+    """Returns bool[runs] or bool[], whether all numbers of the parameters are finite."""
+    leaves = [leaf for leaf in jax.tree.leaves(params) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    of_leaves = [jnp.isfinite(leaf).all(axis=range(int(has_axis_of_runs), leaf.ndim)) for leaf in leaves]
+    return functools.reduce(jnp.logical_and, of_leaves, jnp.bool_(True))
+
+
+def diverged_runs(runs: ParallelRuns, train_state: TrainState) -> list[Path]:
+    """Returns the folders of the runs whose parameters have NaN or infinity."""
+    finite = np.atleast_1d(_are_finite(train_state.params, runs.num_runs > 1))
+    return [folder for folder, is_finite in zip(runs.folders, finite, strict=False) if not is_finite]  # or padding
+
+
+def result_of(learner: Learner, recorder: Recorder, iteration: int, row: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the result that a run prints at its end; `row` is its last row of metrics."""
-    config = learner.config
+    config, row = learner.config, {name: value for name, value in row.items() if value is not None}
     return {
         "run_dir": str(recorder.folder),
         "learner": learner.name,
         **learner.headline,
         "steps": iteration * config.steps_per_iteration,
         "finished": iteration >= config.num_iterations,
-        "seconds": round(seconds, 1),
+        "seconds": round(row["seconds"], 1) if row else 0.0,
         "steps_per_second": round(row["steps_per_second"]) if row else None,
-        **rounded({name: mean_over_runs(row[name]) for name in ("win_rate", "mean_turns") if name in row}),
+        **rounded({name: mean_over_runs(row[name]) for name in IN_RESULT if name in row}),
         **{name: row[name] for name in (GAMES, OPPONENT) if name in row},
     }
 
@@ -264,11 +339,29 @@ def evaluation_opponent(learner: Learner, settings: Settings) -> Agent:
 def evaluation(
     learner: Learner, settings: Settings, opponent: Agent, train_state: TrainState, iteration: int
 ) -> dict[str, float]:
-    """Returns the results of games against an opponent. Their key depends only on the iteration."""
+    """Returns the results of games against an opponent. Their key depends only on the iteration.
+
+    Where the random agent is beaten, NEXT_RATES are results against the next opponent.
+    """
     key = evaluation_key(iteration)
     agent = learner.agent(sharding.local_copy(train_state.params))
     games, seat = settings.evaluation_games, settings.evaluation_seat
-    return to_floats(_evaluate(learner.env, games, seat, agent, opponent, key))
+    results = to_floats(_evaluate(learner.env, games, seat, agent, opponent, key))
+    if settings.evaluation_opponent == "random" and results["win_rate"] >= BEATEN:
+        following = next_opponent(learner)
+        if following is not None:
+            against_it = to_floats(_evaluate(learner.env, games, seat, agent, following, key))
+            results |= {column: against_it[name] for column, name in NEXT_RATES.items()}
+    return results
+
+
+@functools.cache
+def next_opponent(learner: Learner) -> Agent | None:
+    """Returns the agent that follows the random one in evaluations; None for a game in which it cannot play."""
+    try:
+        return learner.make_agent(NEXT_OPPONENT)
+    except ParameterError:  # a game without scores
+        return None
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
@@ -282,6 +375,8 @@ def _evaluate(
 def stop_signal() -> Generator[threading.Event]:
     """Yields an event that the first Ctrl-C or SIGTERM sets, to end a run after an iteration. A second one kills.
 
+    Python gives signals to the main thread only, so in another thread nothing sets it.
+
     In a run of many processes, a first signal that comes after the run does not kill either. A scheduler signals all
     processes, but not at the same moment. A process that already waits for the others must not end before them.
     """
@@ -293,7 +388,9 @@ def stop_signal() -> Generator[threading.Event]:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM) if in_main_thread else ()
+    before = {number: signal.signal(number, ask) for number in numbers}
     try:
         yield stop
     finally:

@@ -15,6 +15,8 @@ from train.driver.commands import format_interval
 from train.driver.learner import Config, Learner
 
 OPPONENT, GAMES = "evaluation_opponent", "evaluation_games"  # columns of the metrics, beside the results of the games
+NEXT_OPPONENT = "greedy"  # of evaluations in which the random agent is beaten
+NEXT_RATES = {f"{name}/{NEXT_OPPONENT}": name for name in ("win_rate", "draw_rate")}  # columns of the games against it
 
 
 def log(text: str) -> None:
@@ -53,6 +55,9 @@ def format_row(row: Mapping[str, Any], config: Config, num_runs: int = 1, shown:
     parts = [f"{row['steps']:>12,.0f} steps"]
     if "win_rate" in row:
         parts.append(format_wins(row, num_runs))
+        if NEXT_RATES.keys() <= row.keys():
+            of_next = {name: row[column] for column, name in NEXT_RATES.items()}
+            parts.append(format_wins({**row, **of_next, OPPONENT: NEXT_OPPONENT}))
         turns = mean_over_runs(row["mean_turns"])
         parts += [f"{turns:.1f} turns to win"] if math.isfinite(turns) else []
     means = {name: mean_over_runs(row[name]) for name in shown}
@@ -61,18 +66,25 @@ def format_row(row: Mapping[str, Any], config: Config, num_runs: int = 1, shown:
 
 
 def format_wins(row: Mapping[str, Any], num_runs: int = 1) -> str:
-    """Returns the result of an evaluation, such as "won 46 of 100 against random (37-56 %)"."""
-    rate, games = mean_over_runs(row["win_rate"]), row[GAMES]
+    """Returns the result of an evaluation, such as "won 46, drawn 2 of 100 against random (37-56 %)".
+
+    Draws are left out where there are none.
+    """
+    won, drawn, games = mean_over_runs(row["win_rate"]), mean_over_runs(row.get("draw_rate", 0.0)), row[GAMES]
     if num_runs > 1:
-        return f"won {100 * rate:.1f} % of {num_runs} x {games:,} against {row[OPPONENT]}"
-    wins = round(rate * games)
-    return f"won {wins:,} of {games:,} against {row[OPPONENT]} ({format_interval(arena.wilson(wins, games))})"
+        draws = f", drawn {100 * drawn:.1f} %" if drawn else ""
+        return f"won {100 * won:.1f} %{draws} of {num_runs} x {games:,} against {row[OPPONENT]}"
+    wins, draws = round(won * games), f", drawn {round(drawn * games):,}" if drawn else ""
+    interval = format_interval(arena.wilson(wins, games))
+    return f"won {wins:,}{draws} of {games:,} against {row[OPPONENT]} ({interval})"
 
 
 def show(bar: Progress, text: str, row: Mapping[str, Any]) -> None:
     """Writes a line above the bar, and the win rate beside it, where the row has one."""
     if "win_rate" in row:
-        bar.describe(f"win rate {mean_over_runs(row['win_rate']):.3f}")
+        drawn = mean_over_runs(row.get("draw_rate", 0.0))
+        draws = f", draws {drawn:.3f}" if drawn else ""
+        bar.describe(f"win rate {mean_over_runs(row['win_rate']):.3f}{draws}")
     bar.write(text)
 
 

@@ -54,10 +54,9 @@ class RunFolders:
         return None if None in results else {"finished": True}
 
     def finish(self, result: Mapping[str, Any]) -> None:
-        """Stores the result of every run. The seconds of the group are divided equally."""
+        """Stores the result of every run."""
         for run, row in zip(self._runs, self._last_rows, strict=True):
-            seconds = result["seconds"] / len(self._runs)
-            run.finish(result_of(run.learner, run, run.config.num_iterations, seconds, row))
+            run.finish(result_of(run.learner, run, run.config.num_iterations, row))
 
     def close(self) -> None:
         for run in self._runs:

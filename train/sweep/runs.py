@@ -211,11 +211,11 @@ def train_group(
             loop.log(f"{len(names)} cells are finished already")
             bar.skip(total_steps(group))
             return True
-        parallel = ParallelRuns(len(names), evaluate, lambda config, done: part_of_bar(bar, group, done))
+        folders = tuple(run.folder for run in runs)
+        parallel = ParallelRuns(folders, evaluate, lambda config, done: part_of_bar(bar, group, done))
         settings = dataclasses.replace(settings, devices=group.devices)
-        result = loop.run_training(group, cells, settings, parallel)
-        stack.pop_all()  # the loop has closed them
-        return result["finished"]
+        stack.pop_all()  # the loop closes them
+        return loop.run_training(group, cells, settings, parallel)["finished"]
 
 
 def open_run(folder: Path, learner: Learner) -> RunFolder:

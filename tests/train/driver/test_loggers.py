@@ -73,9 +73,12 @@ def test_loggers_are_chosen_together_or_left_out(wandb: Runs, tmp_path: Path) ->
     )
     assert list((tmp_path / "both").glob("events.*"))
     assert len(wandb.rows) == 1
-    assert run_command(toy_learner.main, "--run-dir", tmp_path / "none", *options, "--logger") == 0
-    assert not list((tmp_path / "none").glob("events.*"))
-    assert len(metrics_of(tmp_path / "none")) == 1
+    for name, words in (("none", ["none"]), ("empty", [])):
+        assert run_command(toy_learner.main, "--run-dir", tmp_path / name, *options, "--logger", *words) == 0
+        assert not list((tmp_path / name).glob("events.*"))
+        assert len(metrics_of(tmp_path / name)) == 1
+    assert run_command(toy_learner.main, "--run-dir", tmp_path / "mixed", "--logger", "none", "wandb") == 2
+    assert not (tmp_path / "mixed").exists()
 
 
 def test_wandb_without_its_package_or_a_login_is_refused_in_words(

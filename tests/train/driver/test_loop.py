@@ -1,14 +1,18 @@
 """The loop of a run: when it evaluates, and that an interrupted run continues to the same bits."""
 
+import math
 import os
+import shlex
 import signal
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.helpers import toy_learner
-from tests.helpers.commands import last_json, run_command
+from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.stored_runs import (
     arguments_of,
     ends,
@@ -61,7 +65,6 @@ def kill_at_iteration_7(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def log_or_die(run: RunFolder, row: Mapping[str, float]) -> None:
         log(run, row)
         if row["iteration"] == 7:
-            run.close()
             raise Killed
 
     with monkeypatch.context() as patch:
@@ -80,7 +83,12 @@ def test_killed_run_continues_to_the_same_bits(
     with (folder / "metrics.jsonl").open("a") as file:
         file.write('{"iteration": 7, "ste')  # as if it had been killed in the middle of a line
     run = RunFolder.open(folder, ToyLearner)
-    assert run_training(run.learner, run, TOY_SETTINGS)["finished"]
+    run.lock()  # which the error has left free
+    with_long_iterations = (folder / "metrics.jsonl").read_text().replace('"seconds": ', '"seconds": 1')
+    (folder / "metrics.jsonl").write_text(with_long_iterations)
+    result = run_training(run.learner, run, TOY_SETTINGS)
+    assert result["finished"]
+    assert result["seconds"] == round(run.rows()[-1]["seconds"], 1) >= 10  # of both starts
     assert "resumed after iteration" in capsys.readouterr().err
     assert equal_checkpoints(folder, whole_toy)
     assert metrics_of(folder) == metrics_of(whole_toy)
@@ -110,10 +118,13 @@ def test_signal_ends_a_run_with_a_checkpoint_from_which_it_continues(
     monkeypatch.setattr(StoppedRun, "signals", (number,))
     result = run_training(TOY, StoppedRun.create(folder, TOY), TOY_SETTINGS)
     assert (result["finished"], result["steps"]) == (False, 6 * 4)
-    assert f"stopped; continue with: python -m train.toy --run-dir {folder} --resume" in capsys.readouterr().err
+    advice = capsys.readouterr().err.partition("stopped; continue with: ")[2].strip()
     assert int(last_train_state(folder).iteration) == 6
     assert not (folder / "result.json").exists()
-    assert run_command(toy_learner.main, "--run-dir", folder, "--resume", "--evaluate-every", 0) == 0
+    words = shlex.split(advice)
+    assert words[:3] == ["python", "-m", "train.toy"]
+    assert run_command(toy_learner.main, *words[3:]) == 0  # with the settings of the first start
+    assert RunFolder.open(folder, ToyLearner).checkpoints() == [16, 20]
     assert last_json(capsys)["finished"]
     assert equal_checkpoints(folder, whole_toy)
     assert metrics_of(folder) == metrics_of(whole_toy)
@@ -143,6 +154,27 @@ def test_first_signal_after_a_run_of_many_processes_does_not_kill(
             for number, handler in before.items():
                 signal.signal(number, handler)
     assert "stopping" in capsys.readouterr().err
+
+
+def test_run_in_another_thread_needs_no_signals(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(train_in, tmp_path / "run", TOY, TOY_SETTINGS).result()["finished"]
+
+
+@pytest.mark.parametrize("rate", [5e37, pytest.param(math.inf, marks=pytest.mark.slow)])
+def test_run_whose_parameters_are_not_finite_stops_with_its_last_finite_checkpoint(rate: float, tmp_path: Path) -> None:
+    """The toy learner adds noise of this size in every iteration, and the largest number is 3.4e38."""
+    folder = tmp_path / "run"
+    options = ("--learning-rate", rate, "--total-steps", 4000, "--checkpoint-every", 1, "--evaluate-every", 1)
+    message = error_of(toy_learner.main, "--run-dir", folder, "--evaluation-games", 4, *options)
+    rows = metrics_of(folder)
+    assert f"the parameters of {folder} are no longer finite numbers after iteration {len(rows)}" in message
+    assert "win_rate" not in rows[-1]
+    assert not (folder / "result.json").exists()
+    run = RunFolder.open(folder, ToyLearner)
+    assert run.checkpoints() == [each for each in (len(rows) - 2, len(rows) - 1) if each > 0]
+    assert all(np.isfinite(run.params(each)["preference"]).all() for each in run.checkpoints())
+    assert math.isfinite(rate) == bool(run.checkpoints())
 
 
 @pytest.fixture

@@ -39,6 +39,27 @@ def test_line_has_the_opponent_the_games_and_the_interval() -> None:
 def test_line_of_many_runs_has_their_mean() -> None:
     rates = np.array([0.5, 0.25, 0.75])
     assert format_wins(EVALUATED | {"win_rate": rates}, 3) == "won 50.0 % of 3 x 100 against greedy"
+    of_runs = EVALUATED | {"win_rate": rates, "draw_rate": rates / 2}
+    assert format_wins(of_runs, 3) == "won 50.0 %, drawn 25.0 % of 3 x 100 against greedy"
+
+
+def test_line_has_draws_and_the_next_opponent() -> None:
+    row = EVALUATED | {"win_rate": 0.96, "draw_rate": 0.03, "evaluation_opponent": "random"}
+    row |= {"win_rate/greedy": 0.41, "draw_rate/greedy": 0.37}
+    assert format_row(row, CONFIG).split("   ")[-5:-3] == [
+        "won 96, drawn 3 of 100 against random (90-98 %)",
+        "won 41, drawn 37 of 100 against greedy (32-51 %)",
+    ]
+
+
+def test_finished_run_ends_with_commands_that_continue_from_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "my run"
+    assert run_command(toy_learner.main, "--run-dir", folder, "--evaluate-every", 0) == 0
+    assert (
+        f"next: python -m train.match '{folder}' greedy; python -m train.play '{folder}'\n" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("total_steps", [9, 12])

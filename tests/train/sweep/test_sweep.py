@@ -157,6 +157,13 @@ def test_group_has_the_cells_that_differ_in_seeds_and_traced_settings(whole: Pat
     assert {name[:10]: length for name, length in lengths.items()} == {"num_envs=2": 20, "num_envs=4": 10}
 
 
+def test_cell_that_diverges_ends_the_sweep_and_is_named(tmp_path: Path) -> None:
+    options = ("--learner", "toy", "--learning-rate", 0.5, "1e38", "--total-steps", 400, "--evaluate-every", 0)
+    message = error_of(main, "--run-dir", tmp_path / "sweep", *options)
+    assert f"the parameters of {tmp_path / 'sweep' / 'learning_rate=1e+38' / 'seed=0'} are no longer finite" in message
+    assert not list((tmp_path / "sweep").rglob("result.json"))
+
+
 # -- stopped, killed, resumed ----------------------------------------------------------------------------------------
 
 
