@@ -16,6 +16,7 @@ import pytest
 from jaxgames.mcts import SearchResult
 from jaxgames.policies.evaluate import PolicyEvaluate
 from tests.helpers.analysis import analysis_of
+from tests.helpers.moments import clipped_norm
 from tests.helpers.sticks import Sticks
 from train.alphazero import AlphaZero, Config, alphazero_loss, average_decay, rollout
 from train.alphazero.config import Seats
@@ -52,6 +53,7 @@ SETTINGS: dict[str, Any] = {
     "num_updates": 8,
     "minibatch_size": 128,
     "learning_rate": 5e-3,
+    "max_grad_norm": 1e-4,  # shorter than any gradient of the run
     "ema": 0.9,
     "hidden_sizes": (32,),
 }
@@ -87,7 +89,18 @@ class Compiled:
 @pytest.fixture(scope="module")
 def compiled(sticks: None) -> Compiled:
     learner = AlphaZero(config_with())
-    iterate = jax.jit(chex.assert_max_traces(learner.iterate, n=1))  # fails in any test that traces it again
+    once = chex.assert_max_traces(learner.iterate, n=1)  # fails in any test that traces it again
+
+    @jax.jit
+    def in_loop(train_state: TrainState) -> Any:
+        return jax.lax.scan(lambda carry, _: once(carry), train_state, length=1)
+
+    def iterate(train_state: TrainState) -> tuple[TrainState, dict[str, jax.Array]]:
+        """One iteration. JAX refuses a program that uses a key twice, in one iteration or in two."""
+        with jax.debug_key_reuse(True):
+            train_state, rows = in_loop(train_state)
+        return train_state, {name: row[0] for name, row in rows.items()}
+
     return Compiled(learner, jax.jit(learner.init), iterate)
 
 
@@ -96,10 +109,18 @@ def first(compiled: Compiled) -> tuple[TrainState, list[dict[str, jax.Array]]]:
     return compiled.run(seed=1)
 
 
+@pytest.fixture(scope="module")
+def trained(compiled: Compiled, first: Any) -> TrainState:
+    """The state after a whole run."""
+    train_state = first[0]
+    for _ in range(compiled.learner.config.num_iterations - ITERATIONS):
+        train_state, _ = compiled.iterate(train_state)
+    return train_state
+
+
 # -- a run ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow  # compiles for five seconds
 def test_metrics_are_those_of_the_run(first: Any) -> None:
     rows = jax.device_get(first[1])
     assert [int(row["replay_samples"]) for row in rows] == [512, 1024, 1536]
@@ -112,21 +133,36 @@ def test_metrics_are_those_of_the_run(first: Any) -> None:
         assert row["policy_loss"] > 0
 
 
-@pytest.mark.slow  # trains for seconds
-def test_network_alone_learns_optimal_play_and_values(compiled: Compiled) -> None:
+def test_network_alone_learns_optimal_play_and_values(compiled: Compiled, trained: TrainState) -> None:
     """Positions with 4 or 8 sticks are lost. In all others the mover takes as many as leave 8, 4 or none."""
-    train_state, _ = compiled.run(seed=0, iterations=compiled.learner.config.num_iterations)
     left, seats = np.divmod(np.arange(18), 2)
-    positions = jax.vmap(GAME.at)(jnp.asarray(left + 1), jnp.asarray(seats))
-    agent = compiled.learner.agent(train_state.params)
-    actions = np.asarray(agent.act(jax.random.key(0), positions)).reshape(9, 2)
+
+    @jax.jit
+    def found(params: Any) -> tuple[jax.Array, jax.Array]:
+        positions = jax.vmap(GAME.at)(jnp.asarray(left + 1), jnp.asarray(seats))
+        actions = compiled.learner.agent(params).act(jax.random.key(0), positions)
+        return actions, PolicyEvaluate(GAME, compiled.learner.policy)(params, positions).values
+
+    actions, values = jax.device_get(found(trained.params))
     for sticks_left in (1, 2, 3, 5, 6, 7, 9):
-        assert actions[sticks_left - 1].tolist() == [sticks_left % 4 - 1] * 2
-    values = np.asarray(PolicyEvaluate(GAME, compiled.learner.policy)(train_state.params, positions).values)
+        assert actions.reshape(9, 2)[sticks_left - 1].tolist() == [sticks_left % 4 - 1] * 2
     np.testing.assert_array_equal(values[:, 0], -values[:, 1])
     of_mover = values[np.arange(18), seats].reshape(9, 2)
     assert (of_mover[[3, 7]] < -0.5).all()
     assert (of_mover[[0, 1, 2, 4, 5, 6, 8]] > 0.5).all()
+
+
+def test_gradients_are_clipped_to_their_largest_norm(trained: TrainState) -> None:
+    """Adam's second moments, a mean of squared gradients, then add up to the square of the norm."""
+    assert clipped_norm(trained.opt_state) == pytest.approx(SETTINGS["max_grad_norm"], rel=1e-4)
+
+
+def test_equal_boards_and_parameters_give_other_games_with_another_key(compiled: Compiled) -> None:
+    train_state = compiled.init(jax.random.key(1))
+    other = train_state._replace(key=jax.random.split(train_state.key)[0])
+    (game,), (of_other,) = (jax.device_get(compiled.iterate(each)[0]).games for each in (train_state, other))
+    assert (game.replay.slots[:16] != of_other.replay.slots[:16]).any()
+    assert (game.replay.values != of_other.replay.values).any()
 
 
 @pytest.mark.slow  # compiles three searches

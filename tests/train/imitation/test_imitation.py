@@ -3,7 +3,7 @@
 import functools
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,15 +15,17 @@ from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
 from tests.helpers.analysis import analysis_of
 from tests.helpers.labelled import ENV, random_positions, saved, solved_positions
+from tests.helpers.moments import clipped_norm
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.stored_runs import metrics_of, train_in
 from train.driver.loop import Settings
 from train.driver.memory import check_memory, num_bytes
 from train.driver.run_folder import RunFolder
-from train.imitation import Imitation, imitation_loss, learning_rate, rank_of_label
+from train.imitation import Imitation, TrainState, imitation_loss, learning_rate, rank_of_label
 from train.imitation.config import Config, load_positions
 from train.imitation.data import Minibatch, load_data, random_image, rows_of_iteration
 from train.imitation.learner import legal_log_probs
+from train.network_learner import key_of_game
 
 SMALL: dict[str, Any] = {"hidden_sizes": (8,), "batch_size": 16}
 
@@ -231,6 +233,75 @@ def test_evaluated_positions_are_evenly_spaced(checkers: str) -> None:
 def boxes() -> DotsAndBoxesSolution:
     """All positions of a board with seven edges; the return is counted in boxes."""
     return DotsAndBoxesSolution.solve(DotsAndBoxes(1, 2, reward="boxes"), progress=False)
+
+
+class ShortRun(NamedTuple):
+    config: Config
+    train_state: TrainState
+    metrics: dict[str, Any]  # of the last iteration
+    orders: list[bytes]  # the positions of each iteration
+    keys: list[bytes]  # of each order, image and dropout
+
+
+@pytest.fixture(scope="module")
+def short_run(tmp_path_factory: pytest.TempPathFactory) -> ShortRun:
+    """A run on the solved game."""
+    table = solved_positions(boxes())
+    path = tmp_path_factory.mktemp("data") / "table.npz"
+    config = Config(
+        env=str(boxes().env),
+        data=saved(table, path, split=np.zeros(len(table)), splits=("train",)),
+        validation_split="train",
+        total_steps=40 * 16 * 40,
+        num_minibatches=16,
+        batch_size=40,
+        learning_rate=0.01,
+        max_grad_norm=1e-4,  # shorter than any gradient of the run
+        value_coef=1.0,
+        symmetries=True,
+        hidden_sizes=(64,),
+        activation="relu",
+    )
+    learner, orders, keys = Imitation(config), list[bytes](), list[bytes]()
+    data = jax.device_put(learner.load_data())
+
+    def recorded_rows(*arguments: Any) -> jax.Array:
+        rows = rows_of_iteration(*arguments)
+        jax.debug.callback(lambda rows: orders.append(rows.tobytes()), rows)
+        return rows
+
+    def recorded_key(key: jax.Array, number: int) -> jax.Array:
+        of_game = key_of_game(key, number)
+        jax.debug.callback(lambda words: keys.append(words.tobytes()), jax.random.key_data(of_game))
+        return of_game
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("train.imitation.learner.rows_of_iteration", recorded_rows)
+        patch.setattr("train.imitation.learner.key_of_game", recorded_key)
+        iterate, train_state, metrics = jax.jit(learner.iterate), jax.jit(learner.init)(jax.random.key(0)), {}
+        for _ in range(config.num_iterations):
+            train_state, metrics = iterate(train_state, data)
+        jax.effects_barrier()
+    return ShortRun(config, train_state, jax.device_get(metrics), orders, keys)
+
+
+def test_best_actions_of_a_solved_game_are_learned(short_run: ShortRun) -> None:
+    assert short_run.metrics["top_1/train"] > 0.95
+    assert short_run.metrics["value_error/train"] < 0.8  # boxes; 1.4 of a network that has learned nothing
+
+
+def test_gradients_are_clipped_to_their_largest_norm(short_run: ShortRun) -> None:
+    """Adam's second moments, a mean of squared gradients, then add up to the square of the norm."""
+    config, norm = short_run.config, clipped_norm(short_run.train_state.opt_state)
+    assert norm == pytest.approx(config.max_grad_norm, rel=1e-4)
+
+
+def test_every_iteration_has_an_order_and_every_minibatch_has_keys_of_its_own(short_run: ShortRun) -> None:
+    """A minibatch has a key for its images and one for dropout. All orders are of one key, by their numbers."""
+    iterations, steps = short_run.config.num_iterations, 16 * short_run.config.num_iterations
+    assert len(short_run.orders) == len(set(short_run.orders)) == iterations
+    assert len(short_run.keys) == iterations + 2 * steps
+    assert len(set(short_run.keys)) == 1 + 2 * steps
 
 
 @pytest.mark.slow
