@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 # A name is that of a module or a package. Add a new one to the first line that has its imports on it or before it.
 FLOORS = {
     "jaxgames": (
-        ("_checks", "_batches", "_platforms", "_progress", "bits"),
+        ("_checks", "_batches", "_platforms", "_progress", "_text_files", "bits"),
         ("env", "_specs", "sampling", "matrix_games"),
         ("wrappers", "host"),
         ("games",),

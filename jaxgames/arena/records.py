@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._text_files import read_text
 from jaxgames.arena.openings import Openings
 from jaxgames.arena.playing import Recorded
 from jaxgames.env import Env, State
@@ -262,10 +263,11 @@ def _replayed(env: Env[Any], boards: State, actions: jax.Array) -> tuple[State, 
 def read_games(path: str | Path) -> Iterator[GameRecord]:
     """Yields the games of a file, in its order.
 
-    Raises ValueError, with the path and the number of the line, for a line that is not a whole record.
+    Empty lines are skipped. Raises ValueError, with the path and the number of the line, for another line that is not a
+    whole record.
     """
-    with Path(path).open() as file:
-        for number, line in enumerate(file, start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
             yield _parsed(line, f"{path}, line {number}")
 
 

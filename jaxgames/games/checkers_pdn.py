@@ -9,9 +9,10 @@
             print(f"line {game.line}: {game.reason}")
     print(checkers_pdn.write(checkers_pdn.record(actions, headers={"Event": "match 1"})))
 
-A file has games one after the other. A line that begins with `[Name "` is a header, and ends the game before it. So
-does a second header of the same name, or a result. Comments, variations, move numbers and marks are skipped. Every game
-is replayed by the rules. For one that cannot be read there is a `BrokenGame`, and the reader continues with the next.
+A file has games one after the other, and line ends mean no more than blanks. A header `[Name "value"]` ends the game
+before it, unless only other headers stand there. So does a result. Comments, variations, move numbers and marks are
+skipped. Every game is replayed by the rules. For one that cannot be read there is a `BrokenGame`, and the reader
+continues with the next.
 
 Source: the PDN 3.0 standard, and files as people write them. docs/games/checkers.md lists what is accepted, and why
 this is not left to another library.
@@ -26,6 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from jaxgames import _text_files
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers_whole_moves import Board, Path, text_of, texts_of, visits
 
@@ -42,20 +44,31 @@ _RESULTS = {result: result for result in (*REWARDS, UNKNOWN_RESULT)} | {
     "0-2": WHITE_WINS,
     "1-1": DRAW,
     "1/2": DRAW,
-    "½-½": DRAW,
     "0-0": UNKNOWN_RESULT,  # both lost, or not played
 }
-_HEADER_LINE = re.compile(r'\s*\[\s*([A-Za-z_]\w*)\s+"')
-_HEADER = re.compile(r'\[\s*(\w+)\s+"(.*?)"\s*\]')
+_NAMES = {
+    name.lower(): name
+    for name in ("Event", "Site", "Date", "Round", *COLOURS, "Result", "SetUp", "FEN", "GameType")  # that are looked up
+}
+_DASH = "[-\u2010-\u2015\u2212]"  # also the hyphens, dashes and the minus of Unicode
+_SIGN = rf"(?: \s* (?: {_DASH} | [xX\u00d7:] ) \s* )"  # of a move; \u00d7 is a cross
+_HALF = "(?: 1/2 | ½ )"
+_JOINED = r"\ufeff\x1a"  # a byte order mark, and the end of a file of DOS: files are joined
+_HEADER = re.compile(r'\[\s*([A-Za-z_]\w*)\s*"([^\n]*?)"\s*\]')
+_HEADER_BEGINS = r'\[\s*[A-Za-z_]\w*\s*"'
+_NO_HEADER_LINE = rf"[^\n] | \n(?![ \t{_JOINED}]*{_HEADER_BEGINS})"
 _TOKEN = re.compile(
-    r"""\s+ | \{[^}]*\} | ;[^\n]* | ^%[^\n]*  # comments
-    | (?P<unclosed> \{[^}]*\Z )
-    | (?P<result> (?: 1/2-1/2 | 1/2 | ½-½ | 1-0 | 0-1 | 2-0 | 0-2 | 1-1 | 0-0 | \* ) (?!\d) )
-    | (?P<move> \d{1,2} (?: \s* [-\u2013xX\u00d7:] \s* \d{1,2} )+ (?!\d) ) [!?*]*  # \u2013 dash, \u00d7 cross
-    | \d+\s*\.+ | \.+ | \$\d+ | [!?]+  # move numbers and marks
-    | (?P<open> \( ) | (?P<close> \) )
-    | (?P<word> \S+?(?=[\s(){;]|\Z) | . )  # no PDN""",
-    re.VERBOSE | re.MULTILINE,
+    rf"""[\s{_JOINED}]+\0* | (?<!\A)\0+\Z | ;[^\n]* | (?<![^\n{_JOINED}])%[^\n]*
+    | \{{ [^{{}}]* \}} | \{{ (?: (?!\}}) (?: {_NO_HEADER_LINE} ) )* \}}  # a comment with a {{ ends before a header
+    | (?P<unclosed> \{{ (?: {_NO_HEADER_LINE} )* )
+    | (?P<header> {_HEADER.pattern} ) | (?P<no_header> {_HEADER_BEGINS}[^\n]* )
+    | (?P<result> (?: {_HALF} (?: \s*{_DASH}\s* {_HALF} )? | 1\s*{_DASH}\s*[01] | [02]\s*{_DASH}\s*0
+        | 0\s*{_DASH}\s*[12] | \* ) (?!\d) )
+    | (?P<move> \d{{1,2}} (?: {_SIGN} \d{{1,2}} )+ (?!\d) ) [!?*]*
+    | \d+\s*\.+ | \d+ (?= \s+ \d{{1,2}} {_SIGN} \d ) | \.+ | \$\d+ | [!?]+  # move numbers and marks
+    | (?P<number_or_close> \d+\s*\) ) | (?P<open> \( ) | (?P<close> \) )
+    | (?P<word> \S+?(?=[\s(){{;]|\Z) )  # no PDN""",
+    re.VERBOSE,
 )
 
 
@@ -86,18 +99,14 @@ class BrokenGame:
 
 
 def decode(content: bytes) -> str:
-    """Returns the text of a file: UTF-8, with or without a byte order mark, otherwise Latin-1."""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
+    """Returns the text of a file in UTF-8, UTF-16 with a byte order mark, or Windows-1252, a superset of Latin-1."""
+    return _text_files.decode(content)
 
 
 def read(text: str) -> Iterator[Game | BrokenGame]:
     """Yields the games of a text in their order, and a `BrokenGame` for each that cannot be read."""
-    for section in _sections(text):
-        for draft in _drafts(section):
-            yield _replayed(draft)
+    for draft in _drafts(_tokens(text.replace("\r\n", "\n").replace("\r", "\n"))):
+        yield _replayed(draft)
 
 
 def record(
@@ -138,12 +147,15 @@ def write(game: Game) -> str:
 
     Raises ValueError for a header that PDN cannot hold.
     """
+    taken = [*map(str.lower, game.headers), "result", "setup", "fen"]
+    for name in game.headers:
+        if _name(name) != name or taken.count(name.lower()) > 1:
+            raise ValueError(f"a header must have a name of its own, in the capitals of the standard, not {name!r}")
     headers = dict(game.headers) | {"Result": game.result}
     if game.start != START:
         headers |= {"SetUp": "1", "FEN": game.start}
     for name, value in headers.items():
-        line = f'[{name} "{value}"]'
-        if _HEADER.findall(line) != [(name, value)] or not _HEADER_LINE.match(line) or "\r" in value:
+        if _HEADER.findall(f'[{name} "{value}"]') != [(name, value)] or "\r" in value:
             raise ValueError(f'a header must be a word and one line without "], not {name!r} and {value!r}')
     first = "BW".index(game.start[0])
     words = ["1..."] if first and game.moves else []
@@ -156,20 +168,10 @@ def write(game: Game) -> str:
 # -- from text to drafts -----------------------------------------------------------------------------------------------
 
 
-class _Section(NamedTuple):
-    """One block of headers, and the text up to the next block."""
-
-    line: int  # of the first header, or of the text if there is none
-    headers: dict[str, str]
-    wrong_headers: list[tuple[int, str]]  # line and reason
-    body: str
-    body_line: int  # of its first character
-
-
 class _Token(NamedTuple):
-    """A part of a body that is not skipped."""
+    """A part of a text that is not skipped."""
 
-    kind: str  # "result", "move", "open" or "close" of a variation, "unclosed" comment, "word" that is not PDN
+    kind: str  # a name of a group in _TOKEN
     text: str
     line: int
 
@@ -183,69 +185,73 @@ class _Draft:
     moves: list[_Token] = field(default_factory=list[_Token])
     result: str = ""  # after the moves, or ""
     errors: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])  # line and reason
+    names: set[str] = field(default_factory=set[str])  # of all headers, in small letters
+    has_body: bool = False  # whether there is anything but headers
+    variations: list[int] = field(default_factory=list[int])  # the lines on which those begin that are open
 
 
-def _sections(text: str) -> Iterator[_Section]:
-    """Yields the parts of a text. Only the first one can be without headers."""
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    blocks: list[tuple[int, int]] = []  # the first line of headers, and the line after their last, both from 0
-    names: set[str] = set()  # of the last block
-    for number, line in enumerate(lines):
-        if match := _HEADER_LINE.match(line):
-            if blocks and match[1] not in names and not any(map(str.strip, lines[blocks[-1][1] : number])):
-                blocks[-1] = (blocks[-1][0], number + 1)
-            else:
-                blocks.append((number, number + 1))
-                names.clear()
-            names.add(match[1])
-    for (first, end), (following, _) in itertools.pairwise([(0, 0), *blocks, (len(lines), 0)]):
-        headers: dict[str, str] = {}
-        wrong: list[tuple[int, str]] = []
-        for number in range(first, end):
-            headers |= dict(_HEADER.findall(lines[number]))
-            if rest := _HEADER.sub("", lines[number]).strip():
-                wrong.append((number + 1, f'expected a header such as [Event "match"], not {_shown(rest)!r}'))
-        yield _Section(first + 1, headers, wrong, "\n".join(lines[end:following]), end + 1)
-
-
-def _tokens(section: _Section) -> Iterator[_Token]:
-    """Yields what is not skipped in a body: no comments, move numbers or marks."""
-    line = section.body_line
-    for match in _TOKEN.finditer(section.body):
+def _tokens(text: str) -> Iterator[_Token]:
+    """Yields what is not skipped in a text: no comments, move numbers or marks."""
+    line = 1
+    for match in _TOKEN.finditer(text):
         if match.lastgroup:
             yield _Token(match.lastgroup, match[match.lastgroup], line)
         line += match[0].count("\n")
 
 
-def _drafts(section: _Section) -> Iterator[_Draft]:
-    """Yields the games of a section: the headers are of the first one, and each result ends one."""
-    draft = _Draft(section.line, section.headers, errors=section.wrong_headers)
-    variations: list[int] = []  # the lines on which those begin that are open
-    is_new = not (section.headers or section.wrong_headers)
-    for token in _tokens(section):
-        if is_new:
-            draft, is_new = _Draft(token.line), False
-        if token.kind == "unclosed":
-            draft.errors.append((token.line, "there is no } after this {"))
-        elif token.kind == "open":
-            variations.append(token.line)
-        elif token.kind == "close":
-            if not variations:
-                draft.errors.append((token.line, "there is no ( before this )"))
-            del variations[-1:]
-        elif variations:
+def _drafts(tokens: Iterable[_Token]) -> Iterator[_Draft]:
+    """Yields the games of a text. A result ends one, and so does a header after moves, or with the name of another."""
+    draft: _Draft | None = None
+    for token in tokens:
+        name = token.text.strip("[").split('"')[0].strip().lower() if token.kind in ("header", "no_header") else ""
+        if draft is not None and name and (draft.has_body or name in draft.names):
+            yield _closed(draft)
+            draft = None
+        draft = draft or _Draft(token.line)
+        draft.has_body |= not name
+        if name:
+            draft.names.add(name)
+            if header := _HEADER.match(token.text if token.kind == "header" else ""):
+                draft.headers[_name(header[1])] = header[2]
+        elif draft.variations and token.kind not in ("open", "close", "number_or_close", "unclosed"):
             continue
-        elif token.kind == "move":
-            draft.moves.append(token)
-        elif token.kind == "word":
-            draft.errors.append((token.line, f"expected a move such as 11-15 or 15x22, not {_shown(token.text)!r}"))
-        else:
-            draft.result, is_new = token.text, True
-            yield draft
-    if variations:
-        draft.errors.append((variations[0], "there is no ) after this ("))
-    if not is_new:
-        yield draft
+        match token.kind:
+            case "no_header":
+                error = f'expected a header such as [Event "match"], not {_shown(token.text.strip())!r}'
+                draft.errors.append((token.line, error))
+            case "unclosed":
+                draft.errors.append((token.line, "there is no } after this {"))
+            case "open":
+                draft.variations.append(token.line)
+            case "close" | "number_or_close" if draft.variations:
+                draft.variations.pop()
+            case "close":
+                draft.errors.append((token.line, "there is no ( before this )"))
+            case "move":
+                draft.moves.append(token)
+            case "word":
+                error = f"expected a move such as 11-15 or 15x22, not {_shown(token.text)!r}"
+                draft.errors.append((token.line, error))
+            case "result":
+                draft.result = token.text
+                yield draft
+                draft = None
+            case _:  # a header, or the number of a move
+                pass
+    if draft is not None:
+        yield _closed(draft)
+
+
+def _closed(draft: _Draft) -> _Draft:
+    """Returns the draft at its end, with an error if a variation is open."""
+    if draft.variations:
+        draft.errors.append((draft.variations[0], "there is no ) after this ("))
+    return draft
+
+
+def _name(name: str) -> str:
+    """Returns the name of a header with the standard's capitals, if the standard has it."""
+    return _NAMES.get(name.lower(), name)
 
 
 def _shown(text: str) -> str:
@@ -301,7 +307,7 @@ def _path(board: Board, text: str) -> Path:
 def _result(draft: _Draft) -> str:
     """Returns the result by the header or after the moves. Raises ValueError if they are two known ones that differ."""
     by_header, after_moves = (
-        _RESULTS.get(text, UNKNOWN_RESULT) for text in (draft.headers.get("Result", ""), draft.result)
+        _RESULTS.get(_plain(text), UNKNOWN_RESULT) for text in (draft.headers.get("Result", ""), draft.result)
     )
     known = {by_header, after_moves} - {UNKNOWN_RESULT}
     if len(known) > 1:
@@ -322,13 +328,19 @@ def _fen(headers: Mapping[str, str]) -> str:
         if headers.get("SetUp") == "1":
             raise ValueError("SetUp is 1, so there must be a header FEN with the position")
         return START
-    text = re.sub(r"[\s.]", "", headers["FEN"])
-    return re.sub(r"(K?)(\d{1,2})-K?(\d{1,2})", _numbers_of_range, text)
+    text = _plain(headers["FEN"]).replace(".", "")
+    return re.sub(r"(?<!\d)(K?)(\d{1,2})-\1?(\d{1,2})(?!\d)", _numbers_of_range, text)
 
 
 def _numbers_of_range(match: re.Match[str]) -> str:
-    """Returns `21,22,23` for `21-23`."""
-    return ",".join(f"{match[1]}{number}" for number in range(int(match[2]), int(match[3]) + 1))
+    """Returns `21,22,23` for `21-23` and for `23-21`."""
+    first, last = sorted((int(match[2]), int(match[3])))
+    return ",".join(f"{match[1]}{number}" for number in range(first, last + 1))
+
+
+def _plain(text: str) -> str:
+    """Returns a result or a position without blanks, with hyphens for all dashes and 1/2 for ½."""
+    return re.sub(_DASH, "-", re.sub(r"\s", "", text)).replace("½", "1/2")
 
 
 def _position(text: str) -> tuple[Board, str]:

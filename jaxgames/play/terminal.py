@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from jaxgames import agents, render
+from jaxgames._text_files import read_text
 from jaxgames.play.agent_calls import Make, agent_action, analyse, refuses_draw
 from jaxgames.play.game_file import from_json, to_json
 from jaxgames.play.names import ending_of, people_of, seat_names, turn_text
@@ -355,7 +356,7 @@ def _share_of(move: Move, probability: float) -> str:
 
 def read_game(path: Path) -> Session:
     """Returns the game of a file: a saved game, or the one in a still page. Raises ValueError for another file."""
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     return from_json(game_of(text) if path.suffix.lower() in PAGE_SUFFIXES else text)
 
 

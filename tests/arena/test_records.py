@@ -16,6 +16,7 @@ from jaxgames.agents import RandomAgent, pytree
 from jaxgames.arena import records
 from tests.helpers.scripted_agents import Taker
 from tests.helpers.sticks import Sticks
+from tests.helpers.texts import NAME, saved_by_editors
 
 STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2
 BOXES = jaxgames.make("dots_and_boxes", rows=1, cols=2, reward="boxes")
@@ -216,6 +217,12 @@ def test_record_that_does_not_fit_its_actions_is_refused(change: Any, message: s
 def test_record_of_another_game_is_refused_by_name(line: Any) -> None:
     with pytest.raises(jaxgames.ParameterError, match="unknown game 'sticks'"):
         arena.replay(line)
+
+
+def test_file_is_read_as_editors_save_it(line: Any, tmp_path: Path) -> None:
+    for content in saved_by_editors(f"{json.dumps(line)}\n\n{json.dumps(line)}\n"):
+        (tmp_path / NAME).write_bytes(content)
+        assert list(arena.read_games(tmp_path / NAME)) == [line, line]
 
 
 def test_broken_line_is_named(line: Any, tmp_path: Path) -> None:

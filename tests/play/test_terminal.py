@@ -16,8 +16,9 @@ from jaxgames.interop import uci
 from jaxgames.play import HUMAN, Session, from_json, to_json
 from jaxgames.play.__main__ import chosen_game, first_board, main
 from jaxgames.play.notation import legal_texts
-from jaxgames.play.terminal import Terminal, has_colours
+from jaxgames.play.terminal import Terminal, has_colours, read_game
 from tests.helpers.scripted_engine import command
+from tests.helpers.texts import NAME, saved_by_editors
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
 PROMPT = "Your turn (Red), ? for help> "
@@ -160,6 +161,16 @@ def test_game_is_saved_and_loaded(tmp_path: Path) -> None:
     assert "plays" not in text
     assert "expected a file: save FILE" in text
     assert "No such file" in text
+
+
+def test_saved_game_is_read_as_editors_save_it(tmp_path: Path) -> None:
+    for suffix in ("json", "html"):
+        file = tmp_path / f"{NAME}.{suffix}"
+        transcript("h(1,1)", f"save {file}")
+        saved = to_json(read_game(file))
+        for content in saved_by_editors(file.read_text(encoding="utf-8")):
+            file.write_bytes(content)
+            assert to_json(read_game(file)) == saved
 
 
 def test_game_with_another_number_of_seats_is_not_loaded(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 from jaxgames import Env, arena, make
+from jaxgames._text_files import read_text
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers_pdn import (
     BLACK_WINS,
@@ -164,7 +165,7 @@ def _of_actions(path: Path, env: Env[Any]) -> RecordedGame:
     states: list[Any] = []
     actions: list[int] = []
     texts: list[str] = []
-    for line, text in enumerate(path.read_text().splitlines(), start=1):
+    for line, text in enumerate(read_text(path).splitlines(), start=1):
         text = text.strip()
         if not text or text.startswith("#"):
             continue

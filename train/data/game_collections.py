@@ -127,6 +127,11 @@ def labelled(
     )
 
 
+def _is_pdn(name: str) -> bool:
+    """Returns whether a name in a .zip is of a .pdn file: no folder, and no file with attributes that macOS adds."""
+    return name.lower().endswith(".pdn") and not name.startswith("__MACOSX/") and "/._" not in f"/{name}"
+
+
 def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yields the name and the content of a file, or of every .pdn file in a .zip. Raises as `read_collection`."""
     if not zipfile.is_zipfile(path):
@@ -137,7 +142,7 @@ def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
         return
     try:
         with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if name.lower().endswith(".pdn")]
+            names = [name for name in archive.namelist() if _is_pdn(name)]
             if not names:
                 raise ValueError(f"{path} has no .pdn file, but {', '.join(archive.namelist()) or 'nothing'}")
             for name in names:

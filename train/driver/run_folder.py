@@ -222,13 +222,14 @@ class RunFolder:
         return jax.eval_shape(self.learner.init_params, jax.eval_shape(lambda: jax.random.key(0)))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns the lines of metrics.jsonl without an unfinished last line.
+        """Returns the lines of metrics.jsonl without an unfinished last line and without empty ones at the end.
 
         Raises ValueError, with the path and the line, if a line is not an object with an iteration.
         """
         path = self.folder / "metrics.jsonl"
-        lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
-        return [_row(line, f"{path}, line {number}") for number, line in enumerate(lines[:-1], start=1)]
+        content = path.read_bytes() if path.exists() else b""
+        lines = content[: content.rfind(b"\n") + 1].rstrip().splitlines()
+        return [_row(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1)]
 
     def result(self) -> dict[str, Any] | None:
         """Returns the result of the run; None if it is not finished, or if the file is damaged."""

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jaxgames._text_files import read_text
 from jaxgames.arena.openings.ballots import three_move_ballots
 from jaxgames.arena.openings.opening import Openings, openings_of_boards, openings_of_moves
 from jaxgames.arena.openings.placements import random_placements
@@ -45,9 +46,9 @@ def load_openings(env: Env[Any], text: str) -> Openings:
         lists = ", ".join(LISTS)
         raise FileNotFoundError(f"{text} is not a file of openings: expected one, or one of the lists {lists}")
     try:
-        content = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not a text: expected the moves of one opening per line") from error
+        content = read_text(path)
+    except ValueError as error:
+        raise ValueError(f"{error}: expected the moves of one opening per line") from None
     lines = {number: line.partition("#")[0].strip() for number, line in enumerate(content.splitlines(), start=1)}
     openings = {f"line {number}": line for number, line in lines.items() if line}
     try:

@@ -9,6 +9,7 @@ import pytest
 
 import jaxgames
 from jaxgames import arena
+from tests.helpers.texts import NAME, saved_by_editors
 
 BOXES = jaxgames.make("dots_and_boxes", rows=1, cols=2)
 CHECKERS = jaxgames.make("checkers")
@@ -74,6 +75,14 @@ def test_file_has_a_line_per_opening_and_comments(tmp_path: Path) -> None:
     path.write_bytes(bytes(range(256)))
     with pytest.raises(ValueError, match=r"openings.txt is not a text: expected the moves of one opening per line"):
         arena.load_openings(CHECKERS, str(path))
+
+
+def test_file_is_read_as_editors_save_it(tmp_path: Path) -> None:
+    text, path = "# by Müller\n9-13 22-18 6-9\n", tmp_path / NAME
+    wanted = texts(CHECKERS, arena.openings_of_moves(CHECKERS, LINES[:1]))
+    for content in (*saved_by_editors(text), text.encode("cp1252")):
+        path.write_bytes(content)
+        assert texts(CHECKERS, arena.load_openings(CHECKERS, str(path))) == wanted
 
 
 def test_list_of_another_game_and_missing_file_are_refused(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """The reader and the writer of PDN: games of another engine, ways of writing, broken games, round trips."""
 
 import contextlib
+import re
 import textwrap
+from random import Random
 
 import numpy as np
 import pytest
@@ -118,6 +120,95 @@ def test_headers_and_results_separate_games(text: str) -> None:
     ]
 
 
+COMMENTED = ["11-15", "1-0", "0 - 1", "*", "½", "(9-14", ")", ";", "%", "[x]", "$3", "Müller", "\u2013"]
+
+
+def decorated(game: Game, random: Random, sign: str) -> str:
+    """Returns a game with comments, marks, blanks, line ends and dashes at random."""
+
+    def gap(*, with_variations: bool = True) -> str:
+        words = " ".join(random.choices(COMMENTED, k=random.randrange(6)))
+        comments = [f"{{{words}}}", f'{{{words}\n[Event "old"]\n{words}}}', f";{words}{{\n", f"\n%{words}}}{{\n"]
+        blanks = [" ", "\n", "\t", "\n\n", "\u00a0"]
+        marks = (
+            [f"(11-15 {{{words}}} (no {random.choice(['*', '1-0'])}) 9-14 3)", "$5 ", "!?"] if with_variations else []
+        )
+        return random.choice(blanks) + "".join(random.choices([*blanks, *comments, *marks], k=random.randrange(4)))
+
+    def spread(text: str) -> str:
+        blanks = random.choice(["", "", " ", "  ", "\n"])
+        return re.sub(
+            "[-x]", lambda match: blanks + (sign if match[0] == "-" else random.choice("xX:-")) + blanks, text
+        )
+
+    def cased(name: str) -> str:
+        return random.choice([str, str.upper, str.lower, str.swapcase])(name)
+
+    headers = dict(game.headers) | {
+        "FEN": f"B:W32{sign}21:B1{sign}12",
+        "Result": spread(game.result).replace("\n", " "),
+    }
+    text = gap(with_variations=False)
+    for name, value in random.sample([*headers.items()], len(headers)):
+        text += f'[{cased(name)} "{value}"]' + random.choice(["", gap(with_variations=False)])
+    number = random.choice(["{}. ", "{}.", "{}... ", "{}) ", "{} ", ""])
+    for turn, move in enumerate(game.moves):
+        text += random.choice(["", gap()]) + (number.format(turn // 2 + 1) if turn % 2 == 0 or "..." in number else "")
+        text += spread(move) + gap()
+    return text + spread(game.result) + gap(with_variations=False) + "\n"
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(st.integers(0, 2**32))
+def test_games_are_read_whatever_stands_between_their_parts(seed: int) -> None:
+    """Two files in any encoding, one behind the other, with the ends of files of several systems."""
+    random = Random(seed)
+    games: list[Game] = []
+    content = b""
+    coding, sign = random.choice(
+        [("utf-8", "\u2212"), ("utf-8-sig", "\u2014"), ("utf-16", "\u2011"), ("cp1252", "\u2013"), ("cp1252", "-")]
+    )
+    for name in ("first", "second"):
+        board, actions = Board.of(position(WCDF, START)), list[int]()
+        for _ in range(random.randrange(12)):
+            actions += board.play(random.choice(board.legal_paths()))
+        result = random.choice(["1-0", "0-1", "1/2-1/2", "*"])
+        games.append(
+            record(actions, result=result, headers={"Event": name, "Black": "Müller", "Site": "{;%( \u2013 ½"})
+        )
+        text = decorated(games[-1], random, sign).replace("\n", random.choice(["\n", "\r\n", "\r"]))
+        content += (text + random.choice(["", "\x1a", "\x1a\0\0", "\n\0"])).encode(coding)
+    assert list(read(decode(content))) == games
+
+
+@pytest.mark.parametrize(
+    ("text", "moves"),
+    [
+        ('[Event "a"] 1. 11-15 * [Event "b"] 1. 11-16 *', [("11-15",), ("11-16",)]),
+        (
+            '[Event "a"][FEN "B:W21-32:B12-1"]* [FEN "B:W32-21:B1-12"] 1) 9-13 22-18 2) 13-17',
+            [(), ("9-13", "22-18", "13-17")],
+        ),
+        (
+            '{[Event "a"]\n1. 11-15 *}\n[event "b"]\n[EVENT "c"] 1 11-15 22-18 2 15x22 *',
+            [(), ("11-15", "22-18", "15x22")],
+        ),
+        ('[Event "a"]\n1. 11-15 {two\n\n[Site "b"]\n1. 11-16 {notes} *', [None, ("11-16",)]),
+        ('[Event "a"]\n1. 11-15 22-18 (2. 9-14\n\n[Site "b"]\n1. 11-16 *', [None, ("11-16",)]),
+        ("11 15 22 18 *", [None]),
+        ('[FEN "B:W21:B30-K32"] *', [None]),
+        ('[FEN "B:W21:B100-5"] *', [None]),
+    ],
+)
+def test_line_ends_and_comments_do_not_matter(text: str, moves: list[tuple[str, ...] | None]) -> None:
+    assert [game.moves if isinstance(game, Game) else None for game in read(text)] == moves
+
+
+def test_lines_of_joined_files_may_be_in_several_encodings() -> None:
+    lines = ["Müller".encode(), "Müller".encode("utf-8-sig"), "Müller".encode("cp1252"), b"\x81"]
+    assert decode(b"\n".join(lines)).replace("\ufeff", "") == "Müller\nMüller\nMüller\n\x81"
+
+
 def test_header_may_hold_quotes_and_a_game_no_moves() -> None:
     game = game_of('[Event "the "Union" match [1]"]\n[Result "0-1"]\n')
     assert (game.headers, game.moves, game.result) == ({"Event": 'the "Union" match [1]'}, (), "0-1")
@@ -163,12 +254,26 @@ def test_game_may_end_in_the_middle_of_a_capture() -> None:
     assert error.reason == "32-28 is not legal: Black can play 22x13x6"
 
 
+SPELLINGS = [
+    ("1 - 0", "1-0"),
+    ("0\u2013 1", "0-1"),
+    ("2\u20120", "1-0"),
+    ("1\u2212 1", "1/2-1/2"),
+    ("1/2 \u2010 1/2", "1/2-1/2"),
+    ("½\u2014½", "1/2-1/2"),
+    ("½", "1/2-1/2"),
+    ("0 - 0", "*"),
+]
+
+
 # -- results and headers -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("header", "after", "result"),
     [
+        *((spelt, "", plain) for spelt, plain in SPELLINGS),
+        *(("", spelt, plain) for spelt, plain in SPELLINGS),
         ("1-0", "1-0", "1-0"),
         ("0-1", "*", "0-1"),
         ("*", "1/2-1/2", "1/2-1/2"),
@@ -293,7 +398,12 @@ def test_written_game_is_read_as_it_was(start: str, choices: list[int], cut: int
 
 
 @settings(max_examples=60, deadline=None, database=None)
-@given(headers=st.dictionaries(st.text("aZ1_é ", max_size=3), st.text() | st.text('a"[]\n\r\u2028 {', max_size=6)))
+@given(
+    headers=st.dictionaries(
+        st.text("aZ1_é ", max_size=3) | st.sampled_from(["Event", "event", "fen"]),
+        st.text() | st.text('a"[]\n\r\u2028 {', max_size=6),
+    )
+)
 def test_written_header_is_read_as_it_was_or_refused(headers: dict[str, str]) -> None:
     game = record([], headers=headers)
     with contextlib.suppress(ValueError):

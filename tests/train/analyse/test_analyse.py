@@ -18,6 +18,7 @@ from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.positions import compiled, start
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.scripted_agents import OnHost
+from tests.helpers.texts import NAME, saved_by_editors
 from tests.train.conftest import Runs
 from train.analyse import __main__ as analyse
 from train.analyse import annotation
@@ -300,6 +301,17 @@ def test_broken_game_is_named_and_the_others_are_annotated(file: Path, capsys: p
     result = json.loads(printed.out.splitlines()[-1])
     assert [game["game"] for game in result["games"]] == [1, 2]
     assert [(game["game"], game["line"]) for game in result["broken"]] == [(3, line)]
+
+
+def test_files_are_read_as_editors_save_them(tmp_path: Path) -> None:
+    boxes = jaxgames.make("dots_and_boxes(rows=1, cols=2)")
+    for suffix, text in {"txt": "# Müller\nh(0,0)\n", "pdn": OPENING}.items():
+        path = tmp_path / f"{NAME}.{suffix}"
+        for content in (*saved_by_editors(text), text.encode("cp1252")):
+            path.write_bytes(content)
+            (game,) = read_games(path, boxes if suffix == "txt" else None)
+            assert isinstance(game, RecordedGame)
+            assert game.moves[0] == ("h(0,0)" if suffix == "txt" else "11-15")
 
 
 @pytest.mark.slow

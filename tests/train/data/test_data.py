@@ -127,6 +127,8 @@ def test_archives_are_read_and_games_of_the_second_collection_are_external(
     with zipfile.ZipFile(tmp_path / "games.zip", "w") as archive:
         archive.writestr("READ.ME", "nothing")
         archive.writestr("one/GAMES.PDN", SHORT_GAMES)
+        for name in ("two.pdn/", "__MACOSX/one/._GAMES.PDN", "one/._GAMES.PDN", "one/.DS_Store"):
+            archive.writestr(name, b"" if name.endswith("/") else b"\0\5\x16\7Mac OS X")
     others = write(tmp_path / "others.pdn", f"{SHORT_GAMES}\n1. 12-16 1-0\n1. 12-16 0-1\n1. 10-14\n")
     arguments = (tmp_path / "games.zip", "--external", others, "--output", tmp_path / "pairs.npz")
     assert run_command(data.main, *arguments) is None

@@ -89,6 +89,16 @@ def test_unfinished_last_line_of_metrics_is_left_out(folder: Path) -> None:
         assert [row["iteration"] for row in RunFolder.open(folder, ToyLearner).rows()] == [1, 2, 3, 4, 5]
 
 
+def test_files_of_a_run_are_read_as_editors_save_them(folder: Path) -> None:
+    rows, learner = RunFolder.open(folder, ToyLearner).rows(), RunFolder.open(folder, ToyLearner).learner
+    for name in ("metrics.jsonl", "config.json", "result.json"):
+        content = (folder / name).read_bytes().replace(b"\n", b"\r\n")
+        (folder / name).write_bytes(b"\xef\xbb\xbf" + content + b"\r\n")
+    run = RunFolder.open(folder, ToyLearner)
+    assert (run.rows(), run.learner) == (rows, learner)
+    assert run.result() is not None
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
