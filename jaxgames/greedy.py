@@ -138,8 +138,8 @@ def _(env: ChineseCheckers, state: ChineseCheckersState) -> jax.Array:
 @functools.lru_cache
 def _diamond_distances(size: int, pieces: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns the goal cells in the mover's frame, and the distances to the tip and to them for `_remaining`."""
-    places = np.stack(np.divmod(np.arange(size * size), size), axis=-1)
-    goal = size * size - 1 - np.array(chinese_checkers_diamond_board.corner(size, pieces))
+    places = np.stack(np.divmod(np.arange(size * size, dtype=np.int32), size), axis=-1)
+    goal = np.int32(size * size - 1) - np.array(chinese_checkers_diamond_board.corner(size, pieces), np.int32)
     return goal, hexagonal_distance(places - places[-1]), hexagonal_distance(places[:, None] - places[goal])
 
 

@@ -34,18 +34,18 @@ DIRECTIONS = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))
 
 
 class Tables(NamedTuple):
-    """Geometry of the board of one size. Index `cells` stands for every place outside of the star."""
+    """Geometry of the board of one size, int32 arrays. Index `cells` stands for every place outside of the star."""
 
-    axial: np.ndarray  # int[cells, 2], the coordinates (q, r) of a cell
-    neighbour: np.ndarray  # int[cells + 1, 6], the cell next to a cell in each direction
-    beyond: np.ndarray  # int[cells + 1, 6], where a hop lands; outside if the cell hopped over is
-    rotated: np.ndarray  # int[6, cells]; rotated[k, c] is where cell c lands after k rotations by 60 degrees
-    triangle: np.ndarray  # int[cells], the triangle of a cell, -1 in the hexagon
-    grid: np.ndarray  # int[4N+1, 4N+1], the cell at [q + 2N, r + 2N]
-    row: np.ndarray  # int[cells], the row of a cell, from the top
-    bit: np.ndarray  # int[cells], the place of a cell in its row, from the left, which is its bit
-    lengths: np.ndarray  # int[rows], cells per row
-    bits_ahead: np.ndarray  # int[2, 6, rows], [distance - 1, direction, row of a cell]: bit(target) - bit(cell)
+    axial: np.ndarray  # int32[cells, 2], the coordinates (q, r) of a cell
+    neighbour: np.ndarray  # int32[cells + 1, 6], the cell next to a cell in each direction
+    beyond: np.ndarray  # int32[cells + 1, 6], where a hop lands; outside if the cell hopped over is
+    rotated: np.ndarray  # int32[6, cells]; rotated[k, c] is where cell c lands after k rotations by 60 degrees
+    triangle: np.ndarray  # int32[cells], the triangle of a cell, -1 in the hexagon
+    grid: np.ndarray  # int32[4N+1, 4N+1], the cell at [q + 2N, r + 2N]
+    row: np.ndarray  # int32[cells], the row of a cell, from the top
+    bit: np.ndarray  # int32[cells], the place of a cell in its row, from the left, which is its bit
+    lengths: np.ndarray  # int32[rows], cells per row
+    bits_ahead: np.ndarray  # int32[2, 6, rows], [distance - 1, direction, row of a cell]: bit(target) - bit(cell)
 
 
 @functools.lru_cache
@@ -92,7 +92,8 @@ def tables(size: int) -> Tables:
     first = np.cumsum(lengths) - lengths  # the first cell of every row
     bit = np.arange(outside) - first[row]
     bits_ahead = _bits_ahead(np.array([axial[cell][0] for cell in first]))
-    return Tables(np.array(axial), neighbour, beyond, np.array(rotated), triangle, grid, row, bit, lengths, bits_ahead)
+    found = (axial, neighbour, beyond, rotated, triangle, grid, row, bit, lengths, bits_ahead)
+    return Tables(*(np.array(table, np.int32) for table in found))
 
 
 def longest_chain(size: int) -> int:

@@ -48,7 +48,7 @@ from jaxgames.games.chinese_checkers_diamond_board import (
     unpack_words,
 )
 
-ROW_PARITY, COL_PARITY = np.indices((2, 2))  # of the cells of each word
+ROW_PARITY, COL_PARITY = np.indices((2, 2), np.int32)  # of the cells of each word
 IS_OTHER = np.arange(2).reshape(2, 1, 1) == 1  # of the two sides of `pieces`, the opponent
 PIECES = (1, 3, 6, 10)  # allowed numbers per side: the home is a triangle, the cells with row + col <= 0, 1, 2, 3
 

@@ -39,14 +39,14 @@ class Tables(NamedTuple):
     """Geometry of the board of one size; sets of cells are uint32[2, 2]."""
 
     bits: int  # used bits per word; where n is odd, some of them belong to no cell
-    word: np.ndarray  # int[cells], the word of a cell, row % 2 * 2 + col % 2
-    bit: np.ndarray  # int[cells], the bit of a cell in its word
+    word: np.ndarray  # int32[cells], the word of a cell, row % 2 * 2 + col % 2
+    bit: np.ndarray  # int32[cells], the bit of a cell in its word
     single: np.ndarray  # uint32[cells, 2, 2], the set of one cell
     all: np.ndarray  # uint32[2, 2], the set of all cells
     near: np.ndarray  # uint32[6, 2, 2], the cells with a neighbour in each direction
     far: np.ndarray  # uint32[6, 2, 2], the cells with a cell two away in each direction
-    step_ahead: np.ndarray  # int[6, 2, 2], bit(neighbour) - bit(cell), by direction and by the parities of the cell
-    hop_ahead: np.ndarray  # int[6], bit(cell two away) - bit(cell), by direction
+    step_ahead: np.ndarray  # int32[6, 2, 2], bit(neighbour) - bit(cell), by direction and by the parities of the cell
+    hop_ahead: np.ndarray  # int32[6], bit(cell two away) - bit(cell), by direction
     move: np.ndarray  # uint32[cells, cells], the bit of the move [from, to], 0 where no move leads there
 
 
@@ -75,14 +75,14 @@ def tables(size: int) -> Tables:
     move[0, 0] = 1 << PASS_BIT
     return Tables(
         bits=width * width,
-        word=word,
-        bit=bit,
+        word=word.astype(np.int32),
+        bit=bit.astype(np.int32),
         single=single.reshape(-1, 2, 2),
         all=single.sum(0, dtype=np.uint32).reshape(2, 2),
         near=np.array([cells_with(1, direction) for direction in DIRECTIONS]),
         far=np.array([cells_with(2, direction) for direction in DIRECTIONS]),
-        step_ahead=np.array(step_ahead),
-        hop_ahead=np.array([width * row + col for row, col in DIRECTIONS]),
+        step_ahead=np.array(step_ahead, np.int32),
+        hop_ahead=np.array([width * row + col for row, col in DIRECTIONS], np.int32),
         move=move.astype(np.uint32),
     )
 

@@ -55,7 +55,7 @@ PLANES = _planes()  # where each plane leads
 
 def _targets() -> np.ndarray:
     """Returns int[25, 49], the target of each action; -1 off the board and for underpromotions to other ranks."""
-    to = np.full((25, NUM_PLANES), -1)
+    to = np.full((25, NUM_PLANES), -1, np.int32)
     for cell in range(25):
         for plane, (files, ranks) in enumerate(PLANES):
             file, rank = cell // 5 + files, cell % 5 + ranks
@@ -64,7 +64,7 @@ def _targets() -> np.ndarray:
     return to
 
 
-TARGET = _targets()  # int[25, 49], the cell that each plane leads to from each cell
+TARGET = _targets()  # int32[25, 49], the cell that each plane leads to from each cell
 TARGET_SET = np.where(TARGET < 0, 0, 1 << np.maximum(TARGET, 0)).astype(np.uint32)  # as sets, 0 for -1
 CELL_SET = (1 << np.arange(25)).astype(np.uint32)  # the set of each cell
 PLACE = (4 - np.arange(25) % 5) * 5 + np.arange(25) // 5  # the place of each cell in an observation, row by row

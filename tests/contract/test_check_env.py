@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import jax
 import pytest
 
 import jaxgames
@@ -13,6 +14,28 @@ from tests.helpers.cases import Cases
 @of_each_game("env", lambda cases: cases.fast)
 def test_game_keeps_the_contract(cases: Cases, env: str) -> None:
     check_env(jaxgames.make(env), games=8, steps=80)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        "dots_and_boxes(rows=1, cols=2)",
+        *(
+            pytest.param(env, marks=pytest.mark.slow)
+            for env in (
+                "checkers",
+                "chinese_checkers(size=1, num_players=2)",
+                "chinese_checkers_diamond(size=3, pieces=1)",
+                "minichess",
+                "minichess(rules='king_capture')",
+            )
+        ),
+    ],
+)
+def test_game_keeps_the_contract_with_x64_and_without_nans(env: str) -> None:
+    """Tracing with x64, fast for all games, is in `test_tracing.py`."""
+    with jax.enable_x64(True), jax.debug_nans(True):
+        check_env(jaxgames.make(env), games=2, steps=20)
 
 
 @pytest.mark.slow

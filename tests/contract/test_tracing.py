@@ -1,5 +1,6 @@
 """An env is static under `jax.jit`: every function is traced once, and keys change nothing where nothing is random."""
 
+import functools
 from typing import Any
 
 import chex
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames.greedy import action_scores
 from jaxgames.sampling import random_action
 from tests.contract.games import each_game, of_each_game
 from tests.helpers.cases import Cases
@@ -56,18 +58,31 @@ def test_key_is_not_used(cases: Cases) -> None:
 def test_game_is_traced_without_implicit_promotion(cases: Cases, env: str) -> None:
     """Under `jax_numpy_rank_promotion=raise` and `jax_numpy_dtype_promotion=strict`, which look at types alone."""
     game = jaxgames.make(env)
-
-    def play(key: jax.Array) -> Any:
-        state = game.init(key)
-        after = game.step(state, random_action(key, game.legal_action_mask(state)))
-        return (
-            game.winners(after),
-            game.observe(after),
-            game.observe(after, 0),
-            game.observe(after, after.current_player),
-        )
-
     text = game.to_string(game.init())
     with jax.numpy_rank_promotion("raise"), jax.numpy_dtype_promotion("strict"):
-        jax.eval_shape(jax.vmap(play), jax.random.split(jax.random.key(0), 2))
+        jax.eval_shape(jax.vmap(functools.partial(play, game)), jax.random.split(jax.random.key(0), 2))
         game.from_string(text)
+
+
+@pytest.mark.usefixtures("every_form")
+@of_each_game("env", lambda cases: cases.fast)
+def test_game_is_lowered_with_x64_after_it_was_without(cases: Cases, env: str) -> None:
+    """JAX keeps parts of traced programs, with the tables in them, as long as one of the programs lives."""
+    game, key = jaxgames.make(env), jax.random.key(0)
+    with_and_without: list[Any] = []  # both live at the same time
+    for x64 in (False, True):
+        with jax.enable_x64(x64):
+            with_and_without.append(jax.jit(lambda key: (play(game, key), action_scores(game, game.init()))))
+            with_and_without[-1].lower(key)
+
+
+def play(game: jaxgames.Env[Any], key: jax.Array) -> Any:
+    """Calls every traced function of a game."""
+    state = game.init(key)
+    after = game.step(state, random_action(key, game.legal_action_mask(state)))
+    return (
+        game.winners(after),
+        game.observe(after),
+        game.observe(after, 0),
+        game.observe(after, after.current_player),
+    )

@@ -31,9 +31,9 @@ NUM_SEATS = 6  # of the published environment
 class Maps(NamedTuple):
     """Index maps of one board size."""
 
-    flat: np.ndarray  # int[8 M^2], the index of each published entry in the flattened observation of the env
-    first: np.ndarray  # int[cells, 6], the published action of a step from a cell in a direction; add 1 for a hop
-    cell: np.ndarray  # int[M^2], the cell at q + 2N, r + 2N; the number of cells outside of the star
+    flat: np.ndarray  # int32[8 M^2], the index of each published entry in the flattened observation of the env
+    first: np.ndarray  # int32[cells, 6], the published action of a step from a cell in a direction; add 1 for a hop
+    cell: np.ndarray  # int32[M^2], the cell at q + 2N, r + 2N; the number of cells outside of the star
 
 
 @functools.lru_cache
@@ -44,7 +44,7 @@ def maps(size: int) -> Maps:
     flat = np.roll(entries, (-2 * size, -2 * size), (0, 1)).reshape(-1)
     q, r = (tables(size).axial + 2 * size).T
     first = 12 * (side * q + r)[:, None] + 2 * np.arange(6)
-    return Maps(flat, first, tables(size).grid.reshape(-1))
+    return Maps(flat.astype(np.int32), first.astype(np.int32), tables(size).grid.reshape(-1))
 
 
 class PublishedLayout:
