@@ -2,7 +2,7 @@
 
 The game is Chinese Checkers for six players on the small star; one network learns all seats by self-play. Then the
 agent plays 1,000 games against five uniformly random opponents. It prints a table of these games, and JSON as its last
-line.
+line. It ends with an error if the agent wins fewer than nine games of ten.
 """
 
 import json
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from train.driver.run_folder import RunFolder
 
 FOLDER = Path("runs/demo")
+MIN_WIN_RATE = 0.9
 
 
 def main() -> None:
@@ -41,6 +42,8 @@ def main() -> None:
     loop.log(f"{time.monotonic() - start:.0f} seconds in all")
     print(evaluate.table(result))
     print(json.dumps(result))
+    if not result["win_rate"] >= MIN_WIN_RATE:
+        sys.exit(f"the agent won {result['win_rate']:.3f} of its games; at least {MIN_WIN_RATE} were expected")
 
 
 def animate_shortest_win(run: "RunFolder", num_games: int = 32, num_steps: int = 300) -> Path:

@@ -20,7 +20,7 @@ import tyro
 
 import jaxgames
 from tests.helpers.apart import with_mark
-from tests.helpers.blocks import PAGES, README, ROOT, Block, blocks, commands, files, module_run, name, program
+from tests.helpers.blocks import DOCS, PAGES, README, ROOT, Block, blocks, commands, files, module_run, name, program
 
 LANGUAGES = {"python", "bash", "text", "json", "yaml", "bibtex", ""}  # the last ones show what is not typed
 OTHERS = {  # programs that are not ours
@@ -143,6 +143,12 @@ def test_targets_and_extras_of_every_command_exist() -> None:
 
 
 # -- what runs -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", [README, DOCS / "start.md"], ids=name)
+def test_python_of_the_first_pages_runs_on_a_few_boards(page: Path) -> None:
+    """In this process, with 10 boards and games in place of 1,000."""
+    exec(compile(program(page).replace("1000", "10"), name(page), "exec"), {})
 
 
 @pytest.mark.slow  # each page is a start of JAX and compiles whole games

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jaxgames import Env
-from tests.helpers.positions import batched, board, read_all, repeated, start
+from tests.helpers.positions import batched, board, in_form, read_all, repeated, start
 from tests.helpers.reference import AnyReference
 
 # Picks one of the legal actions: (rng, position, {action: move}) -> action.
@@ -28,6 +28,7 @@ class Lockstep:
       not_in_text: fields of the state, besides the rewards, that the text of a position does not record.
       illegal: the share of actions on live boards that are any numbers, legal or not.
       choose: picks the other actions.
+      forms: of `jaxgames._platforms`, in which the same steps must lead to the same boards, which show the same.
     """
 
     def __init__(
@@ -39,10 +40,12 @@ class Lockstep:
         not_in_text: Sequence[str] = (),
         illegal: float = 0.001,
         choose: Chooser = at_random,
+        forms: Sequence[str] = (),
     ) -> None:
         self.env, self.reference = env, reference
         self.rng = np.random.default_rng(seed)
         self.not_in_text, self.illegal, self.choose = ("rewards", *not_in_text), illegal, choose
+        self.forms = forms
         self.ends: Counter[str] = Counter()  # by `reference.end`, or "illegal"
         self.actions = 0  # on live boards
 
@@ -61,7 +64,10 @@ class Lockstep:
                 break
             actions = [self.action(*each) for each in zip(positions, legal, strict=True)]
             after = [self.reference.step(*each) for each in zip(positions, actions, legal, strict=True)]
-            next_states = jax.device_get(batched(self.env).step(states, np.array(actions, np.int32)))
+            chosen = np.array(actions, np.int32)
+            next_states = jax.device_get(batched(self.env).step(states, chosen))
+            for form in self.forms:
+                assert_equal(in_form(self.env, form)[0](states, chosen), next_states)
             shown = np.array([not position.over for position in positions])
             self.count(positions, actions, legal, after)
             self.assert_frozen(states, next_states, ~shown)
@@ -101,6 +107,11 @@ class Lockstep:
         for mask, moves in zip(masks, legal, strict=True):
             mask[list(moves)] = True
         np.testing.assert_array_equal(look.mask, masks)
+        live = ~(states.terminated | states.truncated)
+        for form in self.forms:
+            seen, judged = in_form(self.env, form)[1](states)
+            assert_equal(seen, look)
+            np.testing.assert_array_equal(judged[live], np.pad(masks, ((0, 0), (2, 2)))[live])
         boards: list[int] = np.flatnonzero(shown).tolist()
         movers = [self.reference.observation(positions[i], positions[i].seat) for i in boards]
         np.testing.assert_array_equal(look.mover[boards], np.stack(movers))

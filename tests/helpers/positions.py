@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from jaxgames import Env
+from jaxgames._platforms import VARIABLE
 
 LIVE, TERMINATED, TRUNCATED = (False, False), (True, False), (False, True)  # (terminated, truncated)
 
@@ -41,6 +43,31 @@ def batched(env: Env[Any]) -> Programs:
     return Programs(
         jax.jit(jax.vmap(_step(env))), jax.jit(jax.vmap(env.legal_action_mask)), jax.jit(jax.vmap(_look(env)))
     )
+
+
+@functools.cache
+def in_form(env: Env[Any], form: str) -> tuple[Callable[..., Any], Callable[..., tuple[Look, Any]]]:
+    """(step, look) of a batch of boards in a form of `jaxgames._platforms`.
+
+    `look` also returns whether the actions from -2 to num_actions + 1 are legal, judged one by one.
+    """
+
+    def look_and_judge(state: Any) -> tuple[Look, jax.Array]:
+        actions = jnp.arange(-2, env.num_actions + 2)
+        legal = jax.vmap(env._is_legal, (None, 0))(state, actions)  # pyright: ignore[reportPrivateUsage]
+        return _look(env)(state), legal
+
+    def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+        program = jax.jit(jax.vmap(function))
+
+        def call(*arguments: Any) -> Any:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv(VARIABLE, form)  # read when the program is traced, in the first call
+                return jax.device_get(program(*arguments))
+
+        return call
+
+    return compiled(_step(env)), compiled(look_and_judge)
 
 
 def _step(env: Env[Any]) -> Callable[..., Any]:

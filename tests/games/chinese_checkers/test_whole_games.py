@@ -14,10 +14,12 @@ from tests.helpers.lockstep import Lockstep, at_random
 
 
 def lockstep(env: str, seed: int, *, eager: bool = False, illegal: float = 0.0005) -> Lockstep:
+    """Games of six seats on the second board are played in the forms for GPUs and TPUs, too."""
     made = jaxgames.make(env)
     reference = make_reference(made)
     choose = functools.partial(choose_eagerly, reference) if eager else at_random
-    return Lockstep(made, reference, seed, illegal=illegal, choose=choose)
+    forms = ("library", "tpu") if (made.size, made.num_players) == (2, 6) else ()
+    return Lockstep(made, reference, seed, illegal=illegal, choose=choose, forms=forms)
 
 
 def play_crowds(env: str, boards: int, seed: int) -> Counter[str]:

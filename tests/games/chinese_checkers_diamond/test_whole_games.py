@@ -21,8 +21,10 @@ FAST = [slow(PLAYED[0]), PLAYED[1], slow(PLAYED[2]), PLAYED[3]]
 
 
 def lockstep(env: str, seed: int, choose: Chooser = at_random, illegal: float = 0.002) -> Lockstep:
+    """Games of one board are played in the form for GPUs, too."""
     made = jaxgames.make(env)
-    return Lockstep(made, make_reference(made), seed, choose=choose, illegal=illegal)
+    forms = ["library"] if env == PLAYED[3] else []
+    return Lockstep(made, make_reference(made), seed, choose=choose, illegal=illegal, forms=forms)
 
 
 def play_crowds(env: str, boards: int, seed: int) -> Counter[str]:

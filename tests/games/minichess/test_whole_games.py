@@ -1,5 +1,6 @@
 """Whole games beside the slow reference: masks, observations, rewards, ends and texts, with every parameter."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,15 +32,16 @@ def keen_on_captures(rng: np.random.Generator, position: Position, legal: dict[i
     return int(rng.choice(captures if captures and rng.random() < 0.2 else list(legal)))
 
 
-def lockstep(seed: int, **parameters: Any) -> Lockstep:
-    env = jaxgames.make("minichess", **parameters)
-    not_in_text = CASES.not_in_text
-    return Lockstep(env, CASES.reference(env), seed, not_in_text=not_in_text, illegal=0.002, choose=keen_on_captures)
+def lockstep(seed: int, forms: Sequence[str] = (), **parameters: Any) -> Lockstep:
+    env, reference = jaxgames.make("minichess", **parameters), CASES.reference(jaxgames.make("minichess", **parameters))
+    choose, not_in_text = keen_on_captures, CASES.not_in_text
+    return Lockstep(env, reference, seed, not_in_text=not_in_text, illegal=0.002, choose=choose, forms=forms)
 
 
 @each_set
 def test_whole_games_follow_the_reference(parameters: dict[str, Any]) -> None:
-    ends = lockstep(2, **parameters).play(BOARDS).ends
+    """In the form for GPUs, too."""
+    ends = lockstep(2, ["library"], **parameters).play(BOARDS).ends
     if parameters["max_plies"] < 100:
         assert ends["truncated"]
     if "rules" in parameters:
