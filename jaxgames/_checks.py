@@ -3,6 +3,7 @@
 import contextlib
 import math
 import operator
+import os
 import sys
 from collections.abc import Collection, Generator
 from typing import Any
@@ -193,3 +194,29 @@ def _narrow(dtype: Any) -> str:
 def written_shape(shape: tuple[int, ...]) -> str:
     """Returns the shape of a batch as an error writes it: "1000", or "4 x 250"."""
     return " x ".join(map(str, shape))
+
+
+# -- processes -----------------------------------------------------------------------------------------------------
+
+_forked_in: int | None = None  # the process that forked last, if JAX had started in it
+
+
+def check_process() -> None:
+    """Raises RuntimeError in a process that was forked when JAX had started: its first program would never end."""
+    if _forked_in not in (None, os.getpid()):
+        raise RuntimeError(
+            "JAX does not run in this process, which was forked when JAX had started: start processes with the method "
+            "'spawn' or 'forkserver', as in gymnasium.vector.AsyncVectorEnv(..., context=\"spawn\") or "
+            'multiprocessing.get_context("spawn")'
+        )
+
+
+def _before_fork() -> None:
+    global _forked_in  # of this process and of those that it forks
+    bridge: Any = sys.modules["jax._src.xla_bridge"]  # JAX has no public name for it
+    if bridge.backends_are_initialized():
+        _forked_in = os.getpid()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork)

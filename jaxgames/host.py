@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
-from jaxgames._checks import host_int32
+from jaxgames._checks import check_process, host_int32
 from jaxgames.env import Env, State
 
 S = TypeVar("S", bound=State)
@@ -69,6 +69,7 @@ class Host(Generic[S]):
 
     def init(self, key: jax.Array | None = None) -> tuple[S, BoardInfo]:
         """Returns a board at the start. Raises ValueError for a game of chance (`env.needs_key`) without a key."""
+        check_process()
         state, packed = self._init(key)
         return state, self._unpacked(packed)
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from jaxgames._checks import ParameterError
+from jaxgames._checks import ParameterError, check_process
 from jaxgames._specs import Registry, parse
 from jaxgames.env import MODULE_OF_GAME, Env
 from jaxgames.games.checkers import Checkers
@@ -95,7 +95,9 @@ def as_env(env_or_id: Env[Any] | str, /, **parameters: Any) -> Env[Any]:
       TypeError: for anything else, and for an env with parameters.
       ParameterError: (a ValueError) for a text that `make` refuses.
       ValueError: for an `auto_reset` env: it has no end of a game, which other libraries need.
+      RuntimeError: in a process that was forked when JAX had started.
     """
+    check_process()
     if isinstance(env_or_id, str):
         return make(env_or_id, **parameters)
     if not isinstance(env_or_id, Env):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed

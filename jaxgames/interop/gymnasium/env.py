@@ -26,7 +26,7 @@ import jax
 import numpy as np
 
 from jaxgames import render
-from jaxgames._checks import check_choice, host_int32
+from jaxgames._checks import check_choice, check_process, host_int32
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.host import host
@@ -103,8 +103,10 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
           seed: of the random numbers of this and of all later games, until the next seed.
           options: none are known.
 
-        Raises ValueError for options, and if an opponent on the host does not return one integer.
+        Raises ValueError for options, and if an opponent on the host does not return one integer; RuntimeError in a
+        process that was forked when JAX had started.
         """
+        check_process()
         if options:
             raise ValueError(f"reset takes no options, not {', '.join(map(repr, options))}")
         super().reset(seed=seed)

@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._checks import INT32, ParameterError, check_choice, check_int
+from jaxgames._checks import INT32, ParameterError, check_choice, check_int, check_process
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.interop.gymnasium.parts import draw_words, gym, key_of, seeding, spaces_of
@@ -99,8 +99,10 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             continues its own random numbers.
           options: {"reset_mask": bool[num_envs]} restarts the boards of the mask only. `infos` has their rows only.
 
-        Raises TypeError and ValueError for wrong arguments, ResetNeeded for a mask before all boards have started.
+        Raises TypeError and ValueError for wrong arguments, ResetNeeded for a mask before all boards have started, and
+        RuntimeError in a process that was forked when JAX had started.
         """
+        check_process()
         which = self._reset_mask(options)
         words, seeded = self._seeds(seed)
         if self._boards is None:

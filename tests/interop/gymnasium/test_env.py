@@ -1,7 +1,11 @@
 """One seat as an environment of Gymnasium: Gymnasium's own checks, ids, seeds, pictures, wrong arguments."""
 
 import copy
+import multiprocessing
+import os
 import pickle
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +17,7 @@ from gymnasium.utils.env_checker import check_env
 
 import jaxgames
 from jaxgames import agents
+from jaxgames.host import host
 from jaxgames.interop.gymnasium import SeatEnv, SeatVectorEnv, register_envs
 from jaxgames.interop.seat_play import games_by_id
 from tests.helpers.positions import random_actions
@@ -216,6 +221,51 @@ def test_wrong_use_is_refused() -> None:
 def test_wrong_arguments_are_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         SeatEnv(**arguments)
+
+
+# -- processes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
+def test_forked_process_has_an_error_where_it_would_hang(env: SeatEnv) -> None:
+    """JAX has started here. The process that forks plays on."""
+    game, vector_env = jaxgames.make(BOXES), SeatVectorEnv(BOXES, num_envs=1)
+    for each in (env, vector_env):
+        each.reset()
+    calls: list[Any] = [lambda: SeatEnv(BOXES), lambda: host(game).init(), env.reset, vector_env.reset]
+
+    def attempt(connection: Any) -> None:
+        for call in calls:
+            try:
+                call()
+            except RuntimeError as error:
+                connection.send(str(error))
+
+    receiver, sender = multiprocessing.Pipe()
+    process = multiprocessing.get_context("fork").Process(target=attempt, args=(sender,), daemon=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of JAX and of Python, that a fork may hang
+        process.start()
+    try:
+        for _ in calls:
+            assert receiver.poll(30), "the forked process hangs"
+            assert "which was forked when JAX had started" in (message := receiver.recv())
+            assert 'AsyncVectorEnv(..., context="spawn")' in message
+    finally:
+        process.kill()
+        process.join()
+    assert env.reset(seed=0)[1]["seat"] == 1
+
+
+@pytest.mark.slow  # starts JAX twice
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
+def test_process_that_is_forked_before_jax_has_started_plays() -> None:
+    code = (
+        "import os\nfrom jaxgames.interop.gymnasium import SeatEnv\n"
+        f"if os.fork() == 0:\n    print(SeatEnv({BOXES!r}).reset(seed=0)[1]['seat'], flush=True)\nelse:\n    os.wait()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.returncode) == ("0\n", 0), done.stderr
 
 
 # -- by name ---------------------------------------------------------------------------------------------------------
