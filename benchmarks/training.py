@@ -205,7 +205,7 @@ def collect_for_update(
     """An iteration that ends before the update: its steps, advantages and targets; then the state and the metrics."""
     parts = learner.config, learner.env, learner.policy
     train_state, steps = ppo.collect(*parts, learner.opponents, train_state)
-    advantages = ppo.estimate_advantages(*parts, train_state.params, steps)
+    steps, advantages = ppo.estimate_advantages(*parts, train_state.params, steps)
     metrics = ppo.episode_metrics(learner.env, steps)
     return (steps, advantages, advantages + steps.value), (train_state, metrics)
 

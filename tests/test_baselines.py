@@ -166,10 +166,10 @@ def test_search_is_for_the_reward_that_the_network_learned() -> None:
     assert agents.make("baseline(simulations=16)", learned).has_values  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@pytest.mark.parametrize("game", ["chinese_checkers", "chinese_checkers(size=3)"])  # untrained; trained on moves alone
-def test_search_needs_a_network_with_trained_values(game: str) -> None:
-    with pytest.raises(ParameterError, match="the values of its network were not trained"):
-        agents.make("baseline(simulations=16)", jaxgames.make(game))
+@pytest.mark.parametrize("size", [2, 3, 4])  # values of the seat to move only; trained on moves alone; untrained
+def test_search_needs_a_network_with_trained_values(size: int) -> None:
+    with pytest.raises(ParameterError, match="its network has no trained value for every seat"):
+        agents.make("baseline(simulations=16)", jaxgames.make("chinese_checkers", size=size))
 
 
 @pytest.mark.slow

@@ -30,7 +30,6 @@ from jaxgames.policies import exported
 from jaxgames.policies import file as policy_file
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.file import Content, Header, Platform
-from jaxgames.policies.search_agent import NetworkAgent
 from train import agents
 from train.driver.commands import run_command
 from train.driver.run_folder import RunFolder
@@ -129,7 +128,6 @@ def content_of(
         num_actions=agent.env.num_actions,
         num_players=agent.env.num_players,
         temperature=0.0 if agent.temperature is None else float(agent.temperature),
-        values="search" if isinstance(agent, NetworkAgent) else "observations",
         value_shape=tuple(values.shape[1:]),
         platforms=tuple(platforms),
         jax_version=jax.__version__,

@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 
@@ -11,7 +11,7 @@ from jaxgames.agents import Agent
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import SelectionRule
 from jaxgames.policies.agent import PolicyAgent, temperature_of
-from jaxgames.policies.search_agent import NetworkAgent, SearchAgent
+from jaxgames.policies.search_agent import SearchAgent
 from train import agents
 from train.driver.learner import Learner
 from train.models.policy import Params, Policy
@@ -21,8 +21,6 @@ from train.pretrained import load_params
 @dataclass(frozen=True)
 class NetworkLearner(Learner):
     """A learner of one network, which plays every board that it learns."""
-
-    agent_without_search: ClassVar[type[PolicyAgent]] = NetworkAgent
 
     config: Any  # a `NetworkConfig`
 
@@ -91,7 +89,7 @@ class NetworkLearner(Learner):
         """Returns the agent that plays with a search, or for None without; see `agent` for the other arguments."""
         temperature = temperature_of(temperature, self.config.temperature, top)
         if search is None:
-            return self.agent_without_search(params, self.env, self.policy, temperature, top)
+            return PolicyAgent(params, self.env, self.policy, temperature, top)
         return SearchAgent(params, self.env, self.policy, search, temperature, top)
 
     def make_agent(self, text: str) -> Agent:

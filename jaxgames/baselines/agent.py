@@ -18,6 +18,7 @@ from jaxgames.env import Env
 from jaxgames.mcts import SearchConfig
 from jaxgames.policies import file
 from jaxgames.policies.agent import temperature_of
+from jaxgames.policies.evaluate import has_seat_values
 from jaxgames.policies.exported import ExportedAgent, ExportedSearchAgent, check_parameters
 from jaxgames.registry import make as make_env
 from jaxgames.wrappers import auto_reset, without_auto_reset
@@ -28,7 +29,10 @@ ADVICE = "Use greedy, or mcts(simulations=200)"  # at the end of an error
 @pytree
 @dataclass(frozen=True)
 class BaselineAgent(ExportedAgent):
-    """The `ExportedAgent` of a file. It has no values if its network is untrained, or learned another `reward`."""
+    """The `ExportedAgent` of a file.
+
+    It has no values if its network is untrained, learned another `reward`, or has no value for every seat.
+    """
 
     has_values: bool = field(default=True, metadata={"static": True})
 
@@ -86,7 +90,7 @@ def make(
 
     Raises ParameterError (a ValueError) for a game without a baseline agent, and for a parameter that is not allowed.
     Raises it also where the file does not run, as on a platform that it was not made for, and for a search with a
-    network whose values were not trained.
+    network that has no trained value for every seat.
     """
     check_parameters(temperature, top, simulations)
     name = cards.find(env)
@@ -101,11 +105,12 @@ def make(
     except ValueError as error:
         raise ParameterError(str(error)) from error
     with_reward = _with_reward_of(make_env(card.env), env)
-    is_trained = policy.header.iteration > 0 and card.has_values
+    of_every_seat = has_seat_values(without_auto_reset(env)[0], policy.header.value_shape)
+    is_trained = policy.header.iteration > 0 and card.has_values and of_every_seat
     has_values = is_trained and with_reward == env
     if simulations:
         if not is_trained:
-            raise ParameterError(f"baseline has no search in {env}: the values of its network were not trained")
+            raise ParameterError(f"baseline has no search in {env}: its network has no trained value for every seat")
         gamma = policy.header.gamma
         config = SearchConfig(
             simulations=simulations, policy=search, gamma=gamma, seats=seats, proofs=proofs, reuse=reuse

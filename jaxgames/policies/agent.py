@@ -9,7 +9,7 @@ temperature means temperature 1 where the default is 0 (`temperature_of`).
 """
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,25 +17,9 @@ import numpy as np
 
 from jaxgames.agents import Analysis, pytree
 from jaxgames.env import Env
+from jaxgames.policies.evaluate import Policy, evaluate
 from jaxgames.sampling import MASKED_LOGIT, sample_action, shifted_logits
 from jaxgames.wrappers import without_auto_reset
-
-
-class Policy(Protocol):
-    """A function of parameters and observations, for every seat; hashable."""
-
-    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Returns logits float32[B, num_actions] and values float32[B], in the scaled reward of `reward_scale`.
-
-        The values are float32[B, num_players] where a policy has one for every seat; see
-        `jaxgames.policies.evaluate`.
-
-        Args:
-          params: a pytree of arrays.
-          observation: bool[B, *observation_shape].
-          seat: int32[B], the player of each row.
-        """
-        ...
 
 
 @pytree
@@ -68,40 +52,36 @@ class PolicyAgent:
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """Returns actions int32[B]."""
-        logits, mask = self._logits(states)
+        logits, mask, _ = self._evaluate(states)
         if self.temperature is None:
             return _best(logits, mask)
         weights = jnp.exp(shifted_logits(logits, mask))
         return jax.vmap(sample_action)(jax.random.split(key, weights.shape[0]), weights)
 
     def analyse(self, states: Any) -> Analysis:
-        """Returns the probabilities that `act` plays with, and the value that the policy gives to each seat.
+        """Returns the probabilities that `act` plays with, and the values that the policy gives to the seats.
 
-        The value of a seat is computed from that seat's own observation. It estimates the sum of the seat's rewards in
-        the rest of the game, in the env's unit and discounted as in training. It is 0 on a finished board.
+        They estimate the sum of a seat's rewards in the rest of the game, in the env's unit and discounted as in
+        training. They are 0 on a finished board. They are None for a policy that has no value of the seats that are not
+        to move; see `jaxgames.policies.evaluate`.
         """
-        logits, mask = self._logits(states)
+        logits, mask, values = self._evaluate(states)
         if self.temperature is None:
             probabilities = mask & (np.arange(mask.shape[-1]) == _best(logits, mask)[:, None])
         else:
             probabilities = jnp.where(mask, jax.nn.softmax(jnp.where(mask, logits, MASKED_LOGIT)), 0)
         _, boards = without_auto_reset(self.env, states)
-        over = boards.terminated | boards.truncated
-        return Analysis(probabilities.astype(jnp.float32), jnp.where(over[:, None], 0, self.values(states)))
+        over = (boards.terminated | boards.truncated)[:, None]
+        return Analysis(probabilities.astype(jnp.float32), None if values is None else jnp.where(over, 0, values))
 
-    def values(self, states: Any) -> jax.Array:
-        """Returns float32[B, num_players], each seat's value in the env's unit of reward."""
-        return seat_values(self.env, self.policy, self.params, states) / reward_scale(self.env)
-
-    def _logits(self, states: Any) -> tuple[jax.Array, jax.Array]:
-        """Returns shifted logits divided by the temperature, and the actions to choose from: both [B, num_actions]."""
-        observation = jax.vmap(self.env.observe)(states)
+    def _evaluate(self, states: Any) -> tuple[jax.Array, jax.Array, jax.Array | None]:
+        """Returns shifted logits divided by the temperature, the actions to choose from, both [B, num_actions], values."""
+        logits, values = evaluate(self.env, self.policy, self.params, states)
         mask = jax.vmap(self.env.legal_action_mask)(states)
-        logits, _ = self.policy.apply(self.params, observation, states.current_player)
         logits = shifted_logits(logits, mask)
         if self.top is not None and self.top < mask.shape[-1]:
             mask = mask & _is_among_best(logits, mask, self.top)
-        return (logits if self.temperature is None else logits / self.temperature), mask  # the best one stays 0
+        return (logits if self.temperature is None else logits / self.temperature), mask, values  # the best one stays 0
 
 
 def temperature_of(temperature: float | None, default: float, top: int | None) -> float:
@@ -112,23 +92,6 @@ def temperature_of(temperature: float | None, default: float, top: int | None) -
     if temperature is not None:
         return temperature
     return 1.0 if top is not None and default == 0 else default
-
-
-def seat_values(env: Env[Any], policy: Policy, params: Any, states: Any) -> jax.Array:
-    """Returns float32[B, num_players]: each seat's value, from its own observation of states [B], in scaled reward."""
-    seats = jnp.arange(env.num_players, dtype=jnp.int32)
-    observations = jax.vmap(lambda board: jax.vmap(lambda seat: env.observe(board, seat))(seats))(states)
-    batch = observations.shape[0]
-    _, values = policy.apply(params, observations.reshape(-1, *env.observation_shape), jnp.tile(seats, batch))
-    return values.reshape(batch, -1)
-
-
-def reward_scale(env: Env[Any]) -> float:
-    """Returns the factor from the env's rewards to those that a policy learns from.
-
-    The largest reward of a step becomes 1, so that one set of weights in the loss fits all games.
-    """
-    return 1.0 / max(abs(bound) for bound in env.reward_range)
 
 
 def _best(logits: jax.Array, mask: jax.Array) -> jax.Array:

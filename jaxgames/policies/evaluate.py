@@ -1,12 +1,13 @@
-"""The evaluation of boards by a policy, for search: its logits, and values for every seat.
+"""Policies, and the evaluation of boards by a policy: its logits, and a value for every seat.
 
-A policy with one value gives that of the seat whose observation it gets. In a zero-sum game of two seats, the mover's
-value v is enough: the other seat has -v. A policy with a value per seat gives them in turn order: the mover's own, then
-those of the other seats in clockwise order.
+A policy is asked for the observation of the seat to move only, because it learns from no other. In a zero-sum game of
+two seats, the mover's value v is enough: the other seat has -v. In other games a policy needs a value per seat, in turn
+order: the mover's own, then those of the other seats in clockwise order. With one value it has none there for the seats
+that are not to move.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -14,36 +15,82 @@ import numpy as np
 
 from jaxgames.env import Env
 from jaxgames.mcts.config import Evaluation
-from jaxgames.policies.agent import Policy, reward_scale, seat_values
 
 
-@dataclass(frozen=True)
-class PolicyEvaluate:
-    """The evaluation of boards by a policy, as `jaxgames.mcts.search` takes it; hashable.
+class Policy(Protocol):
+    """A function of parameters and observations, for every seat; hashable."""
 
-    All values come from the mover's observation where the policy has a value per seat, or where two seats play a
-    zero-sum game. In other games, each seat's value comes from its own observation.
+    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Returns logits float32[B, num_actions] and values float32[B], in the scaled reward of `reward_scale`.
+
+        The values are float32[B, num_players], in turn order, where a policy has one for every seat.
+
+        Args:
+          params: a pytree of arrays.
+          observation: bool[B, *observation_shape], of the seats to move.
+          seat: int32[B], the player of each row.
+        """
+        ...
+
+
+def reward_scale(env: Env[Any]) -> float:
+    """Returns the factor from the env's rewards to those that a policy learns from.
+
+    The largest reward of a step becomes 1, so that one set of weights in the loss fits all games.
     """
-
-    env: Env[Any]
-    policy: Policy
-
-    def __call__(self, params: Any, states: Any) -> Evaluation:
-        """Returns the logits and, in the env's unit of reward, the values of all seats."""
-        mover = states.current_player
-        logits, values = self.policy.apply(params, jax.vmap(self.env.observe)(states), mover)
-        if values.ndim == 2:
-            values = by_seat(values, mover)
-        elif is_symmetric(self.env):
-            values = jnp.where(mover[:, None] == np.arange(2), values[:, None], -values[:, None])
-        else:
-            values = seat_values(self.env, self.policy, params, states)
-        return Evaluation(logits, values / reward_scale(self.env))
+    return 1.0 / max(abs(bound) for bound in env.reward_range)
 
 
 def is_symmetric(env: Env[Any]) -> bool:
     """Returns whether the other seat's value is the negated value of the mover: two seats, zero sum."""
     return env.num_players == 2 and env.zero_sum
+
+
+def has_seat_values(env: Env[Any], value_shape: tuple[int, ...]) -> bool:
+    """Returns whether a policy whose values of a board have `value_shape`, () or (num_players,), values every seat."""
+    return is_symmetric(env) or bool(value_shape)
+
+
+def seat_values(env: Env[Any], values: jax.Array, mover: jax.Array) -> jax.Array | None:
+    """Returns float32[B, num_players], the value of every seat; None if the policy has only the mover's.
+
+    Args:
+      values: float32[B] or float32[B, num_players], of a policy.
+      mover: int32[B], the seats to move.
+    """
+    if not has_seat_values(env, values.shape[1:]):
+        return None
+    if values.ndim == 2:
+        return by_seat(values, mover)
+    return jnp.where(mover[:, None] == np.arange(2), values[:, None], -values[:, None])
+
+
+def evaluate(env: Env[Any], policy: Policy, params: Any, states: Any) -> tuple[jax.Array, jax.Array | None]:
+    """Returns the logits float32[B, num_actions] of boards, and the `seat_values` in the env's unit of reward."""
+    logits, values = policy.apply(params, jax.vmap(env.observe)(states), states.current_player)
+    values = seat_values(env, values, states.current_player)
+    return logits, None if values is None else values / reward_scale(env)
+
+
+@dataclass(frozen=True)
+class PolicyEvaluate:
+    """The evaluation of boards by a policy, as `jaxgames.mcts.search` takes it; hashable."""
+
+    env: Env[Any]
+    policy: Policy
+
+    def __call__(self, params: Any, states: Any) -> Evaluation:
+        """Returns the logits and, in the env's unit of reward, the values of all seats.
+
+        Raises ValueError for a policy that has no values of the seats that are not to move.
+        """
+        logits, values = evaluate(self.env, self.policy, params, states)
+        if values is None:
+            raise ValueError(
+                f"a search in {self.env} needs a value for every seat, and this policy has one for the seat to move "
+                "only: play without simulations, or train one with train.alphazero"
+            )
+        return Evaluation(logits, values)
 
 
 def in_turn_order(values: jax.Array, mover: jax.Array) -> jax.Array:

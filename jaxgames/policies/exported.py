@@ -13,7 +13,6 @@ With a search of your own:
 from dataclasses import dataclass, field
 from typing import Any
 
-import jax
 import numpy as np
 from jax.core import Tracer
 
@@ -41,12 +40,6 @@ class ExportedAgent(PolicyAgent):
     def evaluate(self) -> PolicyEvaluate:
         """The evaluation of boards for `jaxgames.mcts`, with the parameters `params`."""
         return PolicyEvaluate(without_auto_reset(self.env)[0], self.policy)
-
-    def values(self, states: Any) -> jax.Array:
-        """Returns float32[B, num_players], each seat's value in the env's unit of reward."""
-        if self.policy.values == "observations":
-            return super().values(states)
-        return PolicyEvaluate(self.env, self.policy)(self.params, states).values
 
     def __str__(self) -> str:
         """Returns the agent's text, with the parameters that differ from those of the run's own agent."""

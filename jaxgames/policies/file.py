@@ -26,7 +26,6 @@ from jaxgames.env import Env
 from jaxgames.wrappers import without_auto_reset
 
 Platform = Literal["cpu", "cuda", "rocm", "tpu"]
-Values = Literal["observations", "search"]
 
 HEADER, PROGRAM, PARAMETER = "header", "program", "parameter."  # names of the arrays in a file
 KIND = FileKind(
@@ -66,7 +65,6 @@ class Header:
     num_actions: int
     num_players: int
     temperature: float  # with which the run's own agent plays
-    values: Values  # each seat's value is from its own observation, or all are as a search takes them
     value_shape: tuple[int, ...]  # of a row's value: () or (num_players,)
     platforms: tuple[str, ...]
     jax_version: str
@@ -89,7 +87,6 @@ class ExportedPolicy:
     """The program of a file as a `jaxgames.policies.agent.Policy`. Those of equal programs are equal."""
 
     digest: str  # SHA-256 of the program
-    values: Values
     header: Header = field(compare=False)
     file: str = field(compare=False)
     call: Callable[..., tuple[jax.Array, jax.Array]] = field(compare=False, repr=False)
@@ -120,7 +117,7 @@ def load(
         program = _program(header, module, params)
         _check_program(program)
     digest = hashlib.sha256(module).hexdigest()
-    return ExportedPolicy(digest, header.values, header, str(path), _mappable(program)), tuple(jax.device_put(params))
+    return ExportedPolicy(digest, header, str(path), _mappable(program)), tuple(jax.device_put(params))
 
 
 def _check_fits(path: str | Path, header: Header, game: Env[Any]) -> None:
@@ -171,8 +168,9 @@ def read(path: str | Path) -> tuple[Env[Any], Content]:
     if HEADER not in arrays:
         raise ValueError(f"{path} is not {KIND.noun}: {KIND.how_to_write}")
     with _files.refusing_wrong_entries(KIND, path):
-        stored = {name: _tuples(value) for name, value in json.loads(str(arrays.pop(HEADER))).items()}
-        header, module = Header(**stored), arrays.pop(PROGRAM)
+        stored, names = json.loads(str(arrays.pop(HEADER))), {entry.name for entry in dataclasses.fields(Header)}
+        header = Header(**{name: _tuples(value) for name, value in stored.items() if name in names})
+        module = arrays.pop(PROGRAM)
         params = tuple(arrays[f"{PARAMETER}{number}"] for number in range(len(arrays)))
         _check_types(header, module)
     return game, Content(header, module.tobytes(), params)

@@ -1,4 +1,4 @@
-"""The agents of a policy that a search can use: by tree search, as `RUN(simulations=64)`, and without.
+"""The agent of a policy that plays by tree search, such as `RUN(simulations=64)`.
 
 The policy gives the search its logits and values. The search needs the extra `search`.
 """
@@ -12,19 +12,9 @@ import jax.numpy as jnp
 from jaxgames.agents import Analysis, pytree
 from jaxgames.env import Env
 from jaxgames.mcts import MCTSAgent, SearchConfig, SearchResult
-from jaxgames.policies.agent import Policy, PolicyAgent
-from jaxgames.policies.evaluate import PolicyEvaluate
+from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.evaluate import Policy, PolicyEvaluate
 from jaxgames.wrappers import without_auto_reset
-
-
-@pytree
-@dataclass(frozen=True)
-class NetworkAgent(PolicyAgent):
-    """The `PolicyAgent` of a network that was trained for search: `PolicyEvaluate` gives its values."""
-
-    def values(self, states: Any) -> jax.Array:
-        """Returns float32[B, num_players], each seat's value in the env's unit of reward."""
-        return PolicyEvaluate(self.env, self.policy)(self.params, states).values
 
 
 @pytree

@@ -17,13 +17,21 @@ STICKS = Sticks()
 class TableOfLogits:
     """A policy whose parameters are the logits of each seat, float32[num_players, num_actions].
 
-    The value of a seat is 10 * seat + 1 if it is to move, + 2 if the seat before it is, + 3 if the seat after it is.
+    In turn order the values are 10 * the mover plus 1, 2 and 3. It fails where the observation is not the mover's.
     """
 
     def apply(self, params: jax.Array, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
         assert observation.shape[1:] == STICKS.observation_shape
-        mover_ahead = observation[:, 0, 1:] @ jnp.array([1.0, 3.0, 2.0])
-        return params[seat], 10.0 * seat + mover_ahead
+        is_own = observation[:, 0, 1]
+        return params[seat], jnp.where(is_own[:, None], 10.0 * seat[:, None] + jnp.array([1.0, 2.0, 3.0]), jnp.nan)
+
+
+class MoverTable(TableOfLogits):
+    """The same with the mover's value only."""
+
+    def apply(self, params: jax.Array, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        logits, values = super().apply(params, observation, seat)
+        return logits, values[:, 0]
 
 
 TABLE = TableOfLogits()
@@ -122,10 +130,14 @@ def test_temperature_0_plays_the_most_probable_legal_action_of_the_movers_seat(t
 # -- values --------------------------------------------------------------------------------------------------------
 
 
-def test_values_are_of_each_seats_own_observation_in_the_unit_of_the_rewards(traced: Traced) -> None:
-    """The largest reward is 2, so the policy's values are of half the rewards. Seat 1 is to move."""
+def test_values_are_by_seat_and_in_the_unit_of_the_rewards(traced: Traced) -> None:
+    """The largest reward is 2, so the policy's values are of half the rewards. Seat 1 is to move, then 2, then 0."""
     _, values = traced.analyse(PolicyAgent(LOGITS, STICKS, TABLE), sticks(7, 1, NUM_SAMPLES))
-    np.testing.assert_allclose(values[:2], [[2 * 3, 2 * 11, 2 * 22]] * 2)
+    np.testing.assert_allclose(values[:2], [[2 * 13, 2 * 11, 2 * 12]] * 2)
+
+
+def test_policy_with_the_movers_value_has_no_values_in_a_game_of_three(traced: Traced) -> None:
+    assert traced.analyse(PolicyAgent(LOGITS, STICKS, MoverTable()), sticks(7, 1, NUM_SAMPLES)).values is None
 
 
 def test_finished_board_has_no_probabilities_and_no_value(traced: Traced) -> None:

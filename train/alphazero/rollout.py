@@ -16,8 +16,7 @@ import jaxgames
 from jaxgames.agents import explored
 from jaxgames.mcts import SearchConfig, SearchResult, search
 from jaxgames.mcts.search import choose_boards
-from jaxgames.policies.agent import Policy, reward_scale
-from jaxgames.policies.evaluate import PolicyEvaluate
+from jaxgames.policies.evaluate import Policy, PolicyEvaluate, reward_scale
 from jaxgames.solvers.strength import VALUE_THRESHOLD
 from train.alphazero.config import Config
 from train.models.policy import Params

@@ -21,7 +21,7 @@ import numpy as np
 import optax
 
 import jaxgames
-from jaxgames.policies.agent import reward_scale
+from jaxgames.policies.evaluate import reward_scale
 from jaxgames.sampling import MASKED_LOGIT, shifted_logits
 from train.imitation.config import TRACED_SETTINGS, Config
 from train.imitation.data import (

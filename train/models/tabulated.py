@@ -20,7 +20,7 @@ from jaxgames import Env
 from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.mcts import SearchConfig
-from jaxgames.policies import agent as policies
+from jaxgames.policies import evaluate
 from jaxgames.policies.search_agent import SearchAgent
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.solvers.chinese_checkers_diamond.moves import num_positions
@@ -41,7 +41,7 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class TabulatedPolicy:
-    """Looks up the outputs of a policy; see `jaxgames.policies.agent.Policy`. Its parameters are a `Table`.
+    """Looks up the outputs of a policy; see `jaxgames.policies.evaluate.Policy`. Its parameters are a `Table`.
 
     The observations are bool[B, size, size, 2]. Actions that are not in the table have `MASKED_LOGIT`.
     """
@@ -66,7 +66,7 @@ def table_pays(env: Env[Any], policy: Any, evaluations: int, slots: int) -> Type
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 3))
-def tabulate(env: ChineseCheckersDiamond, policy: policies.Policy, params: Any, slots: int) -> Table:
+def tabulate(env: ChineseCheckersDiamond, policy: evaluate.Policy, params: Any, slots: int) -> Table:
     """Returns the outputs of a policy with shared parameters in all positions, those that no game reaches too.
 
     Behind them the last position is repeated, up to whole chunks. `slots` is the number of actions of a position.
@@ -88,8 +88,8 @@ def tabulate(env: ChineseCheckersDiamond, policy: policies.Policy, params: Any, 
 
 
 def table_or_network(
-    env: Env[Any], policy: policies.Policy, params: Any, evaluations: int, config: SearchConfig
-) -> tuple[policies.Policy, Any]:
+    env: Env[Any], policy: evaluate.Policy, params: Any, evaluations: int, config: SearchConfig
+) -> tuple[evaluate.Policy, Any]:
     """Returns the policy and its parameters, or a table for a search where that takes fewer than `evaluations`."""
     slots = config.num_slots(env.num_actions)
     if table_pays(env, policy, evaluations, slots):

@@ -8,7 +8,8 @@ its decision at time t to its next decision at time n(t) in the same game:
     A_t     = delta_t + gamma lambda A_n(t)
 
 If the game terminates before the seat moves again, nothing follows: V_n(t) = A_n(t) = 0. If it is truncated, or the
-rollout ends, V_n(t) is the seat's value of the last board, and A_n(t) = 0.
+rollout ends, V_n(t) is the seat's value of the last board, and A_n(t) = 0. Where that value is not known, A_t is not
+known either: nothing is to be learned from the decision at t, and the one before it counts A_t = 0.
 
 Source: Schulman et al., High-Dimensional Continuous Control Using Generalized Advantage Estimation, 2016.
 """
@@ -24,9 +25,10 @@ def per_seat_advantages(
     terminated: jax.Array,
     truncated: jax.Array,
     bootstrap: jax.Array,
+    is_valued: jax.Array,
     gamma: float,
     gae_lambda: float,
-) -> jax.Array:
+) -> tuple[jax.Array, jax.Array]:
     """Returns the advantages of T consecutive decisions on one board, which restarts when a game ends.
 
     Args:
@@ -37,32 +39,37 @@ def per_seat_advantages(
       truncated: bool[T], a limit cut the game off at step t.
       bootstrap: float32[T, num_players], every seat's value of the board that step t led to, before any restart;
             used where `truncated` and at T - 1.
+      is_valued: bool[T, num_players], whether the entry of `bootstrap` is known.
       gamma: discount per decision of a seat.
       gae_lambda: lambda of the estimate.
 
     Returns:
-      float32[T]; add `values` for the targets of the value function.
+      The advantages float32[T]; add `values` for the targets of the value function. And bool[T], whether they are
+      known: they are 0 where they are not.
     """
     num_players = rewards.shape[-1]
     zeros = jnp.zeros(num_players, rewards.dtype)
 
-    def backwards(carry: tuple[jax.Array, jax.Array, jax.Array], step: tuple[jax.Array, ...]):
-        # Per seat: the rewards before its next decision, and the value and the advantage of that decision.
-        paid, next_value, next_advantage = carry
-        reward, value, seat, terminated, truncated, bootstrap = step
+    def backwards(carry: tuple[jax.Array, ...], step: tuple[jax.Array, ...]):
+        # Per seat: the rewards before its next decision, the value and the advantage of that decision, and whether the
+        # value is known.
+        paid, next_value, next_advantage, is_known = carry
+        reward, value, seat, terminated, truncated, bootstrap, is_valued = step
         ended = terminated | truncated
         paid = jnp.where(ended, 0.0, paid) + reward
         next_value = jnp.where(terminated, 0.0, jnp.where(truncated, bootstrap, next_value))
         next_advantage = jnp.where(ended, 0.0, next_advantage)
+        is_known = terminated | jnp.where(truncated, is_valued, is_known)
         delta = paid[seat] + gamma * next_value[seat] - value
-        advantage = delta + gamma * gae_lambda * next_advantage[seat]
+        advantage = jnp.where(is_known[seat], delta + gamma * gae_lambda * next_advantage[seat], 0.0)
         is_mover = jnp.arange(num_players) == seat
         carry = (
             jnp.where(is_mover, 0.0, paid),
             jnp.where(is_mover, value, next_value),
             jnp.where(is_mover, advantage, next_advantage),
+            is_mover | is_known,
         )
-        return carry, advantage
+        return carry, (advantage, is_known[seat])
 
-    steps = (rewards, values, seats, terminated, truncated, bootstrap)
-    return jax.lax.scan(backwards, (zeros, bootstrap[-1], zeros), steps, reverse=True)[1]
+    steps = (rewards, values, seats, terminated, truncated, bootstrap, is_valued)
+    return jax.lax.scan(backwards, (zeros, bootstrap[-1], zeros, is_valued[-1]), steps, reverse=True)[1]

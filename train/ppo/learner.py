@@ -23,7 +23,6 @@ import optax
 
 import jaxgames
 from jaxgames._platforms import by_platform, has_cpu_form
-from jaxgames.policies.agent import PolicyAgent
 from train.models.critic_params import critic_only
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.network_learner import NetworkLearner
@@ -56,7 +55,6 @@ class PPO(NetworkLearner):
     name: ClassVar[str] = "ppo"
     config_type: ClassVar[type[Config]] = Config
     traced_settings: ClassVar[tuple[str, ...]] = TRACED_SETTINGS
-    agent_without_search: ClassVar[type[PolicyAgent]] = PolicyAgent
 
     config: Config
 
@@ -122,7 +120,7 @@ class PPO(NetworkLearner):
         with jax.named_scope("collect"):
             train_state, steps = collect(config, env, policy, self.opponents, train_state)
         with jax.named_scope("advantages"):
-            advantages = estimate_advantages(config, env, policy, train_state.params, steps)
+            steps, advantages = estimate_advantages(config, env, policy, train_state.params, steps)
         metrics = episode_metrics(env, steps)
         steps = with_reference_logits(env, policy, train_state.reference_params, steps)
         with jax.named_scope("update"):

@@ -8,9 +8,10 @@ import functools
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 
 import jaxgames
-from jaxgames.policies.agent import reward_scale, seat_values
+from jaxgames.policies.evaluate import is_symmetric, reward_scale, seat_values
 from jaxgames.wrappers import AutoResetState, split_step_key
 from train.models.policy import Params, Policy
 from train.ops.advantages import per_seat_advantages
@@ -52,6 +53,7 @@ class Transition(NamedTuple):
     step_key: jax.Array | None = None  # of `env.step`; None unless `env.needs_key`
     learner_seats: jax.Array | None = None  # bool[num_players], in this game; None without opponents: all seats
     reference_logits: jax.Array | None = None  # float32[num_actions], of the policy with `reference_params`
+    has_target: jax.Array | None = None  # bool[], whether its advantage is known; None: in all steps
 
     @property
     def seat(self) -> jax.Array:
@@ -60,8 +62,11 @@ class Transition(NamedTuple):
 
     @property
     def learner_mask(self) -> jax.Array | None:
-        """bool[...], whether the learner plays the mover's seat. None without opponents: it plays all seats."""
-        return None if self.learner_seats is None else is_among(self.seat, self.learner_seats)
+        """bool[...], whether the learner plays the mover's seat and the advantage is known. None: everywhere."""
+        own = None if self.learner_seats is None else is_among(self.seat, self.learner_seats)
+        if own is None or self.has_target is None:
+            return self.has_target if own is None else own
+        return own & self.has_target
 
 
 class Decisions(NamedTuple):
@@ -151,22 +156,41 @@ def with_reference_logits(
 
 def estimate_advantages(
     config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition
-) -> jax.Array:
-    """Returns the advantages float32[rollout_length, num_envs] of the steps of a rollout."""
-    bootstrap = on_each_device(
+) -> tuple[Transition, jax.Array]:
+    """Returns the steps of a rollout with `has_target`, and their advantages float32[rollout_length, num_envs].
+
+    Where a rollout or a game is cut off, a policy may have no value of the seats that are not to move; see
+    `jaxgames.policies.evaluate`. Then their last decisions have no target.
+    """
+    bootstrap, is_valued = on_each_device(
         functools.partial(bootstrap_values, env, policy), REPLICATED, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD
     )(params, steps)
     estimate = functools.partial(per_seat_advantages, gamma=config.gamma, gae_lambda=config.gae_lambda)
-    return jax.vmap(estimate, in_axes=1, out_axes=1)(
-        steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, bootstrap
+    advantages, has_target = jax.vmap(estimate, in_axes=1, out_axes=1)(
+        steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, bootstrap, is_valued
     )
+    return steps if is_symmetric(env) else steps._replace(has_target=has_target), advantages
 
 
-def bootstrap_values(env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition) -> jax.Array:
-    """Returns float32[rollout_length, num_envs, num_players]: every seat's value of the boards to bootstrap from.
+def bootstrap_values(
+    env: jaxgames.Env[Any], policy: Policy, params: Params, steps: Transition
+) -> tuple[jax.Array, jax.Array]:
+    """Returns the values of all seats on the boards to bootstrap from, and whether the policy has them.
 
-    Those are truncated boards, and live boards at the end of the rollout; other entries are not used. Truncations are
-    rare, so only those boards are evaluated, in chunks of num_envs.
+    Both are [rollout_length, num_envs, num_players], float32 and bool. The boards are truncated ones, and live ones at
+    the end of the rollout; other entries are not used. Truncations are rare, so only those boards are evaluated, in
+    chunks of num_envs.
     """
+
+    def of_boards(states: Any) -> jax.Array:
+        mover = states.current_player
+        _, values = policy.apply(params, jax.vmap(env.observe)(states), mover)
+        of_seats = seat_values(env, values, mover)
+        if of_seats is not None:
+            return jnp.stack([of_seats, jnp.ones_like(of_seats)], axis=1)
+        is_mover = mover[:, None] == jnp.arange(env.num_players)
+        return jnp.stack([jnp.where(is_mover, values[:, None], 0), is_mover], axis=1)
+
     cut_off = steps.truncated.at[-1].set(~steps.terminated[-1])
-    return map_next_boards(env, functools.partial(seat_values, env, policy, params), steps, cut_off)
+    both = map_next_boards(env, of_boards, steps, cut_off).reshape(*cut_off.shape, 2, env.num_players)
+    return both[:, :, 0], both[:, :, 1] > 0

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.policies.agent import PolicyAgent, reward_scale, seat_values
-from jaxgames.policies.evaluate import PolicyEvaluate
-from jaxgames.policies.search_agent import NetworkAgent, SearchAgent
+from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.evaluate import PolicyEvaluate, reward_scale
+from jaxgames.policies.search_agent import SearchAgent
 from jaxgames.wrappers import auto_reset
 from tests.helpers.analysis import analysis_of
 from tests.helpers.random_leaves import random_leaves
@@ -68,16 +68,13 @@ def test_other_seat_of_a_zero_sum_game_has_the_negated_value_of_the_mover(
     np.testing.assert_array_equal(*(np.asarray(evaluation.values) * [1, -1]).T)
 
 
-@pytest.mark.slow  # test_value_heads.py has the values, tests/mcts/test_solved.py the search of three seats
-def test_three_seats_have_values_of_their_own_observations_or_a_vector_from_the_mover() -> None:
+def test_search_in_a_game_of_three_needs_a_value_for_every_seat() -> None:
     """In the env's unit: the winner is paid 2, which the network learns as 1."""
     game = Sticks()
     policy = Policy.of(game, "shared", hidden_sizes=(8,))
     boards = jax.vmap(game.at)(jnp.array([7, 6, 5]), jnp.array([0, 1, 2]))
-    params = policy.init(key(0))
-    found = PolicyEvaluate(game, policy)(params, boards).values
-    np.testing.assert_allclose(found, 2 * seat_values(game, policy, params, boards), rtol=1e-5)
-    assert reward_scale(game) == 0.5
+    with pytest.raises(ValueError, match=r"a search in sticks.* needs a value for every seat.*train\.alphazero"):
+        PolicyEvaluate(game, policy)(policy.init(key(0)), boards)
 
     vector = with_seat_values(game, policy)
     params = vector.init(key(0))
@@ -85,6 +82,7 @@ def test_three_seats_have_values_of_their_own_observations_or_a_vector_from_the_
     found = np.asarray(PolicyEvaluate(game, vector)(params, boards).values)
     for board in range(3):  # the mover of board i is seat i
         np.testing.assert_allclose(found[board], 2 * np.roll(values[board], board), rtol=1e-5)
+    assert reward_scale(game) == 0.5
 
 
 # -- moves ---------------------------------------------------------------------------------------------------------
@@ -179,7 +177,7 @@ def test_run_of_alphazero_plays_by_its_settings() -> None:
     other: Any = learner.agent(params, simulations=8, search="gumbel", seats="max_n")
     assert (other.config.simulations, other.config.policy) == (8, "gumbel")
     assert other.config.seats == "max_n"
-    assert isinstance(learner.agent(params, simulations=0), NetworkAgent)
+    assert isinstance(learner.agent(params, simulations=0), PolicyAgent)
 
 
 def test_agent_of_ppo_has_its_settings_by_default() -> None:

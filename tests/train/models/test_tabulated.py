@@ -10,8 +10,9 @@ import pytest
 
 import jaxgames
 from jaxgames.mcts import SearchConfig
+from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.evaluate import PolicyEvaluate
-from jaxgames.policies.search_agent import NetworkAgent, SearchAgent
+from jaxgames.policies.search_agent import SearchAgent
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.solvers.chinese_checkers_diamond.moves import num_positions
 from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
@@ -91,7 +92,7 @@ def test_agent_with_a_table_plays_as_without(policy: Policy, params: Any, boards
 def test_other_agents_stay_as_they_are(policy: Policy, params: Any) -> None:
     few = SearchAgent(params, ENV, policy, SearchConfig(simulations=8))
     assert with_table(few, POSITIONS // 8) is few
-    alone = NetworkAgent(params, ENV, policy)
+    alone = PolicyAgent(params, ENV, policy)
     assert with_table(alone, 10**9) is alone
 
 

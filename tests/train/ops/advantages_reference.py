@@ -10,12 +10,13 @@ def per_seat_advantages(
     terminated: np.ndarray,  # bool[T]
     truncated: np.ndarray,  # bool[T]
     bootstrap: np.ndarray,  # float[T, num_players]
+    is_valued: np.ndarray,  # bool[T, num_players]
     gamma: float,
     gae_lambda: float,
-) -> np.ndarray:
-    """float[T], in O(T^2) steps of plain Python."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """float[T] and bool[T], in O(T^2) steps of plain Python."""
     length = len(values)
-    advantages = np.zeros(length)
+    advantages, is_known = np.zeros(length), np.ones(length, bool)
     for t in reversed(range(length)):
         seat = seats[t]
         paid = next_value = next_advantage = 0.0
@@ -27,8 +28,8 @@ def per_seat_advantages(
             if terminated[later]:
                 break
             if truncated[later] or later == length - 1:
-                next_value = bootstrap[later, seat]
+                next_value, is_known[t] = bootstrap[later, seat], is_valued[later, seat]
                 break
         delta = paid + gamma * next_value - values[t]
-        advantages[t] = delta + gamma * gae_lambda * next_advantage
-    return advantages
+        advantages[t] = delta + gamma * gae_lambda * next_advantage if is_known[t] else 0
+    return advantages, is_known

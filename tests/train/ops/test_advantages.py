@@ -5,6 +5,7 @@ By hand gamma = lambda = 1/2 throughout, so that A_t = R_t + V_n(t) / 2 - V_t + 
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,25 +26,27 @@ def estimate(
     *,
     terminated: Collection[int] = (),
     truncated: Collection[int] = (),
-    bootstrap: Mapping[int, Sequence[float]] | None = None,
+    bootstrap: Mapping[int, Sequence[float | None]] | None = None,
     gamma: float = 0.5,
     gae_lambda: float = 0.5,
-) -> list[float]:
-    """Advantages; ends of games and bootstrap values are given by their step."""
+) -> list[float | None]:
+    """Advantages; ends of games and bootstrap values are given by their step. None is not known."""
     times = range(len(values))
     views = np.full((len(values), len(rewards[0])), UNREAD)
     for time, view in (bootstrap or {}).items():
-        views[time] = view
-    return compiled(
+        views[time] = [np.nan if value is None else value for value in view]
+    advantages, is_known = compiled(
         jnp.array(rewards, jnp.float32),
         jnp.array(values, jnp.float32),
         jnp.array(seats, jnp.int32),
         jnp.array([time in terminated for time in times]),
         jnp.array([time in truncated for time in times]),
-        jnp.array(views, jnp.float32),
+        jnp.array(np.nan_to_num(views, nan=UNREAD), jnp.float32),
+        jnp.array(~np.isnan(views)),
         gamma,
         gae_lambda,
-    ).tolist()
+    )
+    return [advantage if known else None for advantage, known in zip(advantages.tolist(), is_known, strict=True)]
 
 
 # -- whose rewards, and up to when ---------------------------------------------------------------------------
@@ -107,6 +110,17 @@ def test_truncated_game_bootstraps_from_each_seats_value_of_the_last_board() -> 
 def test_end_of_the_rollout_bootstraps_every_seat_that_has_decided() -> None:
     advantages = estimate([[0, 0, 0]] * 2, [1, 2], [0, 2], bootstrap={1: [20, UNREAD, 40]})
     assert advantages == [20 / 2 - 1, 40 / 2 - 2]
+
+
+def test_last_decision_before_a_cut_is_not_known_without_the_seats_value_there() -> None:
+    """The decision before it is: its advantage ends with the value of the last one."""
+    rewards, values, seats = [[1, 0], [0, 2], [0, 4], [8, 16]], [10, 20, 30, 40], [0, 1, 0, 1]
+    at_the_end = estimate(rewards, values, seats, bootstrap={3: [4, None]})
+    assert at_the_end == [1 + 30 / 2 - 10 - 20 / 4, (2 + 4) + 40 / 2 - 20, 8 + 4 / 2 - 30, None]
+    truncated = estimate(rewards, values, seats, truncated=[2], bootstrap={2: [None, 6], 3: [4, 8]})
+    assert truncated == [1 + 30 / 2 - 10, (2 + 4) + 6 / 2 - 20, None, 16 + 8 / 2 - 40]
+    terminated = estimate(rewards, values, seats, terminated=[3])
+    assert None not in terminated
 
 
 def test_end_of_the_game_decides_at_the_last_step_of_the_rollout() -> None:
@@ -182,34 +196,38 @@ def test_one_seat_gives_plain_gae(decay: float) -> None:
 
 
 def random_boards(seed: int, num_players: int) -> tuple[np.ndarray, ...]:
-    """The first six arguments, for 16 boards of 20 steps."""
+    """The first seven arguments, for 16 boards of 20 steps."""
     rng = np.random.default_rng(seed)
     steps = (16, 20)
     end = rng.choice(3, p=[0.7, 0.15, 0.15], size=steps)
     seats = rng.integers(num_players, size=steps, dtype=np.int32)
     normal = functools.partial(rng.normal, loc=0.0, scale=1.0)
     rewards, bootstrap = normal(size=(*steps, num_players)), normal(size=(*steps, num_players))
-    return rewards, normal(size=steps), seats, end == 1, end == 2, bootstrap
+    is_valued = rng.random((*steps, num_players)) < 0.7
+    return rewards, normal(size=steps), seats, end == 1, end == 2, bootstrap, is_valued
 
 
-batched: Callable[..., jax.Array] = jax.jit(jax.vmap(functools.partial(per_seat_advantages, gamma=0.9, gae_lambda=0.8)))
+batched: Callable[..., Any] = jax.jit(jax.vmap(functools.partial(per_seat_advantages, gamma=0.9, gae_lambda=0.8)))
 
 
 @pytest.mark.parametrize("num_players", [1, 2, 3, 6])
 @pytest.mark.parametrize("seed", range(5))
 def test_estimate_equals_its_definition_on_random_games(num_players: int, seed: int) -> None:
     boards = random_boards(seed, num_players)
-    found = np.asarray(batched(*boards))
+    found, is_known = map(np.asarray, batched(*boards))
     for board in range(16):
-        slow = advantages_reference.per_seat_advantages(*(x[board] for x in boards), gamma=0.9, gae_lambda=0.8)
+        slow, expected = advantages_reference.per_seat_advantages(
+            *(x[board] for x in boards), gamma=0.9, gae_lambda=0.8
+        )
         np.testing.assert_allclose(found[board], slow, rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(is_known[board], expected)
 
 
 @pytest.mark.parametrize("seats", [(1, 0), (1, 2, 0), (3, 5, 0, 1, 4, 2)])
 def test_seats_that_change_places_keep_their_advantages(seats: tuple[int, ...]) -> None:
     """Seat k becomes seat `seats[k]`; rewards and bootstrap values move with it."""
-    rewards, values, movers, terminated, truncated, bootstrap = random_boards(0, len(seats))
+    rewards, values, movers, *ends, bootstrap, is_valued = random_boards(0, len(seats))
     places = np.argsort(seats)
-    moved = rewards[..., places], values, np.take(seats, movers), terminated, truncated, bootstrap[..., places]
-    expected = batched(rewards, values, movers, terminated, truncated, bootstrap)
+    moved = rewards[..., places], values, np.take(seats, movers), *ends, bootstrap[..., places], is_valued[..., places]
+    expected = batched(rewards, values, movers, *ends, bootstrap, is_valued)
     np.testing.assert_array_equal(batched(*moved), expected)

@@ -100,7 +100,7 @@ def collected() -> tuple[Any, Transition, jax.Array]:
     @jax.jit
     def parts(train_state: Any) -> Any:
         after, steps = ppo.collect(CONFIG, LEARNER.env, LEARNER.policy, LEARNER.opponents, train_state)
-        return after, steps, ppo.estimate_advantages(CONFIG, LEARNER.env, LEARNER.policy, after.params, steps)
+        return after, *ppo.estimate_advantages(CONFIG, LEARNER.env, LEARNER.policy, after.params, steps)
 
     return parts(LEARNER.load(jax.jit(LEARNER.init)(key(0))))
 
@@ -125,7 +125,7 @@ def test_learner_has_one_seat_per_game_and_a_new_one_when_the_board_restarts(col
     ended = np.asarray(steps.terminated | steps.truncated)[:-1]
     assert not changed[~ended].any()
     assert 0 < changed.sum() < ended.sum()
-    np.testing.assert_array_equal(steps.learner_mask, own_steps(steps))
+    np.testing.assert_array_equal(steps.learner_mask, own_steps(steps) & np.asarray(steps.has_target))
 
 
 def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: Any) -> None:
@@ -150,7 +150,7 @@ def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: A
 
 def test_update_does_not_depend_on_the_opponents_steps(collected: Any) -> None:
     train_state, steps, advantages = collected
-    own = np.asarray(own_steps(steps))
+    own = np.asarray(steps.learner_mask)
     update = jax.jit(functools.partial(ppo.update, CONFIG, LEARNER.env, LEARNER.policy))
     expected, metrics = update(train_state, steps, advantages)
     noise = np.where(own, 0, 100 * np.random.default_rng(1).normal(size=SHAPE)).astype(np.float32)

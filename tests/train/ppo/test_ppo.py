@@ -60,7 +60,7 @@ class Collected:
 def parts(train_state: TrainState) -> Any:
     """The public parts of an iteration."""
     after, steps = ppo.collect(CONFIG, GAME, LEARNER.policy, LEARNER.opponents, train_state)
-    advantages = ppo.estimate_advantages(CONFIG, GAME, LEARNER.policy, after.params, steps)
+    steps, advantages = ppo.estimate_advantages(CONFIG, GAME, LEARNER.policy, after.params, steps)
     return after, steps, advantages, ppo.update(CONFIG, GAME, LEARNER.policy, after, steps, advantages)
 
 
@@ -161,28 +161,24 @@ def test_values_and_log_probabilities_are_those_of_the_policy(collected: Collect
 # -- advantages and update ------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def final_values(collected: Collected, finals: list[list[jaxgames.State]]) -> np.ndarray:
-    """float[rollout_length, num_envs, num_players], every seat's value of the board after each step."""
-    seats = jnp.arange(GAME.num_players)
-    views = jax.jit(jax.vmap(jax.vmap(jax.vmap(GAME.observe, in_axes=(None, 0)), in_axes=(0, None)), in_axes=(0, None)))
-    observations = views(stacked(finals), seats).reshape(-1, *GAME.observation_shape)
-    count = observations.shape[0] // GAME.num_players
-    _, values = apply(collected.train_state.params, observations, jnp.tile(seats, count))
-    return np.asarray(values).reshape(*SHAPE, GAME.num_players)
-
-
-def test_advantages_equal_their_definition(collected: Collected, final_values: np.ndarray) -> None:
-    """Computed slowly from the games as they were played again."""
-    steps = collected.steps
+def test_advantages_equal_their_definition(collected: Collected, finals: list[list[jaxgames.State]]) -> None:
+    """Computed slowly from the games as they were played again. In this game a policy has the mover's value only."""
+    boards = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), stacked(finals))
+    observations = jax.jit(jax.vmap(GAME.observe))(boards)
+    _, values = apply(collected.train_state.params, observations, boards.current_player)
+    of_mover = np.broadcast_to(np.asarray(values).reshape(*SHAPE, 1), (*SHAPE, GAME.num_players))
+    is_mover = boards.current_player.reshape(*SHAPE, 1) == np.arange(GAME.num_players)
+    steps, has_target = collected.steps, np.asarray(collected.steps.has_target)
     for board in range(CONFIG.num_envs):
-        slow = advantages_reference.per_seat_advantages(
+        slow, is_known = advantages_reference.per_seat_advantages(
             *(np.asarray(x)[:, board] for x in (steps.rewards, steps.value, steps.seat)),
-            *(np.asarray(x)[:, board] for x in (steps.terminated, steps.truncated, final_values)),
+            *(np.asarray(x)[:, board] for x in (steps.terminated, steps.truncated, of_mover, is_mover)),
             gamma=CONFIG.gamma,
             gae_lambda=CONFIG.gae_lambda,
         )
         np.testing.assert_allclose(collected.advantages[:, board], slow, rtol=1e-3, atol=1e-4)
+        np.testing.assert_array_equal(has_target[:, board], is_known)
+    assert 0 < (~has_target).sum() < has_target.size / 8  # one of 24 steps of a board, and the truncated games
 
 
 def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects(collected: Collected) -> None:
@@ -244,7 +240,7 @@ def test_boards_observed_once_or_in_every_minibatch_give_the_same_update(
     @jax.jit
     def rollout(key: jax.Array) -> Any:
         train_state, steps = ppo.collect(config, env, policy, learner.opponents, learner.init(key))
-        advantages = ppo.estimate_advantages(config, env, policy, train_state.params, steps)
+        steps, advantages = ppo.estimate_advantages(config, env, policy, train_state.params, steps)
         steps = with_reference_logits(env, policy, train_state.reference_params, steps)
         return train_state, steps, advantages
 

@@ -1,0 +1,132 @@
+"""The values of both seats, beside games that two perfect players play to the end.
+
+The policy is the solution of the game, read from the mover's observation: what a network would be that has learned
+without an error. No observation of the games shows whose turn it is. So a value of the seat that is not to move, taken
+from that seat's own observation, would be as if it were to move.
+"""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.evaluate import reward_scale
+from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations
+from jaxgames.solvers.exact.agent import SolverAgent, reader_of
+from jaxgames.solvers.exact.retrograde import ILLEGAL
+from jaxgames.solvers.exact.solution import Solution
+from tests.helpers.solved import solved_boxes, solved_diamond
+from train import ppo
+from train.ppo import PPO, Config
+
+BOXES = "dots_and_boxes(rows=3, cols=3, reward=boxes)"
+DIAMOND = "chinese_checkers_diamond(size=4, pieces=3)"
+LENGTH, NUM_ENVS = 8, 64
+
+
+@dataclass(frozen=True)
+class SolvedPolicy:
+    """The exact value of the mover, and equal logits. The parameters are the value of every index, float32[P]."""
+
+    env: jaxgames.Env[Any]
+
+    def apply(self, params: jax.Array, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        if self.env.id == "dots_and_boxes":
+            horizontal, vertical = observation[:, ::2, 1::2, 0], observation[:, 1::2, ::2, 0]
+            edges = jnp.concatenate([part.reshape(len(seat), -1) for part in (horizontal, vertical)], 1)
+            index = edges.astype(jnp.uint32) @ (jnp.uint32(1) << jnp.arange(edges.shape[1], dtype=jnp.uint32))
+        else:
+            index: Any = index_of_observations(self.env, observation)  # pyright: ignore[reportArgumentType]  # a diamond
+        return jnp.zeros((len(seat), self.env.num_actions)), params[index] * reward_scale(self.env)
+
+
+@dataclass(frozen=True)
+class Case:
+    env: jaxgames.Env[Any]
+    solution: Solution[Any]
+    table: jax.Array  # the parameters of SolvedPolicy
+
+    @property
+    def policy(self) -> Any:
+        return SolvedPolicy(self.env)
+
+    @functools.cached_property
+    def returns(self) -> Any:
+        """Boards -> float32[B, 2], the rewards of both seats from there on, if two perfect players play on."""
+        reader, table = reader_of(self.solution, self.env)
+
+        @jax.jit
+        def play(player: SolverAgent, boards: Any) -> jax.Array:
+            def step(carry: tuple[Any, jax.Array], _: None) -> tuple[tuple[Any, jax.Array], None]:
+                boards, paid = carry
+                after = jax.vmap(self.env.step)(boards, player.act(jax.random.key(0), boards))
+                return (after, paid + after.rewards), None
+
+            start = boards, jnp.zeros((len(boards.current_player), 2))
+            return jax.lax.scan(step, start, length=64)[0][1]
+
+        return functools.partial(play, SolverAgent(self.env, reader, "solver", "first", table))
+
+
+@pytest.fixture(scope="module", params=["dots_and_boxes", "chinese_checkers_diamond"])
+def case(request: pytest.FixtureRequest) -> Case:
+    if request.param == "dots_and_boxes":
+        solution = solved_boxes(3, 3)
+        return Case(jaxgames.make(BOXES), solution, jnp.asarray(solution.table, jnp.float32))
+    diamond = solved_diamond(4, 3)
+    entry = diamond.table.astype(int)
+    table = np.where(entry >= int(ILLEGAL), 0, np.where(entry % 2 == 1, 1, -1))
+    return Case(jaxgames.make(DIAMOND), diamond, jnp.asarray(table, jnp.float32))
+
+
+@pytest.fixture(scope="module")
+def rollout(case: Case) -> tuple[ppo.Transition, np.ndarray, Any]:
+    """Random moves on boards of random games: the steps, their advantages and the last boards."""
+    settings: dict[str, Any] = {
+        "num_envs": NUM_ENVS,
+        "rollout_length": LENGTH,
+        "gamma": 1.0,
+        "gae_lambda": 1.0,
+        "num_minibatches": 1,
+    }
+    learner = PPO(Config(env=str(case.env), hidden_sizes=(8,), channels=(), **settings))
+
+    @jax.jit
+    def play(train_state: Any) -> Any:
+        train_state, steps = ppo.collect(learner.config, case.env, case.policy, learner.opponents, train_state)
+        steps, advantages = ppo.estimate_advantages(learner.config, case.env, case.policy, train_state.params, steps)
+        return train_state, (steps, advantages, train_state.boards.board)
+
+    start = jax.jit(learner.init)(jax.random.key(0))._replace(params=case.table)
+    return jax.device_get(play(play(start)[0])[1])
+
+
+def test_agents_values_of_both_seats_are_what_perfect_players_are_paid(case: Case, rollout: Any) -> None:
+    boards = rollout[2]
+    agent = PolicyAgent(case.table, case.env, case.policy)
+    values = jax.jit(lambda agent, boards: agent.analyse(boards).values)(agent, boards)
+    returns = np.asarray(case.returns(boards))
+    np.testing.assert_allclose(values, returns, atol=1e-5)
+    off_turn = returns[np.arange(len(returns)), 1 - np.asarray(boards.current_player)]
+    assert np.var(off_turn) > 0.5  # the error of a constant
+
+
+def test_advantages_are_what_perfect_players_are_paid_after_the_rollout(case: Case, rollout: Any) -> None:
+    """With gamma = lambda = 1, value + advantage is all that the seat is paid from its decision on."""
+    steps, advantages, boards = rollout
+    after = np.asarray(case.returns(boards)) * reward_scale(case.env)
+    ended = steps.terminated | steps.truncated
+    targets, num_checked = steps.value + advantages, 0
+    for board in range(NUM_ENVS):
+        for time in range(LENGTH):
+            seat, paid = steps.seat[time, board], steps.rewards[time:, board]
+            if not ended[time:, board].any():  # the game goes on after the rollout
+                np.testing.assert_allclose(targets[time, board], (paid.sum(0) + after[board])[seat], atol=1e-5)
+                num_checked += 1
+    assert num_checked > NUM_ENVS * LENGTH / 2
