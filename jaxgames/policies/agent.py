@@ -75,7 +75,7 @@ class PolicyAgent:
         return Analysis(probabilities.astype(jnp.float32), None if values is None else jnp.where(over, 0, values))
 
     def _evaluate(self, states: Any) -> tuple[jax.Array, jax.Array, jax.Array | None]:
-        """Returns shifted logits divided by the temperature, the actions to choose from, both [B, num_actions], values."""
+        """Returns logits divided by the temperature and the actions to choose from, [B, num_actions]; and values."""
         logits, values = evaluate(self.env, self.policy, self.params, states)
         mask = jax.vmap(self.env.legal_action_mask)(states)
         logits = shifted_logits(logits, mask)

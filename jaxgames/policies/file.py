@@ -84,7 +84,7 @@ class Content(NamedTuple):
 
 @dataclass(frozen=True)
 class ExportedPolicy:
-    """The program of a file as a `jaxgames.policies.agent.Policy`. Those of equal programs are equal."""
+    """The program of a file as a `jaxgames.policies.evaluate.Policy`. Those of equal programs are equal."""
 
     digest: str  # SHA-256 of the program
     header: Header = field(compare=False)

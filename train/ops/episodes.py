@@ -74,7 +74,7 @@ def ends_of(env: jaxgames.Env[Any], steps: EpisodeSteps) -> jax.Array:
         legal = (jax.vmap(env.legal_action_mask)(states) & is_action).any(-1)
         return jnp.column_stack([winners, legal & ~winners.any(-1)])
 
-    return map_steps(of_rows, steps, steps.terminated)
+    return map_steps(of_rows, steps, steps.terminated) & steps.terminated[..., None]
 
 
 def map_next_boards(

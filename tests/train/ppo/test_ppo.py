@@ -72,7 +72,8 @@ def collected() -> Collected:
     noise = jax.tree.map(lambda leaf: jnp.asarray(0.5 * rng.normal(size=leaf.shape), jnp.float32), train_state.params)
     train_state = train_state._replace(params=noise)
     after, steps, advantages, updated = parts(train_state)
-    return Collected(train_state, after, *jax.device_get((steps, advantages)), updated)
+    steps, advantages = jax.device_get((steps, advantages))
+    return Collected(train_state, after, steps, advantages, updated)
 
 
 @pytest.fixture(scope="module")
