@@ -81,6 +81,8 @@ def read_file(kind: FileKind, path: str | Path) -> tuple[Env[Any], dict[str, np.
     if data[-DIGEST_LENGTH:] != _digest(data[:-DIGEST_LENGTH]):
         raise ValueError(f"{path} is cut short, was altered, or is not {kind.noun}: its checksum does not fit")
     with refusing_wrong_entries(kind, path):
+        if not kind.compressed:
+            _check_not_compressed(data)
         with np.load(io.BytesIO(data)) as file:
             arrays = {name: file[name] for name in file.files}
         number, text, version = int(arrays.pop("format")), str(arrays.pop("game")), int(arrays.pop("version"))
@@ -109,10 +111,19 @@ def refusing_wrong_entries(kind: FileKind, path: str | Path) -> Generator[None]:
         raise
     except (
         *(LookupError, TypeError, AttributeError, ValueError, RuntimeError),  # of wrong entries
+        *(OverflowError, MemoryError),  # of wrong sizes
         *(zipfile.BadZipFile, zlib.error, EOFError),  # of the archive
     ) as error:
         reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"the entries of {path} are wrong: {reason}; {kind.again}") from error
+
+
+def _check_not_compressed(data: bytes) -> None:
+    """Raises ValueError for an archive whose entries would take more memory than the file has bytes."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        num_bytes = sum(entry.file_size for entry in archive.infolist())
+    if num_bytes > len(data):
+        raise ValueError(f"they have {num_bytes:,} bytes in a file of {len(data):,} bytes")
 
 
 @contextmanager

@@ -1,8 +1,12 @@
 """Policies in files of their own, which `python -m train.export` writes and `jaxgames.policies.exported` plays.
 
 A file has the network as a program of `jax.export` (StableHLO, for any number of boards), the parameters as arrays, and
-a header. It needs neither flax nor `train`, and nothing in it is unpickled. `Exported.serialize` is not used, because
-it needs flatbuffers: the file has the module of StableHLO itself, and `jax.export` makes the rest again.
+a header. It needs neither flax nor `train`. `Exported.serialize` is not used, because it needs flatbuffers: the file
+has the module of StableHLO itself, and `jax.export` makes the rest again.
+
+So a file is a program, which computes arrays from arrays. Nothing in it is unpickled, and operations that reach the
+host or another library are refused (`FORBIDDEN`). But a file from somebody else can compute for ever, which not even
+Ctrl-C ends, or take all memory. Play only files of people whom you trust.
 """
 
 import dataclasses
@@ -37,6 +41,8 @@ KIND = FileKind(
     again="export a run again with python -m train.export in a checkout of the repository",
     compressed=False,
 )
+
+FORBIDDEN = re.compile(r"\.(custom_call(?! @shape_assertion\()|infeed|outfeed|send|recv)\b")  # operations of StableHLO
 
 
 class UnfitFileError(ValueError):
@@ -238,11 +244,15 @@ def _program(header: Header, module: bytes, params: Sequence[np.ndarray]) -> exp
 
 
 def _check_program(program: export.Exported) -> None:
-    """Raises ValueError unless the module of a program takes and returns arrays of the shapes that the file has."""
+    """Raises ValueError unless the module of a program takes and returns arrays of the shapes that the file has, and
+    has only operations that stay on the device.
+    """
     try:
         text = program.mlir_module()
     except jax.errors.JaxRuntimeError as error:
         raise ValueError("the program cannot be read") from error
+    if (forbidden := FORBIDDEN.search(text)) is not None:
+        raise ValueError(f"the program reaches outside of itself, by the operation {forbidden[1]}")
     taken, _, returned = text.partition("@main(")[2].partition("\n")[0].partition(") -> ")
     kept = [_written(array) for index, array in enumerate(program.in_avals) if index in program.module_kept_var_idx]
     parameters = re.findall(r"%\w+: tensor<([^>]*)>", taken)[-len(program.module_kept_var_idx) :]
