@@ -88,6 +88,12 @@ def short_errors() -> Generator[None, None, None]:
         raise ValueError(f"{message[:MAX_MESSAGE]}...") from None
 
 
+def shortened(value: object) -> str:
+    """Returns the `repr` of a value, of which a message shows MAX_MESSAGE characters at most."""
+    text = repr(value)
+    return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}..."
+
+
 def check_text(text: object) -> None:
     """Raises ValueError unless `text` is a string."""
     if not isinstance(text, str):

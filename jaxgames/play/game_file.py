@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 
 from jaxgames import registry
+from jaxgames._checks import shortened
 from jaxgames.play.fields import Fields
 from jaxgames.play.session import Session
 
@@ -93,7 +94,7 @@ def replay(saved: SavedGame) -> Session:
         try:
             session.play(env.action_from_string(session.state, move))
         except ValueError as error:
-            raise ValueError(f"move {number} of the saved game, {move!r}, cannot be played: {error}") from None
+            raise ValueError(f"move {number} of the saved game, {shortened(move)}, cannot be played: {error}") from None
     if saved.resigned is not None:
         if saved.resigned >= env.num_players or session.over:
             raise ValueError(

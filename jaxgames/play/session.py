@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import registry
+from jaxgames._checks import shortened
 from jaxgames.env import Env, Outcome
 from jaxgames.host import BoardInfo, host
 from jaxgames.render import Move, anchors, has_pictures
@@ -299,6 +300,7 @@ def _checked_seats(env: Env[Any], seats: Sequence[str]) -> tuple[str, ...]:
     if isinstance(seats, str) or len(texts) != env.num_players or not all(isinstance(text, str) for text in texts):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
         example = [HUMAN, *["greedy"] * (env.num_players - 1)]
         raise ValueError(
-            f"{env.id} has {env.num_players} seats here: expected one text for each, such as {example}, not {seats!r}"
+            f"{env.id} has {env.num_players} seats here: expected one text for each, such as {example}, not "
+            f"{shortened(seats)}"
         )
     return tuple(text.strip() for text in texts)

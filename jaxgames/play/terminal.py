@@ -4,6 +4,7 @@ It reads lines and writes text, so it works with a pipe, without colours and wit
 """
 
 import os
+import shlex
 import sys
 import textwrap
 from collections import Counter
@@ -242,10 +243,11 @@ class Terminal:
         """Goes on with a saved game. The seats stay as they are: a file does not choose who plays here."""
         loaded = read_game(path)
         if loaded.env.num_players != self.session.env.num_players:
-            seats = ",".join(loaded.seats)
+            options = ["--seats", ",".join(loaded.seats), "--load", str(path)]
+            typed = "".join(each if each.isprintable() else "?" for each in shlex.join([str(loaded.env), *options]))
             raise ValueError(
                 f"the game in {path} has {loaded.env.num_players} seats, this one {self.session.env.num_players}: "
-                f'start it with python -m jaxgames.play "{loaded.env}" --seats {seats} --load {path}'
+                f"start it with python -m jaxgames.play {typed}"
             )
         for text in {*self.session.seats} - {HUMAN}:
             self._make(text, loaded.env)  # raises ValueError for an agent that does not play this game

@@ -1,6 +1,7 @@
 """Games in the terminal, with scripted lines."""
 
 import io
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -177,6 +178,18 @@ def test_game_with_another_number_of_seats_is_not_loaded(tmp_path: Path) -> None
     session = Session("chinese_checkers(size=1, num_players=3)", [HUMAN] * 3)
     (tmp_path / "star.json").write_text(to_json(session), encoding="utf-8")
     assert "has 3 seats, this one 2" in transcript(f"load {tmp_path / 'star.json'}").replace("\n", " ")
+
+
+def test_seats_of_a_file_are_quoted_in_the_advice_without_control_characters(tmp_path: Path) -> None:
+    session = Session("chinese_checkers(size=1, num_players=3)", [HUMAN, "human\x1b]0;title\x07", "$(touch it)"])
+    (tmp_path / "star.json").write_text(to_json(session), encoding="utf-8")
+    text = transcript(f"load {tmp_path / 'star.json'}").replace("\n", " ")
+    _, _, advice = text.partition("start it with ")
+    words = shlex.split(advice)[:6]
+    assert words[:3] == ["python", "-m", "jaxgames.play"]
+    assert words[4:] == ["--seats", "human,human?]0;title?,$(touch it)"]
+    assert "\x1b" not in text
+    assert "\x07" not in text
 
 
 def test_game_that_the_agents_do_not_play_is_not_loaded(tmp_path: Path) -> None:

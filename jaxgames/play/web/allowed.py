@@ -5,6 +5,7 @@ package. The same holds for an agent inside an agent, which must not search eith
 the agents with which the process was started, whatever they are: the person who started it chose them.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from jaxgames._specs import parse
 from jaxgames.agents import AGENT_OF
 from jaxgames.baselines import levels, ratings
 from jaxgames.env import Env
+from jaxgames.mcts.rollouts import UctConfig
 from jaxgames.play import game_file, menus, names, rules
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web import live_games
@@ -29,6 +31,7 @@ HIGHEST = {  # values of agents' parameters: time is limited
     "depth": 12,
     "milliseconds": 60_000,
 }
+MAX_ROLLOUT_STEPS = 10_000_000  # of all rollouts of a move of mcts
 SUGGESTED = ("baseline", "random", "greedy", "mcts(simulations=100)", "alphabeta(depth=4)")
 
 
@@ -118,6 +121,14 @@ def _check_safe(text: object, safe: Sequence[str], allowed: Sequence[str]) -> No
         highest = HIGHEST.get(parameter)
         if highest is not None and isinstance(value, int | float) and value > highest:
             raise ParameterError(f"{parameter} must be at most {highest:,} on the page, not {value} in {text!r}")
+    if name == "mcts":
+        settings = vars(UctConfig()) | parameters
+        counts = [settings[each] for each in ("simulations", "rollouts", "max_rollout_steps")]
+        if all(isinstance(count, int) for count in counts) and math.prod(counts) > MAX_ROLLOUT_STEPS:
+            raise ParameterError(
+                f"simulations * rollouts * max_rollout_steps must be at most {MAX_ROLLOUT_STEPS:,} on the page, not "
+                f"{math.prod(counts):,} in {text!r}"
+            )
 
 
 def check_seats(server: GameServer, env: Env[Any], seats: Sequence[str]) -> None:

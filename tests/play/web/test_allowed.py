@@ -211,7 +211,9 @@ def test_agent_inside_an_agent_may_be_one_that_does_not_search(here: Page) -> No
     [
         *("mcts(simulations=100000)", "mcts(rollouts=1000)", "mcts(max_rollout_steps=100000)"),
         *("alphabeta(depth=60)", "alphabeta(milliseconds=1e9)"),
+        *("mcts(simulations=10000, rollouts=2)", "mcts(rollouts=11)", "mcts(simulations=5000, rollouts=100)"),
     ],
 )
 def test_page_cannot_name_an_agent_that_thinks_without_end(here: Page, agent: str) -> None:
     assert "must be at most" in here.refusal("new", 422, seats=["human", agent])
+    here.ask("new", seats=["human", "mcts(simulations=10000, rollouts=100, max_rollout_steps=10)"])
