@@ -3,21 +3,25 @@
     name                              random
     name(parameter=literal, ...)      chinese_checkers(size=2, num_players=6)
     name(file, ...)                   solver(runs/43.npz)                   for names whose first parameter is a file
-    module:name(...)                  mypackage.mymodule:mygame(size=3)     imports the module first
+    module:name(...)                  mypackage.mymodule:mygame(size=3)     imports the module first, unless the text is
+                                                                            from a file; see `jaxgames._named`
 
 A `Registry` makes things from such texts. A value is a Python literal; the quotes of a string may be left out.
 """
 
 import ast
-import importlib
 import inspect
+import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Generic, TypeVar
 
-from jaxgames._checks import ParameterError
+from jaxgames._checks import ParameterError, shortened
+from jaxgames._named import check_starts_program, import_module, import_named
 
 T = TypeVar("T")
+
+MAX_TRIED = 20  # brackets of a text that may be the ones of its parameters
 
 MODULE_AND_NAME = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)\s*:(.*)", re.DOTALL)
 
@@ -40,6 +44,7 @@ class Registry(Generic[T]):
         num_arguments: int = 0,
         module_of: dict[str, str] | None = None,
         file_of: Mapping[str, str] | None = None,
+        engines: Collection[str] = (),
         common: Mapping[str, Callable[..., T]] | None = None,
     ) -> None:
         """
@@ -51,6 +56,7 @@ class Registry(Generic[T]):
           num_arguments: the arguments that every constructor takes before its parameters.
           module_of: is filled with the modules that `make` imported, by the name that each registered.
           file_of: the parameter that is a file, by name; a text may have it first, without its name and quotes.
+          engines: names that start a program or load a library, which a text from a file may not.
           common: parameters that all names take. The function of one returns what is made instead, from the arguments
             of every constructor, what the constructor made, and the value. None is as if it was not set.
         """
@@ -62,6 +68,7 @@ class Registry(Generic[T]):
         self._num_arguments = num_arguments
         self._module_of = {} if module_of is None else module_of
         self._file_of = dict(file_of or {})
+        self._engines = frozenset(engines)
         self._common = {} if common is None else common
 
     def __contains__(self, name: object) -> bool:
@@ -94,10 +101,10 @@ class Registry(Generic[T]):
 
         Raises ParameterError (a ValueError) for an unknown name or parameter, and for a parameter that is given twice
         or is missing and has no default. Raises it also for a module that cannot be imported or does not register the
-        name. The message lists what is allowed.
+        name, or that may not be imported or started because the text is from a file. The message lists what is allowed.
         """
         names = f"the {self.noun}s are {', '.join(self.names())}"
-        expected = f"expected {self._a_noun} such as {self.examples}, not {text!r}; {names}"
+        expected = f"expected {self._a_noun} such as {self.examples}, not {shortened(text)}; {names}"
         module, call = _split_module(text, expected)
         if module and (called := call.partition("(")[0].strip()).isidentifier():
             self._import(module, called, text)  # first: it may register a name whose first parameter is a file
@@ -105,9 +112,11 @@ class Registry(Generic[T]):
         if not name.isidentifier():
             raise ParameterError(expected)
         if name not in self._constructors:
-            raise ParameterError(f"unknown {self.noun} {name!r}; {names}")
+            raise ParameterError(f"unknown {self.noun} {shortened(name)}; {names}")
+        if name in self._engines:
+            check_starts_program(text)
         if twice := sorted(written.keys() & parameters.keys()):
-            raise ParameterError(f"{', '.join(twice)} given twice: in {text!r} and as a keyword")
+            raise ParameterError(f"{', '.join(twice)} given twice: in {shortened(text)} and as a keyword")
         parameters = written | parameters
         constructor = self._constructor(name, text)
         signature = self._parameters(constructor)
@@ -118,13 +127,15 @@ class Registry(Generic[T]):
             allowed = [*own, *common]
             for unknown in parameters.keys() - set(allowed):
                 raise ParameterError(
-                    f"{name} has no parameter {unknown!r}; its parameters are {', '.join(allowed) or 'none'}"
+                    f"{name} has no parameter {shortened(unknown)}; its parameters are {', '.join(allowed) or 'none'}"
                 )
         required = [
             p.name for p in signature if p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
         ]
         if missing := [parameter for parameter in required if parameter not in parameters]:
-            raise ParameterError(f"{name} needs {', '.join(missing)}: write {name}({missing[0]}=...), not {text!r}")
+            raise ParameterError(
+                f"{name} needs {', '.join(missing)}: write {name}({missing[0]}=...), not {shortened(text)}"
+            )
         made = constructor(*arguments, **parameters)
         for each, value in wrapped.items():
             if value is not None:
@@ -174,27 +185,16 @@ class Registry(Generic[T]):
     def _import(self, module: str, name: str, text: str) -> None:
         """Imports the module that registers a name. Raises ParameterError unless it is registered afterwards."""
         if name in self.built_in:
-            raise ParameterError(f"{name!r} is {self._a_noun} of jaxgames: write it without '{module}:', not {text!r}")
-        import_module(module, text)
+            raise ParameterError(
+                f"{name!r} is {self._a_noun} of jaxgames: write it without '{module}:', not {shortened(text)}"
+            )
+        import_named(module, text)
         if name not in self._constructors:
             raise ParameterError(
                 f"{module!r} must call {self._register}({name!r}, ...) when it is imported, and does not; "
                 f"the {self.noun}s registered are {', '.join(self.names())}"
             )
         self._module_of.setdefault(name, module)  # the first one did register it; another may only have found it
-
-
-def import_module(module: str, text: str) -> Any:
-    """Returns an imported module, which `text` names. Raises ParameterError, with the reason, if that fails."""
-    try:
-        return importlib.import_module(module)
-    except Exception as error:
-        missing = error.name if isinstance(error, ModuleNotFoundError) else None
-        if missing and f"{module}.".startswith(f"{missing}."):
-            where = "it must be installed, be on PYTHONPATH, or lie in the current folder"
-            raise ParameterError(f"no module {missing!r} was found to make {text!r}: {where}") from None
-        reason = f"{type(error).__name__}: {error}"
-        raise ParameterError(f"importing {module!r} to make {text!r} failed: {reason}") from error
 
 
 def parse(text: str, expected: str) -> tuple[str, str, dict[str, Any]]:
@@ -235,27 +235,29 @@ def split_parameters(text: str, expected: str) -> tuple[str, dict[str, Any]]:
         if keyword.arg is None:
             raise ParameterError(expected)
         if keyword.arg in parameters:
-            raise ParameterError(f"{keyword.arg} given twice in {text!r}")
+            raise ParameterError(f"{keyword.arg} given twice in {shortened(text)}")
         if isinstance(keyword.value, ast.Name):  # a bare word: the quotes are easily lost in a shell
             parameters[keyword.arg] = keyword.value.id
             continue
         try:
             parameters[keyword.arg] = ast.literal_eval(keyword.value)
-        except (ValueError, TypeError):
-            raise ParameterError(f"the value of {keyword.arg!r} in {text!r} must be a literal") from None
+        except (ValueError, TypeError, RecursionError, MemoryError):
+            raise ParameterError(f"the value of {keyword.arg!r} in {shortened(text)} must be a literal") from None
     return before.rstrip(), parameters
 
 
 def _last_call(text: str, expected: str) -> tuple[str, ast.Call]:
     """Returns what stands before the brackets at the end of `text`, and the brackets as a call."""
-    for start, character in enumerate(text):  # the first bracket from which the rest is one call
-        if character == "(":
-            try:
-                call = ast.parse("f" + text[start:], mode="eval").body
-            except (SyntaxError, ValueError):
-                continue
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
-                return text[:start], call
+    brackets = (start for start, character in enumerate(text) if character == "(")
+    for start in itertools.islice(brackets, MAX_TRIED):  # the first one from which the rest is one call
+        try:
+            call = ast.parse("f" + text[start:], mode="eval").body
+        except (SyntaxError, ValueError):
+            continue
+        except (RecursionError, MemoryError):  # of the parser, at deep nesting
+            break
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            return text[:start], call
     raise ParameterError(expected)
 
 

@@ -285,6 +285,8 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     "solver": "jaxgames.solvers.exact.agent:make",
     "uci": "jaxgames.interop.uci:make",
 }
+ENGINES = ("checkerboard", "uci")  # programs and libraries, which a text from a file does not start
+ON_HOST = ("alphabeta", "openspiel", *ENGINES)
 AGENT_OF = {"mcts": "playout", "openspiel": "playout"}  # the parameter of an agent that is the text of another agent
 _agents: Registry[Agent] = Registry(
     "agent",
@@ -294,6 +296,7 @@ _agents: Registry[Agent] = Registry(
     num_arguments=1,
     common={"epsilon": with_epsilon},
     file_of={"checkerboard": "library", "exported": "file", "solver": "file", "uci": "command"},
+    engines=ENGINES,
 )
 
 
@@ -340,6 +343,18 @@ def make(text: str, env: Env[Any]) -> Agent:
         )
     agent = _agents.make(text, env)
     _check_agent(text, agent)
+    return agent
+
+
+def make_on_device(text: str, make: Callable[[], Agent], refusal: str) -> Agent:
+    """Returns the agent of `make`, which `text` names.
+
+    Raises ParameterError (a ValueError) with the message `refusal` if it plays on the host. The library's agents on the
+    host are refused by their names, before they are made.
+    """
+    agent = None if str(text).partition("(")[0].strip() in ON_HOST else make()
+    if agent is None or not agent.on_device:
+        raise ParameterError(refusal)
     return agent
 
 

@@ -1,12 +1,12 @@
 """Games by name: `make("chinese_checkers", size=2)`, or one string with the parameters, as on a command line."""
 
 import inspect
-import sys
 from collections.abc import Callable
 from typing import Any
 
-from jaxgames._checks import ParameterError, check_process
-from jaxgames._specs import Registry, parse
+from jaxgames._checks import ParameterError, check_process, shortened
+from jaxgames._named import from_file
+from jaxgames._specs import Registry
 from jaxgames.env import MODULE_OF_GAME, Env
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
@@ -15,6 +15,7 @@ from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.minichess import Minichess
 from jaxgames.wrappers import AutoReset, Wrapper
 
+MAX_TEXT = 500  # characters of a game in a file
 BUILT_IN: dict[str, Callable[..., Env[Any]]] = {
     Checkers.id: Checkers,
     ChineseCheckers.id: ChineseCheckers,
@@ -64,16 +65,13 @@ def make(id: str, /, **parameters: Any) -> Env[Any]:
 def make_named_in_file(id: str) -> Env[Any]:
     """Returns the env of a game that a file names. It imports no module, because a file may come from anybody.
 
-    Raises ParameterError (a ValueError) as `make`, and for a game whose module has not been imported yet.
+    Raises ParameterError (a ValueError) as `make`, for a text of more than MAX_TEXT characters, and for a game whose
+    module has not been imported yet.
     """
-    module, name, _ = parse(id, f"a file must name its game, as in 'checkers', not {id!r}")
-    is_imported = module in sys.modules and name in _games and MODULE_OF_GAME.get(name, module) == module
-    if module and not is_imported:
-        raise ParameterError(
-            f"{id} needs the module {module!r}, which files cannot import: import it before, or name the game "
-            "yourself, with jaxgames.make or --env"
-        )
-    return make(id)
+    if isinstance(id, str) and len(id) > MAX_TEXT:  # pyright: ignore[reportUnnecessaryIsInstance]  # of a file
+        raise ParameterError(f"a file must name its game in at most {MAX_TEXT} characters, not {shortened(id)}")
+    with from_file():
+        return make(id)
 
 
 def parameters(id: str) -> list[inspect.Parameter]:

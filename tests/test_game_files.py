@@ -1,13 +1,17 @@
 """Files and records from anybody: no module is imported for them, and wrong entries are refused in one sentence."""
 
+import dataclasses
 import hashlib
 import io
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.export
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -71,7 +75,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("reader", READERS)
 def test_module_that_a_file_names_is_not_imported(reader: str, module: Path) -> None:
     make, read = READERS[reader]
-    with pytest.raises(ValueError, match="needs the module 'game_of_file', which files cannot import"):
+    with pytest.raises(ValueError, match="names the module 'game_of_file', which is not of jaxgames or train"):
         read(make(module.with_name("file")))
     assert not module.with_name("imported").exists()
 
@@ -84,7 +88,7 @@ def test_game_of_an_imported_module_is_made(how: str) -> None:
     else:
         jaxgames.make(GAME)
     assert registry.make_named_in_file(GAME).id == "of_file"
-    with pytest.raises(jaxgames.ParameterError, match="needs the module 'os'"):
+    with pytest.raises(jaxgames.ParameterError, match="'os' must call"):
         registry.make_named_in_file("os:system(size=2)")
 
 
@@ -178,6 +182,83 @@ def test_parameters_of_other_shapes_than_the_program_takes_are_refused(tmp_path:
         exported.write(path, game, content._replace(params=params))
         with pytest.raises(ValueError, match=f"the entries of {path} are wrong: the program has other shapes"):
             exported.load(path, game)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_entry_of_a_size_that_no_memory_holds_is_refused(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write, read = KINDS[kind]
+    write(path)
+    entry = io.BytesIO()
+    np.lib.format.write_array_header_1_0(entry, {"descr": "|u1", "fortran_order": False, "shape": (10**13,)})
+    content = io.BytesIO(path.read_bytes())
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.writestr("large.npy", entry.getvalue())
+    with_checksum(path, content.getvalue()[: -_game_files.DIGEST_LENGTH])
+    with pytest.raises(ValueError, match=f"the entries of {path} are wrong"):
+        read(path)
+
+
+def test_values_of_a_policy_that_are_too_many_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    game, content = exported.read(SMALLEST.file)
+    for shape in ((2**31, 2**31), (2**62, 2**62), (2**40,)):
+        exported.write(path, game, content._replace(header=dataclasses.replace(content.header, value_shape=shape)))
+        with pytest.raises(ValueError, match=f"the entries of {path} are wrong"):
+            exported.load(path, game)
+
+
+def test_compressed_policy_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, content = tmp_path / "file", io.BytesIO()
+    np.savez_compressed(content, program=np.zeros(10**6, np.uint8))
+    with_checksum(path, content.getvalue())
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", None)
+    with pytest.raises(ValueError, match=f"{path} are wrong: they have 1,000,128 bytes in a file of"):
+        exported.read(path)
+
+
+# -- programs of policies ------------------------------------------------------------------------------------------
+
+
+def test_program_that_calls_another_library_is_refused_before_it_runs(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    game, content = exported.read(SMALLEST.file)
+    header, params = content.header, content.params
+
+    def program(params: Any, observation: jax.Array, seat: jax.Array) -> Any:
+        called = jnp.linalg.cholesky(jnp.eye(2) + seat[0]).sum()  # of LAPACK on a CPU
+        rows = seat.shape[0]
+        return jnp.zeros((rows, header.num_actions)) + called, jnp.zeros((rows, *header.value_shape))
+
+    arguments = exported.arguments(header.observation_shape, params)
+    made = jax.export.export(jax.jit(program), platforms=["cpu"])(*arguments)
+    header = dataclasses.replace(header, kept_arguments=made.module_kept_var_idx, platforms=("cpu",))
+    exported.write(path, game, content._replace(header=header, module=made.mlir_module_serialized))
+    with pytest.raises(ValueError, match="the program reaches outside of itself, by the operation custom_call"):
+        exported.load(path, game)
+
+
+@pytest.mark.parametrize(
+    ("line", "operation"),
+    [
+        (
+            "stablehlo.custom_call @shape_assertion(%3, %2) {api_version = 2 : i32} : (tensor<i1>) -> ()",
+            "",
+        ),
+        ('stablehlo.custom_call @"shape_assertion2"(%3)', "custom_call"),
+        ("%0 = stablehlo.custom_call @shape_assertion_of_mine(%3)", "custom_call"),
+        ("%0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%arg0)", "custom_call"),
+        ('%0 = "stablehlo.custom_call"(%3) <{call_target_name = "shape_assertion"}>', "custom_call"),
+        ('%0:2 = "stablehlo.infeed"(%token)', "infeed"),
+        ('%0 = "stablehlo.outfeed"(%arg0, %token)', "outfeed"),
+        ('%0 = "stablehlo.send"(%arg0, %token)', "send"),
+        ('%0:2 = "stablehlo.recv"(%token)', "recv"),
+        ("%0:2 = stablehlo.while(%iterArg = %c) : tensor<i32>", ""),
+    ],
+)
+def test_operations_that_reach_the_host_are_forbidden(line: str, operation: str) -> None:
+    found = exported.FORBIDDEN.search(line)
+    assert (found[1] if found else "") == operation
 
 
 def test_policy_where_a_solution_is_wanted_is_refused() -> None:

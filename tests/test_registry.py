@@ -3,6 +3,7 @@
 import contextlib
 import pickle
 import sys
+import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -299,3 +300,29 @@ def test_errors_have_their_public_names_in_tracebacks() -> None:
         jaxgames.make("minichess", board="large")
     assert traceback.format_exception_only(raised.value)[0].startswith("jaxgames.ParameterError: board must be one of")
     assert type(pickle.loads(pickle.dumps(raised.value))) is jaxgames.ParameterError
+
+
+# -- long texts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"checkers(a={'-' * 5000}1)",
+        f"checkers(a={'1+' * 50_000}1)",
+        f"checkers(a=x{'.a' * 50_000})",
+        f"checkers({'(a,' * 7000})",
+        f"checkers{'(' * 20_000})",
+        f"checkers{'()' * 3000}",
+        "-" * 100_000,
+        "x" * 100_000,
+        f"checkers({'x' * 100_000}=1)",
+    ],
+    ids=range(9),
+)
+def test_text_that_is_too_deep_or_too_long_is_refused_at_once_in_a_short_message(text: str) -> None:
+    start = time.process_time()
+    with pytest.raises(ParameterError) as caught:
+        jaxgames.make(text)
+    assert len(str(caught.value)) < 1000
+    assert time.process_time() - start < 1

@@ -9,7 +9,7 @@ In the terminal, `h` shows what the run thinks: its most probable moves, and the
 import argparse
 
 from jaxgames._specs import split_list
-from jaxgames.play.command import add_options, play, report_errors
+from jaxgames.play.command import add_options, play, run_command
 from jaxgames.play.session import HUMAN
 from train import agents
 
@@ -24,9 +24,8 @@ def main(arguments: list[str] | None = None) -> None:
     add_options(
         parser, seats="who plays each seat: human, a run or another agent (default: human, the run on the rest)"
     )
-    options = parser.parse_args(arguments)
 
-    def run() -> None:
+    def run(options: argparse.Namespace) -> None:
         if agents.parse(options.run) is None:
             raise ValueError(
                 f"{options.run} is not a run: play against it by python -m jaxgames.play GAME --seats human,..."
@@ -35,7 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
         env = agents.env_for([options.run, *(text for text in seats or [] if text != HUMAN)], options.env)
         play(env, seats or [HUMAN, *[options.run] * (env.num_players - 1)], options, agents.make)
 
-    report_errors("train.play", run)
+    run_command("train.play", parser, arguments, run)
 
 
 if __name__ == "__main__":

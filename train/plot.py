@@ -25,6 +25,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
+from jaxgames._named import IMPORT_LINE, command_line
 from train.curves import RATES, By, Curve, chance_of, common_settings, curves, evaluations_of, open_runs
 from train.driver.run_folder import RunFolder
 
@@ -68,12 +69,14 @@ class Arguments:
 
 def main() -> None:
     """The command `python -m train.plot`."""
-    arguments = tyro.cli(Arguments, prog="python -m train.plot", description="Draw the learning curves of runs.")
-    try:
-        for path in plot(arguments):
-            print(path)
-    except (ValueError, OSError) as error:
-        sys.exit(f"train.plot: {error}")
+    with command_line("train.plot", sys.argv[1:]) as given:
+        description = f"Draw the learning curves of runs.\n{IMPORT_LINE}"
+        arguments = tyro.cli(Arguments, prog="python -m train.plot", description=description, args=given)
+        try:
+            for path in plot(arguments):
+                print(path)
+        except (ValueError, OSError) as error:
+            sys.exit(f"train.plot: {error}")
 
 
 def plot(arguments: Arguments) -> list[Path]:

@@ -139,9 +139,8 @@ def mcts(
     config = UctConfig(simulations, rollouts, max_rollout_steps, uct_c, slots, seats)
     if env.needs_key:
         raise ParameterError(f"mcts needs a game without chance, and {env.id} has random events")
-    player = agents.make(playout, without_auto_reset(env)[0])
-    if not player.on_device:
-        raise ParameterError(f"playout must be an agent on the device, such as random or greedy, not {playout!r}")
+    refusal = f"playout must be an agent on the device, such as random or greedy, not {playout!r}"
+    player = agents.make_on_device(playout, lambda: agents.make(playout, without_auto_reset(env)[0]), refusal)
     return UctAgent(env, config, player)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from jaxgames import agents, baselines, registry
 from jaxgames._specs import split_list
 from jaxgames.env import Env
-from jaxgames.play.command import add_options, play, report_errors
+from jaxgames.play.command import add_options, play, run_command
 from jaxgames.play.menus import TITLES, first_game
 from jaxgames.play.opponents import default_agent, default_seats
 
@@ -35,9 +35,8 @@ def main(arguments: list[str] | None = None) -> None:
         seats="who plays each seat: human, easy, medium, hard, or an agent, such as human,greedy (default: human "
         "against the baseline agent of the game, else against alphabeta, else against greedy)",
     )
-    options = parser.parse_args(arguments)
 
-    def run() -> None:
+    def run(options: argparse.Namespace) -> None:
         text = options.game or (chosen_game() if options.terminal else FIRST)
         env = registry.make(first_board(text) if options.seats is None else text)
         if options.seats is None:
@@ -48,7 +47,7 @@ def main(arguments: list[str] | None = None) -> None:
             seats = [levels.get(text, text) for text in split_list(options.seats)]
         play(env, seats, options, agents.make)
 
-    report_errors("jaxgames.play", run)
+    run_command("jaxgames.play", parser, arguments, run)
 
 
 def chosen_game(read: Callable[[str], str] = input) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxgames._checks import check_int
+from jaxgames._named import IMPORT, IMPORT_HELP, import_modules
 from jaxgames.env import Env
 from jaxgames.play.agent_calls import Make
 from jaxgames.play.opponents import default_seats
@@ -37,6 +38,7 @@ def add_options(parser: argparse.ArgumentParser, seats: str) -> None:
         action="store_true",
         help="allow a --host that other computers reach: everybody there can play and use this computer's processor",
     )
+    parser.add_argument(IMPORT, metavar="MODULE", help=IMPORT_HELP)
     parser.add_argument("--no-browser", action="store_true", help="only print the address of the page")
 
 
@@ -85,10 +87,20 @@ def _session(env: Env[Any], seats: list[str], options: argparse.Namespace) -> Se
     return session.with_seats(seats)
 
 
-def report_errors(program: str, run: Callable[[], None]) -> None:
-    """Runs a program, which ends with the message of an expected error, and with status 130 at Ctrl-C."""
+def run_command(
+    program: str,
+    parser: argparse.ArgumentParser,
+    arguments: list[str] | None,
+    run: Callable[[argparse.Namespace], None],
+) -> None:
+    """Runs a program with its arguments; it ends with the message of an expected error, and with status 130 at Ctrl-C.
+
+    Args:
+      arguments: None for those of the command line.
+    """
     try:
-        run()
+        given, _ = import_modules(program, sys.argv[1:] if arguments is None else arguments)
+        run(parser.parse_args(given))
     except KeyboardInterrupt:
         sys.exit(130)
     except (ValueError, OSError, ImportError) as error:

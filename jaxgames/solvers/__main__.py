@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from jaxgames._named import IMPORT, IMPORT_HELP, import_modules
 from jaxgames.registry import make
 from jaxgames.solvers.exact.solution import load, solution_class, solve
 from jaxgames.solvers.exact.verify import count_errors
@@ -33,8 +34,10 @@ def main(arguments: list[str] | None = None) -> None:
         metavar="N",
         help="derive the values of N random positions again from their moves, by the rules of the game",
     )
+    parser.add_argument(IMPORT, metavar="MODULE", help=IMPORT_HELP)
+    given, _ = import_modules("jaxgames.solvers", sys.argv[1:] if arguments is None else arguments)
     try:
-        result = run(parser.parse_args(arguments))
+        result = run(parser.parse_args(given))
     except KeyboardInterrupt:
         sys.exit(130)
     except (ValueError, OSError) as error:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -36,7 +37,8 @@ def changed(**fields: Any) -> str:
         ({"version": None}, "'version'"),
         ({"game_version": 99}, "version 99 of the rules"),
         ({"game": "no_game"}, "unknown game 'no_game'"),
-        ({"game": "os:system(size=2)"}, "needs the module 'os'"),
+        ({"game": "os:system(size=2)"}, "'os' must call jaxgames.register"),
+        ({"game": "no_module_of_files:game"}, "names the module 'no_module_of_files', which is not of jaxgames"),
         ({"game": 3}, "'game' of the saved game must be a text, not 3"),
         ({"seats": "human"}, "'seats' of the saved game must be a list of texts, not 'human'"),
         ({"seats": ["human"]}, "2 seats"),
@@ -55,6 +57,32 @@ def changed(**fields: Any) -> str:
 def test_file_that_does_not_replay_is_refused(text: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         from_json(text if isinstance(text, str) else changed(**text))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"game": "-" * 100_000},
+        {"game": f"checkers(a={'-' * 5000}1)"},
+        {"game": f"checkers({'(a,' * 7000})"},
+        {"game": f"checkers{'(' * 20_000})"},
+        {"game": f"checkers(max_plies='{'x' * 470}')"},
+        {"game": f"checkers({'x' * 470}=1)"},
+        {"game": f"{'x' * 490}(a=1)"},
+        {"game": f"checkers(a={'1' * 100_000})"},
+        {"moves": ["x" * 900_000]},
+        {"start": "x" * 900_000},
+        {"seats": ["x" * 900_000]},
+        {"seats": ["human"] * 100_000},
+        {"resigned": "x" * 900_000},
+    ],
+)
+def test_long_texts_are_refused_at_once_in_a_short_message(changes: dict[str, Any]) -> None:
+    start = time.process_time()
+    with pytest.raises(ValueError, match=r".") as caught:
+        from_json(changed(**changes))
+    assert len(str(caught.value)) < 1000
+    assert time.process_time() - start < 1
 
 
 def test_saved_game_keeps_its_start_and_the_position_that_is_shown() -> None:

@@ -31,6 +31,7 @@ from jaxgames.games.checkers_pdn import (
 )
 from jaxgames.games.checkers_pdn import read as read_pdn
 from jaxgames.games.checkers_replay import states_before
+from jaxgames.registry import make_named_in_file
 
 PDN, RECORDS = ".pdn", ".jsonl"
 RESULTS = (BLACK_WINS, WHITE_WINS)  # by the seat that has won
@@ -110,7 +111,7 @@ def _of_records(path: Path, env: Env[Any] | None) -> list[RecordedGame | BrokenG
     """Returns the games of a file of records, all of one game: `env`, or as the first record names it."""
     games: list[RecordedGame | BrokenGame] = []
     for number, game in enumerate(arena.read_games(path), 1):
-        env = make(game["env"]) if env is None else env
+        env = make_named_in_file(game["env"]) if env is None else env
         broken = None if _legal_actions(game) else BrokenGame(number, "the game has no legal action")
         games.append(of_record(game, number, env) if broken is None else broken)
     return games
@@ -125,7 +126,7 @@ def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = No
 
     Raises ValueError for a record of another game, without a legal action, or whose actions do not lead to its end.
     """
-    env = make(game["env"]) if env is None else env
+    env = make_named_in_file(game["env"]) if env is None else env
     if str(env) != game["env"]:
         raise ValueError(f"game {number} is of {game['env']}, not of {env}")
     actions = _legal_actions(game)

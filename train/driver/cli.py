@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import jax
 import tyro
 
+from jaxgames._named import IMPORT_LINE, command_line, import_options
 from train.driver import compilation, loggers, loop, processes
 from train.driver.learner import Learner, check_load
 from train.driver.loop import Settings
@@ -54,8 +55,20 @@ def main(learner_type: type[Learner], config_for: Callable[..., Any], settings: 
     by keyword, as far as they are on the command line.
     """
     program = f"train.{learner_type.name}"
+    with command_line(program, sys.argv[1:]) as given:
+        _run(program, learner_type, config_for, given, settings)
+
+
+def _run(
+    program: str,
+    learner_type: type[Learner],
+    config_for: Callable[..., Any],
+    given: list[str],
+    settings: Settings | None,
+) -> NoReturn:
+    """Trains, and ends the program, with the message of an expected error."""
     try:
-        arguments = parse(learner_type, config_for, sys.argv[1:], settings)
+        arguments = parse(learner_type, config_for, given, settings)
         if arguments.settings.processes == 1 and not arguments.settings.distributed:
             compilation.keep_programs()  # of several processes, some would wait for others that compile
         learner, recorder, settings = open_run(arguments, learner_type)
@@ -76,7 +89,8 @@ def main(learner_type: type[Learner], config_for: Callable[..., Any], settings: 
     if is_leader:
         if result["finished"]:
             run = shlex.quote(result["run_dir"])
-            log(f"next: python -m train.match {run} greedy; python -m train.play {run}")
+            modules = "".join(f" {word}" for word in import_options())
+            log(f"next: python -m train.match {run} greedy{modules}; python -m train.play {run}{modules}")
         print(json.dumps(result))
     sys.exit(0 if result["finished"] else 130)
 
@@ -98,7 +112,7 @@ def parse(
     return tyro.cli(
         Arguments[learner_type.config_type],
         prog=f"python -m train.{learner_type.name}",
-        description=(sys.modules[learner_type.__module__].__doc__ or "").partition("\n")[0],
+        description=(sys.modules[learner_type.__module__].__doc__ or "").partition("\n")[0] + f"\n{IMPORT_LINE}",
         args=arguments,
         default=Arguments(default, settings or Settings(), first.preset),
     )

@@ -12,6 +12,7 @@ import jax
 import tyro
 
 from jaxgames import Env, arena
+from jaxgames._named import IMPORT_LINE, command_line
 from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent
 from train.driver import compilation
@@ -141,9 +142,11 @@ def run_command(
     the module of `arguments`. Errors end the program as in `print_result`.
     """
     description = (sys.modules[arguments.__module__].__doc__ or "").partition("\n")[0]
-    parsed = tyro.cli(arguments, prog=f"python -m {program}", description=description)
-    compilation.keep_programs()
-    print_result(program, lambda: compute(parsed), text)
+    with command_line(program, sys.argv[1:]) as given:
+        description = f"{description}\n{IMPORT_LINE}"
+        parsed = tyro.cli(arguments, prog=f"python -m {program}", description=description, args=given)
+        compilation.keep_programs()
+        print_result(program, lambda: compute(parsed), text)
 
 
 def print_result(program: str, compute: Callable[[], Any], text: Callable[[Any], str] | None = None) -> None:

@@ -20,8 +20,9 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxgames import Env, ParameterError, arena
+from jaxgames._named import import_options
 from jaxgames._progress import Progress, progress_bar
-from jaxgames.agents import Agent, RandomAgent
+from jaxgames.agents import Agent, RandomAgent, make_on_device
 from train.driver import compilation, loggers, processes
 from train.driver.learner import Config, Learner, TrainState, data_of
 from train.driver.messages import (
@@ -183,7 +184,7 @@ def command_to_resume(learner: Learner, folder: Path, settings: Settings) -> str
 
     Each process of several adds its own options of processes.
     """
-    words = ["python", "-m", f"train.{learner.name}", "--run-dir", str(folder), "--resume"]
+    words = ["python", "-m", f"train.{learner.name}", "--run-dir", str(folder), "--resume", *import_options()]
     for each in dataclasses.fields(Settings):
         value = getattr(settings, each.name)
         if each.name not in ("run_dir", "resume", *OF_PROCESSES) and value != each.default:
@@ -327,13 +328,12 @@ def evaluation_opponent(learner: Learner, settings: Settings) -> Agent:
     seat, num_players = settings.evaluation_seat, learner.env.num_players
     if seat is not None and not 0 <= seat < num_players:
         raise ValueError(f"evaluation_seat must be from 0 to {num_players - 1}, not {seat}")
-    opponent = learner.make_agent(settings.evaluation_opponent)
-    if not opponent.on_device:
-        raise ValueError(
-            f"evaluation_opponent = {settings.evaluation_opponent} plays on the host, and an evaluation is one "
-            "compiled program: choose another agent, or play it with train.evaluate after training"
-        )
-    return opponent
+    text = settings.evaluation_opponent
+    refusal = (
+        f"evaluation_opponent = {text} plays on the host, and an evaluation is one compiled program: choose another "
+        "agent, or play it with train.evaluate after training"
+    )
+    return make_on_device(text, lambda: learner.make_agent(text), refusal)
 
 
 def evaluation(

@@ -11,6 +11,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import jaxgames
+from jaxgames._named import from_file
 from train.driver.learner import Config, Learner
 
 
@@ -54,7 +55,8 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
         raise ValueError(f"{path}: settings must be an object, not {settings!r}")
     try:
         check_types(settings, learner_type.config_type)  # pyright: ignore[reportUnknownArgumentType]
-        learner = learner_type(learner_type.config_type(**settings))
+        with from_file():
+            learner = learner_type(learner_type.config_type(**settings))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     if content.get("env_version") != learner.env.version:

@@ -25,7 +25,7 @@ import numpy as np
 
 from jaxgames import Env, ParameterError, random_action
 from jaxgames._specs import split_parameters
-from jaxgames.agents import Agent
+from jaxgames.agents import Agent, make_on_device
 from train import agents
 from train.models.policy import apply_by_seat
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
@@ -138,13 +138,12 @@ class Opponents:
             return jax.tree.map(
                 lambda leaf: jnp.broadcast_to(leaf, (entry.size, *jnp.shape(leaf))), snapshot(entry.temperature)
             )
+        refusal = (
+            f"{entry} cannot be an opponent in training: it plays on the host, and a training step is one compiled "
+            "program; use it in train.evaluate or train.match"
+        )
         with jax.ensure_compile_time_eval():  # inside a trace, too
-            agent = make(entry, self.env)
-        if not agent.on_device:
-            raise ValueError(
-                f"{entry} cannot be an opponent in training: it plays on the host, and a training step is one compiled "
-                "program; use it in train.evaluate or train.match"
-            )
+            agent = make_on_device(entry, lambda: make(entry, self.env), refusal)
         return jax.tree.map(lambda leaf: jnp.array(leaf, jnp.result_type(leaf)), agent)
 
     def with_snapshot(

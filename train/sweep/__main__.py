@@ -2,7 +2,10 @@
 
 import json
 import sys
+from collections.abc import Sequence
+from typing import NoReturn
 
+from jaxgames._named import command_line
 from train.driver import compilation
 from train.ops import sharding
 from train.sweep.arguments import parse
@@ -11,8 +14,14 @@ from train.sweep.runs import run_sweep, sweep_of
 
 def main() -> None:
     """The command `python -m train.sweep`."""
+    with command_line("train.sweep", sys.argv[1:]) as given:
+        run(given)
+
+
+def run(given: Sequence[str]) -> NoReturn:
+    """Trains the sweep of a command line, and ends the program, with the message of an expected error."""
     try:
-        arguments = parse(sys.argv[1:])
+        arguments = parse(given)
         compilation.keep_programs()
         sharding.provide_cores(arguments.settings.devices)
         sweep = sweep_of(arguments.learner, arguments.values, arguments.seeds, arguments.seed)

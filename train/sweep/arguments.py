@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import tyro
 
+from jaxgames._named import IMPORT_LINE
 from jaxgames._specs import split_list
 from train.agents import learner_type
 from train.driver.cli import parse_known
@@ -85,7 +86,7 @@ def parse(arguments: Sequence[str]) -> Arguments:
     parsed = tyro.cli(
         Arguments,
         prog="python -m train.sweep",
-        description="Train a table of settings, each with several seeds, in one program.",
+        description="Train a table of settings, each with several seeds, in one program.\n" + IMPORT_LINE,
         args=arguments,
         default=Arguments(
             values_type(**values), SweepSettings(devices=0), learner, stored.get("seeds", 1), stored.get("seed", 0)

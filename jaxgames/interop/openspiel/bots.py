@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import agents
-from jaxgames._checks import ParameterError, check_choice, check_int, check_number
+from jaxgames._checks import check_choice, check_int, check_number
 from jaxgames._specs import Registry
 from jaxgames.agents import Agent
 from jaxgames.env import Env
@@ -103,9 +103,8 @@ def mcts(
     check_int("max_rollout_steps", max_rollout_steps, 0, MAX_SIMULATIONS)
     check_choice("solve", solve, (False, True))
     check_number("uct_c", uct_c, lowest=0)
-    agent = agents.make(playout, env)
-    if not agent.on_device:
-        raise ParameterError(f"playout must be an agent on the device, such as random or greedy, not {playout!r}")
+    refusal = f"playout must be an agent on the device, such as random or greedy, not {playout!r}"
+    agent = agents.make_on_device(playout, lambda: agents.make(playout, env), refusal)
 
     def make_bot(game: OpenSpielGame, player: int, seed: int) -> Any:
         return MCTSBot(

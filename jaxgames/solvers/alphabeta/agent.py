@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import ParameterError
-from jaxgames._specs import import_module
+from jaxgames._named import import_module
 from jaxgames.agents import Agent, Analysis
 from jaxgames.env import Env
 from jaxgames.solvers.alphabeta.host_agent import Chooser, HostPlayerAgent, board_of, seeds_of

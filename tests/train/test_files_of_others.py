@@ -1,0 +1,216 @@
+"""Runs, sweeps, records and ladders of somebody else: no command imports their modules or starts their engines."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxgames import agents, make
+from jaxgames._named import command_line, from_file, import_options
+from jaxgames.interop._engine_program import EngineError
+from tests.helpers.commands import error_of, run_command
+from tests.helpers.registrations import temporary_registrations
+from train import agents as train_agents
+from train import evaluate, export, match, play, plot
+from train.analyse import __main__ as analyse
+from train.analyse.recorded_game import read_games
+from train.driver import cli, compilation
+from train.driver.loop import Settings, command_to_resume
+from train.driver.run_folder import SWEEP_FILE, RunFolder
+from train.ladder import __main__ as ladder
+from train.ppo import PPO, Config, config_for
+from train.strength import __main__ as strength
+from train.sweep import __main__ as sweep
+
+MODULE = """
+from pathlib import Path
+import jaxgames
+from jaxgames.agents import FirstAgent
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
+
+class Theirs(DotsAndBoxes):
+    id = "their_game"
+
+Path(__file__).with_name("trace").touch()
+jaxgames.register("their_game", Theirs)
+jaxgames.agents.register("their_agent", FirstAgent)
+"""
+BOXES = "dots_and_boxes(rows=2, cols=2)"
+GAME, AGENT = "their_module:their_game(rows=1, cols=2)", "their_module:their_agent"
+REFUSED = "names the module 'their_module', which is not of jaxgames or train: to import it, add --import their_module"
+
+
+@pytest.fixture
+def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A file that their module makes when it is imported, and their engine when it is started."""
+    (tmp_path / "their_module.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(compilation, "keep_programs", lambda: None)
+    with temporary_registrations():
+        yield tmp_path / "trace"
+
+
+def run_of(folder: Path, **settings: Any) -> Path:
+    """A run that was never trained, in whose config.json somebody has changed settings."""
+    config = Config(env=BOXES, hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1)
+    RunFolder.create(folder, PPO(config)).close()
+    path = folder / "config.json"
+    content = json.loads(path.read_text())
+    content["settings"] |= settings
+    path.write_text(json.dumps(content))
+    return folder
+
+
+def train() -> None:
+    cli.main(PPO, config_for)
+
+
+COMMANDS: dict[str, tuple[Callable[[], None], tuple[str, ...]]] = {
+    "ppo": (train, ("--run-dir", "RUN", "--resume")),
+    "agents": (train_agents.main, ("RUN",)),
+    "evaluate": (evaluate.main, ("RUN",)),
+    "match": (match.main, ("RUN", "random")),
+    "ladder": (ladder.main, (BOXES, "RUN", "--output", "RUN/ladder")),
+    "strength": (strength.main, ("RUN",)),
+    "plot": (plot.main, ("RUN",)),
+    "export": (export.main, ("RUN", "--output", "RUN/run.policy")),
+    "play": (play.main, ("RUN", "--terminal")),
+}
+
+
+@pytest.mark.parametrize("setting", ["env", "network"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_imports_the_module_that_a_run_names(
+    command: str, setting: str, trace: Path, tmp_path: Path
+) -> None:
+    folder = run_of(tmp_path / "run", **{setting: GAME})
+    main, arguments = COMMANDS[command]
+    error = error_of(main, *(argument.replace("RUN", str(folder)) for argument in arguments))
+    assert f"{folder}/config.json: {GAME!r} {REFUSED}" in error
+    assert "\n" not in error
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize(
+    ("env", "opponent", "message"),
+    [
+        (BOXES, AGENT, REFUSED),
+        (BOXES, f" {AGENT}(epsilon=0.5)", REFUSED),
+        (BOXES, f"mcts(playout='{AGENT}')", REFUSED),
+        (BOXES, r"mcts(playout='their\x5fmodule:their_agent')", REFUSED),
+        (BOXES, f"openspiel(playout='{AGENT}')", "plays on the host"),
+        (BOXES, f"openspiel(bot='{AGENT}')", "plays on the host"),
+        (BOXES, "alphabeta", "plays on the host"),
+        ("minichess", "uci(command='touch TRACE')", "plays on the host"),
+        ("minichess", "uci(touch TRACE, epsilon=0.5)", "plays on the host"),
+        ("minichess", "mcts(playout='uci(touch TRACE)')", "playout must be an agent on the device"),
+        ("checkers", "checkerboard(TRACE.so)", "plays on the host"),
+    ],
+)
+@pytest.mark.parametrize("command", ["ppo", "sweep"])
+def test_training_neither_imports_nor_starts_the_opponents_of_a_file(
+    command: str, env: str, opponent: str, message: str, trace: Path, tmp_path: Path
+) -> None:
+    opponent, folder = opponent.replace("TRACE", str(trace)), tmp_path / "run"
+    trace.with_name("trace.so").touch()  # not a library, but a file that is there
+    if command == "ppo":
+        main = train
+        run_of(folder, env=env, opponents=[opponent])
+    else:
+        main = sweep.main
+        folder.mkdir()
+        table = {"learner": "ppo", "seeds": 1, "seed": 0, "values": {"env": [env], "opponents": [[opponent]]}}
+        (folder / SWEEP_FILE).write_text(json.dumps(table))
+    error = error_of(main, "--run-dir", folder, "--resume")
+    assert message in error
+    assert "\n" not in error
+    assert not trace.exists()
+
+
+def test_module_of_a_sweep_is_not_imported(trace: Path, tmp_path: Path) -> None:
+    table = {"learner": "ppo", "seeds": 1, "seed": 0, "values": {"env": [GAME]}}
+    (tmp_path / SWEEP_FILE).write_text(json.dumps(table))
+    assert REFUSED in error_of(sweep.main, "--run-dir", tmp_path, "--resume")
+    assert not trace.exists()
+
+
+def test_module_and_engine_of_a_ladder_are_not_used(trace: Path, tmp_path: Path) -> None:
+    settings = {"env": GAME, "env_version": 1, "games": 2, "openings": 1, "opening_plies": 4, "seed": 0}
+    row = {"agents": [AGENT, f"uci(touch {trace})"], "wins": [1, 1], "draws": 0, "truncated": 0}
+    lines = [{"settings": settings}, row]
+    (tmp_path / ladder.PAIRS_FILE).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    error = error_of(ladder.main, BOXES, "first", "--games", 2, "--output", tmp_path)
+    assert "has other settings: env was" in error
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("command", [analyse.main, read_games])
+def test_module_of_a_record_is_not_imported(command: Any, trace: Path, tmp_path: Path) -> None:
+    names = ("game", "agents", "opening", "start", "end", "moves", "returns", "turns", "length")
+    record = dict.fromkeys(names) | {"env": GAME, "actions": [0], "outcome": {"kind": "live"}}
+    path = tmp_path / "games.jsonl"
+    path.write_text(json.dumps(record) + "\n")
+    if command is analyse.main:
+        assert REFUSED in error_of(command, path)
+    else:
+        with pytest.raises(ValueError, match=REFUSED):
+            command(path)
+    assert not trace.exists()
+
+
+# -- what is named -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["--import their_module", "--import=their_module", "imported"])
+def test_module_that_is_named_or_imported_is_used(
+    how: str, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = run_of(tmp_path / "run", env=GAME)
+    if how == "imported":
+        __import__("their_module")
+    assert run_command(train_agents.main, *([] if how == "imported" else how.split()), folder) is None
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"checkpoints": []}
+    assert trace.exists()
+
+
+def test_text_that_the_command_repeats_is_made(trace: Path, tmp_path: Path) -> None:
+    folder = run_of(tmp_path / "run", env=GAME)
+    assert error_of(evaluate.main, folder, "--env", GAME) == f"train.evaluate: {folder} has no checkpoint yet"
+    assert trace.exists()
+
+
+@pytest.mark.parametrize("module", ["no_such_module", "", "os; import this"])
+def test_wrong_module_ends_the_command_with_the_reason(module: str, trace: Path) -> None:
+    assert error_of(train_agents.main, "--import", module).startswith("train.agents: ")
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("reader", [command_line("command", ["--opponents", "uci(nodes=5)"]), from_file()])
+def test_engine_is_started_only_where_its_text_is_repeated(reader: Any, trace: Path) -> None:
+    env, text = make("minichess"), f"uci(touch {trace})"
+    with reader, pytest.raises(ValueError, match="starts a program or loads a library, and a file may do neither"):
+        agents.make(text, env)
+    assert not trace.exists()
+    with (
+        command_line("command", ["--opponents", f"random,{text}"]),
+        from_file(),
+        pytest.raises(EngineError, match="ended with status 0"),
+    ):
+        agents.make(text, env)
+    assert trace.exists()
+
+
+@pytest.mark.usefixtures("trace")
+def test_command_to_resume_names_the_modules() -> None:
+    assert import_options() == []
+    with command_line("command", ["--import", "math", "--env", GAME]):
+        make(GAME)
+        make(GAME)
+        assert import_options() == ["--import", "math", "--import", "their_module"]
+        with from_file():
+            assert "--import math --import their_module" in command_to_resume(PPO(Config(env=GAME)), Path(), Settings())
+    assert import_options() == []
+    assert "their_module" in sys.modules
