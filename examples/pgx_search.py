@@ -9,12 +9,14 @@ player id. A network would take the place of `evaluate`. Games of two players wh
 
 import functools
 import json
+import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import mctx
+import numpy as np
 import tyro
 from pgx.experimental import auto_reset
 
@@ -44,8 +46,19 @@ def main() -> None:
     env = PgxEnv(arguments.env)
     key = jax.random.key(arguments.seed)
     rewards, ended = play(env, arguments.simulations, arguments.num_envs, arguments.num_steps, key)
-    games = int(ended.sum())
-    print(json.dumps({"env": arguments.env, "games": games, "score": round(float(rewards.sum() / max(games, 1)), 3)}))
+    counts = results(np.asarray(rewards), np.asarray(ended))
+    games = sum(counts.values())
+    words = ", ".join(f"{name} {count}" for name, count in counts.items())
+    print(f"{words} of {games} games of the search against random moves", file=sys.stderr)
+    print(json.dumps({"env": arguments.env, "games": games, **counts}))
+
+
+def results(rewards: np.ndarray, ended: np.ndarray) -> dict[str, int]:
+    """Returns how many of the finished games player 0 has won, drawn and lost, from what `play` returns."""
+    sums, finished = rewards.cumsum(0), [np.flatnonzero(column) for column in ended.T]
+    returns = [np.diff(sums[steps, board], prepend=0.0).round(3) for board, steps in enumerate(finished)]
+    signs = np.sign(np.concatenate(returns))
+    return {name: int((signs == sign).sum()) for name, sign in (("won", 1), ("drawn", 0), ("lost", -1))}
 
 
 def evaluate(states: Any) -> tuple[jax.Array, jax.Array]:

@@ -76,6 +76,20 @@ def test_ratings_hold_for_another_reward_and_for_no_other_board() -> None:
     assert baselines.ratings(jaxgames.make("minichess(board=baby)")) == {}
 
 
+def test_share_of_won_games_is_that_of_the_ladder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 400 Elo more, the odds are 10 to 1; the ladder of `easy` and `hard` lacks `medium`."""
+    env = jaxgames.make("checkers")
+    texts = baselines.levels(env)
+    rows = {
+        name: {"agent": texts[name], "elo": elo, "interval": [0.0, None]}
+        for name, elo in (("easy", 400.0), ("hard", 0.0))
+    }
+    monkeypatch.setattr(level_agents, "_stored", lambda: [{"env": str(env), "levels": rows}])
+    assert level_agents.shares_won(env) == {"easy": pytest.approx(10 / 11)}
+    rows["medium"] = {"agent": texts["medium"], "elo": 0.0, "interval": [0.0, None]}
+    assert level_agents.shares_won(env) == pytest.approx({"easy": 10 / 11, "medium": 1 / 11, "hard": 0.5})
+
+
 def test_rating_of_an_agent_that_is_no_level_any_more_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     row: dict[str, Any] = {"elo": 1.0, "interval": [0.0, 2.0]}
     env = jaxgames.make("checkers")

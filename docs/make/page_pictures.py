@@ -85,7 +85,7 @@ def take(browser: Browser, picture: Picture, file: Path) -> None:
         )
         page.locator(f"#ply[max='{session.plies}']").wait_for()
         page.locator("#hint").click()
-        page.locator("#thoughts").wait_for(timeout=300_000)
+        page.locator("#trails .mark.best").wait_for(timeout=300_000)
         page.screenshot(path=file)
 
 

@@ -2,6 +2,7 @@
 
     levels(env)["hard"]         the text of an agent, for `jaxgames.agents.make`
     ratings(env)["hard"]        its rating on the ladder of this board, if one was played
+    shares_won(env)["hard"]     the share of games that it wins against `medium`, if both have a rating
 
 A level is an agent of the package: the greedy agent, with random moves in between for beginners, the baseline agent,
 alpha-beta search, and tree search with greedy rollouts where a game has neither. `levels.json` has the ratings, which
@@ -9,6 +10,7 @@ alpha-beta search, and tree search with greedy rollouts where a game has neither
 """
 
 import functools
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,17 @@ def ratings(env: Env[Any]) -> dict[str, Rating]:
         for name, row in rated.items()
         if row["agent"] == texts.get(name)
     }
+
+
+def shares_won(env: Env[Any]) -> dict[str, float]:
+    """Returns the share of games that each level wins against the level below, by their names; a draw is half a win.
+
+    It is the share that their `ratings` expect; below `easy` is `random`. A level is left out if it or the level below
+    has no rating.
+    """
+    elo = {"random": 0.0, **{name: rating.elo for name, rating in ratings(env).items()}}
+    pairs = itertools.pairwise(("random", *NAMES))
+    return {name: 1 / (1 + 10 ** ((elo[below] - elo[name]) / 400)) for below, name in pairs if {below, name} <= {*elo}}
 
 
 def plays(text: str, env: Env[Any]) -> bool:

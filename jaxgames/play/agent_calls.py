@@ -90,13 +90,18 @@ def refuses_draw(session: Session, make: Make = agents.make, on_compile: OnCompi
     """Returns the first seat whose agent refuses a draw in the position that is shown; None if all accept.
 
     An agent accepts if, by its own value, it has no better chance to win than a draw counts: one divided by the number
-    of seats. An agent without values refuses, and so do all where the returns do not tell who wins.
+    of seats. An agent without values refuses, and so do all where the returns do not tell who wins, and before every
+    seat has moved, unless the game began with a position that was set up.
 
     Raises ValueError if an agent fails.
     """
+    moved = set(session.movers()[: session.ply])
+    is_too_early = session.start is None and len(moved) < session.env.num_players
     for seat, text in enumerate(session.seats):
         if text == HUMAN:
             continue
+        if is_too_early:
+            return seat
         try:
             values = analyse(session, text, make, on_compile).values
         except HasNoProbabilitiesError:

@@ -43,6 +43,12 @@ class _Position(NamedTuple):
 _Words = tuple[str, list[str], list[_Position]]
 
 
+def can_be_drawn(env: Env[Any]) -> bool:
+    """Returns whether a draw can be offered; False in Dots and Boxes with an odd number of boxes."""
+    game = game_of(env)
+    return not (isinstance(game, DotsAndBoxes) and game.rows * game.cols % 2)
+
+
 def rules(env: Env[Any], theme: str | None = "light") -> Rules:
     """Returns the rules of a game, with its parameters.
 

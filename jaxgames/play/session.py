@@ -201,6 +201,15 @@ class Session:
         self.ply += 1
         self._continue()
 
+    def end_turn(self) -> bool:
+        """Plays the end of a turn that cannot go on, such as a chain of hops. Returns whether it was such a turn."""
+        if not self.continues_turn or self._positions[self.ply].info.mask.sum() > 1:
+            return False
+        (move,) = self.legal()
+        if move.kind == "end turn":
+            self.play(move.action)
+        return move.kind == "end turn"
+
     def undo(self) -> None:
         """Goes back by one ply, which `redo` plays again, or cancels a resignation or an agreement.
 

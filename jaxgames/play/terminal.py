@@ -20,14 +20,13 @@ from jaxgames.play.names import ending_of, people_of, seat_names, turn_text
 from jaxgames.play.notation import legal_texts, parse_turn
 from jaxgames.play.opponents import reviewer, win_chance
 from jaxgames.play.review import review
-from jaxgames.play.rules import rules
+from jaxgames.play.rules import can_be_drawn, rules
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.static_page import game_of, to_html
-from jaxgames.play.text_board import board_text
+from jaxgames.play.text_board import WIDTH, board_text
 from jaxgames.render import Move
 
 PAGE_SUFFIXES = (".html", ".htm")  # of files that are still pages
-WIDTH = 80
 SHORT = 8  # legal moves in the middle of a turn that are listed without being asked for
 TOP = 5  # moves in the list of what an agent thinks
 LEAST = 0.005  # the probability of a move in that list
@@ -184,6 +183,8 @@ class Terminal:
             raise ValueError("the game is over: new plays again, u undoes your last turn, save FILE keeps it, q quits")
         for action in parse_turn(self.session, line):
             self.session.play(action)
+        if self.session.end_turn():
+            self._say("the turn ends: nothing can follow")
         self._agents_wait = False
         self._show_if_person_moves()
 
@@ -215,12 +216,16 @@ class Terminal:
         session, names = self.session, seat_names(self.session.env)
         if session.over:
             raise ValueError("the game is over: no draw can be agreed")
+        if not can_be_drawn(session.env):
+            raise ValueError(f"no game of {session.env} ends in a draw")
         people = people_of(session.seats)
         offering = session.mover if session.mover in people else next(iter(people), None)
         for seat in people:
             if seat != offering and not self._accepts(names[seat]):
                 self._say(f"{names[seat]} refuses the draw")
                 return
+        if len(people) < session.env.num_players:
+            self._say("the computer considers the draw ...")
         if (refusing := refuses_draw(session, self._make, on_compile=self._say_compiling)) is not None:
             self._say(f"{self._player(refusing)} refuses the draw")
             return

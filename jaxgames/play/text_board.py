@@ -5,6 +5,7 @@ and letters. Other seats of the star, Dots and Boxes, and games of your own are 
 """
 
 import re
+import textwrap
 from typing import Any
 
 from jaxgames.env import Env
@@ -16,6 +17,7 @@ from jaxgames.play import names
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.render import has_pictures
 
+WIDTH = 80  # of a line of text
 UPPER_SEAT = {"checkers": 0, "minichess": 1, "chinese_checkers": 0, "chinese_checkers_diamond": 0}  # drawn on top
 PLACES = ("top", "upper right", "lower right", "bottom", "lower left", "upper left")  # of the triangles of a star
 
@@ -33,7 +35,7 @@ def board_text(session: Session) -> str:
     if session.over:
         return "\n".join([*lines, "", names.ending_of(session)])
     if you is not None and (goal := goal_text(env, you, is_rotated(session))):
-        lines.append(goal)
+        lines.append(textwrap.fill(goal, WIDTH))
     if session.seats[session.mover] != HUMAN:
         lines.append(names.turn_text(env, session.mover))
     return "\n".join(lines)

@@ -61,6 +61,18 @@ def test_search_beats_random_moves(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     """320 games of 12 steps each."""
     monkeypatch.setattr(sys, "argv", ["pgx_search"])
     pgx_search.main()
-    figures = json.loads(capsys.readouterr().out)
-    assert figures["games"] == 320
-    assert figures["score"] > 0.25
+    printed = capsys.readouterr()
+    figures = json.loads(printed.out)
+    won, drawn, lost = figures["won"], figures["drawn"], figures["lost"]
+    assert won + drawn + lost == figures["games"] == 320
+    assert won - lost > 0.25 * 320
+    assert printed.err.endswith(
+        f"won {won}, drawn {drawn}, lost {lost} of 320 games of the search against random moves\n"
+    )
+
+
+def test_results_count_the_return_of_each_finished_game() -> None:
+    """Board 0 ends with 1 - 2 and with 0, board 1 with 3; what follows is not finished."""
+    rewards = np.array([[1, 0], [-2, 3], [0, -1], [1, -1]], np.float32)
+    ended = np.array([[False, False], [True, True], [True, False], [False, False]])
+    assert pgx_search.results(rewards, ended) == {"won": 1, "drawn": 1, "lost": 1}

@@ -119,7 +119,7 @@ class Valued:
     value: float
 
     def act(self, key: Any, states: Any) -> Any:
-        raise AssertionError("no move is wanted")
+        return agents.FirstAgent(self.env).act(key, states)
 
     def analyse(self, states: Any) -> agents.Analysis:
         probabilities = jnp.full((1, self.env.num_actions), 1 / self.env.num_actions)
@@ -137,13 +137,42 @@ def test_two_people_agree_on_a_draw() -> None:
 
 @pytest.mark.parametrize(("value", "accepts"), [(-0.5, True), (0.0, True), (0.1, False)])
 def test_agent_accepts_a_draw_that_is_no_worse_than_its_value(value: float, accepts: bool) -> None:
-    text = transcript("draw", seats=[HUMAN, "valued"], make=lambda text, env: Valued(env, value))
+    text = transcript("h(1,1)", "draw", seats=[HUMAN, "valued"], make=lambda text, env: Valued(env, value))
+    assert "the computer considers the draw ..." in text
     assert ("Draw: agreed by the players" in text) == accepts
     assert ("Blue (valued) refuses the draw" in text) == (not accepts)
 
 
 def test_agent_without_values_refuses_a_draw() -> None:
     assert "Blue (first) refuses the draw" in transcript("draw")
+
+
+def test_agent_refuses_a_draw_before_every_seat_has_moved() -> None:
+    text = transcript("draw", seats=[HUMAN, "valued"], make=lambda text, env: Valued(env, 0.0))
+    assert "Blue (valued) refuses the draw" in text
+
+
+def test_no_draw_is_offered_where_the_number_of_boxes_is_odd() -> None:
+    text = transcript("draw", env=make("dots_and_boxes(rows=1, cols=1)"), seats=[HUMAN, HUMAN])
+    assert "no game of dots_and_boxes(rows=1, cols=1, reward='win_loss') ends in a draw" in text
+    assert "accept" not in text
+
+
+def test_turn_that_cannot_go_on_ends_by_itself() -> None:
+    star = make("chinese_checkers(size=2, num_players=2)")
+    session = Session(
+        star, [HUMAN, HUMAN], state=star.from_string("0/.0/...0.../....../...../....../...1.../1./1 0 - 1")
+    )
+    typed, out = iter(["2=>12"]), io.StringIO()
+
+    def read(prompt: str) -> str:
+        if (line := next(typed, None)) is None:
+            raise EOFError
+        return line
+
+    Terminal(session, read=read, out=out).run()
+    assert "the turn ends: nothing can follow\n" in out.getvalue()
+    assert session.moves() == ["2=>12", "end"]
 
 
 def test_moves_that_an_agent_thought_of_are_listed_after_its_move() -> None:

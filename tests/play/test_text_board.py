@@ -47,6 +47,12 @@ def test_goal_of_the_person_is_named(game: str, seats: Sequence[str], goal: str)
     assert f"your goal: {goal}\n" in board_text(Session(game, seats)) + "\n"
 
 
+def test_goal_of_ten_cells_is_broken_into_lines_of_80_characters() -> None:
+    text = board_text(Session("chinese_checkers(size=4, num_players=6)", ["human", *["first"] * 5]))
+    assert "your goal: the point at the top, cells 111, 112, 113" in text
+    assert max(map(len, text.split("\n"))) <= 80
+
+
 def test_agents_alone_have_no_goal_line_and_the_mover_is_named() -> None:
     text = board_text(Session("chinese_checkers(size=1, num_players=2)", ["first", "first"]))
     assert "your goal" not in text

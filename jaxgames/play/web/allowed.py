@@ -13,7 +13,8 @@ from jaxgames import registry
 from jaxgames._checks import ParameterError
 from jaxgames._specs import parse
 from jaxgames.agents import AGENT_OF
-from jaxgames.baselines import levels, ratings
+from jaxgames.baselines import levels
+from jaxgames.baselines.level_agents import NAMES, shares_won
 from jaxgames.env import Env
 from jaxgames.mcts.rollouts import UctConfig
 from jaxgames.play import game_file, menus, names, rules
@@ -50,17 +51,28 @@ def describe_process(server: GameServer) -> dict[str, Any]:
 
 
 def describe_game(server: GameServer, game: str) -> dict[str, Any]:
-    """Returns the names of the seats of a game, and its levels with their ratings, None where nobody measured them.
+    """Returns the names of the seats of a game, and its levels with their strength in words, "" if it is not known.
 
     It makes no agent that takes long. Raises ValueError for a wrong game.
     """
     env = _env(server, game)
-    rated = ratings(env)
+    strength = _strength(env)
     described = [
-        {"agent": agent, "words": level.capitalize(), "rating": round(rated[level].elo) if level in rated else None}
+        {"agent": agent, "words": level.capitalize(), "strength": strength.get(level, "")}
         for level, agent in levels(env).items()
     ]
     return {"names": names.seat_names(env), "levels": described}
+
+
+def _strength(env: Env[Any]) -> dict[str, str]:
+    """Returns how strong the levels of a game are that were measured, for people."""
+    below = dict(zip(NAMES, ("random moves", *(name.capitalize() for name in NAMES)), strict=False))
+    return {name: f"Wins {_games(share)} against {below[name]}." for name, share in shares_won(env).items()}
+
+
+def _games(share: float) -> str:
+    won = round(10 * share)
+    return "almost every game" if won == 10 else f"{won} of 10 games (a draw as half a win)"
 
 
 def agents_of(server: GameServer, game: str) -> list[str]:

@@ -19,7 +19,8 @@ from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.play.agent_calls import Make, agent_action, refuses_draw
-from jaxgames.play.names import people_of, seat_names
+from jaxgames.play.names import people_of
+from jaxgames.play.rules import can_be_drawn
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web.threads import Worker
 
@@ -54,6 +55,7 @@ class LiveGame:
       thinking: the search that runs now, None if there is none.
       problem: the error of an agent that could not move, "" if there is none.
       offers: the seats of the people who offer a draw in the position that is shown.
+      refusing: the seat whose agent has refused a draw in the position that is shown; None if none has.
     """
 
     def __init__(self, session: Session, server: "GameServer") -> None:
@@ -65,6 +67,7 @@ class LiveGame:
         self.thinking: Thinking | None = None
         self.problem: str = ""
         self.offers: tuple[int, ...] = ()
+        self.refusing: int | None = None
         self._server = server
         self._changes = 0  # of the session by people: an agent's move that was searched before one is discarded
         self._from_here = False  # whether an agent may move before the last ply, which drops what follows
@@ -86,7 +89,7 @@ class LiveGame:
             self.session = function(self.session) or self.session
             self._changes += 1
             self.paused, self._from_here = paused, False
-            self.thinking, self.problem, self.offers = None, "", ()
+            self.thinking, self.problem, self.offers, self.refusing = None, "", (), None
 
         await self._server.rules.run(changed)
         self.restart()
@@ -94,11 +97,11 @@ class LiveGame:
     async def offer_draw(self) -> None:
         """A person offers a draw, or accepts one: the mover, else the next person who has not offered.
 
-        When all people have, the agents answer by `agent_calls.refuses_draw`, after a search that runs now. The game is
-        then drawn. An offer ends if an agent refuses or fails.
+        When all people have, the agents answer by `agent_calls.refuses_draw`. The game is then drawn, unless an agent
+        refuses. An offer ends if an agent refuses or fails.
 
-        Raises ParameterError if an agent refuses, if the game has changed meanwhile, and while an offer waits for the
-        agents. Raises what `refuses_draw` raises, and BusyError.
+        Raises ParameterError while an agent is to move, where no draw is possible, if the game has changed before the
+        answer, and while an offer waits for the agents. Raises what `refuses_draw` raises, and BusyError.
         """
 
         def offer() -> tuple[Session, bool, int]:
@@ -106,11 +109,13 @@ class LiveGame:
             people = people_of(session.seats)
             order = [(session.mover + index) % session.env.num_players for index in range(session.env.num_players)]
             asked = [seat for seat in order if seat in people and seat not in self.offers]
-            if session.over or not people:
-                raise ParameterError("no draw can be offered: the game is over, or no person plays")
+            if not can_be_drawn(session.env):
+                raise ParameterError(f"no game of {session.env} ends in a draw")
+            if session.over or session.mover not in people:
+                raise ParameterError("no draw can be offered: the game is over, or no person is to move")
             if not asked:
                 raise ParameterError("a draw is offered already: wait for the answer")
-            self.offers = (*self.offers, asked[0])
+            self.offers, self.refusing = (*self.offers, asked[0]), None
             return session.copy(), len(asked) == 1, self._changes
 
         position, is_agreed, changes = await self._server.rules.run(offer)
@@ -119,21 +124,22 @@ class LiveGame:
             return
         try:
             refusing = await self._server.agents.run(lambda: refuses_draw(position, self._server.agent))
-            if refusing is not None:
-                name = seat_names(position.env)[refusing]
-                raise ParameterError(f"{name} ({position.seats[refusing]}) refuses the draw")
         except BaseException:  # also where the request is cancelled
             if self._changes == changes:  # else the offer has ended already
                 self.offers = ()
                 self.notify()
             raise
 
-        def agree(session: Session) -> None:
-            if self._changes != changes or session.actions != position.actions:
+        def answer(session: Session) -> None:
+            if self._changes != changes:
                 raise ParameterError("the game has changed before the answer: offer the draw again")
-            session.agree_on_draw()
+            if refusing is None:
+                session.agree_on_draw()
 
-        await self.change(agree)
+        await self.change(answer)
+        if self._changes == changes + 1:  # nobody has moved since
+            self.refusing = refusing
+            self.notify()
 
     def resume_agents(self) -> None:
         """Lets the agent to move play in the position that is shown, which drops what was played after it."""

@@ -68,7 +68,7 @@ async def _show(server: GameServer, game: LiveGame, fields: Fields) -> None:
 
 
 async def _play(server: GameServer, game: LiveGame, fields: Fields) -> None:
-    """Plays an action for the person to move, in the position after `ply` plies."""
+    """Plays an action for the person to move, in the position after `ply` plies, and ends a turn that cannot go on."""
     action, ply = fields.integer("action"), fields.integer("ply")
 
     def play(session: Session) -> None:
@@ -76,6 +76,7 @@ async def _play(server: GameServer, game: LiveGame, fields: Fields) -> None:
             raise Refused(409, f"the position after {session.ply} plies is shown now, not after {ply}")
         check_length(session)
         session.play(action)
+        session.end_turn()
 
     await game.change(play)
 

@@ -149,14 +149,27 @@ def serve(
     application = app(env, seats, seed=seed, make=make, pace=pace, names=names, addresses=open_to_network)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as listener:
-        shown = f"[{host}]" if ":" in host else host
+        reached = address_in_network() if open_to_network and host == "0.0.0.0" else host
+        shown = f"[{reached}]" if ":" in reached else reached
         address = f"http://{shown}:{listener.getsockname()[1]}/"
         log(f"{env.id} is served at {address} (Ctrl-C ends it)")
+        if not open_to_network:
+            log("To play on a phone in your network, add --host 0.0.0.0 --open-to-network")
         if open_browser:
             threading.Timer(0.5, webbrowser.open, (address,)).start()
         sys.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):
             Server(application).run(sockets=[listener])
+
+
+def address_in_network() -> str:
+    """Returns the address of this computer for others in its network, its name where it is in none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # chooses the way to an address of no computer, and sends nothing
+        except OSError:
+            return socket.gethostname()
+        return probe.getsockname()[0]
 
 
 def names_of(host: str, open_to_network: bool) -> frozenset[str]:

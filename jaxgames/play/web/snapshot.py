@@ -1,6 +1,7 @@
 """A game as the page shows it: everything is ready to be drawn, so the page needs no rules."""
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from jaxgames.baselines import levels
 from jaxgames.play import names
 from jaxgames.play.game_file import to_json
 from jaxgames.play.menus import game_title
+from jaxgames.play.rules import can_be_drawn
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web import turns
 from jaxgames.play.web.live_games import LiveGame, Thinking
@@ -21,6 +23,7 @@ from jaxgames.render.drawing import CELL
 from jaxgames.render.theme import THEMES
 
 RING = 0.48 * CELL  # the largest radius of the mark on a cell, in the units of a drawing
+MAX_TURN = 36  # characters of a turn in a status
 WIDTH = 400.0  # of the picture; the page stretches it
 
 
@@ -44,17 +47,18 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
     the paths of the seats' last turns; `bottom`, the seat at the bottom of the board, and whether the board `flips`;
     `legal`, the moves of the mover; `last`, the source and target of the last ply; `turns`, their texts and seats;
     `ply`, `plies`, `mover`, `over`, `seats`, `position`; `ended`, whether the game is over in its last position;
-    `status`, a sentence; `can_undo`; `offers`, the seats that offer a draw; `thinking`, the agent that searches or
-    None; `waits`, whether an agent is to move and waits for a person; `problem`, an error or ""; `saved`, the game as a
-    file.
+    `status`, a sentence, never empty; `can_undo`; `can_draw`, whether the game can end in a draw; `offers`, the seats
+    that offer one; `thinking`, the agent that searches or None; `waits`, whether an agent is to move and waits for a
+    person; `problem`, an error or ""; `saved`, the game as a file.
     """
     # the event loop may change these meanwhile; the version is read first, so that a page asks again
     version, thinking, paused, problem = game.version, game.thinking, game.paused, game.problem
     offers = () if game.session.over else game.offers
-    session = game.session
+    session, refusing = game.session, game.refusing
     people, played = names.people_of(session.seats), turns.turns_of(session)
     legal = session.legal()
     agent_to_move = not session.over and session.seats[session.mover] != HUMAN
+    waits = agent_to_move and thinking is None and (paused or session.ply < session.plies)
     if look.seat is None or look.seat >= session.env.num_players:
         look = dataclasses.replace(look, seat=people[0] if people else 0)
     return {
@@ -73,11 +77,13 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
         "ended": session.ended,
         "seats": _seats(session, look.theme),
         "position": session.env.to_string(session.state),
-        "status": _offered(session, offers) + _status(session, thinking, played, {move.kind for move in legal}),
+        "status": _of_draw(session, offers, refusing)
+        + _status(session, waits, thinking, offers, played, {move.kind for move in legal}),
+        "can_draw": can_be_drawn(session.env),
         "offers": offers,
         "can_undo": session.is_stopped or any(seat in people for seat in session.movers()[: session.ply]),
         "thinking": None if thinking is None else thinking.agent,
-        "waits": agent_to_move and thinking is None and (paused or session.ply < session.plies),
+        "waits": waits,
         "problem": problem,
         "saved": to_json(session),
     }
@@ -159,8 +165,10 @@ def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
     ]
 
 
-def _offered(session: Session, offers: Sequence[int]) -> str:
-    """Returns the sentence of an offer of a draw, and a blank; "" without an offer."""
+def _of_draw(session: Session, offers: Sequence[int], refusing: int | None) -> str:
+    """Returns the sentence of an offer of a draw or of its refusal, and a blank; "" without them."""
+    if refusing is not None:
+        return f"{names.seat_names(session.env)[refusing]} refuses the draw. "
     if not offers:
         return ""
     you = len(names.people_of(session.seats)) == 1
@@ -168,30 +176,49 @@ def _offered(session: Session, offers: Sequence[int]) -> str:
     return f"{'You offer' if you else f'{seats} offers' if len(offers) == 1 else f'{seats} offer'} a draw. "
 
 
-def _status(session: Session, thinking: Thinking | None, played: list[turns.Turn], kinds: set[str]) -> str:
+def _status(
+    session: Session,
+    waits: bool,
+    thinking: Thinking | None,
+    offers: Sequence[int],
+    played: list[turns.Turn],
+    kinds: set[str],
+) -> str:
     """Returns sentences: the last turn, and who is to move or is thinking, or how the game ended.
 
-    In an earlier position they begin with its number; who would move in a finished game is left out.
+    In an earlier position they say so; who would move in a finished game is left out.
     """
     if session.over:
         return names.ending_of(session)
     env, people, mover = session.env, names.people_of(session.seats), session.mover
-    name = names.seat_names(env)[mover]
+    name, words = names.seat_names(env)[mover], names.turn_text(env, mover, people)
     if thinking is not None:
-        waits = ", after the search that was stopped has ended" if thinking.waits else ""
-        compiles = "; the first move takes longer, because its program is compiled" if thinking.compiles else ""
-        return f"{name} is thinking{waits}{compiles}"
-    words = names.turn_text(env, mover, people)
+        delay = ", after the search that was stopped has ended" if thinking.waits else ""
+        return f"{name} is thinking{delay}{'; the first move takes longer' if thinking.compiles else ''}"
+    if offers and len(offers) == len(people):  # the agents are asked
+        asked = [each for seat, each in enumerate(names.seat_names(env)) if seat not in people]
+        return f"{' and '.join(asked)} {'considers' if len(asked) == 1 else 'consider'} it"
+    if mover not in people and not waits:  # its search begins
+        return f"{name} is thinking"
+    here = f"move {session.ply} of {session.plies}" if session.ply else "the start"
+    if session.ply < session.plies and session.ended:
+        return f"Looking back at {here}"
     if session.ply < session.plies:
-        here = f"move {session.ply} of {session.plies}" if session.ply else "the start"
-        return f"Looking back at {here}" + ("" if session.ended else f". {words}")
-    if session.seats[mover] != HUMAN:
+        continues = f"{words}, at {here}. A new move drops the later ones"
+        return continues if mover in people else f"Looking back at {here}. {words}"
+    if mover not in people:
         return words
-    if "end turn" in kinds and session.continues_turn:
-        return f"{words}. Hop on, or end your turn"
+    if "end turn" in kinds:
+        return f"{words}. {'Hop on, or end your turn' if session.continues_turn else 'No piece can move'}"
     if kinds == {"capture"} and env.id == "checkers":
         return f"{words}. You must capture"
     last = next((turn for turn in reversed(played) if turn.ply == session.ply), None)
     if last is None or last.seat == mover:
         return words
-    return f"{words}. {names.seat_names(env)[last.seat]} played {last.text}"
+    return f"{words}. {names.seat_names(env)[last.seat]} played {_shortened(last.text)}"
+
+
+def _shortened(text: str) -> str:
+    """Returns a turn with its first and last part only, if it is too long for a line of a phone."""
+    parts = re.split("([ →])", text)
+    return text if len(text) <= MAX_TURN else "".join((*parts[:2], "…", *parts[-2:]))

@@ -50,6 +50,18 @@ def make_module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "made_for_this_test", raising=False)
 
 
+def test_strength_of_a_level_is_the_games_that_it_wins_of_ten(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The odds are 3 to 1 for `easy` and more than 19 to 1 for `medium`."""
+    monkeypatch.setattr(allowed, "shares_won", lambda env: {"easy": 0.75, "medium": 0.96})
+    levels = here.ask("describe", game="dots_and_boxes(rows=3, cols=3)")["levels"]
+    assert [level["words"] for level in levels] == ["Easy", "Medium", "Hard"]
+    assert [level["strength"] for level in levels] == [
+        "Wins 8 of 10 games (a draw as half a win) against random moves.",
+        "Wins almost every game against Easy.",
+        "",
+    ]
+
+
 def test_page_offers_all_games(here: Page) -> None:
     start = here.get("/api/start").json()
     assert start["games"].keys() == set(jaxgames.list_games())

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Route
 
 import jaxgames
 from jaxgames import agents
@@ -90,21 +90,16 @@ def test_star_is_played_by_six_seats(chrome: Browser) -> None:
 
 def test_hop_chain_keeps_its_peg_and_ends_with_the_button_or_the_key(chrome: Browser) -> None:
     game = "chinese_checkers(size=2, num_players=2)"
-    env = jaxgames.make(game)
-    start = env.to_string(env.init())
     with served(game, ("human", "human")) as address:
         for with_key in (False, True):
-            someone = at_position(chrome, address, start)
-            hop = next(move for move in someone.session().legal() if move.kind == "hop")
-            assert hop.source is not None
-            assert hop.target is not None
-            someone.click(hop.source)
-            assert hop.target in someone.cells("target")
-            someone.click(hop.target)
+            someone = at_position(chrome, address, "0/.0/...0.../....../...../....../...1.../1./1 0 - 1")
+            someone.click("0")
+            assert "7" in someone.cells("target")
+            someone.click("7")
             someone.page.locator("#extra button").wait_for()
             assert someone.text("#extra button") == "End turn"
             assert someone.session().mover == 0, "the turn goes on"
-            assert set(someone.cells("source")) <= {hop.target}, "only the peg that hopped may go on"
+            assert set(someone.cells("source")) <= {"7"}, "only the peg that hopped may go on"
             someone.press("e") if with_key else someone.page.locator("#extra button").click()
             someone.wait_for("document.querySelector('#ply').value === '2'")
             assert someone.session().mover == 1
@@ -253,23 +248,59 @@ def served_with_judge() -> AbstractContextManager[str]:
     return served(game, ("human", "judge"), make=make)
 
 
-def test_hint_shows_numbers_on_the_cells_a_list_and_values(chrome: Browser) -> None:
+def test_hint_is_one_arrow_for_one_position(chrome: Browser) -> None:
     with served_with_judge() as address:
         someone = at_desk(chrome, address)
+        arrows = someone.page.locator("#trails path.best")
+        someone.press("h")
+        arrows.wait_for()
+        best = someone.session().legal()[0]
+        assert someone.text("#status") == f"The computer would play {written([best.text])}. Your chance to win: 100 %"
+        assert not someone.page.locator("#thoughts").is_visible()
+        hinted = someone.page.locator(".cell[aria-label$='hint']")
+        assert {cell.get_attribute("data-name") for cell in hinted.all()} == {best.source, best.target}
+        someone.press("h")
+        assert not arrows.count()
+        someone.press("h")
+        arrows.wait_for()
+        someone.move(random.Random(0).choice)
+        for _ in range(2):  # at the next turn, and in the next game
+            assert not arrows.count()
+            assert someone.page.locator("#hint").get_attribute("aria-pressed") == "false"
+            someone.page.once("dialog", lambda dialog: dialog.accept())
+            someone.press("h")
+            arrows.wait_for()
+            someone.page.locator("#resign").click()
+            someone.page.locator("#rematch").click()
+            someone.wait_for("document.querySelector('#after').hidden")
+            someone.wait()
+
+
+def test_move_ends_a_hint_that_is_computed(chrome: Browser) -> None:
+    with served_with_judge() as address:
+        someone = at_desk(chrome, address)
+        held: list[Route] = []
+        someone.page.route("**/api/hint", lambda route: held.append(route), times=1)
+        someone.press("h")
+        someone.wait_for("document.querySelector('#hint').ariaPressed === 'true'")
+        before = someone.ply
+        someone.move(random.Random(0).choice)
+        assert someone.ply > before
+        assert someone.page.locator("#hint").get_attribute("aria-pressed") == "false"
+        assert someone.text("#status").startswith("Your turn (Red)")
+        assert not someone.page.locator("#trails path.best").count()
+
+
+def test_switch_shows_the_shares_of_a_hint(chrome: Browser) -> None:
+    with served_with_judge() as address:
+        someone = at_desk(chrome, address)
+        someone.page.locator("#show-thoughts").evaluate("switch_ => { switch_.checked = true; }")
         someone.press("h")
         someone.page.locator("#thoughts").wait_for()
         percents = [int(text.removesuffix(" %")) for text in someone.page.locator("#tops .number").all_inner_texts()]
         assert 95 <= sum(percents) <= 105
         assert len(percents) == min(5, len(someone.session().legal()))
         assert someone.text("#chance-words") == "Your chance to win: 100 %"
-        heat = someone.page.locator(".cell.heat span").all_inner_texts()
-        assert heat
-        assert 95 <= sum(int(text) for text in heat) <= 105, "without a picked piece: of all pieces"
-        label = someone.page.locator(".cell.heat").first.get_attribute("aria-label")
-        assert label is not None
-        assert "percent" in label
-        someone.press("h")
-        assert not someone.page.locator(".cell.heat").count()
 
 
 def test_switch_shows_what_the_computer_thought_of_its_move(chrome: Browser) -> None:
@@ -283,7 +314,7 @@ def test_switch_shows_what_the_computer_thought_of_its_move(chrome: Browser) -> 
         played = written(someone.session().moves()[-1:])
         assert someone.page.locator("#tops th").first.inner_text() == played, "it plays what it likes best"
         assert someone.text("#chance-words") == "Blue's chance to win: 0 %"
-        assert not someone.page.locator(".cell.heat").count(), "its moves are not on the board of the person"
+        assert not someone.page.locator("#trails path.best").count(), "its move is not on the board of the person"
 
 
 def test_thinking_is_shown_can_be_stopped_and_goes_on(chrome: Browser) -> None:
@@ -331,8 +362,9 @@ def test_agent_refuses_a_draw_and_the_page_says_so(chrome: Browser) -> None:
     with served("dots_and_boxes(rows=2, cols=2)", ("human", "first")) as address:
         someone = at_desk(chrome, address)
         someone.page.locator("#draw").click()
-        someone.wait_for("!document.querySelector('#problem').hidden && !document.querySelector('#draw').disabled")
-        assert someone.text("#problem") == "Blue (first) refuses the draw", "the offer has ended, the reason stays"
+        someone.wait_for("document.querySelector('#status').textContent === 'Blue refuses the draw. Your turn (Red)'")
+        assert not someone.page.locator("#draw").is_disabled(), "the offer has ended"
+        assert not someone.errors
         someone.click(someone.cells("edge")[-1])
         someone.wait_for("document.querySelector('#ply').value === '2'")
         assert not someone.over

@@ -55,7 +55,7 @@ def test_page_is_accessible_and_fits_all_widths(chrome: Browser, game: str, sche
         paper = someone.page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", paper)[:3])) > 384) == (scheme == "light")
         someone.press("h")
-        someone.page.locator("#thoughts").wait_for()
+        someone.page.locator("#trails path.best").wait_for()
         if someone.cells("source"):
             someone.click(someone.cells("source")[0])
         assert violations(someone) == []

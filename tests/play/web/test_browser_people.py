@@ -149,9 +149,8 @@ def test_undo_goes_back_to_the_own_last_decision(chrome: Browser) -> None:
         someone.page.locator("#undo").click()
         someone.wait()
         assert someone.session().mover == 0
-        assert re.fullmatch(
-            r"Looking back at (the start|move \d+ of \d+)\. Your turn \(Black\)", someone.text("#status")
-        )
+        place = r"Your turn \(Black\), at (the start|move \d+ of \d+)\. A new move drops the later ones"
+        assert re.fullmatch(place, someone.text("#status"))
         before = someone.ply
         someone.move(random.Random(2).choice)
         assert someone.ply >= before + 2, "the agent has replied"
@@ -200,7 +199,7 @@ def test_new_game_is_chosen_in_words(chrome: Browser) -> None:
         page.locator("#menus select").nth(1).select_option(label="2")
         someone.wait_for("document.querySelectorAll('#new-seats input').length === 2")
         words = page.locator("#opponent option").all_inner_texts()
-        assert [text.partition(",")[0] for text in words] == ["Another person", "Easy", "Medium", "Hard"]
+        assert words == ["Another person", "Easy", "Medium", "Hard"]
         page.locator("#opponent").select_option(index=1)
         assert page.locator("#side option").all_inner_texts() == ["Red", "Blue", "Random"]
         page.locator("#side").select_option(label="Blue")
@@ -211,6 +210,45 @@ def test_new_game_is_chosen_in_words(chrome: Browser) -> None:
         assert someone.session().env == env
         assert someone.session().seats == (baselines.levels(env)["easy"], "human")
         assert someone.page.locator("#players select").nth(1).input_value() == "human"
+        labels = someone.page.eval_on_selector_all(
+            "#agent-fields label", "labels => labels.map(each => each.textContent)"
+        )
+        assert [label.strip() for label in labels] == ["Red", "Blue"], "the names of this game, not of the one before"
+
+
+def test_strength_of_a_level_fits_a_phone(chrome: Browser) -> None:
+    with served("checkers", ("human", "first")) as address:
+        someone = on_phone(chrome, address)
+        someone.page.locator("#new-game").tap()
+        someone.wait_for("document.querySelector('#strength').textContent !== ''")
+        for level, other in (("Easy", "random moves"), ("Medium", "Easy"), ("Hard", "Medium")):
+            someone.page.locator("#opponent").select_option(label=level)
+            assert re.fullmatch(rf"Wins .* against {other}\.", someone.text("#strength"))
+            lines = someone.page.locator("#strength").evaluate("text => text.clientHeight / 22.4")
+            assert lines == pytest.approx(2, abs=0.1)
+        someone.page.locator("#opponent").select_option(label="Another person")
+        assert someone.text("#strength") == ""
+
+
+def test_board_stays_in_its_place_during_a_game_and_the_status_is_never_blank(chrome: Browser) -> None:
+    """Each change of the status and the place of the board are recorded by the page."""
+    with served("dots_and_boxes(rows=2, cols=2)", ("human", "greedy")) as address:
+        someone = on_phone(chrome, address)
+        someone.page.evaluate(
+            "() => { window.seen = []; const look = () => seen.push([document.querySelector('#status').textContent,"
+            " document.querySelector('#board').getBoundingClientRect().y + scrollY]); look();"
+            " new MutationObserver(look).observe(document.querySelector('#status'), {childList: true}); }"
+        )
+        someone.page.locator("#hint-agent").evaluate("field => { field.value = 'greedy'; }")
+        someone.page.locator("#hint").tap()
+        someone.page.locator("#trails path.best").wait_for()
+        chance = random.Random(5)
+        while not someone.over:
+            someone.move(chance.choice, "touch")
+        seen: list[tuple[str, float]] = someone.page.evaluate("window.seen")
+        assert len(seen) > 8
+        assert "" not in {status for status, _ in seen}
+        assert len({round(y) for _, y in seen}) == 1
 
 
 def test_agents_and_parameters_can_be_typed_under_advanced(chrome: Browser) -> None:
@@ -278,6 +316,7 @@ def test_rematch_switched_sides_and_review_follow_the_game(chrome: Browser) -> N
         assert 1 <= rows.count() <= 5
         row = rows.first.inner_text()
         assert row.startswith("You played ")
+        assert re.search(r", which lost \d+ % of the chance to win\. Better: ", row)
         assert "chance to win" in row
         before: Any = someone.session()
         rows.first.click()
@@ -315,12 +354,10 @@ def test_board_hint_and_its_result_are_on_one_screen_of_a_phone(chrome: Browser,
         someone = on_phone(chrome, address)
         someone.page.locator("#hint-agent").evaluate("field => { field.value = 'greedy'; }")
         someone.page.locator("#hint").tap()
-        someone.page.locator("#thoughts").wait_for()
-        for part in ("#status", "#board", "#hint", "#thoughts"):
+        someone.page.locator("#trails path.best").wait_for()
+        for part in ("#status", "#board", "#hint"):
             assert is_seen(someone, part), part
         assert someone.page.locator("#trails path.best").count() == 1, "the best move is an arrow"
-        assert someone.text("#tops-caption").startswith("What the computer would play")
+        assert someone.text("#status").startswith("The computer would play ")
         assert not someone.page.locator("#position").is_visible()
         assert not someone.page.locator("#replay").is_visible(), "nothing has been played"
-        shares = [int(text.removesuffix(" %")) for text in someone.page.locator("#tops .number").all_inner_texts()]
-        assert all(share > 0 for share in shares)

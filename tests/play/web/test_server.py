@@ -89,7 +89,7 @@ def test_undo_and_jump_are_those_of_the_session(here: Page) -> None:
 def test_earlier_position_of_a_finished_game_says_that_it_is_the_past(here: Page) -> None:
     id = here.ask("new", seats=PEOPLE)["id"]
     here.ask("play", id=id, action=0, ply=0)
-    assert here.ask("jump", id=id, ply=0)["status"] == "Looking back at the start. Red to move"
+    assert here.ask("jump", id=id, ply=0)["status"] == "Red to move, at the start. A new move drops the later ones"
     here.ask("jump", id=id, ply=1)
     ended = here.ask("resign", id=id)
     assert (ended["over"], ended["ended"]) == (True, True)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 import pytest
 
+import jaxgames
 from jaxgames import agents
 from jaxgames._checks import ParameterError
 from jaxgames.play import Session
@@ -19,6 +20,10 @@ from jaxgames.play.web.threads import Worker
 from tests.play.web.client import GAME, Page, moves_of, page
 
 PEOPLE = ["human", "human"]
+START = "0000000 .. 0"  # of GAME
+HOPS = "chinese_checkers(size=2, num_players=2)"
+BEFORE_HOPS = "0/.0/...0.../....../...../....../...1.../1./1 0 - 1"
+LAST_HOP, LONGER_HOP = "2=>12", "0=>7"  # no hop follows the first one
 
 
 @pytest.fixture(scope="module")
@@ -105,17 +110,70 @@ def test_people_agree_on_a_draw_and_a_move_declines_it() -> None:
         assert not here.ask("undo", id=id, turn=True)["over"]
 
 
-def test_agent_without_values_refuses_a_draw() -> None:
+def test_agent_without_values_refuses_a_draw_until_the_next_change() -> None:
     with page(["human", "first"]) as here:
         id = here.ask("new", seats=["human", "first"])["id"]
-        assert here.refusal("draw", 422, id=id) == "Blue (first) refuses the draw"
-        view = here.ask("show", id=id)
+        view = here.ask("draw", id=id)
         assert (view["offers"], view["over"]) == ([], False)
+        assert view["status"] == "Blue refuses the draw. Your turn (Red)"
+        here.ask("play", id=id, action=6, ply=0)
+        view = here.wait(id, lambda view: view["ply"] == 2)
+        assert view["status"] == "Your turn (Red). Blue played h(0,0)"
+
+
+def test_page_says_that_an_offer_of_a_draw_is_considered() -> None:
+    gate, begun, make = gated_agents()
+    with page(["human", "gated"], make=make) as here:
+        id = here.ask("new", seats=["human", "human"])["id"]
+        here.ask("play", id=id, action=6, ply=0)
+        here.ask("play", id=id, action=0, ply=1)
+        here.ask("seats", id=id, seats=["human", "gated"])
+        offer = threading.Thread(target=lambda: here.ask("draw", id=id))
+        offer.start()
+        view = here.wait(id, lambda view: begun == ["analyse"] and view["offers"] == [0])
+        assert view["status"] == "You offer a draw. Blue considers it"
+        gate.set()
+        offer.join(60)
+        assert here.ask("show", id=id)["status"] == "Draw: agreed by the players"
+
+
+def test_draw_is_offered_at_a_turn_of_a_person_in_a_game_that_can_be_drawn() -> None:
+    with page(["human", "first"]) as here:
+        view = here.ask("new", seats=["human", "first"])
+        assert view["can_draw"]
+        here.ask("play", id=view["id"], action=6, ply=0)
+        here.wait(view["id"], lambda view: view["ply"] == 2)
+        here.ask("undo", id=view["id"])
+        assert "no person is to move" in here.refusal("draw", 422, id=view["id"])
+        odd = here.ask("new", game="dots_and_boxes(rows=1, cols=1)", seats=["human", "first"])
+        assert not odd["can_draw"]
+        assert "ends in a draw" in here.refusal("draw", 422, id=odd["id"])
+
+
+def test_turn_of_a_person_that_cannot_go_on_ends_by_itself() -> None:
+    with page(["human", "human"], HOPS) as here:
+        for hop, ends in ((LAST_HOP, True), (LONGER_HOP, False)):
+            id = here.ask("new", seats=["human", "human"])["id"]
+            view = here.ask("position", id=id, text=BEFORE_HOPS)
+            action = next(move["action"] for move in view["legal"] if move["text"] == hop)
+            view = here.ask("play", id=id, action=action, ply=0)
+            assert moves_of(view) == ([hop, "end"] if ends else [hop])
+            assert (view["mover"] == 0) == (not ends)
+            assert ("Hop on, or end your turn" in view["status"]) == (not ends)
+
+
+def test_status_is_never_blank_while_an_agent_begins_to_think() -> None:
+    seats = ("human", "first")
+    game = GameServer(GAME, seats, 0, agents.make).add(Session(GAME, seats))
+    game.session.play(6)
+    view = snapshot.view(game, snapshot.Look())
+    assert (view["thinking"], view["status"]) == (None, "Blue is thinking")
 
 
 def test_offer_of_a_draw_ends_if_the_agent_fails() -> None:
     with page(["human", "failing"], make=lambda text, env: Failing()) as here:
         id = here.ask("new", seats=["human", "failing"])["id"]
+        here.ask("position", id=id, text=START)  # where an agent also answers before every seat has moved
         for _ in range(2):
             assert here.refusal("draw", 422, id=id) == "failing failed with OSError: no disk"
             assert here.ask("show", id=id)["offers"] == []
@@ -125,7 +183,7 @@ def test_answer_to_an_offer_of_a_draw_does_not_end_another_game() -> None:
     """The other game has no plies either, and the person offers a draw only once."""
     gate, begun, make = gated_agents()
     seats = ("human", "gated")
-    game = GameServer(GAME, seats, 0, make).add(Session(GAME, seats))
+    game = GameServer(GAME, seats, 0, make).add(Session(GAME, seats, state=jaxgames.make(GAME).from_string(START)))
 
     async def run() -> None:
         offer = asyncio.create_task(game.offer_draw())

@@ -2,7 +2,7 @@
 // are and where they begin and end; no rule of a game is in this file.
 
 import { Drag } from "./drag.js";
-import { isShown, percent } from "./game.js";
+import { isConsidered } from "./game.js";
 import { markOf, trailOf } from "./marks.js";
 import { middle, pieceAt, raise, shift, slide } from "./pieces.js";
 
@@ -59,7 +59,6 @@ export class Board {
     this.enabled = false;
     this.moved = move;
     this.selected = null;
-    this.tell(""); // not where the piece can go
     const [source, target] = [this.buttons.get(move.source), this.buttons.get(move.target)];
     if (source !== undefined && target !== undefined) {
       const [from, to] = [middle(source), middle(target)];
@@ -93,10 +92,14 @@ export class Board {
       const [played, better] = this.mistake.texts.map((text) => legal.find((move) => move.text === text));
       draw(played, "mistake");
       draw(better, "best");
-    } else if (this.hint !== null && this.enabled) {
-      const best = this.hint.moves.reduce((a, b) => (b.probability > a.probability ? b : a));
-      draw(legal.find((move) => move.action === best.action), "best");
+    } else {
+      draw(this.hinted(), "best");
     }
+  }
+
+  // Returns the move of the hint; undefined without one.
+  hinted() {
+    return this.enabled ? this.view.legal.find((move) => move.action === this.hint?.moves[0].action) : undefined;
   }
 
   // Lets the piece of the last ply slide from its source to its target.
@@ -138,9 +141,6 @@ export class Board {
       button.style.left = `${(100 * cell.x) / this.size.width}%`;
       button.style.top = `${(100 * cell.y) / this.size.height}%`;
       button.style.width = `${(200 * cell.radius) / this.size.width}%`;
-      const number = document.createElement("span");
-      number.setAttribute("aria-hidden", "true");
-      button.append(number);
       this.buttons.set(cell.name, button);
     }
     this.rows = inRows(this.view.cells);
@@ -149,13 +149,13 @@ export class Board {
     node("cells").replaceChildren(...this.buttons.values());
   }
 
-  // Updates the buttons: which cells can be chosen, what a hint says of them, and how they are read out.
+  // Updates the buttons: which cells can be chosen, and how they are read out.
   draw() {
     const moves = this.moves();
     const sources = this.sources();
     const targets = this.targets();
     const forced = moves.length > 0 && moves.every((move) => move.kind === "capture");
-    const heat = this.heat();
+    const hinted = this.hinted();
     this.drawMarks();
     for (const cell of this.view.cells) {
       const button = this.buttons.get(cell.name);
@@ -169,33 +169,16 @@ export class Board {
         forced: forced && sources.has(cell.name),
         played: cell.name === this.moved?.target && this.moved.source === null,
       };
-      const share = heat.get(cell.name);
+      const isHint = hinted !== undefined && [hinted.source, hinted.target].includes(cell.name);
       button.tabIndex = cell.name === this.current ? 0 : -1;
-      const shown = JSON.stringify([cell.label, states, share]);
+      const shown = JSON.stringify([cell.label, states, isHint]);
       if (button.dataset.shown === shown) continue;
       button.dataset.shown = shown;
       for (const [name, on] of Object.entries(states)) button.classList.toggle(name, on);
-      button.classList.toggle("heat", share !== undefined);
-      button.style.setProperty("--heat", share ?? 0);
-      button.firstChild.textContent = share === undefined ? "" : percent(share);
-      button.setAttribute("aria-label", label(cell, states, share));
+      button.setAttribute("aria-label", label(cell, states, isHint));
       if (states.source) button.setAttribute("aria-pressed", String(states.selected));
       else button.removeAttribute("aria-pressed");
     }
-  }
-
-  // Returns the shares to show, by cell: of the targets of the selected piece, or else of the pieces to move.
-  heat() {
-    const heat = new Map();
-    if (this.hint === null) return heat;
-    const byAction = new Map(this.hint.moves.map((move) => [move.action, move.probability]));
-    for (const move of this.moves()) {
-      if (this.selected !== null && move.source !== this.selected) continue;
-      const cell = this.selected === null ? (move.source ?? move.target) : move.target;
-      heat.set(cell, (heat.get(cell) ?? 0) + (byAction.get(move.action) ?? 0));
-    }
-    for (const [cell, share] of heat) if (!isShown(share)) heat.delete(cell);
-    return heat;
   }
 
   // -- choosing ------------------------------------------------------------------------------------------------------
@@ -229,7 +212,7 @@ export class Board {
   choose(name) {
     if (this.moved !== null) return; // the server has not replied yet
     if (!this.enabled) {
-      this.tell(this.view.over ? "The game is over." : "It is not your turn.");
+      this.tell(this.view.over ? "The game is over." : isConsidered(this.view) ? "Wait for the answer to your offer." : "It is not your turn.");
       return;
     }
     const moves = this.moves().filter((move) => move.source === this.selected && move.target === name);
@@ -371,12 +354,12 @@ function inRows(cells) {
   return rows;
 }
 
-function label(cell, states, share) {
+function label(cell, states, isHint) {
   const parts = [cell.label];
   if (states.selected) parts.push("picked");
   else if (states.forced) parts.push("must capture");
   else if (states.source) parts.push("can move");
   if (states.target) parts.push("target");
-  if (share !== undefined) parts.push(`hint ${percent(share)} percent`);
+  if (isHint) parts.push("hint");
   return parts.join(", ");
 }

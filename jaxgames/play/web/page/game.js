@@ -1,9 +1,12 @@
 // The game that the page has: what follows from a view, without the document and without the server.
 
-export const personMoves = (view) => !view.over && view.seats[view.mover].player === "human";
+export const personMoves = (view) => !view.over && !isConsidered(view) && view.seats[view.mover].player === "human";
 
 // Returns the seats that people play.
 export const peopleOf = (view) => view.seats.flatMap((seat, index) => (seat.player === "human" ? [index] : []));
+
+// Whether all people offer a draw, so the agents are asked.
+export const isConsidered = (view) => view.offers.length > 0 && view.offers.length === peopleOf(view).length;
 
 // Returns the turn that the position after `ply` plies ends or is in; undefined at the start.
 export const turnAt = (view, ply) => view.turns.find((turn) => turn.ply >= ply && ply > 0);

@@ -74,8 +74,8 @@ export class NewGame {
     if (game !== this.game()) return;
     this.problem("");
     const { opponent, side } = this.wanted;
-    const rated = about.levels.map(({ agent, words, rating }) => ({ agent, words: rating === null ? words : `${words}, rating ${rating}` }));
-    node("opponent").replaceChildren(...playerOptions(rated, "Another person"));
+    this.strengths = new Map(about.levels.map(({ agent, strength }) => [agent, strength]));
+    node("opponent").replaceChildren(...playerOptions(about.levels, "Another person"));
     const options = [...node("opponent").options].map((option) => option.value);
     // the opponent stays for the game that it plays already
     const medium = options[2] ?? options.at(-1);
@@ -91,6 +91,7 @@ export class NewGame {
   // Puts the players that were chosen into the fields of the seats, which decide.
   fillSeats() {
     this.wanted = { opponent: node("opponent").value, side: node("side").value };
+    node("strength").textContent = this.strengths.get(this.wanted.opponent) ?? "";
     const fields = [...node("new-seats").querySelectorAll("input")];
     const { opponent, side } = this.wanted;
     const seat = side === RANDOM ? Math.floor(Math.random() * fields.length) : Number(side);

@@ -3,7 +3,7 @@
 import { Board } from "./board.js";
 import { Connection } from "./connection.js";
 import { copyPosition, loadFile, saveGame, saveStillPage } from "./files.js";
-import { forcedCapture, personMoves, playedByAgent, resigningSeat } from "./game.js";
+import { forcedCapture, isConsidered, personMoves, playedByAgent, resigningSeat } from "./game.js";
 import { Hints } from "./hints.js";
 import { remember } from "./memory.js";
 import { NewGame } from "./newgame.js";
@@ -19,7 +19,7 @@ const STALE = 409; // the status of a move in a position that is not shown any m
 const node = (id) => document.getElementById(id);
 
 let view = null; // what the server sent last
-let levels = []; // of this game, as {agent, words, rating}
+let levels = []; // of this game, as {agent, words, strength}
 let bottom = null; // the seat at the bottom of the board; null leaves it to the server
 let notice = ""; // what was refused, or why the game before was not continued, until a person acts
 let stopped = ""; // the problem while no server answers, which no late reply replaces
@@ -37,6 +37,7 @@ const connection = new Connection({ look, open, show, lost });
 
 function say(message) {
   node("status").textContent = message;
+  node("status").dataset.seconds = ""; // of the message before
 }
 
 function problem(message) {
@@ -73,10 +74,9 @@ function show(next) {
   problem(view.problem || notice);
   say(view.status);
   node("status").classList.toggle("ended", view.over);
-  thinkingSince = view.thinking === null ? 0 : performance.now();
+  thinkingSince = view.thinking === null && !isConsidered(view) ? 0 : performance.now();
   remember(connection.home, view);
-  if (moved && hints.on && personMoves(view)) hints.ask(view);
-  else if (moved && playedByAgent(view) && node("show-thoughts").checked) hints.ask(view, true);
+  if (moved && playedByAgent(view) && node("show-thoughts").checked) hints.ask(view, true);
 }
 
 function lost(message) {
@@ -136,8 +136,9 @@ const mayDrop = () => !view.ended || confirm("Continue from here? The rest of th
 async function playMove(move) {
   const { id, ply } = view;
   if (!mayDrop()) return;
+  hints.forget();
   board.showMove(move);
-  if (!(await act("play", { action: move.action, ply }))) return;
+  if (!(await counted("Your move is sent.", act("play", { action: move.action, ply })))) return;
   if (view.id !== id || view.ply !== ply + 1) return; // the person has undone it meanwhile
   const next = forcedCapture(view);
   if (next === null) return;
@@ -196,6 +197,7 @@ async function counted(message, request) {
 
 // Shows another game, and follows it from now on. `message` is shown until a person acts.
 function open(next, message = "") {
+  if (view?.game !== next.game) node("hint-agent").value = ""; // it may not play this game
   view = null;
   bottom = null;
   levels = [];
@@ -205,6 +207,7 @@ function open(next, message = "") {
   hideReview();
   show(next);
   tryTo(describe);
+  tryTo(suggestAgents);
   connection.follow(view.id);
 }
 

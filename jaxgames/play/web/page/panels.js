@@ -50,12 +50,14 @@ export function showPlayers(view, levels, change) {
   }
   [...list.children].forEach((row, index) => row.classList.toggle("mover", index === view.mover && !view.over));
   const fields = [...node("agent-fields").querySelectorAll("input")];
-  if (fields.length === view.seats.length) {
+  const named = JSON.stringify(view.seats.map(({ name }) => name));
+  if (node("agent-fields").dataset.named === named) {
     fields.forEach((field, index) => {
       if (document.activeElement !== field) field.value = view.seats[index].player;
     });
     return;
   }
+  node("agent-fields").dataset.named = named;
   const labels = view.seats.map((seat) => agentField(seat.name, seat.player, "agents"));
   node("agent-fields").replaceChildren(...labels);
   for (const field of node("agent-fields").querySelectorAll("input")) {
@@ -111,9 +113,9 @@ export function showControls(view, sliding) {
   node("undo").disabled = !view.can_undo; // a resignation can be undone
   node("flip").hidden = !view.flips;
   node("resign").hidden = view.ended || resigningSeat(view) === null;
-  node("draw").hidden = node("resign").hidden;
+  node("draw").hidden = node("resign").hidden || !view.can_draw;
   node("draw").textContent = view.offers.length > 0 && people.length > 1 ? "Accept draw" : "Offer draw";
-  node("draw").disabled = view.offers.length > 0 && people.length === 1; // the computer has not answered yet
+  node("draw").disabled = !personMoves(view);
   node("stop").hidden = view.thinking === null;
   node("go").hidden = !view.waits;
   node("hint").disabled = view.over;

@@ -13,7 +13,7 @@ export function hideReview() {
 export function showReview({ mistakes }, view, choose) {
   node("mistakes-list").replaceChildren(...mistakes.map((mistake) => mistakeItem(mistake, view, choose)));
   node("mistakes-words").textContent = mistakes.length
-    ? "As the strongest computer player of this game sees it. Choose one to see its position."
+    ? "As the strongest computer player of this game sees it. Choose one to see its position: the move that was played in red, the better one in green."
     : "The strongest computer player of this game found no mistake.";
   node("mistakes").hidden = false;
   node("mistakes").scrollIntoView({ block: "nearest" });
@@ -23,11 +23,11 @@ function mistakeItem(mistake, view, choose) {
   const { seat, move, best, loss } = mistake;
   const item = made("li");
   const { name, words, colour } = view.seats[seat];
-  const button = made("button", "", `${words === "You" ? "You" : name} played ${move}. Better: ${best} (−${percent(loss)} % chance to win)`);
+  const button = made("button", "", `${words === "You" ? "You" : name} played ${move}, which lost ${percent(loss)} % of the chance to win. Better: ${best}`);
   button.type = "button";
   button.addEventListener("click", () => {
     choose(mistake);
-    node("board").scrollIntoView({ block: "nearest" }); // on a phone, it is far above
+    node("status").scrollIntoView(); // on a phone, it and the board are far above
   });
   item.append(chip(colour), button);
   return item;
