@@ -118,7 +118,10 @@ def pytree(agent_class: type[T]) -> type[T]:
         return with_keys, tuple(getattr(agent, name) for name in static)
 
     def unflatten(of_static: tuple[Any, ...], of_leaves: Iterable[Any]) -> T:
-        return agent_class(**dict(zip([*static, *leaves], [*of_static, *of_leaves], strict=True)))
+        agent = object.__new__(agent_class)  # without `__post_init__`: JAX puts other things in place of leaves
+        for name, value in zip([*static, *leaves], [*of_static, *of_leaves], strict=True):
+            object.__setattr__(agent, name, value)
+        return agent
 
     jax.tree_util.register_pytree_with_keys(agent_class, flatten, unflatten)
     return agent_class
@@ -336,7 +339,7 @@ def make(text: str, env: Env[Any]) -> Agent:
     returns no agent.
     """
     run = str(text).partition("(")[0].partition("@")[0].strip()
-    if run not in _agents and os.path.isfile(os.path.join(run, "config.json")):
+    if run and run not in _agents and os.path.isfile(os.path.join(run, "config.json")):
         raise ParameterError(
             f"{run} is a training run, and runs are played from a checkout of the repository: by python -m train.play "
             f"there, or anywhere as exported(FILE), which python -m train.export {run} --output FILE writes there"

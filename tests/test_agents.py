@@ -221,13 +221,17 @@ def test_agent_is_made_by_its_text(data: st.DataObject, name: str) -> None:
     assert again == agent
 
 
-def test_run_is_refused_with_where_runs_are_played(tmp_path: Path) -> None:
-    """The installed package has no `train`; an agent that has the name of a folder is still the agent."""
+def test_run_is_refused_with_where_runs_are_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The installed package has no `train`. No text at all names no run, also where the folder of a run is open."""
     run = tmp_path / "run"
     run.mkdir()
     (run / "config.json").write_text("{}")
     for text in (str(run), f"{run}@40(temperature=0)"):
         with pytest.raises(ValueError, match="is a training run, and runs are played from a checkout"):
+            agents.make(text, STICKS)
+    monkeypatch.chdir(run)
+    for text in ("", " ", "(epsilon=0.1)"):
+        with pytest.raises(ValueError, match="expected an agent such as"):
             agents.make(text, STICKS)
 
 

@@ -9,11 +9,13 @@ temperature means temperature 1 where the default is 0 (`temperature_of`).
 """
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from jaxgames.agents import Analysis, pytree
 from jaxgames.env import Env
@@ -36,16 +38,18 @@ class PolicyAgent:
     env: Env[Any] = field(metadata={"static": True})
     policy: Policy = field(metadata={"static": True})
     temperature: Any = 1.0
-    """float32[]: 1 samples from the policy, values between 0 and 1 make it more deterministic. A number is converted; 0
-    becomes None, which plays the most probable action."""
+    """float32[]: 1 samples from the policy, values between 0 and 1 make it more deterministic. A number that is not
+    traced is converted; 0 becomes None, which plays the most probable action."""
     top: int | None = field(default=None, metadata={"static": True})
     """The number of most probable legal actions that are sampled from; None for all."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.temperature, (int, float)):  # as it is given; a leaf of a pytree can be anything
-            if not self.temperature >= 0:  # NaN too
+        is_number = isinstance(self.temperature, Real | np.generic | np.ndarray | jax.Array)
+        if is_number and not isinstance(self.temperature, Tracer) and np.ndim(self.temperature) == 0:
+            given = float(self.temperature)
+            if not given >= 0:  # NaN too
                 raise ValueError(f"temperature must be 0 or more, not {self.temperature}")
-            number = np.float32(self.temperature)
+            number = np.float32(given)
             object.__setattr__(self, "temperature", number if number > 0 else None)
         if self.top is not None and self.top < 1:
             raise ValueError(f"top must be at least 1, the number of actions to sample from, not {self.top}")

@@ -161,11 +161,42 @@ def test_other_parameters_temperatures_and_epsilons_share_a_program(traced: Trac
     assert traces == [traces[0]] * 3
 
 
+NUMBERS = (float, np.float32, np.float16, np.asarray, jnp.float32, jnp.bfloat16)
+
+
+@pytest.mark.parametrize("number", [*NUMBERS, int, np.int32, jnp.int8])
+def test_temperature_of_any_type_is_that_number(number: Any, traced: Traced) -> None:
+    """0 plays the best action, and 1 shares the program of other temperatures above 0."""
+    states = sticks(7, 0, NUM_SAMPLES)
+    best = PolicyAgent(LOGITS, STICKS, TABLE, number(0))
+    np.testing.assert_array_equal(traced.analyse(best, states).probabilities[0], [0, 0, 1])
+    assert set(traced.act(best, jax.random.key(0), states).tolist()) == {2}
+    agents = [PolicyAgent(LOGITS, STICKS, TABLE, temperature) for temperature in (number(1), 1.0)]
+    for found, expected in zip(*map(jax.tree.leaves, agents), strict=True):
+        assert (found.dtype, found.weak_type if isinstance(found, jax.Array) else False) == (expected.dtype, False)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("value", [-1, float("nan")])
+def test_temperature_of_any_type_below_0_is_refused(value: float, number: Any) -> None:
+    with pytest.raises(ValueError, match="temperature must be 0 or more, not"):
+        PolicyAgent(LOGITS, STICKS, TABLE, number(value))
+
+
+def test_leaves_in_place_of_arrays_are_not_checked() -> None:
+    """JAX puts shapes, axes and other things there; a traced temperature is divided by, as any number above 0."""
+    agent = PolicyAgent(LOGITS, STICKS, TABLE, 0.5)
+    for leaf in (-1, object(), jax.ShapeDtypeStruct((), jnp.float32)):
+        assert jax.tree.leaves(jax.tree.map(lambda _, leaf=leaf: leaf, agent)) == [leaf, leaf]
+    states = sticks(7, 0, 2)
+    traced = jax.jit(lambda t: PolicyAgent(LOGITS, STICKS, TABLE, t).analyse(states).probabilities)(0.5)
+    np.testing.assert_allclose(traced[0], [1 / 14, 4 / 14, 9 / 14], rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("temperature", "top", "message"),
     [
-        (-1, None, "temperature must be 0 or more, not -1"),
-        (float("nan"), None, "temperature must be 0 or more, not nan"),
         (1.0, 0, "top must be at least 1, the number of actions to sample from, not 0"),
     ],
 )
