@@ -45,7 +45,8 @@ class MCTSAgent:
     def analyse(self, states: Any) -> Analysis:
         """Returns the `weights` of a search as probabilities, and its `policy_values`. Its noise has one fixed key."""
         result = self.search(jax.random.key(0), states)
-        return Analysis(result.by_action(result.weights, self.env.num_actions), result.policy_values)
+        probabilities = result.by_action(result.weights, self.env.num_actions)
+        return of_live_boards(self.env, states, Analysis(probabilities, result.policy_values))
 
     def search(self, key: jax.Array, states: Any) -> SearchResult:
         """Returns the result of `jaxgames.mcts.search` on every board of a batch."""
@@ -94,9 +95,8 @@ class UctAgent:
         """Returns the shares of the simulations as probabilities, and the mean returns. Its key is a fixed one."""
         result = self.search(jax.random.key(0), states)
         shares = result.visits / jnp.maximum(result.visits.sum(-1, keepdims=True), 1)
-        _, boards = without_auto_reset(self.env, states)
-        is_live = ~(boards.terminated | boards.truncated)[:, None]
-        return Analysis(result.by_action(jnp.where(is_live, shares, 0), self.env.num_actions), result.values)
+        probabilities = result.by_action(shares, self.env.num_actions)
+        return of_live_boards(self.env, states, Analysis(probabilities, result.values))
 
     def search(self, key: jax.Array, states: Any) -> SearchResult:
         """Returns the result of `jaxgames.mcts.rollouts.uct_search` on every board of a batch."""
@@ -142,6 +142,13 @@ def mcts(
     refusal = f"playout must be an agent on the device, such as random or greedy, not {playout!r}"
     player = agents.make_on_device(playout, lambda: agents.make(playout, without_auto_reset(env)[0]), refusal)
     return UctAgent(env, config, player)
+
+
+def of_live_boards(env: Env[Any], states: Any, analysis: Analysis) -> Analysis:
+    """Returns the analysis of a batch of boards, with probabilities and values of 0 on finished ones."""
+    _, boards = without_auto_reset(env, states)
+    over = (boards.terminated | boards.truncated)[:, None]
+    return jax.tree.map(lambda leaf: jnp.where(over, 0, leaf), analysis)
 
 
 def _in_parts(search_part: Callable[[jax.Array, Any], Any], bytes_per_board: int, key: jax.Array, states: Any) -> Any:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxgames.agents import Analysis, pytree
 from jaxgames.env import Env
 from jaxgames.mcts import MCTSAgent, SearchConfig, SearchResult
+from jaxgames.mcts.agents import of_live_boards
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.evaluate import Policy, PolicyEvaluate
 from jaxgames.wrappers import without_auto_reset
@@ -70,14 +71,12 @@ class SearchAgent:
         The search that it makes has a fixed key. The values are 0 on a finished board.
         """
         result = self._searching.search(jax.random.key(0), states)
-        _, boards = without_auto_reset(self.env, states)
-        over = (boards.terminated | boards.truncated)[:, None]
         if self.temperature is None:
             of_slots = (result.slots == result.action[:, None]).astype(jnp.float32)
         else:
             of_slots = jax.nn.softmax(self._logits(result))
         probabilities = result.by_action(of_slots, self.env.num_actions)
-        return Analysis(jnp.where(over, 0, probabilities), jnp.where(over, 0, result.policy_values))
+        return of_live_boards(self.env, states, Analysis(probabilities, result.policy_values))
 
     @property
     def _searching(self) -> MCTSAgent:

@@ -1,6 +1,7 @@
 """Agents that search: by name, as arguments of a compiled function, in parts, with and without mctx."""
 
 import builtins
+import dataclasses
 import math
 import sys
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from jaxgames.wrappers import Wrapper
 from tests.helpers.analysis import analysis_of
 from tests.helpers.positions import batched, repeated
 from tests.helpers.sticks import Sticks
-from tests.mcts.evaluations import Linear, random_boards
+from tests.mcts.evaluations import Linear, Nothing, random_boards
 
 STICKS = Sticks(num_players=2, sticks=10)
 BOXES = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
@@ -115,6 +116,18 @@ def test_text_of_an_agent_makes_the_same_agent(text: str, written: str) -> None:
 def test_wrong_text_is_refused_with_what_is_allowed(text: str, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         agents.make(text, BOXES)
+
+
+def test_finished_boards_have_no_probabilities_and_values_of_0() -> None:
+    """Also a board that a limit cut off, where the evaluation would give a value of its own."""
+    live = STICKS.at(5, 0)
+    boards = [live, STICKS.at(0, 1), dataclasses.replace(live, truncated=jnp.bool_(True))]
+    states = jax.tree.map(lambda *leaves: jnp.stack(leaves), *boards)
+    constant = jnp.array([0.7, -0.7])
+    agent = MCTSAgent(STICKS, Nothing(STICKS), SearchConfig(simulations=2), constant)
+    probabilities, values = jax.jit(analysis_of)(agent, states)
+    np.testing.assert_allclose(probabilities.sum(1), [1, 0, 0], rtol=1e-6)
+    np.testing.assert_allclose(values, [[0.7, -0.7], [0, 0], [0, 0]], rtol=1e-6)
 
 
 def test_agent_plays_by_its_params_and_analyses_by_its_weights() -> None:

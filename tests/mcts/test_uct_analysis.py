@@ -50,7 +50,9 @@ def test_board_that_has_restarted_is_analysed() -> None:
     np.testing.assert_allclose(probabilities.sum(), 1, rtol=1e-5)
 
 
-def test_finished_board_has_no_probabilities() -> None:
-    over = BOXES.from_string("1111111 00 0")
-    probabilities, _ = analysis(over, over)
+def test_finished_boards_have_no_probabilities_and_values_of_0() -> None:
+    over, live = BOXES.from_string("1111111 00 0"), BOXES.from_string("1111110 0. 0")
+    probabilities, values = analysis(over, dataclasses.replace(live, truncated=jnp.bool_(True)))
     assert not probabilities.any()
+    assert values is not None
+    assert not values.any()
