@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
+from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent, act_with_memory, init_memory
 from jaxgames.env import Env, State
 
@@ -70,8 +72,17 @@ def advance_with_memories(
     memories: Memories,
     key: jax.Array,
 ) -> tuple[Games, Memories, jax.Array]:
-    """Returns the games of `advance`, the memories of the agents after the step, and the actions."""
+    """Returns the games of `advance`, the memories of the agents after the step, and the actions.
+
+    Raises ParameterError (a ValueError) for an agent on the host where the games are traced.
+    """
     boards = games.boards
+    for agent in agents:
+        if not agent.on_device and isinstance(boards.current_player, Tracer):
+            raise ParameterError(
+                f"{agent} runs on the host, and these games are traced, which is for agents with on_device = True, "
+                "such as 'random' or 'greedy': use jaxgames.arena.play, which takes any agent"
+            )
     last_key, step_key, *other_keys = jax.random.split(key, 1 + len(agents))  # this order fixes the games of a seed
     acting_agent = jnp.take_along_axis(agent_of_seat, boards.current_player[:, None], axis=1)[:, 0]
     keys, action, after = [*other_keys, last_key], jnp.zeros_like(acting_agent), list[Any]()
@@ -121,7 +132,7 @@ def advance_until_over(
 ) -> Games:
     """Returns the games after repeated `advance`: until every game is over, at most `max_steps` times.
 
-    Agents must be on the device.
+    Agents must be on the device. Raises ParameterError (a ValueError) for one on the host.
     """
     memories = init_memories(agents, agent_of_seat.shape[0])
     return advance_and_record(env, agents, agent_of_seat, games, memories, key, None, max_steps)[0]
@@ -167,7 +178,8 @@ def record(
     key: jax.Array,
     num_steps: int,
 ) -> tuple[Games, State, jax.Array]:
-    """Returns the games after `num_steps` steps, and the steps. Agents must be on the device.
+    """Returns the games after `num_steps` steps, and the steps. Agents must be on the device, as for
+    `advance_until_over`.
 
     Returns:
       The games after the steps; the boards before each step, leaves [num_steps, games, ...]; and the actions,

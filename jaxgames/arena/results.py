@@ -168,7 +168,8 @@ def evaluate(
 ) -> dict[str, jax.Array]:
     """Returns the `summary` of whole games of `agent` on one seat, drawn for each game if None, against `opponent`.
 
-    It is one traced program, for agents on the device. Call it under `jit`, or inside a training step.
+    It is one traced program, for agents on the device. Call it under `jit`, or inside a training step. Raises
+    ParameterError (a ValueError) for an agent on the host.
     """
     seat_key, start_key, play_key = jax.random.split(key, 3)
     agent_of_seat = one_seat(seat_key, num_games, env.num_players, seat)

@@ -13,7 +13,7 @@ import pytest
 from jaxgames import arena
 from jaxgames.agents import RandomAgent, pytree, with_epsilon
 from jaxgames.arena import Games
-from tests.helpers.scripted_agents import RisingTaker, Taker
+from tests.helpers.scripted_agents import RisingTaker, Taker, TakerOnHost
 from tests.helpers.sticks import Sticks
 
 STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2
@@ -166,6 +166,30 @@ def test_forfeited_game_has_no_winner_and_is_not_drawn(action: int) -> None:
 def test_play_refuses_seats_without_an_agent(seats: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         played(ONE, RANDOM, seats=seats)
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        lambda agents, seats, games: arena.evaluate(STICKS, *agents, KEY, 1),
+        lambda agents, seats, games: arena.advance_until_over(STICKS, agents, seats, games, KEY),
+        lambda agents, seats, games: arena.record(STICKS, agents, seats, games, KEY, 1),
+        lambda agents, seats, games: jax.eval_shape(
+            lambda games: arena.advance(STICKS, agents, seats, games, KEY), games
+        ),
+    ],
+    ids=["evaluate", "advance_until_over", "record", "advance, traced"],
+)
+def test_agent_on_the_host_is_refused_with_its_name_where_games_are_traced(play: Any) -> None:
+    agents, seats = (RANDOM, TakerOnHost(1)), jnp.array([[0, 1, 0]])
+    with pytest.raises(ValueError, match=r"^TakerOnHost\(sticks=1\) runs on the host.* use jaxgames\.arena\.play"):
+        play(agents, seats, arena.start(STICKS, KEY, 1))
+
+
+def test_single_steps_that_are_not_traced_take_agents_on_the_host() -> None:
+    games = arena.start(STICKS, KEY, 1)
+    games, actions = arena.advance(STICKS, (TakerOnHost(2),), jnp.zeros((1, 3), jnp.int32), games, KEY)
+    assert (actions.tolist(), games.boards.left.tolist()) == ([1], [5])
 
 
 # -- evaluation ----------------------------------------------------------------------------------------------------

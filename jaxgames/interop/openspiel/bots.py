@@ -27,6 +27,7 @@ from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.interop.openspiel.game import OpenSpielGame, OpenSpielState
 from jaxgames.interop.openspiel.positions import pyspiel, returns
+from jaxgames.wrappers import without_auto_reset
 
 # Returns the bot of a player: (game, player, seed) -> bot. The seed is from 0 to 2**32 - 1.
 MakeBot = Callable[[OpenSpielGame, int, int], Any]
@@ -50,9 +51,10 @@ class OpenSpielAgent:
 
         Raises ValueError if the bot plays an illegal action.
         """
-        boards = jax.device_get(states)
+        env, boards = without_auto_reset(self.env, states)
+        boards = jax.device_get(boards)
         seeds = np.asarray(jax.random.bits(key, boards.current_player.shape, jnp.uint32)).tolist()
-        game = OpenSpielGame(self.env)
+        game = OpenSpielGame(env)
         actions = np.zeros(len(seeds), np.int32)
         for i in np.flatnonzero(~(boards.terminated | boards.truncated)).tolist():
             state = game.state_at(jax.tree.map(lambda leaf, i=i: leaf[i], boards))
@@ -154,7 +156,8 @@ def make(env: Env[Any], bot: str = "mcts", **parameters: Any) -> OpenSpielAgent:
     Raises ParameterError (a ValueError) for an unknown bot or parameter, with those that are allowed.
     """
     written = "".join(f", {name}={value!r}" for name, value in parameters.items())
-    return OpenSpielAgent(env, _bots.make(bot, env, **parameters), f"openspiel(bot={bot!r}{written})")
+    make_bot = _bots.make(bot, without_auto_reset(env)[0], **parameters)
+    return OpenSpielAgent(env, make_bot, f"openspiel(bot={bot!r}{written})")
 
 
 # -- rollouts ------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """OpenSpiel's bots as agents: legal actions, wins where they are in hand, the same actions for the same key."""
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ from jaxgames._checks import ParameterError
 from jaxgames.agents import FirstAgent, RandomAgent
 from jaxgames.interop.openspiel import bots as openspiel_bots
 from jaxgames.interop.openspiel.bots import OpenSpielAgent
+from jaxgames.wrappers import AutoResetState
 from tests.helpers.positions import compiled, play, stacked, start
 from tests.helpers.sticks import Sticks
 
@@ -34,6 +36,21 @@ class FirstBot(pyspiel.Bot):  # pyright: ignore[reportUntypedBaseClass]  # pyspi
 
     def step(self, state: Any) -> int:
         return state.legal_actions()[self.place]
+
+
+@pytest.mark.parametrize("text", ["openspiel(bot=random)", "openspiel(simulations=20, playout=first)"])
+def test_agent_takes_the_states_of_auto_reset(text: str) -> None:
+    """The actions are those on the live boards; the flags of these states are of the games before."""
+    env = jaxgames.auto_reset(DOTS)
+    boards = stacked([DOTS.from_string(position) for position in ("0010111 .. 0", "1010100 .. 1", "1111110 0. 0")])
+    over = dataclasses.replace(boards, terminated=jnp.ones(3, jnp.bool_))
+    states = AutoResetState(board=boards, before_reset=over)
+    actions = act(agents.make(text, env), states)
+    assert actions == act(agents.make(text, DOTS), boards)
+    assert all(mask[action] for mask, action in zip(masks(boards), actions, strict=True))
+
+
+masks: Any = jax.jit(jax.vmap(DOTS.legal_action_mask))
 
 
 # -- MCTS ----------------------------------------------------------------------------------------------------------
