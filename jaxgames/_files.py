@@ -4,12 +4,15 @@ A file holds the version of its format, the game, the version of the game, and a
 is its last 64 bytes. Equal arrays make equal files.
 """
 
+import glob
 import hashlib
 import io
+import secrets
+import time
 import zipfile
 import zlib
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +23,7 @@ from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.registry import make_named_in_file
 
+MAX_SECONDS_OF_WRITING = 3600  # of one file; an older temporary file has no writer
 DIGEST_LENGTH = 64  # of the checksum, the SHA-256 of the file before it in hexadecimal digits
 
 
@@ -52,13 +56,20 @@ def write_file(kind: FileKind, path: str | Path, env: Env[Any], arrays: dict[str
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes the whole content or nothing, even when the process is killed meanwhile. A text is written in UTF-8."""
-    temporary = path.with_name(f"{path.name}.part")
+    """Writes the whole content or nothing, even when the process is killed meanwhile. A text is written in UTF-8.
+
+    Of several writers at the same time, the last one counts. What killed writers left beside the file is removed.
+    """
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+    for other in path.parent.glob(f"{glob.escape(path.name)}.{'[0-9a-f]' * 8}.part"):
+        with suppress(OSError):  # its writer has renamed it meanwhile
+            if time.time() - other.stat().st_mtime > MAX_SECONDS_OF_WRITING:
+                other.unlink()
 
 
 def check_output(path: Path) -> None:

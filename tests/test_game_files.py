@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -90,6 +91,35 @@ def test_game_of_an_imported_module_is_made(how: str) -> None:
     assert registry.make_named_in_file(GAME).id == "of_file"
     with pytest.raises(jaxgames.ParameterError, match="'os' must call"):
         registry.make_named_in_file("os:system(size=2)")
+
+
+# -- writing -------------------------------------------------------------------------------------------------------
+
+
+def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one writes the whole file while the first one writes."""
+    path, write_bytes = tmp_path / "[a]*.json", Path.write_bytes
+
+    def interrupted(temporary: Path, content: bytes) -> int:
+        monkeypatch.setattr(Path, "write_bytes", write_bytes)
+        _game_files.write_whole(path, "second")
+        return temporary.write_bytes(content)
+
+    monkeypatch.setattr(Path, "write_bytes", interrupted)
+    _game_files.write_whole(path, "first")
+    assert path.read_text() == "first"
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "[a]*.json"
+    names = ("[a]*.json.part", "[a]*.json.0123abcd.part", "a.json.0123abcd.part", "[a]*.json.ffffffff.part")
+    for name in names:
+        (tmp_path / name).touch()
+        if name != names[-1]:  # of a writer that may still write
+            os.utime(tmp_path / name, (0, 0))
+    _game_files.write_whole(path, "whole")
+    assert {file.name for file in tmp_path.iterdir()} == {path.name, *names} - {names[1]}
 
 
 # -- wrong entries -------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from jaxgames import agents, render
+from jaxgames._files import check_output, write_whole
 from jaxgames._text_files import read_text
 from jaxgames.play.agent_calls import Make, agent_action, analyse, refuses_draw
 from jaxgames.play.game_file import from_json, to_json
@@ -241,7 +242,8 @@ class Terminal:
 
     def _save(self, path: Path) -> None:
         text = to_html(self.session) if path.suffix.lower() in PAGE_SUFFIXES else to_json(self.session)
-        path.write_text(text, encoding="utf-8")
+        check_output(path)
+        write_whole(path, text)
         self._say(f"saved in {path}")
 
     def _load(self, path: Path) -> None:

@@ -1,5 +1,6 @@
 """Games in the terminal, with scripted lines."""
 
+import errno
 import io
 import shlex
 import subprocess
@@ -181,6 +182,23 @@ def test_moves_that_an_agent_thought_of_are_listed_after_its_move() -> None:
     assert lines[played + 1] == "    17 %  h(0,0)"
     assert lines[played + 2] == "    17 %  h(1,0)"
     assert "%" not in lines[played + 3]
+
+
+def test_full_disk_leaves_the_game_that_was_saved_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "game.json"
+    transcript("h(1,1)", f"save {file}")
+    before = file.read_bytes()
+
+    def write(path: Path, *_: Any, **__: Any) -> None:
+        with path.open("wb") as opened:
+            opened.write(b"{")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", write)
+    monkeypatch.setattr(Path, "write_bytes", write)
+    assert "No space left on device" in transcript("h(1,1)", "h(0,0)", f"save {file}")
+    assert file.read_bytes() == before
+    assert "expected a file to write" in " ".join(transcript(f"save {tmp_path}").split())
 
 
 def test_game_is_saved_and_loaded(tmp_path: Path) -> None:
