@@ -14,6 +14,7 @@ import abc
 import dataclasses
 import functools
 import math
+import threading
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 
@@ -357,19 +358,28 @@ class Env(abc.ABC, Generic[S]):
         return f"{module}{self.id}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in fields if f.init)})"
 
 
-_STARTS: dict[Env[Any], Any] = {}  # by env, the shapes and dtypes of `init`; None while `init` is being traced
+class _InInit(threading.local):
+    """The envs whose `init` is being traced by `_shapes_of_init` in this thread."""
+
+    def __init__(self) -> None:
+        self.envs: list[Env[Any]] = []
+
+
+_in_init = _InInit()
 
 
 def _start(env: Env[Any]) -> Any:
     """Returns the shapes and dtypes of `env.init`. Returns None inside `init` itself, which may call public methods."""
-    if env not in _STARTS:
-        _STARTS[env] = None
-        try:
-            _STARTS[env] = jax.eval_shape(env.init, jax.eval_shape(lambda: jax.random.key(0)))
-        except BaseException:
-            del _STARTS[env]
-            raise
-    return _STARTS[env]
+    return None if env in _in_init.envs else _shapes_of_init(env)
+
+
+@functools.lru_cache(maxsize=256)
+def _shapes_of_init(env: Env[Any]) -> Any:
+    _in_init.envs.append(env)
+    try:
+        return jax.eval_shape(env.init, jax.eval_shape(lambda: jax.random.key(0)))
+    finally:
+        _in_init.envs.pop()
 
 
 def _in_jax(state: S) -> S:

@@ -139,7 +139,7 @@ class Host(Generic[S]):
 def host(env: Env[S], device: Device | None = None) -> Host[S]:
     """Returns the functions of an env for one board on the host.
 
-    They are made and compiled once per env and device, and shared by all callers.
+    They are made and compiled once per env and device, and shared by all callers. The last 64 are kept.
 
     Args:
       env: a game; equal envs have the same functions.
@@ -156,9 +156,9 @@ def host(env: Env[S], device: Device | None = None) -> Host[S]:
     return _host(env, device)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)  # one has compiled programs of several MB
 def _host(env: Env[Any], device: Device) -> Host[Any]:
-    """Returns the one `Host` of an env and a device in this process."""
+    """Returns the `Host` of an env and a device: the same one for the 64 pairs that were asked for last."""
     return Host(env, device)
 
 

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -47,6 +48,14 @@ def test_files_are_small_and_belong_to_their_cards() -> None:
         behind_integers = [False, *(leaf.dtype == "int8" for leaf in params[:-1])]  # their scales
         sizes = (leaf.size for leaf, is_scale in zip(params, behind_integers, strict=True) if not is_scale)
         assert sum(sizes) == card.parameters
+
+
+def test_folder_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page asks for the agent of its game with every view."""
+    env = jaxgames.make("minichess")
+    assert baselines.find(env) == "minichess"
+    monkeypatch.setattr(cards, "FOLDER", Path("no such folder"))
+    assert baselines.find(env) == "minichess"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,8 +4,10 @@ import dataclasses
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -357,6 +359,32 @@ def test_state_is_taken_with_and_without_x64() -> None:
         assert wide.left.dtype == jnp.int64
         assert [int(jax.jit(Wide().step)(state, 0).left) for state in (narrow, wide)] == [6, 6]
     assert int(jax.jit(Wide(3).step)(jax.device_get(wide), 0).left) == 6
+
+
+@dataclasses.dataclass(frozen=True)
+class Waiting(Sticks):
+    """Sticks whose `init` waits until it is told to go on."""
+
+    begun: ClassVar[threading.Event] = threading.Event()
+    goes_on: ClassVar[threading.Event] = threading.Event()
+
+    def _init(self, key: jax.Array | None) -> Any:
+        self.begun.set()
+        assert self.goes_on.wait(60)
+        return super()._init(key)
+
+
+def test_state_is_checked_while_another_thread_traces_init() -> None:
+    wrong = dataclasses.replace(Sticks().init(), left=jnp.int16(3))
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(Waiting().legal_action_mask, wrong)
+        assert Waiting.begun.wait(60)
+        second = pool.submit(Waiting().legal_action_mask, wrong)
+        wait([second], timeout=0.2)
+        Waiting.goes_on.set()
+        for each in (first, second):
+            with pytest.raises(TypeError, match="its left must be int8"):
+                each.result(60)
 
 
 @pytest.mark.parametrize("key", [KEY, jax.random.PRNGKey(0), jax.random.key(0, impl="rbg")], ids=["key", "old", "rbg"])

@@ -2,9 +2,11 @@
 
 import dataclasses
 import functools
+import gc
 import os
 import subprocess
 import sys
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -47,6 +49,19 @@ def assert_same_info(info: BoardInfo, env: jaxgames.Env[Any], state: Any) -> Non
     ):
         assert array.dtype == expected.dtype
         np.testing.assert_array_equal(array, expected)
+
+
+def test_programs_of_many_envs_are_given_back() -> None:
+    """So a server that is asked for ever more parameters of a game does not grow for ever."""
+    first = host(Sticks(sticks=100))
+    assert host(Sticks(sticks=100)) is first
+    first.init()
+    gone = weakref.ref(first)
+    del first
+    for sticks in range(101, 200):
+        host(Sticks(sticks=sticks))
+    gc.collect()
+    assert gone() is None
 
 
 # -- values ------------------------------------------------------------------------------------------------------

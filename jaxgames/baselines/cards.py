@@ -117,7 +117,7 @@ def find(env: Env[Any]) -> str | None:
     Games that differ only in the parameters NO_EFFECT_ON_PLAY, or by `auto_reset`, have the same agent.
     """
     board = without_auto_reset(env)[0]
-    return next((name for name in list_baselines() if plays(_game(name), board)), None)
+    return next((name for name, game in _games().items() if plays(game, board)), None)
 
 
 def plays(of_agent: Env[Any], env: Env[Any]) -> bool:
@@ -143,5 +143,6 @@ def _tuple(value: Any) -> Any:
 
 
 @functools.cache
-def _game(name: str) -> Env[Any]:
-    return registry.make(card(name).env)
+def _games() -> dict[str, Env[Any]]:
+    """Returns the games of the baseline agents by their names."""
+    return {name: registry.make(card(name).env) for name in list_baselines()}
