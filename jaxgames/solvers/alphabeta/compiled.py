@@ -9,7 +9,6 @@ function(...)           compiled, if HAS_NUMBA
 plain(function)(...)    the same source in plain Python
 """
 
-import contextlib
 import functools
 import importlib
 import importlib.util
@@ -55,8 +54,8 @@ def inlined(function: F) -> F:
 def compiled(function: F, **options: bool) -> F:
     """Returns the function compiled by numba with these options, at its first call; without numba the function itself.
 
-    The machine code is kept on disk where numba finds a folder to write to. Code that is older than a source of this
-    folder is removed. Numba itself compares it only with the function's own file, not with those of functions it calls.
+    The machine code is kept on disk where numba finds a folder to write to, and used while no source of this folder
+    changes. Numba itself compares it only with the function's own file, not with those of functions that it calls.
     """
     if not HAS_NUMBA:
         return function
@@ -67,11 +66,9 @@ def compiled(function: F, **options: bool) -> F:
     except RuntimeError:  # no folder for the cache
         return numba.njit(function, _nrt=False, **options)
     own = Path(function.__code__.co_filename).parent
-    newest = max(_newest_change(SOURCES), _newest_change(own))
-    for index in Path(dispatcher.stats.cache_path).glob(f"*.{function.__name__}-*.nbi"):
-        with contextlib.suppress(FileNotFoundError):  # another process has removed it
-            if index.stat().st_mtime < newest:
-                index.unlink()
+    # Numba stores the stamp with the code, and compiles again where another one is found.
+    file = dispatcher._cache._cache_file
+    file._source_stamp = (file._source_stamp, _newest_change(SOURCES), _newest_change(own))
     return dispatcher
 
 
