@@ -49,8 +49,9 @@ def play(params: Any, key: jax.Array) -> Any:
         reward = jnp.take_along_axis(boards.rewards, SEAT[:, None], axis=1)[:, 0]
         return boards, (observation, mask, action, is_network, reward)
 
-    boards = jax.vmap(ENV.init)(jax.random.split(key, NUM_ENVS))
-    return jax.lax.scan(step, boards, jax.random.split(key, ENV.num_actions))[1]  # every edge is drawn once
+    init_key, step_key = jax.random.split(key)
+    boards = jax.vmap(ENV.init)(jax.random.split(init_key, NUM_ENVS))
+    return jax.lax.scan(step, boards, jax.random.split(step_key, ENV.num_actions))[1]  # every edge is drawn once
 
 
 def loss(params: Any, steps: Any) -> jax.Array:
