@@ -43,7 +43,7 @@ def episode(play: SeatPlay, seed: int) -> Iterator[dict[str, Any]]:
             return
         last = bool(seen.terminated | seen.truncated)
         legal = np.flatnonzero(seen.action_mask)
-        action = rng.choice(legal) if legal.size and rng.random() < 0.95 else play.env.num_actions
+        action = int(rng.choice(legal)) if legal.size and rng.random() < 0.95 else play.env.num_actions
         game, reward = step(play, game, action)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import ClosedJaxpr, Var
+from jax.extend.core import Var
 
 from train.models.policy import Params, Policy
 
@@ -40,7 +40,7 @@ def critic_only(policy: Policy) -> Params:
     return jax.tree.unflatten(structure, own)
 
 
-def inputs_of_result(program: ClosedJaxpr) -> list[bool]:
+def inputs_of_result(program: Any) -> list[bool]:
     """Returns for each input of a traced program whether a result of it may depend on the input.
 
     An operation counts as a whole: all its results depend on all its inputs. So an input can be marked that no result

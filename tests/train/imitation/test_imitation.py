@@ -155,7 +155,7 @@ def test_smoothed_labels_are_spread_over_the_legal_actions_only() -> None:
 @jax.jit
 @jax.value_and_grad
 def cross_entropy(logits: jax.Array) -> jax.Array:
-    return -(TARGET[:2] * legal_log_probs(logits, MASK[:2])[0]).sum()
+    return -(TARGET[:2] * legal_log_probs(logits, jnp.asarray(MASK[:2]))[0]).sum()
 
 
 def test_action_of_probability_0_without_a_label_adds_no_loss() -> None:
