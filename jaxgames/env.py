@@ -240,6 +240,8 @@ class Env(abc.ABC, Generic[S]):
     def from_string(self, text: str) -> S:
         """Returns the position that `text` describes, even if no game leads to it.
 
+        Counters that the text of a game does not hold start from 0, such as the plies without progress in checkers.
+
         Raises ValueError, which shows the wrong part.
         """
         with short_errors():

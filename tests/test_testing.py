@@ -19,7 +19,37 @@ from jaxgames.wrappers import Wrapper
 from tests.helpers.sticks import LuckySticks, Sticks, SticksState
 
 
-@pytest.mark.parametrize("env", [Sticks(), LuckySticks(), Wrapper(jaxgames.make("dots_and_boxes(rows=1, cols=1)"))])
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True, kw_only=True)
+class AdjudicatedState(SticksState):
+    plies: jax.Array  # int8[], not in the text
+
+
+@dataclass(frozen=True)
+class AdjudicatedSticks(Sticks):
+    """After three plies, seat 0 wins."""
+
+    def at(self, left: int | jax.Array, seat: int | jax.Array) -> Any:
+        return AdjudicatedState(**vars(super().at(left, seat)), plies=jnp.int8(0))
+
+    def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
+        plies = (state.plies + 1).astype(jnp.int8)
+        after = AdjudicatedState(**vars(super()._step(state, action, key)), plies=plies)
+        ends = (plies == 3) & ~after.terminated
+        paid = jnp.where(ends, jnp.array([2.0, -1, -1], jnp.float32), after.rewards)
+        return dataclasses.replace(after, rewards=paid, terminated=after.terminated | ends)
+
+    def _winners(self, state: Any) -> jax.Array:
+        return jnp.where(state.left == 0, super()._winners(state), (state.plies == 3) & (jnp.arange(3) == 0))
+
+    def _reason(self, state: Any) -> str:
+        return super()._reason(state) or "three plies" * int(state.plies == 3)
+
+
+@pytest.mark.parametrize(
+    "env",
+    [Sticks(), LuckySticks(), Wrapper(jaxgames.make("dots_and_boxes(rows=1, cols=1)")), AdjudicatedSticks()],
+)
 def test_sound_game_passes(env: jaxgames.Env[Any]) -> None:
     check_env(env, games=3, seed=5)
 

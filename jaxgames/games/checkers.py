@@ -307,12 +307,12 @@ class Checkers(Env[CheckersState]):
         return _text_boards.checkers(self._to_string(state))
 
     def _from_string(self, text: str) -> CheckersState:
-        """Returns any placement of pieces; see `to_string`.
+        """Returns any placement of pieces; see `to_string`. There may be blanks around the squares and the colons.
 
         `terminated` is set if the side to move cannot move. The text records neither the number of plies nor that of
         plies without progress: both counts start from 0.
         """
-        fields = text.split(":")
+        fields = [field.strip() for field in text.split(":")]
         if len(fields) not in (3, 4) or sorted(field[:1] for field in fields[1:3]) != ["B", "W"]:
             raise ValueError(f"expected a position such as 'B:W21,K30:B1,2' or 'B:W18,K30:B2,15:J15', not {text!r}")
         if fields[0] not in ("B", "W"):
@@ -320,7 +320,7 @@ class Checkers(Env[CheckersState]):
         seat = "BW".index(fields[0])
         sides, kings = {"B": 0, "W": 0}, 0
         for side in fields[1:3]:
-            for piece in side[1:].split(",") if side[1:] else ():
+            for piece in map(str.strip, side[1:].split(",")) if side[1:] else ():
                 found = re.fullmatch(r"(K?)([0-9]{1,2})", piece)
                 if not found or not 1 <= int(found[2]) <= 32:
                     raise ValueError(f"expected squares from 1 to 32, 'K' before a king's, not {piece!r} in {side!r}")

@@ -18,6 +18,14 @@ def test_position_reads_back_and_is_over_if_the_rules_say_so(cases: Cases, place
 
 
 @each_game
+def test_position_is_read_with_blanks_and_line_ends_around_it(cases: Cases) -> None:
+    placement = cases.positions[0]
+    env = jaxgames.make(placement.env)
+    for text in (f" {placement.text}", f"\t{placement.text}\n", f"{placement.text} \r\n"):
+        assert env.to_string(env.from_string(text)) == placement.text
+
+
+@each_game
 def test_any_placement_reads_back(cases: Cases) -> None:
     @settings(max_examples=60, deadline=None, database=None)
     @given(placement=cases.placements)
