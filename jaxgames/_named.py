@@ -11,10 +11,12 @@ already, and what the command line repeats.
 """
 
 import importlib
+import re
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxgames._checks import ParameterError, shortened
@@ -112,9 +114,15 @@ def check_starts_program(text: str) -> None:
 
 
 def _may_start(text: str) -> bool:
-    """Returns whether a person has written the text: in a program of their own, or in an argument of the command."""
+    """Returns whether a person has written the text: in a program of their own, or in an argument of the command.
+
+    A part of a word or of a path is not a text, and the path of a file or folder that is there repeats none.
+    """
     named = _named.get()
-    return named is None or any(text.strip() in argument for argument in named.arguments)
+    whole = re.compile(rf"(?<![\w./\\~-]){re.escape(text.strip())}(?![\w./\\~-])")
+    return named is None or any(
+        whole.search(argument) and not Path(re.split(r"[@(]", argument)[0]).exists() for argument in named.arguments
+    )
 
 
 def import_module(module: str, text: str) -> Any:

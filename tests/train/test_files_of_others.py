@@ -182,6 +182,19 @@ def test_text_that_the_command_repeats_is_made(trace: Path, tmp_path: Path) -> N
     assert trace.exists()
 
 
+@pytest.mark.parametrize("folder", ["their_module:their_agent", "my_their_module:their_agent", "."])
+def test_path_of_a_run_repeats_no_text(
+    folder: str, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever makes the files also names the folders."""
+    monkeypatch.chdir(tmp_path)
+    Path(folder).mkdir(exist_ok=True)
+    for argument in (folder, f"{folder}@4(temperature=1)", f"{folder}/{AGENT}"):
+        with command_line("command", [argument]), pytest.raises(ValueError, match=REFUSED):
+            agents.make(AGENT, make(BOXES))
+    assert not trace.exists()
+
+
 @pytest.mark.parametrize("module", ["no_such_module", "", "os; import this"])
 def test_wrong_module_ends_the_command_with_the_reason(module: str, trace: Path) -> None:
     assert error_of(train_agents.main, "--import", module).startswith("train.agents: ")
