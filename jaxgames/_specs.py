@@ -261,6 +261,11 @@ def _last_call(text: str, expected: str) -> tuple[str, ast.Call]:
     raise ParameterError(expected)
 
 
+def written_file(file: str) -> str:
+    """Returns the name of a file as it stands first in the brackets of a text, in quotes if it needs them."""
+    return repr(file) if file != file.strip() or {*file} & {*",='\"()\\"} else file
+
+
 def split_list(text: str) -> list[str]:
     """Returns the parts of a list with commas; commas in brackets do not count.
 

@@ -18,6 +18,7 @@ from jax.core import Tracer
 
 from jaxgames import _files
 from jaxgames._checks import check_int, check_number
+from jaxgames._specs import written_file
 from jaxgames.agents import Agent, pytree
 from jaxgames.env import Env
 from jaxgames.mcts import SearchConfig
@@ -43,7 +44,7 @@ class ExportedAgent(PolicyAgent):
 
     def __str__(self) -> str:
         """Returns the agent's text, with the parameters that differ from those of the run's own agent."""
-        return f"exported({', '.join([self.policy.file, *self.written_parameters()])})"
+        return f"exported({', '.join([written_file(self.policy.file), *self.written_parameters()])})"
 
     def written_parameters(self) -> list[str]:
         """Returns the parameters that differ from those of the run's own agent, such as "temperature=0.5"."""
@@ -59,7 +60,7 @@ class ExportedSearchAgent(SearchAgent):
 
     def __str__(self) -> str:
         """Returns the agent's text, with the parameters that differ from their defaults."""
-        return f"exported({', '.join([self.policy.file, *self.written_parameters()])})"
+        return f"exported({', '.join([written_file(self.policy.file), *self.written_parameters()])})"
 
     def written_parameters(self) -> list[str]:
         """Returns the simulations, and the parameters that differ from their defaults."""

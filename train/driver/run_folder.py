@@ -96,7 +96,11 @@ class RunFolder:
 
     @classmethod
     def create(cls, folder: Path, learner: Learner) -> "RunFolder":
-        """Returns a new run, locked until `close`. Raises FileExistsError if the folder holds a run or a sweep."""
+        """Returns a new run, locked until `close`.
+
+        Raises FileExistsError if the folder holds a run or a sweep, ValueError if `check_path` refuses it.
+        """
+        check_path(folder)
         if (folder / "config.json").exists():
             raise FileExistsError(f"{folder} holds a run already: add --resume to continue it, or name another folder")
         if (folder / SWEEP_FILE).exists():
@@ -116,7 +120,11 @@ class RunFolder:
         return cls(folder, stored_config.load(folder / "config.json", learners))
 
     def lock(self) -> None:
-        """Reserves the folder for this process until `close`. Raises BlockingIOError if another process trains."""
+        """Reserves the folder for this process until `close`.
+
+        Raises BlockingIOError if another process trains, ValueError if `check_path` refuses the folder.
+        """
+        check_path(self.folder)
         self._lock = lock_folder(self.folder)
 
     def extend_to(self, total_steps: int) -> None:
@@ -280,6 +288,13 @@ def shortened(iterations: Sequence[int]) -> str:
     """Returns the numbers with commas; of many, those in the middle are left out."""
     words = [str(iteration) for iteration in iterations]
     return ", ".join(words if len(words) <= 20 else [*words[:10], "...", *words[-10:]])
+
+
+def check_path(folder: Path) -> None:
+    """Raises ValueError for a folder whose checkpoints orbax would lose: it takes the path for a pattern of names."""
+    signs = [sign for sign in ("*", "?", "[", "\\") if sign in str(folder.absolute()) and sign != os.sep]
+    if signs:
+        raise ValueError(f"{folder.absolute()} has the sign {signs[0]}: checkpoints cannot be written in such a folder")
 
 
 def lock_folder(folder: Path) -> IO[str]:

@@ -39,7 +39,7 @@ from train.driver import loggers, loop, stored_config
 from train.driver.learner import Learner, check_load
 from train.driver.loop import ParallelRuns, Settings
 from train.driver.memory import check_memory
-from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
+from train.driver.run_folder import SWEEP_FILE, RunFolder, check_path, lock_folder
 from train.ops import sharding
 from train.sweep import summary as sweep_summary
 from train.sweep.batched_runs import BatchedRuns, evaluate_runs
@@ -240,6 +240,7 @@ def open_sweep(folder: Path, sweep: Sweep, resume: bool) -> Generator[None]:
 
     Raises FileExistsError or ValueError as `run_sweep`, BlockingIOError if another process trains in the folder.
     """
+    check_path(folder)
     path = folder / SWEEP_FILE
     if path.exists() and not resume:
         raise FileExistsError(f"{folder} holds a sweep already: add --resume to continue it, or name another folder")

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 
 from jaxgames._checks import ParameterError, check_choice
 from jaxgames._files import named_by_parameter
+from jaxgames._specs import written_file
 from jaxgames.agents import Agent, Analysis, pytree
 from jaxgames.env import Env
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
@@ -165,4 +166,6 @@ def make(env: Env[Any], file: str, ties: Ties = "first") -> Agent:
     ):
         solution = load(file, game)
     reader, table = reader_of(solution, game)
-    return SolverAgent(env, reader, f"solver({file}{'' if ties == 'first' else ', ties=random'})", ties, table)
+    return SolverAgent(
+        env, reader, f"solver({written_file(file)}{'' if ties == 'first' else ', ties=random'})", ties, table
+    )

@@ -17,6 +17,7 @@ from jaxgames.wrappers import Wrapper
 from tests.games.chinese_checkers_diamond.pictures import game as diamond
 from tests.games.dots_and_boxes.pictures import game as boxes
 from tests.helpers.solved import solved_boxes, solved_diamond
+from tests.helpers.texts import NAME
 
 GAMES = {"33.npz": diamond(3, 3), "22.npz": boxes(2, 2)}
 
@@ -143,13 +144,21 @@ def test_quotes_of_a_file_may_be_left_out(text: str) -> None:
     assert str(agents.make(str(agent), GAMES["22.npz"])) == str(agent)
 
 
-@pytest.mark.parametrize("path", ["runs/a-b.c/22.npz", "../up/22", "with space.npz", "43", "a=b.npz"])
-def test_path_may_have_any_characters_but_a_comma(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", ["a=b.npz", "a,b.npz", " it's", '"x".npz', "a(b", "b\\n)", f"{NAME}.npz"])
+def test_path_with_any_sign_is_written_in_quotes(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    solved("22.npz").save(path)
+    agent = agents.make(f"solver({path!r}, ties=random)", GAMES["22.npz"])
+    assert str(agent) == f"solver({path!r}, ties=random)"
+    assert str(agents.make(str(agent), GAMES["22.npz"])) == str(agent)
+
+
+@pytest.mark.parametrize("path", ["runs/a-b.c/22.npz", "../up/22", "with space.npz", "43"])
+def test_path_needs_no_quotes(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     solved("22.npz").save(path)
-    texts = [f"solver({path})"] if "=" not in path else [f"solver(file={path})"]
-    for text in [*texts, f"solver('{path}')"]:
+    for text in (f"solver({path})", f"solver(file={path})", f"solver('{path}')"):
         assert str(agents.make(text, GAMES["22.npz"])) == f"solver({path})"
 
 

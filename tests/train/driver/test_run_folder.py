@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from tests.helpers.stored_runs import metrics_of
+from tests.helpers.texts import NAME
 from tests.helpers.toy_learner import Config, ToyLearner
+from train.driver.checkpoints import Checkpoints
 from train.driver.run_folder import SWEEP_FILE, RunFolder
 
 LEARNER = ToyLearner(Config(total_steps=20))
@@ -66,6 +68,26 @@ def test_folder_that_the_locale_cannot_read_is_refused_before_it_is_made(tmp_pat
     with pytest.raises(ValueError, match=r"has letters that the encoding of this locale lacks: set LC_ALL=C\.UTF-8"):
         RunFolder.create(folder, LEARNER)
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("name", ["[x]", "a*", "?", "\\"])
+def test_folder_that_orbax_takes_for_a_pattern_is_refused_before_it_is_made(name: str, tmp_path: Path) -> None:
+    """It writes checkpoints there that it cannot read."""
+    with pytest.raises(ValueError, match=r"has the sign .*: checkpoints cannot be written in such a folder"):
+        RunFolder.create(tmp_path / name / "run", LEARNER)
+    assert not (tmp_path / name).exists()
+
+
+def test_checkpoints_are_read_in_a_folder_with_any_other_sign(tmp_path: Path) -> None:
+    """Also in one that was renamed."""
+    folder = tmp_path / NAME.replace("[", "(").replace("]", ")")
+    Checkpoints(folder, lambda iteration: True).write(1, {"a": np.arange(3)}, {"note": NAME})
+    shutil.copytree(folder, tmp_path / NAME)
+    for each in (folder, tmp_path / NAME):
+        checkpoints = Checkpoints(each, lambda iteration: True)
+        assert checkpoints.notes(1) == {"note": NAME}
+        found = checkpoints.read(1, {"a": jax.ShapeDtypeStruct((3,), np.arange(3).dtype)})
+        assert found["a"].tolist() == [0, 1, 2]
 
 
 def test_metrics_after_an_iteration_are_dropped(tmp_path: Path) -> None:
