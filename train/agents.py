@@ -1,6 +1,7 @@
 """Agents by text: checkpoints of training runs, and the agents of `jaxgames.agents`.
 
     random, greedy(epsilon=0.1), mypackage.mymodule:myagent(depth=2)      agents of jaxgames.agents
+    easy, medium, hard                                                    the levels of the game, see jaxgames.baselines
     runs/first                                                            the last checkpoint of a run
     runs/first@40                                                         the checkpoint of iteration 40
     runs/first@40(temperature=0.5, epsilon=0.1, top=5)                    the parameters of `Learner.agent`
@@ -32,11 +33,13 @@ import jax
 import numpy as np
 import tyro
 
-from jaxgames import Env, ParameterError, agents
+from jaxgames import Env, ParameterError, agents, baselines
 from jaxgames import make as make_env
 from jaxgames._checks import check_text
 from jaxgames._specs import MODULE_AND_NAME, split_parameters
 from jaxgames.agents import Agent
+from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.search_agent import SearchAgent
 from train.driver.commands import run_command
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
@@ -46,6 +49,7 @@ from train.models.policy import Policy
 
 # The class in train.<name>. It is imported when a run is opened, because learners use this module.
 LEARNERS = {"ppo": "PPO", "alphazero": "AlphaZero", "imitation": "Imitation"}
+LEVELS = ("easy", "medium", "hard")  # of `jaxgames.baselines.levels`
 
 
 class RunText(NamedTuple):
@@ -60,8 +64,9 @@ def make(text: str, env: Env[Any]) -> Agent:
     """Returns the agent that `text` names, for the game `env`.
 
     Args:
-      text: a text that `jaxgames.agents.make` takes, or `RUN`, or `RUN@ITERATION`, with or without parameters in
-        brackets. RUN is the folder of a run; for a folder that has the name of an agent, write a path: "./random".
+      text: a text that `jaxgames.agents.make` takes, a level of the game such as `hard`, or `RUN`, or `RUN@ITERATION`,
+        with or without parameters in brackets. RUN is the folder of a run; for a folder that has the name of an agent,
+        write a path: "./random".
 
     Raises:
       FileNotFoundError: `text` is neither, or the run has no such checkpoint.
@@ -69,7 +74,7 @@ def make(text: str, env: Env[Any]) -> Agent:
     """
     named = parse(text)
     if named is None:
-        return agents.make(text, env)
+        return _make_library_agent(text, env)
     return agent_of_run(open_run(named.folder), named.iteration, env, **named.parameters)
 
 
@@ -80,7 +85,7 @@ def abstract_agent(text: str, env: Env[Any]) -> Agent:
     """
     named = parse(text)
     if named is None:
-        return agents.make(text, env)
+        return _make_library_agent(text, env)
     run = open_run(named.folder)
     learner = learner_for(run, env)
     _check_parameters(run, named.parameters)
@@ -129,24 +134,27 @@ def name_of(text: str) -> str:
     return text_of(named._replace(iteration=open_run(named.folder).kept_iteration(named.iteration)))
 
 
-def with_temperature(text: str, temperature: float) -> str:
-    """Returns the text of a run's agent with a temperature, unless it has one in its brackets.
+def with_temperature(text: str, temperature: float | None) -> str:
+    """Returns the text of a run's agent with a temperature, unless that is None or it has one in its brackets.
 
     The text of an agent of `jaxgames.agents` is returned as it is. Raises FileNotFoundError or ValueError as `make`.
     """
     named = parse(text)
-    if named is None:
+    if named is None or temperature is None:
         return text
     return text_of(named._replace(parameters={"temperature": temperature, **named.parameters}))
 
 
-def searches(text: str) -> bool:
-    """Returns whether a text names a run with simulations in its brackets.
-
-    Raises FileNotFoundError or ValueError as `make`.
-    """
-    named = parse(text)
-    return named is not None and bool(named.parameters.get("simulations"))
+def play_of(agent: Agent) -> str:
+    """Returns how an agent of a network chooses, such as "greedy" or "64 simulations"; "" for any other agent."""
+    if isinstance(agent, agents.EpsilonAgent):
+        return play_of(agent.agent)
+    if not isinstance(agent, PolicyAgent | SearchAgent):
+        return ""
+    samples = [] if agent.temperature is None else [f"temperature {float(agent.temperature):g}"]
+    if isinstance(agent, SearchAgent):
+        return ", ".join([f"{agent.config.simulations} simulations", *samples])
+    return samples[0] if samples else "greedy"
 
 
 def text_of(run: RunText) -> str:
@@ -293,10 +301,16 @@ def _check_parameters(run: RunFolder, parameters: Mapping[str, Any]) -> None:
             raise ParameterError(f"{name} must be {format_type(hints[name])}, not {value!r}")
 
 
+def _make_library_agent(text: str, env: Env[Any]) -> Agent:
+    """Returns an agent of `jaxgames.agents`, or of a level of the game."""
+    level = text.strip()
+    return agents.make(baselines.levels(env).get(level, text) if level in LEVELS else text, env)
+
+
 def _is_library_agent(text: str) -> bool:
     """Returns whether a text names an agent of `jaxgames.agents`, or a module that registers one."""
     name = text.partition("(")[0].strip()
-    if name in agents.list_agents():
+    if name in agents.list_agents() or text.strip() in LEVELS:
         return True
     own = MODULE_AND_NAME.fullmatch(name)
     return own is not None and own[2].strip().isidentifier() and not (_holds_run(text) or _holds_run(name))
@@ -313,8 +327,8 @@ def _neither(folder: str) -> str:
     examples = f" (such as {', '.join(dict.fromkeys(runs[:8]))})" if runs else ""
     learners = " or ".join(f"train.{name}" for name in LEARNERS)
     return (
-        f"{folder or repr(folder)} holds no run: expected the folder of a run that {learners} wrote{examples}, or one "
-        f"of the agents {', '.join(agents.list_agents())}"
+        f"{folder or repr(folder)} holds no run: expected the folder of a run that {learners} wrote{examples}, a level "
+        f"({', '.join(LEVELS)}) or one of the agents {', '.join(agents.list_agents())}"
     )
 
 

@@ -1,11 +1,11 @@
 """Plays an agent against others, on one seat against the same opponent on all other seats.
 
-    python -m train.evaluate "runs/first@40(temperature=0)" --opponents random,greedy,runs/second --output games.jsonl
+    python -m train.evaluate "runs/first@40(temperature=0)" --opponents random greedy runs/second --output games.jsonl
 
-It prints a table with a row per opponent and seat. The last line on standard output is JSON: the game, the agent, the
-opponent, and the `jaxgames.arena.Results` of the agent. With several opponents these are of all games, and `opponents`
-has the results against each of them. mean_turns is the mean number of turns of the agent, the last one included, in the
-games that it won.
+It prints a table with a row per opponent and seat. The last line on standard output is JSON: the game, the agent, how
+it plays, the opponent, and the `jaxgames.arena.Results` of the agent. With several opponents these are of all games,
+and `opponents` has the results against each of them. mean_turns is the mean number of turns of the agent, the last one
+included, in the games that it won.
 """
 
 import functools
@@ -29,8 +29,9 @@ from train.driver.tables import markdown
 class Arguments(GameArguments):
     agent: Annotated[str, tyro.conf.Positional]
     """The agent: a run, such as runs/first or "runs/first@40(temperature=0)", or another agent, such as greedy."""
-    opponents: str = "random"
-    """The agent on all other seats. If there are several, separated by commas, the agent plays against each of them."""
+    opponents: tuple[str, ...] = ("random",)
+    """The agent on all other seats. If there are several, the agent plays against each of them. Commas separate agents,
+    too."""
     seat: int | None = None
     """The seat of the agent in every game; if not given, see --seating."""
     seating: Literal["drawn", "alternating"] = "drawn"
@@ -43,9 +44,9 @@ class Arguments(GameArguments):
 def evaluate(arguments: Arguments) -> dict[str, Any]:
     """Returns the result that the command prints."""
     arguments.check()
-    opponent_texts = split_list(arguments.opponents)
-    if "" in opponent_texts:
-        raise ValueError(f"expected agents separated by commas, such as random,greedy, not {arguments.opponents!r}")
+    opponent_texts = [text for part in arguments.opponents for text in split_list(part)]
+    if not all(opponent_texts) or not opponent_texts:
+        raise ValueError(f"--opponents must be agents, such as random greedy, not {' '.join(arguments.opponents)!r}")
     texts = [_text_of_agent(arguments), *opponent_texts]
     env = agents.env_for(texts, arguments.env)
     agent, *opponents = (agents.make(text, env) for text in texts)
@@ -60,13 +61,13 @@ def evaluate(arguments: Arguments) -> dict[str, Any]:
             for opponent, name in zip(opponents, names[1:], strict=True)
         ]
     rows = [arena.results(env, played, agent_of_seat) for played in games]
+    common = {"env": str(env), "agent": arguments.agent, "plays": agents.play_of(agent)}
     if len(rows) == 1:
-        return {"env": str(env), "agent": arguments.agent, "opponent": opponent_texts[0], **rounded(rows[0])}
+        return {**common, "opponent": opponent_texts[0], **rounded(rows[0])}
     everything: arena.Games = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *games)
     total = arena.results(env, everything, jnp.tile(agent_of_seat, (len(games), 1)))
     return {
-        "env": str(env),
-        "agent": arguments.agent,
+        **common,
         **rounded(total),
         "opponents": [{"opponent": text, **rounded(row)} for text, row in zip(opponent_texts, rows, strict=True)],
     }
@@ -74,9 +75,7 @@ def evaluate(arguments: Arguments) -> dict[str, Any]:
 
 def _text_of_agent(arguments: Arguments) -> str:
     """Returns the agent's text with the temperature. Raises ValueError for a temperature of an agent that has none."""
-    if arguments.temperature is None:
-        return arguments.agent
-    if agents.parse(arguments.agent) is None:
+    if arguments.temperature is not None and agents.parse(arguments.agent) is None:
         raise ValueError(f"--temperature is a setting of runs: leave it out for {arguments.agent}")
     return agents.with_temperature(arguments.agent, arguments.temperature)
 
@@ -100,15 +99,15 @@ def table(result: Mapping[str, Any]) -> str:
         seats = of_opponent["by_seat"] if len(of_opponent["by_seat"]) > 1 else []
         rows += [(f"- on seat {row['seat']}", *_wins(row), "", "", "", "") for row in seats]
     header = ("against", "won", "95 % interval", "drawn", "cut off", "lost", "turns to win")
-    return f"{result['agent']} in {result['env']}:\n\n{markdown(header, rows, padded=True)}\n"
+    plays = f" ({result['plays']})" if result["plays"] else ""
+    return f"{result['agent']}{plays} in {result['env']}:\n\n{markdown(header, rows, padded=True)}\n"
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[object, ...]:
     """Returns the cells of the results in games against an opponent."""
-    drawn, truncated = (round(row[f"{name}_rate"] * row["games"]) for name in ("draw", "truncated"))
-    lost = row["games"] - row["wins"] - drawn - truncated
+    lost = row["games"] - row["wins"] - row["draws"] - row["truncated"]
     turns = "" if row["mean_turns"] is None else f"{row['mean_turns']:.1f}"
-    return (*_wins(row), drawn, truncated, lost, turns)
+    return (*_wins(row), row["draws"], row["truncated"], lost, turns)
 
 
 def _wins(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -2,8 +2,8 @@
 
     python -m train.match runs/first@10 runs/first@100 --seats 1 5 --output games.jsonl
 
-It prints a table with a row per agent and seat. The last line on standard output is JSON: env, games, draw_rate,
-truncated_rate and mean_length, and for every agent its seats, wins, win_rate, mean_turns, mean_reward and results by
+It prints a table with a row per agent and seat. The last line on standard output is JSON: env, games, draws, truncated
+and mean_length, and for every agent how it plays, its seats, wins, win_rate, mean_turns, mean_reward and results by
 seat. The rates have 95 % intervals.
 """
 
@@ -24,8 +24,10 @@ from train.driver.tables import markdown
 
 OF_GAMES = (
     "games",
+    "draws",
     "draw_rate",
     "draw_rate_interval",
+    "truncated",
     "truncated_rate",
     "truncated_rate_interval",
     "mean_length",
@@ -44,16 +46,9 @@ class Arguments(GameArguments):
     """fixed: the first agent has the first seats, and so on, in every game.
     alternating: this order rotates by one seat from game to game. drawn: a random order for every game."""
     temperature: float | None = None
-    """The temperature of runs that have none in brackets: 1 samples from the policy, 0 plays greedily.
-    With 0, all games with the same seats and opening are the same. If not given: 1, but runs with simulations in
-    brackets play what their search chooses."""
-
-
-def with_temperature_of_match(text: str, temperature: float | None) -> str:
-    """Returns the text of an agent with the temperature of a match; see `Arguments.temperature`."""
-    if temperature is None and agents.searches(text):
-        return text
-    return agents.with_temperature(text, 1.0 if temperature is None else temperature)
+    """For runs without a temperature in brackets. 1 samples from the policy, 0 plays greedily. If not given, it is each
+    run's own setting, as in train.evaluate. Agents that all play greedily repeat the games of the same seats and
+    opening: add --openings."""
 
 
 def match(arguments: Arguments) -> dict[str, Any]:
@@ -62,7 +57,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
     if num_agents < 2:
         raise ValueError(f"expected two or more agents, not {num_agents}")
     arguments.check()
-    texts = [with_temperature_of_match(text, arguments.temperature) for text in arguments.agents]
+    texts = [agents.with_temperature(text, arguments.temperature) for text in arguments.agents]
     env = agents.env_for(texts, arguments.env)
     seats = seats_for(num_agents, env.num_players, arguments.seats)
     players, names = [agents.make(text, env) for text in texts], [agents.name_of(text) for text in texts]
@@ -81,8 +76,8 @@ def match(arguments: Arguments) -> dict[str, Any]:
         **{name: rows[0][name] for name in OF_GAMES},
         "random_seats": left_over,
         "agents": [
-            {"agent": text, "seats": count, **{name: row[name] for name in OF_AGENTS}}
-            for text, count, row in zip(arguments.agents, seats, rows, strict=False)
+            {"agent": text, "plays": agents.play_of(player), "seats": count, **{name: row[name] for name in OF_AGENTS}}
+            for text, player, count, row in zip(arguments.agents, players, seats, rows, strict=False)
         ],
     }
 
@@ -111,8 +106,8 @@ def table(result: Mapping[str, Any]) -> str:
     """Returns the result of `match` as text: a row per agent, and below it a row for each of its seats."""
     games = result["games"]
     drawn, truncated = (
-        f"{round(result[f'{name}_rate'] * games):,} ({format_interval(result[f'{name}_rate_interval'])})"
-        for name in ("draw", "truncated")
+        f"{result[count]:,} ({format_interval(result[f'{rate}_interval'])})"
+        for count, rate in (("draws", "draw_rate"), ("truncated", "truncated_rate"))
     )
     rows: list[tuple[object, ...]] = []
     for agent in result["agents"]:
@@ -120,15 +115,17 @@ def table(result: Mapping[str, Any]) -> str:
         reward = "" if agent["mean_reward"] is None else f"{agent['mean_reward']:.3f}"
         won = f"{agent['wins']:,} of {games:,}"
         interval = format_interval(agent["win_rate_interval"])
-        rows.append((agent["agent"], agent["seats"], won, interval, turns, reward))
+        rows.append((agent["agent"], agent["plays"], agent["seats"], won, interval, turns, reward))
         for row in agent["by_seat"] if len(agent["by_seat"]) > 1 else []:
             won = f"{row['wins']:,} of {row['games']:,}"
-            rows.append((f"- on seat {row['seat']}", "", won, format_interval(row["win_rate_interval"]), "", ""))
+            rows.append((f"- on seat {row['seat']}", "", "", won, format_interval(row["win_rate_interval"]), "", ""))
     left_over = f", random on {result['random_seats']} more seats" if result["random_seats"] else ""
     return (
         f"{result['env']}{left_over}: {games:,} games of {result['mean_length']:.1f} steps, "
         f"{drawn} drawn, {truncated} cut off\n\n"
-        + markdown(("agent", "seats", "won", "95 % interval", "turns to win", "mean reward"), rows, padded=True)
+        + markdown(
+            ("agent", "plays", "seats", "won", "95 % interval", "turns to win", "mean reward"), rows, padded=True
+        )
         + "\n"
     )
 

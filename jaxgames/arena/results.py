@@ -41,9 +41,11 @@ class Results(TypedDict):
     wins: int  # games that one of its seats won
     win_rate: float
     win_rate_interval: Interval
-    draw_rate: float  # games that the rules ended without a winner
+    draws: int  # games that the rules ended without a winner
+    draw_rate: float
     draw_rate_interval: Interval
-    truncated_rate: float  # games that a limit ended
+    truncated: int  # games that a limit ended
+    truncated_rate: float
     truncated_rate_interval: Interval
     mean_turns: float | None  # turns of the winning seat in the games that the agent won; None without a win
     mean_reward: float | None  # return of a seat; None if the agent has no seat
@@ -124,10 +126,8 @@ def results(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int =
     def rate(successes: int, trials: int = num_games) -> tuple[float, Interval]:
         return successes / trials if trials else 0.0, wilson(successes, trials)
 
-    wins = int(won.any(-1).sum())
-    (win_rate, of_wins), (draw_rate, of_draws), (truncated_rate, of_truncated) = (
-        rate(count) for count in (wins, int(is_drawn.sum()), int(truncated.sum()))
-    )
+    wins, draws, cut_off = int(won.any(-1).sum()), int(is_drawn.sum()), int(truncated.sum())
+    (win_rate, of_wins), (draw_rate, of_draws), (truncated_rate, of_truncated) = map(rate, (wins, draws, cut_off))
     by_seat: list[SeatResults] = []
     for seat, (played, won_there) in enumerate(zip(on_seat.sum(0).tolist(), won.sum(0).tolist(), strict=True)):
         if played:
@@ -140,8 +140,10 @@ def results(env: Env[Any], games: Games, agent_of_seat: jax.Array, number: int =
         "wins": wins,
         "win_rate": win_rate,
         "win_rate_interval": of_wins,
+        "draws": draws,
         "draw_rate": draw_rate,
         "draw_rate_interval": of_draws,
+        "truncated": cut_off,
         "truncated_rate": truncated_rate,
         "truncated_rate_interval": of_truncated,
         "mean_turns": _mean(turns_to_win),

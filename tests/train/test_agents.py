@@ -166,7 +166,10 @@ def test_wrong_text_is_refused_with_what_is_allowed(
 @pytest.mark.parametrize("behind", ["", "@20", "(top=5)", "@20(top=5)"])
 def test_unknown_name_is_refused_with_the_runs_and_the_agents(behind: str, kept: RunFolder) -> None:
     runs = r"keptt holds no run: expected .* train.ppo or train.alphazero or train.imitation wrote \(such as .*kept\), "
-    message = runs + "or .* agents alphabeta, baseline, checkerboard, exported, first, .*random"
+    message = (
+        runs
+        + r"a level \(easy, medium, hard\) or .* agents alphabeta, baseline, checkerboard, exported, first, .*random"
+    )
     with pytest.raises(FileNotFoundError, match=message):
         agents.make(f"{kept.folder}t{behind}", ENV)
     assert not Path(f"{kept.folder}t").exists()

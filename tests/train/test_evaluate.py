@@ -26,11 +26,11 @@ def test_table_has_a_row_per_opponent_and_seat() -> None:
         {"seat": seat, "games": 100, "wins": wins, "win_rate_interval": (0.79, 0.89)}
         for seat, wins in ((0, 90), (1, 79))
     ]
-    alone: dict[str, Any] = {"games": 200, "wins": 169, "win_rate_interval": (0.788, 0.888), "draw_rate": 0.06}
-    alone |= {"truncated_rate": 0.005, "mean_turns": 4.88, "by_seat": seats}
+    alone: dict[str, Any] = {"games": 200, "wins": 169, "win_rate_interval": (0.788, 0.888), "draws": 12}
+    alone |= {"plays": "greedy", "truncated": 1, "mean_turns": 4.88, "by_seat": seats}
     result = {"env": "sticks", "agent": "runs/first", "opponent": "random", **alone}
     lines = evaluate.table(result).splitlines()
-    assert lines[0] == "runs/first in sticks:"
+    assert lines[0] == "runs/first (greedy) in sticks:"
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:] if "---" not in line]
     assert cells == [
         ["against", "won", "95 % interval", "drawn", "cut off", "lost", "turns to win"],
@@ -48,7 +48,7 @@ def test_evaluate_prints_its_results_as_json(untrained: Runs, capsys: pytest.Cap
     result = json.loads(line)
     assert text == evaluate.table(result).split("\n")
     names = [name for name in arena.Results.__annotations__ if name not in LISTS]
-    assert [*result] == ["env", "agent", "opponent", *names]
+    assert [*result] == ["env", "agent", "plays", "opponent", *names]
     assert (result["agent"], result["games"]) == (str(untrained.first), 200)
     assert abs(result["win_rate"] - (1 - result["draw_rate"]) / 2) < 0.18  # untrained, it is as good as a random player
     assert result["draw_rate"] > 0
@@ -70,11 +70,11 @@ def test_every_opponent_has_its_own_results(capsys: pytest.CaptureFixture[str], 
     """Its games are those that it would have alone, and the first line is of all games."""
     output = tmp_path / "new" / "games.jsonl"
     options = ("--env", BOXES, "--games", 40, "--seating", "alternating", "--output", output)
-    for opponents in ("first", "first(epsilon=0.5),first"):
-        run_command(evaluate.main, "random", "--opponents", opponents, *options)
+    for opponents in (["first"], ["first(epsilon=0.5)", "first"]):
+        run_command(evaluate.main, "random", "--opponents", *opponents, *options)
     alone, both = lines_of_json(capsys)
     assert [row["opponent"] for row in both["opponents"]] == ["first(epsilon=0.5)", "first"]
-    assert both["opponents"][1] == {name: alone[name] for name in alone if name not in ("env", "agent")}
+    assert both["opponents"][1] == {name: alone[name] for name in alone if name not in ("env", "agent", "plays")}
     assert both["games"] == 80
     assert both["wins"] == sum(row["wins"] for row in both["opponents"])
     assert [row["games"] for row in both["by_seat"]] == [40, 40]
@@ -110,7 +110,7 @@ def test_temperature_of_the_command_is_that_of_the_run_unless_it_has_one_in_brac
         (("FIRST", "--seat", 2), "seat must be from 0 to 1, not 2"),
         (("FIRST", "--seat", -1), "seat must be from 0 to 1, not -1"),
         (("FIRST", "--opponents", "nobody"), "nobody holds no run"),
-        (("FIRST", "--opponents", "random,"), "agents separated by commas, such as random,greedy, not 'random,'"),
+        (("FIRST", "--opponents", "random,"), "--opponents must be agents, such as random greedy, not 'random,'"),
         (("FIRST", "--openings", -1), "openings must be from 0 to 1000000, not -1"),
         (("FIRST", "--opening-plies", -4), "opening_plies must be from 0 to 10000, not -4"),
         (("FIRST", "--env", "minichess"), "was trained on dots_and_boxes(rows=2, cols=2, reward='win_loss'), --env is"),

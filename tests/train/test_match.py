@@ -3,14 +3,17 @@
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from jaxgames import arena, make
 from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.stored_runs import store
 from tests.train.conftest import Runs
-from train import match
+from train import agents, evaluate, match
+from train.ppo import PPO, Config
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
 
@@ -25,7 +28,7 @@ def test_run_against_itself_wins_half_of_the_games_that_are_won(
     assert sum("- on seat" in row for row in text) == 4
     assert [*result] == ["env", *match.OF_GAMES, "random_seats", "agents"]
     assert (result["games"], result["random_seats"]) == (400, 0)
-    assert [[*agent] for agent in result["agents"]] == [["agent", "seats", *match.OF_AGENTS]] * 2
+    assert [[*agent] for agent in result["agents"]] == [["agent", "plays", "seats", *match.OF_AGENTS]] * 2
     assert [(agent["agent"], agent["seats"]) for agent in result["agents"]] == [(str(untrained.first), 1)] * 2
     first, second = (agent["wins"] for agent in result["agents"])
     assert [agent["win_rate"] for agent in result["agents"]] == [first / 400, second / 400]
@@ -122,13 +125,28 @@ def test_refused_match_leaves_the_output_as_it_is(untrained: Runs, tmp_path: Pat
     assert output.read_text() == "games of yesterday"
 
 
-def test_runs_sample_unless_they_search_or_have_a_temperature(untrained: Runs) -> None:
-    run = str(untrained.first)
-    for text, temperature, expected in (
-        (run, None, f"{run}(temperature=1.0)"),
-        (f"{run}(simulations=4)", None, f"{run}(simulations=4)"),
-        (f"{run}(simulations=4)", 0.5, f"{run}(temperature=0.5, simulations=4)"),
-        (f"{run}(temperature=0.2)", None, f"{run}(temperature=0.2)"),
-        ("greedy", None, "greedy"),
+def test_run_plays_by_its_own_setting_in_a_match_and_in_an_evaluation(tmp_path: Path) -> None:
+    sizes: dict[str, Any] = {"hidden_sizes": (8,), "num_envs": 2, "rollout_length": 4, "num_minibatches": 1}
+    run = str(store(tmp_path / "run", PPO(Config(env=BOXES, temperature=0.25, **sizes))))
+    of_match = match.match(match.Arguments(agents=(run, "easy"), games=2))
+    assert [row["plays"] for row in of_match["agents"]] == ["temperature 0.25", ""]
+    assert f"| {run} | temperature 0.25 | 1 " in match.table(of_match)
+    of_evaluation = evaluate.evaluate(evaluate.Arguments(agent=run, opponents=("easy",), games=2))
+    assert evaluate.table(of_evaluation).startswith(f"{run} (temperature 0.25) in ")
+
+
+def test_way_of_playing_has_the_simulations_and_the_temperature(untrained: Runs) -> None:
+    for text, expected in (
+        ("(simulations=4)", "4 simulations"),
+        ("(simulations=4, temperature=0.5)", "4 simulations, temperature 0.5"),
+        ("(temperature=0, epsilon=0.5)", "greedy"),
+        ("(top=3)", "temperature 1"),
     ):
-        assert match.with_temperature_of_match(text, temperature) == expected
+        assert agents.play_of(agents.make(f"{untrained.first}{text}", make(BOXES))) == expected
+
+
+def test_table_has_counts_that_rates_of_four_digits_do_not_have() -> None:
+    rates = {"draw_rate": 0.0, "draw_rate_interval": (0, 0.0001), "truncated_rate": 0.0001}
+    result = {"env": BOXES, "games": 100_000, "draws": 3, "truncated": 7, "random_seats": 0, "mean_length": 9.0}
+    text = match.table(result | rates | {"truncated_rate_interval": (0, 0.0001), "agents": []})
+    assert ", 3 (0.00-0.01 %) drawn, 7 (0.00-0.01 %) cut off" in text
