@@ -96,7 +96,7 @@ def _remaining(to_tip: np.ndarray, to_goal: np.ndarray, is_free: jax.Array) -> j
     """
     to_free = jnp.where(is_free, to_goal, to_goal.max()).min(-1)
     counts = (to_goal > 0).all(-1) & is_free.any()
-    return jnp.asarray(to_tip) + jnp.where(counts, np.float32(FREE_CELL_WEIGHT) * to_free, 0)
+    return jnp.asarray(to_tip, jnp.float32) + jnp.where(counts, FREE_CELL_WEIGHT * to_free.astype(jnp.float32), 0)
 
 
 @functools.lru_cache

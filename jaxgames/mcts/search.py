@@ -75,7 +75,8 @@ def search(
 def _search(
     env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
 ) -> SearchResult:
-    return summary(*search_tree(env, evaluate, config, key, params, states), config.simulations)
+    with jax.numpy_dtype_promotion("standard"):  # mctx needs it
+        return summary(*search_tree(env, evaluate, config, key, params, states), config.simulations)
 
 
 def continue_search(
@@ -101,9 +102,10 @@ def continue_search(
 def _continue_search(
     env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any, trees: Tree
 ) -> tuple[SearchResult, Tree]:
-    kept = subtrees(env, config, trees, states)
-    tree, rule = search_tree(env, evaluate, config, key, params, states, kept)
-    return summary(tree, rule, config.simulations), tree
+    with jax.numpy_dtype_promotion("standard"):  # mctx needs it
+        kept = subtrees(env, config, trees, states)
+        tree, rule = search_tree(env, evaluate, config, key, params, states, kept)
+        return summary(tree, rule, config.simulations), tree
 
 
 def search_tree(

@@ -298,6 +298,30 @@ def test_run_on_four_devices_equals_the_run_on_one(
             np.testing.assert_array_equal(a, b)
 
 
+# -- other modes of JAX --------------------------------------------------------------------------------------------
+
+SMALL_BOXES: dict[str, Any] = {"env": BOXES, "network": "mlp", "channels": (), "activation": None}
+IN_OTHER_MODES: dict[str, Callable[[Path], Learner]] = {
+    "ppo": lambda _: ppo.PPO(
+        dataclasses.replace(PPO, **SMALL_BOXES, opponents=("greedy", "self@every=1"), step_kl_coef=0.1, vf_clip=1.0)
+    ),
+    "alphazero": lambda _: alphazero.AlphaZero(dataclasses.replace(ALPHAZERO, **SMALL_BOXES)),
+    "imitation": of_labels,
+}
+
+
+@pytest.mark.parametrize("mode", [jax.enable_x64(True), jax.numpy_dtype_promotion("strict")], ids=["x64", "strict"])
+@pytest.mark.parametrize("make", IN_OTHER_MODES.values(), ids=IN_OTHER_MODES.keys())
+def test_program_has_the_same_types_in_other_modes(make: Callable[[Path], Learner], mode: Any, tmp_path: Path) -> None:
+    learner = make(tmp_path)
+    expected = jax.tree.map(lambda leaf: leaf.dtype, jax.eval_shape(learner.init, jax.random.key(0)))
+    with mode:
+        start = jax.eval_shape(learner.init, jax.random.key(0))
+        end, _ = jax.eval_shape(learner.iterate, start, *data_of(learner))
+    for train_state in (start, end):
+        assert jax.tree.map(lambda leaf: leaf.dtype, train_state) == expected
+
+
 # -- cells of a sweep ----------------------------------------------------------------------------------------------
 
 

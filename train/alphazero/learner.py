@@ -44,7 +44,7 @@ from train.network_learner import NetworkLearner, key_of_game
 from train.ops import replay
 from train.ops.episodes import Metrics, episode_metrics
 from train.ops.minibatches import num_groups, take_rows
-from train.ops.optimizers import clipped_adamw
+from train.ops.optimizers import clipped_adamw, step_of
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ops.symmetries import symmetries
 
@@ -196,8 +196,8 @@ def update(
         (_, (metrics, statistics)), gradient = jax.value_and_grad(alphazero_loss, argnums=2, has_aux=True)(
             config, policy, weights, minibatch, statistics, dropout_key
         )
-        updates, opt_state = optimizer.update(gradient, opt_state, weights)
-        learning = merge_statistics(optax.apply_updates(weights, updates), statistics)
+        weights, opt_state = step_of(optimizer, gradient, opt_state, weights)
+        learning = merge_statistics(weights, statistics)
         if average is not None:
             average = optax.incremental_update(learning, average, 1 - average_decay(config, step))
         return (learning, average, opt_state), metrics
@@ -206,7 +206,7 @@ def update(
     average = None if train_state.learning is None else train_state.params
     start = train_state.learning_params, average, train_state.opt_state
     turn = train_state.iteration * (1 + len(config.other_envs)) + number  # updates of any game before
-    steps = turn * config.num_updates + jnp.arange(config.num_updates)
+    steps = turn * config.num_updates + jnp.arange(config.num_updates, dtype=jnp.int32)
     (learning, average, opt_state), metrics = jax.lax.scan(
         gradient_step, start, (jax.random.split(subkey, config.num_updates), steps)
     )
@@ -251,7 +251,9 @@ def alphazero_loss(
     log_probs = jnp.maximum(jax.nn.log_softmax(of_slots, where=is_action, axis=1), MASKED_LOGIT)  # 0 log 0 = 0
     targets = minibatch.weights.astype(jnp.float32)
     is_learned = (targets > 0).any(1)
-    policy_loss = -jnp.where(is_action, targets * log_probs, 0).sum() / jnp.maximum(is_learned.sum(), 1)
+    policy_loss = -jnp.where(is_action, targets * log_probs, 0).sum() / jnp.maximum(
+        is_learned.sum(dtype=jnp.float32), 1
+    )
     value_loss = jnp.square(values.reshape(minibatch.values.shape) - minibatch.values).mean()
     l2 = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(weights))
     loss = policy_loss + config.value_coef * value_loss + config.l2_coef * l2
@@ -263,7 +265,7 @@ def learning_rate(config: Config, iteration: jax.Array) -> jax.Array:
     first, last = jnp.float32(config.learning_rate), jnp.float32(config.final_learning_rate)
     if config.lr_drop_after is not None:
         return jnp.where(iteration < config.lr_drop_after, first, last)
-    done = jnp.minimum(iteration / max(config.num_iterations - 1, 1), 1.0)
+    done = jnp.minimum(iteration.astype(jnp.float32) / max(config.num_iterations - 1, 1), 1.0)
     return first + (last - first) * done
 
 
@@ -272,4 +274,5 @@ def average_decay(config: Config, step: jax.Array) -> jax.Array:
 
     It grows to `ema`, so that the random first parameters soon have no weight.
     """
-    return jnp.minimum(config.ema, (1 + step) / (10 + step))
+    done = step.astype(jnp.float32)
+    return jnp.minimum(config.ema, (1 + done) / (10 + done))

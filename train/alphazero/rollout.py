@@ -145,7 +145,7 @@ def collect(
             action=action,
             is_random=is_random,
             slots=result.slots,
-            weights=result.weights * is_learned,
+            weights=jnp.where(is_learned, result.weights, 0),
             predicted=evaluate(params, boards).values * scale,
             values=result.policy_values * scale,
             next_values=jnp.zeros_like(result.values),
@@ -155,7 +155,9 @@ def collect(
             next_seat=after.current_player,
             episode_stats=stats_after,
         )
-        stats_after = EpisodeStats(stats_after.length * ~ended, stats_after.returns * ~ended[:, None])
+        stats_after = EpisodeStats(
+            jnp.where(ended, 0, stats_after.length), jnp.where(ended[:, None], 0, stats_after.returns)
+        )
         boards, starts = restart(config, env, restart_key, ended, after, starts)
         new = boards, stats_after, starts
         return jax.tree.map(lambda old, new: jnp.where(is_last, old, new), carry, new), steps

@@ -112,7 +112,7 @@ def take(env: jaxgames.Env[Any], labels: Labels, rows: jax.Array) -> Minibatch:
         states, action, value, probabilities, counted = jax.tree.map(lambda leaf: leaf[rows], labels)
         observation = jax.vmap(lambda state: env.observe(state))(states)
         mask = jax.vmap(env.legal_action_mask)(states)
-        target = jax.nn.one_hot(action, env.num_actions) if probabilities is None else probabilities
+        target = jax.nn.one_hot(action, env.num_actions, dtype=jnp.float32) if probabilities is None else probabilities
         return Minibatch(observation, mask, states.current_player, target, value, counted)
 
     return on_each_device(of_device, REPLICATED, SHARDED, out=SHARDED)(labels, rows)

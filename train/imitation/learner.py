@@ -18,7 +18,6 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
 import jaxgames
 from jaxgames.policies.evaluate import reward_scale
@@ -38,7 +37,7 @@ from train.models.policy import Params, Policy, merge_statistics, split_statisti
 from train.network_learner import NetworkLearner, key_of_game
 from train.ops.episodes import Metrics
 from train.ops.masks import masked_mean
-from train.ops.optimizers import clipped_adamw
+from train.ops.optimizers import clipped_adamw, step_of
 
 
 class TrainState(NamedTuple):
@@ -132,10 +131,10 @@ def update(
             config, policies, weights, minibatches, statistics, step_key
         )
         optimizer = clipped_adamw(learning_rate(config, step), config.weight_decay, config.max_grad_norm)
-        updates, opt_state = optimizer.update(gradient, opt_state, weights)
-        return (merge_statistics(optax.apply_updates(weights, updates), statistics), opt_state), metrics
+        weights, opt_state = step_of(optimizer, gradient, opt_state, weights)
+        return (merge_statistics(weights, statistics), opt_state), metrics
 
-    steps = train_state.iteration * count + jnp.arange(count)
+    steps = train_state.iteration * count + jnp.arange(count, dtype=jnp.int32)
     (params, opt_state), metrics = jax.lax.scan(
         gradient_step, (train_state.params, train_state.opt_state), (rows, steps)
     )
@@ -212,7 +211,7 @@ def squared_error(value: jax.Array, label: jax.Array) -> jax.Array:
 
 def learning_rate(config: Config, step: jax.Array) -> jax.Array:
     """Returns float32[], the learning rate of the gradient step after `step` others (int32[])."""
-    done = step / (config.num_iterations * (config.num_minibatches or 1))
+    done = step.astype(jnp.float32) / (config.num_iterations * (config.num_minibatches or 1))
     factor = {"cosine": 0.5 * (1 + jnp.cos(jnp.pi * done)), "linear": 1 - done, "constant": jnp.ones_like(done)}
     return jnp.float32(config.learning_rate) * factor[config.schedule]
 
@@ -252,7 +251,7 @@ def sums_of(minibatch: Minibatch, logits: jax.Array, value: jax.Array) -> dict[s
         "squared_error": (known, jnp.square(value - b.value)),
         "known": (known, known),
     }
-    return {name: jnp.where(rows, x, 0).sum(dtype=jnp.float32) for name, (rows, x) in chosen.items()}
+    return {name: jnp.where(rows, x.astype(jnp.float32), 0).sum() for name, (rows, x) in chosen.items()}
 
 
 def rank_of_label(logits: jax.Array, mask: jax.Array, target: jax.Array) -> jax.Array:

@@ -46,13 +46,13 @@ def chains(across: jax.Array, down: jax.Array) -> Chains:
 
     chain = chain_numbers(in_chain, below, right).reshape(batch, -1)
     same = (chain[:, :, None] == chain[:, None]) & (chain > 0)[:, None]  # bool[B, boxes, boxes]
-    size = same.sum(-1)
+    size = same.sum(-1, dtype=jnp.int32)
     joined = sum(beside(each.astype(jnp.int32), axis, jnp.add) for each, axis in ((below, 1), (right, 2)))
     is_end = jnp.less(joined, 2).reshape(size.shape)
     is_loop = (size > 0) & ~(same & is_end[:, None]).any(-1)
     is_started = (same & (counts.reshape(size.shape) == 3)[:, None]).any(-1)  # a box of it can be taken
-    classes = jax.nn.one_hot(jnp.minimum(size, LONGEST) - 1, LONGEST)  # zeros for a box in no chain
-    of_boxes = jnp.concatenate([classes, jnp.stack([size / 8, is_loop, is_started], -1)], -1)
+    classes = jax.nn.one_hot(jnp.minimum(size, LONGEST) - 1, LONGEST, dtype=jnp.float32)  # zeros for a box in no chain
+    of_boxes = jnp.concatenate([classes, stacked(size / 8, is_loop, is_started)], -1)
 
     def of_edges(values: jax.Array) -> jax.Array:
         """Returns int32[B, edges], the larger value of the one or two boxes of each open edge; 0 for drawn ones."""
@@ -61,19 +61,29 @@ def chains(across: jax.Array, down: jax.Array) -> Chains:
     fuller = of_edges(1 + counts)
     is_safe = (fuller > 0) & (fuller <= 2)  # no box gets its third or fourth edge
     given = of_edges(jnp.where(in_chain, size.reshape(counts.shape), 0))
-    features_of_edges = jnp.stack([is_safe, fuller == 4, given / 8], -1)
+    features_of_edges = stacked(is_safe, fuller == 4, given / 8)
+
+    at_least_1 = jnp.maximum(size, 1).astype(jnp.float32)
 
     def number(which: jax.Array) -> jax.Array:
         """Returns float32[B], the number of chains, from bool[B, boxes] of their boxes."""
-        return jnp.round((which / jnp.maximum(size, 1)).sum(-1))
+        return jnp.round((which.astype(jnp.float32) / at_least_1).sum(-1))
 
     is_long = (size >= LONG) & ~is_started
-    numbers = [is_safe.sum(-1), *map(number, (is_long & ~is_loop, is_long & is_loop, size == 1, size == 2))]
+    numbers = [
+        is_safe.sum(-1, dtype=jnp.float32),
+        *map(number, (is_long & ~is_loop, is_long & is_loop, size == 1, size == 2)),
+    ]
     kept = size - jnp.where(is_loop, KEPT_OF_LOOP, KEPT_OF_CHAIN)  # by the seat that does not open the chain
-    control = (is_long * kept / jnp.maximum(size, 1)).sum(-1) / 8
+    control = (jnp.where(is_long, kept, 0).astype(jnp.float32) / at_least_1).sum(-1) / 8
     scaled = [value / scale for value, scale in zip(numbers, (20, 4, 2, 4, 4), strict=True)]
-    of_board = jnp.stack([*scaled, *(value % 2 for value in numbers), control, number(is_started)], -1)
-    return Chains(*(x.astype(jnp.float32) for x in (of_boxes, features_of_edges, of_board)))
+    of_board = stacked(*scaled, *(value % 2 for value in numbers), control, number(is_started))
+    return Chains(of_boxes, features_of_edges, of_board)
+
+
+def stacked(*values: jax.Array) -> jax.Array:
+    """Returns float32[..., number of values]."""
+    return jnp.stack([value.astype(jnp.float32) for value in values], axis=-1)
 
 
 def chain_numbers(in_chain: jax.Array, below: jax.Array, right: jax.Array) -> jax.Array:

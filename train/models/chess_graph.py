@@ -152,7 +152,7 @@ class ChessGraphHeads(nn.Module):
         types = move_types()
         of_types = FlatDense(types.max() + 1)(hidden) / 4  # for the same reason
         origin, target = cells_of_actions()
-        logits = of_pairs[:, origin, target] * (target >= 0) + of_types[:, origin, np.tile(types, CELLS)]
+        logits = jnp.where(target >= 0, of_pairs[:, origin, target], 0) + of_types[:, origin, np.tile(types, CELLS)]
         pooled = jnp.concatenate([cells.mean(1), cells.max(1), board], axis=-1)
         value = nn.Dense(1, kernel_init=small())(nn.relu(FlatDense(2 * width)(pooled)))
         return logits, value[:, 0]

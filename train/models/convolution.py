@@ -31,11 +31,13 @@ class Convolution(nn.Module):
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
         shape = (3, 3, x.shape[-1], self.channels)
-        kernel = self.param("kernel", nn.initializers.orthogonal(self.scale), shape)
+        kernel = self.param("kernel", nn.initializers.orthogonal(self.scale), shape, jnp.float32)
         on_cpu = functools.partial(matmul_convolution, padding=self.padding)
         elsewhere = functools.partial(xla_convolution, padding=self.padding)
         y = by_platform(x, kernel, cpu=on_cpu, library=elsewhere)
-        return y + self.param("bias", nn.initializers.zeros, (self.channels,)) if self.use_bias else y
+        if not self.use_bias:
+            return y
+        return y + self.param("bias", nn.initializers.zeros, (self.channels,), jnp.float32)
 
 
 def xla_convolution(x: jax.Array, kernel: jax.Array, padding: Padding = "SAME") -> jax.Array:

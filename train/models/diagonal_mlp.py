@@ -60,7 +60,7 @@ class DiagonalEncoder(nn.Module):
         drop = nn.Dropout(self.dropout, deterministic=training is None)
         batch, planes = observation.shape[0], observation.shape[-1]
         pieces = observation.reshape(batch, NUM_SQUARES, planes).astype(jnp.float32).transpose(1, 0, 2)
-        squares = self.param("squares", nn.initializers.zeros, (NUM_SQUARES, 1, self.channels))
+        squares = self.param("squares", nn.initializers.zeros, (NUM_SQUARES, 1, self.channels), jnp.float32)
         x = nn.Dense(self.channels, kernel_init=orthogonal())(around(pieces, 2)) + squares
         for _ in range(self.local_blocks):
             y = around(nn.relu(nn.LayerNorm()(x)), 1)

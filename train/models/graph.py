@@ -32,6 +32,7 @@ from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from train.models import box_chains
 from train.models.box_grid import flat_edges, sum_of_boxes, sum_of_edges
 from train.models.layers import MAX_SIZE, FlatDense, Network, game_for, orthogonal, small
+from train.ops.masks import masked
 
 EDGES_OF_A_BOX = 4
 
@@ -58,24 +59,26 @@ class GraphEncoder(nn.Module):
         open_boxes = counts < EDGES_OF_A_BOX
         parities = jnp.stack([open_edges.sum((1, 2)) % 2, open_boxes.sum((1, 2)) % 2], axis=1)
 
-        edges = jnp.zeros((*open_edges.shape[:2], self.width))
-        of_boxes = jax.nn.one_hot(counts[..., 0].astype(jnp.int32), EDGES_OF_A_BOX)
+        edges = jnp.zeros((*open_edges.shape[:2], self.width), jnp.float32)
+        of_boxes = jax.nn.one_hot(counts[..., 0].astype(jnp.int32), EDGES_OF_A_BOX, dtype=jnp.float32)
         of_board = parities.astype(jnp.float32)
         if self.chains:
             inputs = box_chains.chains(across, down)
-            edges = self._dense()(inputs.edges) * open_edges
+            edges = masked(open_edges, self._dense()(inputs.edges))
             of_boxes = jnp.concatenate([of_boxes, inputs.boxes], axis=-1)
             of_board = jnp.concatenate([of_board, inputs.board], axis=-1)
-        boxes = self._dense()(of_boxes) * open_boxes
+        boxes = masked(open_boxes, self._dense()(of_boxes))
         board = self._dense()(of_board)
-        num_open = jnp.maximum(open_boxes.sum(1), 1)
+        num_open = jnp.maximum(open_boxes.sum(1, dtype=jnp.float32), 1)
         shared = Round(self.width) if self.tied else None
         for _ in range(rows + cols if self.rounds is None else self.rounds):
             one_round = shared or Round(self.width)
             edges, boxes, board = one_round(edges, boxes, board, open_edges, open_boxes, num_open, (rows, cols))
 
-        owner = observation[:, 1::2, 1::2, 1].astype(jnp.float32) - observation[:, 1::2, 1::2, 2]
-        last = [open_edges[..., 0], owner.reshape(owner.shape[0], -1), jnp.zeros((owner.shape[0], 1))]
+        owners = observation[:, 1::2, 1::2].astype(jnp.float32)
+        owner = owners[..., 1] - owners[..., 2]
+        of_board = jnp.zeros((owner.shape[0], 1), jnp.float32)
+        last = [open_edges[..., 0].astype(jnp.float32), owner.reshape(owner.shape[0], -1), of_board]
         states = jnp.concatenate([edges, boxes, board[:, None]], axis=1)
         return jnp.concatenate([states, jnp.concatenate(last, axis=1)[..., None]], axis=2)
 
@@ -96,16 +99,16 @@ class Round(nn.Module):
         board: jax.Array,  # float32[B, width]
         open_edges: jax.Array,  # bool[B, edges, 1]
         open_boxes: jax.Array,  # bool[B, boxes, 1]
-        num_open: jax.Array,  # int32[B, 1], the open boxes; 1 if none is open
+        num_open: jax.Array,  # float32[B, 1], the open boxes; 1 if none is open
         size: tuple[int, int],  # rows and columns of boxes
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
         whole = nn.LayerNorm()(board)[:, None]
-        of_edges = nn.LayerNorm()(edges) * open_edges
+        of_edges = masked(open_edges, nn.LayerNorm()(edges))
         new = self._dense()(nn.LayerNorm()(boxes)) + self._dense()(sum_of_edges(of_edges, *size)) + self._dense()(whole)
-        boxes = (boxes + nn.relu(new)) * open_boxes
-        of_boxes = nn.LayerNorm()(boxes) * open_boxes
+        boxes = masked(open_boxes, boxes + nn.relu(new))
+        of_boxes = masked(open_boxes, nn.LayerNorm()(boxes))
         new = self._dense()(of_edges) + sum_of_boxes(self._dense()(of_boxes), *size) + self._dense()(whole)
-        edges = (edges + nn.relu(new)) * open_edges
+        edges = masked(open_edges, edges + nn.relu(new))
         board = board + nn.relu(self._dense()(whole[:, 0]) + self._dense()(of_boxes.sum(1) / num_open))
         return edges, boxes, board
 
@@ -128,8 +131,8 @@ class GraphHeads(nn.Module):
         hidden = FlatDense(width)(nn.LayerNorm()(edges)) + FlatDense(width)(board)[:, None]
         logits = nn.Dense(1, kernel_init=small())(nn.relu(hidden))[..., 0]
 
-        num_open = (owner == 0).sum(1)
-        boxes = nn.LayerNorm()(boxes) * (owner == 0)[..., None]
+        num_open = (owner == 0).sum(1, dtype=jnp.float32)
+        boxes = masked((owner == 0)[..., None], nn.LayerNorm()(boxes))
         pooled = [boxes.sum(1) / jnp.maximum(num_open, 1)[:, None], nn.relu(boxes).max(1), board]
         hidden = nn.relu(FlatDense(width)(jnp.concatenate(pooled, axis=1)))
         to_go = num_open * jnp.tanh(nn.Dense(1, kernel_init=small())(hidden)[:, 0])

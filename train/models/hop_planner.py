@@ -62,7 +62,7 @@ class HopsEncoder(nn.Module):
         x = jnp.concatenate([planes.reshape(batch, -1).astype(jnp.float32), to_go], axis=1)
         for width in self.hidden_sizes:
             x = ACTIVATIONS[self.activation](nn.Dense(width, kernel_init=orthogonal())(x))
-        return jnp.concatenate([x, steps, occupied, blocked], axis=1)
+        return jnp.concatenate([x, steps, occupied.astype(jnp.float32), blocked.astype(jnp.float32)], axis=1)
 
 
 class HopsHeads(nn.Module):
@@ -80,9 +80,9 @@ class HopsHeads(nn.Module):
         x = features[:, : -3 * num_cells]
         steps, occupied, blocked = jnp.split(features[:, -3 * num_cells :], 3, axis=1)
         start = nn.initializers.constant
-        steepness = self.param("steepness", start(self.steepness), ())
-        center = self.param("center", start(self.center), ())
-        next_turn = self.param("next_turn", start(self.next_turn), ())
+        steepness = self.param("steepness", start(self.steepness), (), jnp.float32)
+        center = self.param("center", start(self.center), (), jnp.float32)
+        next_turn = self.param("next_turn", start(self.next_turn), (), jnp.float32)
         worth = nn.Dense(num_cells, kernel_init=small())(x) - steepness * (steps + center * _off_middle(env.size))
         direct = nn.Dense(env.num_actions, kernel_init=small())(x)
         value = nn.Dense(1, kernel_init=small())(x)[:, 0]

@@ -76,9 +76,10 @@ class ParallelConvolutions(nn.Module):
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
         kernels = [
-            self.param(f"kernel_{size}", xavier(), (size, size, x.shape[-1], self.maps)) for size in KERNEL_SIZES
+            self.param(f"kernel_{size}", xavier(), (size, size, x.shape[-1], self.maps), jnp.float32)
+            for size in KERNEL_SIZES
         ]
-        bias = self.param("bias", nn.initializers.zeros, (len(KERNEL_SIZES) * self.maps,))
+        bias = self.param("bias", nn.initializers.zeros, (len(KERNEL_SIZES) * self.maps,), jnp.float32)
         # A size around 0s: all kernels are parts of one of the largest size, so the board is gathered only once.
         largest = KERNEL_SIZES[-1]
         padded = [jnp.pad(kernel, (_around(largest, len(kernel)),) * 2 + ((0, 0),) * 2) for kernel in kernels]
@@ -122,8 +123,10 @@ class LarsonTextEncoder(nn.Module):
                 else:
                     size = int(branch.removeprefix("conv"))
                     shape = (size, size, x.shape[-1], self.maps)
-                    kernel = self.param(f"{name}_kernel", nn.initializers.orthogonal(math.sqrt(2)), shape)
-                    x = nn.relu(convolve(x, kernel) + self.param(f"{name}_bias", nn.initializers.zeros, (self.maps,)))
+                    start = nn.initializers.orthogonal(math.sqrt(2))
+                    kernel = self.param(f"{name}_kernel", start, shape, jnp.float32)
+                    bias = self.param(f"{name}_bias", nn.initializers.zeros, (self.maps,), jnp.float32)
+                    x = nn.relu(convolve(x, kernel) + bias)
             if branch != "dense":
                 x = x.reshape(x.shape[0], -1)
                 x = nn.relu(nn.Dense(self.hidden, kernel_init=orthogonal(), name=f"{branch}_hidden")(x))
@@ -154,7 +157,7 @@ def signed_board(observation: jax.Array, jumper: bool = False) -> jax.Array:
       jumper: whether a second plane has a 1 on the piece that must jump again. Without it, the board does not tell a
         jump that must follow from a turn that begins.
     """
-    board = (observation[..., :4] * np.array(PIECE_VALUES, np.float32)).sum(-1, keepdims=True)
+    board = (observation[..., :4].astype(jnp.float32) * np.array(PIECE_VALUES, np.float32)).sum(-1, keepdims=True)
     return jnp.concatenate([board, observation[..., 4:].astype(jnp.float32)], axis=-1) if jumper else board
 
 

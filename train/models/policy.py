@@ -217,7 +217,9 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: Any, seat: ja
     slot = first_tile[seat] * tile + rank
     seat_of_tile = (jnp.arange(num_tiles)[:, None] >= jnp.cumsum(tiles)).sum(1).clip(max=num_seats - 1)
 
-    row_of_slot = jnp.zeros(num_tiles * tile, jnp.int32).at[slot].set(jnp.arange(num_rows), unique_indices=True)
+    row_of_slot = (
+        jnp.zeros(num_tiles * tile, jnp.int32).at[slot].set(jnp.arange(num_rows, dtype=jnp.int32), unique_indices=True)
+    )
     tiled = jax.tree.map(lambda x: x[row_of_slot].reshape(num_tiles, tile, *x.shape[1:]), rows)
     out = jax.vmap(apply)(jax.tree.map(lambda leaf: leaf[seat_of_tile], params), tiled)
     return jax.tree.map(lambda leaf: leaf.reshape(num_tiles * tile, *leaf.shape[2:])[slot], out)

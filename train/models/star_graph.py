@@ -101,7 +101,7 @@ class StarGraphEncoder(nn.Module):
         env = self.env
         planes, occupied, blocked = (x.swapaxes(0, 1) for x in Cells.of(env, observation))
         hops = Hops.of(env.size, occupied, blocked)
-        own = self.param("cells", nn.initializers.normal(0.5), (env.num_cells, 1, self.width))
+        own = self.param("cells", nn.initializers.normal(0.5), (env.num_cells, 1, self.width), jnp.float32)
         cells = FlatDense(self.width)(planes.astype(jnp.float32)) + own
         is_within_a_turn = planes[..., env.num_players + 1].any(0)[:, None]
         board = FlatDense(self.width)(is_within_a_turn.astype(jnp.float32))
@@ -148,7 +148,7 @@ class StarGraphHeads(nn.Module):
         origin, step, hop = jnp.split(FlatDense(3 * width)(cells), 3, axis=-1)
         hop = largest(size, hop, hops, self.hops)
         origin += FlatDense(width)(board)
-        of_direction = self.param("directions", nn.initializers.zeros, (len(ALL_DIRECTIONS), width))
+        of_direction = self.param("directions", nn.initializers.zeros, (len(ALL_DIRECTIONS), width), jnp.float32)
         score = nn.Dense(1, kernel_init=small())
         moves = [
             score(nn.relu(origin + target + of_one).reshape(-1, width)).reshape(origin.shape[:2])

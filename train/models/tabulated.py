@@ -51,7 +51,7 @@ class TabulatedPolicy:
     def apply(self, params: Table, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
         index = index_of_observations(self.env, observation)
         of_boards = Table(*(leaf[index] for leaf in params))
-        masked = jnp.full((len(index), self.env.num_actions), MASKED_LOGIT)
+        masked = jnp.full((len(index), self.env.num_actions), MASKED_LOGIT, jnp.float32)
         rows = jnp.arange(len(index))[:, None]
         return masked.at[rows, of_boards.actions].set(of_boards.logits), of_boards.values
 

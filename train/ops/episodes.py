@@ -46,19 +46,19 @@ def episode_metrics(env: jaxgames.Env[Any], steps: EpisodeSteps) -> Metrics:
     num_episodes = ended.sum(dtype=jnp.float32)
     ends = on_each_device(functools.partial(ends_of, env), SHARDED_BY_BOARD, out=SHARDED_BY_BOARD)(steps)
     winners, drawn = ends[..., :-1], ends[..., -1]
-    returns = steps.episode_stats.returns * ended[..., None]
+    returns = jnp.where(ended[..., None], steps.episode_stats.returns, 0)
     sums = {
-        "episode_length": steps.episode_stats.length * ended,
+        "episode_length": jnp.where(ended, steps.episode_stats.length, 0),
         "episode_truncated_rate": steps.truncated,
         "episode_draw_rate": drawn,
         **{f"episode_win_rate/seat_{seat}": winners[..., seat] for seat in range(env.num_players)},
         **{f"episode_return/seat_{seat}": returns[..., seat] for seat in range(env.num_players)},
     }
     if steps.learner_seats is not None:
-        learner, num_seats = steps.learner_seats, steps.learner_seats.sum(-1)
+        learner, num_seats = steps.learner_seats, steps.learner_seats.sum(-1, dtype=jnp.float32)
         sums["episode_win_rate/learner"] = (winners & learner).any(-1)
-        sums["episode_return/learner"] = (returns * learner).sum(-1) / num_seats
-    return {"num_episodes": num_episodes} | {name: x.sum() / num_episodes for name, x in sums.items()}
+        sums["episode_return/learner"] = jnp.where(learner, returns, 0).sum(-1) / num_seats
+    return {"num_episodes": num_episodes} | {name: x.sum(dtype=jnp.float32) / num_episodes for name, x in sums.items()}
 
 
 def ends_of(env: jaxgames.Env[Any], steps: EpisodeSteps) -> jax.Array:

@@ -13,4 +13,4 @@ def masked_mean(mask: jax.Array | None, x: jax.Array) -> jax.Array:
     """Returns float32[], the mean of `x` where the mask is True, 0 if that is nowhere; of all `x` without a mask."""
     if mask is None:
         return x.mean(dtype=jnp.float32)
-    return masked(mask, x).sum(dtype=jnp.float32) / jnp.maximum(mask.sum(), 1)
+    return masked(mask, x).sum(dtype=jnp.float32) / jnp.maximum(mask.sum(dtype=jnp.float32), 1)

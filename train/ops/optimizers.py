@@ -1,4 +1,6 @@
-"""The optimizer of learners whose learning rate is computed in every step."""
+"""Optimizers of optax as the learners use them."""
+
+from typing import Any
 
 import jax
 import optax
@@ -20,3 +22,10 @@ def clipped_adamw(
         optax.add_decayed_weights(weight_decay),
         optax.scale(-rate),  # pyright: ignore[reportArgumentType]  # here, too
     )
+
+
+def step_of(optimizer: optax.GradientTransformation, gradient: Any, opt_state: Any, weights: Any) -> tuple[Any, Any]:
+    """Returns the weights and the state of the optimizer after a step."""
+    with jax.numpy_dtype_promotion("standard"):  # optax needs it
+        updates, opt_state = optimizer.update(gradient, opt_state, weights)
+        return optax.apply_updates(weights, updates), opt_state

@@ -61,7 +61,7 @@ def next_starts(env: jaxgames.Env[Any], key: jax.Array, starts: Starts, max_plie
 
 def draw_limit(key: jax.Array, num_envs: int, max_plies: int) -> jax.Array:
     """Returns int32[num_envs], numbers of random moves from 1 to `max_plies`."""
-    return jax.random.randint(key, (num_envs,), 1, max_plies + 1)
+    return jax.random.randint(key, (num_envs,), 1, max_plies + 1, jnp.int32)
 
 
 @functools.singledispatch

@@ -30,6 +30,7 @@ from train.ops.episodes import EpisodeStats, Metrics, episode_metrics
 from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy
 from train.ops.masks import masked, masked_mean
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
+from train.ops.optimizers import step_of
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ppo.config import TRACED_SETTINGS, Config
 from train.ppo.opponents import Opponents, OpponentState, SelfPlay
@@ -190,9 +191,10 @@ def update(
         gradient, (metrics, after) = jax.grad(loss, has_aux=True)(weights, decisions, advantages, targets)
         without_step = merge_statistics(jax.tree.map(jnp.zeros_like, weights), statistics)
         gradient, statistics = split_statistics(keep_policy(without_step, merge_statistics(gradient, after)))
-        updates, opt_state = optimizer.update(gradient, opt_state, weights)
-        params = merge_statistics(optax.apply_updates(weights, updates), statistics)
-        num_steps = jax.tree.map(jnp.sum, decisions.learner_mask)  # None stays None
+        weights, opt_state = step_of(optimizer, gradient, opt_state, weights)
+        params = merge_statistics(weights, statistics)
+        mask = decisions.learner_mask
+        num_steps = None if mask is None else mask.sum(dtype=jnp.float32)
         return (params, opt_state), (metrics, num_steps)
 
     key, subkey = jax.random.split(train_state.key)
@@ -265,7 +267,7 @@ def ppo_loss(
         "value_loss": value_loss,
         "entropy": entropy,
         "approx_kl": divergence,
-        "clip_fraction": masked_mean(mask, jnp.abs(ratio - 1) > config.clip_coef),
+        "clip_fraction": masked_mean(mask, (jnp.abs(ratio - 1) > config.clip_coef).astype(jnp.float32)),
     }
     for term in terms:
         term_loss, term_metrics = term(logits, decisions)
@@ -293,7 +295,7 @@ def kl_weight(config: Config, iteration: jax.Array) -> jax.Array:
     """Returns float32[], the weight of the divergence in the iteration after `iteration` others (int32[])."""
     first = jnp.float32(config.kl_coef)
     last = first if config.final_kl_coef is None else jnp.float32(config.final_kl_coef)
-    done = jnp.minimum(iteration / max(config.num_iterations - 1, 1), 1.0)
+    done = jnp.minimum(iteration.astype(jnp.float32) / max(config.num_iterations - 1, 1), 1.0)
     return first + (last - first) * done
 
 

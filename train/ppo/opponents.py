@@ -171,7 +171,7 @@ class Opponents:
         entry = jax.random.randint(entry_key, (num_envs,), 0, len(self.entries))
         sizes = np.array(self.sizes, np.int32)
         size, first = jnp.asarray(sizes)[entry], jnp.asarray(np.cumsum(sizes) - sizes)[entry]
-        member = (jax.random.uniform(member_key, (num_envs,)) * size).astype(jnp.int32)
+        member = (jax.random.uniform(member_key, (num_envs,), jnp.float32) * size.astype(jnp.float32)).astype(jnp.int32)
         seats = np.arange(self.env.num_players)
         if self.learn_seats:
             learner_seats = jnp.broadcast_to(np.isin(seats, self.learn_seats), (num_envs, seats.size))

@@ -130,7 +130,7 @@ def collect(
             learner_seats=games.learner_seats,
         )
         live = ~(boards.terminated | boards.truncated)
-        stats = EpisodeStats(stats.length * live, stats.returns * live[:, None])
+        stats = EpisodeStats(jnp.where(live, stats.length, 0), jnp.where(live[:, None], stats.returns, 0))
         return (boards, stats, opponents.redraw(games, games_key, ~live)), transition
 
     key, subkey = jax.random.split(train_state.key)

@@ -233,3 +233,26 @@ def test_network_of_a_users_module_is_made_by_name(tmp_path: Path, monkeypatch: 
         Policy.of(STAR, "shared", "tiny(depth=2)")
     with pytest.raises(ParameterError, match=r"must call train\.models\.networks\.register"):
         Policy.of(STAR, "shared", "networks_of_a_user:other")
+
+
+# -- other modes of JAX ------------------------------------------------------------------------------------------------
+
+GAMES = {  # of the networks that do not play the star
+    "alpha_mini": "minichess(rules=king_capture)",
+    "chess_graph": "minichess",
+    "graph(chains=True)": "dots_and_boxes(rows=2, cols=2)",
+    "diagonal_mlp": "checkers",
+    "larson": "checkers",
+    "larson_text": "checkers",
+}
+
+
+@pytest.mark.parametrize("network", [*GAMES, *({*networks.list_networks()} - {*GAMES, "graph"})])
+def test_numbers_have_32_bits_with_x64_and_with_strict_promotion(network: str) -> None:
+    env = jaxgames.make(GAMES[network]) if network in GAMES else STAR
+    policy, rows = Policy.of(env, "shared", network), jnp.zeros((2, *env.observation_shape), jnp.bool_)
+    for mode in (jax.enable_x64(True), jax.numpy_dtype_promotion("strict")):
+        with mode:
+            params = jax.eval_shape(policy.init, jax.random.key(0))
+            outputs = jax.eval_shape(policy.apply, params, rows, jnp.zeros(2, jnp.int32))
+        assert {leaf.dtype for leaf in jax.tree.leaves((params, outputs))} == {jnp.dtype("float32")}
