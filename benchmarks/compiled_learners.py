@@ -31,7 +31,7 @@ from typing import Annotated, Any
 import jax
 import numpy as np
 import tyro
-from jax.sharding import Mesh, NamedSharding, SingleDeviceSharding
+from jax.sharding import AxisType, Mesh, NamedSharding, SingleDeviceSharding
 
 from benchmarks import harness, hlo, targets
 from benchmarks.search import SIDES
@@ -153,7 +153,7 @@ def make_learner(name: str, game: str, boards: int, rollout_length: int) -> Lear
 
 def learner_row(learner: Learner, target: str, chips: str) -> tuple[dict[str, Any], list[str]]:
     """Returns the figures of an iteration, and texts on what it does that it should not."""
-    mesh = Mesh(np.array(targets.described_devices(target, chips)), ("boards",))
+    mesh = Mesh(np.array(targets.described_devices(target, chips)), ("boards",), axis_types=(AxisType.Auto,))
     compiled, seconds = targets.timed(lambda: compile_iteration(learner, mesh))
     program = hlo.parse(compiled.as_text())
     memory = compiled.memory_analysis()

@@ -218,7 +218,7 @@ def over_devices(
     """
     if devices == 1:
         return program, arguments
-    mesh = jax.sharding.Mesh(np.array(jax.devices()[:devices]), ("boards",))
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:devices]), ("boards",), axis_types=(jax.sharding.AxisType.Auto,))
 
     def share(key: jax.Array, *arguments: Any) -> Any:
         key = jax.random.fold_in(key, jax.lax.axis_index("boards"))

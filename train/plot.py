@@ -29,8 +29,6 @@ from jaxgames._named import IMPORT_LINE, command_line
 from train.curves import RATES, By, Curve, chance_of, common_settings, curves, evaluations_of, open_runs
 from train.driver.run_folder import RunFolder
 
-mpl.use("Agg")
-
 Scale = Literal["auto", "linear", "log"]
 X_LABEL = {"steps": "environment steps", "seconds": "seconds of training", "iterations": "iterations"}
 Y_LABEL = {"mean_turns": "turns to win"}  # of other columns: the name with spaces

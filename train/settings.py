@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
+from jax.core import Tracer
+
 import jaxgames
 from jaxgames import Env
 
@@ -41,6 +43,11 @@ class NetworkConfig:
         for name, value in vars(self).items():
             if isinstance(value, list):  # JSON stores tuples as lists
                 object.__setattr__(self, name, tuple(value))
+            if isinstance(value, Tracer):
+                raise TypeError(
+                    f"{name} must be a number when the settings are made: jax.vmap over settings is not possible. "
+                    "train.sweep trains a table of settings in one program"
+                )
         jaxgames.make(self.env)
         check_positive(self, "channels", "hidden_sizes", "total_steps", "learning_rate", "max_grad_norm")
         check_not_negative(self, "temperature")

@@ -130,7 +130,8 @@ def of_results() -> dict[str, str]:
         stored = json.loads(path.read_text(encoding="utf-8"))
         if path.stem in COLUMNS:
             results = stored["results"]
-            made[path.stem] = table_of(results[-1].get("rows", results), COLUMNS[path.stem])
+            rows = [row for result in results for row in result.get("rows", ())]  # of all commands that have rows
+            made[path.stem] = table_of(rows or results, COLUMNS[path.stem])
             continue
         for number, table in enumerate(stored.get("tables", ()), start=1):
             made[path.stem if number == 1 else f"{path.stem}_{number}"] = markdown(table["columns"], table["rows"])

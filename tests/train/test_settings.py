@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+import jax
 import pytest
 
 from train import alphazero, imitation, ppo
@@ -87,3 +88,8 @@ def test_wrong_setting_is_refused_with_what_is_allowed(
 def test_run_is_rounded_up_to_whole_iterations() -> None:
     of_steps = {steps: dataclasses.replace(PPO, total_steps=steps).num_iterations for steps in (1, 384, 385)}
     assert of_steps == {1: 1, 384: 1, 385: 2}
+
+
+def test_setting_that_is_traced_is_refused_in_words() -> None:
+    with pytest.raises(TypeError, match=r"gamma must be a number .* train.sweep trains a table of settings"):
+        jax.eval_shape(jax.vmap(lambda gamma: ppo.Config(gamma=gamma).num_envs), jax.ShapeDtypeStruct((2,), "float32"))

@@ -56,7 +56,10 @@ class RecordedCommands:
         Raises ValueError for a command that fails or prints no result, KeyboardInterrupt if it was interrupted.
         """
         for name, folder in self._folders.items():
-            text = text.replace(name, shlex.quote(str(folder)))
+            if str(folder) == shlex.quote(str(folder)):
+                text = text.replace(name, str(folder))
+            elif name in text:  # which may stand in quotes
+                text = shlex.join(word.replace(name, str(folder)) for word in shlex.split(text))
         file, key = ResultFile(self._path, ("command", "version")), {"command": text, "version": version}
         last = file.get(key)
         if not (last and last["finished"]):

@@ -6,6 +6,7 @@ words, and empty arrays, which orbax does not store, as None.
 """
 
 import errno
+import functools
 import inspect
 import logging
 import os
@@ -26,17 +27,12 @@ from train.ops.sharding import is_key, keys_to_data
 LAST = 2  # the number of last checkpoints that always stay
 REMOVED = "removed"  # the folder beside the checkpoints in which they are deleted, file by file
 
-logging.getLogger("absl").setLevel(logging.CRITICAL)  # orbax reports every file, and every error that it also raises
-
 
 def _is_of_others(record: logging.LogRecord) -> bool:
     """False for an array that fails after another one: the first error is raised. OCDBT is the format of the files."""
     message = record.getMessage()
     never_raised = ("Future exception was never retrieved", "Task exception was never retrieved")
     return not (message.startswith(never_raised) and "OCDBT" in message)
-
-
-logging.getLogger("asyncio").addFilter(_is_of_others)
 
 
 class Checkpoints:
@@ -48,6 +44,7 @@ class Checkpoints:
           folder: is created if it is not there.
           stays: returns whether the checkpoint of an iteration stays when it is no longer one of the last two.
         """
+        _keep_orbax_quiet()
         self.folder = folder.absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
         alone = ocp.options.MultiprocessingOptions(active_processes={0}, barrier_sync_key_prefix="run")
@@ -166,10 +163,15 @@ def _refusal_of_system(error: Exception) -> str | None:
     return None if code in (None, errno.ENOENT) else os.strerror(code)
 
 
-_report_unraisable = sys.unraisablehook
+@functools.cache
+def _keep_orbax_quiet() -> None:
+    """Silences what orbax reports beside the errors that it raises: with the first folder, not with the import."""
+    logging.getLogger("absl").setLevel(logging.CRITICAL)
+    logging.getLogger("asyncio").addFilter(_is_of_others)
+    sys.unraisablehook = functools.partial(_report_unless_of_orbax, sys.unraisablehook)
 
 
-def _report_unless_of_orbax(unraisable: Any) -> None:
+def _report_unless_of_orbax(report: Callable[[Any], object], unraisable: Any) -> None:
     """Reports an error that Python cannot raise, but not those that follow an error of orbax.
 
     When one array fails, orbax raises its error and closes its event loop. The other arrays then fail in threads of
@@ -178,10 +180,7 @@ def _report_unless_of_orbax(unraisable: Any) -> None:
     loop_is_closed = unraisable.object is None and str(unraisable.exc_value) == "Event loop is closed"
     is_coroutine = inspect.iscoroutine(unraisable.object) and "orbax" in unraisable.object.cr_code.co_filename
     if not (loop_is_closed or is_coroutine):
-        _report_unraisable(unraisable)
-
-
-sys.unraisablehook = _report_unless_of_orbax
+        report(unraisable)
 
 
 class _Preserved:

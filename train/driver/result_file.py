@@ -10,12 +10,16 @@ to one file.
 """
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from train.driver import stored_config
+
+try:
+    import fcntl
+except ImportError:  # not on this operating system
+    fcntl = None
 
 
 class ResultFile:
@@ -70,14 +74,14 @@ class ResultFile:
         """
         line = json.dumps({name: key[name] for name in self._key} | {**result, **key})
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        content = self.path.read_bytes() if self.path.exists() else b""
-        end = content.rfind(b"\n") + 1
-        if end < len(content):
-            os.truncate(self.path, end)
-        with self.path.open("a") as file:
-            if end == 0 and self._settings is not None:
-                file.write(json.dumps({"settings": self._settings}) + "\n")
-            file.write(line + "\n")
+        with self.path.open("a+b") as file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)  # another writer may be in the middle of its line
+            file.seek(0)
+            end = file.read().rfind(b"\n") + 1
+            file.truncate(end)
+            first = [json.dumps({"settings": self._settings})] if end == 0 and self._settings is not None else []
+            file.write("".join(f"{each}\n" for each in (*first, line)).encode())
         row = json.loads(line)
         self._keep(row)
         return row

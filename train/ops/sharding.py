@@ -10,8 +10,8 @@ The program is the one for a single device; the compiler divides it by the shard
 every device. `on_each_device` keeps such work local.
 """
 
-import contextlib
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import multihost_utils
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 REPLICATED = PartitionSpec()
 SHARDED = PartitionSpec("boards")  # by the leading axis
@@ -31,11 +31,16 @@ Tree = TypeVar("Tree")
 def provide_cores(devices: int) -> None:
     """Makes cores of a CPU devices of JAX: `devices` of them, or all for 0. Call it before JAX starts.
 
-    Later it does nothing. Other platforms keep their devices.
+    Later it only says that there are fewer devices. Other platforms keep their devices.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with contextlib.suppress(RuntimeError):  # JAX has started
-        jax.config.update("jax_num_cpu_devices", min(devices or cores, cores))
+    wanted = min(devices or cores, cores)
+    try:
+        jax.config.update("jax_num_cpu_devices", wanted)
+    except RuntimeError:  # JAX has started
+        if jax.default_backend() == "cpu" and jax.local_device_count() < wanted:
+            count = jax.local_device_count()
+            print(f"JAX has already started with {count} of {wanted} cores, so no others are used", file=sys.stderr)
 
 
 def mesh_for(devices: int, divisible: Mapping[str, int]) -> Mesh:
@@ -53,7 +58,7 @@ def mesh_for(devices: int, divisible: Mapping[str, int]) -> Mesh:
         raise ValueError(f"devices must be at most {len(of_process[0])}, the devices that JAX sees, not {devices}")
     chosen = [device for own in of_process for device in own[: devices or None]]
     check_divisible(divisible, len(chosen))
-    return Mesh(np.array(chosen), ("boards",))
+    return Mesh(np.array(chosen), ("boards",), axis_types=(AxisType.Auto,))
 
 
 def check_divisible(divisible: Mapping[str, int], devices: int) -> None:

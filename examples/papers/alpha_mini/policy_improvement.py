@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import jax
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -34,6 +33,7 @@ from examples.papers._intervals import draw_band, format_interval, interval
 from examples.papers.alpha_mini import games, runs
 from jaxgames._progress import progress_over
 from train import agents, plot
+from train.driver import compilation
 from train.driver.tables import markdown
 from train.ppo import PPO, config_for
 
@@ -71,9 +71,7 @@ class Arguments(runs.TrainingArguments):
 
 def report(arguments: Arguments) -> Report:
     """Trains both colours in all steps, and evaluates White after each step."""
-    # The runs of a colour are one program; only the parameters of their opponents differ.
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    jax.config.update("jax_compilation_cache_dir", str(arguments.output.resolve() / "compiled"))
+    compilation.keep_programs()  # the runs of a colour are one: only the parameters of their opponents differ
     results = improve_all(arguments)
     found: dict[str, dict[str, list[float]]] = {
         way: measures(arguments, way, of_way) for way, of_way in results.items()

@@ -40,6 +40,7 @@ from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.imitation import Imitation
 from train.imitation import config as imitation_config
+from train.ops.sharding import provide_cores
 from train.settings import NETWORK_SETTINGS
 from train.sweep import Sweep, sweep_of
 
@@ -86,6 +87,7 @@ class Arguments(runs.TrainingArguments):
 
 def report(arguments: Arguments) -> Report:
     """Labels positions, learns their values, and trains with and without these values."""
+    provide_cores(0)  # before the labels are computed, because JAX starts with them
     settings: dict[str, Any] = arguments.settings_of_runs() | {"gamma": arguments.gamma}
     pretrained: dict[str, str] = {}
     losses: dict[str, dict[str, list[float]]] = {}

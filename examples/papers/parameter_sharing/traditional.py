@@ -12,6 +12,7 @@ Up to three tables: the results of the agents, what each change brought, and wha
 
 import functools
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,7 +105,9 @@ def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
         size = CHANGED_SIZE if CHANGED_SIZE in arguments.sizes else arguments.sizes[0]
         given = settings_for("trained", size, arguments) | CHANGES[change] | {"total_steps": arguments.changed_steps}
         for seed in range(arguments.seeds):
-            run = train(f"changed_{list(CHANGES).index(change)}_{seed}", at_size(given, size), seed, arguments)
+            run = train(
+                f"changed_{re.sub(r'[^a-z0-9]+', '_', change.lower())}_{seed}", at_size(given, size), seed, arguments
+            )
             yield from results_of("changes", change, run, size, seed, arguments)
 
 

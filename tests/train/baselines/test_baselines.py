@@ -138,6 +138,7 @@ def test_folder_of_a_command_may_have_spaces(tmp_path: Path) -> None:
     (folder / "given.json").write_text('{"steps": 7}')
     records = RecordedCommands(folder / "commands.jsonl", {"FOLDER": folder})
     assert records.run("json.tool --compact FOLDER/given.json").result == {"steps": 7}
+    assert records.run('json.tool --compact "FOLDER/given.json"').result == {"steps": 7}
 
 
 def test_command_without_a_result_is_recorded_as_not_finished(tmp_path: Path) -> None:

@@ -1,7 +1,10 @@
 """Checkpoints: which stay, what is read from them, and what happens while another process trains."""
 
 import functools
+import importlib
+import logging
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -10,6 +13,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import matplotlib
 import numpy as np
 import pytest
 
@@ -234,3 +238,13 @@ def test_error_of_a_damaged_checkpoint_is_not_that_of_a_removed_one(folder: Path
     with pytest.raises(Exception, match=r"default|10") as raised:
         opened(folder).params()
     assert "removed" not in str(raised.value)
+
+
+def test_import_changes_nothing_of_the_process() -> None:
+    """Neither of the checkpoints nor of the pictures: nothing is silenced, and notebooks keep their backend."""
+    hooks = sys.unraisablehook, logging.getLogger("absl").level, list(logging.getLogger("asyncio").filters)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matplotlib, "use", lambda _: pytest.fail("sets the backend"))
+        for module in ("train.driver.checkpoints", "train.plot"):
+            runpy.run_path(importlib.import_module(module).__file__ or "")
+    assert hooks == (sys.unraisablehook, logging.getLogger("absl").level, logging.getLogger("asyncio").filters)

@@ -1,5 +1,7 @@
 """Results in a file: what is stored, what an unfinished or damaged line does, and which files are refused."""
 
+import fcntl
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,20 @@ def test_damaged_line_is_named(line: str, tmp_path: Path) -> None:
         ResultFile(path, KEY)
     with pytest.raises(ValueError, match=r"results.jsonl, line 1 is not a result of this command"):
         ResultFile(path, KEY, {"seed": 1})
+
+
+def test_line_that_another_writer_has_begun_is_waited_for(tmp_path: Path) -> None:
+    path, file = tmp_path / "results.jsonl", ResultFile(tmp_path / "results.jsonl", KEY)
+    with path.open("ab") as other, ThreadPoolExecutor(1) as threads:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        other.write(b'{"agent": "other", "games": 8, ')
+        other.flush()
+        adding = threads.submit(file.add, FIRST, {"wins": [1]})
+        with pytest.raises(TimeoutError):
+            adding.result(timeout=0.1)
+        other.write(b'"wins": [2]}\n')
+        other.flush()
+        fcntl.flock(other, fcntl.LOCK_UN)
+        adding.result(timeout=60)
+    stored = ResultFile(path, KEY)
+    assert (stored.get(FIRST), stored.get(FIRST | {"agent": "other"})) == ({"wins": [1]}, {"wins": [2]})

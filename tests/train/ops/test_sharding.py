@@ -43,3 +43,12 @@ def test_train_state_survives_its_way_to_a_mesh_and_back() -> None:
     back = sharding.replicate(there, mesh)
     assert back.key.dtype == train_state.key.dtype
     jax.tree.map(np.testing.assert_array_equal, keys_to_data(back), keys_to_data(train_state))
+
+
+def test_cores_that_come_too_late_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    count = jax.local_device_count()
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(count + 2))
+    sharding.provide_cores(0)
+    assert f"JAX has already started with {count} of {count + 2} cores" in capsys.readouterr().err
