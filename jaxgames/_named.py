@@ -11,12 +11,12 @@ already, and what the command line repeats.
 """
 
 import importlib
+import os
 import re
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxgames._checks import ParameterError, shortened
@@ -116,13 +116,25 @@ def check_starts_program(text: str) -> None:
 def _may_start(text: str) -> bool:
     """Returns whether a person has written the text: in a program of their own, or in an argument of the command.
 
-    A part of a word or of a path is not a text, and the path of a file or folder that is there repeats none.
+    A part of a word or of a path is not a text: whoever makes files also names them.
     """
     named = _named.get()
+    if named is None:
+        return True
     whole = re.compile(rf"(?<![\w./\\~-]){re.escape(text.strip())}(?![\w./\\~-])")
-    return named is None or any(
-        whole.search(argument) and not Path(re.split(r"[@(]", argument)[0]).exists() for argument in named.arguments
+    return any(
+        not _is_in_path(argument, *found.span()) for argument in named.arguments for found in whole.finditer(argument)
     )
+
+
+def _is_in_path(argument: str, begin: int, end: int) -> bool:
+    """Returns whether a part of an argument lies in the path of a file or folder that is there.
+
+    A path may stand in a list, as a value behind =, and before the @ or the brackets of an agent's text.
+    """
+    begins = [0, *(found.end() for found in re.finditer("[,=]", argument[:begin]))]
+    ends = [*(end + found.start() for found in re.finditer("[,@(]", argument[end:])), len(argument)]
+    return any(os.path.exists(argument[first:last].strip()) for first in begins for last in ends)
 
 
 def import_module(module: str, text: str) -> Any:

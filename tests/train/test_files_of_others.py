@@ -189,10 +189,28 @@ def test_path_of_a_run_repeats_no_text(
     """Whoever makes the files also names the folders."""
     monkeypatch.chdir(tmp_path)
     Path(folder).mkdir(exist_ok=True)
-    for argument in (folder, f"{folder}@4(temperature=1)", f"{folder}/{AGENT}"):
+    path = f"{folder}@4(temperature=1)"
+    for argument in (folder, path, f"--agents=random,{path}", f"random,{folder},{path}", f"{folder}/{AGENT}"):
         with command_line("command", [argument]), pytest.raises(ValueError, match=REFUSED):
             agents.make(AGENT, make(BOXES))
     assert not trace.exists()
+
+
+def test_path_starts_no_engine_and_the_name_of_an_engine_is_no_path(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    env, text = make("minichess"), "uci(touch trace)"
+    Path("uci").mkdir()
+    folder = f"their run {text}"
+    Path(folder).mkdir()
+    for argument in (folder, f"--run-dir={folder}", f"random,{folder}", f"{folder}(temperature=1)", "x" * 5000):
+        with command_line("command", [argument]), pytest.raises(ValueError, match="repeat the text on the command"):
+            agents.make(text, env)
+    assert not trace.exists()
+    with command_line("command", [text]), pytest.raises(EngineError, match="ended with status 0"):
+        agents.make(text, env)
+    assert trace.exists()
 
 
 @pytest.mark.parametrize("module", ["no_such_module", "", "os; import this"])
