@@ -175,6 +175,7 @@ def run_sweep(
         if finished:
             summary = sweep_summary.summarise(folder, sweep.varied, sweep.cells)
             print(sweep_summary.write(folder, summary), file=sys.stderr)
+            loop.log(f"picture  {folder / 'summary.png'}")
             result["rows"] = sweep_summary.short_rows(summary)
     return result
 

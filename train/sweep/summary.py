@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from jaxgames import arena
 from jaxgames._files import write_whole
 from train import plot
+from train.curves import chance_of
 from train.driver.learner import Learner
 from train.driver.messages import GAMES, OPPONENT
 from train.driver.run_folder import RunFolder
@@ -34,6 +36,10 @@ class Summary:
     """A row per combination of settings: "settings", "seeds", and for every metric {"median", "lowest", "highest"}."""
     evaluation: str
     """The games of the last evaluations in words; "" if there were none."""
+    games: int | None = None
+    """The games of a last evaluation; None if there were none."""
+    chance: float | None = None
+    """The win rate of equal players; None where games are drawn or cut off."""
 
 
 def summarise(folder: Path, varied: Sequence[str], cells: Mapping[str, Learner]) -> Summary:
@@ -44,13 +50,20 @@ def summarise(folder: Path, varied: Sequence[str], cells: Mapping[str, Learner])
         row = last_evaluation(RunFolder(folder / name, learner))
         by_settings.setdefault(name.rpartition("/")[0], (settings, []))[1].append(row)
     rows: list[dict[str, Any]] = []
-    games: dict[str, None] = {}
+    games: dict[str, int] = {}
     for settings, of_seeds in by_settings.values():
-        games |= {f"{row[GAMES]:,} games against {row[OPPONENT]}": None for row in of_seeds if OPPONENT in row}
+        games |= {f"{row[GAMES]:,} games against {row[OPPONENT]}": row[GAMES] for row in of_seeds if OPPONENT in row}
         metrics = [name for name in of_seeds[0] if name not in ("iteration", GAMES, OPPONENT)]
         numbers = {name: median_and_range([row.get(name) for row in of_seeds]) for name in metrics}
         rows.append({"settings": settings, "seeds": len(of_seeds), **numbers})
-    return Summary(list(varied), rows, " or ".join(games))
+    chance = chance_of([RunFolder(folder / name, learner) for name, learner in cells.items()]) if games else None
+    return Summary(
+        list(varied),
+        rows,
+        " or ".join(games),
+        min(games.values(), default=None),
+        None if chance is None else float(chance),
+    )
 
 
 def last_evaluation(run: RunFolder) -> dict[str, Any]:
@@ -118,7 +131,8 @@ def draw(summary: Summary, stem: Path) -> None:
     columns = columns[:1] + [name for name in columns[1:] if changes(summary, name)]
     figure = Figure(figsize=(max(6.0, 4.2 * len(columns)), 3.8), layout="constrained")
     if summary.evaluation:
-        figure.suptitle(f"evaluations: {summary.evaluation}", fontsize="medium")
+        equal = "" if summary.chance is None else f"; equal players win {100 * summary.chance:.0f} %"
+        figure.suptitle(f"evaluations: {summary.evaluation}{equal}", fontsize="medium")
     panels: list[Any] = [*figure.subplots(1, len(columns), squeeze=False)[0]]
     for axes, column in zip(panels, columns, strict=True):
         draw_panel(figure, axes, summary, column)
@@ -145,6 +159,8 @@ def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None
         axes.errorbar(places, medians, yerr=(medians - lowest, highest - medians), fmt="o", capsize=3)
         axes.set_xticks(places, labels, rotation=30 if len(labels) > 4 else 0)
         axes.set_xlabel(", ".join(summary.varied))
+        if column == "win_rate":
+            draw_limits(axes, summary, places, medians)
         axes.grid(alpha=0.3)
         return
     down, across = (
@@ -160,6 +176,17 @@ def draw_panel(figure: Figure, axes: Any, summary: Summary, column: str) -> None
     axes.set_xticks(range(len(across)), across)
     axes.set(ylabel=summary.varied[0], xlabel=summary.varied[1])
     figure.colorbar(image, ax=axes)
+
+
+def draw_limits(axes: Any, summary: Summary, places: np.ndarray, medians: np.ndarray) -> None:
+    """Draws what differences of win rates can mean: 95 % intervals of the games of one evaluation, and chance."""
+    axes.set_ylim(0, 1)
+    if summary.games is not None:
+        low, high = np.transpose([arena.wilson(rate * summary.games, summary.games) for rate in medians])
+        axes.vlines(places, low, high, color="0.85", linewidth=6, zorder=0, label=f"95 %, {summary.games:,} games")
+        axes.legend(fontsize="small")
+    if summary.chance is not None:
+        axes.axhline(summary.chance, color="0.4", linestyle=":", linewidth=1)
 
 
 def has_all_pairs(summary: Summary) -> bool:

@@ -13,6 +13,7 @@ import jax
 import numpy as np
 import pytest
 
+from jaxgames import arena
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.stored_runs import equal_checkpoints, metrics_of, train_in
@@ -22,7 +23,7 @@ from train.agents import LEARNERS, make
 from train.driver.learner import with_traced
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
-from train.sweep import Sweep, changes, run_sweep, sweep_of
+from train.sweep import Sweep, changes, run_sweep, summary, sweep_of
 from train.sweep.__main__ import main
 from train.sweep.arguments import parse
 from train.sweep.batched_runs import BatchedRuns, BatchedState
@@ -129,7 +130,9 @@ def test_cell_is_continued_by_the_command_of_its_learner(
     assert_close(RunFolder.open(cell, ToyLearner).params(), RunFolder.open(tmp_path / "single", ToyLearner).params())
 
 
-def test_summary_has_median_and_range_over_seeds(whole: Path) -> None:
+def test_summary_has_median_and_range_over_seeds(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=whole, resume=True))
+    assert f"picture  {whole / 'summary.png'}" in capsys.readouterr().err
     stored = json.loads((whole / "summary.json").read_text())
     assert stored["varied"] == ["num_envs", "learning_rate"]
     settings = [{"num_envs": number, "learning_rate": rate} for number in (2, 4) for rate in (0.25, 0.5)]
@@ -149,6 +152,22 @@ def test_summary_has_median_and_range_over_seeds(whole: Path) -> None:
     ]
     assert "<image" in (whole / "summary.svg").read_text()  # a heat map of two settings
     assert (whole / "summary.png").stat().st_size > 1000
+
+
+def test_picture_has_the_interval_of_the_games_and_the_win_rate_of_equal_players(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rate = {"median": 0.5, "lowest": 0.47, "highest": 0.54}
+    rows = [{"settings": {"gamma": gamma}, "seeds": 2, "win_rate": rate} for gamma in (0.9, 1.0)]
+    figures: list[Any] = []
+    monkeypatch.setattr(summary.plot, "save", lambda figure, stem: figures.append(figure))
+    summary.draw(summary.Summary(["gamma"], rows, "100 games against random", games=100, chance=0.25), tmp_path / "s")
+    axes = figures[0].axes[0]
+    assert axes.get_ylim() == (0, 1)
+    assert [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == ":"] == [0.25]
+    (of_games,) = [each for each in axes.collections if each.get_label() == "95 %, 100 games"]
+    assert [segment[:, 1].tolist() for segment in of_games.get_segments()] == [[*arena.wilson(50, 100)]] * 2
+    assert figures[0].get_suptitle() == "evaluations: 100 games against random; equal players win 25 %"
 
 
 def test_group_has_the_cells_that_differ_in_seeds_and_traced_settings(whole: Path) -> None:
