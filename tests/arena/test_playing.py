@@ -171,7 +171,7 @@ def test_play_refuses_seats_without_an_agent(seats: Any, message: str) -> None:
 @pytest.mark.parametrize(
     "play",
     [
-        lambda agents, seats, games: arena.evaluate(STICKS, *agents, KEY, 1),
+        lambda agents, seats, games: arena.evaluate(STICKS, agents[0], agents[1], KEY, 1),
         lambda agents, seats, games: arena.advance_until_over(STICKS, agents, seats, games, KEY),
         lambda agents, seats, games: arena.record(STICKS, agents, seats, games, KEY, 1),
         lambda agents, seats, games: jax.eval_shape(
@@ -189,7 +189,8 @@ def test_agent_on_the_host_is_refused_with_its_name_where_games_are_traced(play:
 def test_single_steps_that_are_not_traced_take_agents_on_the_host() -> None:
     games = arena.start(STICKS, KEY, 1)
     games, actions = arena.advance(STICKS, (TakerOnHost(2),), jnp.zeros((1, 3), jnp.int32), games, KEY)
-    assert (actions.tolist(), games.boards.left.tolist()) == ([1], [5])
+    boards: Any = games.boards
+    assert (actions.tolist(), boards.left.tolist()) == ([1], [5])
 
 
 # -- evaluation ----------------------------------------------------------------------------------------------------
