@@ -39,6 +39,7 @@ class SearchResult(NamedTuple):
     visits: jax.Array  # int32[B, K], simulations through each of them; in a tree that continues, also earlier ones
     values: jax.Array  # float32[B, num_players], mean return of each seat over the simulations and the evaluation
     policy_values: jax.Array  # float32[B, num_players], mean returns after the actions tried, weighted by `weights`
+    raw_values: jax.Array  # float32[B], the mover's value by the evaluation of the root
 
     def by_action(self, of_slots: jax.Array, num_actions: int) -> jax.Array:
         """Returns float32[B, num_actions], the number of each action's slot in `of_slots`, [B, K]; 0 without a slot."""
@@ -239,6 +240,7 @@ def summary(tree: Tree, rule: Rule, simulations: int) -> SearchResult:
         visits=slots.visits,
         values=values,
         policy_values=policy_values,
+        raw_values=slots.raw_value,
     )
 
 

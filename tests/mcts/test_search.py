@@ -67,6 +67,8 @@ def test_every_simulation_visits_a_legal_action_and_weights_sum_to_one() -> None
     assert (weights[~mask] == 0).all()
     np.testing.assert_allclose(weights.sum(-1)[live], 1, atol=1e-5)
     assert (result.visits[result.slots == PADDING] == 0).all()
+    evaluated = np.asarray(LINEAR(LINEAR.params(0), states).values)[np.arange(BOARDS), states.current_player]
+    np.testing.assert_allclose(result.raw_values[live], evaluated[live], rtol=1e-5)
     assert result.slots.dtype == result.action.dtype == result.visits.dtype == np.int32
     np.testing.assert_allclose(result.values.sum(-1), 0, atol=1e-5)
 

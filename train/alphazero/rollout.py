@@ -80,7 +80,7 @@ class Steps(NamedTuple):
     is_random: jax.Array  # bool[], whether the action was drawn from all legal ones
     slots: jax.Array  # int32[K], the actions of the search; -1 in padding
     weights: jax.Array  # float32[K], the search's policy over them; zeros after a fast search
-    predicted: jax.Array  # float32[num_players], the network's values, scaled as all values and rewards here
+    predicted: jax.Array  # float32[], the network's value of the mover, scaled as all values and rewards here
     values: jax.Array  # float32[num_players], `policy_values` of the search
     next_values: jax.Array  # float32[num_players], of the board that the step led to, before any restart
     rewards: jax.Array  # float32[num_players]
@@ -146,7 +146,7 @@ def collect(
             is_random=is_random,
             slots=result.slots,
             weights=jnp.where(is_learned, result.weights, 0),
-            predicted=evaluate(params, boards).values * scale,
+            predicted=result.raw_values * scale,
             values=result.policy_values * scale,
             next_values=jnp.zeros_like(result.values),
             rewards=after.rewards * scale,
@@ -329,8 +329,8 @@ def search_metrics(steps: Steps) -> Metrics:
     def of_mover(values: jax.Array) -> jax.Array:
         return jnp.take_along_axis(values, steps.seat[..., None], axis=-1)[..., 0]
 
-    outcome, predicted, searched = of_mover(paid), of_mover(steps.predicted), of_mover(steps.values)
-    accurate = predicted_result(predicted) == jnp.sign(outcome)
+    outcome, searched = of_mover(paid), of_mover(steps.values)
+    accurate = predicted_result(steps.predicted) == jnp.sign(outcome)
     return {
         "search_entropy": entropy,
         "search_value_error": jnp.square(searched - outcome).mean(where=known),

@@ -206,7 +206,7 @@ def test_steps_have_the_values_of_the_policy_and_random_moves(monkeypatch: pytes
         size = arguments[-1].current_player.size
         ones, values = jnp.ones((size, 1)), jnp.zeros((size, 2))
         first = jnp.zeros((size, 1), jnp.int32)
-        return SearchResult(first[:, 0], first, ones, first + 1, values, policy_values=values + 0.25)
+        return SearchResult(first[:, 0], first, ones, first + 1, values, values + 0.25, raw_values=values[:, 0] - 0.5)
 
     monkeypatch.setattr(rollout, "search", searched)
     config = config_with(random_moves=0.5)
@@ -217,6 +217,7 @@ def test_steps_have_the_values_of_the_policy_and_random_moves(monkeypatch: pytes
     )
     steps = jax.device_get(collected(train_state)[1])
     assert (steps.values == 0.25).all()
+    assert (steps.predicted == -0.5).all()  # of the search: no second evaluation
     assert (steps.next_values[~steps.truncated] == 0.25).all()
     assert steps.is_random.mean() == pytest.approx(0.5, abs=0.1)
     assert not steps.action[~steps.is_random].any()
@@ -288,7 +289,7 @@ def finished_game() -> Steps:
         is_random=jnp.zeros((3, 1), bool),
         slots=jnp.array([[[0, 1, 2]], [[2, 1, 0]], [[0, 1, -1]]]),
         weights=jnp.array([[[1.0, 0, 0]], [[0.5, 0.25, 0.25]], [[0, 1.0, 0]]]),
-        predicted=jnp.array([[[0.3, -0.3]], [[0.5, -0.5]], [[0.1, -0.1]]]),
+        predicted=jnp.array([[0.3], [-0.5], [0.1]]),
         values=jnp.array([[[0.4, -0.4]], [[0.6, -0.6]], [[1.0, -1.0]]]),
         next_values=jnp.array([[[0.6, -0.6]], [[1.0, -1.0]], [[64.0, -64.0]]]),
         rewards=jnp.array([[[0.0, 0]], [[0, 0]], [[1, -1]]]),
@@ -370,6 +371,7 @@ def test_first_steps_of_a_game_are_sampled_from_the_policy_of_the_search() -> No
         visits=jnp.zeros((size, 4), jnp.int32),
         values=jnp.zeros((size, 2)),
         policy_values=jnp.zeros((size, 2)),
+        raw_values=jnp.zeros(size),
     )
     config = config_with(sampled_plies=2)
     early = np.asarray(chosen_by(config, jax.random.key(0), result, jnp.full(size, 1)))
