@@ -66,7 +66,7 @@ def describe_game(server: GameServer, game: str) -> dict[str, Any]:
 
 def _strength(env: Env[Any]) -> dict[str, str]:
     """Returns how strong the levels of a game are that were measured, for people."""
-    below = dict(zip(NAMES, ("random moves", *(name.capitalize() for name in NAMES)), strict=False))
+    below: dict[str, str] = dict(zip(NAMES, ("random moves", *(name.capitalize() for name in NAMES)), strict=False))
     return {name: f"Wins {_games(share)} against {below[name]}." for name, share in shares_won(env).items()}
 
 
