@@ -62,6 +62,24 @@ def test_capture_that_was_undone_before_its_reply_is_not_continued(chrome: Brows
         assert someone.ply == 1
 
 
+def test_late_event_does_not_take_a_move_back(chrome: Browser) -> None:
+    """The first event of the game arrives after the person has moved, and before the server has the move."""
+    with served(BOXES, ("human", "human")) as address:
+        context = chrome.new_context(viewport=DESK)
+        events, moves = list[Route](), list[Route]()
+        context.route("**/api/events*", lambda route: events.append(route))
+        context.route("**/api/play", lambda route: moves.append(route))
+        someone = Person(context, address)
+        someone.click("h(0,0)")
+        while not (events and moves):
+            someone.page.wait_for_timeout(5)
+        events[0].continue_()
+        someone.page.wait_for_timeout(500)
+        assert someone.text("#status") == "Your move is sent."
+        moves[0].continue_()
+        someone.wait_for("document.querySelector('#ply').value === '1'")
+
+
 def test_late_reply_of_the_game_before_does_not_replace_the_new_one(chrome: Browser) -> None:
     with served(BOXES, ("human", "human")) as address:
         someone = Person(chrome.new_context(viewport=DESK), address)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import importlib
+import ipaddress
 import json
 import socket
 import sys
@@ -231,6 +232,29 @@ def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.delattr(web, name)
     with pytest.raises(ImportError, match=r'missing; install it with: pip install "jaxgames\[play\]"$'):
         importlib.import_module("jaxgames.play.web.server")
+
+
+@pytest.mark.parametrize(
+    ("options", "address", "names_phone"),
+    [
+        ({}, "http://127.0.0.1:", True),
+        ({"host": "0.0.0.0", "open_to_network": True}, "http://192.168.1.7:", False),
+    ],
+)
+def test_printed_lines_tell_how_a_phone_reaches_the_page(
+    options: dict[str, Any], address: str, names_phone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server.Server, "run", lambda server, sockets: None)
+    monkeypatch.setattr(server, "address_in_network", lambda: "192.168.1.7")
+    lines: list[str] = []
+    server.serve(jaxgames.make(GAME), PEOPLE, open_browser=False, log=lines.append, **options)
+    assert address in lines[0]
+    assert any("--host 0.0.0.0 --open-to-network" in line for line in lines) == names_phone
+
+
+def test_address_in_the_network_is_that_of_this_computer() -> None:
+    address = server.address_in_network()
+    assert address == socket.gethostname() or ipaddress.ip_address(address) is not None
 
 
 # -- events --------------------------------------------------------------------------------------------------------

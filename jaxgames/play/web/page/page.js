@@ -54,7 +54,7 @@ function keepProblem(message) {
 function show(next) {
   const before = view;
   if (before !== null && next.id === before.id && next.version < before.version) return;
-  if (before !== null && next.id === before.id && next.version === before.version && next.bottom === before.bottom && board.moved === null) return;
+  if (before !== null && next.id === before.id && next.version === before.version && next.bottom === before.bottom) return;
   view = next;
   const moved = before === null || before.id !== view.id || before.ply !== view.ply || before.position !== view.position;
   document.title = `${view.title} · jaxgames`;
