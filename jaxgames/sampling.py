@@ -74,15 +74,15 @@ def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
 def shifted_logits(logits: jax.Array, mask: jax.Array) -> jax.Array:
     """Returns float32[B, num_actions], the logits such that the largest legal one is 0; MASKED_LOGIT for illegal ones.
 
-    No result is below MASKED_LOGIT, also where a legal logit is -inf or a difference overflows. So the product with a
-    probability of 0 is 0. If all legal logits are -inf, all are 0.
+    That of a legal action is at least MASKED_LOGIT / 2, also where its logit is -inf or the difference overflows. So
+    the product with a probability of 0 is 0. If all legal logits are -inf, all are 0.
 
     Args:
       logits: float[B, num_actions].
       mask: bool[B, num_actions], the legal actions.
     """
     legal = jnp.where(mask, jnp.maximum(logits, LOWEST_LOGIT), LOWEST_LOGIT)
-    return jnp.where(mask, jnp.maximum(legal - legal.max(-1, keepdims=True), MASKED_LOGIT), MASKED_LOGIT)
+    return jnp.where(mask, jnp.maximum(legal - legal.max(-1, keepdims=True), MASKED_LOGIT / 2), MASKED_LOGIT)
 
 
 def _action_of_highest_priority(key: jax.Array, mask: jax.Array) -> jax.Array:

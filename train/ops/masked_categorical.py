@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from jaxgames.sampling import shifted_logits
+from jaxgames.sampling import MASKED_LOGIT, shifted_logits
 
 LogProbAndEntropy = tuple[jax.Array, jax.Array]
 
@@ -62,7 +62,7 @@ def log_prob_and_entropy(logits: jax.Array, mask: jax.Array, action: jax.Array) 
     Args:
       logits: float32[B, num_actions].
       mask: bool[B, num_actions]. An illegal action has probability exactly 0 and adds nothing to the entropy.
-      action: int32[B]. The log-probability of an illegal one is MASKED_LOGIT; that of a legal one is not below it.
+      action: int32[B]. The log-probability of an illegal one is MASKED_LOGIT; that of a legal one is above it.
     """
     return _forward(logits, mask, action)[0]
 
@@ -73,15 +73,14 @@ def _forward(logits: jax.Array, mask: jax.Array, action: jax.Array) -> tuple[Log
     total = jnp.maximum(weights.sum(-1), 1)  # at least 1 wherever an action is legal
     log_total = jnp.log(total)
     entropy = log_total - (weights * z).sum(-1) / total
-    is_legal = _entry(mask, action)
-    return (_entry(z, action) - log_total, entropy), (z, weights, action, is_legal, total, log_total, entropy)
+    return (_entry(z, action) - log_total, entropy), (z, weights, action, total, log_total, entropy)
 
 
 def _backward(saved: tuple[jax.Array, ...], gradient: LogProbAndEntropy) -> tuple[jax.Array, None, None]:
-    z, weights, action, is_legal, total, log_total, entropy = (x[:, None] if x.ndim == 1 else x for x in saved)
+    z, weights, action, total, log_total, entropy = (x[:, None] if x.ndim == 1 else x for x in saved)
     log_prob_gradient, entropy_gradient = (x[:, None] for x in gradient)
     of_all = -weights / total * (log_prob_gradient + entropy_gradient * (z - log_total + entropy))
-    of_action = jnp.where((np.arange(z.shape[1]) == action) & is_legal, log_prob_gradient, 0)
+    of_action = jnp.where((np.arange(z.shape[1]) == action) & (z > MASKED_LOGIT), log_prob_gradient, 0)
     return of_all + of_action, None, None
 
 
