@@ -12,7 +12,7 @@ help:
 	@echo "make test      the fast tests, compiled without optimisation (under ten minutes)"
 	@echo "make test-all  all tests, compiled as for users (hours); a part: make test-all TESTS=tests/train"
 	@echo "make test-browser  the tests of the page, which need Chromium: apt-get install chromium"
-	@echo "make mutation  the share of small changes to the rules and searches that a fast test catches (hours; resumes)"
+	@echo "make mutation  the share of small changes to the games, searches and learners that a fast test catches (hours; resumes)"
 	@echo "make check     lint and types"
 	@echo "make dist-check         build the package, and try it in a fresh environment (a few minutes)"
 	@echo "make dist-check-extras  try each extra alone, and test the adapters to gymnax and JaxMARL (about ten minutes)"
@@ -56,9 +56,11 @@ test-browser: $(VENV)/for-tests
 
 # The results are in runs/mutation/, so a second time it resumes. One module: python -m tests.mutation --help
 CHANGES ?= 40
+MUTATED := jaxgames.games jaxgames.env jaxgames.wrappers jaxgames.arena jaxgames.agents jaxgames.mcts jaxgames.solvers train.ops train.ppo train.alphazero train.imitation
+MUTATION = $(RUN) -m tests.mutation --changes $(CHANGES)
 mutation: $(VENV)/for-tests
-	for module in jaxgames.games train.ops jaxgames.mcts jaxgames.solvers; do \
-	    $(RUN) -m tests.mutation --module $$module --changes $(CHANGES) --results runs/mutation/$$module.jsonl || exit 1; done
+	for module in $(MUTATED); do $(MUTATION) --module $$module --results runs/mutation/$$module.jsonl || exit 1; done
+	JAXGAMES_FORMS=library $(MUTATION) --module jaxgames.games --results runs/mutation/jaxgames.games.library.jsonl
 
 check: $(VENV)/for-tests
 	$(VENV)/bin/ruff check .

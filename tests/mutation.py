@@ -6,7 +6,7 @@ A change is one other operator, constant, condition or order of arguments, or on
 changes, spread over the files of the module by their sizes, is tried one by one in a copy of the packages. A change
 is caught when a test fails or the tests take too long, so all tests must pass without a change. RESULTS has one JSON
 line per change; a second call resumes. With `--again`, the changes that survived are tried once more, such as after a
-test was added.
+test was added. With JAXGAMES_FORMS=library in its environment, it measures the code that a GPU runs.
 """
 
 import argparse
@@ -126,9 +126,10 @@ def sample(module: str, seed: int) -> list[Change]:
 
 def pytest_arguments(file: str) -> list[str]:
     """Returns the arguments of pytest for the tests of a file, the likely ones first."""
-    package, folder, *inner, name = Path(file).with_suffix("").parts
-    tests, options = ROOT / "tests" / ("" if package == "jaxgames" else package), list[str]()
-    patterns = [f"{folder}/**/test_*.py"]
+    package, *folders, name = Path(file).with_suffix("").parts
+    (folder, *inner), options = folders or [name], list[str]()
+    tests = ROOT / "tests" / ("" if package == "jaxgames" else package)
+    patterns = [f"{folder}/**/test_*.py", f"test_{folder}.py"]
     if folder == "games":
         games = sorted((path.parent.name for path in tests.glob("games/*/cases.py")), key=len, reverse=True)
         game = next((game for game in games if name.startswith(game)), "")
@@ -137,6 +138,10 @@ def pytest_arguments(file: str) -> list[str]:
         options = ["-k", " and not ".join([f"not contract or {game}", *longer])] if game else []
     elif folder == "solvers":
         patterns = [f"solvers/{'/'.join(inner)}/test_*.py", "solvers/alphabeta/test_*.py", "solvers/test_*.py"]
+    elif folder in ("env", "wrappers"):
+        patterns += ["test_testing.py", "contract/test_*.py"]
+    elif folder in ("ppo", "alphazero", "imitation"):
+        patterns += ["ops/test_optimizers.py", "test_runs.py"]
     found = dict.fromkeys(str(path.relative_to(ROOT)) for pattern in patterns for path in sorted(tests.glob(pattern)))
     return [*sorted(found, key=lambda path: name not in Path(path).stem), *options]
 

@@ -1,6 +1,7 @@
 """The changes that `tests.mutation` tries: each is of one place, in code that still has the form of Python."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,13 @@ def test_changes_of_a_file_leave_out_hints_and_messages(tmp_path: Path, monkeypa
     )
 
 
-def test_every_file_has_tests() -> None:
-    for folder in ("jaxgames/games", "jaxgames/mcts", "jaxgames/solvers", "train/ops"):
-        for path in (ROOT / folder).rglob("*.py"):
-            tests = pytest_arguments(str(path.relative_to(ROOT)))
-            assert all((ROOT / test).exists() for test in tests if test.startswith("tests/"))
-            assert tests, path
+MODULES = re.findall(r"[\w.]+", re.findall(r"^MUTATED := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[0])
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_file_of_a_module_has_tests(module: str) -> None:
+    path = ROOT / module.replace(".", "/")
+    for file in path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")]:
+        tests = pytest_arguments(str(file.relative_to(ROOT)))
+        assert all((ROOT / test).exists() for test in tests if test.startswith("tests/"))
+        assert tests, file
