@@ -233,6 +233,11 @@ def test_wrong_action_or_seat_is_refused(call: Callable[[], Any], error: type[Ex
         call()
 
 
+@pytest.mark.parametrize("seat", [2, np.int8(2), np.array(2)])
+def test_seat_may_be_any_type_of_integer(seat: Any) -> None:
+    np.testing.assert_array_equal(ENV.observe(STATE, seat), ENV.observe(STATE, jnp.int32(2)))
+
+
 @pytest.mark.parametrize("text", [None, 3, b"7 0", ["7 0"]])
 def test_text_is_refused_unless_it_is_a_string(text: Any) -> None:
     for call in (ENV.from_string, lambda text: ENV.action_from_string(STATE, text)):

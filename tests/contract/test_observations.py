@@ -4,7 +4,7 @@ import jax
 import numpy as np
 
 import jaxgames
-from tests.contract.games import each_game, of_each_game
+from tests.contract.games import of_each_game
 from tests.helpers.cases import Cases, Judged
 from tests.helpers.positions import compiled, start
 
@@ -19,13 +19,6 @@ def test_observation_defaults_to_the_movers_and_stays_on_the_support(cases: Case
     assert mover.dtype == seats.dtype == bool
     np.testing.assert_array_equal(mover, seats[state.current_player])
     assert not (seats & ~env.observation_support).any()
-
-
-@each_game
-def test_seat_may_be_a_python_integer(cases: Cases) -> None:
-    env = jaxgames.make(cases.judged[0].env)
-    seats = jax.jit(lambda state: [env.observe(state, seat) for seat in range(env.num_players)])(start(env))
-    np.testing.assert_array_equal(seats, compiled(env).look(start(env)).seats)
 
 
 @of_each_game("env", lambda cases: cases.seats_see_the_same_start)

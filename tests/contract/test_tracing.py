@@ -14,6 +14,7 @@ from jaxgames.greedy import action_scores
 from jaxgames.sampling import random_action
 from tests.contract.games import each_game, of_each_game
 from tests.helpers.cases import Cases
+from tests.helpers.positions import compiled, start
 
 
 @each_game
@@ -31,13 +32,17 @@ def test_every_function_is_traced_once(cases: Cases) -> None:
     rng = np.random.default_rng(0)
     text = cases.judged[0].env
     for equal_env in (jaxgames.make(text), jaxgames.make(str(jaxgames.make(text)))):
-        state = once["init"](equal_env, jax.random.key(0))
+        once["init"].eval_shape(equal_env, jax.random.key(0))
+        step, mask, _ = compiled(equal_env)
+        state = start(equal_env)
         for _ in range(4):
-            legal = np.flatnonzero(once["mask"](equal_env, state))
-            state = once["step"](equal_env, state, jnp.int32(rng.choice(legal)))
-            once["observe"](equal_env, state)
-            once["observe for a seat"](equal_env, state, jnp.int32(rng.integers(equal_env.num_players)))
-            state = equal_env.from_string(equal_env.to_string(state))
+            action, seat = jnp.int32(rng.choice(np.flatnonzero(mask(state)))), rng.integers(equal_env.num_players)
+            arguments = {"step": (action,), "mask": (), "observe": (), "observe for a seat": (jnp.int32(seat),)}
+            for name, others in arguments.items():
+                once[name].eval_shape(equal_env, state, *others)
+            after = step(state, action)
+            once["mask"].eval_shape(equal_env, after)
+            state = equal_env.from_string(equal_env.to_string(after))
 
 
 @each_game

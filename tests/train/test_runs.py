@@ -160,7 +160,10 @@ class Iterated(NamedTuple):
 
 @pytest.fixture(
     scope="module",
-    params=["ppo", *(pytest.param(name, marks=pytest.mark.slow) for name in ("alphazero", "imitation"))],
+    params=[
+        pytest.param(name, marks=pytest.mark.slow)  # fast in the folder of the learner
+        for name in ("ppo", "alphazero", "imitation")
+    ],
 )
 def runs(request: pytest.FixtureRequest, sticks: None, tmp_path_factory: pytest.TempPathFactory) -> list[Iterated]:
     """Two iterations of three runs of a learner: two with the same key, one with another key."""

@@ -41,7 +41,8 @@ def test_whole_games_follow_the_reference(size: int, num_players: int) -> None:
     """Eager players win, random ones come to the limit of rounds, if that is near."""
     env = named(size, num_players)
     assert lockstep(env, seed=6, eager=True).play(BOARDS).ends["won"]
-    assert lockstep(env, seed=6).play(BOARDS, limit=40).ends["truncated"] or size > 1
+    played = lockstep(env, seed=6).play(BOARDS, limit=40)
+    assert played.ends["truncated"] if size == 1 else played.actions > 30 * BOARDS
 
 
 @pytest.mark.slow  # whole games in slow Python; large boards are covered by placements below
@@ -69,16 +70,16 @@ def test_any_placement_follows_the_reference(num_players: int) -> None:
 )
 def test_any_placement_on_a_larger_board_follows_the_reference(size: int, num_players: int) -> None:
     """Every rotation of the board, on every size."""
-    play_crowds(named(size, num_players, max_rounds=38), boards=12, seed=size)
+    assert play_crowds(named(size, num_players, max_rounds=38), boards=12, seed=size)["illegal"]
 
 
 @pytest.mark.slow  # 32 boards to compile for
 @pytest.mark.parametrize(("size", "num_players"), list(itertools.product(range(1, 9), PLAYERS)))
 def test_any_placement_on_any_board_follows_the_reference(size: int, num_players: int) -> None:
-    play_crowds(named(size, num_players, max_rounds=3), boards=96, seed=size)
+    assert play_crowds(named(size, num_players, max_rounds=3), boards=96, seed=size)["illegal"] >= 5
 
 
 @pytest.mark.slow  # 16 boards to compile for, the slowest ones
 @pytest.mark.parametrize(("size", "num_players"), list(itertools.product([5, 6, 7, 8], PLAYERS)))
 def test_large_boards_follow_the_reference_for_fifty_submoves(size: int, num_players: int) -> None:
-    lockstep(named(size, num_players, max_rounds=1000), seed=size, eager=True).play(2, limit=50)
+    assert lockstep(named(size, num_players, max_rounds=1000), seed=size, eager=True).play(2, limit=50).actions > 90

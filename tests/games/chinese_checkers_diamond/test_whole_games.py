@@ -64,4 +64,6 @@ def test_a_thousand_whole_games_follow_the_reference(env: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("env", [*PLAYED, *MORE_PLAYED, *CROWDED])
 def test_any_of_a_thousand_placements_follows_the_reference(env: str) -> None:
-    play_crowds(env, boards=1000, seed=100)
+    ends = play_crowds(env, boards=1000, seed=100)
+    assert ends["won"]
+    assert ends["truncated"]

@@ -320,6 +320,17 @@ def test_vmap_of_whole_runs_equals_a_run_of_each_seed(runs: Any) -> None:
             np.testing.assert_allclose(values[place], [row[name] for row in rows], rtol=1e-2, atol=1e-3)
 
 
+def test_run_is_a_function_of_its_key(runs: Any) -> None:
+    again = init(key(1))
+    for _ in range(CONFIG.num_iterations):
+        again, _ = iterate(again)
+    assert int(again.iteration) == CONFIG.num_iterations
+    without_key = again._replace(key=None), runs[1][0]._replace(key=None)
+    jax.tree.map(np.testing.assert_array_equal, *without_key)
+    for other in (runs[2][0].params, init(key(1)).params):
+        assert jax.tree.all(jax.tree.map(lambda a, b: bool(np.any(a != b)), again.params, other))
+
+
 def test_annealed_rate_is_zero_after_the_last_iteration(runs: Any) -> None:
     """One more iteration changes only the last bits."""
     train_state, _ = runs[1]
