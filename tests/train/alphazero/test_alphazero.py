@@ -89,7 +89,7 @@ class Compiled:
 @pytest.fixture(scope="module")
 def compiled(sticks: None) -> Compiled:
     learner = AlphaZero(config_with())
-    once = chex.assert_max_traces(learner.iterate, n=1)  # fails in any test that traces it again
+    once: Any = chex.assert_max_traces(learner.iterate, n=1)  # fails in any test that traces it again
 
     @jax.jit
     def once_and_use_key(train_state: TrainState) -> tuple[TrainState, dict[str, jax.Array]]:
