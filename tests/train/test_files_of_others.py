@@ -55,7 +55,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def run_of(folder: Path, **settings: Any) -> Path:
     """A run that was never trained, in whose config.json somebody has changed settings."""
-    config = Config(env=BOXES, hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1)
+    config = Config(env=BOXES, hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1, total_steps=8)
     RunFolder.create(folder, PPO(config)).close()
     path = folder / "config.json"
     content = json.loads(path.read_text())
@@ -122,7 +122,8 @@ def test_training_neither_imports_nor_starts_the_opponents_of_a_file(
     else:
         main = sweep.main
         folder.mkdir()
-        table = {"learner": "ppo", "seeds": 1, "seed": 0, "values": {"env": [env], "opponents": [[opponent]]}}
+        values = {"env": [env], "opponents": [[opponent]], "total_steps": [8]}
+        table = {"learner": "ppo", "seeds": 1, "seed": 0, "values": values}
         (folder / SWEEP_FILE).write_text(json.dumps(table))
     error = error_of(main, "--run-dir", folder, "--resume")
     assert message in error
