@@ -54,6 +54,7 @@ def test_page_is_accessible_and_fits_all_widths(chrome: Browser, game: str, sche
         someone = Person(chrome.new_context(viewport=DESK, color_scheme=scheme), address)
         paper = someone.page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", paper)[:3])) > 384) == (scheme == "light")
+        someone.page.locator("#hint-agent").evaluate("field => { field.value = 'greedy'; }")
         someone.press("h")
         someone.page.locator("#trails path.best").wait_for()
         if someone.cells("source"):
