@@ -204,7 +204,7 @@ def written_shape(shape: tuple[int, ...]) -> str:
 
 # -- processes -----------------------------------------------------------------------------------------------------
 
-_forked_in: int | None = None  # the process that forked last, if JAX had started in it
+_forked_in: int | None = None  # the process that forked first with JAX started, this one or one before it
 
 
 def check_process() -> None:
@@ -219,8 +219,8 @@ def check_process() -> None:
 
 def _before_fork() -> None:
     global _forked_in  # of this process and of those that it forks
-    bridge: Any = sys.modules["jax._src.xla_bridge"]  # JAX has no public name for it
-    if bridge.backends_are_initialized():
+    bridge: Any = sys.modules.get("jax._src.xla_bridge")  # JAX has no public name for it
+    if _forked_in is None and bridge is not None and bridge.backends_are_initialized():
         _forked_in = os.getpid()
 
 

@@ -33,7 +33,13 @@ class _Named(NamedTuple):
     modules: list[str]  # of `--import` and of texts, in the order of their import
 
 
-_named: ContextVar[_Named | None] = ContextVar("named", default=None)  # None: all texts are a person's own
+_of_command: _Named | None = None  # by the command line of this process; None: a program of a person's own
+_of_file: ContextVar[_Named | None] = ContextVar("named", default=None)  # inside of `from_file`
+
+
+def _current() -> _Named | None:
+    """Returns what the command has named; None where all texts are a person's own."""
+    return _of_file.get() or _of_command
 
 
 def import_modules(program: str, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -66,37 +72,38 @@ def command_line(program: str, arguments: Sequence[str]) -> Generator[list[str]]
 
     Inside, a text that is not a part of an argument counts as a text from a file.
     """
+    global _of_command  # not a context: other threads play the games of the same command
     others, modules = import_modules(program, arguments)
-    token = _named.set(_Named(tuple(others), modules))
+    before, _of_command = _of_command, _Named(tuple(others), modules)
     try:
         yield others
     finally:
-        _named.reset(token)
+        _of_command = before
 
 
 @contextmanager
 def from_file() -> Generator[None]:
     """Inside, texts are from a file: they start only what the command has named."""
-    token = _named.set(_named.get() or _Named((), []))
+    token = _of_file.set(_current() or _Named((), []))
     try:
         yield
     finally:
-        _named.reset(token)
+        _of_file.reset(token)
 
 
 def import_options() -> list[str]:
     """Returns the options by which another command imports the modules of this one, such as --import my_game."""
-    named = _named.get()
+    named = _current()
     modules = () if named is None else dict.fromkeys(named.modules)
     return [word for module in modules for word in (IMPORT, module)]
 
 
 def import_named(module: str, text: str) -> None:
     """Imports the module that `text` names. Raises ParameterError if it may not, or if the import fails."""
-    named = _named.get()
+    named = _current()
     if module not in sys.modules and not _may_start(text):
         raise ParameterError(
-            f"{shortened(text)} names the module {module!r}, which is not of jaxgames or train: to import it, add "
+            f"{shortened(text)} names the module {module!r}, and a file imports none: to import it, add "
             f"{IMPORT} {module}, or in Python import it first"
         )
     import_module(module, text)
@@ -118,7 +125,7 @@ def _may_start(text: str) -> bool:
 
     A part of a word or of a path is not a text: whoever makes files also names them.
     """
-    named = _named.get()
+    named = _current()
     if named is None:
         return True
     whole = re.compile(rf"(?<![\w./\\~-]){re.escape(text.strip())}(?![\w./\\~-])")

@@ -68,7 +68,8 @@ class Analysis(NamedTuple):
     """The probabilities and values of an agent on every board of a batch."""
 
     probabilities: jax.Array  # float32[B, num_actions], with which `act` plays each action; 0 on finished boards
-    values: jax.Array | None  # float32[B, num_players], expected return of each seat; None: the agent has none
+    values: jax.Array | None
+    """float32[B, num_players], the expected return of each seat, NaN where it is not known; None: it has no values."""
 
 
 def analyse(agent: Agent, states: Any) -> Analysis | None:

@@ -76,7 +76,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("reader", READERS)
 def test_module_that_a_file_names_is_not_imported(reader: str, module: Path) -> None:
     make, read = READERS[reader]
-    with pytest.raises(ValueError, match="names the module 'game_of_file', which is not of jaxgames or train"):
+    with pytest.raises(ValueError, match="names the module 'game_of_file', and a file imports none"):
         read(make(module.with_name("file")))
     assert not module.with_name("imported").exists()
 

@@ -177,7 +177,8 @@ def differences(env: Env[Any], first: PolicyAgent, second: PolicyAgent, num_boar
         jax.device_get(jax.jit(PolicyAgent.analyse)(dataclasses.replace(agent, temperature=1.0, top=None), states))
         for agent in (first, second)
     )
-    largest = [float(np.abs(one - other).max(initial=0)) for one, other in zip(of_first, of_second, strict=True)]
+    pairs = zip(of_first, of_second, strict=True)
+    largest = [float(np.nanmax(np.abs(one - other), initial=0)) for one, other in pairs]  # some values are not known
     return {"boards": num_boards, "probability_difference": largest[0], "value_difference": largest[1]}
 
 

@@ -18,7 +18,6 @@ from jaxgames.env import Env
 from jaxgames.mcts import SearchConfig
 from jaxgames.policies import file
 from jaxgames.policies.agent import temperature_of
-from jaxgames.policies.evaluate import has_seat_values
 from jaxgames.policies.exported import ExportedAgent, ExportedSearchAgent, check_parameters
 from jaxgames.registry import make as make_env
 from jaxgames.wrappers import auto_reset, without_auto_reset
@@ -29,10 +28,7 @@ ADVICE = "Use greedy, or mcts(simulations=200)"  # at the end of an error
 @pytree
 @dataclass(frozen=True)
 class BaselineAgent(ExportedAgent):
-    """The `ExportedAgent` of a file.
-
-    It has no values if its network is untrained, learned another `reward`, or has no value for every seat.
-    """
+    """The `ExportedAgent` of a file. It has no values if its network is untrained, or learned another `reward`."""
 
     has_values: bool = field(default=True, metadata={"static": True})
 
@@ -105,11 +101,12 @@ def make(
     except ValueError as error:
         raise ParameterError(str(error)) from error
     with_reward = _with_reward_of(make_env(card.env), env)
-    of_every_seat = has_seat_values(without_auto_reset(env)[0], policy.header.value_shape)
-    is_trained = policy.header.iteration > 0 and card.has_values and of_every_seat
+    is_trained = policy.header.iteration > 0 and card.has_values
     has_values = is_trained and with_reward == env
+    temperature_alone = temperature_of(temperature, policy.header.temperature, top)
+    agent = BaselineAgent(params, env, policy, float(temperature_alone), top, has_values)
     if simulations:
-        if not is_trained:
+        if not (is_trained and agent.values_every_seat):
             raise ParameterError(f"baseline has no search in {env}: its network has no trained value for every seat")
         gamma = policy.header.gamma
         config = SearchConfig(
@@ -117,8 +114,7 @@ def make(
         )
         chosen = temperature_of(temperature, 0.0, top)
         return BaselineSearchAgent(params, with_reward, policy, config, chosen, top, has_values)
-    chosen = temperature_of(temperature, policy.header.temperature, top)
-    return BaselineAgent(params, env, policy, float(chosen), top, has_values)
+    return agent
 
 
 def _with_reward_of(learned: Any, env: Env[Any]) -> Env[Any]:

@@ -1,6 +1,7 @@
 """Opponents for people: the agent that plays where nobody has named one, levels with their ratings, chances to win."""
 
 import functools
+import math
 from typing import Any
 
 from jaxgames import agents
@@ -39,27 +40,28 @@ def adviser(env: Env[Any]) -> str | None:
 
 @functools.lru_cache(64)
 def reviewer(env: Env[Any]) -> str | None:
-    """Returns the text of the agent that reviews games: the strongest one that has values; None if there is none.
+    """Returns the text of the agent that reviews games: the strongest one that values every seat; None if none does.
 
-    The network of some games has no values, or those of another `reward`.
+    The network of some games has no values, those of another `reward`, or those of the seat to move only.
     """
     if _returns_of_loss_and_win(env) is None:
         return None
-    return next((text for text in REVIEWERS if plays(text, env) and _has_values(text, env)), None)
+    return next((text for text in REVIEWERS if plays(text, env) and _values_every_seat(text, env)), None)
 
 
-def _has_values(text: str, env: Env[Any]) -> bool:
-    return text != "baseline" or getattr(agents.make(text, env), "has_values", True)
+def _values_every_seat(text: str, env: Env[Any]) -> bool:
+    agent: Any = agents.make(text, env)
+    return text != "baseline" or (agent.has_values and agent.values_every_seat)
 
 
 def win_chance(env: Env[Any], value: float) -> float | None:
     """Returns the chance to win, from 0 to 1, of a seat with an expected return; a draw counts as half a win.
 
-    None in a game whose returns do not tell who wins, such as minichess with reward="material". On the star, small
-    bonuses for single moves count as part of the chance.
+    None for an unknown value, NaN, and in a game whose returns do not tell who wins, such as minichess with
+    reward="material". On the star, small bonuses for single moves count as part of the chance.
     """
     bounds = _returns_of_loss_and_win(env)
-    if bounds is None:
+    if bounds is None or math.isnan(value):
         return None
     lost, won = bounds
     return min(1.0, max(0.0, (value - lost) / (won - lost)))

@@ -85,8 +85,8 @@ def review(
 def _chances(env: Env[Any], states: Sequence[Any], agent: Agent, text: str) -> tuple[np.ndarray, list[list[float]]]:
     """Returns float32[positions, num_actions], and the chance to win of each seat in every position."""
     analysis = agents.analyse_in_chunks(agent, jax.tree.map(lambda *leaves: np.stack(leaves), *states))
-    if analysis.values is None:
-        raise ValueError(f"{text} has no values: choose an agent that has them, such as mcts(simulations=200)")
+    if analysis.values is None or np.isnan(analysis.values).any():
+        raise ValueError(f"{text} does not value every seat: choose an agent that does, such as mcts(simulations=200)")
     chance = functools.partial(win_chance, env)
     chances = [[chance(value) for value in row] for row in np.asarray(analysis.values).tolist()]
     if any(each is None for each in chances[0]):

@@ -66,7 +66,7 @@ class PolicyAgent:
         """Returns the probabilities that `act` plays with, and the values that the policy gives to the seats.
 
         They estimate the sum of a seat's rewards in the rest of the game, in the env's unit and discounted as in
-        training. They are 0 on a finished board. They are None for a policy that has no value of the seats that are not
+        training. They are 0 on a finished board, and NaN where the policy does not know the value of a seat that is not
         to move; see `jaxgames.policies.evaluate`.
         """
         logits, mask, values = self._evaluate(states)
@@ -76,9 +76,9 @@ class PolicyAgent:
             probabilities = jnp.where(mask, jax.nn.softmax(jnp.where(mask, logits, MASKED_LOGIT)), 0)
         _, boards = without_auto_reset(self.env, states)
         over = (boards.terminated | boards.truncated)[:, None]
-        return Analysis(probabilities.astype(jnp.float32), None if values is None else jnp.where(over, 0, values))
+        return Analysis(probabilities.astype(jnp.float32), jnp.where(over, 0, values))
 
-    def _evaluate(self, states: Any) -> tuple[jax.Array, jax.Array, jax.Array | None]:
+    def _evaluate(self, states: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
         """Returns logits divided by the temperature and the actions to choose from, [B, num_actions]; and values."""
         logits, values = evaluate(self.env, self.policy, self.params, states)
         mask = jax.vmap(self.env.legal_action_mask)(states)

@@ -2,8 +2,8 @@
 
 A policy is asked for the observation of the seat to move only, because it learns from no other. In a zero-sum game of
 two seats, the mover's value v is enough: the other seat has -v. In other games a policy needs a value per seat, in turn
-order: the mover's own, then those of the other seats in clockwise order. With one value it has none there for the seats
-that are not to move.
+order: the mover's own, then those of the other seats in clockwise order. With one value, the values of the other seats
+are not known there: NaN.
 """
 
 from dataclasses import dataclass
@@ -51,25 +51,23 @@ def has_seat_values(env: Env[Any], value_shape: tuple[int, ...]) -> bool:
     return is_symmetric(env) or bool(value_shape)
 
 
-def seat_values(env: Env[Any], values: jax.Array, mover: jax.Array) -> jax.Array | None:
-    """Returns float32[B, num_players], the value of every seat; None if the policy has only the mover's.
+def seat_values(env: Env[Any], values: jax.Array, mover: jax.Array) -> jax.Array:
+    """Returns float32[B, num_players], the value of every seat; NaN where it is not known.
 
     Args:
       values: float32[B] or float32[B, num_players], of a policy.
       mover: int32[B], the seats to move.
     """
-    if not has_seat_values(env, values.shape[1:]):
-        return None
     if values.ndim == 2:
         return by_seat(values, mover)
-    return jnp.where(mover[:, None] == np.arange(2), values[:, None], -values[:, None])
+    off_turn = -values if is_symmetric(env) else jnp.full_like(values, jnp.nan)
+    return jnp.where(mover[:, None] == np.arange(env.num_players), values[:, None], off_turn[:, None])
 
 
-def evaluate(env: Env[Any], policy: Policy, params: Any, states: Any) -> tuple[jax.Array, jax.Array | None]:
-    """Returns the logits float32[B, num_actions] of boards, and the `seat_values` in the env's unit of reward."""
+def evaluate(env: Env[Any], policy: Policy, params: Any, states: Any) -> tuple[jax.Array, jax.Array]:
+    """Returns logits float32[B, num_actions] and `seat_values` in the env's unit of reward, of the states [B]."""
     logits, values = policy.apply(params, jax.vmap(env.observe)(states), states.current_player)
-    values = seat_values(env, values, states.current_player)
-    return logits, None if values is None else values / reward_scale(env)
+    return logits, seat_values(env, values, states.current_player) / reward_scale(env)
 
 
 @dataclass(frozen=True)
@@ -84,13 +82,14 @@ class PolicyEvaluate:
 
         Raises ValueError for a policy that has no values of the seats that are not to move.
         """
-        logits, values = evaluate(self.env, self.policy, params, states)
-        if values is None:
+        mover = states.current_player
+        logits, values = self.policy.apply(params, jax.vmap(self.env.observe)(states), mover)
+        if not has_seat_values(self.env, values.shape[1:]):
             raise ValueError(
                 f"a search in {self.env} needs a value for every seat, and this policy has one for the seat to move "
                 "only: play without simulations, or train one with train.alphazero"
             )
-        return Evaluation(logits, values)
+        return Evaluation(logits, seat_values(self.env, values, mover) / reward_scale(self.env))
 
 
 def in_turn_order(values: jax.Array, mover: jax.Array) -> jax.Array:

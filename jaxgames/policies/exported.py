@@ -24,7 +24,7 @@ from jaxgames.env import Env
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import MAX_SIMULATIONS
 from jaxgames.policies.agent import PolicyAgent, temperature_of
-from jaxgames.policies.evaluate import PolicyEvaluate
+from jaxgames.policies.evaluate import PolicyEvaluate, has_seat_values
 from jaxgames.policies.file import ExportedPolicy, load
 from jaxgames.policies.search_agent import SearchAgent
 from jaxgames.wrappers import without_auto_reset
@@ -41,6 +41,11 @@ class ExportedAgent(PolicyAgent):
     def evaluate(self) -> PolicyEvaluate:
         """The evaluation of boards for `jaxgames.mcts`, with the parameters `params`."""
         return PolicyEvaluate(without_auto_reset(self.env)[0], self.policy)
+
+    @property
+    def values_every_seat(self) -> bool:
+        """Whether it knows the values of the seats that are not to move; see `jaxgames.policies.evaluate`."""
+        return has_seat_values(self.env, self.policy.header.value_shape)
 
     def __str__(self) -> str:
         """Returns the agent's text, with the parameters that differ from those of the run's own agent."""

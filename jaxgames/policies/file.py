@@ -32,6 +32,7 @@ from jaxgames.wrappers import without_auto_reset
 Platform = Literal["cpu", "cuda", "rocm", "tpu"]
 
 HEADER, PROGRAM, PARAMETER = "header", "program", "parameter."  # names of the arrays in a file
+UNREAD = "values"  # an entry of the header that files may have
 KIND = FileKind(
     format=1,
     noun="an exported policy",
@@ -174,8 +175,8 @@ def read(path: str | Path) -> tuple[Env[Any], Content]:
     if HEADER not in arrays:
         raise ValueError(f"{path} is not {KIND.noun}: {KIND.how_to_write}")
     with _files.refusing_wrong_entries(KIND, path):
-        stored, names = json.loads(str(arrays.pop(HEADER))), {entry.name for entry in dataclasses.fields(Header)}
-        header = Header(**{name: _tuples(value) for name, value in stored.items() if name in names})
+        stored = {name: _tuples(value) for name, value in json.loads(str(arrays.pop(HEADER))).items()}
+        header = Header(**{name: value for name, value in stored.items() if name != UNREAD})
         module = arrays.pop(PROGRAM)
         params = tuple(arrays[f"{PARAMETER}{number}"] for number in range(len(arrays)))
         _check_types(header, module)

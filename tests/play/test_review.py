@@ -83,7 +83,7 @@ def test_finished_game_has_the_chances_of_its_result() -> None:
 
 
 def test_agents_without_values_are_refused() -> None:
-    with pytest.raises(ValueError, match="greedy has no values: choose an agent that has them"):
+    with pytest.raises(ValueError, match="greedy does not value every seat: choose an agent that does"):
         review(played("h(0,0)"), "greedy", make=lambda text, env: GreedyAgent(env))
 
 

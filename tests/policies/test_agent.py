@@ -136,8 +136,9 @@ def test_values_are_by_seat_and_in_the_unit_of_the_rewards(traced: Traced) -> No
     np.testing.assert_allclose(values[:2], [[2 * 13, 2 * 11, 2 * 12]] * 2)
 
 
-def test_policy_with_the_movers_value_has_no_values_in_a_game_of_three(traced: Traced) -> None:
-    assert traced.analyse(PolicyAgent(LOGITS, STICKS, MoverTable()), sticks(7, 1, NUM_SAMPLES)).values is None
+def test_policy_with_the_movers_value_knows_no_other_in_a_game_of_three(traced: Traced) -> None:
+    values = traced.analyse(PolicyAgent(LOGITS, STICKS, MoverTable()), sticks(7, 1, NUM_SAMPLES)).values
+    np.testing.assert_allclose(values[:2], [[np.nan, 2 * 11, np.nan]] * 2)
 
 
 def test_finished_board_has_no_probabilities_and_no_value(traced: Traced) -> None:

@@ -40,7 +40,7 @@ jaxgames.agents.register("their_agent", FirstAgent)
 """
 BOXES = "dots_and_boxes(rows=2, cols=2)"
 GAME, AGENT = "their_module:their_game(rows=1, cols=2)", "their_module:their_agent"
-REFUSED = "names the module 'their_module', which is not of jaxgames or train: to import it, add --import their_module"
+REFUSED = "names the module 'their_module', and a file imports none: to import it, add --import their_module"
 
 
 @pytest.fixture

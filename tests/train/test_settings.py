@@ -26,6 +26,7 @@ WRONG: list[tuple[NetworkConfig, dict[str, Any], tuple[str, ...]]] = [  # and th
     (PPO, {"rollout_length": 0}, ("rollout_length must be positive",)),
     (PPO, {"update_epochs": 0}, ("update_epochs must be positive",)),
     (PPO, {"num_minibatches": 0}, ("num_minibatches must be positive",)),
+    (PPO, {"env": "chinese_checkers", "rollout_length": 5}, ("rollout_length must be at least 6, the seats of",)),
     (PPO, {"num_minibatches": 385}, ("num_minibatches must be at most num_envs * rollout_length = 384",)),
     (PPO, {"learning_rate": 0.0}, ("learning_rate must be positive",)),
     (PPO, {"sharing": "all"}, ("sharing must be one of shared, shared_encoder, independent, not 'all'",)),

@@ -167,6 +167,7 @@ def _limited(value: float) -> float:
 def _with_opinion(game: RecordedGame, turns: Sequence[Turn], agent: Agent) -> list[Turn]:
     """Returns the turns with the probabilities and values of an agent."""
     probabilities, values = analyse_in_chunks(agent, game.states, CHUNK)
+    values = None if values is None or np.isnan(values).any() else values
     masks = in_chunks(jax.jit(jax.vmap(game.env.legal_action_mask)), game.states, CHUNK)
     annotated: list[Turn] = []
     for turn in turns:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import jaxgames
 from jaxgames._specs import split_list
+from jaxgames.policies.evaluate import is_symmetric
 from train import settings
 from train.models.policy import Sharing
 from train.recipes import PRESETS, RECIPES
@@ -81,12 +82,18 @@ class Config(NetworkConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_at_most(self, {"gamma": 1, "gae_lambda": 1, "opponent_epsilon": 1})
-        self._check_opponents(jaxgames.make(self.env).num_players)
+        env = jaxgames.make(self.env)
+        self._check_opponents(env.num_players)
         self._check_pretrained()
         check_choices(self, {"sharing": Sharing})
         check_positive(self, "num_envs", "rollout_length", "update_epochs", "num_minibatches", "clip_coef")
         check_not_negative(self, "vf_coef", "ent_coef")
         check_positive(self, "target_kl", *(name for name in OPTIONAL if getattr(self, name) is not None))
+        if self.rollout_length < env.num_players and not is_symmetric(env):
+            raise ValueError(
+                f"rollout_length must be at least {env.num_players}, the seats of {env}, not {self.rollout_length}: "
+                "the last decision of a seat before the end of a rollout is not learned from"
+            )
         if self.num_minibatches > self.steps_per_iteration:
             raise ValueError(
                 f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
-from jaxgames.policies.evaluate import is_symmetric, reward_scale, seat_values
+from jaxgames.policies.evaluate import has_seat_values, is_symmetric, reward_scale, seat_values
 from jaxgames.wrappers import AutoResetState, split_step_key
 from train.models.policy import Params, Policy
 from train.ops.advantages import per_seat_advantages
@@ -185,11 +185,9 @@ def bootstrap_values(
     def of_boards(states: Any) -> jax.Array:
         mover = states.current_player
         _, values = policy.apply(params, jax.vmap(env.observe)(states), mover)
-        of_seats = seat_values(env, values, mover)
-        if of_seats is not None:
-            return jnp.stack([of_seats, jnp.ones_like(of_seats)], axis=1)
         is_mover = mover[:, None] == jnp.arange(env.num_players)
-        return jnp.stack([jnp.where(is_mover, values[:, None], 0), is_mover], axis=1)
+        is_valued = is_mover | has_seat_values(env, values.shape[1:])
+        return jnp.stack([jnp.where(is_valued, seat_values(env, values, mover), 0), is_valued], axis=1)
 
     cut_off = steps.truncated.at[-1].set(~steps.terminated[-1])
     both = map_next_boards(env, of_boards, steps, cut_off).reshape(*cut_off.shape, 2, env.num_players)
