@@ -108,7 +108,8 @@ def pytree(agent_class: type[T]) -> type[T]:
     """Registers a frozen dataclass as a pytree: its fields are leaves, those with the metadata {"static": True} static.
 
     Agents use it in place of `jax.tree_util.register_dataclass`. With that one, in JAX 0.10, two classes whose static
-    fields are equal have equal tree structures, and `jax.jit` sometimes calls the program of the other class.
+    fields are equal have equal tree structures, and `jax.jit` sometimes calls the program of the other class. JAX makes
+    agents again from their fields alone, without `__post_init__`.
     """
     all_fields = fields(cast(Any, agent_class))
     static = [each.name for each in all_fields if each.metadata.get("static")]

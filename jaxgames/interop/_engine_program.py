@@ -126,7 +126,8 @@ def _read(output: IO[str], lines: "queue.Queue[str | None]") -> None:
 def _end(process: "subprocess.Popen[str]") -> None:
     """Ends a program and, where it is the script that starts an engine, the engine; `_read` closes the output."""
     if hasattr(os, "killpg") and process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)  # its session has the same number
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            os.killpg(process.pid, signal.SIGKILL)  # its session has the same number
     process.kill()
     process.wait()
     if process.stdin is not None:

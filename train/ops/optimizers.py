@@ -25,7 +25,7 @@ def clipped_adamw(
 
 
 def step_of(optimizer: optax.GradientTransformation, gradient: Any, opt_state: Any, weights: Any) -> tuple[Any, Any]:
-    """Returns the weights and the state of the optimizer after a step."""
+    """Returns the weights and the state of the optimizer after a step; `gradient` has the leaves of `weights`."""
     with jax.numpy_dtype_promotion("standard"):  # optax needs it
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
         return optax.apply_updates(weights, updates), opt_state

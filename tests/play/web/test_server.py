@@ -254,7 +254,7 @@ def test_printed_lines_tell_how_a_phone_reaches_the_page(
 
 def test_address_in_the_network_is_that_of_this_computer() -> None:
     address = server.address_in_network()
-    assert address == socket.gethostname() or ipaddress.ip_address(address) is not None
+    assert address == socket.gethostname() or not ipaddress.ip_address(address).is_unspecified
 
 
 # -- events --------------------------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
 """The values of both seats, beside games that two perfect players play to the end.
 
-The policy is the solution of the game, read from the mover's observation: what a network would be that has learned
-without an error. No observation of the games shows whose turn it is. So a value of the seat that is not to move, taken
-from that seat's own observation, would be as if it were to move.
+The policy is the solution of the game, read from the mover's observation: a network that has learned without an error.
+No observation of the games shows whose turn it is. So a value of the seat that is not to move, taken from that seat's
+own observation, would be as if it were to move. With three seats, the policy is that of players who take one stick.
 """
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,9 @@ from jaxgames.solvers.exact.agent import SolverAgent, reader_of
 from jaxgames.solvers.exact.retrograde import ILLEGAL
 from jaxgames.solvers.exact.solution import Solution
 from tests.helpers.solved import solved_boxes, solved_diamond
+from tests.helpers.sticks import Sticks
 from train import ppo
+from train.ops.episodes import EpisodeStats
 from train.ppo import PPO, Config
 
 BOXES = "dots_and_boxes(rows=3, cols=3, reward=boxes)"
@@ -130,3 +133,53 @@ def test_advantages_are_what_perfect_players_are_paid_after_the_rollout(case: Ca
                 np.testing.assert_allclose(targets[time, board], (paid.sum(0) + after[board])[seat], atol=1e-5)
                 num_checked += 1
     assert num_checked > NUM_ENVS * LENGTH / 2
+
+
+@pytest.mark.slow  # trains for half a minute
+def test_values_that_a_network_learned_are_nearer_to_perfect_play_than_0_is_for_both_seats() -> None:
+    """After 20 of the 24 edges, where the mover is far ahead."""
+    learner = PPO(ppo.config_for(BOXES, total_steps=150_000))
+    train_state, _ = jax.jit(functools.partial(ppo.train, learner.config))(jax.random.key(0))
+    drawn = np.random.default_rng(0).random((2000, 24)).argsort(1) < 20
+    solution = solved_boxes(3, 3)
+    boards = solution.states_at(drawn.astype(np.uint32) @ (np.uint32(1) << np.arange(24, dtype=np.uint32)))
+    values = np.asarray(jax.jit(lambda agent: agent.analyse(boards).values)(learner.agent(train_state.params)))
+    of_mover = solution.value(boards).astype(float)  # the boxes to come, as the rewards count them
+    for found, exact in ((values[:, 0], of_mover), (values[:, 1], -of_mover)):
+        assert np.square(found - exact).mean() < 0.7 * np.square(exact).mean()
+
+
+@dataclass(frozen=True)
+class OneStick:
+    """Takes one stick. The value is the mover's in such a game: it wins if the number of sticks is 1, 4, 7, ..."""
+
+    def apply(self, params: jax.Array, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        left = observation[:, :, 0].sum(-1)
+        return jnp.broadcast_to(jnp.array([50.0, 0.0, 0.0]), (len(seat), 3)), jnp.where(left % 3 == 1, 1.0, -0.5)
+
+
+def test_targets_of_three_seats_are_the_results_of_their_games_where_they_are_known() -> None:
+    """The rollout ends before seat 1 moves again, so the last decisions of seats 0 and 2 have no target.
+
+    The winner is paid 2 and each loser -1, which are divided by 2.
+    """
+    env = Sticks()
+    steps_of = {"num_envs": 3, "rollout_length": 4, "gamma": 1.0, "gae_lambda": 1.0, "num_minibatches": 1}
+    config: Any = dataclasses.replace(Config(env="dots_and_boxes(rows=1, cols=1)"), **steps_of)
+    boards = jax.vmap(env.at)(jnp.array([5, 6, 7]), jnp.zeros(3, jnp.int32))
+    learner = PPO(config)
+    start = jax.vmap(jaxgames.auto_reset(env).init)(jax.random.split(jax.random.key(0), 3))
+    train_state = learner.init(jax.random.key(0))._replace(
+        params=(),
+        boards=dataclasses.replace(start, board=boards),
+        episode_stats=EpisodeStats(jnp.zeros(3), jnp.zeros((3, 3))),
+    )
+    policy: Any = OneStick()
+    _, steps = ppo.collect(config, env, policy, learner.opponents, train_state)
+    steps, advantages = ppo.estimate_advantages(config, env, policy, (), steps)
+    np.testing.assert_array_equal(steps.seat, [[0] * 3, [1] * 3, [2] * 3, [0] * 3])
+    np.testing.assert_array_equal(steps.has_target, [[True] * 3, [True] * 3, [False] * 3, [False] * 3])
+    targets = np.asarray(steps.value + advantages)
+    winners = np.array([1, 2, 0])  # with 5, 6 and 7 sticks
+    for time, seat in ((0, 0), (1, 1)):
+        np.testing.assert_allclose(targets[time], np.where(winners == seat, 1.0, -0.5))
