@@ -38,7 +38,7 @@ def changed(**fields: Any) -> str:
         ({"game_version": 99}, "version 99 of the rules"),
         ({"game": "no_game"}, "unknown game 'no_game'"),
         ({"game": "os:system(size=2)"}, "'os' must call jaxgames.register"),
-        ({"game": "no_module_of_files:game"}, "names the module 'no_module_of_files', which is not of jaxgames"),
+        ({"game": "no_module_of_files:game"}, "names the module 'no_module_of_files', and a file imports none"),
         ({"game": 3}, "'game' of the saved game must be a text, not 3"),
         ({"seats": "human"}, "'seats' of the saved game must be a list of texts, not 'human'"),
         ({"seats": ["human"]}, "2 seats"),

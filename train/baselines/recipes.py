@@ -167,7 +167,7 @@ RECIPES: dict[str, Recipe] = {
             _export("chinese_checkers_2", "chinese_checkers_2"),
         ),
         others=("greedy(epsilon=0.2)",),
-        matches=(("baseline", "runs/demo"),),
+        matches=(("baseline", "runs/demo(temperature=1)"),),
         ladder_games=60,
     ),
     "chinese_checkers_3": Recipe(

@@ -187,7 +187,8 @@ def bootstrap_values(
         _, values = policy.apply(params, jax.vmap(env.observe)(states), mover)
         is_mover = mover[:, None] == jnp.arange(env.num_players)
         is_valued = is_mover | has_seat_values(env, values.shape[1:])
-        return jnp.stack([jnp.where(is_valued, seat_values(env, values, mover), 0), is_valued], axis=1)
+        of_seats = jnp.where(is_valued, seat_values(env, values, mover), 0)
+        return jnp.stack([of_seats, is_valued.astype(of_seats.dtype)], axis=1)
 
     cut_off = steps.truncated.at[-1].set(~steps.terminated[-1])
     both = map_next_boards(env, of_boards, steps, cut_off).reshape(*cut_off.shape, 2, env.num_players)

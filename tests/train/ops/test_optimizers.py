@@ -39,7 +39,7 @@ def steps_of(make: Callable[[int], optax.GradientTransformation], params: Any, g
 def test_ppo_takes_the_steps_of_adam() -> None:
     """The rate falls by a quarter after each of four gradient steps."""
     config = ppo.Config(
-        num_envs=4, rollout_length=2, total_steps=2 * 8, update_epochs=2, num_minibatches=1,
+        env="dots_and_boxes", num_envs=4, rollout_length=2, total_steps=2 * 8, update_epochs=2, num_minibatches=1,
         learning_rate=0.1, anneal_lr=True, max_grad_norm=MAX_NORM,
     )  # fmt: skip
     optimizer = ppo.make_optimizer(config)
