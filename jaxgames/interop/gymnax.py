@@ -15,6 +15,7 @@ It needs gymnax: `pip install ".[gymnax]"` in a checkout.
 
 # `make check` runs without gymnax
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false, reportUnknownParameterType=false
+# pyright: reportAttributeAccessIssue=false
 
 import functools
 from typing import Any

@@ -15,4 +15,4 @@ def clipped_norm(opt_state: Any, b2: float = 0.999) -> float:
         if isinstance(each, optax.ScaleByAdamState)
     )
     squares = sum(float(np.asarray(leaf, np.float64).sum()) for leaf in jax.tree.leaves(adam.nu))
-    return float(np.sqrt(squares / (1 - b2 ** int(adam.count))))
+    return float(np.sqrt(squares / (1 - b2 ** int(np.asarray(adam.count)))))

@@ -3,6 +3,7 @@
 import functools
 import itertools
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.helpers.lockstep import Lockstep, at_random
 
 def lockstep(env: str, seed: int, *, eager: bool = False, illegal: float = 0.0005) -> Lockstep:
     """Games of six seats on the second board are played in the forms for GPUs and TPUs, too."""
-    made = jaxgames.make(env)
+    made: Any = jaxgames.make(env)
     reference = make_reference(made)
     choose = functools.partial(choose_eagerly, reference) if eager else at_random
     forms = ("library", "tpu") if (made.size, made.num_players) == (2, 6) else ()

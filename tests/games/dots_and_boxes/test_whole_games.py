@@ -1,5 +1,7 @@
 """Whole games beside the slow reference: positions, masks, observations, rewards, ends and texts."""
 
+from typing import Any
+
 import pytest
 
 import jaxgames
@@ -13,7 +15,7 @@ from tests.helpers.lockstep import Lockstep
 @pytest.mark.parametrize("env", CASES.referenced)
 def test_whole_games_follow_the_reference(env: str) -> None:
     """With about one illegal action in each game, so that games end in every way. One board in all forms."""
-    made = jaxgames.make(env)
+    made: Any = jaxgames.make(env)
     forms = ["library", "tpu"] if made.rows == made.cols == 3 else []
     played = Lockstep(made, CASES.reference(made), seed=1, illegal=1 / made.num_actions, forms=forms).play(GAMES)
     assert played.ends["illegal"]
