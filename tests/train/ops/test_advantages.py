@@ -189,7 +189,8 @@ def test_one_seat_gives_plain_gae(decay: float) -> None:
         bootstrap={19: [0.7]},
         gae_lambda=decay,
     )
-    np.testing.assert_allclose(np.array(found, float), plain_gae(rewards, values, ended, 0.7, decay), rtol=1e-4, atol=1e-5)
+    expected = plain_gae(rewards, values, ended, 0.7, decay)
+    np.testing.assert_allclose(np.array(found, float), expected, rtol=1e-4, atol=1e-5)
 
 
 # -- random data ---------------------------------------------------------------------------------------------
