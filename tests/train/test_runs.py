@@ -313,8 +313,22 @@ IN_OTHER_MODES: dict[str, Callable[[Path], Learner]] = {
 }
 
 
-@pytest.mark.parametrize("mode", [jax.enable_x64(True), jax.numpy_dtype_promotion("strict")], ids=["x64", "strict"])
-@pytest.mark.parametrize("make", IN_OTHER_MODES.values(), ids=IN_OTHER_MODES.keys())
+X64, STRICT = jax.enable_x64(True), jax.numpy_dtype_promotion("strict")
+
+
+@pytest.mark.parametrize(
+    ("make", "mode"),
+    [
+        pytest.param(IN_OTHER_MODES["ppo"], STRICT, id="ppo-strict"),
+        pytest.param(IN_OTHER_MODES["alphazero"], X64, id="alphazero-x64"),
+        pytest.param(
+            IN_OTHER_MODES["imitation"], X64, id="imitation-x64", marks=pytest.mark.slow
+        ),  # traces for seconds
+        pytest.param(IN_OTHER_MODES["ppo"], X64, id="ppo-x64", marks=pytest.mark.slow),
+        pytest.param(IN_OTHER_MODES["alphazero"], STRICT, id="alphazero-strict", marks=pytest.mark.slow),
+        pytest.param(IN_OTHER_MODES["imitation"], STRICT, id="imitation-strict", marks=pytest.mark.slow),
+    ],
+)
 def test_program_has_the_same_types_in_other_modes(make: Callable[[Path], Learner], mode: Any, tmp_path: Path) -> None:
     learner = make(tmp_path)
     expected = jax.tree.map(lambda leaf: leaf.dtype, jax.eval_shape(learner.init, jax.random.key(0)))

@@ -247,7 +247,19 @@ GAMES = {  # of the networks that do not play the star
 }
 
 
-@pytest.mark.parametrize("network", [*GAMES, *sorted({*networks.list_networks()} - {*GAMES, "graph"})])
+FAST = ("conv", "mlp", "residual_mlp", "resnet")  # the others are traced for seconds
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        *FAST,
+        *(
+            pytest.param(network, marks=pytest.mark.slow)
+            for network in sorted({*GAMES, *networks.list_networks()} - {*FAST, "graph"})
+        ),
+    ],
+)
 def test_numbers_have_32_bits_with_x64_and_with_strict_promotion(network: str) -> None:
     env = jaxgames.make(GAMES[network]) if network in GAMES else STAR
     policy, rows = Policy.of(env, "shared", network), jnp.zeros((2, *env.observation_shape), jnp.bool_)

@@ -69,14 +69,20 @@ def test_other_seat_of_a_zero_sum_game_has_the_negated_value_of_the_mover(
 
 
 def test_search_in_a_game_of_three_needs_a_value_for_every_seat() -> None:
-    """In the env's unit: the winner is paid 2, which the network learns as 1."""
     game = Sticks()
     policy = Policy.of(game, "shared", hidden_sizes=(8,))
-    boards = jax.vmap(game.at)(jnp.array([7, 6, 5]), jnp.array([0, 1, 2]))
+    boards = jax.eval_shape(jax.vmap(game.at), jnp.array([7, 6, 5]), jnp.array([0, 1, 2]))
+    params = jax.eval_shape(policy.init, key(0))
     with pytest.raises(ValueError, match=r"a search in sticks.* needs a value for every seat.*train\.alphazero"):
-        PolicyEvaluate(game, policy)(policy.init(key(0)), boards)
+        jax.eval_shape(PolicyEvaluate(game, policy), params, boards)
 
-    vector = with_seat_values(game, policy)
+
+@pytest.mark.slow  # test_value_heads.py has the values, tests/policies those of an agent
+def test_search_in_a_game_of_three_has_the_values_of_all_seats_from_the_mover() -> None:
+    """In the env's unit: the winner is paid 2, which the network learns as 1."""
+    game = Sticks()
+    boards = jax.vmap(game.at)(jnp.array([7, 6, 5]), jnp.array([0, 1, 2]))
+    vector = with_seat_values(game, Policy.of(game, "shared", hidden_sizes=(8,)))
     params = vector.init(key(0))
     _, values = vector.apply(params, jax.vmap(game.observe)(boards), boards.current_player)
     found = np.asarray(PolicyEvaluate(game, vector)(params, boards).values)
