@@ -58,7 +58,7 @@ def write_file(kind: FileKind, path: str | Path, env: Env[Any], arrays: dict[str
 def write_whole(path: Path, content: str | bytes) -> None:
     """Writes the whole content or nothing, even when the process is killed meanwhile. A text is written in UTF-8.
 
-    Of several writers at the same time, the last one counts. What killed writers left beside the file is removed.
+    Of several writers at the same time, the last one counts. Temporary files of killed writers are removed.
     """
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:

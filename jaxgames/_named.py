@@ -1,4 +1,4 @@
-"""What a text may start: a module is imported, and an engine is started, only where a person has named it.
+"""The rule for texts that name modules and engines: these start only where a person has named them.
 
 A text that a person writes, in a program or on a command line, may do both. A text of a file may do neither, because
 files come from anybody: the settings of runs and sweeps, records, saved games. It may use modules that are imported
@@ -27,7 +27,7 @@ IMPORT_LINE = f"{IMPORT} MODULE: {IMPORT_HELP}."
 
 
 class _Named(NamedTuple):
-    """What a person has named."""
+    """The modules and texts that a person has named."""
 
     arguments: tuple[str, ...]  # of the command
     modules: list[str]  # of `--import` and of texts, in the order of their import

@@ -44,7 +44,7 @@ class ExportedAgent(PolicyAgent):
 
     @property
     def values_every_seat(self) -> bool:
-        """Whether it knows the values of the seats that are not to move; see `jaxgames.policies.evaluate`."""
+        """Returns whether the policy has a value for every seat; see `jaxgames.policies.evaluate`."""
         return has_seat_values(self.env, self.policy.header.value_shape)
 
     def __str__(self) -> str:

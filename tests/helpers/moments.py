@@ -1,4 +1,4 @@
-"""What the moments of Adam say about the gradients that it was given."""
+"""The norm of the gradients that Adam was given, from its moments."""
 
 from typing import Any
 
