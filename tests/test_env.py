@@ -368,7 +368,7 @@ def test_state_is_taken_with_and_without_x64() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Waiting(Sticks):
-    """Sticks whose `init` waits until it is told to go on."""
+    """`Sticks` with an `init` that blocks until an event is set."""
 
     begun: ClassVar[threading.Event] = threading.Event()
     goes_on: ClassVar[threading.Event] = threading.Event()

@@ -50,8 +50,10 @@ def reviewer(env: Env[Any]) -> str | None:
 
 
 def _values_every_seat(text: str, env: Env[Any]) -> bool:
+    if text != "baseline":
+        return True
     agent: Any = agents.make(text, env)
-    return text != "baseline" or (agent.has_values and agent.values_every_seat)
+    return agent.has_values and agent.values_every_seat
 
 
 def win_chance(env: Env[Any], value: float) -> float | None:
