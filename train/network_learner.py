@@ -46,6 +46,8 @@ class NetworkLearner(Learner):
         """Returns the policy for a board."""
         c = self.config
         settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
+        if (dtype := getattr(c, "compute_dtype", "float32")) != "float32":  # which only some networks have
+            settings["compute_dtype"] = dtype
         return Policy.of(env, getattr(c, "sharing", "shared"), c.network, **settings)
 
     @property

@@ -45,8 +45,17 @@ STAR: dict[str, Any] = {  # settings common to the star boards of size 3 and 4 w
 MATING: dict[str, Any] = {"env": "minichess", "gamma": 0.99, "opponents": ("random",)}  # under standard rules
 
 # Settings of studies and of further training, by the names that `--preset` takes. Settings that a study does not state
-# are the defaults of `train.ppo.Config`.
+# are the defaults of `train.ppo.Config`. A preset without a game changes the recipe of the game that is played.
 PRESETS: dict[str, dict[str, Any]] = {
+    # For a GPU or TPU. Its minibatches are few and large: a device computes a small one faster than it starts the next
+    # operation.
+    "accelerator": {
+        "num_envs": 2048,
+        "rollout_length": 64,
+        "num_minibatches": 4,
+        "learning_rate": 3e-3,
+        "compute_dtype": "bfloat16",
+    },
     "alpha_mini": {  # Sun and Tan 2021, section 4.1, with the best gamma and lambda of their Table 1
         "env": "minichess(rules=king_capture, reward=material)",
         "network": "alpha_mini",

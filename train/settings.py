@@ -84,19 +84,18 @@ def config_for(
       presets: settings by the name of a preset.
       env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)". None: the preset's, or the
         default of the learner.
-      preset: a name in `presets`, to start from instead of the game's recipe.
+      preset: a name in `presets`. It stands in place of the game's recipe; one without a game changes the recipe.
       **changes: fields of `config_type`.
 
     Raises:
       ValueError: an unknown game, parameter or preset, or a setting that is not allowed.
       OSError: a file that a setting names cannot be read.
     """
-    if preset is None:
-        settings = recipes.get(jaxgames.make(env or config_type.env).id, {})
-    elif preset in presets:
-        settings = presets[preset]
-    else:
+    if preset is not None and preset not in presets:
         raise ValueError(f"unknown preset {preset!r}; the presets are {', '.join(presets)}")
+    settings = {} if preset is None else presets[preset]
+    if "env" not in settings:
+        settings = {**recipes.get(jaxgames.make(env or config_type.env).id, {}), **settings}
     if changes.get("network") is not None:
         settings = {name: value for name, value in settings.items() if name not in NETWORK_SETTINGS}
     game: dict[str, Any] = {} if env is None else {"env": env}

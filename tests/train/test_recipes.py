@@ -8,7 +8,7 @@ import pytest
 import jaxgames
 from train.models.policy import Policy
 from train.ppo import PPO, Config, config_for
-from train.recipes import DEMO, IMITATION, RECIPES
+from train.recipes import DEMO, IMITATION, PRESETS, RECIPES
 
 
 def test_every_game_has_a_recipe() -> None:
@@ -88,6 +88,14 @@ def test_preset_takes_another_game_and_changes() -> None:
     assert config == dataclasses.replace(config_for(preset="alpha_mini"), env=env, gamma=0.5)
 
 
+def test_preset_for_accelerators_changes_the_recipe_of_the_game() -> None:
+    recipe, config = config_for("dots_and_boxes"), config_for("dots_and_boxes", preset="accelerator")
+    assert config == dataclasses.replace(recipe, **PRESETS["accelerator"])
+    assert (config.compute_dtype, config.channels, config.gae_lambda) == ("bfloat16", recipe.channels, 0.9)
+    assert config.minibatch_size > 10 * recipe.minibatch_size
+    assert recipe.compute_dtype == "float32"
+
+
 def test_unknown_preset_is_refused_with_the_list() -> None:
-    with pytest.raises(ValueError, match="unknown preset 'alphazero'; the presets are alpha_mini, from_imitation"):
+    with pytest.raises(ValueError, match="unknown preset 'alphazero'; the presets are accelerator, alpha_mini"):
         config_for(preset="alphazero")

@@ -306,7 +306,14 @@ def test_run_on_four_devices_equals_the_run_on_one(
 SMALL_BOXES: dict[str, Any] = {"env": BOXES, "network": "mlp", "channels": (), "activation": None}
 IN_OTHER_MODES: dict[str, Callable[[Path], Learner]] = {
     "ppo": lambda _: ppo.PPO(
-        dataclasses.replace(PPO, **SMALL_BOXES, opponents=("greedy", "self@every=1"), step_kl_coef=0.1, vf_clip=1.0)
+        dataclasses.replace(
+            PPO,
+            **SMALL_BOXES,
+            compute_dtype="bfloat16",
+            opponents=("greedy", "self@every=1"),
+            step_kl_coef=0.1,
+            vf_clip=1.0,
+        )
     ),
     "alphazero": lambda _: alphazero.AlphaZero(dataclasses.replace(ALPHAZERO, **SMALL_BOXES)),
     "imitation": of_labels,
@@ -334,7 +341,8 @@ def test_program_has_the_same_types_in_other_modes(make: Callable[[Path], Learne
     expected = jax.tree.map(lambda leaf: leaf.dtype, jax.eval_shape(learner.init, jax.random.key(0)))
     with mode:
         start = jax.eval_shape(learner.init, jax.random.key(0))
-        end, _ = jax.eval_shape(learner.iterate, start, *data_of(learner))
+        end, metrics = jax.eval_shape(learner.iterate, start, *data_of(learner))
+    assert {leaf.dtype for leaf in metrics.values()} == {np.dtype("float32")}
     for train_state in (start, end):
         assert jax.tree.map(lambda leaf: leaf.dtype, train_state) == expected
 

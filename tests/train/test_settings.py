@@ -30,6 +30,7 @@ WRONG: list[tuple[NetworkConfig, dict[str, Any], tuple[str, ...]]] = [  # and th
     (PPO, {"num_minibatches": 385}, ("num_minibatches must be at most num_envs * rollout_length = 384",)),
     (PPO, {"learning_rate": 0.0}, ("learning_rate must be positive",)),
     (PPO, {"sharing": "all"}, ("sharing must be one of shared, shared_encoder, independent, not 'all'",)),
+    (PPO, {"compute_dtype": "float16"}, ("compute_dtype must be one of float32, bfloat16, not 'float16'",)),
     (PPO, {"gamma": 1.1}, ("gamma must be from 0 to 1, not 1.1",)),
     (PPO, {"gae_lambda": -0.1}, ("gae_lambda must be from 0 to 1, not -0.1",)),
     (PPO, {"seed": -1}, ("seed must be from 0 to 2147483646, not -1",)),

@@ -218,9 +218,8 @@ class RunFolder:
 
     def _check_settings_of(self, iteration: int) -> None:
         trained_with = self._checkpoints.notes(iteration).get("settings", {})
-        changed = stored_config.changes(
-            trained_with, stored_config.settings_of(self.config), may_change=["total_steps"]
-        )
+        before = stored_config.with_defaults(trained_with, type(self.config))
+        changed = stored_config.changes(before, stored_config.settings_of(self.config), may_change=["total_steps"])
         if trained_with and changed:
             path = self.folder / "config.json"
             raise ValueError(f"{path} was changed since the run started: {'; '.join(changed)}")

@@ -30,11 +30,19 @@ def settings_of(config: Config) -> dict[str, Any]:
     return json.loads(json.dumps({name: getattr(config, name) for name in config.__dataclass_fields__}))
 
 
+def with_defaults(settings: Mapping[str, Any], config_type: type[Config]) -> dict[str, Any]:
+    """Returns stored settings, with the default of each setting that the learner got after they were stored.
+
+    So the default of a new setting must be what runs did before it.
+    """
+    return settings_of(config_type()) | dict(settings)
+
+
 def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
     """Returns the learner with the settings in a config.json.
 
-    Raises FileNotFoundError if there is none. Raises ValueError, with the path and the settings, unless it has all
-    settings of one of the learners and no others.
+    Raises FileNotFoundError if there is none. Raises ValueError, with the path and the settings, unless it has
+    settings of one of the learners and no others. A setting that it lacks has its default.
     """
     try:
         stored = json.loads(path.read_bytes())
@@ -68,13 +76,11 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
 
 
 def check_types(settings: dict[str, Any], config_type: type[Any]) -> None:
-    """Raises ValueError unless every setting has a value of its type, and there are no other settings."""
+    """Raises ValueError unless every setting is one of the type's and has a value of its type."""
     hints = get_type_hints(config_type)
     names = [field.name for field in dataclasses.fields(config_type)]
     if unknown := [name for name in settings if name not in names]:
         raise ValueError(f"unknown settings: {', '.join(unknown)}")
-    if missing := [name for name in names if name not in settings]:
-        raise ValueError(f"missing settings: {', '.join(missing)}")
     for name, value in settings.items():
         if not fits(value, hints[name]):
             raise ValueError(f"{name} must be {format_type(hints[name])}, not {json.dumps(value)}")

@@ -27,6 +27,7 @@ class Convolution(nn.Module):
     padding: Padding = "SAME"
     use_bias: bool = True
     scale: float = math.sqrt(2)  # of the orthogonal kernel at the start
+    dtype: str = "float32"  # of the arithmetic and the result; parameters are float32
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
@@ -34,16 +35,17 @@ class Convolution(nn.Module):
         kernel = self.param("kernel", nn.initializers.orthogonal(self.scale), shape, jnp.float32)
         on_cpu = functools.partial(matmul_convolution, padding=self.padding)
         elsewhere = functools.partial(xla_convolution, padding=self.padding)
-        y = by_platform(x, kernel, cpu=on_cpu, library=elsewhere)
+        y = by_platform(x.astype(self.dtype), kernel.astype(self.dtype), cpu=on_cpu, library=elsewhere)
         if not self.use_bias:
             return y
-        return y + self.param("bias", nn.initializers.zeros, (self.channels,), jnp.float32)
+        bias = self.param("bias", nn.initializers.zeros, (self.channels,), jnp.float32)
+        return y + bias.astype(self.dtype)
 
 
 def xla_convolution(x: jax.Array, kernel: jax.Array, padding: Padding = "SAME") -> jax.Array:
     """Returns the convolution of boards with a 3 x 3 kernel, by XLA.
 
-    [B, height, width, planes], [3, 3, planes, channels] -> [B, height, width, channels], all float32.
+    [B, height, width, planes], [3, 3, planes, channels] -> [B, height, width, channels], all of one dtype.
     With "VALID", height and width of the result are smaller by 2.
     """
     return jax.lax.conv_general_dilated(x, kernel, (1, 1), padding, dimension_numbers=("NHWC", "HWIO", "NHWC"))
@@ -69,7 +71,7 @@ def convolve_by_rows(x: jax.Array, kernel: jax.Array, around: int) -> jax.Array:
     height, width, planes = x.shape[1:]
     new_height, new_width = height + 2 * around - 2, width + 2 * around - 2
     columns = _columns(width, new_width, around)
-    matrix = jnp.einsum("jab,ijkl->iakbl", columns, kernel).reshape(3 * width * planes, -1)
+    matrix = jnp.einsum("jab,ijkl->iakbl", columns.astype(kernel.dtype), kernel).reshape(3 * width * planes, -1)
     padded = jnp.pad(x.reshape(-1, height, width * planes), ((0, 0), (around, around), (0, 0)))
     rows = jnp.concatenate([padded[:, i : i + new_height] for i in range(3)], axis=-1)
     return (rows.reshape(-1, 3 * width * planes) @ matrix).reshape(-1, new_height, new_width, kernel.shape[-1])

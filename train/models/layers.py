@@ -8,7 +8,7 @@ The two are apart so that seats can share the encoder and have their own heads (
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import flax.linen as nn
 import jax
@@ -27,7 +27,8 @@ ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
     "elu": nn.elu,
     "silu": nn.silu,
 }
-
+ComputeDtype = Literal["float32", "bfloat16"]
+COMPUTE_DTYPES: tuple[str, ...] = get_args(ComputeDtype)
 
 MAX_SIZE = 1_000_000  # the largest number of units, channels or blocks that a network accepts
 

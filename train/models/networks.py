@@ -22,7 +22,15 @@ from train.models.diagonal_mlp import diagonal_mlp
 from train.models.graph import graph
 from train.models.hop_planner import hops
 from train.models.larson import larson, larson_text
-from train.models.layers import ACTIVATIONS, DenseHeads, Network, check_grid, check_sizes, orthogonal
+from train.models.layers import (
+    ACTIVATIONS,
+    COMPUTE_DTYPES,
+    DenseHeads,
+    Network,
+    check_grid,
+    check_sizes,
+    orthogonal,
+)
 from train.models.residual_mlp import residual_mlp
 from train.models.resnet import resnet
 from train.models.star_graph import star_graph
@@ -37,14 +45,15 @@ class DenseEncoder(nn.Module):
     hidden_sizes: tuple[int, ...]
     activation: str
     support: tuple[int, ...]  # places of the flattened observation that can be True
+    compute_dtype: str  # of the layers; parameters and the result are float32
 
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
         flat = observation.reshape(observation.shape[0], -1)
-        x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(jnp.float32)
+        x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(self.compute_dtype)
         for width in self.hidden_sizes:
-            x = ACTIVATIONS[self.activation](nn.Dense(width, kernel_init=orthogonal())(x))
-        return x
+            x = ACTIVATIONS[self.activation](nn.Dense(width, kernel_init=orthogonal(), dtype=self.compute_dtype)(x))
+        return x.astype(jnp.float32)
 
 
 class ConvolutionalEncoder(nn.Module):
@@ -56,23 +65,30 @@ class ConvolutionalEncoder(nn.Module):
     channels: tuple[int, ...]
     hidden_sizes: tuple[int, ...]
     activation: str  # of the dense layers
+    compute_dtype: str  # of the layers; parameters and the result are float32
 
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
-        x = observation.astype(jnp.float32)
+        x = observation.astype(self.compute_dtype)
         for width in self.channels:
-            x = nn.relu(Convolution(width)(x))
+            x = nn.relu(Convolution(width, dtype=self.compute_dtype)(x))
         x = x.reshape(x.shape[0], -1)
         for width in self.hidden_sizes:
-            x = ACTIVATIONS[self.activation](nn.Dense(width, kernel_init=orthogonal())(x))
-        return x
+            x = ACTIVATIONS[self.activation](nn.Dense(width, kernel_init=orthogonal(), dtype=self.compute_dtype)(x))
+        return x.astype(jnp.float32)
 
 
-def mlp(env: Env[Any], hidden_sizes: tuple[int, ...] = (64, 64), activation: str = "tanh") -> Network:
-    """Returns dense layers and linear heads."""
+def mlp(
+    env: Env[Any],
+    hidden_sizes: tuple[int, ...] = (64, 64),
+    activation: str = "tanh",
+    compute_dtype: str = "float32",
+) -> Network:
+    """Returns dense layers, which compute in `compute_dtype`, and linear heads in float32."""
     check_choice("activation", activation, ACTIVATIONS)
+    check_choice("compute_dtype", compute_dtype, COMPUTE_DTYPES)
     support = tuple(np.flatnonzero(env.observation_support).tolist())
-    encoder = DenseEncoder(check_sizes("hidden_sizes", hidden_sizes), activation, support)
+    encoder = DenseEncoder(check_sizes("hidden_sizes", hidden_sizes), activation, support, compute_dtype)
     return Network(encoder, DenseHeads(env.num_actions))
 
 
@@ -81,12 +97,17 @@ def conv(
     channels: tuple[int, ...] = (16, 16),
     hidden_sizes: tuple[int, ...] = (64, 64),
     activation: str = "tanh",
+    compute_dtype: str = "float32",
 ) -> Network:
-    """Returns convolutions with ReLU, dense layers with `activation`, and linear heads."""
+    """Returns convolutions with ReLU, dense layers with `activation`, and linear heads in float32.
+
+    All layers but the heads compute in `compute_dtype`.
+    """
     check_grid("conv", env)
     check_choice("activation", activation, ACTIVATIONS)
+    check_choice("compute_dtype", compute_dtype, COMPUTE_DTYPES)
     encoder = ConvolutionalEncoder(
-        check_sizes("channels", channels), check_sizes("hidden_sizes", hidden_sizes), activation
+        check_sizes("channels", channels), check_sizes("hidden_sizes", hidden_sizes), activation, compute_dtype
     )
     return Network(encoder, DenseHeads(env.num_actions))
 

@@ -48,8 +48,8 @@ class Policy:
         Args:
           sharing: the networks that the seats share.
           network: a text for `train.models.networks.make`. None: `conv` if `channels` are given, else `mlp`.
-          **settings: `hidden_sizes`, `channels` and `activation` of the network. None or () leaves a setting to the
-            network.
+          **settings: `hidden_sizes`, `channels`, `activation` and `compute_dtype` of the network. None or () leaves a
+            setting to the network.
 
         Raises ParameterError (a ValueError) for a network that is unknown or cannot play the game. Raises it also for a
         setting that the network does not have, or that is in the brackets of `network` too.

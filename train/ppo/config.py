@@ -7,6 +7,7 @@ import jaxgames
 from jaxgames._specs import split_list
 from jaxgames.policies.evaluate import is_symmetric
 from train import settings
+from train.models.layers import ComputeDtype
 from train.models.policy import Sharing
 from train.recipes import PRESETS, RECIPES
 from train.settings import (
@@ -30,6 +31,9 @@ class Config(NetworkConfig):
     """The game, with its parameters."""
     sharing: Sharing = "shared"
     """The networks that the seats share: all, only the encoder, or none."""
+    compute_dtype: ComputeDtype = "float32"
+    """Arithmetic of the network's layers before its heads: float32, or bfloat16 for accelerators, with the networks mlp
+    and conv. Parameters, heads and losses are float32."""
     total_steps: int = 400_000
     """Environment steps of the whole run, rounded up to whole iterations; a ply of any seat is a step."""
     num_envs: int = 20
@@ -85,7 +89,7 @@ class Config(NetworkConfig):
         env = jaxgames.make(self.env)
         self._check_opponents(env.num_players)
         self._check_pretrained()
-        check_choices(self, {"sharing": Sharing})
+        check_choices(self, {"sharing": Sharing, "compute_dtype": ComputeDtype})
         check_positive(self, "num_envs", "rollout_length", "update_epochs", "num_minibatches", "clip_coef")
         check_not_negative(self, "vf_coef", "ent_coef")
         check_positive(self, "target_kl", *(name for name in OPTIONAL if getattr(self, name) is not None))

@@ -247,12 +247,20 @@ def open_sweep(folder: Path, sweep: Sweep, resume: bool) -> Generator[None]:
         raise FileExistsError(f"{folder} holds a sweep already: add --resume to continue it, or name another folder")
     if (folder / "config.json").exists():
         raise FileExistsError(f"{folder} holds a single run: name another folder")
-    if path.exists() and (changed := changes(json.loads(path.read_bytes()), sweep.to_json())):
+    if path.exists() and (changed := changes(stored_table(path, sweep), sweep.to_json())):
         raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}")
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):
         write_whole(path, json.dumps(sweep.to_json(), indent=2) + "\n")
         yield
+
+
+def stored_table(path: Path, sweep: Sweep) -> dict[str, Any]:
+    """Returns the table of a sweep.json; settings that its cells lack have their defaults."""
+    table = json.loads(path.read_bytes())
+    config_type = learner_type(sweep.learner).config_type
+    cells = {name: stored_config.with_defaults(cell, config_type) for name, cell in table["cells"].items()}
+    return table | {"cells": cells}
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -5,16 +5,18 @@ import os
 import shutil
 import socket
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 import pytest
 
-from tests.helpers.stored_runs import metrics_of
+from tests.helpers.stored_runs import metrics_of, store
 from tests.helpers.texts import NAME
 from tests.helpers.toy_learner import Config, ToyLearner
 from train.driver.checkpoints import Checkpoints
 from train.driver.run_folder import SWEEP_FILE, RunFolder
+from train.driver.stored_config import to_json
 
 LEARNER = ToyLearner(Config(total_steps=20))
 
@@ -180,6 +182,23 @@ def test_settings_that_were_changed_are_named_with_both_values(folder: Path) -> 
     path.write_text(path.read_text().replace('"learning_rate": 0.5', '"learning_rate": 0.25'))
     with pytest.raises(ValueError, match=r"was changed since the run started: learning_rate was 0\.5 and is 0\.25"):
         RunFolder.open(folder, ToyLearner).params()
+
+
+def test_run_from_before_a_setting_existed_continues_with_its_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_sizes(learner: Any) -> dict[str, Any]:
+        content = to_json(learner)
+        del content["settings"]["sizes"]
+        return content
+
+    with monkeypatch.context() as patch:
+        patch.setattr("train.driver.stored_config.to_json", without_sizes)
+        store(tmp_path / "run", LEARNER)
+    run = RunFolder.open(tmp_path / "run", ToyLearner)
+    assert run.learner == LEARNER
+    assert run.restore() is not None
+    run.close()
 
 
 # -- lock ----------------------------------------------------------------------------------------------------

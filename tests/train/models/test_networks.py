@@ -6,6 +6,7 @@ from typing import Any
 
 import flax.linen as nn
 import jax
+import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import pytest
 import jaxgames
 from jaxgames import ParameterError
 from train.models import networks
-from train.models.layers import ACTIVATIONS
+from train.models.layers import ACTIVATIONS, COMPUTE_DTYPES
 from train.models.policy import Policy, split_statistics
 
 STAR = jaxgames.make("chinese_checkers", size=1, num_players=2)  # observes bool[5, 5, 4], has 79 actions
@@ -235,6 +236,39 @@ def test_network_of_a_users_module_is_made_by_name(tmp_path: Path, monkeypatch: 
         Policy.of(STAR, "shared", "networks_of_a_user:other")
 
 
+# -- layers in bfloat16 ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("network", ["mlp", "conv"])
+def test_outputs_and_gradients_in_bfloat16_are_near_those_in_float32(network: str) -> None:
+    """A bfloat16 has 8 bits of precision. The parameters are the same, and all numbers outside are float32."""
+    policies = [Policy.of(STAR, "shared", network, compute_dtype=each) for each in COMPUTE_DTYPES]
+    rows, seats = observations(STAR, 64), jnp.zeros(64, jnp.int32)
+    rng = np.random.default_rng(0)
+    shapes = jax.eval_shape(policies[0].init, jax.random.key(0))
+    params = jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape) / 8, jnp.float32), shapes)
+
+    def outputs(policy: Policy) -> Any:
+        def loss(params: Any) -> tuple[jax.Array, Any]:
+            logits, values = policy.apply(params, rows, seats)
+            log_prob = jax.nn.log_softmax(logits)
+            return jnp.sum(values) + jnp.sum(log_prob[:, 0]), (log_prob, values)
+
+        gradient, found = jax.jit(jax.grad(loss, has_aux=True))(params)
+        return *found, jax.flatten_util.ravel_pytree(gradient)[0]
+
+    expected, found = map(outputs, policies)
+    for of_float32, of_bfloat16 in zip(expected, found, strict=True):
+        assert of_bfloat16.dtype == jnp.float32
+        error = jnp.abs(of_bfloat16 - of_float32).max() / jnp.abs(of_float32).max()
+        assert 1e-5 < error < 0.03, error
+
+
+def test_network_without_bfloat16_is_refused() -> None:
+    with pytest.raises(ParameterError, match="hops has no parameter 'compute_dtype'; its parameters are hidden_sizes"):
+        Policy.of(STAR, "shared", "hops", compute_dtype="bfloat16")
+
+
 # -- other modes of JAX ------------------------------------------------------------------------------------------------
 
 GAMES = {  # of the networks that do not play the star
@@ -248,12 +282,14 @@ GAMES = {  # of the networks that do not play the star
 
 
 FAST = ("conv", "mlp", "residual_mlp", "resnet")  # the others are traced for seconds
+IN_BFLOAT16 = ("conv(compute_dtype=bfloat16)", "mlp(compute_dtype=bfloat16)")
 
 
 @pytest.mark.parametrize(
     "network",
     [
         *FAST,
+        *IN_BFLOAT16,
         *(
             pytest.param(network, marks=pytest.mark.slow)
             for network in sorted({*GAMES, *networks.list_networks()} - {*FAST, "graph"})

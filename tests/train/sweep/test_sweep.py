@@ -28,6 +28,7 @@ from train.sweep.__main__ import main
 from train.sweep.arguments import parse
 from train.sweep.batched_runs import BatchedRuns, BatchedState
 from train.sweep.run_folders import RunFolders
+from train.sweep.runs import stored_table
 
 jax.devices()  # JAX starts here, with the devices of the other tests
 
@@ -283,6 +284,14 @@ def test_changes_of_defaults_are_named_with_their_cell() -> None:
     assert changes(before, now) == []
     now["cells"]["num_envs=2+learning_rate=0.25/seed=3"]["sizes"] = [3, 5]
     assert changes(before, now) == ["in num_envs=2+learning_rate=0.25/seed=3, sizes was [3, 2] and is [3, 5]"]
+
+
+def test_table_from_before_a_setting_existed_is_the_same(tmp_path: Path) -> None:
+    table = toy_sweep().to_json()
+    for cell in table["cells"].values():
+        del cell["sizes"]
+    (tmp_path / "sweep.json").write_text(json.dumps(table))
+    assert changes(stored_table(tmp_path / "sweep.json", toy_sweep()), toy_sweep().to_json()) == []
 
 
 def test_cell_that_was_continued_alone_is_refused(tmp_path: Path) -> None:
