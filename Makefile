@@ -19,7 +19,7 @@ help:
 	@echo "make docs      the site of the docs, in site/ (a minute; the first time a few)"
 	@echo "make agents    train the baseline agents again (more than an hour; runs in runs/baselines)"
 	@echo "make bench     speed: the games, their peers, whether a game has become slow (half an hour)"
-	@echo "make compiled  the games compiled for an H200 and for TPUs: whether one needs more kernels or bytes (a quarter of an hour to an hour)"
+	@echo "make compiled  the games compiled for an H200 and for a TPU: whether one needs more kernels or bytes (a quarter of an hour to an hour)"
 	@echo "make clean     remove .venv and .venv-aot, caches, the site and the demo's run"
 
 # Each stamp says what is installed, and is made again when pyproject.toml changes; a half-made .venv has none.
@@ -112,11 +112,8 @@ $(AOT)/for-compiled: pyproject.toml
 	@$(AOT)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[train,search,aot]"
 	@touch $@
 
-SMALL := "dots_and_boxes(rows=2, cols=2)" --boards 1024 --rollout-length 16
 compiled: $(AOT)/for-compiled
 	$(AOT)/bin/python -m benchmarks.compiled --check > /dev/null
-	$(AOT)/bin/python -m benchmarks.compiled learners $(SMALL) --places h200 --check > /dev/null
-	$(AOT)/bin/python -m benchmarks.compiled learners $(SMALL) --places v5e-64 > /dev/null
 
 clean:
 	rm -rf $(VENV) $(AOT) .jax_cache .pytest_cache .ruff_cache .hypothesis .cache site runs/demo

@@ -1,9 +1,7 @@
-"""PPO on many devices: its speed, and the bytes that it would hold and move.
+"""Speed of PPO by the number of devices of one process, and over processes with one device each.
 
     python -m benchmarks.devices                      # the devices that JAX sees
     python -m benchmarks.devices --virtual-devices    # virtual devices, one per core
-
-measures speed by the number of devices of one process, and over processes with one device each.
 
     strong    the same number of boards, divided between more devices
     weak      the same number of boards on each device
@@ -13,29 +11,10 @@ the speed of one device. Every row of the table is measured in new processes, wh
 
 A program for one CPU device uses all cores, and virtual devices gain nothing over it. So a row of virtual devices
 uses only as many cores as devices, while there are that many. In the row "all cores" one device uses all of them.
-
-    python -m benchmarks.devices footprint --devices 64
-
-computes the bytes from the shapes of arrays. Nothing is trained, compiled or sent. One row per game, with the network
-and the epochs of its recipe:
-
-    parameters      numbers in the networks; every device has a copy of them and of Adam's two averages
-    board           bytes of one board between two steps, with the statistics of its game
-    step            bytes of one step of a rollout: board, action, rewards, statistics, ...
-    observed        bytes of its observation and mask, which the update computes again from the board
-    held            bytes per device: its copy, its share of the boards, its share of the steps of an iteration
-    summed          bytes of the gradients of an iteration: parameters * 4 * num_minibatches * update_epochs
-    moved           bytes that a ring all-reduce of them sends from each device: 2 (n - 1) / n * summed
-    all-reduces     ALL_REDUCES_PER_MINIBATCH * num_minibatches * update_epochs, one after the other
-    seconds         moved / bandwidth + all-reduces * 2 (n - 1) * latency, per iteration
-
-`held` is a lower bound: a program needs memory for activations and temporary arrays too. Bandwidth and latency are
-assumptions, given as arguments. Collectives that send small arrays along a tree wait for fewer hops than a ring.
 """
 
 import dataclasses
 import json
-import math
 import os
 import socket
 import subprocess
@@ -45,13 +24,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-from jax.sharding import PartitionSpec
 
-from benchmarks import harness, loops
+from benchmarks import harness
 from benchmarks.harness import Command
 from train.driver import processes
 from train.driver.machine import stamp
-from train.driver.memory import num_bytes
 from train.ops import sharding
 from train.ppo import PPO, Config, config_for
 
@@ -224,114 +201,7 @@ def free_port() -> int:
         return free.getsockname()[1]
 
 
-# -- footprint --------------------------------------------------------------------------------------------
-
-ALL_REDUCES_PER_MINIBATCH = 3  # mean and variance of the advantages, then the gradient with the mean losses
-FOOTPRINT_TABLE = {
-    "game": "`{game}`",
-    "parameters": "{parameters:,}",
-    "board": "{bytes_per_board:,} B",
-    "step": "{bytes_per_step:,} B",
-    "observed": "{observed_bytes:,} B",
-    "held": "{held:,.0f} MB",
-    "summed": "{summed:,.1f} MB",
-    "moved": "{moved:,.1f} MB",
-    "all-reduces": "{all_reduces:,}",
-    "seconds": "{seconds:.3f}",
-    "ns per step": "{nanoseconds:.1f}",
-}
-
-
-@dataclass(frozen=True)
-class FootprintArguments(harness.BenchmarkArguments):
-    games: tuple[str, ...] = loops.GAMES
-    """Games with their parameters."""
-    devices: int = 64
-    """Devices of the run, over all processes."""
-    boards: int = 1024
-    """Boards of each device."""
-    rollout_length: int = 64
-    """Steps of each board in an iteration."""
-    bandwidth: float = 25.0
-    """Assumed GB/s that each device sends to the next one; 25 is a network of 200 Gbit/s per device."""
-    latency: float = 5.0
-    """Assumed microseconds from a device to the next one."""
-
-
-def compute_footprints(arguments: FootprintArguments) -> dict[str, Any]:
-    harness.check_positive(arguments, "devices", "boards", "rollout_length", "bandwidth", "latency")
-    rows: list[dict[str, Any]] = []
-    for game in arguments.games:
-        config = config_for(
-            game, num_envs=arguments.boards * arguments.devices, rollout_length=arguments.rollout_length
-        )
-        rows.append(footprint(config, arguments.devices, arguments.bandwidth * 1e9, arguments.latency * 1e-6))
-    harness.log(
-        f"{arguments.devices} devices, {arguments.boards:,} boards on each, rollouts of {arguments.rollout_length} "
-        f"steps; assumed {arguments.bandwidth:g} GB/s and {arguments.latency:g} us from a device to the next"
-    )
-    harness.log(harness.table(FOOTPRINT_TABLE, map(in_units_of_table, rows)))
-    settings = dataclasses.asdict(dataclasses.replace(arguments, output=None))
-    return settings | {"rows": rows}
-
-
-def footprint(config: Config, devices: int, bandwidth: float, latency: float) -> dict[str, Any]:
-    """Returns a row of the table as numbers, for a bandwidth in bytes per second and a latency in seconds.
-
-    Raises ValueError if the devices do not divide the boards or the minibatches of the whole run.
-    """
-    learner = PPO(config)
-    sharding.check_divisible(learner.batch_sizes, devices)
-    train_state, steps, _ = jax.eval_shape(learner.largest_arrays, jax.eval_shape(lambda: jax.random.key(0)))
-    replicated, divided = bytes_by_partition(learner.partition_specs, train_state)
-    parameters = sum(leaf.size for leaf in jax.tree.leaves(train_state.params))
-    rollout = bytes_of(steps)
-    gradient_steps = config.num_minibatches * config.update_epochs
-    summed = bytes_of(train_state.params) * gradient_steps
-    hops = 2 * (devices - 1)
-    moved = summed * hops / devices
-    all_reduces = ALL_REDUCES_PER_MINIBATCH * gradient_steps
-    seconds = moved / bandwidth + all_reduces * hops * latency
-    return {
-        "game": config.env,
-        "parameters": parameters,
-        "bytes_per_board": divided // config.num_envs,
-        "bytes_per_step": rollout // config.steps_per_iteration,
-        "observed_bytes": math.prod(learner.env.observation_shape) + learner.env.num_actions,
-        "steps_per_iteration": config.steps_per_iteration,
-        "held_bytes": replicated + (divided + rollout) // devices,
-        "summed_bytes": summed,
-        "moved_bytes": round(moved),
-        "all_reduces": all_reduces,
-        "seconds": seconds,
-        "seconds_per_step": seconds / config.steps_per_iteration,
-    }
-
-
-def bytes_by_partition(specs: Any, train_state: Any) -> tuple[int, int]:
-    """Returns the bytes of the replicated and of the divided arrays; `specs` is a prefix of the train state."""
-    counts = {sharding.REPLICATED: 0, sharding.SHARDED: 0}
-
-    def count(spec: PartitionSpec, part: Any) -> None:
-        counts[spec] += bytes_of(part)
-
-    jax.tree.map(count, specs, train_state, is_leaf=lambda leaf: isinstance(leaf, PartitionSpec))
-    return counts[sharding.REPLICATED], counts[sharding.SHARDED]
-
-
-def bytes_of(tree: Any) -> int:
-    return sum(map(num_bytes, jax.tree.leaves(tree)))
-
-
-def in_units_of_table(row: dict[str, Any]) -> dict[str, Any]:
-    megabytes = {name: row[f"{name}_bytes"] / 1e6 for name in ("held", "summed", "moved")}
-    return row | megabytes | {"nanoseconds": row["seconds_per_step"] * 1e9}
-
-
-COMMANDS = (
-    Command("devices", Arguments, measure_scaling),
-    Command("devices footprint", FootprintArguments, compute_footprints),
-)
+COMMANDS = (Command("devices", Arguments, measure_scaling),)
 
 if __name__ == "__main__":
     if TASK_VARIABLE in os.environ:

@@ -23,7 +23,7 @@ import numpy as np
 import jaxgames
 from benchmarks import harness, loops
 from benchmarks.harness import Command
-from benchmarks.throughput import measure_ppo
+from benchmarks.throughput import measure_ppo, min_bytes
 from train.driver.machine import stamp
 
 PASSES = 16  # over the copied array in one call, so that the start of the call does not count
@@ -108,11 +108,6 @@ def bandwidth(size: int, repeats: int) -> float:
         jax.block_until_ready(add(x))
         seconds.append(time.perf_counter() - start)
     return 2 * PASSES * x.nbytes / float(np.median(seconds))
-
-
-def min_bytes(env: jaxgames.Env[Any]) -> int:
-    """Bytes that a step of one board has to move."""
-    return 2 * env.state_bytes + env.num_actions + int(np.prod(env.observation_shape))
 
 
 def counted_bytes(env: jaxgames.Env[Any], batch: int) -> float:

@@ -30,6 +30,7 @@ the machine does.
 import dataclasses
 import functools
 import itertools
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -116,6 +117,11 @@ def measure_ppo(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, d
     length = max(8, config.steps_per_iteration // batch)
     learner = PPO(dataclasses.replace(config, num_envs=batch, rollout_length=length))
     return harness.time_iterations(learner, jax.jit(learner.init)(jax.random.key(0)), batch * length, repeats)
+
+
+def min_bytes(env: jaxgames.Env[Any]) -> int:
+    """Bytes that a step of random play has to move: the board read and written, mask and observation written."""
+    return 2 * env.state_bytes + env.num_actions + math.prod(env.observation_shape)
 
 
 COLUMNS: dict[str, Callable[[jaxgames.Env[Any], int, int, int, int], Timing]] = {

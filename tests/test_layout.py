@@ -36,13 +36,11 @@ FLOORS = {
         ("evaluate", "match", "play", "export", "sweep", "ladder", "strength", "analyse", "baselines"),
     ),
     "benchmarks": (
-        ("harness", "hlo"),
-        ("loops", "targets"),
+        ("harness",),
+        ("loops",),
         ("peer_process", "throughput"),
         ("adapters", "devices", "networks", "peers", "play", "regression"),
-        ("alphazero", "roofline", "search", "settings_sweep", "solvers", "training", "training_peers"),
-        ("compiled_learners",),
-        ("compiled",),
+        ("alphazero", "compiled", "roofline", "search", "settings_sweep", "solvers", "training", "training_peers"),
     ),
 }
 FORBIDDEN = {  # top-level packages that a package never imports

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import alphazero, devices, networks
+from benchmarks import alphazero, networks
 from examples.papers._experiment import Column, entry_of
 from jaxgames.solvers.chinese_checkers_diamond.solution import OUTCOMES
 from train.baselines import solved, switches
@@ -77,10 +77,6 @@ def _positions_of_collection(row: Mapping[str, Any]) -> str:
     return f"{sum(counts):,}"
 
 
-def _in_megabytes(template: str) -> Column:
-    return lambda row: template.format_map(devices.in_units_of_table(dict(row)))
-
-
 # -- columns -------------------------------------------------------------------------------------------------------
 
 
@@ -142,9 +138,6 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "game": "`{game}`",
         "network": "`{network}`",
         "microseconds per step": "{microseconds:,.1f}",
-    },
-    "devices_footprint": {
-        head: _in_megabytes(template) for head, template in devices.FOOTPRINT_TABLE.items() if head != "ns per step"
     },
     "strength_diamond": {
         "agent": "`{agent}`",

@@ -10,13 +10,13 @@ import pytest
 
 from benchmarks import (
     adapters,
+    compiled,
     devices,
     harness,
     roofline,
     search,
     settings_sweep,
     solvers,
-    targets,
     throughput,
     training,
 )
@@ -63,8 +63,8 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
     f"compiled {BOXES} --target h200 --parts 'random play' mask --boards 4": (
         {"rows", "boards", "grown", "jax-cuda12-plugin", "libtpu"} | STAMP,
         "rows",
-        {"target", "game", "part", "kernels", "gathers", "bytes_per_board", "bound", "temporary_bytes"}
-        | {"compile_seconds"},
+        {"target", "game", "part", "kernels", "gathers", "concatenates", "bytes_per_board", "bound"}
+        | {"temporary_bytes", "compile_seconds"},
     ),
     "networks sharing --rows 2 --repeats 1": (
         {"microseconds_per_row"} | STAMP,
@@ -75,12 +75,6 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
         {"env", "boards", "milliseconds"} | STAMP,
         "",
         set(),
-    ),
-    f"devices footprint --games {BOXES} --boards 64": (
-        {"output", "games", "devices", "boards", "rollout_length", "bandwidth", "latency", "rows"},
-        "rows",
-        {"game", "parameters", "bytes_per_board", "bytes_per_step", "observed_bytes", "steps_per_iteration"}
-        | {"held_bytes", "summed_bytes", "moved_bytes", "all_reduces", "seconds", "seconds_per_step"},
     ),
     f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations profile --picture PICTURE": (
         {"rows", "hidden_sizes", "versions", "profile"} | STAMP,
@@ -120,8 +114,8 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, programs: str, plain_python: None) -> None:
     """Small networks and games, solvers in plain Python, and this CPU in place of described devices."""
-    monkeypatch.setattr(targets, "check_packages", lambda names: None)
-    monkeypatch.setattr(targets, "described_devices", lambda target: jax.devices())
+    monkeypatch.setattr(compiled, "check_package", lambda target: None)
+    monkeypatch.setattr(compiled, "described_device", lambda target: jax.devices()[0])
     monkeypatch.setattr(throughput, "config_for", lambda env: TINY)
     monkeypatch.setattr(training, "config_of", lambda game, setting: TINY)
     monkeypatch.setattr(throughput, "STAR", "chinese_checkers(size={}, num_players=2, max_rounds=3)")
@@ -156,11 +150,6 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
     [
         ("adapters --adapters zoo", ("adapters must be among host", "zoo")),
         ("adapters --published no/such/folder", ("published must be a folder",)),
-        ("compiled learners --learners dqn", ("learners must be among ppo, alphazero, not dqn",)),
-        ("compiled learners --places v4-8", ("places must be among h200, v5e-64, not v4-8",)),
-        ("compiled learners chess", ("chess",)),
-        ("compiled search --searches alphabeta", ("searches must be among jaxgames",)),
-        ("compiled search --target h100", ("target must be among h200, v5e, v6e, not h100",)),
         ("compiled --target h100", ("target must be among h200, v5e, v6e, not h100",)),
         ("compiled --target checkers", ("target must name at least one of h200",)),
         ("compiled --parts init", ("parts must be among random play, step, mask, observe, not init",)),
@@ -171,11 +160,6 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
         ("compiled --check --target h200 'dots_and_boxes(rows=1)'", ("has no row of h200, dots_and_boxes(rows=1)",)),
         ("devices --counts 2 4", ("counts must begin with 1",)),
         ("devices --over hosts", ("over must be among devices, processes, not hosts",)),
-        ("devices footprint --devices 0", ("devices must be positive, not 0",)),
-        (
-            "devices footprint --devices 3 --boards 8 --rollout-length 5 --games dots_and_boxes",
-            ("the steps of a minibatch must be a multiple of the run's 3",),
-        ),
         ("networks --boards 0", ("boards must be positive",)),
         ("training_peers --parts dqn", ("parts must be among ppo, alphazero, not dqn",)),
         ("training_peers --num-updates 7", ("num_updates must divide the 512 steps of an iteration",)),
@@ -230,7 +214,7 @@ def test_wrong_input_is_refused_before_anything_is_measured(
         (roofline, "bandwidth"),
         (settings_sweep, "time_process"),
         (solvers, "positions"),
-        (targets, "timed"),
+        (compiled, "measure_row"),
         (training, "measure_parts"),
     ):
         monkeypatch.setattr(module, function, pytest.fail if function != "keep_to_one_core" else lambda: None)
@@ -248,13 +232,5 @@ def test_every_command_is_tested() -> None:
     ]
     names = {command.name for module in modules for command in getattr(module, "COMMANDS", ())}
     first_words = {" ".join(line.split()[:number]) for line in COMMANDS for number in (1, 2)}
-    of_other_files = {"compiled learners", "compiled search"} | {
-        "adapters",
-        "devices",
-        "networks",
-        "peers",
-        "play",
-        "regression",
-        "settings_sweep",
-    }
+    of_other_files = {"adapters", "devices", "networks", "peers", "play", "regression", "settings_sweep"}
     assert names - of_other_files == (names & first_words) - of_other_files

@@ -1,4 +1,4 @@
-"""benchmarks.compiled: its rows, what it stores and compares, and the tables of the docs."""
+"""benchmarks.compiled: its counts, its rows, and what it stores and compares."""
 
 import importlib.util
 import json
@@ -9,25 +9,100 @@ import jax
 import pytest
 
 import jaxgames
-from benchmarks import compiled_learners, targets
-from benchmarks.compiled import FIGURES, GAMES, KEY, PARTS, Arguments, bound, page_tables, split_words
-from benchmarks.targets import PAGE, STORED, TARGETS
+from benchmarks import compiled
+from benchmarks.compiled import (
+    GAMES,
+    PACKAGES,
+    PARTS,
+    STORED,
+    Arguments,
+    bound,
+    count,
+    grown,
+    num_bytes,
+    split_words,
+)
 from tests.benchmarks.conftest import RunCommand
-from train.driver.tables import with_tables
 
 GAME = "dots_and_boxes(rows=1, cols=2)"
 LINE = f"compiled '{GAME}' --target h200 --parts mask observe --boards 8"
+
+PROGRAM = """HloModule jit_play, is_scheduled=true, entry_computation_layout={(s32[8]{0})->(pred[8,5]{1,0})}
+
+%add (x: s32[], y: s32[]) -> s32[] {
+  %x = s32[] parameter(0)
+  %y = s32[] parameter(1)
+  ROOT %sum = s32[] add(%x, %y)
+}
+
+%fused (p: pred[8,1], q: s8[9], i: s32[8,1]) -> (pred[8,5], s8[8]) {
+  %p = pred[8,1]{1,0} parameter(0)
+  %five = pred[8,5]{1,0} concatenate(%p, %p, %p, %p, /*index=4*/%p), dimensions={1}, metadata={op_name="stack"}
+  %four = pred[8,4]{1,0} concatenate(%p, %p, %p, %p), dimensions={1}
+  %rows = pred[40,1]{1,0} concatenate(%p, %p, %p, %p, /*index=4*/%p), dimensions={0}
+  %q = s8[9]{0} parameter(1)
+  %i = s32[8,1]{1,0} parameter(2)
+  %found = s8[8]{0} gather(%q, %i), offset_dims={}, slice_sizes={1}
+  ROOT %both = (pred[8,5]{1,0}, s8[8]{0}) tuple(%five, %found)
+}
+
+ENTRY %main (p.1: pred[8,1], q.1: s8[9], i.1: s32[8,1]) -> (pred[8,5], s8[8]) {
+  %p.1 = pred[8,1]{1,0} parameter(0)
+  %q.1 = s8[9]{0} parameter(1)
+  %i.1 = s32[8,1]{1,0} parameter(2)
+  %both.1 = (pred[8,5]{1,0}, s8[8]{0}) fusion(%p.1, %q.1, %i.1), kind=kLoop, calls=%fused
+  %five.1 = pred[8,5]{1,0} get-tuple-element(%both.1), index=0
+  %start = (pred[8,5]{1,0:T(8,128)S(1)}, pred[8,5]{1,0}, u32[]) copy-start(%five.1)
+  %done = pred[8,5]{1,0:T(8,128)S(1)} copy-done(%start)
+  %free = pred[8,5]{1,0} custom-call(%done), custom_call_target="ConcatBitcast"
+  ROOT %copy = pred[8,5]{1,0} copy(%done)
+}
+"""
 
 
 @pytest.fixture
 def on_this_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """This CPU stands for the devices."""
-    monkeypatch.setattr(targets, "check_packages", lambda names: None)
-    monkeypatch.setattr(targets, "described_devices", lambda target: jax.devices())
+    monkeypatch.setattr(compiled, "check_package", lambda target: None)
+    monkeypatch.setattr(compiled, "described_device", lambda target: jax.devices()[0])
 
 
-def row(kernels: int, bytes_per_board: float, part: str = "mask") -> dict[str, Any]:
-    return {"target": "h200", "game": GAME, "part": part, "kernels": kernels, "bytes_per_board": bytes_per_board}
+def row(kernels: int, bytes_per_board: float, part: str = "mask", concatenates: int = 0) -> dict[str, Any]:
+    figures = {"kernels": kernels, "gathers": 0, "concatenates": concatenates, "bytes_per_board": bytes_per_board}
+    return {"target": "h200", "game": GAME, "part": part, **figures}
+
+
+def test_program_has_the_counts_of_its_text() -> None:
+    """A fusion, the start of a transfer and a copy; of the transfer 40 bytes are outside of on-chip memory.
+
+    The fusion reads 8 + 9 + 32 bytes and writes 40 + 8, the copy reads from on-chip memory and writes 40. Of the three
+    concatenates one has more than four parts along the minor axis.
+    """
+    counts = count(PROGRAM)
+    assert (counts["kernels"], counts["gathers"], counts["concatenates"]) == (3, 1, 1)
+    assert counts["bytes"] == (8 + 9 + 32) + (40 + 8) + 40 + 40
+
+
+def test_kernels_of_a_loop_count_once() -> None:
+    looped = PROGRAM.replace("ENTRY %main", "%main") + (
+        "ENTRY %outer (a: pred[8,5]) -> pred[8,5] {\n"
+        "  %a = pred[8,5]{1,0} parameter(0)\n"
+        "  ROOT %loop = pred[8,5]{1,0} while(%a), condition=%add, body=%main\n"
+        "}\n"
+    )
+    assert count(looped) == count(PROGRAM)
+
+
+def test_text_that_is_no_program_is_refused() -> None:
+    with pytest.raises(ValueError, match="not the text of an optimised program"):
+        count("HloModule jit_play")
+
+
+def test_bytes_of_arrays_follow_from_their_types() -> None:
+    assert num_bytes("pred[3,5]{1,0}") == 15
+    assert num_bytes("(f32[2,3]{1,0}, bf16[4]{0}, token[], s4[3]{0})") == 24 + 8 + 2
+    assert (num_bytes("u32[7]{0:T(128)S(1)}"), num_bytes("u32[7]{0:T(128)S(1)}", on_chip=True)) == (0, 28)
+    assert num_bytes("s32[]") == 4
 
 
 def test_bounds_are_arrays_that_a_part_reads_and_writes() -> None:
@@ -82,14 +157,11 @@ def test_write_keeps_other_rows_of_the_same_versions(run_command: RunCommand, tm
         run_command(f"{LINE} --write --file {file}")
 
 
-def grown(stored: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[str]:
-    return targets.grown(stored, rows, KEY, FIGURES)
-
-
 def test_figure_has_grown_above_eleven_tenths() -> None:
     assert grown([row(10, 100.0)], [row(11, 110.0)]) == []
     assert grown([row(10, 100.0)], [row(12, 110.0)]) == [f"h200, {GAME}, mask: 12 kernels, stored 10"]
     assert grown([row(10, 100.0)], [row(10, 111.0)]) == [f"h200, {GAME}, mask: 111 bytes per board, stored 100"]
+    assert grown([row(1, 1.0)], [row(1, 1.0, concatenates=1)]) == [f"h200, {GAME}, mask: 1 concatenates, stored 0"]
     assert grown([row(1, 1.0, "step"), row(10, 100.0)], [row(10, 90.0)]) == []
 
 
@@ -99,12 +171,12 @@ def test_games_may_follow_the_targets() -> None:
     assert split_words(("v6e",), ()) == (("v6e",), GAMES)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", PACKAGES)
 def test_missing_package_is_named_with_what_to_type(
     target: str, run_command: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    expected = rf'the target {target} needs the package {TARGETS[target].package}: type python -m pip install -e ".*aot'
+    expected = rf'the target {target} needs the package {PACKAGES[target][0]}: type python -m pip install -e ".*aot'
     with pytest.raises(SystemExit, match=expected):
         run_command(f"compiled dots_and_boxes --target {target}")
 
@@ -114,11 +186,3 @@ def test_every_game_has_stored_rows() -> None:
     assert {(each["target"], each["game"], each["part"]) for each in rows} >= {
         (target, game, part) for target in Arguments().target for game in GAMES for part in PARTS
     }
-
-
-def test_tables_of_the_docs_are_made_from_the_stored_rows() -> None:
-    rows = json.loads(STORED.read_text())["rows"]
-    tables = page_tables(rows) | compiled_learners.page_tables()
-    page = PAGE.read_text()
-    assert with_tables(page, tables) == page, "type python -m benchmarks.compiled --write, or learners or search"
-    assert all(table in page for table in tables.values())

@@ -1,4 +1,4 @@
-"""benchmarks.devices: rows are measured in processes that find each other; bytes are counted as in real arrays."""
+"""benchmarks.devices: rows are measured in processes that find each other."""
 
 import dataclasses
 import json
@@ -6,13 +6,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jax
 import pytest
 
 from benchmarks import devices
-from benchmarks.devices import Arguments, Task, footprint, measure_scaling, run_workers
-from train.ops.sharding import keys_to_data
-from train.ppo import PPO, Config, config_for
+from benchmarks.devices import Arguments, Task, measure_scaling, run_workers
+from train.ppo import Config, config_for
 
 TINY = Arguments(
     env="chinese_checkers(size=1, num_players=2)", boards=8, rollout_length=4, repeats=1, virtual_devices=True
@@ -133,48 +131,3 @@ def test_worker_that_writes_much_blocks_no_other_and_its_last_line_is_reported(
             run_workers(PAIR, virtual=True)
     else:
         assert run_workers(PAIR, virtual=True) == {}
-
-
-# -- footprint --------------------------------------------------------------------------------------------
-
-CONFIG = dataclasses.replace(ALONE.config, update_epochs=3)  # 4 edges and one box
-# A dense layer on the cells of the observation that can change (4 edges, 2 owners), the policy head, the value head.
-PARAMETERS = (6 * 5 + 5) + (5 * 4 + 4) + (5 * 1 + 1)
-
-
-@pytest.fixture(scope="module")
-def arrays() -> Any:
-    """A train state and the steps of a rollout."""
-    return jax.jit(PPO(CONFIG).largest_arrays)(jax.random.key(0))
-
-
-def bytes_of(tree: Any) -> int:
-    return sum(leaf.nbytes for leaf in jax.tree.leaves(keys_to_data(tree)))
-
-
-@pytest.mark.slow
-def test_row_has_the_bytes_of_real_arrays(arrays: Any) -> None:
-    train_state, steps, _ = arrays
-    row = footprint(CONFIG, 4, 1e9, 1e-6)
-    assert row["parameters"] == PARAMETERS
-    assert row["bytes_per_step"] == bytes_of(steps) // 32
-    assert row["observed_bytes"] == 3 * 3 * 3 + 4
-    boards = bytes_of((train_state.boards, train_state.episode_stats))
-    assert row["bytes_per_board"] == boards // 8
-    copied = bytes_of(train_state) - boards
-    assert row["held_bytes"] == copied + (boards + bytes_of(steps)) // 4
-
-
-def test_time_is_the_time_of_a_ring() -> None:
-    """Six gradients of four bytes per parameter, and 18 sums; each passes every device but one, twice."""
-    row = footprint(CONFIG, 4, bandwidth=1000.0, latency=0.25)
-    assert row["summed_bytes"] == 6 * 4 * PARAMETERS
-    assert row["moved_bytes"] == 1.5 * row["summed_bytes"]
-    assert row["all_reduces"] == 18
-    assert row["seconds"] == row["moved_bytes"] / 1000 + 18 * 6 * 0.25
-    assert row["seconds_per_step"] == row["seconds"] / 32
-
-
-def test_one_device_moves_nothing() -> None:
-    row = footprint(CONFIG, 1, 1e9, 1e-6)
-    assert (row["moved_bytes"], row["seconds"]) == (0, 0)
