@@ -84,7 +84,7 @@ agents: $(VENV)/for-tests
 	$(RUN) -m train.baselines
 
 # Half an hour. Each command names its JSON in $(BENCH). Fails if a game has become slow or a peer did not run. Not here:
-# benchmarks.roofline, for machines with accelerators, and benchmarks.training --setting large, for a long night.
+# benchmarks.device, for a machine with a GPU, and benchmarks.training --setting large, for a long night.
 BENCH := runs/bench
 STARS := "chinese_checkers(size=2, num_players=6)" "chinese_checkers(size=4, num_players=6)"
 OTHERS := "chinese_checkers_diamond(size=4, pieces=3)" chinese_checkers_diamond minichess "minichess(rules=king_capture)" dots_and_boxes checkers

@@ -75,25 +75,39 @@ class Timed(NamedTuple):
     steps: int
 
 
+class Compiled(NamedTuple):
+    """A program that is compiled, and has not run."""
+
+    run: Any
+    timed: Timed
+    seconds: float  # of tracing and compiling
+
+
 def time_in_turns(programs: Sequence[Timed], rounds: int) -> list[Turns]:
     """Returns the speeds of programs that are called one after the other, so that a slow minute slows all of them."""
+    return time_compiled([compile_program(timed) for timed in programs], rounds)
+
+
+def compile_program(timed: Timed) -> Compiled:
+    start = time.perf_counter()
+    run = jax.jit(timed.program).lower(jax.random.key(1), *timed.arguments).compile()
+    return Compiled(run, timed, time.perf_counter() - start)
+
+
+def time_compiled(programs: Sequence[Compiled], rounds: int) -> list[Turns]:
+    """The second half of `time_in_turns`; each program is warmed up by one call."""
     keys = jax.random.split(jax.random.key(1), rounds + 1)
-    seconds: list[float] = []
-    compiled: list[Any] = []
-    for program, arguments, _ in programs:
-        start = time.perf_counter()
-        compiled.append(jax.jit(program).lower(keys[0], *arguments).compile())
-        seconds.append(time.perf_counter() - start)
-        jax.block_until_ready(compiled[-1](keys[0], *arguments))
+    for run, timed, _ in programs:
+        jax.block_until_ready(run(keys[0], *timed.arguments))
     speeds: list[list[float]] = [[] for _ in programs]
     for key in keys[1:]:
-        for run, (_, arguments, steps), of_program in zip(compiled, programs, speeds, strict=True):
+        for (run, timed, _), of_program in zip(programs, speeds, strict=True):
             start = time.perf_counter()
-            jax.block_until_ready(run(key, *arguments))
-            of_program.append(steps / (time.perf_counter() - start))
+            jax.block_until_ready(run(key, *timed.arguments))
+            of_program.append(timed.steps / (time.perf_counter() - start))
     return [
-        Turns(Timing(*median_and_spread(of_program), compile_seconds, memory_of(run)), of_program)
-        for run, compile_seconds, of_program in zip(compiled, seconds, speeds, strict=True)
+        Turns(Timing(*median_and_spread(of_program), seconds, memory_of(run)), of_program)
+        for (run, _, seconds), of_program in zip(programs, speeds, strict=True)
     ]
 
 

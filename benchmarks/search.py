@@ -32,7 +32,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import mctx
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -260,6 +259,8 @@ def mctx_search(
     env: Any, config: SearchConfig, key: jax.Array, params: Any, states: Any, apply: Apply | None = None
 ) -> Any:
     """Returns the output of mctx with the settings of a config and a network, `apply_network` by default."""
+    import mctx
+
     apply = apply or apply_network
     library: Any = mctx  # a type checker does not know chex's dataclasses
 

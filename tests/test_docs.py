@@ -155,7 +155,7 @@ GEOMETRY = {
     *("anchors", "boards", "animation", "drawing", "moves"),  # of jaxgames/render/
     *("pegs", "picture", "seats", "slides", "theme"),
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
-    *("boxes_search", "checkers_judged", "chinese_checkers_diamond_moves", "search_by_simulations"),
+    *("boxes_search", "checkers_judged", "chinese_checkers_diamond_moves", "search_by_simulations", "h200_random_play"),
     *("solo_2", "solo_4", *(f"parameter_sharing_end_boards_{runs}" for runs in ("3", "4", "code"))),
 }
 

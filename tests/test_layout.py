@@ -40,7 +40,8 @@ FLOORS = {
         ("loops",),
         ("peer_process", "throughput"),
         ("adapters", "devices", "networks", "peers", "play", "regression"),
-        ("alphazero", "compiled", "roofline", "search", "settings_sweep", "solvers", "training", "training_peers"),
+        ("alphazero", "compiled", "search", "settings_sweep", "solvers", "training", "training_peers"),
+        ("device",),
     ),
 }
 FORBIDDEN = {  # top-level packages that a package never imports

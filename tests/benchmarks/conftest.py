@@ -10,7 +10,7 @@ import jax
 import pytest
 
 from benchmarks import harness, loops, solvers
-from benchmarks.harness import Timed, Timing, Turns
+from benchmarks.harness import Compiled, Timed, Timing, Turns
 from jaxgames.games.checkers import Checkers
 from jaxgames.solvers.checkers.player import CheckersPlayer
 
@@ -35,8 +35,8 @@ def run_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
 def programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """ "traced": programs are traced with the shapes of their arguments, but neither compiled nor run."""
     if request.param == "traced":
-        monkeypatch.setattr(harness, "time_program", trace_program)
-        monkeypatch.setattr(harness, "time_in_turns", trace_programs)
+        monkeypatch.setattr(harness, "compile_program", trace_program)
+        monkeypatch.setattr(harness, "time_compiled", time_nothing)
         monkeypatch.setattr(loops, "rollout", trace_rollout)
     return request.param
 
@@ -57,15 +57,14 @@ def blank_positions(playing: Any, boards: int) -> Any:
     return jax.eval_shape(jax.vmap(playing.init), jax.random.split(jax.random.key(0), boards))
 
 
-def trace_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, repeats: int) -> Timing:
-    assert min(steps, repeats) > 0
-    jax.eval_shape(program, jax.random.key(0), *arguments)
-    return TRACED
+def trace_program(timed: Timed) -> Compiled:
+    jax.eval_shape(timed.program, jax.random.key(0), *timed.arguments)
+    return Compiled(None, timed, TRACED.compile_seconds)
 
 
-def trace_programs(programs: Sequence[Timed], rounds: int) -> list[Turns]:
-    speeds = [TRACED.steps_per_second] * rounds
-    return [Turns(trace_program(each.program, each.arguments, each.steps, rounds), speeds) for each in programs]
+def time_nothing(programs: Sequence[Compiled], rounds: int) -> list[Turns]:
+    assert min(rounds, *(each.timed.steps for each in programs)) > 0
+    return [Turns(TRACED, [TRACED.steps_per_second] * rounds) for _ in programs]
 
 
 def trace_rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable[[], int]:

@@ -11,9 +11,9 @@ import pytest
 from benchmarks import (
     adapters,
     compiled,
+    device,
     devices,
     harness,
-    roofline,
     search,
     settings_sweep,
     solvers,
@@ -54,11 +54,6 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
         {"by_size", "fits", "by_batch", "devices_used", "one_core"} | STAMP,
         "by_size",
         {"size", "cells", "boards", "steps_per_second", "microseconds", "spread"},
-    ),
-    f"roofline --games {BOXES} --batch-sizes 4 --steps 32 --repeats 2 --copied-bytes 4096": (
-        {"bytes_per_second", "rows"} | STAMP,
-        "rows",
-        {"game", "column", "boards", "min_bytes", "xla_bytes", "of_roof"} | TIMING,
     ),
     f"compiled {BOXES} --target h200 --parts 'random play' mask --boards 4": (
         {"rows", "boards", "grown", "jax-cuda12-plugin", "libtpu"} | STAMP,
@@ -127,7 +122,7 @@ def small(monkeypatch: pytest.MonkeyPatch, programs: str, plain_python: None) ->
 
 def slow(line: str) -> Any:
     """A command line, marked as slow where it traces for seconds."""
-    is_slow = line.startswith(("training", "alphazero", "networks sharing", "throughput sweep", "roofline", "search"))
+    is_slow = line.startswith(("training", "alphazero", "networks sharing", "throughput sweep", "search"))
     is_slow |= line.endswith("ppo")
     return pytest.param(line, marks=pytest.mark.slow) if is_slow else line
 
@@ -158,6 +153,8 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
         ("compiled --write --check", ("type one of them",)),
         ("compiled --check --file no.json", ("No such file",)),
         ("compiled --check --target h200 'dots_and_boxes(rows=1)'", ("has no row of h200, dots_and_boxes(rows=1)",)),
+        ("device --parts games", ("parts must be among forms, random play, ppo, search, profile, not games",)),
+        ("device --budget 0", ("budget must be positive",)),
         ("devices --counts 2 4", ("counts must begin with 1",)),
         ("devices --over hosts", ("over must be among devices, processes, not hosts",)),
         ("networks --boards 0", ("boards must be positive",)),
@@ -175,8 +172,6 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
         ("regression --games minichess --write", ("would lose", "write all games, or another --file")),
         ("regression --file benchmarks/no.json", ("No such file",)),
         ("regression --rounds 0", ("rounds must be positive",)),
-        ("roofline --columns step", ("columns must be among random play, ppo, not step",)),
-        ("roofline --batch-sizes 0", ("batch_sizes must be positive",)),
         ("search --hidden-sizes 0", ("hidden_sizes must be positive",)),
         ("search --parts board", ("parts must be among boards", "board")),
         ("search --parts peer --picture x.svg", ("picture needs the part simulations",)),
@@ -211,7 +206,7 @@ def test_wrong_input_is_refused_before_anything_is_measured(
         (devices, "run_workers"),
         (harness, "keep_to_one_core"),
         (harness, "time_program"),
-        (roofline, "bandwidth"),
+        (device, "run_group"),
         (settings_sweep, "time_process"),
         (solvers, "positions"),
         (compiled, "measure_row"),
@@ -232,5 +227,5 @@ def test_every_command_is_tested() -> None:
     ]
     names = {command.name for module in modules for command in getattr(module, "COMMANDS", ())}
     first_words = {" ".join(line.split()[:number]) for line in COMMANDS for number in (1, 2)}
-    of_other_files = {"adapters", "devices", "networks", "peers", "play", "regression", "settings_sweep"}
+    of_other_files = {"adapters", "device", "devices", "networks", "peers", "play", "regression", "settings_sweep"}
     assert names - of_other_files == (names & first_words) - of_other_files
