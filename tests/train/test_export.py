@@ -24,12 +24,13 @@ from jaxgames.mcts import MCTSAgent, SearchConfig
 from jaxgames.policies import file as exported
 from jaxgames.solvers.exact.solution import solve
 from tests.helpers.commands import error_of, last_json, run_command
-from tests.helpers.stored_runs import ROOT, store
+from tests.helpers.stored_runs import ROOT, store, train_in
 from tests.train.conftest import Runs
 from train import agents as agents_of_runs
-from train import export
+from train import evaluate, export, match
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
+from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.models import networks
 from train.models.policy import Sharing
@@ -170,6 +171,23 @@ def test_every_network_can_be_exported(network: str, tmp_path: Path, capsys: pyt
     result = last_json(capsys)
     assert result["network"]["network"] == network
     assert max(result["probability_difference"], result["value_difference"]) <= 1e-6
+
+
+@pytest.mark.slow  # trains, and plays two commands' games
+def test_run_that_was_trained_in_bfloat16_is_exported_evaluated_and_matched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings: dict[str, Any] = {"hidden_sizes": (8,), "num_envs": 4, "rollout_length": 4, "num_minibatches": 1}
+    learner = PPO(Config(env=str(BOXES), compute_dtype="bfloat16", total_steps=32, **settings))
+    folder, path = tmp_path / "run", tmp_path / "run.policy"
+    train_in(folder, learner, Settings(evaluate_every=0, logger=()))
+    run_command(export.main, folder, "--output", path, "--platforms", "cpu", "--boards", BOARDS)
+    result = last_json(capsys)
+    assert max(result["probability_difference"], result["value_difference"]) <= 1e-6
+    run_command(evaluate.main, folder, "--opponents", "random", "--games", 8)
+    assert last_json(capsys)["games"] == 8
+    run_command(match.main, folder, f"exported({path})", "--games", 8)
+    assert last_json(capsys)["games"] == 8
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import optax
 
 import jaxgames
-from jaxgames._platforms import by_platform, has_cpu_form
+from jaxgames._platforms import has_cpu_form
 from train.models.critic_params import critic_only
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.network_learner import NetworkLearner
@@ -146,37 +146,24 @@ def update(
     optimizer = make_optimizer(config)
     targets = advantages + steps.value
     terms, keep_policy = loss_terms(config, train_state.iteration), policy_freeze(config, policy, train_state.iteration)
+    observe = functools.partial(decisions_of, env)
+    observes_once = has_cpu_form()  # which takes less time; elsewhere in every minibatch, which takes less memory
     groups = num_groups(config.num_envs, config.minibatch_size)
+    batch = group_boards((jax.vmap(observe)(steps) if observes_once else steps, advantages, targets), groups)
 
-    def learn(stored: Any, observe: Callable[[Any], Decisions]) -> Any:
-        """Returns ((parameters, optimizer state), metrics of all minibatches), with `observe(rows of stored)`."""
-        batch = group_boards((stored, advantages, targets), groups)
+    def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
+        dropout_keys = None
+        if policy.network.training_mode:
+            key, dropout_key = jax.random.split(key)
+            dropout_keys = jax.random.split(dropout_key, config.num_minibatches)
+        group_size = config.steps_per_iteration // groups
+        rows = shuffle(key, groups, group_size, config.num_minibatches, config.minibatch_size)
+        return jax.lax.scan(gradient_step, carry, (rows, dropout_keys))
 
-        def epoch(carry: tuple[Params, Any], key: jax.Array) -> Any:
-            group_size = config.steps_per_iteration // groups
-            dropout_keys = None
-            if policy.network.training_mode:
-                key, dropout_key = jax.random.split(key)
-                dropout_keys = jax.random.split(dropout_key, config.num_minibatches)
-            rows = shuffle(key, groups, group_size, config.num_minibatches, config.minibatch_size)
-            return jax.lax.scan(minibatch, carry, (rows, dropout_keys))
-
-        def minibatch(carry: tuple[Params, Any], x: tuple[jax.Array, jax.Array | None]) -> Any:
-            rows, dropout_key = x
-            stored, advantages, targets = take_rows(batch, rows)
-            return gradient_step(carry, observe(stored), advantages, targets, dropout_key)
-
-        start = train_state.params, restarted_after_warmup(config, train_state.opt_state, train_state.iteration)
-        return jax.lax.scan(epoch, start, jax.random.split(subkey, config.update_epochs))
-
-    @jax.jit  # traced once for both forms of `learn`
-    def gradient_step(
-        carry: tuple[Params, Any],
-        decisions: Decisions,
-        advantages: jax.Array,
-        targets: jax.Array,
-        dropout_key: jax.Array | None,
-    ) -> Any:
+    def gradient_step(carry: tuple[Params, Any], x: tuple[jax.Array, jax.Array | None]) -> Any:
+        rows, dropout_key = x
+        taken, advantages, targets = take_rows(batch, rows)
+        decisions: Decisions = taken if observes_once else observe(taken)
         params, opt_state = carry
         weights, statistics = split_statistics(params)
         loss = functools.partial(
@@ -192,16 +179,14 @@ def update(
         without_step = merge_statistics(jax.tree.map(jnp.zeros_like, weights), statistics)
         gradient, statistics = split_statistics(keep_policy(without_step, merge_statistics(gradient, after)))
         weights, opt_state = step_of(optimizer, gradient, opt_state, weights)
-        params = merge_statistics(weights, statistics)
         mask = decisions.learner_mask
         num_steps = None if mask is None else mask.sum(dtype=jnp.float32)
-        return (params, opt_state), (metrics, num_steps)
+        return (merge_statistics(weights, statistics), opt_state), (metrics, num_steps)
 
     key, subkey = jax.random.split(train_state.key)
-    observe = functools.partial(decisions_of, env)
-    (params, opt_state), (metrics, num_steps) = by_platform(
-        cpu=lambda: learn(jax.vmap(observe)(steps), lambda decisions: decisions),  # once, which takes less time
-        library=lambda: learn(steps, observe),  # in every minibatch, which takes less memory
+    start = train_state.params, restarted_after_warmup(config, train_state.opt_state, train_state.iteration)
+    (params, opt_state), (metrics, num_steps) = jax.lax.scan(
+        epoch, start, jax.random.split(subkey, config.update_epochs)
     )
     metrics = jax.tree.map(lambda x: jnp.average(x, weights=num_steps), metrics)
     mask = steps.learner_mask
