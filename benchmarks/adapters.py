@@ -349,7 +349,7 @@ def measure_game(env: jaxgames.Env[Any], arguments: Arguments) -> list[dict[str,
 
 
 def play_natively(env: jaxgames.Env[Any], boards: int) -> Play:
-    return loops.rollout(loops.Playing(env), boards, loops.MIN_STEPS_PER_CALL)
+    return loops.rollout(jaxgames.auto_reset(env), boards, loops.MIN_STEPS_PER_CALL)
 
 
 def row(name: str, turns: list[Turn], native: list[Turn]) -> dict[str, Any]:

@@ -335,7 +335,7 @@ def play(library: str, game: str, boards: int, steps: int, repeats: int, copy: f
     length = loops.steps_per_call(steps, boards)
 
     def make() -> Timed:
-        playing = loops.Playing(jaxgames.make(game)) if library == "jaxgames" else loops.pgx_env(game)[1]
+        playing = jaxgames.auto_reset(jaxgames.make(game)) if library == "jaxgames" else loops.pgx_env(game)[1]
         start = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), boards))
         return Timed(loops.play_loop(playing, boards, length, loops.at_random), (start, None), boards * length)
 
@@ -414,7 +414,7 @@ def profile(sizes: Sizes, repeats: int, rows: Rows) -> Groups:
     boards, length = sizes.boards[0], loops.MIN_STEPS_PER_CALL
 
     def prepare() -> Callable[[], dict[str, Any]]:
-        playing = loops.Playing(jaxgames.make(slowest))
+        playing = jaxgames.auto_reset(jaxgames.make(slowest))
         start = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), boards))
         key = jax.random.key(1)
         loop = jax.jit(loops.play_loop(playing, boards, length, loops.at_random)).lower(key, start, None).compile()

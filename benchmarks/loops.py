@@ -1,13 +1,13 @@
 """The loop of uniformly random legal play that the benchmarks time, for games of this project and of others.
 
-    program = play_loop(playing, batch, length, at_random)
+    program = play_loop(jaxgames.auto_reset(env), batch, length, at_random)
     boards, outputs, checksum = program(key, boards, None)      # `length` steps of `batch` boards
 
 A step of the loop writes out the legal mask and the observation of every board, chooses an action, and steps the board;
 finished boards restart. Each step has its own random keys. The mask and the observation are carried to the next step,
 which first reads one element of each at a place that depends on the action, so that nothing is optimised away.
 
-`Playing`, `pgx_functions` and `PlayingJaxMARL` make envs of three libraries ready for the loop.
+`pgx_functions` and `PlayingJaxMARL` make envs of two other libraries ready for the loop.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,6 @@ from jax.sharding import PartitionSpec
 import jaxgames
 from benchmarks import harness
 from benchmarks.harness import Timing
-from jaxgames.wrappers import AutoResetState
 
 GAMES = (
     "checkers",
@@ -46,41 +45,6 @@ def steps_per_call(total_steps: int, batch: int) -> int:
 
 
 # -- environments ------------------------------------------------------------------------------------------
-
-
-class Board(NamedTuple):
-    """The results of the last step, as a learner reads them, and the live board."""
-
-    current_player: jax.Array
-    rewards: jax.Array
-    terminated: jax.Array
-    truncated: jax.Array
-    board: Any
-
-    @classmethod
-    def of(cls, state: Any, board: Any) -> "Board":
-        return cls(state.current_player, state.rewards, state.terminated, state.truncated, board)
-
-
-class Playing:
-    """The functions of a game whose finished boards restart. `before_reset` is dropped: the loop never reads it."""
-
-    def __init__(self, env: jaxgames.Env[Any]) -> None:
-        self._env, self._restarting = env, jaxgames.auto_reset(env)
-
-    def init(self, key: jax.Array) -> Board:
-        board = self._env.init(key)
-        return Board.of(board, board)
-
-    def step(self, state: Board, action: jax.Array, key: jax.Array) -> Board:
-        after = self._restarting.step(AutoResetState(board=state.board, before_reset=state.board), action, key)
-        return Board.of(after, after.board)
-
-    def observe(self, state: Board) -> jax.Array:
-        return self._env.observe(state.board)
-
-    def legal_action_mask(self, state: Board) -> jax.Array:
-        return self._env.legal_action_mask(state.board)
 
 
 def pgx_functions(env: Any) -> tuple[Any, Any]:
@@ -158,8 +122,9 @@ def play_loop(playing: Any, batch: int, length: int, choose: Choose) -> Callable
     """Returns `program(key, boards, params)`, which makes `length` steps of `batch` boards.
 
     The program returns the boards, the last observation and mask, and a checksum of all that was read. `playing`
-    restarts finished boards: it is `Playing`, or an object with the same functions. The number that `choose` returns
-    beside the actions goes into the checksum, so that other outputs of a policy are computed as well.
+    restarts finished boards: it is an env of `jaxgames.auto_reset`, or an object with the same functions. The number
+    that `choose` returns beside the actions goes into the checksum, so that other outputs of a policy are computed as
+    well.
     """
 
     def program(key: jax.Array, boards: Any, params: Any) -> Any:
@@ -253,7 +218,7 @@ def rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable
     return play
 
 
-def stored_loop(playing: Playing, batch: int, length: int, stored: str) -> Callable[..., Any]:
+def stored_loop(playing: jaxgames.Env[Any], batch: int, length: int, stored: str) -> Callable[..., Any]:
     """Returns `program(key, boards)`, which makes `length` random steps and returns the boards and what it stored.
 
     `stored` is one of STORED: a learner's input, which is observation and mask, or the board that gives both again.
@@ -274,7 +239,7 @@ def stored_loop(playing: Playing, batch: int, length: int, stored: str) -> Calla
     return program
 
 
-def stored_rollout(playing: Playing, batch: int, length: int, stored: str) -> Callable[[], int]:
+def stored_rollout(playing: jaxgames.Env[Any], batch: int, length: int, stored: str) -> Callable[[], int]:
     """Returns a function that calls `stored_loop` on one device and returns the number of steps.
 
     Each call writes newly allocated memory, as an iteration of a learner does.
@@ -301,7 +266,7 @@ def measure_play(
     env: jaxgames.Env[Any], batch: int, length: int, repeats: int, choose: Choose, params: Any, devices: int = 1
 ) -> Timing:
     """Returns the speed of `play_loop` with any choice of actions, from the start of the game."""
-    playing = Playing(env)
+    playing = jaxgames.auto_reset(env)
     boards = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), batch))
     loop = play_loop(playing, batch // devices, length, choose)
     program, arguments = over_devices(loop, (boards, params), (SHARDED, REPLICATED), devices)

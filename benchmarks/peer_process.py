@@ -104,7 +104,7 @@ def jax_side(
     jax.block_until_ready(jax.jit(lambda x: x + 1)(0))  # warm up JAX itself: its start-up is not compile time
     if library == "jaxgames":
         bare: Any = jaxgames.make(game)
-        playing: Any = loops.Playing(bare)
+        playing: Any = jaxgames.auto_reset(bare)
     else:
         bare, playing = loops.pgx_env(game)
     compile_seconds = compile_time(bare, 1024)

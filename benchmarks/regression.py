@@ -65,7 +65,7 @@ def measure_regression(arguments: Arguments) -> dict[str, Any]:
     ratios: dict[str, float] = {}
     lost: list[str] = []
     for game, env in envs.items():
-        play = loops.rollout(loops.Playing(env), BOARDS, arguments.length)
+        play = loops.rollout(jaxgames.auto_reset(env), BOARDS, arguments.length)
         target = 0.0 if arguments.write else recorded[game]
         ratio = measure_ratio(play, reference, arguments.rounds)
         for _ in range(ATTEMPTS - 1):

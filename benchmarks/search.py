@@ -168,7 +168,7 @@ def measure_profile(arguments: Arguments) -> dict[str, float]:
     point = Point("jaxgames", arguments.env, arguments.batch, arguments.budget, arguments.slots[0])
     times = {"whole": measure_point(point, arguments)["microseconds"]}
     env = game_of_two(arguments.env)
-    boards = positions(loops.Playing(env), point.boards).board
+    boards = positions(jaxgames.auto_reset(env), point.boards).board
     params = init_network(env, boards, arguments.hidden_sizes)
     for name, program in (("network", network_alone), ("rules", rules_alone)):
         loop = functools.partial(program, env, arguments.budget)
@@ -218,14 +218,14 @@ def ours(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, 
     def program(key: jax.Array, params: Params, states: Any) -> Any:
         return search(env, NetworkEvaluate(env), config, key, params, states)
 
-    roots = positions(loops.Playing(env), boards).board
+    roots = positions(jaxgames.auto_reset(env), boards).board
     return Side(program, init_network(env, roots, hidden_sizes), roots, bytes_per_node(env, config))
 
 
 def dense(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:
     """Returns mctx over all actions of a game of this project."""
     env = game_of_two(game)
-    return mctx_side(env, positions(loops.Playing(env), boards).board, config, hidden_sizes)
+    return mctx_side(env, positions(jaxgames.auto_reset(env), boards).board, config, hidden_sizes)
 
 
 def pgx(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:

@@ -60,7 +60,7 @@ def measure_step(
 ) -> Timing:
     """Returns the speed of column `step`; without `restart`, of column `no restart`."""
     actions = recorded_actions(env, batch, length)
-    playing = loops.Playing(env) if restart else env
+    playing = jaxgames.auto_reset(env) if restart else env
     share = batch // devices
 
     def replay(key: jax.Array, actions: jax.Array) -> Any:
@@ -79,7 +79,7 @@ def measure_step(
 
 def recorded_actions(env: jaxgames.Env[Any], batch: int, length: int) -> jax.Array:
     """Actions of random legal play with restarts, int32[length, batch]; without chance they can be replayed legally."""
-    playing = loops.Playing(env)
+    playing = jaxgames.auto_reset(env)
 
     @jax.jit
     def record(key: jax.Array) -> jax.Array:
@@ -231,7 +231,7 @@ def measure_sweep(arguments: SweepArguments) -> dict[str, Any]:
 
     def measure(name: str, env: str, batch: int) -> dict[str, Any]:
         length = loops.steps_per_call(arguments.steps, batch)
-        play = loops.rollout(loops.Playing(jaxgames.make(env)), batch, length, arguments.devices)
+        play = loops.rollout(jaxgames.auto_reset(jaxgames.make(env)), batch, length, arguments.devices)
         clock = time.process_time if arguments.one_core else time.perf_counter
         median, spread = harness.median_and_spread([steps_per_second(play, clock) for _ in range(arguments.repeats)])
         progress.finish(f"{name:>26}, {batch:>6,} boards: {median:>12,.0f} steps/s ({spread:.0%})")

@@ -100,7 +100,7 @@ class Side(NamedTuple):
     game: str
     program: Callable[..., Any]  # (key, state) -> the state after an iteration, metrics
     state: Any
-    playing: Any  # the game's functions, as `loops.Playing` has them
+    playing: Any  # the game's functions, as `jaxgames.auto_reset` has them
 
 
 def measure_training_peers(arguments: Arguments) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def game_of(side: str, arguments: Arguments) -> Game:
     if side == PGX:
         return Game(arguments.pgx_env, *loops.pgx_env(arguments.pgx_env), board_of=lambda state: state)
     env = jaxgames.make(arguments.env)
-    return Game(arguments.env, env, loops.Playing(env), board_of=lambda state: state.board)
+    return Game(arguments.env, env, jaxgames.auto_reset(env), board_of=lambda state: state.board)
 
 
 def ppo_side(name: str, arguments: Arguments) -> Side:

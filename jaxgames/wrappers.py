@@ -4,7 +4,6 @@ For searches and value targets there is `seat_discount`, the factor of the value
 """
 
 import dataclasses
-import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
@@ -153,38 +152,32 @@ def inside(env: Env[Any], state: State) -> tuple[Env[Any], State]:
     return env, state
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=("board", "before_reset"), meta_fields=()
-)  # the fields of `State` are read from these two
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True, kw_only=True)
 class AutoResetState(State, Generic[S]):
-    """The boards before and after a restart, and the results of the last step (the fields of `State`).
+    """The live board, with the results of the last step: `rewards`, `terminated` and `truncated`.
 
-    `current_player` is the seat to move on `board`; `rewards`, `terminated` and `truncated` are those of the last
-    step, so of `before_reset`. If a loop never reads `before_reset`, the compiler removes it.
+    `current_player` is the seat to move on `board`: replace both together.
     """
 
     wrapper: ClassVar[str] = "auto_reset"
 
-    board: S  # the live board to play on: a new one if the last step finished a game
-    before_reset: S  # the board that the last step led to, finished or not: observe it to bootstrap at a truncation
-    current_player: jax.Array = dataclasses.field(init=False)
-    rewards: jax.Array = dataclasses.field(init=False)
-    terminated: jax.Array = dataclasses.field(init=False)
-    truncated: jax.Array = dataclasses.field(init=False)
+    board: S  # the board to play on: a new one if the last step finished a game
+    before_reset: S | None = None  # the board that the last step led to, finished or not; None unless it is kept
 
-    def __getattr__(self, name: str) -> Any:
-        """Returns a field of `State`, which the boards hold: a copy would be one more array to write in each step."""
-        if name == "current_player":
-            return self.board.current_player
-        if name in ("rewards", "terminated", "truncated"):
-            return getattr(self.before_reset, name)
-        raise AttributeError(f"{type(self).__name__} has no field {name}")
+
+def board_before_reset(state: AutoResetState[S]) -> S:
+    """Returns the board that the last step led to. Raises ValueError if the env does not keep it."""
+    if state.before_reset is None:
+        raise ValueError("the state has no finished board: make the env with auto_reset(env, keep_before_reset=True)")
+    return state.before_reset
 
 
 @dataclass(frozen=True)
 class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
     """An env whose finished boards restart; made by `auto_reset`."""
+
+    keep_before_reset: bool = False
 
     def __post_init__(self) -> None:
         inner: Env[Any] = self.unwrapped
@@ -211,7 +204,7 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
 
     def init(self, key: jax.Array | None = None) -> AutoResetState[S]:
         board = self.unwrapped.init(key)
-        return AutoResetState(board=board, before_reset=board)
+        return self._state(board, board)
 
     def step(
         self, state: AutoResetState[S], action: jax.Array | int, key: jax.Array | None = None
@@ -224,22 +217,36 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
         finished = before_reset.terminated | before_reset.truncated
         start = self.unwrapped.init(init_key)
         board = jax.tree.map(lambda new, old: jnp.where(finished, new, old), start, before_reset)
-        return AutoResetState(board=board, before_reset=before_reset)
+        return self._state(board, before_reset)
+
+    def _state(self, board: S, before_reset: S) -> AutoResetState[S]:
+        """Returns the state with a live board and the results of the step that led to `before_reset`."""
+        return AutoResetState(
+            board=board,
+            current_player=board.current_player,
+            rewards=before_reset.rewards,
+            terminated=before_reset.terminated,
+            truncated=before_reset.truncated,
+            before_reset=before_reset if self.keep_before_reset else None,
+        )
 
     def winners(self, state: AutoResetState[S]) -> jax.Array:
-        """Returns bool[num_players], the winners of the game that the last step ended; all False if it ended none."""
-        return self.unwrapped.winners(self._checked(state).before_reset)
+        """Returns bool[num_players], the winners of the game that the last step ended; all False if it ended none.
+
+        Raises ValueError without `keep_before_reset`.
+        """
+        return self.unwrapped.winners(board_before_reset(self._checked(state)))
 
     def outcome(self, state: AutoResetState[S]) -> Outcome:
-        """Returns how the last step ended a game; "live" if it ended none."""
-        return self.unwrapped.outcome(self._checked(state).before_reset)
+        """Returns how the last step ended a game; "live" if it ended none. Raises ValueError as `winners` does."""
+        return self.unwrapped.outcome(board_before_reset(self._checked(state)))
 
     def from_string(self, text: str) -> AutoResetState[S]:
         board = self.unwrapped.from_string(text)
-        return AutoResetState(board=board, before_reset=board)
+        return self._state(board, board)
 
     def __str__(self) -> str:
-        return f"auto_reset({self.unwrapped})"
+        return f"auto_reset({self.unwrapped}{', keep_before_reset=True' if self.keep_before_reset else ''})"
 
 
 def split_step_key(key: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -248,15 +255,21 @@ def split_step_key(key: jax.Array) -> tuple[jax.Array, jax.Array]:
     return step_key, init_key
 
 
-def auto_reset(env: Env[S]) -> AutoReset[S]:
+def auto_reset(env: Env[S], keep_before_reset: bool = False) -> AutoReset[S]:
     """Returns `env` with boards that restart in the same step that finishes them.
 
-    The returned state has the rewards and flags of that step, and the finished board as `state.before_reset`. Every
-    board of a batch is then always live, so a rollout is one `jax.lax.scan`.
+    The returned state has the rewards and flags of that step beside the new board. Every board of a batch is then
+    always live, so a rollout is one `jax.lax.scan`.
+
+    Args:
+      env: a game, or a `Wrapper` of one.
+      keep_before_reset: whether states keep the board before the restart as `state.before_reset`. `winners`, `outcome`,
+        `seat_discount` and an animation of a finished game need it. A loop that carries it moves a second board in
+        every step.
 
     Raises TypeError for an env that already restarts its boards.
     """
-    return AutoReset(env)
+    return AutoReset(env, keep_before_reset)
 
 
 class WithMover(Protocol):
@@ -283,11 +296,14 @@ def seat_discount(before: WithMover, after: WithMover) -> jax.Array:
 
     Args:
       before: the state in which the action was played.
-      after: the state to which it led, before any restart. Of an `auto_reset` env it is a state as `step` returns it.
-        Both can be batches; then the result has their shape.
+      after: the state to which it led, before any restart. Of an `auto_reset` env with `keep_before_reset` it is a
+        state as `step` returns it. Both can be batches; then the result has their shape.
+
+    Raises ValueError for a state of `auto_reset` without the board before the restart: after a truncation, the seat to
+    move is known only there.
     """
     if isinstance(after, AutoResetState):
-        after = cast(WithMover, after.before_reset)
+        after = board_before_reset(cast(AutoResetState[Any], after))
     discount = discount_of(before.current_player, after.current_player, after.terminated, -1.0)
     return discount.astype(jnp.float32)
 

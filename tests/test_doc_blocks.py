@@ -19,6 +19,7 @@ import pytest
 import tyro
 
 import jaxgames
+from benchmarks.loops import at_random, play_loop
 from tests.helpers.apart import with_mark
 from tests.helpers.blocks import DOCS, PAGES, README, ROOT, Block, blocks, commands, files, module_run, name, program
 
@@ -191,6 +192,7 @@ def run_in(folder: Path, place: str, *command: str) -> None:
 
 @pytest.mark.slow  # compiles the loop
 def test_readme_states_the_shapes_and_bytes_of_its_loop(capsys: pytest.CaptureFixture[str]) -> None:
+    """And the loop moves no more bytes than the one that `benchmarks.throughput` measures."""
     code = program(README)
     names: dict[str, Any] = {}
     exec(code, names)
@@ -200,3 +202,8 @@ def test_readme_states_the_shapes_and_bytes_of_its_loop(capsys: pytest.CaptureFi
     assert f"# {env.state_bytes} bytes per board" in code
     assert f"# {list(names['rewards'].shape)} and {list(names['ended'].shape)}" in code
     assert jaxgames.render.svg(names["env"], jax.tree.map(lambda x: x[:4], names["boards"])).svg.startswith("<svg")
+    keys = jax.random.split(jax.random.key(1), 1)
+    timed = jax.jit(play_loop(names["env"], 1000, 1, at_random)).lower(keys[0], names["boards"], None)
+    loops: list[Any] = [names["play"].lower(names["boards"], keys).compile(), timed.compile()]
+    ours, theirs = (loop.cost_analysis()["bytes accessed"] for loop in loops)
+    assert ours <= 1.03 * theirs

@@ -16,7 +16,7 @@ import pytest
 
 import jaxgames
 from jaxgames import Env, Outcome, auto_reset
-from jaxgames.wrappers import Wrapper
+from jaxgames.wrappers import AutoReset, Wrapper
 from tests.helpers.sticks import LuckySticks, Sticks
 
 KEY = jax.random.key(0)
@@ -119,7 +119,8 @@ ON_HOST: dict[str, Callable[[Env[Any], Any], Any]] = {
     "to_string": lambda env, state: env.to_string(state),
 }
 OF_A_STATE = ON_DEVICE | ON_HOST
-ENVS: dict[str, Env[Any]] = {"game": ENV, "wrapper": Wrapper(ENV), "auto_reset": auto_reset(ENV)}
+RESTARTING = auto_reset(ENV, keep_before_reset=True)
+ENVS: dict[str, Env[Any]] = {"game": ENV, "wrapper": Wrapper(ENV), "auto_reset": RESTARTING}
 
 
 @pytest.mark.parametrize("env", ENVS.values(), ids=ENVS)
@@ -172,7 +173,7 @@ def test_state_of_another_kind_is_refused(method: str) -> None:
 def test_action_is_refused_unless_it_is_an_integer(action: Any, env: Env[Any]) -> None:
     with pytest.raises(TypeError, match="action must be an integer, not "):
         env.step(env.init(KEY), action)
-    if env is not ENVS["auto_reset"]:
+    if env is not RESTARTING:
         with pytest.raises(TypeError, match="expected an action from 0 to 2, one integer, not "):
             env.action_to_string(env.init(KEY), action)
 
@@ -274,7 +275,11 @@ class Limited(Sticks):
         ("7 2", -1, Outcome("forfeit", (), "illegal action by seat 2")),
     ],
 )
-@pytest.mark.parametrize("wrap", [lambda env: env, Wrapper, auto_reset], ids=["game", "wrapper", "auto_reset"])
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda env: env, Wrapper, lambda env: auto_reset(env, keep_before_reset=True)],
+    ids=["game", "wrapper", "auto_reset"],
+)
 def test_outcome_names_the_winners_and_the_reason(
     position: str, action: int, outcome: Outcome, wrap: Callable[[Env[Any]], Env[Any]]
 ) -> None:
@@ -283,7 +288,7 @@ def test_outcome_names_the_winners_and_the_reason(
     after = env.step(env.from_string(position), action)
     assert env.outcome(after) == outcome
     assert tuple(np.flatnonzero(env.winners(after)).tolist()) == outcome.winners
-    if wrap is not auto_reset and outcome.kind != "live":
+    if not isinstance(env, AutoReset) and outcome.kind != "live":
         assert env.outcome(env.step(after, 7)) == outcome
 
 

@@ -27,7 +27,7 @@ def lower_for_accelerators(program: Any, *arguments: Any) -> str:
     "game", [*jaxgames.list_games(), pytest.param("minichess(rules=king_capture)", marks=pytest.mark.slow)]
 )
 def test_batched_game_lowers_for_accelerators(game: str) -> None:
-    env = jaxgames.auto_reset(jaxgames.make(game))
+    env = jaxgames.auto_reset(jaxgames.make(game), keep_before_reset=True)
 
     def play(boards: Any, action: jax.Array, keys: jax.Array) -> Any:
         boards = jax.vmap(env.step)(boards, action, keys)

@@ -15,7 +15,8 @@ from jaxgames.wrappers import AutoResetState, Wrapper, seat_discount
 from tests.helpers.sticks import LuckySticks, Sticks
 
 GAME = jaxgames.make("chinese_checkers", size=1, num_players=2, max_rounds=5, reward="sparse")
-ENV = auto_reset(GAME)
+ENV = auto_reset(GAME, keep_before_reset=True)
+LEAN = auto_reset(GAME)
 BOARDS, STEPS = 16, 100
 
 init = jax.jit(ENV.init)
@@ -31,16 +32,17 @@ def same(a: Any, b: Any) -> bool:
 
 
 @jax.jit
-def rollout(key: jax.Array) -> tuple[AutoResetState[Any], AutoResetState[Any], jax.Array, jax.Array, jax.Array]:
-    """Random play: states before and after each step, masks, actions, fresh boards; leaves [STEPS, BOARDS, ...]."""
+def rollout(key: jax.Array) -> tuple[AutoResetState[Any], AutoResetState[Any], jax.Array, AutoResetState[Any], Any]:
+    """Random play: states before and after each step, masks, and what LEAN and GAME return; [STEPS, BOARDS, ...]."""
 
     def body(states: AutoResetState[Any], key: jax.Array) -> Any:
         action_key, step_key = jax.random.split(key)
         mask = jax.vmap(ENV.legal_action_mask)(states)
         action = jax.vmap(jaxgames.random_action)(jax.random.split(action_key, BOARDS), mask)
         after = jax.vmap(ENV.step)(states, action, jax.random.split(step_key, BOARDS))
+        lean = jax.vmap(LEAN.step)(dataclasses.replace(states, before_reset=None), action)
         expected = jax.vmap(GAME.step)(states.board, action)
-        return after, (states, after, mask, action, expected)
+        return after, (states, after, mask, lean, expected)
 
     begin = jax.vmap(ENV.init)(jax.random.split(key, BOARDS))
     return jax.lax.scan(body, begin, jax.random.split(key, STEPS))[1]
@@ -70,9 +72,11 @@ def test_unfinished_board_is_the_one_that_the_game_returns(played: Any) -> None:
     assert same(*(jax.tree.map(lambda x: x[unfinished], board) for board in (after.board, expected)))
 
 
-def test_before_reset_is_the_board_that_the_game_returns(played: Any) -> None:
-    _, after, _, _, expected = played
+def test_before_reset_is_the_board_that_the_game_returns_and_changes_nothing_else(played: Any) -> None:
+    _, after, _, lean, expected = played
     assert same(after.before_reset, expected)
+    assert lean.before_reset is None
+    assert same(dataclasses.replace(after, before_reset=None), lean)
 
 
 def test_rewards_and_flags_are_those_of_the_last_step(played: Any) -> None:
@@ -144,9 +148,32 @@ def test_new_state_has_a_live_board_before_and_after_the_reset() -> None:
     state = init(jax.random.key(0))
     assert same(state.board, GAME.init(jax.random.key(0)))
     assert same(state.before_reset, state.board)
-    assert not state.terminated
-    assert not state.truncated
-    assert state.rewards.tolist() == [0, 0]
+    results = state.current_player, state.rewards, state.terminated, state.truncated
+    assert not any(np.any(result) for result in results)
+    assert LEAN.state_bytes == GAME.state_bytes + sum(result.nbytes for result in results)
+
+
+def test_fields_can_be_replaced() -> None:
+    state = init(jax.random.key(0))
+    for name in ("board", "current_player", "rewards", "terminated", "truncated", "before_reset"):
+        old = getattr(state, name)
+        changed = dataclasses.replace(state, **{name: jax.tree.map(jnp.ones_like, old)})
+        assert not same(changed, state)
+        assert same(dataclasses.replace(changed, **{name: old}), state)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        LEAN.winners,
+        LEAN.outcome,
+        lambda state: seat_discount(state, state),
+        lambda state: jaxgames.render.animate(LEAN, [state, LEAN.step(state, -1)]),
+    ],
+)
+def test_what_needs_the_finished_board_is_refused_without_it(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(ValueError, match=r"has no finished board: .* auto_reset\(env, keep_before_reset=True\)"):
+        call(LEAN.init())
 
 
 # -- delegated to the env inside -------------------------------------------------------------------------------
@@ -165,8 +192,10 @@ def test_plain_values_are_those_of_the_env_inside() -> None:
     assert GAME.max_steps is not None
     assert ENV.max_steps is None
     again = auto_reset(jaxgames.make(str(GAME)))
-    assert (again, hash(again)) == (ENV, hash(ENV)), "a `jit` with the env as a static argument compiles once"
-    assert str(ENV) == f"auto_reset({GAME})"
+    assert (again, hash(again)) == (LEAN, hash(LEAN)), "a `jit` with the env as a static argument compiles once"
+    assert ENV != LEAN
+    assert str(LEAN) == f"auto_reset({GAME})"
+    assert str(ENV) == f"auto_reset({GAME}, keep_before_reset=True)"
 
 
 def test_texts_are_those_of_the_live_board() -> None:
@@ -194,7 +223,7 @@ def test_env_that_restarts_already_is_refused(wrap: Callable[[Env[Any]], Env[Any
         auto_reset(wrap(ENV))
 
 
-@pytest.mark.parametrize("inner", [Sticks(), auto_reset(Sticks())], ids=["game", "auto_reset"])
+@pytest.mark.parametrize("inner", [Sticks(), auto_reset(Sticks(), keep_before_reset=True)], ids=["game", "auto_reset"])
 def test_wrapper_returns_the_results_of_the_env_inside(inner: Env[Any]) -> None:
     """Also around `auto_reset`, whose flags are set on states that play on."""
     env: Env[Any] = Wrapper(inner)
@@ -221,7 +250,7 @@ def test_wrapper_returns_the_results_of_the_env_inside(inner: Env[Any]) -> None:
 
 
 def test_chance_of_a_step_and_of_a_restart_depends_on_the_key() -> None:
-    env = auto_reset(LuckySticks())
+    env = auto_reset(LuckySticks(), keep_before_reset=True)
     state = env.init(jax.random.key(0))
     lucky_step = jax.jit(jax.vmap(env.step, in_axes=(None, None, 0)))
     for action, ends in ((0, False), (-1, True)):  # a step in the game; an illegal action, so that the next game begins
@@ -234,16 +263,3 @@ def test_chance_of_a_step_and_of_a_restart_depends_on_the_key() -> None:
         assert (after.before_reset.luck == state.board.luck).all() == ends
     with pytest.raises(ValueError, match=r"sticks is a game of chance: step\(state, action, key\) needs the key"):
         env.step(state, jnp.int32(0))
-
-
-def test_results_of_a_step_are_read_from_its_boards() -> None:
-    env = jaxgames.auto_reset(jaxgames.make("dots_and_boxes(rows=1, cols=1)"))
-    state = env.init()
-    assert len(jax.tree.leaves(state)) == 2 * len(jax.tree.leaves(state.board))
-    won = dataclasses.replace(state.board, terminated=jnp.bool_(True), rewards=jnp.array([1.0, -1.0]))
-    after = dataclasses.replace(state, before_reset=won)
-    assert after.terminated
-    assert after.rewards.tolist() == [1, -1]
-    assert not after.board.terminated
-    with pytest.raises(AttributeError, match="AutoResetState has no field reward"):
-        _ = after.reward

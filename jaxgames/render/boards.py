@@ -18,7 +18,7 @@ from jaxgames.render.drawing import CARD, PADDING, Drawing, Scene, document, sti
 from jaxgames.render.picture import Picture
 from jaxgames.render.slides import together
 from jaxgames.render.theme import THEMES, Theme, variable_theme
-from jaxgames.wrappers import AutoResetState, game_of
+from jaxgames.wrappers import AutoResetState, board_before_reset, game_of
 
 _DRAWINGS: dict[str, Callable[[Any, Theme], Drawing]] = {
     "checkers": checkers.drawing,
@@ -124,7 +124,7 @@ def animate(
 
     Raises:
       ValueError: an unknown theme, an env without pictures, no states, a batch of games, a number of actions that
-        does not fit the states, a time that is not positive.
+        does not fit the states, a time that is not positive, a finished board that `auto_reset` has not kept.
     """
     game, drawing = drawing_of(env, theme, width)
     if not seconds_per_step > 0:
@@ -260,12 +260,12 @@ def _with_moves(env: Env[Any], drawing: Drawing, scene: Scene, board: Any, piece
 
 
 def _one_game(boards: list[Any]) -> list[Any]:
-    """Returns the boards up to the first finished one, which `auto_reset` keeps beside the new one."""
+    """Returns the boards up to the first finished one, which a state of `auto_reset` may keep beside the new one."""
     ends = [step for step, board in enumerate(boards) if board.terminated or board.truncated]
     if not isinstance(boards[0], AutoResetState):
         return boards[: ends[0] + 1] if ends else boards
     end = next((step for step in ends if step > 0), None)  # the first state may have ended the game before this one
-    return [board.board for board in boards[:end]] + ([] if end is None else [boards[end].before_reset])
+    return [board.board for board in boards[:end]] + ([] if end is None else [board_before_reset(boards[end])])
 
 
 def _ended(scene: Scene, words: str) -> Scene:

@@ -16,7 +16,6 @@ from benchmarks.harness import cores
 from benchmarks.loops import (
     GAMES,
     MIN_STEPS_PER_CALL,
-    Playing,
     at_random,
     pgx_env,
     play_loop,
@@ -32,23 +31,22 @@ BOXES = "dots_and_boxes(rows=1, cols=1)"
 
 def test_loop_makes_the_steps_of_single_calls_and_reads_its_outputs() -> None:
     """With the same keys. The last observation and mask are of the boards before the last step."""
-    env, batch, length = make(BOXES), 4, 40
-    restarting, playing = auto_reset(env), Playing(env)
+    env, batch, length = auto_reset(make(BOXES)), 4, 40
     key, start = jax.random.key(7), jax.random.split(jax.random.key(0), batch)
-    loop = jax.jit(play_loop(playing, batch, length, at_random))
-    boards, (observation, mask), checksum = loop(key, jax.vmap(playing.init)(start), None)
+    loop = jax.jit(play_loop(env, batch, length, at_random))
+    boards, (observation, mask), checksum = loop(key, jax.vmap(env.init)(start), None)
 
     @jax.jit
     def single(boards: Any, key: jax.Array) -> Any:
         action_key, step_key = jax.random.split(key)
-        outputs = jax.vmap(restarting.observe)(boards), jax.vmap(restarting.legal_action_mask)(boards)
+        outputs = jax.vmap(env.observe)(boards), jax.vmap(env.legal_action_mask)(boards)
         action, _ = at_random(None, action_key, *outputs, boards.current_player)
-        after = jax.vmap(restarting.step)(boards, action, jax.random.split(step_key, batch))
+        after = jax.vmap(env.step)(boards, action, jax.random.split(step_key, batch))
         read = sum((probe(array, action) for array in outputs), start=jnp.float32(0))
         return after, outputs, read, boards.rewards.sum()
 
     outputs: Any = ()
-    expected = jax.vmap(restarting.init)(start)
+    expected = jax.vmap(env.init)(start)
     reads: list[float] = []
     paid, ends = 0.0, 0
     for step_key in jax.random.split(key, length):
@@ -66,18 +64,17 @@ def test_loop_makes_the_steps_of_single_calls_and_reads_its_outputs() -> None:
 
 
 def test_stored_boards_give_the_stored_outputs_again() -> None:
-    playing, batch = Playing(make(BOXES)), 4
-    boards = jax.vmap(playing.init)(jax.random.split(jax.random.key(0), batch))
-    programs = [jax.jit(stored_loop(playing, batch, 6, stored)) for stored in ("outputs", "states")]
+    env, batch = auto_reset(make(BOXES)), 4
+    boards = jax.vmap(env.init)(jax.random.split(jax.random.key(0), batch))
+    programs = [jax.jit(stored_loop(env, batch, 6, stored)) for stored in ("outputs", "states")]
     (ends, ((observation, mask), *steps)), (same_ends, (states, *same_steps)) = (
         program(jax.random.key(3), boards) for program in programs
     )
     jax.tree.map(np.testing.assert_array_equal, (ends, steps), (same_ends, same_steps))
-    env = make(BOXES)
-    np.testing.assert_array_equal(jax.vmap(jax.vmap(env.observe))(states), observation)
-    np.testing.assert_array_equal(jax.vmap(jax.vmap(env.legal_action_mask))(states), mask)
+    np.testing.assert_array_equal(jax.vmap(jax.vmap(make(BOXES).observe))(states), observation)
+    np.testing.assert_array_equal(jax.vmap(jax.vmap(make(BOXES).legal_action_mask))(states), mask)
     assert observation.any()
-    assert stored_rollout(playing, batch, 6, "states")() == batch * 6
+    assert stored_rollout(env, batch, 6, "states")() == batch * 6
 
 
 def test_calls_are_long_enough_that_new_memory_does_not_count() -> None:
@@ -110,11 +107,11 @@ def test_pgx_env_has_the_functions_of_ours() -> None:
 DIVIDED = f"""
 import jax
 from benchmarks.harness import provide_devices
-from benchmarks.loops import REPLICATED, SHARDED, Playing, at_random, over_devices, play_loop
-from jaxgames import make
+from benchmarks.loops import REPLICATED, SHARDED, at_random, over_devices, play_loop
+from jaxgames import auto_reset, make
 
 provide_devices(2)
-playing = Playing(make({BOXES!r}))
+playing = auto_reset(make({BOXES!r}))
 boards = jax.vmap(playing.init)(jax.random.split(jax.random.key(0), 6))
 loop = play_loop(playing, 3, 5, at_random)
 program, arguments = over_devices(loop, (boards, None), (SHARDED, REPLICATED), 2)

@@ -1,6 +1,5 @@
 """`svg` and `animate`: batches, wrapped games, turns in motion, and errors. The board is the star of size 1."""
 
-import dataclasses
 from typing import Any
 
 import jax
@@ -51,11 +50,9 @@ def test_live_board_of_auto_reset_is_drawn() -> None:
 
 
 def test_finished_board_of_auto_reset_ends_the_animation() -> None:
-    env = auto_reset(ENV)
-    before = ENV.from_string("./.1../.../.0../. 0 - 3")
-    start = env.init(jax.random.key(0))
-    start = dataclasses.replace(start, board=before, before_reset=before)
-    win = ENV.action_from_string(before, "9->12")
+    env = auto_reset(ENV, keep_before_reset=True)
+    start = env.from_string("./.1../.../.0../. 0 - 3")
+    win = env.action_from_string(start, "9->12")
     after = jax.jit(env.step)(start, jnp.int32(win))
     assert after.terminated
     picture = render.animate(env, [start, after, after], [win, win])

@@ -15,7 +15,6 @@ from jaxgames._checks import ParameterError
 from jaxgames.agents import FirstAgent, RandomAgent
 from jaxgames.interop.openspiel import bots as openspiel_bots
 from jaxgames.interop.openspiel.bots import OpenSpielAgent
-from jaxgames.wrappers import AutoResetState
 from tests.helpers.positions import compiled, play, stacked, start
 from tests.helpers.sticks import Sticks
 
@@ -42,9 +41,9 @@ class FirstBot(pyspiel.Bot):  # pyright: ignore[reportUntypedBaseClass]  # pyspi
 def test_agent_takes_the_states_of_auto_reset(text: str) -> None:
     """The actions are those on the live boards; the flags of these states are of the games before."""
     env = jaxgames.auto_reset(DOTS)
-    boards = stacked([DOTS.from_string(position) for position in ("0010111 .. 0", "1010100 .. 1", "1111110 0. 0")])
-    over = dataclasses.replace(boards, terminated=jnp.ones(3, jnp.bool_))
-    states = AutoResetState(board=boards, before_reset=over)
+    states = stacked([env.from_string(position) for position in ("0010111 .. 0", "1010100 .. 1", "1111110 0. 0")])
+    states = dataclasses.replace(states, terminated=jnp.ones(3, jnp.bool_))
+    boards = states.board
     actions = act(agents.make(text, env), states)
     assert actions == act(agents.make(text, DOTS), boards)
     assert all(mask[action] for mask, action in zip(masks(boards), actions, strict=True))
