@@ -9,14 +9,15 @@ The parts, in an order in which a cut costs least:
                  actions must be equal. `check_env` of every game. PPO must weakly solve a diamond, beside its solution
     random play  steps per second of every game, and of games of Pgx in the same run. `of_copy` is the least number of
                  bytes of a step, times the speed, divided by the speed of a copy
-    ppo          trained steps per second, by network, boards and arithmetic. TF32 is an arithmetic of NVIDIA's GPUs
+    ppo          trained steps per second, by network and arithmetic. TF32 is an arithmetic of NVIDIA's GPUs
     search       simulations per second, of jaxgames, of mctx over all actions and of mctx on a game of Pgx
     profile      where the slowest game of `random play` spends the time of a step, by kernel
+    ppo boards   the part `ppo` with fewer boards
 
 A part is a sequence of groups. The programs of a group are compiled side by side, and then measured one after the
-other. The result is written after each group. A part ends at its share of `budget`: groups for which no time is left
-are named as skipped. So are packages that are missing. A measurement that fails has its error in its row, and the
-command then ends with exit status 1.
+other. The result is written after each group. A part ends at its share of `budget`: rows for which no time is left are
+`skipped`. Packages that are not installed are `missing`, and what does not fit into memory is `out_of_memory`. A
+measurement that fails has its error in its row, and the command then ends with exit status 1.
 """
 
 import functools
@@ -111,8 +112,8 @@ Groups = Iterator[list[Task]]
 class Arguments(harness.BenchmarkArguments):
     output: Path | None = Path("runs/bench/device.json")
     """A .json file for the result, or a folder."""
-    parts: tuple[str, ...] = ("forms", "random play", "ppo", "search", "profile")
-    """The parts, of forms, random play, ppo, search and profile."""
+    parts: tuple[str, ...] = ("forms", "random play", "ppo", "search", "profile", "ppo boards")
+    """The parts to run, in any order."""
     budget: float = 450.0
     """Seconds. What has begun is finished, which can take some seconds more."""
     repeats: int = 5
@@ -162,6 +163,8 @@ def attempt(function: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
     except ImportError as error:
         return None, {"missing": error.name}
     except Exception as error:  # whatever it is: the row has its text, and the command fails
+        if isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error):
+            return None, {"out_of_memory": True}
         return None, {"error": f"{type(error).__name__}: {str(error).partition(os.linesep)[0]}"}
 
 
@@ -239,10 +242,9 @@ def compare(game: str, sizes: Sizes) -> Callable[[], dict[str, Any]]:
     devices = (jax.devices("cpu")[0], jax.devices()[0])
     program = functools.partial(play_recorded, jaxgames.make(game), boards)
     key, blank, live = jax.random.key(0), np.zeros((steps, boards), np.int32), np.bool_(False)
+    shapes = jax.eval_shape(lambda *each: each, key, blank, live)
     places = [SingleDeviceSharding(device) for device in devices]
-    made = [
-        jax.jit(program, in_shardings=place, out_shardings=place).lower(key, blank, live).compile() for place in places
-    ]
+    made = [jax.jit(program, in_shardings=place, out_shardings=place).lower(*shapes).compile() for place in places]
 
     def measure() -> dict[str, Any]:
         here = jax.device_get(made[0](*jax.device_put((key, blank, live), devices[0])))
@@ -352,7 +354,15 @@ def play(library: str, game: str, boards: int, steps: int, repeats: int, copy: f
 
 
 def train_ppo(sizes: Sizes, repeats: int, rows: Rows) -> Groups:
-    for boards in sizes.ppo_boards:
+    yield from train_with(sizes.ppo_boards[:1], sizes, repeats)
+
+
+def train_fewer_boards(sizes: Sizes, repeats: int, rows: Rows) -> Groups:
+    yield from train_with(sizes.ppo_boards[1:], sizes, repeats)
+
+
+def train_with(numbers: tuple[int, ...], sizes: Sizes, repeats: int) -> Groups:
+    for boards in numbers:
         for game in sizes.ppo_games:
             yield [
                 train(game, boards, hidden, precision, repeats)
@@ -458,11 +468,12 @@ def kernel_times(folder: Path) -> Counter[str]:
 
 
 PARTS = {  # with the share of the budget at which each ends
-    "forms": (forms, 0.25),
-    "random play": (random_play, 0.5),
-    "ppo": (train_ppo, 0.75),
-    "search": (search_trees, 0.95),
-    "profile": (profile, 1.0),
+    "forms": (forms, 0.2),
+    "random play": (random_play, 0.45),
+    "ppo": (train_ppo, 0.65),
+    "search": (search_trees, 0.8),
+    "profile": (profile, 0.85),
+    "ppo boards": (train_fewer_boards, 1.0),
 }
 COMMANDS = (Command("device", Arguments, measure_device, failure=failure),)
 

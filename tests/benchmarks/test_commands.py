@@ -153,7 +153,10 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
         ("compiled --write --check", ("type one of them",)),
         ("compiled --check --file no.json", ("No such file",)),
         ("compiled --check --target h200 'dots_and_boxes(rows=1)'", ("has no row of h200, dots_and_boxes(rows=1)",)),
-        ("device --parts games", ("parts must be among forms, random play, ppo, search, profile, not games",)),
+        (
+            "device --parts games",
+            ("parts must be among forms, random play, ppo, search",),
+        ),
         ("device --budget 0", ("budget must be positive",)),
         ("devices --counts 2 4", ("counts must begin with 1",)),
         ("devices --over hosts", ("over must be among devices, processes, not hosts",)),

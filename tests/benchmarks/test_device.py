@@ -168,6 +168,15 @@ def test_commit_of_a_package_is_that_of_its_repository(monkeypatch: pytest.Monke
     assert [commit_of(package) for package in ("mctx", "optax", "pgx")] == ["abc", None, None]
 
 
+def test_batch_that_does_not_fit_into_memory_is_no_failure() -> None:
+    def run_out_of_memory() -> None:
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
+
+    row = attempt(run_out_of_memory)[1]
+    assert row == {"out_of_memory": True}
+    assert device.failure({"rows": [row]}) is None
+
+
 def test_error_without_a_text_has_its_type() -> None:
     def refuse() -> None:
         raise AssertionError
