@@ -186,7 +186,6 @@ class Command(NamedTuple):
     measure: Callable[[Any], dict[str, Any]]  # arguments -> result
     draw: Callable[[Any, dict[str, Any]], Figure] | None = None  # the picture for the argument `picture`
     failure: Callable[[dict[str, Any]], str | None] = lambda result: None  # result -> message; None for a success
-    show: Callable[[dict[str, Any]], str] = json.dumps  # result -> text on standard output
 
 
 def run(*commands: Command) -> None:
@@ -213,7 +212,7 @@ def run_command(command: Command, arguments: Any) -> None:
         save(arguments, result)
     except (ValueError, OSError) as error:
         sys.exit(f"benchmarks.{command.name}: {error}")
-    print(command.show(result))
+    print(json.dumps(result))
     if command.draw is not None and arguments.picture is not None:
         save_picture(command.draw(arguments, result), arguments.picture)
     if message := command.failure(result):

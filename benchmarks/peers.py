@@ -1,7 +1,6 @@
 """Random play of this project beside Pgx, OpenSpiel and a hand-written C++ loop, in one run on all cores of a machine.
 
-    python -m benchmarks.peers                              # measures, and prints the table
-    python -m benchmarks.peers --table FIRST.json NEXT.json # prints the tables of stored results, and their ratios
+    python -m benchmarks.peers
 
 Needs `pip install "jaxgames[dev]"` and g++. Where a peer is missing or fails, its row says so, and the other rows are
 measured all the same.
@@ -25,13 +24,11 @@ import contextlib
 import importlib.util
 import json
 import os
-import shlex
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +39,6 @@ from benchmarks import harness
 from benchmarks.harness import Command
 from benchmarks.peer_process import OPEN_SPIEL_CONFIGURATIONS
 from train.driver.machine import stamp
-from train.driver.tables import markdown
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"pgx": "pgx", "open_spiel": "pyspiel"}  # distribution and module, by the kind or library of a side
@@ -115,14 +111,10 @@ class Arguments(harness.BenchmarkArguments):
     """Batch sizes to try for ours, on each device."""
     pgx_boards: tuple[int, ...] = (256, 2048)
     """Batch sizes to try for Pgx, over all devices, each rounded up to a multiple of the cores."""
-    table: tuple[Path, ...] = ()
-    """Stored results whose tables are printed; nothing is measured."""
 
 
 def measure_peers(arguments: Arguments) -> dict[str, Any]:
-    """Measures all rows of the table; with `arguments.table`, reads stored results."""
-    if arguments.table:
-        return {"results": [json.loads(file.read_text()) for file in arguments.table]}
+    """Measures all rows of the table."""
     jax.config.update("jax_platforms", "cpu")  # the platform of the sides, so that the stamp names it
     harness.check_among("games", arguments.games, CONTESTS)
     harness.check_positive(arguments, "rounds", "seconds", "boards", "pgx_boards")
@@ -140,8 +132,8 @@ def measure_peers(arguments: Arguments) -> dict[str, Any]:
                 harness.log(f"{name}: {error}")
                 failed.append(name)
     failed += [f"{row['game']} against {row['peer']}" for row in rows if row.get("missing") == "failed"]
+    harness.log(harness.table(TABLE, map(with_texts, rows)))
     return {
-        "command": shlex.join(["python", "-m", "benchmarks.peers", *sys.argv[1:]]),
         "cores_used": harness.cores(),
         "seconds_per_turn": arguments.seconds,
         "open_spiel_configurations": OPEN_SPIEL_CONFIGURATIONS,
@@ -314,16 +306,6 @@ TABLE = {
 }
 
 
-def peers_table(result: dict[str, Any]) -> str:
-    """One result as Markdown: its command, hardware, versions and date, and a row per peer."""
-    versions = {"JAX": result["jax"], "Pgx": result["peers"]["pgx"], "OpenSpiel": result["peers"]["open_spiel"]}
-    versions |= {"g++": result["peers"]["g++"], "Python": result["python"]}
-    named = ", ".join(f"{name} {version}" for name, version in versions.items() if version is not None)
-    machine = f"{result['cores_used']} cores of {result['processor']}"
-    table = harness.table(TABLE, map(with_texts, result["rows"]))
-    return f"`{result['command']}`, {result['date']}, {machine}, {named}:\n\n{table}"
-
-
 def with_texts(row: dict[str, Any]) -> dict[str, Any]:
     """Returns a row with the speed of the peer, or why it is missing, and the compile times of both as texts."""
     sides = [row["ours"], row.get("theirs", {})]
@@ -332,32 +314,11 @@ def with_texts(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"peer": row["peer"] or "none", "speed": speed, "compiled": compiled}
 
 
-def ratios_table(results: Sequence[dict[str, Any]]) -> str:
-    """The ratios of several results side by side, one column per result."""
-    ratios: dict[tuple[str, str], dict[int, str]] = {}
-    for column, result in enumerate(results):
-        for row in result["rows"]:
-            if "ratio" in row:
-                ratios.setdefault((row["game"], row["peer"]), {})[column] = f"{row['ratio']:.3g}"
-    header = ["game", "peer", *(f"{result['processor']}, {result['date']}" for result in results)]
-    columns = range(len(results))
-    rows = [[f"`{game}`", peer, *(cells.get(i, "") for i in columns)] for (game, peer), cells in ratios.items()]
-    return markdown(header, rows)
-
-
-def show(result: dict[str, Any]) -> str:
-    """The text on standard output: the table, or the tables of stored results and their ratios."""
-    if "results" in result:
-        return "\n\n".join([*map(peers_table, result["results"]), ratios_table(result["results"])])
-    return peers_table(result)
-
-
 def failure(result: dict[str, Any]) -> str | None:
-    failed = result.get("failed")
-    return f"failed: {', '.join(failed)}" if failed else None
+    return f"failed: {', '.join(result['failed'])}" if result["failed"] else None
 
 
-COMMANDS = (Command("peers", Arguments, measure_peers, failure=failure, show=show),)
+COMMANDS = (Command("peers", Arguments, measure_peers, failure=failure),)
 
 if __name__ == "__main__":
     harness.run(*COMMANDS)

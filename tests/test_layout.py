@@ -40,7 +40,7 @@ FLOORS = {
         ("loops",),
         ("peer_process", "throughput"),
         ("adapters", "devices", "networks", "peers", "play", "regression"),
-        ("alphazero", "compiled", "search", "settings_sweep", "solvers", "training", "training_peers"),
+        ("alphazero", "compiled", "search", "solvers", "training", "training_peers"),
         ("device",),
     ),
 }

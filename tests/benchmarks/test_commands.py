@@ -15,7 +15,6 @@ from benchmarks import (
     devices,
     harness,
     search,
-    settings_sweep,
     solvers,
     throughput,
     training,
@@ -170,7 +169,6 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
         ("peers --seconds 0", ("seconds must be positive",)),
         ("peers --boards 0", ("boards must be positive",)),
         ("peers --pgx-boards 0", ("pgx_boards must be positive",)),
-        ("peers --table no/such/file", ("No such file",)),
         ("regression --games 'dots_and_boxes(rows=7)'", ("regression.json has checkers", "renew it with --write")),
         ("regression --games minichess --write", ("would lose", "write all games, or another --file")),
         ("regression --file benchmarks/no.json", ("No such file",)),
@@ -179,7 +177,6 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
         ("search --parts board", ("parts must be among boards", "board")),
         ("search --parts peer --picture x.svg", ("picture needs the part simulations",)),
         ("search --env 'chinese_checkers(num_players=3)'", ("zero-sum game of two seats",)),
-        ("settings_sweep --singles 0", ("singles must be positive",)),
         ("solvers boxes --boards 2-2", ("boards must be texts such as 2x3",)),
         ("solvers boxes --boards", ("boards must not be empty",)),
         ("solvers boxes --boards 0x2", ("rows must be an integer from 1",)),
@@ -210,7 +207,6 @@ def test_wrong_input_is_refused_before_anything_is_measured(
         (harness, "keep_to_one_core"),
         (harness, "time_program"),
         (device, "run_group"),
-        (settings_sweep, "time_process"),
         (solvers, "positions"),
         (compiled, "measure_row"),
         (training, "measure_parts"),
@@ -230,5 +226,5 @@ def test_every_command_is_tested() -> None:
     ]
     names = {command.name for module in modules for command in getattr(module, "COMMANDS", ())}
     first_words = {" ".join(line.split()[:number]) for line in COMMANDS for number in (1, 2)}
-    of_other_files = {"adapters", "device", "devices", "networks", "peers", "play", "regression", "settings_sweep"}
+    of_other_files = {"adapters", "device", "devices", "networks", "peers", "play", "regression"}
     assert names - of_other_files == (names & first_words) - of_other_files
