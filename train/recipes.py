@@ -52,8 +52,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "accelerator": {
         "num_envs": 2048,
         "rollout_length": 64,
-        "num_minibatches": 4,
-        "learning_rate": 3e-3,
+        "num_minibatches": 8,
+        "learning_rate": 5e-3,
         "compute_dtype": "bfloat16",
     },
     "alpha_mini": {  # Sun and Tan 2021, section 4.1, with the best gamma and lambda of their Table 1
