@@ -4,6 +4,7 @@ For searches and value targets there is `seat_discount`, the factor of the value
 """
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
@@ -152,18 +153,22 @@ def inside(env: Env[Any], state: State) -> tuple[Env[Any], State]:
     return env, state
 
 
-@jax.tree_util.register_dataclass
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=("board", "rewards", "terminated", "truncated", "before_reset"),
+    meta_fields=(),
+)
 @dataclass(frozen=True, kw_only=True)
 class AutoResetState(State, Generic[S]):
-    """The live board, with the results of the last step: `rewards`, `terminated` and `truncated`.
-
-    `current_player` is the seat to move on `board`: replace both together.
-    """
+    """The live board, with the results of the last step: `rewards`, `terminated` and `truncated`."""
 
     wrapper: ClassVar[str] = "auto_reset"
 
     board: S  # the board to play on: a new one if the last step finished a game
     before_reset: S | None = None  # the board that the last step led to, finished or not; None unless it is kept
+    current_player: jax.Array = dataclasses.field(  # of `board`: a leaf of its own would be copied in every step
+        init=False, default=cast(Any, property(lambda state: state.board.current_player))
+    )
 
 
 def board_before_reset(state: AutoResetState[S]) -> S:
@@ -223,7 +228,6 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
         """Returns the state with a live board and the results of the step that led to `before_reset`."""
         return AutoResetState(
             board=board,
-            current_player=board.current_player,
             rewards=before_reset.rewards,
             terminated=before_reset.terminated,
             truncated=before_reset.truncated,

@@ -148,17 +148,18 @@ def test_new_state_has_a_live_board_before_and_after_the_reset() -> None:
     state = init(jax.random.key(0))
     assert same(state.board, GAME.init(jax.random.key(0)))
     assert same(state.before_reset, state.board)
-    results = state.current_player, state.rewards, state.terminated, state.truncated
+    results = state.rewards, state.terminated, state.truncated
     assert not any(np.any(result) for result in results)
     assert LEAN.state_bytes == GAME.state_bytes + sum(result.nbytes for result in results)
 
 
 def test_fields_can_be_replaced() -> None:
     state = init(jax.random.key(0))
-    for name in ("board", "current_player", "rewards", "terminated", "truncated", "before_reset"):
+    for name in ("board", "rewards", "terminated", "truncated", "before_reset"):
         old = getattr(state, name)
         changed = dataclasses.replace(state, **{name: jax.tree.map(jnp.ones_like, old)})
         assert not same(changed, state)
+        assert int(changed.current_player) == (name == "board")
         assert same(dataclasses.replace(changed, **{name: old}), state)
 
 
