@@ -235,14 +235,11 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
         )
 
     def winners(self, state: AutoResetState[S]) -> jax.Array:
-        """Returns bool[num_players], the winners of the game that the last step ended; all False if it ended none.
-
-        Raises ValueError without `keep_before_reset`.
-        """
+        """Returns bool[num_players], the winners of the game that the last step ended; all False if it ended none."""
         return self.unwrapped.winners(board_before_reset(self._checked(state)))
 
     def outcome(self, state: AutoResetState[S]) -> Outcome:
-        """Returns how the last step ended a game; "live" if it ended none. Raises ValueError as `winners` does."""
+        """Returns how the last step ended a game; "live" if it ended none."""
         return self.unwrapped.outcome(board_before_reset(self._checked(state)))
 
     def from_string(self, text: str) -> AutoResetState[S]:
@@ -265,11 +262,8 @@ def auto_reset(env: Env[S], keep_before_reset: bool = False) -> AutoReset[S]:
     The returned state has the rewards and flags of that step beside the new board. Every board of a batch is then
     always live, so a rollout is one `jax.lax.scan`.
 
-    Args:
-      env: a game, or a `Wrapper` of one.
-      keep_before_reset: whether states keep the board before the restart as `state.before_reset`. `winners`, `outcome`,
-        `seat_discount` and an animation of a finished game need it. A loop that carries it moves a second board in
-        every step.
+    With `keep_before_reset` the state also has the board before the restart, a second one to move in every step.
+    `winners`, `outcome`, `seat_discount` and an animation of a finished game need it, else they raise ValueError.
 
     Raises TypeError for an env that already restarts its boards.
     """
