@@ -76,7 +76,7 @@ def test_replayed_games_are_equal_on_the_device() -> None:
 
 def test_part_of_a_game_that_differs_on_the_device_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def play(env: Any, boards: int, key: jax.Array, actions: jax.Array, replay: jax.Array) -> Any:
-        same = {"random_action": actions, "finished": actions[0] > 0}
+        same = {"random_action": actions, "random_legal_action": actions, "finished": actions[0] > 0}
         return same | {"mask": actions > 0, "state": {"edges": replay}}
 
     monkeypatch.setattr(device, "play_recorded", play)
