@@ -229,7 +229,7 @@ def programs(env: jaxgames.Env[Any], boards: int) -> dict[str, tuple[Callable[..
 
     def play(states: Any, keys: jax.Array) -> Any:
         legal, observation = mask(states), observe(states)
-        actions = jax.vmap(jaxgames.random_action)(keys, legal)
+        actions = jax.vmap(env.random_legal_action)(states, keys)
         return step(states, actions), legal, observation
 
     return {

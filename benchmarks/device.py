@@ -248,7 +248,7 @@ def compare(game: str, sizes: Sizes) -> Callable[[], dict[str, Any]]:
 
     def measure() -> dict[str, Any]:
         here = jax.device_get(made[0](*jax.device_put((key, blank, live), devices[0])))
-        recorded = here["random_action"]
+        recorded = here["random_legal_action"]
         there = jax.device_get(made[1](*jax.device_put((key, recorded, np.bool_(True)), devices[1])))
         pairs = zip(jax.tree.leaves_with_path(here), jax.tree.leaves(there), strict=True)
         different = [jax.tree_util.keystr(path) for (path, ours), theirs in pairs if not np.array_equal(ours, theirs)]
@@ -263,11 +263,13 @@ def play_recorded(env: jaxgames.Env[Any], boards: int, key: jax.Array, actions: 
     def step(states: Any, given: tuple[jax.Array, jax.Array]) -> Any:
         key, action = given
         mask = jax.vmap(env.legal_action_mask)(states)
-        drawn = jax.vmap(jaxgames.random_action)(jax.random.split(key, boards), mask)
+        keys = jax.random.split(key, boards)
+        drawn = jax.vmap(env.random_legal_action)(states, keys)
         seen = {
             "mask": mask,
             "observation": jax.vmap(env.observe)(states),
-            "random_action": drawn,
+            "random_action": jax.vmap(jaxgames.random_action)(keys, mask),
+            "random_legal_action": drawn,
             "state": keys_to_data(states),
         }
         return jax.vmap(env.step)(states, jnp.where(replay, action, drawn)), seen

@@ -114,7 +114,10 @@ class PlayingJaxMARL:
 def at_random(
     params: None, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array
 ) -> tuple[jax.Array, float]:
-    """Uniformly random legal actions, int32[batch]; adds nothing to the checksum."""
+    """Uniformly random legal actions, int32[batch]; adds nothing to the checksum.
+
+    In games of this project `play_loop` takes `env.random_legal_action` in its place.
+    """
     return jax.vmap(jaxgames.random_action)(jax.random.split(key, len(mask)), mask), 0.0
 
 
@@ -137,7 +140,10 @@ def play_loop(playing: Any, batch: int, length: int, choose: Choose) -> Callable
             boards = wait_for_read(read, boards)
             action_key, step_key = jax.random.split(key)
             observation, mask = look(boards)
-            action, extra = choose(params, action_key, observation, mask, boards.current_player)
+            if choose is at_random and isinstance(playing, jaxgames.Env):
+                action, extra = jax.vmap(playing.random_legal_action)(boards, jax.random.split(action_key, batch)), 0.0
+            else:
+                action, extra = choose(params, action_key, observation, mask, boards.current_player)
             checksum += read + boards.rewards.sum() + extra
             boards = jax.vmap(playing.step)(boards, action, jax.random.split(step_key, batch))
             return (boards, (observation, mask), action, checksum), None
@@ -229,7 +235,7 @@ def stored_loop(playing: jaxgames.Env[Any], batch: int, length: int, stored: str
         def body(boards: Any, key: jax.Array) -> Any:
             action_key, step_key = jax.random.split(key)
             mask = jax.vmap(playing.legal_action_mask)(boards)
-            action, _ = at_random(None, action_key, mask, mask, boards.current_player)
+            action = jax.vmap(playing.random_legal_action)(boards, jax.random.split(action_key, batch))
             kept = boards.board if stored == "states" else (jax.vmap(playing.observe)(boards), mask)
             after = jax.vmap(playing.step)(boards, action, jax.random.split(step_key, batch))
             return after, (kept, action, after.rewards, after.terminated, after.truncated)

@@ -85,8 +85,7 @@ def recorded_actions(env: jaxgames.Env[Any], batch: int, length: int) -> jax.Arr
     def record(key: jax.Array) -> jax.Array:
         def body(boards: Any, key: jax.Array) -> Any:
             action_key, step_key = jax.random.split(key)
-            mask = jax.vmap(playing.legal_action_mask)(boards)
-            action = jax.vmap(jaxgames.random_action)(jax.random.split(action_key, batch), mask)
+            action = jax.vmap(playing.random_legal_action)(boards, jax.random.split(action_key, batch))
             return jax.vmap(playing.step)(boards, action, jax.random.split(step_key, batch)), action
 
         init_key, key = jax.random.split(key)

@@ -57,7 +57,7 @@ def random_game(env: jaxgames.Env[Any], key: jax.Array) -> tuple[list[Any], list
     @jax.jit
     def play(state: Any, key: jax.Array) -> tuple[Any, jax.Array]:
         action_key, step_key = jax.random.split(key)
-        action = jaxgames.random_action(action_key, env.legal_action_mask(state))
+        action = env.random_legal_action(state, action_key)
         return env.step(state, action, step_key), action
 
     key, init_key = jax.random.split(key)

@@ -141,8 +141,8 @@ class RandomAgent:
     env: Env[Any] = field(metadata={"static": True})
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        mask = jax.vmap(self.env.legal_action_mask)(states)
-        return jax.vmap(random_action)(jax.random.split(key, mask.shape[0]), mask)
+        keys = jax.random.split(key, states.terminated.size)
+        return jax.vmap(self.env.random_legal_action)(states, keys)
 
     def analyse(self, states: Any) -> Analysis:
         return Analysis(_uniform(jax.vmap(self.env.legal_action_mask)(states)), None)

@@ -24,6 +24,7 @@ import numpy as np
 
 from jaxgames._checks import as_int32, check_action, check_seat, check_text, differing_leaf, short_errors, written_shape
 from jaxgames._platforms import at
+from jaxgames.sampling import random_action
 
 
 @jax.tree_util.register_dataclass
@@ -173,6 +174,17 @@ class Env(abc.ABC, Generic[S]):
         state = _in_jax(state)
         return self._legal_action_mask(state) & ~(state.terminated | state.truncated)
 
+    def random_legal_action(self, state: S, key: jax.Array) -> jax.Array:
+        """Returns int32[], an action drawn uniformly from the legal ones; 0 on a finished board.
+
+        The same key gives the same action on every platform, but not always the action of
+        `jaxgames.random_action(key, env.legal_action_mask(state))`: a game may choose without making the mask.
+        """
+        self._check_board("random_legal_action", state)
+        self._check_key("random_legal_action(state, key)", key)
+        state = _in_jax(state)
+        return jnp.where(state.terminated | state.truncated, 0, self._random_legal_action(state, key))
+
     def observe(self, state: S, player: jax.Array | int | None = None) -> jax.Array:
         """Returns bool[*observation_shape], the board as the seat `player` (int32[]) sees it; as the mover if None.
 
@@ -266,6 +278,10 @@ class Env(abc.ABC, Generic[S]):
         """Returns bool[], whether the mover of a live board may play `action`. Override it if a cheaper way exists."""
         in_range = (action >= 0) & (action < self.num_actions)
         return in_range & at(self._legal_action_mask(state), action)
+
+    def _random_legal_action(self, state: S, key: jax.Array) -> jax.Array:
+        """Returns int32[], a legal action of a live board, drawn uniformly. Override it if a cheaper way exists."""
+        return random_action(key, self.legal_action_mask(state))
 
     def _restart_clock(self, state: S) -> S:
         """Returns the board with the counters of its limits of length at their start; a search begins with them.

@@ -1,10 +1,9 @@
 """Random actions, without noise per action and without a prefix sum over all actions.
 
-`random_action` on a GPU or TPU takes the legal action with the highest priority. The priority of an action is a hash of
-its number and of 64 random bits. So the mask and the action can be computed in one pass, by one kernel.
+One random number decides. `random_action` packs the mask into words of bits, counts the bits of each word, and chooses
+the word, then the bit, by the number of legal actions before it. The same key gives the same action on every platform.
 
-On CPUs, and for weights, one random number decides. The actions are laid out in columns, action i * width + j in row i
-of column j:
+For weights, the actions are laid out in columns, action i * width + j in row i of column j:
 
         0          1          2      ...   width - 1
       width    width + 1  width + 2  ...
@@ -18,12 +17,12 @@ inverse of the cumulative distribution is computed in two steps, for one u drawn
     row    = the first i with w[0, column] + ... + w[i, column] > target - C[column - 1]
 
 Action (i, j) then has the probability w[i, j] / C[width - 1]. The sums of all columns take one vector operation per
-row, for any width.
+row, for any width. The words of `random_action` are such columns, with 32 rows.
 """
 
-import functools
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -31,32 +30,90 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import written_shape
-from jaxgames._platforms import by_platform
+from jaxgames._platforms import at, by_platform
 from jaxgames.bits import union
 
-PrefixSums = Callable[[jax.Array], jax.Array]  # float32[n] to float32[n], inclusive
-
 BITS_PER_WORD = 32
+MAX_COUNTS = 128  # that are compared one by one: the program grows with them
 
 # The logit and log-probability of an illegal action. It is finite, even multiplied by a weight, so its product with a
 # probability of 0 is 0.
 MASKED_LOGIT = np.float32(-1e30)
 LOWEST_LOGIT = np.finfo(np.float32).min
 
-MATMUL_PREFIX_SUM_MAX = 256  # on a CPU, prefix sums of up to this length multiply by a triangular matrix of ones
+MATMUL_PREFIX_SUM_MAX = 256  # prefix sums of up to this length multiply by a triangular matrix of ones
 
 
 def random_action(key: jax.Array, mask: jax.Array) -> jax.Array:
     """Returns int32[], an action drawn uniformly from those that `mask` allows; 0 if no action is allowed.
 
-    The mask is bool[num_actions], as `env.legal_action_mask` returns it. With the same key a CPU draws another action
-    than a GPU or TPU.
+    The mask is bool[num_actions], as `env.legal_action_mask` returns it. The same key gives the same action on every
+    platform.
 
     Raises TypeError for other types, such as swapped arguments, ValueError for a batch.
     """
     _check_arguments("random_action(key, mask)", key, mask, "bool[num_actions]", [np.bool_])
-    by_rank = functools.partial(_random_action, prefix_sums=_matmul_prefix_sums)
-    return by_platform(key, mask, cpu=by_rank, library=_action_of_highest_priority)
+    rows = _rows(mask, BITS_PER_WORD)
+    words = union([row.astype(jnp.uint32) << np.uint32(i) for i, row in enumerate(rows)])  # bit i is from row i
+    word, row = random_bit(key, jax.lax.optimization_barrier(words))
+    return row * words.size + word
+
+
+def random_bit(key: jax.Array, words: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns int32[] twice, the word and the place in it of a bit drawn uniformly from all bits set; 0, 0 if none is.
+
+    The words are uint32[n], with less than 2**24 bits set.
+    """
+    counts, u = jax.lax.population_count(words).astype(jnp.int32), jax.random.uniform(key, dtype=jnp.float32)
+    if words.size > MAX_COUNTS:  # first one of few groups, then one of its words
+        groups = jnp.pad(counts, (0, -words.size % MAX_COUNTS)).reshape(-1, MAX_COUNTS)
+        group, rank, found = _at_share(groups.sum(1, dtype=jnp.int32), u)
+        within, rank = _holder(list(itertools.accumulate(at(groups, group))), rank)
+        index = MAX_COUNTS * group + within
+    else:
+        index, rank, found = _at_share(counts, u)
+    word, place = at(words, jnp.minimum(index, words.size - 1)), jnp.int32(0)
+    for width in (16, 8, 4, 2, 1):  # the lower or the upper half of what is left of the word
+        lower = word & np.uint32((1 << width) - 1)
+        below = jax.lax.population_count(lower).astype(jnp.int32)
+        is_above = rank >= below
+        word = jnp.where(is_above, word >> np.uint32(width), lower)
+        rank = jnp.where(is_above, rank - below, rank)
+        place += jnp.where(is_above, width, 0)
+    return jnp.where(found, index, 0), jnp.where(found, place, 0)
+
+
+def _at_share(counts: jax.Array, u: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Returns which count holds the share `u` of all that is counted, int32[], and its rank there; bool[], any is.
+
+    `counts` is int32[n]; `u`, float32[], is in [0, 1).
+    """
+    return by_platform(counts, u, cpu=_at_share_by_product, library=_at_share_one_by_one)
+
+
+def _at_share_one_by_one(counts: jax.Array, u: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Returns the result of `_at_share`; one thread of a GPU does the same few operations for each count of a board."""
+    sums = list(itertools.accumulate(counts))
+    rank = jnp.floor(u * sums[-1].astype(jnp.float32)).astype(jnp.int32)
+    return *_holder(sums, rank), sums[-1] > 0
+
+
+def _at_share_by_product(counts: jax.Array, u: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Returns the result of `_at_share`; a CPU takes less time for it, and far less to compile it."""
+    sums = _prefix_sums(counts.astype(jnp.float32))
+    target = jnp.floor(u * sums[-1])
+    index = jnp.minimum((sums <= target).sum(dtype=jnp.int32), counts.size - 1)
+    return index, (target - sums[index]).astype(jnp.int32) + counts[index], sums[-1] > 0
+
+
+def _holder(sums: Sequence[jax.Array], rank: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns int32[] twice: the first index whose sum of counts is above the rank, and the rank among its own."""
+    index = before = jnp.int32(0)
+    for total in sums[:-1]:
+        is_beyond = rank >= total
+        index += is_beyond.astype(jnp.int32)
+        before = jnp.where(is_beyond, total, before)
+    return index, rank - before
 
 
 def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
@@ -68,7 +125,16 @@ def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
     Raises TypeError for other types, such as swapped arguments, ValueError for a batch.
     """
     _check_arguments("sample_action(key, weights)", key, weights, "float[num_actions]", [np.bool_, np.number])
-    return _for_platform(_sample_action, key, weights)
+    rows = _rows(weights.astype(jnp.float32), math.isqrt(weights.size))
+    column_sums = sum(rows[1:], rows[0])
+    width, last = column_sums.size, weights.size - 1
+    cumulative = _prefix_sums(column_sums)
+    target = jax.random.uniform(key) * cumulative[-1]
+    column = _first_beyond(target, cumulative, column_sums)
+    actions = np.arange(len(rows)) * width + column  # those of the column
+    in_column = jnp.where(actions < weights.size, weights[jnp.minimum(actions, last)], 0).astype(jnp.float32)
+    row = _first_beyond(target - (cumulative[column] - column_sums[column]), _prefix_sums(in_column), in_column)
+    return jnp.where(cumulative[-1] > 0, row * width + column, 0)
 
 
 def shifted_logits(logits: jax.Array, mask: jax.Array) -> jax.Array:
@@ -83,48 +149,6 @@ def shifted_logits(logits: jax.Array, mask: jax.Array) -> jax.Array:
     """
     legal = jnp.where(mask, jnp.maximum(logits, LOWEST_LOGIT), LOWEST_LOGIT)
     return jnp.where(mask, jnp.maximum(legal - legal.max(-1, keepdims=True), MASKED_LOGIT / 2), MASKED_LOGIT)
-
-
-def _action_of_highest_priority(key: jax.Array, mask: jax.Array) -> jax.Array:
-    """Returns int32[], the result of `random_action`; each action has a priority, a hash of it and of random bits.
-
-    Of two equal priorities, which have a chance of 2**-31, the first wins. Source of the hash: Wellons, Prospecting for
-    Hash Functions, 2018 (lowbias32).
-    """
-    before, after = jax.random.bits(key, (2,))
-    hashed = (np.arange(mask.size, dtype=np.uint32) ^ before) * np.uint32(0x9E3779B9)
-    for by, multiplier in ((16, 0x7FEB352D), (15, 0x846CA68B)):  # a one-to-one mix of 32 bits
-        hashed = (hashed ^ (hashed >> np.uint32(by))) * np.uint32(multiplier)
-    priorities = (hashed ^ (hashed >> np.uint32(16)) ^ after) | 1
-    return jnp.where(mask, priorities, 0).argmax().astype(jnp.int32)
-
-
-def _random_action(key: jax.Array, mask: jax.Array, prefix_sums: PrefixSums) -> jax.Array:
-    """Returns int32[], the result of `random_action`; the columns are words of bits, one bit for each row."""
-    rows = _rows(mask, BITS_PER_WORD)
-    words = union([row.astype(jnp.uint32) << np.uint32(i) for i, row in enumerate(rows)])  # bit i is from row i
-    counts = jax.lax.population_count(words).astype(jnp.float32)
-    cumulative = prefix_sums(counts)
-    target = jnp.floor(jax.random.uniform(key) * cumulative[-1])  # legal actions before the one to draw
-    column = jnp.minimum((cumulative <= target).sum(dtype=jnp.int32), words.size - 1)
-    rank = (target - (cumulative[column] - counts[column])).astype(jnp.int32)  # legal actions above it in its column
-    up_to_bit = np.uint32(2**BITS_PER_WORD - 1) >> np.arange(BITS_PER_WORD - 1, -1, -1, dtype=np.uint32)  # bits 0 to i
-    row = (jax.lax.population_count(words[column] & up_to_bit).astype(jnp.int32) <= rank).sum(dtype=jnp.int32)
-    return jnp.where(cumulative[-1] > 0, row * words.size + column, 0)
-
-
-def _sample_action(key: jax.Array, weights: jax.Array, prefix_sums: PrefixSums) -> jax.Array:
-    """Returns int32[], the result of `sample_action`."""
-    rows = _rows(weights.astype(jnp.float32), math.isqrt(weights.size))
-    column_sums = sum(rows[1:], rows[0])
-    width, last = column_sums.size, weights.size - 1
-    cumulative = prefix_sums(column_sums)
-    target = jax.random.uniform(key) * cumulative[-1]
-    column = _first_beyond(target, cumulative, column_sums)
-    actions = np.arange(len(rows)) * width + column  # those of the column
-    in_column = jnp.where(actions < weights.size, weights[jnp.minimum(actions, last)], 0).astype(jnp.float32)
-    row = _first_beyond(target - (cumulative[column] - column_sums[column]), prefix_sums(in_column), in_column)
-    return jnp.where(cumulative[-1] > 0, row * width + column, 0)
 
 
 def _rows(x: jax.Array, max_rows: int) -> Sequence[jax.Array]:
@@ -147,17 +171,7 @@ def _first_beyond(target: jax.Array, cumulative: jax.Array, weights: jax.Array) 
     return jnp.where(weights[index] > 0, index, weights.argmax().astype(jnp.int32))
 
 
-def _for_platform(draw: Callable[..., jax.Array], key: jax.Array, weights: jax.Array) -> jax.Array:
-    """Returns `draw(key, weights, prefix_sums)` with the prefix sums that are fastest on the platform compiled for.
-
-    A product with a triangular matrix was measured to be faster than `cumsum` on CPUs. The choice is made around all of
-    `draw`: made around the product alone, `vmap` would transpose what the product returns.
-    """
-    on_cpu, elsewhere = (functools.partial(draw, prefix_sums=sums) for sums in (_matmul_prefix_sums, jnp.cumsum))
-    return by_platform(key, weights, cpu=on_cpu, library=elsewhere)
-
-
-def _matmul_prefix_sums(x: jax.Array) -> jax.Array:
+def _prefix_sums(x: jax.Array) -> jax.Array:
     """Returns float32[n], the inclusive prefix sums; of a short array as one product with a triangle of ones."""
     if x.size > MATMUL_PREFIX_SUM_MAX:
         return jnp.cumsum(x)

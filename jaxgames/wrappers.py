@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.env import Env, Outcome, State
+from jaxgames.sampling import random_action
 
 S = TypeVar("S", bound=State)  # states of the wrapped env
 W = TypeVar("W", bound=State)  # states of the wrapper
@@ -79,6 +80,11 @@ class Wrapper(Env[W], Generic[W, S]):
 
     def legal_action_mask(self, state: W) -> jax.Array:
         return self.unwrapped.legal_action_mask(self._inner(state))
+
+    def random_legal_action(self, state: W, key: jax.Array) -> jax.Array:
+        if type(self).legal_action_mask is not Wrapper.legal_action_mask:  # allows other actions than the env inside
+            return random_action(key, self.legal_action_mask(state))
+        return self.unwrapped.random_legal_action(self._inner(state), key)
 
     def observe(self, state: W, player: jax.Array | int | None = None) -> jax.Array:
         return self.unwrapped.observe(self._inner(state), player)

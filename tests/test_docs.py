@@ -142,7 +142,6 @@ GEOMETRY = {
         "chinese_checkers_board",
         "chinese_checkers_diamond_board",
         "minichess_board",
-        "minichess_forms",
         "minichess_placements",
     ),
     *(
@@ -151,6 +150,7 @@ GEOMETRY = {
         "checkers_replay",
         "checkers_whole_moves",
         "chinese_checkers_moves",
+        "minichess_moves",
     ),  # of jaxgames/games/
     *("anchors", "boards", "animation", "drawing", "moves"),  # of jaxgames/render/
     *("pegs", "picture", "seats", "slides", "theme"),

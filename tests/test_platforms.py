@@ -1,7 +1,6 @@
 """Each operation with a form for CPUs or TPUs has the same result in the library's form.
 
-Whole games are compared beside their references: tests/games/*/test_whole_games.py. `random_action` is not compared: a
-key draws other actions on a GPU or TPU.
+Whole games are compared beside their references: tests/games/*/test_whole_games.py; `random_action`: test_sampling.py.
 """
 
 from collections.abc import Callable
@@ -12,9 +11,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames._platforms import VARIABLE, at, by_platform, computed_once, has_cpu_form, take
-from jaxgames.games.chinese_checkers_diamond_board import move_bit
-from jaxgames.games.minichess_board import decode
+from jaxgames._platforms import VARIABLE, at, by_platform, has_cpu_form, take, written
 from train.models.convolution import Convolution
 
 KEY = jax.random.key(0)
@@ -41,13 +38,11 @@ def convolution() -> np.ndarray:
 @pytest.mark.parametrize(
     "compute",
     [
-        lambda: np.stack(jax.jit(lambda: jax.vmap(decode)(jnp.arange(1225)))()),
-        lambda: np.asarray(jax.jit(lambda: move_bit(7, *jnp.divmod(jnp.arange(49**2), 49)))()),
         convolution,
-        lambda: np.asarray(computed_once(jnp.array([False, True]))),
+        lambda: np.concatenate([written(jnp.arange(6).reshape(2, 3)).ravel(), written(jnp.bool_(1))[None]]),
         lookups,
     ],
-    ids=["targets", "move bits", "convolution", "computed_once", "lookups"],
+    ids=["convolution", "written", "lookups"],
 )
 def test_all_forms_have_the_same_result(compute: Callable[[], np.ndarray], monkeypatch: pytest.MonkeyPatch) -> None:
     results: list[np.ndarray] = []

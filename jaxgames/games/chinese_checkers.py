@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
-from jaxgames._platforms import at, by_platform, take
+from jaxgames._platforms import at, take
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._hexagons import HexagonalBoard
@@ -254,25 +254,13 @@ class ChineseCheckers(HexagonalBoard, Env[ChineseCheckersState]):
         board, peg = state.board, state.peg
         if player is not state.current_player:  # the mover's frame needs no gather
             board, peg = self._in_frame_of(state, player)
-        return by_platform(board, peg, cpu=self._planes_of_cells, library=self._planes_of_grid)
-
-    def _planes_of_cells(self, board: jax.Array, peg: jax.Array) -> jax.Array:
-        """Returns the observation for a CPU: with the planes made last, XLA would gather once per plane there."""
-        pegs = board[:, None] == np.arange(self.num_players, dtype=np.int8)[None]
-        visited = (board <= VISITED)[:, None]
-        landed = (np.arange(self.num_cells) == peg.astype(jnp.int32))[:, None]
-        of_cells = jnp.concatenate([pegs, visited, landed], axis=-1)
-        off_star = jnp.zeros((1, self.num_players + 2), jnp.bool_)
+        visited, landed, none = np.arange(self.num_players, self.num_players + 3, dtype=np.int8)  # planes, and no plane
+        plane = jnp.where(board >= 0, board, jnp.where(board == EMPTY, none, visited))
+        is_landing = np.arange(self.num_cells) == peg.astype(jnp.int32)
+        planes = np.arange(none, dtype=np.int8)[None]
+        of_cells = (plane[:, None] == planes) | (jnp.where(is_landing, landed, none)[:, None] == planes)
+        off_star = jnp.zeros((1, none), jnp.bool_)
         return jnp.concatenate([of_cells, off_star]).at[tables(self.size).grid].get(mode="promise_in_bounds")
-
-    def _planes_of_grid(self, board: jax.Array, peg: jax.Array) -> jax.Array:
-        """Returns the observation for a GPU or TPU, made in one pass: of each cell, all planes as bits of one byte."""
-        visited, landed = self.num_players, self.num_players + 1  # these planes
-        plane = jnp.where(board >= 0, board, visited).astype(jnp.uint8)
-        planes = jnp.where(board == EMPTY, np.uint8(0), np.uint8(1) << plane)
-        planes |= jnp.where(jnp.arange(self.num_cells, dtype=jnp.int16) == peg, np.uint8(1 << landed), np.uint8(0))
-        of_grid = take(planes, tables(self.size).grid.ravel())[:, None]
-        return (((of_grid >> jnp.arange(landed + 1, dtype=jnp.uint8)[None]) & 1) != 0).reshape(self.observation_shape)
 
     def _in_frame_of(self, state: ChineseCheckersState, player: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Returns the board, int8[cells], and the cell of the moving peg in the frame of a seat."""

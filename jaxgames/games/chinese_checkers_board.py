@@ -45,6 +45,8 @@ class Tables(NamedTuple):
     row: np.ndarray  # int32[cells], the row of a cell, from the top
     bit: np.ndarray  # int32[cells], the place of a cell in its row, from the left, which is its bit
     lengths: np.ndarray  # int32[rows], cells per row
+    first: np.ndarray  # int32[rows], the first cell of a row
+    places: np.ndarray  # int32[rows, longest], the cell of each bit of a row; outside beyond its end
     bits_ahead: np.ndarray  # int32[2, 6, rows], [distance - 1, direction, row of a cell]: bit(target) - bit(cell)
 
 
@@ -91,8 +93,10 @@ def tables(size: int) -> Tables:
     lengths = np.bincount(row)
     first = np.cumsum(lengths) - lengths  # the first cell of every row
     bit = np.arange(outside) - first[row]
+    place = np.arange(lengths.max())
+    places = np.where(place < lengths[:, None], first[:, None] + place, outside)
     bits_ahead = _bits_ahead(np.array([axial[cell][0] for cell in first]))
-    found = (axial, neighbour, beyond, rotated, triangle, grid, row, bit, lengths, bits_ahead)
+    found = (axial, neighbour, beyond, rotated, triangle, grid, row, bit, lengths, first, places, bits_ahead)
     return Tables(*(np.array(table, np.int32) for table in found))
 
 

@@ -7,16 +7,15 @@ corner at cell 0, and its goal is the opposite corner. A turn is one action: a s
 chain of hops. The action of a chain has only its first and last cells.
 
 Hops within one word of bits form a graph of at most 25 cells. An edge goes from a cell over an occupied neighbour to an
-empty cell two away. On CPUs its transitive closure is computed by Warshall's algorithm, one pass for each cell that a
-chain may pass through. Elsewhere each origin is filled from, for as many rounds as a shortest chain can have hops. Both
-are exact on every board, with no loop that depends on the board. In this graph the moving piece still stands on its
-first cell. That changes nothing: no piece of its word can hop over that cell, and a chain back to it is not a move.
+empty cell two away. Its transitive closure is computed by Warshall's algorithm, one pass for each cell that a chain may
+pass through. So it is exact on every board, with no loop that depends on the board. In this graph the moving piece
+still stands on its first cell. That changes nothing: no piece of its word can hop over that cell, and a chain back to
+it is not a move.
 
 Rules and notation: docs/games/chinese_checkers_diamond.md.
 """
 
 import dataclasses
-import functools
 import re
 from dataclasses import dataclass
 from typing import ClassVar
@@ -47,6 +46,7 @@ from jaxgames.games.chinese_checkers_diamond_board import (
     unpack,
     unpack_words,
 )
+from jaxgames.sampling import random_bit
 
 ROW_PARITY, COL_PARITY = np.indices((2, 2), np.int32)  # of the cells of each word
 IS_OTHER = np.arange(2).reshape(2, 1, 1) == 1  # of the two sides of `pieces`, the opponent
@@ -169,70 +169,21 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
         )
 
     def _legal_action_mask(self, state: ChineseCheckersDiamondState) -> jax.Array:
-        table = tables(self.size).move
+        return ((self._moves(state)[:, None] & tables(self.size).move) != 0).ravel()
 
-        def whole(moves: jax.Array, passes: jax.Array) -> jax.Array:
-            return ((self._with_pass(moves, passes)[:, None] & table) != 0).ravel()
-
-        def joined(moves: jax.Array, passes: jax.Array) -> jax.Array:  # a TPU would write the reshaped rows to memory
-            rows = zip([moves[0] | passes, *moves[1:]], table, strict=True)
-            return jnp.concatenate([(row & bits) != 0 for row, bits in rows])
-
-        return by_platform(*self._moves(state), cpu=whole, library=joined)
+    def _random_legal_action(self, state: ChineseCheckersDiamondState, key: jax.Array) -> jax.Array:
+        origin, bit = random_bit(key, self._moves(state))
+        return self.num_cells * origin + at(jnp.asarray(tables(self.size).target.ravel()), 32 * origin + bit)
 
     def _is_legal(self, state: ChineseCheckersDiamondState, action: jax.Array) -> jax.Array:
         origin, target = split_number(jnp.clip(action, 0, self.num_actions - 1), self.num_cells)
-        moves = at(self._with_pass(*self._moves(state)), origin)
+        moves = at(self._moves(state), origin)
         return (action >= 0) & (action < self.num_actions) & ((moves & move_bit(self.size, origin, target)) != 0)
 
-    def _with_pass(self, moves: jax.Array, passes: jax.Array) -> jax.Array:
-        return moves | jnp.where(np.arange(self.num_cells) == 0, passes, 0)
-
-    def _moves(self, state: ChineseCheckersDiamondState) -> tuple[jax.Array, jax.Array]:
-        """Returns uint32[cells], the moves from each cell as bits (see FIRST_STEP_BIT), and uint32[], the pass or 0."""
+    def _moves(self, state: ChineseCheckersDiamondState) -> jax.Array:
+        """Returns uint32[cells], the moves from each cell as bits (see FIRST_STEP_BIT), with the pass."""
+        n, t = self.size, tables(self.size)
         own, other = state.pieces.astype(jnp.uint32)
-        moves = by_platform(own, other, cpu=self._moves_by_closure, library=self._moves_by_filling)
-        return moves, jnp.where((moves != 0).any(), 0, np.uint32(1 << PASS_BIT))
-
-    @functools.partial(jax.jit, static_argnums=0)  # traced once per shape: it has many operations
-    def _moves_by_filling(self, own: jax.Array, other: jax.Array) -> jax.Array:
-        """Returns uint32[cells], the moves from each cell: elementwise, so that a GPU or TPU takes one pass."""
-        n, t = self.size, tables(self.size)
-        occupied, empty = own | other, ~(own | other) & t.all
-        start = (1 << t.bit).astype(np.uint32)
-
-        def word_of_origin(cells: jax.Array) -> jax.Array:
-            chosen, *others = cells.astype(self._dtype).reshape(4)  # the smallest type, should they go to memory
-            for number, word in enumerate(others, 1):
-                chosen = jnp.where(t.word == number, word, chosen)
-            return chosen.astype(jnp.uint32)
-
-        def holds(cells: jax.Array) -> jax.Array:
-            return (word_of_origin(cells) & start) != 0
-
-        hops: list[tuple[jax.Array, int]] = []  # the cells where a hop begins, and how far it shifts them
-        for direction, hop in enumerate(t.hop_ahead.tolist()):
-            over = sources(n, occupied, direction) & t.far[direction]
-            hops.append((word_of_origin(over & shift_bits(empty, -hop)), hop))
-        reached = jnp.asarray(start)
-        for _ in range(t.bits - 1):  # a shortest chain visits each cell of its word at most once
-            for begins, hop in hops:
-                reached |= shift_bits(reached & begins, hop)
-        reached &= ~start
-
-        forbidden = self._forbidden(own, other)
-        for origins, targets in forbidden:
-            reached &= ~jnp.where(holds(origins), word_of_origin(targets), 0)
-        for direction in range(6):
-            free = sources(n, empty, direction)
-            for origins, targets in forbidden:
-                free &= ~(sources(n, targets, direction) & origins)
-            reached |= jnp.where(holds(free), np.uint32(1 << (FIRST_STEP_BIT + direction)), 0)
-        return jnp.where(holds(own), reached, 0)
-
-    def _moves_by_closure(self, own: jax.Array, other: jax.Array) -> jax.Array:
-        """Returns the same as `_moves_by_filling`, by Warshall's algorithm: faster on CPUs."""
-        n, t = self.size, tables(self.size)
         occupied, empty = own | other, ~(own | other) & t.all
 
         reached = jnp.zeros((2, 2, t.bits), jnp.uint32)  # [word and bit of the origin]: targets, first of one hop
@@ -241,8 +192,7 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
             target = np.arange(t.bits) + hop
             target_bit = np.where((target >= 0) & (target < t.bits), 1 << np.clip(target, 0, 31), 0)
             reached |= landing[..., None] & target_bit.astype(np.uint32)[None, None]
-        for stop in range(t.bits):  # Warshall: then also of chains that pass through the cell of this bit
-            reached = jnp.where((reached & np.uint32(1 << stop)) != 0, reached | reached[..., stop : stop + 1], reached)
+        reached = by_platform(reached, cpu=closure_of_vectors, library=closure_of_words)  # then of whole chains
 
         forbidden = self._forbidden(own, other)
         for origins, targets in forbidden:
@@ -252,9 +202,11 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
             for origins, targets in forbidden:
                 free &= ~(sources(n, targets, direction) & origins)
             reached |= unpack_words(n, free) << np.uint32(FIRST_STEP_BIT + direction)
-
         reached = jnp.where(unpack_words(n, own) != 0, reached, 0).ravel()
-        return reached.at[t.word * t.bits + t.bit].get(mode="promise_in_bounds")
+
+        moves = reached.at[t.word * t.bits + t.bit].get(mode="promise_in_bounds")
+        passes = jnp.where((moves != 0).any(), 0, np.uint32(1 << PASS_BIT))
+        return moves | jnp.where(np.arange(self.num_cells) == 0, passes, 0)
 
     def _forbidden(self, own: jax.Array, other: jax.Array) -> list[tuple[jax.Array, jax.Array]]:
         """Returns pairs of sets of cells: no piece may move from the first to the second, even if the path is free."""
@@ -392,3 +344,22 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
         won = bool(self._is_won(jax.device_get(state)))
         truncated = not won and turns >= self.max_plies
         return dataclasses.replace(state, terminated=jnp.bool_(won), truncated=jnp.bool_(truncated))
+
+
+def closure_of_vectors(reached: jax.Array) -> jax.Array:
+    """Returns uint32[2, 2, bits], the cells that chains reach from each origin, from those that one hop reaches.
+
+    Warshall's algorithm on all origins at once, as a CPU takes them.
+    """
+    for stop in range(reached.shape[-1]):  # then also of chains that pass through the cell of this bit
+        reached = jnp.where((reached & np.uint32(1 << stop)) != 0, reached | reached[..., stop : stop + 1], reached)
+    return reached
+
+
+def closure_of_words(reached: jax.Array) -> jax.Array:
+    """Returns the same as `closure_of_vectors`, on one array for each bit: one thread of a GPU takes all of a word."""
+    of_bits = [*jnp.moveaxis(jax.lax.optimization_barrier(reached), -1, 0)]
+    for stop in range(len(of_bits)):
+        through = of_bits[stop]
+        of_bits = [jnp.where((cells & np.uint32(1 << stop)) != 0, cells | through, cells) for cells in of_bits]
+    return jnp.moveaxis(jax.lax.optimization_barrier(jnp.stack(of_bits)), 0, -1)

@@ -24,8 +24,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._platforms import by_platform
-from jaxgames.bits import reversed_bits, union
+from jaxgames._platforms import at
+from jaxgames.bits import reversed_bits
 
 DIRECTIONS = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))
 
@@ -48,6 +48,7 @@ class Tables(NamedTuple):
     step_ahead: np.ndarray  # int32[6, 2, 2], bit(neighbour) - bit(cell), by direction and by the parities of the cell
     hop_ahead: np.ndarray  # int32[6], bit(cell two away) - bit(cell), by direction
     move: np.ndarray  # uint32[cells, cells], the bit of the move [from, to], 0 where no move leads there
+    target: np.ndarray  # int32[cells, 32], the cell to which the move [from, bit] leads, 0 where there is none
 
 
 @functools.lru_cache
@@ -73,6 +74,9 @@ def tables(size: int) -> Tables:
             if (row + down, col + right) in places:
                 move[cell, (row + down) * n + col + right] = 1 << (FIRST_STEP_BIT + number)
     move[0, 0] = 1 << PASS_BIT
+    target = np.zeros((n * n, 32), np.int32)
+    for cell, to in zip(*np.nonzero(move), strict=True):
+        target[cell, int(move[cell, to]).bit_length() - 1] = to
     return Tables(
         bits=width * width,
         word=word.astype(np.int32),
@@ -84,6 +88,7 @@ def tables(size: int) -> Tables:
         step_ahead=np.array(step_ahead, np.int32),
         hop_ahead=np.array([width * row + col for row, col in DIRECTIONS], np.int32),
         move=move.astype(np.uint32),
+        target=target,
     )
 
 
@@ -140,25 +145,12 @@ def unpack_words(size: int, cells: jax.Array) -> jax.Array:
 
 def count_cells(cells: jax.Array) -> jax.Array:
     """Returns int32[], the number of cells in a set, uint32[2, 2]."""
-
-    def added(counts: jax.Array) -> jax.Array:  # a sum over an axis would be a kernel
-        (a, b), (c, d) = counts
-        return a + b + c + d
-
-    counts = jax.lax.population_count(cells).astype(jnp.int32)
-    return by_platform(counts, cpu=lambda x: x.sum(dtype=jnp.int32), library=added)
+    return jax.lax.population_count(cells).sum(dtype=jnp.int32)
 
 
 def any_cell(cells: jax.Array) -> jax.Array:
     """Returns bool[], whether a set, uint32[2, 2], has a cell."""
-
-    def united(words: jax.Array) -> jax.Array:
-        return union([*words.reshape(4)]) != 0
-
-    def reduced(words: jax.Array) -> jax.Array:
-        return jnp.any(words != 0)
-
-    return by_platform(cells, cpu=reduced, library=united)
+    return (cells != 0).any()
 
 
 def split_number(number: jax.Array, divisor: int) -> tuple[jax.Array, jax.Array]:
@@ -169,18 +161,4 @@ def split_number(number: jax.Array, divisor: int) -> tuple[jax.Array, jax.Array]
 
 def move_bit(size: int, origin: jax.Array, target: jax.Array) -> jax.Array:
     """Returns uint32[], the bit of the move from a cell to a cell, int32[]; 0 if there is none."""
-
-    def in_table(origin: jax.Array, target: jax.Array) -> jax.Array:
-        return jnp.asarray(tables(size).move)[origin, target]
-
-    def computed(origin: jax.Array, target: jax.Array) -> jax.Array:
-        (row, col), (to_row, to_col) = split_number(origin, size), split_number(target, size)
-        down, right = to_row - row, to_col - col
-        bit = (to_row // 2 * ((size + 1) // 2) + to_col // 2).astype(jnp.uint32)
-        one_word = ((down | right) & 1 == 0) & (origin != target)
-        found = jnp.where(one_word, np.uint32(1) << bit, jnp.where(origin + target == 0, np.uint32(1 << PASS_BIT), 0))
-        for number, (rows, cols) in enumerate(DIRECTIONS):
-            found = jnp.where((down == rows) & (right == cols), np.uint32(1 << (FIRST_STEP_BIT + number)), found)
-        return found
-
-    return by_platform(origin, target, cpu=in_table, library=computed)
+    return at(jnp.asarray(tables(size).move.ravel()), origin * size * size + target)

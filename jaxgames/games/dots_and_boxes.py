@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import check_choice, check_int
-from jaxgames._platforms import at, by_platform, take
+from jaxgames._platforms import at
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_seat, split_fields
@@ -142,8 +142,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         taken = self._complete(edges) & (state.owner == NOBODY)
         owner = jnp.where(taken, state.current_player.astype(jnp.int8), state.owner)
         boxes = taken.sum(dtype=jnp.int32)
-        # Either says that all edges are drawn, for every edge belongs to a box.
-        over = by_platform(edges, owner, cpu=lambda edges, _: edges.all(), library=lambda _, owner: (owner >= 0).all())
+        over = edges.all()
         if self.reward == "boxes":
             for_seat_0 = jnp.where(state.current_player == 0, boxes, -boxes)
         else:
@@ -182,26 +181,11 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
     # -- observation -------------------------------------------------------------------------------
 
     def _observe(self, state: DotsAndBoxesState, player: jax.Array) -> jax.Array:
-        boxes = state.owner == player.astype(jnp.int8), state.owner == (1 - player).astype(jnp.int8)
-        spread, product = self._spread_planes, self._planes_of_grid
-        return by_platform(state.edges, *boxes, cpu=spread, library=spread, tpu=product)
-
-    def _spread_planes(self, edges: jax.Array, own: jax.Array, other: jax.Array) -> jax.Array:
-        """Returns the observation, from the drawn edges and the boxes of each seat."""
-        horizontal, vertical = self._split(edges)
+        horizontal, vertical = self._split(state.edges)
         drawn = _spread(horizontal, 0, 1) | _spread(vertical, 1, 0)
-        boxes = [_spread(cells.reshape(self.rows, self.cols), 1, 1) for cells in (own, other)]
+        owner = state.owner.reshape(self.rows, self.cols)
+        boxes = [_spread(owner == seat.astype(jnp.int8), 1, 1) for seat in (player, 1 - player)]
         return jnp.stack([drawn, *boxes], axis=-1)
-
-    def _planes_of_grid(self, edges: jax.Array, own: jax.Array, other: jax.Array) -> jax.Array:
-        """Returns the observation for a TPU, where each place of the grid takes one byte with all planes."""
-        drawn, of_own, of_other = planes = np.array([1, 2, 4], np.uint8)
-        boxes = jnp.where(own, of_own, jnp.where(other, of_other, np.uint8(0)))
-        parts = jnp.concatenate([jnp.where(edges, drawn, np.uint8(0)), boxes])
-        places = np.full((2 * self.rows + 1, 2 * self.cols + 1), parts.size)  # of no part: a dot
-        places[::2, 1::2], places[1::2, ::2] = self._split(np.arange(self.num_edges))
-        places[1::2, 1::2] = self.num_edges + np.arange(self.num_boxes).reshape(self.rows, self.cols)
-        return ((take(parts, places.ravel())[:, None] & planes[None]) != 0).reshape(self.observation_shape)
 
     # -- notation ----------------------------------------------------------------------------------
 

@@ -21,7 +21,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
-from jaxgames._platforms import computed_once
+from jaxgames._platforms import written
+from jaxgames.bits import union
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_int, split_fields, split_rows
@@ -31,6 +32,8 @@ from jaxgames.games.minichess_board import (
     KING,
     NUM_PLANES,
     PAWN,
+    PAWN_BIT,
+    PLACE,
     QUEEN,
     TARGET,
     VALUES,
@@ -49,7 +52,7 @@ from jaxgames.games.minichess_board import (
     pseudo_legal_masks,
     targets,
 )
-from jaxgames.games.minichess_forms import action_mask, observation_planes
+from jaxgames.games.minichess_moves import action_mask, random_action
 
 BOARDS = {
     "gardner": "rnbqk/ppppp/5/PPPPP/RNBQK",
@@ -58,6 +61,7 @@ BOARDS = {
 }
 MAX_PLIES = {"standard": 256, "king_capture": 200}
 LETTERS = "PNBRQK"  # of the pieces, in the order of `Position.pieces`
+CELL_AT = np.argsort(PLACE).astype(np.uint32)  # uint32[25], the cell at each place of an observation, row by row
 QUIET_LIMIT = 100  # plies without a capture or a pawn move that make a draw
 
 
@@ -179,21 +183,27 @@ class Minichess(Env[MinichessState]):
         return (pseudo_legal_masks if self._king_capture else legal_masks)(position)
 
     def _legal_action_mask(self, state: MinichessState) -> jax.Array:
-        masks = self._masks(state.position)
-        return action_mask(state.position, masks, self.double_step, underpromotions=self.promotion == "all")
+        return action_mask(written(self._move_words(state.position, jnp.asarray(CELL_SET))))
+
+    def _random_legal_action(self, state: MinichessState, key: jax.Array) -> jax.Array:
+        return random_action(key, written(self._move_words(state.position, jnp.asarray(CELL_SET))))
 
     def _is_legal(self, state: MinichessState, action: jax.Array) -> jax.Array:
-        position = state.position
-        origin, target, plane = decode(action)
-        cells = targets(position, self._masks(position), origin, self.double_step)
-        fits = plane >= 9
+        origin, needed, _ = decode(action)
+        word = self._move_words(state.position, origin)
+        return written((action >= 0) & (action < self.num_actions) & ((word & needed) == needed))
+
+    def _move_words(self, position: Position, cells: jax.Array) -> jax.Array:
+        """Returns uint32[...], the word of each of `cells` (uint32[...], sets of one cell): see `minichess_moves`."""
+        words = targets(position, self._masks(position), cells, self.double_step)
         if self.promotion == "all":
-            fits |= (position.pawns & origin) != 0
-        return computed_once((action >= 0) & (action < self.num_actions) & fits & ((cells & target) != 0))
+            words |= jnp.where((position.pawns & cells) != 0, np.uint32(1 << PAWN_BIT), 0)
+        return words
 
     def _step(self, state: MinichessState, action: jax.Array, key: jax.Array | None) -> MinichessState:
         before = state.position
-        origin, target, plane = decode(action)
+        origin, needed, plane = decode(action)
+        target = needed & BOARD
         promotion = jnp.where(plane < 9, 3 - plane // 3, QUEEN)
         after = after_move(before, origin, target, promotion)
         position = after.mirrored()
@@ -223,7 +233,7 @@ class Minichess(Env[MinichessState]):
     def _end(self, position: Position, quiet: jax.Array, occurred: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Returns bool[] twice: whether the last mover has won, and whether the game is over."""
         no_move, attacked = self._no_move_and_king_attacked(position)
-        no_move = computed_once(no_move)
+        no_move = written(no_move)
         if self._king_capture:
             won = (position.kings & position.own) == 0
             return won, won | no_move
@@ -273,7 +283,12 @@ class Minichess(Env[MinichessState]):
         own = [cells & position.own for cells in position.pieces]
         sets = [*own, *(cells & ~position.own for cells in position.pieces)]
         flags = [state.current_player == 1, state.occurred >= 1, state.occurred >= 2]
-        return observation_planes(sets, flags)
+        planes = [*sets, *(jnp.where(flag, jnp.uint32(BOARD), 0) for flag in flags)]
+        # Of each cell all planes as bits of one word, which a GPU then expands without a branch for each plane.
+        of_cells = union([((cells >> CELL_AT) & 1) << np.uint32(plane) for plane, cells in enumerate(planes)])
+        of_cells = written(of_cells.astype(jnp.uint16))
+        shown = (of_cells[:, None] >> np.arange(len(planes), dtype=np.uint16)[None]) & 1
+        return (shown != 0).reshape(self.observation_shape)
 
     # -- notation ----------------------------------------------------------------------------------
 

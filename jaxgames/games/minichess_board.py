@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._platforms import by_platform
+from jaxgames._platforms import at
 from jaxgames.bits import union
 
 BOARD = (1 << 25) - 1  # the set of all cells
@@ -65,7 +65,15 @@ def _targets() -> np.ndarray:
 
 
 TARGET = _targets()  # int32[25, 49], the cell that each plane leads to from each cell
-TARGET_SET = np.where(TARGET < 0, 0, 1 << np.maximum(TARGET, 0)).astype(np.uint32)  # as sets, 0 for -1
+
+# What an action needs of the word of its origin, uint32[25, 49]: its target, NEVER_BIT if it has none, and PAWN_BIT for
+# an underpromotion.
+PAWN_BIT, NEVER_BIT = 31, 30
+IS_UNDERPROMOTION = np.arange(NUM_PLANES) < 9
+NEEDED = (1 << np.where(TARGET < 0, NEVER_BIT, TARGET) | np.where(IS_UNDERPROMOTION, 1 << PAWN_BIT, 0)).astype(
+    np.uint32
+)
+
 CELL_SET = (1 << np.arange(25)).astype(np.uint32)  # the set of each cell
 PLACE = (4 - np.arange(25) % 5) * 5 + np.arange(25) // 5  # the place of each cell in an observation, row by row
 GRID = CELL_SET.reshape(5, 5).T[::-1]  # uint32[5, 5], the set of the cell that an observation has at [5 - rank, file]
@@ -75,30 +83,19 @@ MULTIPLIERS = np.random.default_rng(5).integers(0, 1 << 31, (5, 2)).astype(np.ui
 
 
 def decode(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Returns the sets of an action's origin and target, uint32[] (0 off the board), and its plane, int32[]."""
+    """Returns the set of an action's origin, what it needs (see NEEDED), uint32[] each, and its plane, int32[].
+
+    What it needs has the set of its target among the bits of BOARD, none where the target is off the board.
+    """
     action = jnp.clip(action, 0, 25 * NUM_PLANES - 1)
-    target = by_platform(action, cpu=_target_in_table, library=_computed_target)
-    return jnp.uint32(1) << (action // NUM_PLANES).astype(jnp.uint32), target, action % NUM_PLANES
-
-
-def _target_in_table(action: jax.Array) -> jax.Array:
-    """Returns the set of an action's target, uint32[]; 0 off the board."""
-    return jnp.asarray(TARGET_SET.ravel()).at[action].get(mode="promise_in_bounds")
-
-
-def _computed_target(action: jax.Array) -> jax.Array:
-    """Returns the same as `_target_in_table`, without a gather by an index of each board."""
-    cell, plane = jnp.divmod(action, NUM_PLANES)
-    leads = sum(jnp.where(plane == number, 16 * files + ranks, 0) for number, (files, ranks) in enumerate(PLANES))
-    file, rank = cell // 5 + ((leads + 4) >> 4), cell % 5 + ((leads + 4) & 15) - 4
-    lands = (file >= 0) & (file < 5) & (rank >= jnp.where(plane < 9, 4, 0)) & (rank < 5)
-    return jnp.where(lands, jnp.uint32(1) << (5 * file + rank).astype(jnp.uint32), 0)
+    origin = jnp.uint32(1) << (action // NUM_PLANES).astype(jnp.uint32)
+    return origin, at(jnp.asarray(NEEDED.ravel()), action), action % NUM_PLANES
 
 
 # -- sets of cells -----------------------------------------------------------------------------------------
 
 
-def _targets_of_all(direction: Direction) -> int:
+def targets_of_all(direction: Direction) -> int:
     """Returns the set of cells that a step in a direction can reach from anywhere on the board."""
     files, ranks = direction
     inside = [c for c in range(25) if c // 5 - files in range(5) and c % 5 - ranks in range(5)]
@@ -113,12 +110,12 @@ def _shift_bits(cells: jax.Array, direction: Direction, times: int = 1) -> jax.A
 
 def shift(cells: jax.Array, direction: Direction) -> jax.Array:
     """Returns the cells one step (or jump) further in a direction, those on the board."""
-    return _shift_bits(cells, direction) & _targets_of_all(direction)
+    return _shift_bits(cells, direction) & targets_of_all(direction)
 
 
 def slide(cells: jax.Array, empty: jax.Array, direction: Direction) -> jax.Array:
     """Returns the cells that sliding pieces on `cells` attack: all empty ones up to the first occupied one, and it."""
-    free = empty & _targets_of_all(direction)
+    free = empty & targets_of_all(direction)
     cells = cells | (free & _shift_bits(cells, direction))
     free = free & _shift_bits(free, direction)
     cells = cells | (free & _shift_bits(cells, direction, 2))

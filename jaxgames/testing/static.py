@@ -15,7 +15,7 @@ from jaxgames.wrappers import AutoReset, Wrapper
 SUPPLIED = (  # the methods that a game defines or may override
     *("_init", "_step", "_legal_action_mask", "_observe", "_winners", "_reason"),
     *("_action_to_string", "_action_from_string", "_to_string", "_from_string"),
-    *("_to_text", "_is_legal", "_restart_clock"),
+    *("_to_text", "_is_legal", "_random_legal_action", "_restart_clock"),
 )
 
 

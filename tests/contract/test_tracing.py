@@ -85,6 +85,7 @@ def play(game: jaxgames.Env[Any], key: jax.Array) -> Any:
     """Calls every traced function of a game."""
     state = game.init(key)
     after = game.step(state, random_action(key, game.legal_action_mask(state)))
+    after = game.step(after, game.random_legal_action(after, key))
     return (
         game.winners(after),
         game.observe(after),

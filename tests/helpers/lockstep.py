@@ -108,7 +108,13 @@ class Lockstep:
             mask[list(moves)] = True
         np.testing.assert_array_equal(look.mask, masks)
         live = ~(states.terminated | states.truncated)
+        keys = jax.random.split(jax.random.key(played), len(positions))
+        drawn = in_form(self.env, "cpu")[2](states, keys) if self.forms else None
         for form in self.forms:
+            same = in_form(self.env, form)[2](states, keys)
+            assert_equal(same, drawn)
+            assert masks[live, same[live]].all()
+            assert not same[~live].any()
             seen, judged = in_form(self.env, form)[1](states)
             assert_equal(seen, look)
             np.testing.assert_array_equal(judged[live], np.pad(masks, ((0, 0), (2, 2)))[live])

@@ -46,8 +46,8 @@ def batched(env: Env[Any]) -> Programs:
 
 
 @functools.cache
-def in_form(env: Env[Any], form: str) -> tuple[Callable[..., Any], Callable[..., tuple[Look, Any]]]:
-    """(step, look) of a batch of boards in a form of `jaxgames._platforms`.
+def in_form(env: Env[Any], form: str) -> tuple[Callable[..., Any], Callable[..., tuple[Look, Any]], Callable[..., Any]]:
+    """(step, look, random_legal_action) of a batch of boards in a form of `jaxgames._platforms`.
 
     `look` also returns whether the actions from -2 to num_actions + 1 are legal, judged one by one.
     """
@@ -67,7 +67,7 @@ def in_form(env: Env[Any], form: str) -> tuple[Callable[..., Any], Callable[...,
 
         return call
 
-    return compiled(_step(env)), compiled(look_and_judge)
+    return compiled(_step(env)), compiled(look_and_judge), compiled(lambda *given: env.random_legal_action(*given))
 
 
 def _step(env: Env[Any]) -> Callable[..., Any]:

@@ -47,8 +47,7 @@ def next_starts(env: jaxgames.Env[Any], key: jax.Array, starts: Starts, max_plie
     if place is not None:
         return starts._replace(boards=jax.vmap(place)(jax.random.split(key, num_envs)))
     action_key, step_key, init_key, limit_key = jax.random.split(key, 4)
-    mask = jax.vmap(env.legal_action_mask)(starts.boards)
-    actions = jax.vmap(jaxgames.random_action)(jax.random.split(action_key, num_envs), mask)
+    actions = jax.vmap(env.random_legal_action)(starts.boards, jax.random.split(action_key, num_envs))
     boards = jax.vmap(env.step)(starts.boards, actions, jax.random.split(step_key, num_envs))
     ends = boards.terminated | boards.truncated | (starts.plies >= starts.limit)
     first = jax.vmap(env.init)(jax.random.split(init_key, num_envs))

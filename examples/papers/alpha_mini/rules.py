@@ -15,9 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from jaxgames._platforms import computed_once
 from jaxgames.games.minichess import Minichess, MinichessState
-from jaxgames.games.minichess_board import PAWN, QUEEN, RANK, VALUES, decode, mirror
+from jaxgames.games.minichess_board import BOARD, PAWN, QUEEN, RANK, VALUES, decode, mirror
 
 
 @dataclass(frozen=True)
@@ -35,9 +34,10 @@ class OnlyWhitePromotes(Minichess):
 
     def _step(self, state: MinichessState, action: jax.Array, key: jax.Array | None) -> MinichessState:
         after = super()._step(state, action, key)
-        origin, target, _ = decode(action)
+        origin, needed, _ = decode(action)
+        target = needed & BOARD
         is_black = state.current_player == 1
-        stays = computed_once(is_black & ((state.position.pawns & origin) != 0) & ((target & RANK[4]) != 0))
+        stays = is_black & ((state.position.pawns & origin) != 0) & ((target & RANK[4]) != 0)
         cell = jnp.where(stays, mirror(target), 0)  # `after` is in White's frame
         position = dataclasses.replace(
             after.position, pawns=after.position.pawns | cell, queens=after.position.queens & ~cell

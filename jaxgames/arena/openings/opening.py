@@ -21,7 +21,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.env import Env, State
-from jaxgames.sampling import random_action
 
 MAX_PLIES = 10_000
 
@@ -93,7 +92,7 @@ def _random_opening(env: Env[Any], key: jax.Array, plies: int) -> tuple[State, j
     def body(carry: tuple[State, State, jax.Array], ply: jax.Array) -> tuple[tuple[State, State, jax.Array], jax.Array]:
         board, opened, kept = carry
         action_key, step_key = jax.random.split(jax.random.fold_in(key, ply))
-        action = random_action(action_key, env.legal_action_mask(board))
+        action = env.random_legal_action(board, action_key)
         after = env.step(board, action, step_key)
         begins_turn = ~(after.terminated | after.truncated) & (after.current_player != board.current_player)
         opened = jax.tree.map(lambda new, old: jnp.where(begins_turn, new, old), after, opened)
