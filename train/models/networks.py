@@ -45,7 +45,7 @@ class DenseEncoder(nn.Module):
     hidden_sizes: tuple[int, ...]
     activation: str
     support: tuple[int, ...]  # places of the flattened observation that can be True
-    compute_dtype: str  # of the layers; parameters and the result are float32
+    compute_dtype: str = "float32"  # of the layers; parameters and the result are float32
 
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
@@ -65,7 +65,7 @@ class ConvolutionalEncoder(nn.Module):
     channels: tuple[int, ...]
     hidden_sizes: tuple[int, ...]
     activation: str  # of the dense layers
-    compute_dtype: str  # of the layers; parameters and the result are float32
+    compute_dtype: str = "float32"  # of the layers; parameters and the result are float32
 
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
