@@ -300,7 +300,7 @@ def num_bytes(shape: str, on_chip: bool = False) -> int:
 
 
 def is_along_minor(shape: str, attributes: str) -> bool:
-    """Whether a concatenate is along the first axis of the layout, whose elements are neighbours in memory."""
+    """Returns whether a concatenate joins its parts along the axis whose elements are neighbours in memory."""
     along, minor = re.search(r"dimensions=\{(\d+)\}", attributes), re.search(r"\{(\d+)", shape)
     return along is not None and minor is not None and along[1] == minor[1]
 

@@ -1,4 +1,4 @@
-"""What is worth knowing about one GPU, in at most eight minutes; on a CPU, a short form with tiny sizes.
+"""Checks and measures one GPU in at most eight minutes; on a CPU, in a short form with tiny sizes.
 
     python -m benchmarks.device                                    # the result is in runs/bench/device.json
     python -m benchmarks.device --parts "random play" search --budget 200
@@ -115,7 +115,7 @@ class Arguments(harness.BenchmarkArguments):
     parts: tuple[str, ...] = ("forms", "random play", "ppo", "search", "profile", "ppo boards")
     """The parts to run, in any order."""
     budget: float = 450.0
-    """Seconds. What has begun is finished, which can take some seconds more."""
+    """Seconds after which no measurement begins; the last one can end some seconds later."""
     repeats: int = 5
 
 

@@ -90,7 +90,7 @@ def take(array: jax.Array, places: np.ndarray) -> jax.Array:
 
 
 def written(array: jax.Array) -> jax.Array:
-    """Returns the same array, uint32 or bool [...], which is then computed once and not again in each of its uses.
+    """Returns the same array, which is then computed once and not again in each of its uses.
 
     XLA repeats cheap operations for every consumer. On a CPU, where a barrier has no effect, it does not repeat a
     gather: this one takes every element of the array, and of a single number two copies.

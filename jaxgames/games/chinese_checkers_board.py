@@ -45,7 +45,6 @@ class Tables(NamedTuple):
     row: np.ndarray  # int32[cells], the row of a cell, from the top
     bit: np.ndarray  # int32[cells], the place of a cell in its row, from the left, which is its bit
     lengths: np.ndarray  # int32[rows], cells per row
-    first: np.ndarray  # int32[rows], the first cell of a row
     places: np.ndarray  # int32[rows, longest], the cell of each bit of a row; outside beyond its end
     bits_ahead: np.ndarray  # int32[2, 6, rows], [distance - 1, direction, row of a cell]: bit(target) - bit(cell)
 
@@ -96,7 +95,7 @@ def tables(size: int) -> Tables:
     place = np.arange(lengths.max())
     places = np.where(place < lengths[:, None], first[:, None] + place, outside)
     bits_ahead = _bits_ahead(np.array([axial[cell][0] for cell in first]))
-    found = (axial, neighbour, beyond, rotated, triangle, grid, row, bit, lengths, first, places, bits_ahead)
+    found = (axial, neighbour, beyond, rotated, triangle, grid, row, bit, lengths, places, bits_ahead)
     return Tables(*(np.array(table, np.int32) for table in found))
 
 
