@@ -45,6 +45,7 @@ THEIR_BEST = 8  # the step after which the study sees overfitting
 LAST = 5  # batches at the end of a step, which are compared with as many earlier ones
 QUICK: dict[str, Any] = {
     "network": "mlp(hidden_sizes=[8])",
+    "ways": ("all",),
     "steps": 2,
     "seeds": 1,
     "steps_of_training": 2_048,

@@ -39,7 +39,7 @@ STARTS = ((0.25, 0.25), (0.8, 0.7), (0.3, 0.8), (0.75, 0.25))  # (x, y) of the f
 FIRST_TEMPERATURE = 0.5  # of the study's schedule
 FIELD = Dynamics(tau=0.1, kappa=5)
 SIMPLEX = ("Boltzmann", "lenient κ = 5", "FAQ")
-QUICK = {"runs": 20, "steps": 40}
+QUICK = {"runs": 20, "steps": 40, "grid": 24}
 BARS = ("subsidy", "prisoners_dilemma", "battle_of_sexes")
 
 
@@ -50,16 +50,19 @@ class Arguments(Experiment):
     """Runs per learner, game and start."""
     steps: int = 100_000
     """Steps per run."""
+    grid: int = 120
+    """Cells of a map of basins along each side; the table of basins has half as many."""
     seed: int = 0
 
 
 def report(arguments: Arguments) -> Report:
     """Runs all learners, draws the pictures, and checks the study.
 
-    Raises ValueError for a number of runs or steps, or a seed, that is out of range.
+    Raises ValueError for a number of runs, steps or cells, or a seed, that is out of range.
     """
     check_int("runs", arguments.runs, 1, 1_000_000)
     check_int("steps", arguments.steps, 1, 100_000_000)
+    check_int("grid", arguments.grid, 2, 2000)
     check_int("seed", arguments.seed, 0, MAX_SEED)
     began, began_cpu = time.perf_counter(), time.process_time()
     arguments.output.mkdir(parents=True, exist_ok=True)
@@ -68,7 +71,7 @@ def report(arguments: Arguments) -> Report:
         paths = _pictures(arguments, data, bar)
     findings = tables.findings(data.shares, data.constant, data.predicted)
     texts = ["### All points", tables.summary(data.shares)]
-    texts += ["### Leniency in the subsidy game", tables.leniency()]
+    texts += ["### Leniency in the subsidy game", tables.leniency(arguments.grid // 2)]
     texts += ["### Mean policies in biased rock-paper-scissors", tables.means(data.means)]
     texts += ["### Errors of the study", tables.findings_text(findings)]
     (arguments.output / "cells.json").write_text(json.dumps(tables.as_json(data.shares), indent=1))
@@ -152,7 +155,7 @@ def _pictures(arguments: Arguments, data: RunData, bar: Any) -> list[Path]:
     subsidy = matrix_game("subsidy")
     draw = {
         "dynamics": lambda: pictures.draw_fields([matrix_game(name) for name in FIGURE_1], paths, FIELD),
-        "basins": lambda: pictures.draw_basins(subsidy, (1, 2, 5, 10), (0, 0.5)),
+        "basins": lambda: pictures.draw_basins(subsidy, (1, 2, 5, 10), (0, 0.5), arguments.grid),
         "rps": lambda: pictures.draw_simplex(matrix_game("biased_rps"), data.simplex, tables.PRINTED_RPS.point[0]),
         "shares": lambda: pictures.draw_shares(_bars(data.shares)),
     }

@@ -39,7 +39,6 @@ OPTIMUM: dict[str, Any] = {
 SADDLE: dict[str, Any] = {"marker": "X", "linestyle": "", "markersize": 10, "markeredgecolor": "black", "zorder": 6}
 PATHS = [plot.COLOURS[index] for index in (1, 2, 3, 5)]  # colours of trajectories, not of arrows
 ARROWS = 13  # of a direction field, along each side
-MAP_SIZE = 120  # cells of a basin map, along each side
 COLOURS_IN_FILE = 128  # of a PNG, which is a third as large as with all colours
 BASIN_COLOURS = ("#bcd9f2", "#ffa90e", "#9c9ca1", "#9c9ca1", "#3f90da")  # of NO_CORNER, then of CORNERS
 CORNERS_OF_SIMPLEX = np.array([[0, 0], [1, 0], [0.5, np.sqrt(0.75)]])  # of actions 1, 2 and 3
@@ -122,13 +121,13 @@ def _square(axes: Any, game: MatrixGame) -> None:
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel=f"P(row plays {row})", ylabel=f"P(column plays {column})")
 
 
-def draw_basins(game: MatrixGame, kappas: Sequence[int], temperatures: Sequence[float]) -> Figure:
-    """Returns a map per leniency and temperature: the corner at which the trajectory from each policy ends."""
+def draw_basins(game: MatrixGame, kappas: Sequence[int], temperatures: Sequence[float], grid: int) -> Figure:
+    """Returns a map of grid x grid start policies per leniency and temperature: the corner at which each one ends."""
     figure = Figure(figsize=(3.1 * len(kappas), 3.3 * len(temperatures) + 0.5), layout="constrained")
     panels: Any = figure.subplots(len(temperatures), len(kappas), squeeze=False)
     for row, tau in zip(panels, temperatures, strict=True):
         for axes, kappa in zip(row, kappas, strict=True):
-            regions = basins(game, kappa, tau, MAP_SIZE)
+            regions = basins(game, kappa, tau, grid)
             limits = {"vmin": NO_CORNER, "vmax": len(CORNERS)}
             axes.pcolormesh(regions.x, regions.y, regions.labels.T, cmap=ListedColormap(BASIN_COLOURS), **limits)
             _square(axes, game)

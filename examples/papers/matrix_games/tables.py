@@ -148,14 +148,14 @@ def summary(shares: Shares) -> str:
     return tables.markdown(("game", "start", "point", "study", *learners), lines)
 
 
-def leniency() -> str:
-    """Returns what leniency changes in the subsidy game, in Markdown: a row for each kappa."""
+def leniency(grid: int) -> str:
+    """Returns what leniency changes in the subsidy game, in Markdown: a row for each kappa. Basins: see `basins`."""
     game = matrix_game("subsidy")
     lines: list[list[object]] = []
     for kappa in (1, 2, 5, 10):
         saddle, critical = inner_rest_point(game, kappa), critical_temperature(game, kappa)
         assert saddle is not None
-        ends = [basins(game, kappa, tau) for tau in (0, 0.1, 0.5)]
+        ends = [basins(game, kappa, tau, grid) for tau in (0, 0.1, 0.5)]
         shares = [*(each.share((1, 1)) for each in ends), ends[-1].share((0, 0))]
         temperature = f"{critical:.4f}" if critical < np.inf else "none"
         lines.append([kappa, f"{saddle[0]:.4f}", temperature, *(f"{share:.3f}" for share in shares)])

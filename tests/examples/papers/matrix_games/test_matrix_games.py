@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from examples.papers.matrix_games import pictures
 from examples.papers.matrix_games.__main__ import Arguments, report
 from examples.papers.matrix_games.tables import (
     LEARNERS,
@@ -69,17 +68,16 @@ def test_best_reply_gains_nothing_at_an_equilibrium() -> None:
     assert gain(payoffs, PRINTED_RPS.point) == pytest.approx(0.25 * 10 / 16 - 0.05 / 16)
 
 
-@pytest.mark.parametrize(("setting", "number"), [("runs", 0), ("steps", 0), ("seed", -1)])
+@pytest.mark.parametrize(("setting", "number"), [("runs", 0), ("steps", 0), ("grid", 1), ("seed", -1)])
 def test_numbers_out_of_range_are_refused(setting: str, number: int, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=f"{setting} must be an integer from"):
-        report(Arguments(output=tmp_path, **{setting: number}))  # pyright: ignore[reportArgumentType]  # all three are integers
+        report(Arguments(output=tmp_path, **{setting: number}))  # pyright: ignore[reportArgumentType]  # all are integers
 
 
 @pytest.mark.slow  # compiles each learner
-def test_results_of_the_command_fit_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_of_the_command_fit_each_other(tmp_path: Path) -> None:
     """All settings are there, and an epsilon-greedy pair at (1, 1) counts as (10/11, 10/11) for small epsilons."""
-    monkeypatch.setattr(pictures, "MAP_SIZE", 12)  # with all cells, the maps take most of the time
-    made = report(Arguments(output=tmp_path, runs=60, steps=40))
+    made = report(Arguments(output=tmp_path, runs=60, steps=40, grid=24))
     cells = json.loads((tmp_path / "cells.json").read_text())
     assert {(cell["game"], cell["learner"], cell["start"]) for cell in cells} == {*SETTINGS[:-1]}
     share = {(*(cell[key] for key in ("game", "learner", "start", "greedy")), cell["point"]): cell for cell in cells}
