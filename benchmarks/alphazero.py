@@ -92,7 +92,7 @@ def measure_parts(game: str, learner: AlphaZero, repeats: int) -> dict[str, Any]
     if config.other_envs or config.first_simulations is not None or config.fast_searches:
         raise ValueError("expected one game, and the same search in every step")
     zeros = without_network(learner.policy)
-    play = loops.measure_play(env, config.num_envs, config.rollout_length, repeats, loops.at_random, None).microseconds
+    play = loops.measure_play(env, config.num_envs, config.rollout_length, repeats).microseconds
     searches = (config.rollout_length + 1) / config.rollout_length  # for every step: one more gives the last values
     rules = (config.simulations * searches + 1) * play
     with_zeros, with_network = collecting(zeros), collecting(learner.policy)

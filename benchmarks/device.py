@@ -341,7 +341,7 @@ def play(library: str, game: str, boards: int, steps: int, repeats: int, copy: f
     def make() -> Timed:
         playing = jaxgames.auto_reset(jaxgames.make(game)) if library == "jaxgames" else loops.pgx_env(game)[1]
         start = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), boards))
-        return Timed(loops.play_loop(playing, boards, length, loops.at_random), (start, None), boards * length)
+        return Timed(loops.play_loop(playing, boards, length), (start, None), boards * length)
 
     def share(speed: float) -> dict[str, Any]:
         if library != "jaxgames":
@@ -429,7 +429,7 @@ def profile(sizes: Sizes, repeats: int, rows: Rows) -> Groups:
         playing = jaxgames.auto_reset(jaxgames.make(slowest))
         start = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), boards))
         key = jax.random.key(1)
-        loop = jax.jit(loops.play_loop(playing, boards, length, loops.at_random)).lower(key, start, None).compile()
+        loop = jax.jit(loops.play_loop(playing, boards, length)).lower(key, start, None).compile()
 
         def measure() -> dict[str, Any]:
             jax.block_until_ready(loop(key, start, None))

@@ -1,6 +1,6 @@
 """The loop of uniformly random legal play that the benchmarks time, for games of this project and of others.
 
-    program = play_loop(jaxgames.auto_reset(env), batch, length, at_random)
+    program = play_loop(jaxgames.auto_reset(env), batch, length)
     boards, outputs, checksum = program(key, boards, None)      # `length` steps of `batch` boards
 
 A step of the loop writes out the legal mask and the observation of every board, chooses an action, and steps the board;
@@ -57,10 +57,12 @@ def pgx_functions(env: Any) -> tuple[Any, Any]:
     def mask(state: Any) -> jax.Array:
         return state.legal_action_mask
 
+    def draw(state: Any, key: jax.Array) -> jax.Array:
+        return jaxgames.random_action(key, state.legal_action_mask)
+
+    looks = {"observe": observe, "legal_action_mask": mask, "random_legal_action": draw}
     steps = (env.step, auto_reset(env.step, env.init))
-    bare, restarting = (
-        SimpleNamespace(init=env.init, step=step, observe=observe, legal_action_mask=mask) for step in steps
-    )
+    bare, restarting = (SimpleNamespace(init=env.init, step=step, **looks) for step in steps)
     return bare, restarting
 
 
@@ -101,6 +103,9 @@ class PlayingJaxMARL:
     def legal_action_mask(self, board: JaxMARLBoard) -> Any:
         return self._stacked(self._env.get_avail_actions(board.state))[board.current_player]
 
+    def random_legal_action(self, board: JaxMARLBoard, key: Any) -> Any:
+        return jaxgames.random_action(key, self.legal_action_mask(board) > 0)
+
     def _board(self, observations: Any, state: Any, rewards: Any) -> JaxMARLBoard:
         return JaxMARLBoard(state, observations, self._stacked(rewards), state.board.current_player)
 
@@ -111,23 +116,13 @@ class PlayingJaxMARL:
 # -- loops -------------------------------------------------------------------------------------------------
 
 
-def at_random(
-    params: None, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array
-) -> tuple[jax.Array, float]:
-    """Uniformly random legal actions, int32[batch]; adds nothing to the checksum.
-
-    In games of this project `play_loop` takes `env.random_legal_action` in its place.
-    """
-    return jax.vmap(jaxgames.random_action)(jax.random.split(key, len(mask)), mask), 0.0
-
-
-def play_loop(playing: Any, batch: int, length: int, choose: Choose) -> Callable[..., Any]:
+def play_loop(playing: Any, batch: int, length: int, choose: Choose | None = None) -> Callable[..., Any]:
     """Returns `program(key, boards, params)`, which makes `length` steps of `batch` boards.
 
     The program returns the boards, the last observation and mask, and a checksum of all that was read. `playing`
-    restarts finished boards: it is an env of `jaxgames.auto_reset`, or an object with the same functions. The number
-    that `choose` returns beside the actions goes into the checksum, so that other outputs of a policy are computed as
-    well.
+    restarts finished boards: it is an env of `jaxgames.auto_reset`, or an object with the same functions. Without
+    `choose`, actions are drawn by `random_legal_action`. The number that `choose` returns beside the actions goes into
+    the checksum, so that other outputs of a policy are computed as well.
     """
 
     def program(key: jax.Array, boards: Any, params: Any) -> Any:
@@ -140,7 +135,7 @@ def play_loop(playing: Any, batch: int, length: int, choose: Choose) -> Callable
             boards = wait_for_read(read, boards)
             action_key, step_key = jax.random.split(key)
             observation, mask = look(boards)
-            if choose is at_random and isinstance(playing, jaxgames.Env):
+            if choose is None:
                 action, extra = jax.vmap(playing.random_legal_action)(boards, jax.random.split(action_key, batch)), 0.0
             else:
                 action, extra = choose(params, action_key, observation, mask, boards.current_player)
@@ -206,7 +201,7 @@ def rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable
     Every call continues where the last one stopped, so that positions come from whole games.
     """
     boards = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), batch))
-    loop = play_loop(playing, batch // devices, length, at_random)
+    loop = play_loop(playing, batch // devices, length)
     program, (boards, no_params) = over_devices(loop, (boards, None), (SHARDED, REPLICATED), devices)
     key = jax.random.key(1)
     # The next call takes the boards as this one returns them, so both have one sharding. It must be named: JAX alone
@@ -265,13 +260,19 @@ def stored_rollout(playing: jaxgames.Env[Any], batch: int, length: int, stored: 
 
 
 def measure_random_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Timing:
-    return measure_play(env, batch, length, repeats, at_random, None, devices)
+    return measure_play(env, batch, length, repeats, devices=devices)
 
 
 def measure_play(
-    env: jaxgames.Env[Any], batch: int, length: int, repeats: int, choose: Choose, params: Any, devices: int = 1
+    env: jaxgames.Env[Any],
+    batch: int,
+    length: int,
+    repeats: int,
+    choose: Choose | None = None,
+    params: Any = None,
+    devices: int = 1,
 ) -> Timing:
-    """Returns the speed of `play_loop` with any choice of actions, from the start of the game."""
+    """Returns the speed of `play_loop`, from the start of the game."""
     playing = jaxgames.auto_reset(env)
     boards = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), batch))
     loop = play_loop(playing, batch // devices, length, choose)

@@ -337,7 +337,7 @@ def positions(playing: Any, boards: int) -> Any:
     def play(key: jax.Array) -> Any:
         init_key, key = jax.random.split(key)
         start = jax.vmap(playing.init)(jax.random.split(init_key, boards))
-        return loops.play_loop(playing, boards, PLIES, loops.at_random)(key, start, None)[0]
+        return loops.play_loop(playing, boards, PLIES)(key, start, None)[0]
 
     return play(jax.random.key(0))
 

@@ -45,6 +45,7 @@ import optax
 from jax.extend.core import jaxprs_in_params
 from matplotlib.figure import Figure
 
+import jaxgames
 from benchmarks import harness, loops
 from benchmarks.harness import Command
 from train import ppo
@@ -159,7 +160,7 @@ def measure_collection(learner: PPO, train_state: TrainState, repeats: int) -> l
 
     def evaluate(params: Params, key: jax.Array, observation: jax.Array, mask: jax.Array, seat: jax.Array) -> Any:
         """A random action; the network's outputs only go into the checksum."""
-        action, _ = loops.at_random(None, key, observation, mask, seat)
+        action = jax.vmap(jaxgames.random_action)(jax.random.split(key, len(mask)), mask)
         logits, value = policy.apply(params, observation, seat)
         return action, loops.probe(logits, action) + value.sum()
 
@@ -172,7 +173,7 @@ def measure_collection(learner: PPO, train_state: TrainState, repeats: int) -> l
     rollout = (config.num_envs, config.rollout_length, repeats)
     playing = [
         loops.measure_play(env, *rollout, choose, train_state.params).microseconds
-        for choose in (loops.at_random, evaluate, sample)
+        for choose in (None, evaluate, sample)
     ]
     collect = functools.partial(ppo.collect, config, env, policy, learner.opponents)
     longer = (collect, functools.partial(collect_for_update, learner))

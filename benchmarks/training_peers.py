@@ -154,7 +154,7 @@ def search_steps(arguments: Arguments) -> int:
 def random_play(playing: Any, boards: int) -> harness.Timed:
     length = loops.MIN_STEPS_PER_CALL
     start = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), boards))
-    program = loops.play_loop(playing, boards, length, loops.at_random)
+    program = loops.play_loop(playing, boards, length)
     return harness.Timed(program, (start, None), boards * length)
 
 

@@ -19,7 +19,7 @@ import pytest
 import tyro
 
 import jaxgames
-from benchmarks.loops import at_random, play_loop
+from benchmarks.loops import play_loop
 from tests.helpers.apart import with_mark
 from tests.helpers.blocks import DOCS, PAGES, README, ROOT, Block, blocks, commands, files, module_run, name, program
 
@@ -203,7 +203,7 @@ def test_readme_states_the_shapes_and_bytes_of_its_loop(capsys: pytest.CaptureFi
     assert f"# {list(names['rewards'].shape)} and {list(names['ended'].shape)}" in code
     assert jaxgames.render.svg(names["env"], jax.tree.map(lambda x: x[:4], names["boards"])).svg.startswith("<svg")
     keys = jax.random.split(jax.random.key(1), 1)
-    timed = jax.jit(play_loop(names["env"], 1000, 1, at_random)).lower(keys[0], names["boards"], None)
+    timed = jax.jit(play_loop(names["env"], 1000, 1)).lower(keys[0], names["boards"], None)
     loops: list[Any] = [names["play"].lower(names["boards"], keys).compile(), timed.compile()]
     ours, theirs = (loop.cost_analysis()["bytes accessed"] for loop in loops)
     assert ours <= 1.03 * theirs

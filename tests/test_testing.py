@@ -194,6 +194,10 @@ DEFECTS: dict[str, tuple[dict[str, Any], str]] = {
         {"legal_action_mask": lambda self, state: (jnp.arange(3) < state.left).astype(jnp.int8)},
         "legal_action_mask(state) must be bool[3], not int8[3]",
     ),
+    "own draw is beyond the mask": (
+        {"_random_legal_action": lambda self, state, key: jax.random.randint(key, (), 0, 3)},
+        "random_legal_action must draw a legal action",
+    ),
     "mask of a live board is empty": (
         {"_legal_action_mask": lambda self, state: jnp.arange(3) < state.left - 1},
         "mask of a live board must not be empty",

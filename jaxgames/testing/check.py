@@ -14,6 +14,7 @@ from jaxgames._checks import check_int
 from jaxgames.env import Env, Outcome, State
 from jaxgames.testing import static
 from jaxgames.testing.static import must_return, require
+from jaxgames.wrappers import Wrapper
 
 STEPS_BETWEEN_TEXTS = 5  # checks of notation and outcome are slow: they go board by board
 STEPS_BETWEEN_SINGLE_BOARDS = 50
@@ -37,6 +38,7 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
     - an illegal action, also one out of range, ends a game and pays the penalty; a finished board does not change;
     - only a game that the rules ended has winners, and the outcome has the right kind and a reason;
     - observations are False outside their support, and the default observation is that of the mover's seat;
+    - an action that a game draws in a way of its own is legal;
     - texts are read back to the same positions and actions, and wrong texts raise ValueError; a won game is read as
       won, unless its end comes from a counter that its text does not hold;
     - a batch under `vmap` gives the same results as a loop.
@@ -60,6 +62,7 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
     written = np.zeros(games, np.bool_)  # finished boards whose texts have been checked
     for number, boards in enumerate(_random_play(programs, games, steps, rng)):
         _check_boards(env, boards)
+        _check_draw(programs, boards)
         _check_illegal_actions(programs, boards, rng)
         if number % STEPS_BETWEEN_TEXTS == 0 or boards.over.all():
             _check_texts(programs, boards, np.flatnonzero(~written))
@@ -84,6 +87,7 @@ class _Programs:
         self.traces = {"step": 0, "legal_action_mask, observe and winners": 0}
         self.step_one, self.look_one = jax.jit(self._step), jax.jit(self._look)
         self.step, self.look = jax.jit(jax.vmap(self._step)), jax.jit(jax.vmap(self._look))
+        self.draw = jax.jit(jax.vmap(env.random_legal_action))
         self.is_legal = jax.jit(jax.vmap(env._is_legal, (None, 0)))  # pyright: ignore[reportPrivateUsage]  # called by `step`
 
     def _step(self, state: Any, action: jax.Array, key: jax.Array) -> Any:
@@ -211,6 +215,16 @@ def _check_step_and_mask_agree(programs: _Programs, boards: _Boards, number: int
         legal = np.asarray(programs.is_legal(boards.state(game), actions))
         differ = np.flatnonzero(legal != np.pad(boards.mask[game], 1)) - 1
         require(differ.size == 0, f"step and legal_action_mask must agree, not differ on {differ}")
+
+
+def _check_draw(programs: _Programs, boards: _Boards) -> None:
+    """Checks that actions which a game draws in a way of its own are legal."""
+    game = programs.env.unwrapped if isinstance(programs.env, Wrapper) else programs.env
+    if type(game)._random_legal_action is not Env._random_legal_action:  # pyright: ignore[reportPrivateUsage]  # of a game
+        actions = np.asarray(programs.draw(boards.states, boards.keys))
+        legal = boards.mask[np.arange(len(actions)), actions % programs.env.num_actions]
+        in_range = (actions >= 0) & (actions < programs.env.num_actions)
+        require((boards.over | legal & in_range).all(), "random_legal_action must draw a legal action of a live board")
 
 
 def _check_single_boards(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:

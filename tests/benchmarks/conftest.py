@@ -69,7 +69,7 @@ def time_nothing(programs: Sequence[Compiled], rounds: int) -> list[Turns]:
 
 def trace_rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable[[], int]:
     keys = jax.random.split(jax.random.key(0), batch)
-    program = loops.play_loop(playing, batch, length, loops.at_random)
+    program = loops.play_loop(playing, batch, length)
     jax.eval_shape(program, keys[0], jax.eval_shape(jax.vmap(playing.init), keys), None)
 
     def play() -> int:

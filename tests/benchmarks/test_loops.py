@@ -16,7 +16,6 @@ from benchmarks.harness import cores
 from benchmarks.loops import (
     GAMES,
     MIN_STEPS_PER_CALL,
-    at_random,
     pgx_env,
     play_loop,
     probe,
@@ -33,14 +32,14 @@ def test_loop_makes_the_steps_of_single_calls_and_reads_its_outputs() -> None:
     """With the same keys. The last observation and mask are of the boards before the last step."""
     env, batch, length = auto_reset(make(BOXES)), 4, 40
     key, start = jax.random.key(7), jax.random.split(jax.random.key(0), batch)
-    loop = jax.jit(play_loop(env, batch, length, at_random))
+    loop = jax.jit(play_loop(env, batch, length))
     boards, (observation, mask), checksum = loop(key, jax.vmap(env.init)(start), None)
 
     @jax.jit
     def single(boards: Any, key: jax.Array) -> Any:
         action_key, step_key = jax.random.split(key)
         outputs = jax.vmap(env.observe)(boards), jax.vmap(env.legal_action_mask)(boards)
-        action, _ = at_random(None, action_key, *outputs, boards.current_player)
+        action = jax.vmap(env.random_legal_action)(boards, jax.random.split(action_key, batch))
         after = jax.vmap(env.step)(boards, action, jax.random.split(step_key, batch))
         read = sum((probe(array, action) for array in outputs), start=jnp.float32(0))
         return after, outputs, read, boards.rewards.sum()
@@ -107,13 +106,13 @@ def test_pgx_env_has_the_functions_of_ours() -> None:
 DIVIDED = f"""
 import jax
 from benchmarks.harness import provide_devices
-from benchmarks.loops import REPLICATED, SHARDED, at_random, over_devices, play_loop
+from benchmarks.loops import REPLICATED, SHARDED, over_devices, play_loop
 from jaxgames import auto_reset, make
 
 provide_devices(2)
 playing = auto_reset(make({BOXES!r}))
 boards = jax.vmap(playing.init)(jax.random.split(jax.random.key(0), 6))
-loop = play_loop(playing, 3, 5, at_random)
+loop = play_loop(playing, 3, 5)
 program, arguments = over_devices(loop, (boards, None), (SHARDED, REPLICATED), 2)
 ended, *_ = jax.jit(program)(jax.random.key(1), *arguments)
 assert len(ended.rewards.sharding.device_set) == 2
