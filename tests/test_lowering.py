@@ -49,7 +49,7 @@ def test_batched_game_lowers_for_accelerators(game: str) -> None:
     ],
 )
 def test_iteration_of_ppo_lowers_for_accelerators(game: str) -> None:
-    config = config_for(game, num_envs=BATCH, rollout_length=4, num_minibatches=2, update_epochs=2)
+    config = config_for(game, num_envs=BATCH, rollout_length=6, num_minibatches=2, update_epochs=2)
     ppo = PPO(config)
     train_state = jax.eval_shape(ppo.init, jax.eval_shape(lambda: jax.random.key(0)))
     assert "func.func public @main" in lower_for_accelerators(ppo.iterate, train_state)
