@@ -1,11 +1,11 @@
 """Board games as vectorised JAX environments.
 
 The public names are those below, and those without an underscore in the modules `agents`, `arena`, `baselines`,
-`games`, `greedy`, `matrix_games`, `mcts`, `render`, `solvers`, `testing` and `wrappers`. Names that begin with an
-underscore are internal, except the methods of `Env` that a game supplies.
+`games`, `greedy`, `mcts`, `render`, `solvers`, `testing` and `wrappers`. Names that begin with an underscore are
+internal, except the methods of `Env` that a game supplies.
 """
 
-from jaxgames import agents, arena, baselines, greedy, matrix_games, mcts, render, solvers, testing
+from jaxgames import agents, arena, baselines, greedy, mcts, render, solvers, testing
 from jaxgames._checks import ParameterError, ParameterTypeError
 from jaxgames.env import Env, Outcome, State
 from jaxgames.registry import list_games, make, register
@@ -25,7 +25,6 @@ __all__ = [
     "greedy",
     "list_games",
     "make",
-    "matrix_games",
     "mcts",
     "random_action",
     "register",

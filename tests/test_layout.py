@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 FLOORS = {
     "jaxgames": (
         ("_checks", "_batches", "_platforms", "_progress", "_text_files", "bits"),
-        ("env", "_named", "_specs", "sampling", "matrix_games"),
+        ("env", "_named", "_specs", "sampling"),
         ("wrappers", "host"),
         ("games",),
         ("registry", "render", "greedy"),

@@ -32,7 +32,7 @@ import numpy.typing as npt
 from jax.experimental.ode import odeint
 
 from jaxgames._checks import ParameterError, check_int, check_number
-from jaxgames.matrix_games import MatrixGame, check_game
+from train.matrix.games import MatrixGame, check_game
 
 Floats = npt.NDArray[np.float64]
 Array: TypeAlias = Any  # floats of numpy or of JAX; a function of such arrays returns the same kind

@@ -18,7 +18,7 @@ import numpy as np
 
 from jaxgames._checks import ParameterTypeError, check_choice, check_int
 from jaxgames.arena import wilson
-from jaxgames.matrix_games import MatrixGame, Point, check_game
+from train.matrix.games import MatrixGame, Point, check_game
 from train.matrix.learners import Learner as Learner  # public here
 from train.matrix.learners import Memory, StepSettings, chosen_action, first_memory, policy, update
 
@@ -215,7 +215,7 @@ def near(policies: jax.Array | np.ndarray, point: Point, tolerance: float = 0.05
 
     Args:
       policies: float[..., 2, k], such as those of a `Result`.
-      point: the row player's and the column player's policy, as `jaxgames.matrix_games.nash` returns them.
+      point: the row player's and the column player's policy, as `train.matrix.games.nash` returns them.
       tolerance: the largest difference of a probability.
     """
     widest = np.shape(policies)[-1]

@@ -27,8 +27,8 @@ from examples.papers.matrix_games import pictures, tables
 from examples.papers.matrix_games.tables import LEARNERS, SETTINGS, TABLES, Setting
 from jaxgames._checks import check_int
 from jaxgames._progress import progress_bar
-from jaxgames.matrix_games import matrix_game
 from train.driver.commands import MAX_SEED
+from train.matrix.games import matrix_game
 from train.matrix.replicator import Dynamics, Floats, integrate
 from train.matrix.tabular import Result, run, share_near
 

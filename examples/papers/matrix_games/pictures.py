@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from jaxgames.matrix_games import MatrixGame, Point, logit_equilibrium, nash, pareto
 from train import plot
+from train.matrix.games import MatrixGame, Point, logit_equilibrium, nash, pareto
 from train.matrix.replicator import CORNERS, NO_CORNER, Dynamics, Floats, basins, field, inner_rest_point, integrate
 
 START: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 6, "zorder": 5}

@@ -26,8 +26,8 @@ from examples.papers.matrix_games.tables import two
 from jaxgames import ParameterError, _specs
 from jaxgames._checks import check_int
 from jaxgames._progress import progress_bar
-from jaxgames.matrix_games import MatrixGame, matrix_game, nash
 from train.driver.metrics import rounded
+from train.matrix.games import MatrixGame, matrix_game, nash
 from train.matrix.tabular import Learner, near, run, share_near
 
 POINTS = {"(1, 1)": two(1, 1), "(0, 0)": two(0, 0)}

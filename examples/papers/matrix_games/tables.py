@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxgames.matrix_games import Point, logit_equilibrium, matrix_game, nash, pareto
 from train.driver import tables
 from train.driver.commands import text_of_rate
+from train.matrix.games import Point, logit_equilibrium, matrix_game, nash, pareto
 from train.matrix.learners import Learner
 from train.matrix.replicator import basin, basins, critical_temperature, inner_rest_point
 from train.matrix.tabular import Start

@@ -11,7 +11,7 @@ import pytest
 from open_spiel.python.egt import dynamics as openspiel
 
 from jaxgames._checks import ParameterError, ParameterTypeError
-from jaxgames.matrix_games import MatrixGame, matrix_game
+from train.matrix.games import MatrixGame, matrix_game
 from train.matrix.replicator import (
     CORNERS,
     NO_CORNER,

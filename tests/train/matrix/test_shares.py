@@ -12,7 +12,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames.matrix_games import Point, logit_equilibrium, matrix_game, nash
+from train.matrix.games import Point, logit_equilibrium, matrix_game, nash
 from train.matrix.learners import Learner
 from train.matrix.tabular import Result, Start, run, share_near
 

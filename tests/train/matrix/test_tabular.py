@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from jaxgames import ParameterError, arena
-from jaxgames.matrix_games import MatrixGame, matrix_game, nash
 from tests.train.matrix.reference import SlowLearner, play
+from train.matrix.games import MatrixGame, matrix_game, nash
 from train.matrix.learners import Learner
 from train.matrix.tabular import Result, Start, near, run, share_near, start_runs, uniforms
 

@@ -17,8 +17,8 @@ from examples.papers.matrix_games.tables import (
     gain,
 )
 from jaxgames._checks import ParameterError
-from jaxgames.matrix_games import Point, matrix_game, nash, pareto
 from train.driver.tables import tables_in
+from train.matrix.games import Point, matrix_game, nash, pareto
 
 STUDY = {  # the eight tables, from the top of the study: answers by point
     "Nash equilibria, prisoner's dilemma": ["Yes Yes Yes"],

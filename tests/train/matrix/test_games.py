@@ -12,7 +12,7 @@ import pytest
 from open_spiel.python.egt import dynamics
 
 from jaxgames._checks import ParameterError, ParameterTypeError
-from jaxgames.matrix_games import (
+from train.matrix.games import (
     MatrixGame,
     Point,
     list_matrix_games,
@@ -284,6 +284,6 @@ def test_temperatures_that_are_not_positive_numbers_are_refused(tau: Any) -> Non
 
 
 def test_branch_that_cannot_be_followed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jaxgames.matrix_games.MAX_STEPS", 5)
+    monkeypatch.setattr("train.matrix.games.MAX_STEPS", 5)
     with pytest.raises(ArithmeticError, match=r"the branch of logit equilibria was lost at .*; take a larger tau"):
         logit_equilibrium(matrix_game("subsidy"), 0.01)
