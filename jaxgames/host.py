@@ -168,3 +168,15 @@ def _host_on(env: Env[Any], platform: str, id: int) -> Host[Any]:
     if not found:
         raise RuntimeError(f"JAX has no device {id} of {platform!r} here: make the Host with host(env) instead")
     return host(env, found[0])
+
+
+def legal_moves(env: Env[Any], state: Any) -> dict[int, str]:
+    """Returns the texts of all legal moves by their actions, as `env.action_to_string` writes them."""
+    actions: list[int] = np.flatnonzero(_legal_action_mask(env, state)).tolist()
+    return {action: env.action_to_string(state, action) for action in actions}
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _legal_action_mask(env: Env[Any], state: Any) -> jax.Array:
+    """Returns `env.legal_action_mask(state)` as one compiled program."""
+    return env.legal_action_mask(state)

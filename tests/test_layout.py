@@ -19,7 +19,7 @@ FLOORS = {
         ("wrappers", "host"),
         ("games",),
         ("registry", "render", "greedy"),
-        ("agents", "testing", "_files"),
+        ("agents", "host_agent", "testing", "_files"),
         ("solvers", "mcts", "arena", "interop"),
         ("policies", "baselines"),
         ("play",),

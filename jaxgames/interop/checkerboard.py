@@ -22,9 +22,9 @@ from jaxgames._checks import ParameterError, check_int
 from jaxgames.env import Env
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers_whole_moves import Board, Path, texts_of
+from jaxgames.host_agent import HostPlayerAgent
 from jaxgames.interop import _checkerboard_library
 from jaxgames.interop._engine_program import MAX_SILENCE, MAX_START, EngineError, EngineProgram
-from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent
 from jaxgames.solvers.exact.solution import check_keeps_rules
 from jaxgames.wrappers import game_of
 

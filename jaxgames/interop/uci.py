@@ -31,9 +31,9 @@ from jaxgames._checks import ParameterError, check_int
 from jaxgames.agents import Analysis
 from jaxgames.env import Env
 from jaxgames.games.minichess import Minichess
+from jaxgames.host import legal_moves
+from jaxgames.host_agent import HostPlayerAgent, board_of
 from jaxgames.interop._engine_program import MAX_SEARCH, MAX_SILENCE, MAX_START, EngineError, EngineProgram
-from jaxgames.render.moves import legal_moves
-from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent, board_of
 from jaxgames.solvers.exact.solution import check_keeps_rules
 from jaxgames.wrappers import game_of
 

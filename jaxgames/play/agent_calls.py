@@ -10,10 +10,10 @@ import numpy as np
 from jaxgames import agents
 from jaxgames.agents import Agent, EpsilonAgent, act_on_one_board
 from jaxgames.env import Env
+from jaxgames.host_agent import HostPlayerAgent
 from jaxgames.play.opponents import adviser, win_chance
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.render import Move
-from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent
 
 Make = Callable[[str, Env[Any]], Agent]
 OnCompile = Callable[[str], object] | None

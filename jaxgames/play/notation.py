@@ -12,9 +12,8 @@ from typing import Any
 from jaxgames.env import Env
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers_whole_moves import Board, Path, text_of, visits
-from jaxgames.host import host
+from jaxgames.host import host, legal_moves
 from jaxgames.play.session import Session
-from jaxgames.render.moves import legal_moves
 
 MAX_TURN = 500  # characters of a typed turn
 

@@ -20,9 +20,8 @@ import numpy as np
 from jaxgames import registry
 from jaxgames._checks import shortened
 from jaxgames.env import Env, Outcome
-from jaxgames.host import BoardInfo, host
+from jaxgames.host import BoardInfo, host, legal_moves
 from jaxgames.render import Move, anchors, has_pictures
-from jaxgames.render.moves import legal_moves
 
 HUMAN = "human"  # the text of a seat that a person plays
 

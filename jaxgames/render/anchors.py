@@ -20,9 +20,9 @@ import jax
 import numpy as np
 
 from jaxgames.env import Env
+from jaxgames.host import legal_moves
 from jaxgames.render import boards
 from jaxgames.render.drawing import Place
-from jaxgames.render.moves import legal_moves
 from jaxgames.wrappers import AutoResetState
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from jaxgames.games.checkers import Checkers, CheckersState
+from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node, text_node
 from jaxgames.render.theme import Theme
@@ -120,7 +121,7 @@ def _moves(env: Checkers, state: CheckersState, piece: Any) -> dict[str, str]:
     seat = "BW".index(mover)
     own = [int(square) for square in re.findall(r"\d+", (black, white)[seat])]
     square = moves.checked_piece(piece, own, SEAT_NAMES[seat])
-    motions = _motions(env, state, list(moves.legal_moves(env, state).values()))
+    motions = _motions(env, state, list(legal_moves(env, state).values()))
     targets = [_place(int(to)) for to in moves.targets(motions, square)]
     shown = moves.marks(_place(square), targets, [(_place(square), target) for target in targets])
     return {**shown, "ring": moves.circle(_place(square), MAN_RADIUS + 1.2)}

@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element
 
 from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
+from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node
 from jaxgames.render.pegs import GOAL, LAST_MOVE, PEG_RADIUS, RIM, ROW, holes, lines, path, peg, rounded
@@ -125,7 +126,7 @@ def _moves(env: ChineseCheckers, state: ChineseCheckersState, piece: Any) -> dic
     places = _places(env.size)
     own = [cell for cell, owner in enumerate(rows.replace("/", "")) if owner == seat]
     cell = moves.checked_piece(piece, own, SEAT_NAMES[int(seat)])
-    motions = _motions(env, state, list(moves.legal_moves(env, state).values()))
+    motions = _motions(env, state, list(legal_moves(env, state).values()))
     targets = [places[int(to)] for to in moves.targets(motions, cell)]
     shown = moves.marks(places[cell], targets, [(places[cell], target) for target in targets])
     return {**shown, "star": moves.star(places[cell])}

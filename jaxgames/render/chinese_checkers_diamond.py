@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element
 
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.games.chinese_checkers_diamond_board import DIRECTIONS, corner
+from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, node, text_node
 from jaxgames.render.pegs import GOAL, LAST_MOVE, RIM, ROW, holes, lines, path, peg, rounded
@@ -112,7 +113,7 @@ def _moves(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, piec
     rows, seat, _ = env.to_string(state).split()
     content, places = rows.replace("/", ""), _places(env.size)
     cell = moves.checked_piece(piece, [i for i in _occupied(content) if content[i] == seat], SEAT_NAMES[int(seat)])
-    motions = _motions(env, state, list(moves.legal_moves(env, state).values()))
+    motions = _motions(env, state, list(legal_moves(env, state).values()))
     targets = list(map(int, moves.targets(motions, cell)))
     sources = _sources_of_hops(env.size, set(_occupied(content)) - {cell}, cell)
     steps = [to for to in targets if _is_step(env.size, cell, to)]

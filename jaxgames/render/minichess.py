@@ -14,6 +14,7 @@ import jax
 
 from jaxgames.games.minichess import Minichess, MinichessState
 from jaxgames.games.minichess_board import Position, legal_masks
+from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node, number, text_node
 from jaxgames.render.theme import Theme
@@ -141,7 +142,7 @@ def _moves(env: Minichess, state: MinichessState, piece: Any) -> dict[str, str]:
     rows, side, *_ = env.to_string(state).split()
     own = [square for square, letter in _standing(rows).items() if letter.isupper() == (side == "w")]
     origin = moves.checked_piece(piece, own, SEAT_NAMES["wb".index(side)])
-    motions = _motions(env, state, list(moves.legal_moves(env, state).values()))
+    motions = _motions(env, state, list(legal_moves(env, state).values()))
     targets = [_place_of(square) for square in moves.targets(motions, origin)]
     shown = moves.marks(_place_of(origin), targets, [(_place_of(origin), target) for target in targets])
     return {**shown, "ring": moves.circle(_place_of(origin), RING_RADIUS)}

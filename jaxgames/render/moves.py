@@ -4,15 +4,12 @@ A game supplies the places; the marks look alike on every board. Each arrow ends
 the hole or piece there stays visible.
 """
 
-import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import jax
 import numpy as np
 
-from jaxgames.env import Env
 from jaxgames.render.drawing import Motion, Place, at, number
 from jaxgames.render.theme import Theme
 
@@ -91,18 +88,6 @@ def checked_piece(piece: Any, own: Sequence[T], mover: str) -> T:
     raise ValueError(f"moves_of must be the cell of a piece of {mover}, the player to move: {named}; not {piece!r}")
 
 
-def legal_moves(env: Env[Any], state: Any) -> dict[int, str]:
-    """Returns the texts of all legal moves by their actions, as `env.action_to_string` writes them."""
-    actions: list[int] = np.flatnonzero(_legal_action_mask(env, state)).tolist()
-    return {action: env.action_to_string(state, action) for action in actions}
-
-
 def targets(motions: Iterable[Motion], cell: int | str) -> list[str]:
     """Returns the cells to which the piece on a cell may go, each once."""
     return list(dict.fromkeys(move.target for move in motions if move.source == str(cell) and move.target is not None))
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _legal_action_mask(env: Env[Any], state: Any) -> jax.Array:
-    """Returns `env.legal_action_mask(state)` as one compiled program."""
-    return env.legal_action_mask(state)

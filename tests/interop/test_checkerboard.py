@@ -18,10 +18,10 @@ import jaxgames
 from jaxgames import agents
 from jaxgames._checks import ParameterError
 from jaxgames.games.checkers_whole_moves import Board
+from jaxgames.host_agent import HostPlayerAgent, board_of
 from jaxgames.interop import checkerboard
 from jaxgames.interop._engine_program import EngineError
 from jaxgames.interop.checkerboard import BLACK, KING, MAN, WHITE, cells_of
-from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent, board_of
 from tests.helpers.positions import stacked
 from tests.helpers.processes import wait_for_end
 

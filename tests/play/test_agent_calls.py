@@ -8,8 +8,8 @@ import pytest
 
 from jaxgames import agents, make
 from jaxgames.agents import RandomAgent
+from jaxgames.host_agent import HostPlayerAgent
 from jaxgames.play import HUMAN, Session, agent_action, agent_calls, analyse
-from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
 

@@ -23,7 +23,7 @@ from jaxgames._checks import ParameterError
 from jaxgames._named import import_module
 from jaxgames.agents import Agent, Analysis
 from jaxgames.env import Env
-from jaxgames.solvers.alphabeta.host_agent import Chooser, HostPlayerAgent, board_of, seeds_of
+from jaxgames.host_agent import Chooser, HostPlayerAgent, board_of, seeds_of
 from jaxgames.solvers.exact.solution import check_keeps_rules
 from jaxgames.wrappers import game_of
 

@@ -18,7 +18,7 @@ from jaxgames._checks import ParameterError, check_int, check_number
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.solvers.alphabeta.host_agent import HostPlayerAgent
+from jaxgames.host_agent import HostPlayerAgent
 from jaxgames.solvers.exact.solution import check_keeps_rules
 from jaxgames.wrappers import game_of
 
