@@ -142,12 +142,9 @@ GEOMETRY = {
         "chinese_checkers_board",
         "chinese_checkers_diamond_board",
         "minichess_board",
-        "minichess_placements",
     ),
     *(
-        "checkers_ballots",
         "checkers_pdn",
-        "checkers_replay",
         "checkers_whole_moves",
         "chinese_checkers_moves",
         "minichess_moves",

@@ -14,8 +14,14 @@ training loop can call `evaluate` inside its own program.
 
 from jaxgames.arena.elo import elo, elo_interval, elo_resamples
 from jaxgames.arena.games import Games, advance, advance_until_over, record, start
-from jaxgames.arena.openings import MAX_PLIES, Openings, openings_of_boards, openings_of_moves, random_openings
-from jaxgames.arena.openings.lists import load_openings
+from jaxgames.arena.openings import (
+    MAX_PLIES,
+    Openings,
+    load_openings,
+    openings_of_boards,
+    openings_of_moves,
+    random_openings,
+)
 from jaxgames.arena.playing import Recorded, play
 from jaxgames.arena.records import GameFile, GameRecord, game_records, read_games, replay
 from jaxgames.arena.results import Results, SeatResults, drawn, evaluate, results, summary, wilson, winners

@@ -73,7 +73,7 @@ def test_openings_of_a_list_are_played_in_order_or_drawn(tmp_path: Path) -> None
     assert sorted(drawn[::2]) == [*range(6)]
     assert drawn[::2] != [*range(6)]
     message = error_of(match.main, "first", "first", "--env", BOXES, "--opening-list", "ballots")
-    assert "ballots are openings of checkers, not of dots_and_boxes" in message
+    assert "ballots is not a file of openings: expected one" in message
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ from jaxgames.games.checkers_pdn import (
     record,
 )
 from jaxgames.games.checkers_pdn import read as read_pdn
-from jaxgames.games.checkers_replay import states_before
 from jaxgames.registry import make_named_in_file
+from train.data.replay import states_before
 
 PDN, RECORDS = ".pdn", ".jsonl"
 RESULTS = (BLACK_WINS, WHITE_WINS)  # by the seat that has won

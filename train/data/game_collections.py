@@ -17,8 +17,8 @@ import numpy as np
 
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers_pdn import REWARDS, BrokenGame, Game, decode, read
-from jaxgames.games.checkers_replay import states_before
 from train.data.positions import Positions
+from train.data.replay import states_before
 
 SPLITS = ("train", "validation", "test", "external")
 EXTERNAL = SPLITS.index("external")

@@ -38,9 +38,8 @@ class GameArguments:
     opening_plies: int = 4
     """The largest number of random plies in an opening."""
     opening_list: str | None = None
-    """Openings of a fixed list instead of random plies: a file with the moves of one opening per line; ballots, the
-    three-move ballots of checkers; or placements, random ones of minichess. With --openings N, N of them are drawn;
-    else all are played in their order."""
+    """Openings of a fixed list instead of random plies: a file with the moves of one opening per line, or ballots,
+    the three-move ballots of checkers. With --openings N, N of them are drawn; else all are played in their order."""
     output: Path | None = None
     """A file for the games, one line of JSON per game. It is replaced if it exists."""
     seed: int = 0

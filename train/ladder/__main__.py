@@ -66,9 +66,9 @@ class Arguments:
     opening_plies: int = 4
     """The largest number of random plies in an opening."""
     opening_list: str | None = None
-    """Openings of a fixed list instead of random plies: a file with the moves of one opening per line; ballots, the
-    three-move ballots of checkers; or placements, random ones of minichess. `openings` of them are drawn; with
-    --openings 0, all are played in their order."""
+    """Openings of a fixed list instead of random plies: a file with the moves of one opening per line, or ballots,
+    the three-move ballots of checkers. `openings` of them are drawn; with --openings 0, all are played in their
+    order."""
     temperature: float | None = None
     """For runs without a temperature in brackets. 1 samples from the policy, 0 plays greedily. If not given, it is the
     run's own setting."""

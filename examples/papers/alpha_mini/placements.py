@@ -5,8 +5,8 @@
 
 The study claims that its agent "is more robust to deviations" (section 7). It asks for the "move quality on boards with
 random piece placements" (section 6.1.2), and measures neither. Here each agent plays against a random player, from the
-start and from random placements (`jaxgames/arena/openings/placements.py`). And on positions of random games and on
-placements, its move is compared with the best moves of alpha-beta, of which there can be several.
+start and from random placements (`random_placements.py`). And on positions of random games and on placements, its move
+is compared with the best moves of alpha-beta, of which there can be several.
 
 The agents of `policy_improvement` are runs too, with --seats 0. A star stands for the seeds of runs:
 
@@ -32,9 +32,9 @@ import jaxgames
 from examples.papers._experiment import Experiment, Report, command
 from examples.papers._intervals import format_interval, interval, paired_difference
 from examples.papers.alpha_mini import games, runs
+from examples.papers.alpha_mini.random_placements import random_placements
 from jaxgames import Env, arena
 from jaxgames.agents import RandomAgent, analyse
-from jaxgames.arena.openings.placements import random_placements
 from train import agents
 from train.data import labels
 from train.driver.tables import markdown

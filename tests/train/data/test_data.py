@@ -10,7 +10,6 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames.games import checkers_replay
 from jaxgames.games.checkers_pdn import Game, decode, read
 from tests.games.checkers.record_pydraughts import FILE
 from tests.helpers.commands import error_of, run_command
@@ -18,7 +17,7 @@ from tests.helpers.positions import board
 from tests.helpers.solved import solved_boxes
 from train import agents
 from train.data import __main__ as data
-from train.data import labels, positions
+from train.data import labels, positions, replay
 from train.data.game_collections import SPLITS, split_of
 from train.data.positions import UNKNOWN, Positions
 
@@ -47,8 +46,8 @@ SHORT_GAMES = """\
 @pytest.fixture(scope="module", autouse=True)
 def small_programs() -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkers_replay, "BATCH", 8)
-        patch.setattr(checkers_replay, "PLIES", 16)
+        patch.setattr(replay, "BATCH", 8)
+        patch.setattr(replay, "PLIES", 16)
         patch.setattr(positions, "CHUNK", 256)
         patch.setattr(labels, "CHUNK", 32)
         patch.setattr(labels, "PATIENCE", 60)

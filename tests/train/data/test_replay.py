@@ -6,13 +6,13 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames.games import checkers_replay
 from jaxgames.games.checkers import EARLIEST_END, Checkers
 from jaxgames.games.checkers_pdn import Game, decode, read, record
-from jaxgames.games.checkers_replay import states_before
 from tests.games.checkers.pictures import WCDF
 from tests.games.checkers.record_pydraughts import FILE
 from tests.helpers.positions import compiled, stacked
+from train.data import replay
+from train.data.replay import states_before
 
 CUT_OFF = Checkers(draw_rule="openspiel", max_plies=100)
 
@@ -21,8 +21,8 @@ CUT_OFF = Checkers(draw_rule="openspiel", max_plies=100)
 def small_programs() -> Any:
     """Batches that the games of the tests do not fill, and that they need several of."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkers_replay, "BATCH", 8)
-        patch.setattr(checkers_replay, "PLIES", 16)
+        patch.setattr(replay, "BATCH", 8)
+        patch.setattr(replay, "PLIES", 16)
         yield
 
 

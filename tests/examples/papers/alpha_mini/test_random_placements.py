@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import jaxgames
+from examples.papers.alpha_mini.random_placements import random_placements
 from jaxgames import Env, arena
 from jaxgames._checks import ParameterError
-from jaxgames.arena.openings.placements import random_placements
 from jaxgames.games.minichess import Minichess
 from tests.games.minichess.cases import make_reference
 from tests.games.minichess.reference import from_fen
@@ -56,7 +56,7 @@ def test_longer_list_begins_with_the_shorter_one() -> None:
 
 def load(env: Env[Any]) -> arena.Openings:
     if env is not BOXES:
-        return arena.load_openings(env, "placements")
+        return arena.openings_of_boards(random_placements(env, NUMBER))
     return arena.openings_of_boards(stacked([env.from_string(text) for text in ("1000000 .. 1", "0100000 .. 1")]))
 
 

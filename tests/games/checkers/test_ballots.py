@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.arena.openings.ballots import three_move_ballots
+from jaxgames import games
 
 ENV = jaxgames.make("checkers")
+LINES = (Path(games.__path__[0]) / "checkers" / "ballots.txt").read_text().splitlines()
+BALLOTS = [line for line in LINES if not line.startswith("#")]  # such as "9-13 21-17 5-9"
 DEPTH = 4  # plies after which captures alone are searched; 5 to 8 give the same positions
 
 
@@ -40,7 +42,7 @@ def starts() -> dict[str, str]:
 def test_ballots_are_different_positions_after_three_legal_plies() -> None:
     assert len(starts()) == 302
     assert len({*starts().values()}) == 216
-    assert len({starts()[ballot] for ballot in three_move_ballots()}) == len(three_move_ballots()) == 174
+    assert len({starts()[ballot] for ballot in BALLOTS}) == len(BALLOTS) == 174
 
 
 def test_ballots_are_those_of_pydraughts() -> None:
@@ -49,17 +51,14 @@ def test_ballots_are_those_of_pydraughts() -> None:
         tuple(tuple(map(int, move.split("-"))) for move in name.split()[1:])
         for name in json.loads(path.read_text())["all"]
     }
-    ours = {
-        tuple(tuple(map(int, move.replace("x", "-").split("-"))) for move in ballot.split())
-        for ballot in three_move_ballots()
-    }
+    ours = {tuple(tuple(map(int, move.replace("x", "-").split("-"))) for move in ballot.split()) for ballot in BALLOTS}
     assert ours == theirs
 
 
 @pytest.mark.slow  # a search in plain Python
 def test_ballots_are_the_positions_in_which_no_side_loses_a_man() -> None:
     even = {text for text in {*starts().values()} if forced_gain(*parsed(text), DEPTH, -12, 12) == 0}
-    assert even == {starts()[ballot] for ballot in three_move_ballots()}
+    assert even == {starts()[ballot] for ballot in BALLOTS}
 
 
 # -- men won by force, from the rules for men alone ----------------------------------------------------------------

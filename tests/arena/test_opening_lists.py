@@ -86,7 +86,7 @@ def test_file_is_read_as_editors_save_it(tmp_path: Path) -> None:
 
 
 def test_list_of_another_game_and_missing_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="ballots are openings of checkers, not of dots_and_boxes"):
+    with pytest.raises(FileNotFoundError, match=r"ballots is not a file of openings: expected one$"):
         arena.load_openings(BOXES, "ballots")
-    with pytest.raises(FileNotFoundError, match="expected one, or one of the lists ballots, placements"):
+    with pytest.raises(FileNotFoundError, match="expected one, or one of the lists of checkers, ballots"):
         arena.load_openings(CHECKERS, str(tmp_path / "missing.txt"))

@@ -1,8 +1,9 @@
-"""Openings: plies from a list, which are played before the agents of a game.
+"""Openings: positions from which games begin, so that deterministic agents play more than one game.
 
     book = arena.random_openings(env, key, 100, plies=4)      # 100 openings of at most 4 random plies
     book = arena.openings_of_moves(env, ["9-13 22-18 6-9", "10-14 22-17 14-18"])
     book = arena.openings_of_boards(boards)                   # other positions than the start, without plies
+    book = arena.load_openings(env, "ballots")                # the 174 three-move ballots of checkers, or a file
     openings = book.for_games(1000, games_each=2)             # opening 0 in games 0 and 1, opening 1 in 2 and 3, ...
     games = arena.play(env, agents, agent_of_seat, key, openings=openings)
 
@@ -14,12 +15,15 @@ was not complete.
 
 import functools
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames import games
+from jaxgames._text_files import read_text
 from jaxgames.env import Env, State
 
 MAX_PLIES = 10_000
@@ -125,6 +129,33 @@ def openings_of_moves(env: Env[Any], lines: Sequence[str], names: Sequence[str] 
         row[: len(of_opening)] = of_opening
     boards = jax.tree.map(lambda *leaves: np.stack(leaves), *(board for board, _ in played))
     return Openings(*jax.device_put((boards, actions, plies, np.arange(len(lines), dtype=np.int32))))
+
+
+def load_openings(env: Env[Any], text: str) -> Openings:
+    """Returns the openings of a file, or of a list that comes with the game.
+
+    A file has the moves of one opening per line, in the notation of the game; after a hash, the rest of a line is a
+    comment. The list `ballots` is the file `ballots.txt` in the folder of the game. For a file of your own with such a
+    name, write "./ballots".
+
+    Raises OSError if there is no such file. Raises ValueError, with the line, for openings that are not of this game or
+    that `openings_of_moves` refuses.
+    """
+    lists = {path.stem: path for path in (Path(games.__path__[0]) / env.id).glob("*.txt")}
+    path = lists.get(text, Path(text))
+    if not path.is_file():
+        expected = f"one, or one of the lists of {env.id}, {', '.join(sorted(lists))}" if lists else "one"
+        raise FileNotFoundError(f"{text} is not a file of openings: expected {expected}")
+    try:
+        content = read_text(path)
+    except ValueError as error:
+        raise ValueError(f"{error}: expected the moves of one opening per line") from None
+    lines = {number: line.partition("#")[0].strip() for number, line in enumerate(content.splitlines(), start=1)}
+    openings = {f"line {number}": line for number, line in lines.items() if line}
+    try:
+        return openings_of_moves(env, list(openings.values()), list(openings))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def openings_of_boards(boards: State) -> Openings:

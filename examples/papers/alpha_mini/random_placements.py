@@ -21,7 +21,6 @@ from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.games.minichess import BOARDS, LETTERS, Minichess, MinichessState
 from jaxgames.games.minichess_board import CELL_SET, Position, legal_masks
-from jaxgames.wrappers import Wrapper
 
 CANDIDATES = 512  # placements that are checked at once; about half of them are legal
 MAX_OTHERS = 9  # pieces of a side besides its king
@@ -36,8 +35,7 @@ def random_placements(env: Env[Any], count: int, seed: int = 0) -> MinichessStat
     Raises ParameterError (a ValueError) for another game, and ValueError for a count below 1.
     """
     if not isinstance(env, Minichess):
-        hint = "; give the game inside of the wrapper" if isinstance(env, Wrapper) else ""
-        raise ParameterError(f"random placements are of minichess, not of {env}{hint}")
+        raise ParameterError(f"random placements are of minichess, not of {env}")
     if count < 1:
         raise ValueError(f"the number of placements must be at least 1, not {count}")
     generator, found, parts = np.random.default_rng(seed), 0, list[Any]()
