@@ -31,13 +31,14 @@ import numpy as np
 
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
-from jaxgames.games import chinese_checkers_board, chinese_checkers_diamond_board
-from jaxgames.games.checkers import KING_ROW, Checkers, CheckersState, shift, unpack
-from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
-from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
-from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
-from jaxgames.games.minichess import Minichess, MinichessState
-from jaxgames.games.minichess_board import CELL_SET, NUM_PLANES, PAWN, QUEEN, TARGET, VALUES
+from jaxgames.games.checkers.rules import KING_ROW, Checkers, CheckersState, shift, unpack
+from jaxgames.games.chinese_checkers import board as chinese_checkers_board
+from jaxgames.games.chinese_checkers.rules import ChineseCheckers, ChineseCheckersState
+from jaxgames.games.chinese_checkers_diamond import board as chinese_checkers_diamond_board
+from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond, ChineseCheckersDiamondState
+from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes, DotsAndBoxesState
+from jaxgames.games.minichess.board import CELL_SET, NUM_PLANES, PAWN, QUEEN, TARGET, VALUES
+from jaxgames.games.minichess.rules import Minichess, MinichessState
 from jaxgames.wrappers import Wrapper, game_of, inside
 
 FREE_CELL_WEIGHT = 1 / 64  # so small that the way to a free cell never outweighs a cell towards the far corner

@@ -8,20 +8,15 @@ from jaxgames._checks import ParameterError, check_process, shortened
 from jaxgames._named import from_file
 from jaxgames._specs import Registry
 from jaxgames.env import MODULE_OF_GAME, Env
-from jaxgames.games.checkers import Checkers
-from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
-from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.games.minichess import Minichess
 from jaxgames.wrappers import AutoReset, Wrapper
 
 MAX_TEXT = 500  # characters of a game in a file
-BUILT_IN: dict[str, Callable[..., Env[Any]]] = {
-    Checkers.id: Checkers,
-    ChineseCheckers.id: ChineseCheckers,
-    ChineseCheckersDiamond.id: ChineseCheckersDiamond,
-    DotsAndBoxes.id: DotsAndBoxes,
-    Minichess.id: Minichess,
+BUILT_IN: dict[str, Callable[..., Env[Any]] | str] = {
+    "checkers": "jaxgames.games.checkers:Checkers",
+    "chinese_checkers": "jaxgames.games.chinese_checkers:ChineseCheckers",
+    "chinese_checkers_diamond": "jaxgames.games.chinese_checkers_diamond:ChineseCheckersDiamond",
+    "dots_and_boxes": "jaxgames.games.dots_and_boxes:DotsAndBoxes",
+    "minichess": "jaxgames.games.minichess:Minichess",
 }
 _games: Registry[Env[Any]] = Registry(
     "game",

@@ -138,17 +138,6 @@ def test_every_game_has_all_files_of_its_row_in_contributing() -> None:
 
 
 GEOMETRY = {
-    *(
-        "chinese_checkers_board",
-        "chinese_checkers_diamond_board",
-        "minichess_board",
-    ),
-    *(
-        "checkers_pdn",
-        "checkers_whole_moves",
-        "chinese_checkers_moves",
-        "minichess_moves",
-    ),  # of jaxgames/games/
     *("anchors", "boards", "animation", "drawing", "moves"),  # of jaxgames/render/
     *("pegs", "picture", "seats", "slides", "theme"),
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/

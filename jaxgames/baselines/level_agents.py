@@ -20,7 +20,7 @@ from jaxgames._checks import ParameterError
 from jaxgames.baselines import cards
 from jaxgames.baselines.cards import Rating, find
 from jaxgames.env import Env
-from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
 from jaxgames.solvers.alphabeta.agent import PLAYERS
 from jaxgames.solvers.exact.solution import check_keeps_rules
 from jaxgames.wrappers import game_of

@@ -20,8 +20,8 @@ from typing import Any
 
 from jaxgames._checks import ParameterError, check_int
 from jaxgames.env import Env
-from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers_whole_moves import Board, Path, texts_of
+from jaxgames.games.checkers.rules import Checkers
+from jaxgames.games.checkers.whole_moves import Board, Path, texts_of
 from jaxgames.host_agent import HostPlayerAgent
 from jaxgames.interop import _checkerboard_library
 from jaxgames.interop._engine_program import MAX_SILENCE, MAX_START, EngineError, EngineProgram

@@ -10,8 +10,8 @@ import numpy as np
 
 from jaxgames._checks import check_choice
 from jaxgames.env import Env
-from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.minichess import Minichess
+from jaxgames.games.chinese_checkers.rules import ChineseCheckers
+from jaxgames.games.minichess.rules import Minichess
 from jaxgames.interop.published.chinese_checkers import NUM_SEATS, PublishedLayout
 from jaxgames.interop.published.minichess import AlphaMiniLayout
 from jaxgames.wrappers import game_of

@@ -30,7 +30,7 @@ import numpy as np
 from jaxgames._checks import ParameterError, check_int
 from jaxgames.agents import Analysis
 from jaxgames.env import Env
-from jaxgames.games.minichess import Minichess
+from jaxgames.games.minichess.rules import Minichess
 from jaxgames.host import legal_moves
 from jaxgames.host_agent import HostPlayerAgent, board_of
 from jaxgames.interop._engine_program import MAX_SEARCH, MAX_SILENCE, MAX_START, EngineError, EngineProgram

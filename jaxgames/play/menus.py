@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from jaxgames.env import Env
-from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
-from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.games.minichess import Minichess
+from jaxgames.games.chinese_checkers.rules import ChineseCheckers
+from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond
+from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
+from jaxgames.games.minichess.rules import Minichess
 from jaxgames.wrappers import game_of
 
 TITLES = {

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from jaxgames.env import Env, Outcome
-from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.render import seat_colours, seat_names
 from jaxgames.wrappers import game_of

@@ -10,8 +10,8 @@ import re
 from typing import Any
 
 from jaxgames.env import Env
-from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers_whole_moves import Board, Path, text_of, visits
+from jaxgames.games.checkers.rules import Checkers
+from jaxgames.games.checkers.whole_moves import Board, Path, text_of, visits
 from jaxgames.host import host, legal_moves
 from jaxgames.play.session import Session
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from jaxgames import render
 from jaxgames.env import Env
-from jaxgames.games.checkers import Checkers
-from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
-from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.games.minichess import Minichess
+from jaxgames.games.checkers.rules import Checkers
+from jaxgames.games.chinese_checkers.rules import ChineseCheckers
+from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond
+from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
+from jaxgames.games.minichess.rules import Minichess
 from jaxgames.play.menus import game_title
 from jaxgames.play.names import seat_names
 from jaxgames.wrappers import game_of

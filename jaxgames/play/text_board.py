@@ -9,10 +9,10 @@ import textwrap
 from typing import Any
 
 from jaxgames.env import Env
-from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers
-from jaxgames.games.chinese_checkers_board import tables
-from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
-from jaxgames.games.chinese_checkers_diamond_board import corner
+from jaxgames.games.chinese_checkers.board import tables
+from jaxgames.games.chinese_checkers.rules import TRIANGLES, ChineseCheckers
+from jaxgames.games.chinese_checkers_diamond.board import corner
+from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond
 from jaxgames.play import names
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.render import has_pictures

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from jaxgames.games.checkers import Checkers, CheckersState
+from jaxgames.games.checkers.rules import Checkers, CheckersState
 from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node, text_node

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from jaxgames.games.chinese_checkers import TRIANGLES, ChineseCheckers, ChineseCheckersState
-from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
+from jaxgames.games.chinese_checkers.board import DIRECTIONS, tables
+from jaxgames.games.chinese_checkers.rules import TRIANGLES, ChineseCheckers, ChineseCheckersState
 from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node

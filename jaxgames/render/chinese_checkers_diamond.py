@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
-from jaxgames.games.chinese_checkers_diamond_board import DIRECTIONS, corner
+from jaxgames.games.chinese_checkers_diamond.board import DIRECTIONS, corner
+from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, node, text_node

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
+from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes, DotsAndBoxesState
 from jaxgames.render.drawing import (
     CARD,
     CELL,

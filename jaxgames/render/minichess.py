@@ -12,8 +12,8 @@ from xml.etree.ElementTree import Element
 
 import jax
 
-from jaxgames.games.minichess import Minichess, MinichessState
-from jaxgames.games.minichess_board import Position, legal_masks
+from jaxgames.games.minichess.board import Position, legal_masks
+from jaxgames.games.minichess.rules import Minichess, MinichessState
 from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node, number, text_node

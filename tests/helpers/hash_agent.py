@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgames.games.chinese_checkers_diamond_board import unpack
+from jaxgames.games.chinese_checkers_diamond.board import unpack
 
 GOLDEN = 0x9E3779B9
 

@@ -17,7 +17,7 @@ import pytest
 import jaxgames
 from jaxgames import agents
 from jaxgames._checks import ParameterError
-from jaxgames.games.checkers_whole_moves import Board
+from jaxgames.games.checkers.whole_moves import Board
 from jaxgames.host_agent import HostPlayerAgent, board_of
 from jaxgames.interop import checkerboard
 from jaxgames.interop._engine_program import EngineError

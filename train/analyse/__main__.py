@@ -28,7 +28,7 @@ from jaxgames._files import check_output
 from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers_pdn import COLOURS, BrokenGame
+from jaxgames.games.checkers.pdn import COLOURS, BrokenGame
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH
 from train import agents, plot
 from train.analyse import picture as analyse_picture

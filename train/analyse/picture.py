@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers_pdn import COLOURS as SEATS
+from jaxgames.games.checkers.pdn import COLOURS as SEATS
 from train.analyse.annotation import Turn, first_unknown
 from train.analyse.recorded_game import RecordedGame
 from train.plot import COLOURS

@@ -18,7 +18,7 @@ import numpy as np
 from jaxgames import Env, arena, make
 from jaxgames._text_files import read_text
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers_pdn import (
+from jaxgames.games.checkers.pdn import (
     BLACK_WINS,
     COLOURS,
     DRAW,
@@ -29,7 +29,7 @@ from jaxgames.games.checkers_pdn import (
     decode,
     record,
 )
-from jaxgames.games.checkers_pdn import read as read_pdn
+from jaxgames.games.checkers.pdn import read as read_pdn
 from jaxgames.registry import make_named_in_file
 from train.data.replay import states_before
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers_pdn import REWARDS, BrokenGame, Game, decode, read
+from jaxgames.games.checkers.pdn import REWARDS, BrokenGame, Game, decode, read
 from train.data.positions import Positions
 from train.data.replay import states_before
 

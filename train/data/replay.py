@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.games.checkers import EARLIEST_END, Checkers, CheckersState
-from jaxgames.games.checkers_pdn import Game
+from jaxgames.games.checkers.pdn import Game
+from jaxgames.games.checkers.rules import EARLIEST_END, Checkers, CheckersState
 
 BATCH = 4096  # games that are replayed at once
 PLIES = 64  # of a game that one program replays; a longer game takes several

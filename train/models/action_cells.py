@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgames import Env
-from jaxgames.games import chinese_checkers_board
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.games.chinese_checkers import board as chinese_checkers_board
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.minichess import Minichess
-from jaxgames.games.minichess_board import NUM_PLANES, PLACE
+from jaxgames.games.minichess.board import NUM_PLANES, PLACE
 from jaxgames.wrappers import Wrapper
 
 

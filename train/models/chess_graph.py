@@ -35,7 +35,7 @@ import numpy as np
 from jaxgames import Env
 from jaxgames._checks import check_int
 from jaxgames.games.minichess import Minichess
-from jaxgames.games.minichess_board import NUM_PLANES, PLACE, PLANES, TARGET
+from jaxgames.games.minichess.board import NUM_PLANES, PLACE, PLANES, TARGET
 from train.models.layers import MAX_SIZE, FlatDense, Network, game_for, small
 
 SIDE, CELLS, KINDS = 5, 25, 6  # kinds of pieces: P N B R Q K

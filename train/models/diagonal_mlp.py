@@ -24,7 +24,7 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._checks import check_int
-from jaxgames.games.checkers import Checkers, shift
+from jaxgames.games.checkers.rules import Checkers, shift
 from train.models.layers import (
     MAX_SIZE,
     Network,

@@ -29,7 +29,7 @@ import numpy as np
 from jaxgames import Env
 from jaxgames._checks import check_choice, check_int, check_number
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.greedy import hexagonal_distance, remaining_on_star
 from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_sizes, game_for, orthogonal, small
 from train.models.star_shifts import HOP, Cells, ahead, can_hop, targets

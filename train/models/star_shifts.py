@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
+from jaxgames.games.chinese_checkers.board import DIRECTIONS, tables
 
 STEP, HOP = 1, 2  # the cells from one to the other end of a move
 ALL_DIRECTIONS = range(len(DIRECTIONS))

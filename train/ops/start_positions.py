@@ -16,7 +16,7 @@ import numpy as np
 
 import jaxgames
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
-from jaxgames.games.chinese_checkers_diamond_board import corner, tables
+from jaxgames.games.chinese_checkers_diamond.board import corner, tables
 from jaxgames.mcts.search import choose_boards
 from jaxgames.wrappers import Wrapper
 

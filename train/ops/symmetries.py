@@ -22,11 +22,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
-from jaxgames.games import chinese_checkers_board, minichess_board
 from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.games.chinese_checkers import board as chinese_checkers_board
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.minichess import Minichess
+from jaxgames.games.minichess import board as minichess_board
 from jaxgames.wrappers import Wrapper
 
 

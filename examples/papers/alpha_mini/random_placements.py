@@ -19,8 +19,8 @@ import numpy as np
 
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
-from jaxgames.games.minichess import BOARDS, LETTERS, Minichess, MinichessState
-from jaxgames.games.minichess_board import CELL_SET, Position, legal_masks
+from jaxgames.games.minichess.board import CELL_SET, Position, legal_masks
+from jaxgames.games.minichess.rules import BOARDS, LETTERS, Minichess, MinichessState
 
 CANDIDATES = 512  # placements that are checked at once; about half of them are legal
 MAX_OTHERS = 9  # pieces of a side besides its king

@@ -16,7 +16,7 @@ import numpy as np
 
 import jaxgames
 from jaxgames.games.minichess import Minichess, MinichessState
-from jaxgames.games.minichess_board import BOARD, PAWN, QUEEN, RANK, VALUES, decode, mirror
+from jaxgames.games.minichess.board import BOARD, PAWN, QUEEN, RANK, VALUES, decode, mirror
 
 
 @dataclass(frozen=True)

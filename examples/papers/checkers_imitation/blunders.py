@@ -30,7 +30,7 @@ from examples.papers._experiment import Column, Experiment, Report, command, tab
 from examples.papers.checkers_imitation.__main__ import logits_of
 from jaxgames import Env, arena, make
 from jaxgames._progress import progress_bar
-from jaxgames.games.checkers_pdn import BrokenGame
+from jaxgames.games.checkers.pdn import BrokenGame
 from jaxgames.policies.agent import PolicyAgent
 from train import agents
 from train.analyse import stages

@@ -18,7 +18,7 @@ import tyro
 
 from examples.papers._experiment import Report, command
 from examples.papers.checkers_imitation.__main__ import by_ply
-from jaxgames.games.checkers import shift
+from jaxgames.games.checkers.rules import shift
 from train.data import positions
 from train.data.positions import Positions
 from train.driver import tables

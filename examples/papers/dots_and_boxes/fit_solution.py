@@ -31,7 +31,7 @@ import jaxgames
 from examples.papers._experiment import Column, Experiment, Report, command, table_of
 from jaxgames import solvers
 from jaxgames._progress import progress_bar
-from jaxgames.games.dots_and_boxes import NOBODY, DotsAndBoxes, DotsAndBoxesState
+from jaxgames.games.dots_and_boxes.rules import NOBODY, DotsAndBoxes, DotsAndBoxesState
 from jaxgames.policies.evaluate import reward_scale
 from jaxgames.sampling import random_action
 from jaxgames.solvers.dots_and_boxes.solution import boxes, table_shape, worth_of_edges

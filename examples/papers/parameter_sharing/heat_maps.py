@@ -27,7 +27,7 @@ from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, r
 from jaxgames import Env, arena, make
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.render.drawing import CELL
 from jaxgames.render.pegs import ROW

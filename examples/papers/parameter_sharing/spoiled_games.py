@@ -19,7 +19,7 @@ from jaxgames.agents import Agent
 from jaxgames.arena import Games
 from jaxgames.env import State
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.greedy import hexagonal_distance
 
 OPPOSITE = 3  # seats clockwise, of six

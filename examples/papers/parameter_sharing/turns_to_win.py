@@ -30,7 +30,7 @@ from jaxgames import Env, arena, make
 from jaxgames._checks import check_choice
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.policies.agent import PolicyAgent
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown

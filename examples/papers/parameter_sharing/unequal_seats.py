@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 import jaxgames
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
 
 
 @dataclass(frozen=True)

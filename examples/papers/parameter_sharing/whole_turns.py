@@ -18,8 +18,8 @@ import numpy as np
 from examples.papers._experiment import Experiment, Report, command, table_of
 from jaxgames import arena
 from jaxgames.agents import make
-from jaxgames.games.chinese_checkers import EMPTY, ChineseCheckers
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
+from jaxgames.games.chinese_checkers.rules import EMPTY, ChineseCheckers
 
 COLUMNS = {
     "N": "{size}",

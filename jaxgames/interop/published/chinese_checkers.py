@@ -20,8 +20,8 @@ import numpy as np
 
 from jaxgames._checks import host_int32
 from jaxgames.env import Env
-from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
+from jaxgames.games.chinese_checkers.rules import ChineseCheckers
 from jaxgames.wrappers import game_of, inside
 
 ILLEGAL = -1  # an action of the env that is never legal

@@ -37,8 +37,8 @@ import numpy as np
 
 from jaxgames._checks import host_int32
 from jaxgames.env import Env
-from jaxgames.games.minichess import MinichessState
-from jaxgames.games.minichess_board import BISHOP, GRID, KING, KNIGHT, NUM_PLANES, PAWN, QUEEN, ROOK, TARGET, VALUES
+from jaxgames.games.minichess.board import BISHOP, GRID, KING, KNIGHT, NUM_PLANES, PAWN, QUEEN, ROOK, TARGET, VALUES
+from jaxgames.games.minichess.rules import MinichessState
 from jaxgames.wrappers import inside
 
 UP, DOWN, LEFT, RIGHT = (-1, 0), (1, 0), (0, -1), (0, 1)  # rows down, columns to the right

@@ -12,7 +12,7 @@ How a move and its time are chosen: jaxgames/solvers/alphabeta/deepening.py.
 from typing import Any, ClassVar
 
 from jaxgames.env import Env
-from jaxgames.games.checkers import FIRST_LEAD, FIRST_TURN, LAST_TURN, QUIET_LIMIT, Checkers, CheckersState
+from jaxgames.games.checkers.rules import FIRST_LEAD, FIRST_TURN, LAST_TURN, QUIET_LIMIT, Checkers, CheckersState
 from jaxgames.solvers.alphabeta.clock import NO_LIMIT
 from jaxgames.solvers.alphabeta.deepening import Evaluation, HostSearchPlayer, evaluate_with
 from jaxgames.solvers.alphabeta.deepening import plies_to_end as plies_to_end

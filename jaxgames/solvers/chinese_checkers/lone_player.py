@@ -27,8 +27,8 @@ import numpy as np
 from jaxgames import render
 from jaxgames._checks import ParameterError, check_int
 from jaxgames.agents import Agent
-from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
+from jaxgames.games.chinese_checkers.rules import ChineseCheckers, ChineseCheckersState
 from jaxgames.host import host
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.chinese_checkers.lone_player_search import Search, turns_from

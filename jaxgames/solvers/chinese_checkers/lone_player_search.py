@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxgames._progress import progress_bar
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.solvers.alphabeta.compiled import function_for
 from jaxgames.solvers.chinese_checkers.moves import (
     UNREACHED,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
 from jaxgames.solvers.chinese_checkers.star import EMPTY, fill_reached, hop_tables, mirrored_cells
 

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
 
 EMPTY = -1

@@ -24,8 +24,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
-from jaxgames.games.chinese_checkers_diamond_board import DIRECTIONS, corner
+from jaxgames.games.chinese_checkers_diamond.board import DIRECTIONS, corner
+from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond
 from jaxgames.solvers.chinese_checkers_diamond.cell_sets import (
     Words,
     above,

@@ -22,8 +22,8 @@ import numpy as np
 from jaxgames._batches import in_chunks
 from jaxgames._files import read_file, write_file
 from jaxgames.env import State
-from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
-from jaxgames.games.chinese_checkers_diamond_board import tables, unpack
+from jaxgames.games.chinese_checkers_diamond.board import tables, unpack
+from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.solvers.chinese_checkers_diamond.cell_sets import Words, below, both, count, is_empty
 from jaxgames.solvers.chinese_checkers_diamond.moves import (
     after_pass,

@@ -20,7 +20,7 @@ import numpy as np
 from jaxgames._checks import ParameterError, ParameterTypeError, check_choice, check_int
 from jaxgames._progress import progress_bar
 from jaxgames.env import Env, State
-from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, plain
 from jaxgames.solvers.alphabeta.table import BOUNDS_WORDS
 from jaxgames.solvers.dots_and_boxes.chains import Chains

@@ -1,7 +1,7 @@
 """Dots and Boxes for searches in a loop over single boards: tables of a board, positions, and the moves worth trying.
 
 A `Board` holds the tables of a board of up to 8 x 8 boxes, a `Position` what is drawn on it. Edges have the numbers of
-jaxgames/games/dots_and_boxes.py. Box `rows * cols` is the outside. The degree of a box is the number of its drawn
+jaxgames/games/dots_and_boxes/rules.py. Box `rows * cols` is the outside. The degree of a box is the number of its drawn
 edges, and the outside counts as a box that is never complete.
 
     board = make_board(3, 3)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from jaxgames._checks import ParameterError, check_choice, check_int
-from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
+from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes, DotsAndBoxesState
 from jaxgames.solvers.alphabeta.clock import MAX_MILLISECONDS, Clock, OutOfTimeError
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, compiled, function_for, ints
 from jaxgames.solvers.alphabeta.deepening import SHARE_OF_TIME, deepen

@@ -26,7 +26,7 @@ import numpy as np
 
 from jaxgames._progress import progress_bar
 from jaxgames.env import State
-from jaxgames.games.dots_and_boxes import NOBODY, DotsAndBoxes, DotsAndBoxesState
+from jaxgames.games.dots_and_boxes.rules import NOBODY, DotsAndBoxes, DotsAndBoxesState
 from jaxgames.solvers.exact.solution import Children, Solution, live_boards, not_of
 
 MAX_EDGES = 32  # an index is one uint32

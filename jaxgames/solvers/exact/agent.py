@@ -20,8 +20,8 @@ from jaxgames._files import named_by_parameter
 from jaxgames._specs import written_file
 from jaxgames.agents import Agent, Analysis, pytree
 from jaxgames.env import Env
-from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond, ChineseCheckersDiamondState
-from jaxgames.games.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
+from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond, ChineseCheckersDiamondState
+from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes, DotsAndBoxesState
 from jaxgames.solvers.chinese_checkers_diamond.solution import DiamondSolution, children_of, index_of_states
 from jaxgames.solvers.dots_and_boxes import solution as dots_and_boxes
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution

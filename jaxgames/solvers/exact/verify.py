@@ -12,7 +12,7 @@ import numpy as np
 from jaxgames._batches import CHUNK, in_chunks
 from jaxgames._progress import progress_bar
 from jaxgames.env import Env
-from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
 from jaxgames.solvers.exact.solution import Solution
 
 

@@ -7,7 +7,7 @@ what wins more games between searches of the same depth; docs/games/minichess.md
 A king counts only where a side can have several, under the rule that kings are captured.
 """
 
-from jaxgames.games.minichess_board import VALUES
+from jaxgames.games.minichess.board import VALUES
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits
 from jaxgames.solvers.minichess.moves import PAWN, Pieces, Tables, attacks, kind_on, occupied_cells
 

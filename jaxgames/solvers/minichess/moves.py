@@ -1,7 +1,7 @@
 """Moves of 5 x 5 chess as words, for the search of `jaxgames.solvers.minichess.search`.
 
 `Pieces` are four words of 25 bits in the mover's frame. Bit file * 5 + rank is a cell, as in
-`jaxgames.games.minichess_board`, which draws the board and the numbers of the actions. The kinds of pieces:
+`jaxgames.games.minichess.board`, which draws the board and the numbers of the actions. The kinds of pieces:
 
     P 1    N 2    B 3    R 4    Q 5    K 6
 
@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxgames.games.minichess import Minichess, MinichessState
-from jaxgames.games.minichess_board import (
+from jaxgames.games.minichess.board import (
     BOARD,
     DARK,
     DIAGONAL,
@@ -24,6 +23,7 @@ from jaxgames.games.minichess_board import (
     TARGET,
     Direction,
 )
+from jaxgames.games.minichess.rules import Minichess, MinichessState
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits, ints
 
 MAX_MOVES = 512  # of a position: no piece has more than 20 targets, or four actions each for three
@@ -192,7 +192,7 @@ def king_is_attacked(tables: Tables, pieces: Pieces) -> bool:
 
 @compiled
 def cannot_mate(pieces: Pieces) -> bool:
-    """Returns whether the material is insufficient for a mate, as `jaxgames.games.minichess_board.cannot_mate`."""
+    """Returns whether the material is insufficient for a mate, as `jaxgames.games.minichess.board.cannot_mate`."""
     _, bit_0, bit_1, bit_2 = pieces
     if bit_2 & ~bit_1 != 0 or bit_0 & ~bit_1 != 0:  # a rook, a queen or a pawn
         return False

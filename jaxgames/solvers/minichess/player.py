@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jaxgames.env import Env
-from jaxgames.games.minichess import Minichess, MinichessState
-from jaxgames.games.minichess_board import KING, VALUES
+from jaxgames.games.minichess.board import KING, VALUES
+from jaxgames.games.minichess.rules import Minichess, MinichessState
 from jaxgames.solvers.alphabeta.deepening import Evaluation, HostSearchPlayer, evaluate_with
 from jaxgames.solvers.alphabeta.deepening import plies_to_end as plies_to_end
 from jaxgames.solvers.alphabeta.search import Search

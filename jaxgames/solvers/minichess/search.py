@@ -21,8 +21,8 @@ Captures are ordered by the most valuable victim, then by the least valuable att
 
 from typing import NamedTuple
 
-from jaxgames.games.minichess import QUIET_LIMIT as DRAW_AT
-from jaxgames.games.minichess_board import MULTIPLIERS
+from jaxgames.games.minichess.board import MULTIPLIERS
+from jaxgames.games.minichess.rules import QUIET_LIMIT as DRAW_AT
 from jaxgames.solvers.alphabeta import search as alphabeta_search
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled, inlined, ints
 from jaxgames.solvers.alphabeta.search import FIRST_OF_GAME, KILLER_SCORE, PLIES_LEFT, Search, search_for
@@ -204,7 +204,7 @@ def has_move(search: Search, pieces: Pieces, begin: int) -> bool:
 
 @compiled
 def hash_of(multipliers: Ints, pieces: Pieces) -> int:
-    """Returns 62 bits of `jaxgames.games.minichess_board.hashed`, the lower half first."""
+    """Returns 62 bits of `jaxgames.games.minichess.board.hashed`, the lower half first."""
     low = high = 0
     for number in range(5):
         word = pieces[number] if number < 4 else 0

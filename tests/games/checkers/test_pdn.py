@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from jaxgames.games.checkers_pdn import START, BrokenGame, Game, decode, read, record, write
-from jaxgames.games.checkers_whole_moves import Board
+from jaxgames.games.checkers.pdn import START, BrokenGame, Game, decode, read, record, write
+from jaxgames.games.checkers.whole_moves import Board
 from tests.games.checkers.pictures import WCDF
 from tests.games.checkers.pictures import read as position
 from tests.games.checkers.random_positions import crowds, hunts

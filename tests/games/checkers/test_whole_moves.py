@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from jaxgames.games.checkers_whole_moves import Board, text_of
+from jaxgames.games.checkers.whole_moves import Board, text_of
 from tests.games.checkers.pictures import WCDF, read
 from tests.games.checkers.random_positions import crowds, hunts
 from tests.games.checkers.test_engines import draughts_moves

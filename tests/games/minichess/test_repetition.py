@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.games.minichess_board import Position, hashed
+from jaxgames.games.minichess.board import Position, hashed
 from tests.games.minichess.pictures import STANDARD, drawn, read
 from tests.helpers.positions import LIVE, TERMINATED, compiled, is_over, play, start
 

@@ -7,8 +7,8 @@ import jax
 import numpy as np
 
 import jaxgames
-from jaxgames.games.minichess import LETTERS
-from jaxgames.games.minichess_board import KING, PAWN, ROOK, VALUES
+from jaxgames.games.minichess.board import KING, PAWN, ROOK, VALUES
+from jaxgames.games.minichess.rules import LETTERS
 from jaxgames.interop.published.minichess import ACTION, MOVES, NUM_ACTIONS, Move, action_mask, number_of, values
 from tests.helpers.positions import compiled, play, start
 

@@ -12,7 +12,7 @@ import jaxgames
 import train.agents
 from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
-from jaxgames.games.dots_and_boxes import REWARDS, DotsAndBoxes
+from jaxgames.games.dots_and_boxes.rules import REWARDS, DotsAndBoxes
 from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.dots_and_boxes import player as playing

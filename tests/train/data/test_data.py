@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames.games.checkers_pdn import Game, decode, read
+from jaxgames.games.checkers.pdn import Game, decode, read
 from tests.games.checkers.record_pydraughts import FILE
 from tests.helpers.commands import error_of, run_command
 from tests.helpers.positions import board

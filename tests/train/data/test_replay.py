@@ -6,8 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames.games.checkers import EARLIEST_END, Checkers
-from jaxgames.games.checkers_pdn import Game, decode, read, record
+from jaxgames.games.checkers.pdn import Game, decode, read, record
+from jaxgames.games.checkers.rules import EARLIEST_END, Checkers
 from tests.games.checkers.pictures import WCDF
 from tests.games.checkers.record_pydraughts import FILE
 from tests.helpers.positions import compiled, stacked

@@ -31,7 +31,7 @@ from examples.papers.parameter_sharing.turn_search.search import Settings, make_
 from jaxgames._files import read_file, write_file
 from jaxgames._progress import progress_over
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.solvers.chinese_checkers.star import mirrored_cells
 from train.driver import loop
 

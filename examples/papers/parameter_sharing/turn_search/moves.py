@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.greedy import hexagonal_distance
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
 from jaxgames.solvers.chinese_checkers.star import EMPTY, fill_reached, hop_tables

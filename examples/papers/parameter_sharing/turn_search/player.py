@@ -10,7 +10,7 @@ from examples.papers.parameter_sharing.turn_search.search import Settings, choos
 from jaxgames._checks import ParameterError
 from jaxgames._files import FileKind, read_file, write_file
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for
 from jaxgames.solvers.chinese_checkers.star import hop_paths
 

@@ -23,8 +23,8 @@ from examples.papers.parameter_sharing.turn_search.moves import (
 )
 from examples.papers.parameter_sharing.turn_search.search import Settings, choose, make_race, static_score
 from jaxgames import ParameterError, agents, arena, greedy
-from jaxgames.games.chinese_checkers import VISITED
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
+from jaxgames.games.chinese_checkers.rules import VISITED
 from jaxgames.solvers.alphabeta.compiled import plain
 
 RACE = "examples.papers.parameter_sharing.turn_search:race"

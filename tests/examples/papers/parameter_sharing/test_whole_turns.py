@@ -8,7 +8,7 @@ import numpy as np
 
 import jaxgames
 from examples.papers.parameter_sharing.whole_turns import whole_turns
-from jaxgames.games.chinese_checkers_board import tables
+from jaxgames.games.chinese_checkers.board import tables
 
 ENV = jaxgames.make("chinese_checkers(size=2, num_players=6)")
 T = tables(2)

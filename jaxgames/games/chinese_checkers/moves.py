@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxgames._platforms import at, by_platform, take
 from jaxgames.bits import union
-from jaxgames.games.chinese_checkers_board import DIRECTIONS, tables
+from jaxgames.games.chinese_checkers.board import DIRECTIONS, tables
 
 # Values of a cell other than a seat: EMPTY, or VISITED - k where hop number k of this turn began, from k = 0. After the
 # hops a => b => c of one peg, a holds -2, b holds -3 and c holds 0, the mover.

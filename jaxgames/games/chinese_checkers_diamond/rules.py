@@ -1,6 +1,6 @@
 """Chinese Checkers for two seats on the diamond: n x n cells with the homes in two opposite corners.
 
-The board, its cells and the bits that stand for them: `jaxgames/games/chinese_checkers_diamond_board.py`.
+The board, its cells and the bits that stand for them: `jaxgames/games/chinese_checkers_diamond/board.py`.
 
 The state holds the board in the mover's frame; for seat 1 it is rotated by 180 degrees. So the mover's home is the
 corner at cell 0, and its goal is the opposite corner. A turn is one action: a step to an empty neighbour, or a whole
@@ -30,7 +30,7 @@ from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._hexagons import HexagonalBoard
 from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
-from jaxgames.games.chinese_checkers_diamond_board import (
+from jaxgames.games.chinese_checkers_diamond.board import (
     FIRST_STEP_BIT,
     PASS_BIT,
     any_cell,

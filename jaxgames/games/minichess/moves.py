@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._platforms import at
-from jaxgames.games.minichess_board import BOARD, IS_UNDERPROMOTION, NEEDED, NUM_PLANES, PAWN_BIT, RANK, TARGET
+from jaxgames.games.minichess.board import BOARD, IS_UNDERPROMOTION, NEEDED, NUM_PLANES, PAWN_BIT, RANK, TARGET
 from jaxgames.sampling import random_bit
 
 

@@ -1,7 +1,7 @@
 """Chess on 5 x 5 cells, for two seats: seat 0 is White and moves first.
 
-The moves of the pieces, and the numbers of the actions: `jaxgames/games/minichess_board.py`. The mask and the
-observation: `jaxgames/games/minichess_forms.py`.
+The moves of the pieces, and the numbers of the actions: `jaxgames/games/minichess/board.py`. The mask and the
+observation: `jaxgames/games/minichess/moves.py`.
 
 The state holds the position in the mover's frame: for Black, ranks are mirrored and colours exchanged. So one network
 can play both seats. Under standard rules a state also stores a hash of every position since the last capture or pawn
@@ -26,7 +26,7 @@ from jaxgames.bits import union
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_int, split_fields, split_rows
-from jaxgames.games.minichess_board import (
+from jaxgames.games.minichess.board import (
     BOARD,
     CELL_SET,
     KING,
@@ -52,7 +52,7 @@ from jaxgames.games.minichess_board import (
     pseudo_legal_masks,
     targets,
 )
-from jaxgames.games.minichess_moves import action_mask, random_action
+from jaxgames.games.minichess.moves import action_mask, random_action
 
 BOARDS = {
     "gardner": "rnbqk/ppppp/5/PPPPP/RNBQK",
@@ -92,7 +92,7 @@ class Minichess(Env[MinichessState]):
       promotion: the pieces that a pawn may become on its last rank: "all" or "queen".
       max_plies: plies after which the game is truncated. None: 256 under standard rules, 200 under "king_capture".
 
-    Action: from * 49 + plane in the mover's frame, 1225 in all; see `minichess_board`.
+    Action: from * 49 + plane in the mover's frame, 1225 in all; see `board.py`.
     Observation: bool[5, 5, 15] at [5 - rank, file] in the frame of the viewer, the seat that observes. Planes: the
     viewer's P, N, B, R, Q, K; the opponent's; the mover is Black; the position occurred before; it occurred twice.
     Source: the actions are those of Pgx's gardner_chess.
@@ -194,7 +194,7 @@ class Minichess(Env[MinichessState]):
         return written((action >= 0) & (action < self.num_actions) & ((word & needed) == needed))
 
     def _move_words(self, position: Position, cells: jax.Array) -> jax.Array:
-        """Returns uint32[...], the word of each of `cells` (uint32[...], sets of one cell): see `minichess_moves`."""
+        """Returns uint32[...], the word of each of `cells` (uint32[...], sets of one cell): see `moves.py`."""
         words = targets(position, self._masks(position), cells, self.double_step)
         if self.promotion == "all":
             words |= jnp.where((position.pawns & cells) != 0, np.uint32(1 << PAWN_BIT), 0)

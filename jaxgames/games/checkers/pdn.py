@@ -28,8 +28,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jaxgames import _text_files
-from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers_whole_moves import Board, Path, text_of, texts_of, visits
+from jaxgames.games.checkers.rules import Checkers
+from jaxgames.games.checkers.whole_moves import Board, Path, text_of, texts_of, visits
 
 START = "B:W21,22,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,9,10,11,12"
 BLACK_WINS, WHITE_WINS, DRAW, UNKNOWN_RESULT = "1-0", "0-1", "1/2-1/2", "*"  # seat 0 is Black; PDN counts it first

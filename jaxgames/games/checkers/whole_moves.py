@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from jaxgames.games.checkers import CheckersState, shift
+from jaxgames.games.checkers.rules import CheckersState, shift
 
 Path = tuple[int, ...]  # PDN squares: the first is the piece's, the others are those on which it stops
 

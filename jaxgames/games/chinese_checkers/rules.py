@@ -1,6 +1,6 @@
 """Chinese Checkers on the star board, for 2, 3, 4 or 6 seats.
 
-The board, its cells and directions: `jaxgames/games/chinese_checkers_board.py`.
+The board, its cells and directions: `jaxgames/games/chinese_checkers/board.py`.
 
 The state holds the board in the mover's frame, rotated so that the mover's home is on top and the goal at the bottom.
 So one network can play every seat. The rotation at the end of a turn is one permutation, known when the program is
@@ -24,8 +24,8 @@ from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._hexagons import HexagonalBoard
 from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
-from jaxgames.games.chinese_checkers_board import longest_chain, parse_chain, tables
-from jaxgames.games.chinese_checkers_moves import EMPTY, VISITED, ahead, is_legal, legal_actions
+from jaxgames.games.chinese_checkers.board import longest_chain, parse_chain, tables
+from jaxgames.games.chinese_checkers.moves import EMPTY, VISITED, ahead, is_legal, legal_actions
 
 # The triangles of the seats, clockwise, by the number of players.
 TRIANGLES: dict[int, tuple[int, ...]] = {2: (0, 3), 3: (0, 2, 4), 4: (0, 1, 3, 4), 6: (0, 1, 2, 3, 4, 5)}
