@@ -242,7 +242,7 @@ def programs(env: jaxgames.Env[Any], boards: int) -> dict[str, tuple[Callable[..
 
 def bound(env: jaxgames.Env[Any], part: str) -> int:
     """Bytes that a part has to move for one board; `env` is one of `jaxgames.auto_reset`."""
-    board = env.unwrapped.state_bytes  # pyright: ignore[reportAttributeAccessIssue]  # mask and observe read no other
+    board = env.unwrapped.state_bytes  # mask and observe read no other
     return {
         "random play": min_bytes(env),
         "step": 2 * env.state_bytes + 4,

@@ -131,6 +131,11 @@ class Env(abc.ABC, Generic[S]):
         return low * steps, high * steps
 
     @property
+    def unwrapped(self) -> "Env[Any]":
+        """The game without the wrappers around it; a game returns itself."""
+        return self
+
+    @property
     def state_bytes(self) -> int:
         """Bytes of one board, counted over the leaves of its state."""
         shapes = jax.eval_shape(self.init, jax.eval_shape(lambda: jax.random.key(0)))

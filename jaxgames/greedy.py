@@ -39,7 +39,7 @@ from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes, DotsAndBoxesState
 from jaxgames.games.minichess.board import CELL_SET, NUM_PLANES, PAWN, QUEEN, TARGET, VALUES
 from jaxgames.games.minichess.rules import Minichess, MinichessState
-from jaxgames.wrappers import Wrapper, game_of, inside
+from jaxgames.wrappers import Wrapper, inside
 
 FREE_CELL_WEIGHT = 1 / 64  # so small that the way to a free cell never outweighs a cell towards the far corner
 MAN_VALUE, KING_VALUE = 2, 3  # in checkers
@@ -58,7 +58,7 @@ def action_scores(env: Env[Any], state: Any) -> jax.Array:
 
 def check_has_scores(env: Env[Any]) -> None:
     """Raises ParameterError (a ValueError) for a game without scores."""
-    game = game_of(env)
+    game = env.unwrapped
     if action_scores.dispatch(type(game)) is action_scores.dispatch(object):
         raise ParameterError(_no_scores(game))
 
@@ -72,7 +72,7 @@ def _no_scores(env: Env[Any]) -> str:
 
 @action_scores.register(Wrapper)
 def _(env: Wrapper[Any, Any], state: Any) -> jax.Array:
-    return action_scores(*inside(env, state))
+    return action_scores(env.unwrapped, inside(env, state)[1])
 
 
 # -- both boards of Chinese Checkers -------------------------------------------------------------------------------

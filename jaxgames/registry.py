@@ -8,7 +8,7 @@ from jaxgames._checks import ParameterError, check_process, shortened
 from jaxgames._named import from_file
 from jaxgames._specs import Registry
 from jaxgames.env import MODULE_OF_GAME, Env
-from jaxgames.wrappers import AutoReset, Wrapper
+from jaxgames.wrappers import AutoReset
 
 MAX_TEXT = 500  # characters of a game in a file
 BUILT_IN: dict[str, Callable[..., Env[Any]] | str] = {
@@ -97,9 +97,6 @@ def as_env(env_or_id: Env[Any] | str, /, **parameters: Any) -> Env[Any]:
         raise TypeError(f"expected an env or a text such as 'chinese_checkers(size=2)', not {env_or_id!r}")
     if parameters:
         raise TypeError(f"{', '.join(parameters)}: parameters go with a text such as 'dots_and_boxes', not with an env")
-    env: Any = env_or_id
-    while isinstance(env, Wrapper):
-        if isinstance(env, AutoReset):
-            raise ValueError(f"{env_or_id} restarts finished boards: pass {env.unwrapped}, without auto_reset")
-        env = env.unwrapped
+    if isinstance(env_or_id, AutoReset):
+        raise ValueError(f"{env_or_id} restarts finished boards: pass {env_or_id.env}, without auto_reset")
     return env_or_id

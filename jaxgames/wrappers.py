@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.env import Env, Outcome, State
-from jaxgames.sampling import random_action
 
 S = TypeVar("S", bound=State)  # states of the wrapped env
 W = TypeVar("W", bound=State)  # states of the wrapper
@@ -23,16 +22,26 @@ W = TypeVar("W", bound=State)  # states of the wrapper
 class Wrapper(Env[W], Generic[W, S]):
     """An env that passes every call to the env inside it.
 
-    A subclass overrides the methods that it changes. If its states have more fields than those of the env inside, it
-    overrides `_inner` and the functions that return states: `init`, `step` and `from_string`.
+    A subclass overrides the methods that it changes, such as `observe`. The rules of the env inside stay: its states,
+    legal actions, steps and winners. Solvers, engines and drawings rely on that and read the game, `env.unwrapped`.
+
+    Raises TypeError for an `auto_reset` env: that wrapper is the outermost one.
     """
 
-    unwrapped: Env[S]
+    env: Env[S]
     num_players: int = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.env, AutoReset):
+            raise TypeError(
+                f"{self.env} restarts finished boards already: put auto_reset outside of all other wrappers"
+            )
         for name in ("id", "version", "needs_key", "num_players"):
-            object.__setattr__(self, name, getattr(self.unwrapped, name))
+            object.__setattr__(self, name, getattr(self.env, name))
+
+    @property
+    def unwrapped(self) -> Env[Any]:
+        return self.env.unwrapped
 
     def _inner(self, state: W) -> S:
         """Returns the state of the env inside."""
@@ -40,75 +49,73 @@ class Wrapper(Env[W], Generic[W, S]):
 
     @property
     def num_actions(self) -> int:
-        return self.unwrapped.num_actions
+        return self.env.num_actions
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        return self.unwrapped.observation_shape
+        return self.env.observation_shape
 
     @property
     def observation_support(self) -> np.ndarray:
-        return self.unwrapped.observation_support
+        return self.env.observation_support
 
     @property
     def max_steps(self) -> int | None:
-        return self.unwrapped.max_steps
+        return self.env.max_steps
 
     @property
     def reward_range(self) -> tuple[float, float]:
-        return self.unwrapped.reward_range
+        return self.env.reward_range
 
     @property
     def zero_sum(self) -> bool:
-        return self.unwrapped.zero_sum
+        return self.env.zero_sum
 
     @property
     def terminal_rewards(self) -> bool:
-        return self.unwrapped.terminal_rewards
+        return self.env.terminal_rewards
 
     @property
     def return_range(self) -> tuple[float, float]:
-        return self.unwrapped.return_range
+        return self.env.return_range
 
     # -- the public methods; the env inside checks their arguments -----------------------------------
 
     def init(self, key: jax.Array | None = None) -> W:
-        return cast(W, self.unwrapped.init(key))
+        return cast(W, self.env.init(key))
 
     def step(self, state: W, action: jax.Array | int, key: jax.Array | None = None) -> W:
-        return cast(W, self.unwrapped.step(self._inner(state), action, key))
+        return cast(W, self.env.step(self._inner(state), action, key))
 
     def legal_action_mask(self, state: W) -> jax.Array:
-        return self.unwrapped.legal_action_mask(self._inner(state))
+        return self.env.legal_action_mask(self._inner(state))
 
     def random_legal_action(self, state: W, key: jax.Array) -> jax.Array:
-        if type(self).legal_action_mask is not Wrapper.legal_action_mask:  # allows other actions than the env inside
-            return random_action(key, self.legal_action_mask(state))
-        return self.unwrapped.random_legal_action(self._inner(state), key)
+        return self.env.random_legal_action(self._inner(state), key)
 
     def observe(self, state: W, player: jax.Array | int | None = None) -> jax.Array:
-        return self.unwrapped.observe(self._inner(state), player)
+        return self.env.observe(self._inner(state), player)
 
     def winners(self, state: W) -> jax.Array:
-        return self.unwrapped.winners(self._inner(state))
+        return self.env.winners(self._inner(state))
 
     def outcome(self, state: W) -> Outcome:
-        return self.unwrapped.outcome(self._inner(state))
+        return self.env.outcome(self._inner(state))
 
     def action_to_string(self, state: W, action: int) -> str:
-        return self.unwrapped.action_to_string(self._inner(state), action)
+        return self.env.action_to_string(self._inner(state), action)
 
     def action_from_string(self, state: W, text: str) -> int:
-        return self.unwrapped.action_from_string(self._inner(state), text)
+        return self.env.action_from_string(self._inner(state), text)
 
     def to_string(self, state: W) -> str:
-        return self.unwrapped.to_string(self._inner(state))
+        return self.env.to_string(self._inner(state))
 
     def to_text(self, state: W) -> str:
-        return self.unwrapped.to_text(self._inner(state))
+        return self.env.to_text(self._inner(state))
 
     def from_string(self, text: str) -> W:
-        return cast(W, self.unwrapped.from_string(text))
+        return cast(W, self.env.from_string(text))
 
     # -- the methods that a game supplies ------------------------------------------------------------
 
@@ -122,10 +129,10 @@ class Wrapper(Env[W], Generic[W, S]):
         return self.legal_action_mask(state)
 
     def _is_legal(self, state: W, action: jax.Array) -> jax.Array:
-        return self.unwrapped._is_legal(self._inner(state), action)
+        return self.env._is_legal(self._inner(state), action)
 
     def _restart_clock(self, state: W) -> W:
-        return cast(W, self.unwrapped._restart_clock(cast(S, state))) if self._inner(state) is state else state
+        return cast(W, self.env._restart_clock(cast(S, state))) if self._inner(state) is state else state
 
     def _observe(self, state: W, player: jax.Array) -> jax.Array:
         return self.observe(state, player)
@@ -149,14 +156,7 @@ class Wrapper(Env[W], Generic[W, S]):
         return self.from_string(text)
 
     def __str__(self) -> str:
-        return f"{type(self).__name__}({self.unwrapped})"
-
-
-def inside(env: Env[Any], state: State) -> tuple[Env[Any], State]:
-    """Returns the game without its wrappers, and the board of the game to play on."""
-    while isinstance(env, Wrapper):
-        env, state = env.unwrapped, env._inner(state)  # pyright: ignore[reportPrivateUsage]  # its own module
-    return env, state
+        return f"{type(self).__name__}({self.env})"
 
 
 @functools.partial(
@@ -190,14 +190,6 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
 
     keep_before_reset: bool = False
 
-    def __post_init__(self) -> None:
-        inner: Env[Any] = self.unwrapped
-        while isinstance(inner, Wrapper):
-            if isinstance(inner, AutoReset):
-                raise TypeError(f"{self.unwrapped} restarts finished boards already: use it as it is")
-            inner = inner.unwrapped
-        super().__post_init__()
-
     @property
     def max_steps(self) -> None:
         return None
@@ -214,7 +206,7 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
         return state
 
     def init(self, key: jax.Array | None = None) -> AutoResetState[S]:
-        board = self.unwrapped.init(key)
+        board = self.env.init(key)
         return self._state(board, board)
 
     def step(
@@ -224,9 +216,9 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
         board = self._inner(state)
         self._check_key("step(state, action, key)", key)
         step_key, init_key = split_step_key(jax.random.key(0) if key is None else key)
-        before_reset = self.unwrapped.step(board, action, step_key)
+        before_reset = self.env.step(board, action, step_key)
         finished = before_reset.terminated | before_reset.truncated
-        start = self.unwrapped.init(init_key)
+        start = self.env.init(init_key)
         board = jax.tree.map(lambda new, old: jnp.where(finished, new, old), start, before_reset)
         return self._state(board, before_reset)
 
@@ -242,18 +234,18 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
 
     def winners(self, state: AutoResetState[S]) -> jax.Array:
         """Returns bool[num_players], the winners of the game that the last step ended; all False if it ended none."""
-        return self.unwrapped.winners(board_before_reset(self._checked(state)))
+        return self.env.winners(board_before_reset(self._checked(state)))
 
     def outcome(self, state: AutoResetState[S]) -> Outcome:
         """Returns how the last step ended a game; "live" if it ended none."""
-        return self.unwrapped.outcome(board_before_reset(self._checked(state)))
+        return self.env.outcome(board_before_reset(self._checked(state)))
 
     def from_string(self, text: str) -> AutoResetState[S]:
-        board = self.unwrapped.from_string(text)
+        board = self.env.from_string(text)
         return self._state(board, board)
 
     def __str__(self) -> str:
-        return f"auto_reset({self.unwrapped}{', keep_before_reset=True' if self.keep_before_reset else ''})"
+        return f"auto_reset({self.env}{', keep_before_reset=True' if self.keep_before_reset else ''})"
 
 
 def split_step_key(key: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -274,6 +266,16 @@ def auto_reset(env: Env[S], keep_before_reset: bool = False) -> AutoReset[S]:
     Raises TypeError for an env that already restarts its boards.
     """
     return AutoReset(env, keep_before_reset)
+
+
+def inside(env: Env[Any], states: Any = None) -> tuple[Env[Any], Any]:
+    """Returns the env without `auto_reset`, and the live boards of its states, one or a batch.
+
+    Raises TypeError unless the states of an `auto_reset` env are its own.
+    """
+    if not isinstance(env, AutoReset):
+        return env, states
+    return env.env, None if states is None else env._inner(states)  # pyright: ignore[reportPrivateUsage]  # its own module
 
 
 class WithMover(Protocol):
@@ -322,29 +324,7 @@ def discount_of(mover: jax.Array, next_mover: jax.Array, terminated: jax.Array, 
 
 def game_of(env: Env[Any]) -> Env[Any]:
     """Returns the game without its wrappers."""
-    while isinstance(env, Wrapper):
-        env = env.unwrapped
-    return env
+    return env.unwrapped
 
 
-def without_auto_reset(env: Env[Any], states: Any = None) -> tuple[Env[Any], Any]:
-    """Returns the env without `auto_reset`, with all its other wrappers, and the live boards of its states.
-
-    Raises TypeError for states of another env, and for a wrapper around `auto_reset` with states of its own.
-    """
-    plain = _without_auto_reset(env)
-    if plain is env or states is None:
-        return plain, states
-    if not isinstance(states, AutoResetState):
-        raise TypeError(f"expected states of {env}, not of {type(states).__name__}")
-    return plain, states.board
-
-
-def _without_auto_reset(env: Env[Any]) -> Env[Any]:
-    if isinstance(env, AutoReset):
-        return env.unwrapped
-    if not isinstance(env, Wrapper) or (inside := _without_auto_reset(env.unwrapped)) is env.unwrapped:
-        return env
-    if type(env)._inner is not Wrapper._inner:  # pyright: ignore[reportPrivateUsage]  # its own module
-        raise TypeError(f"{env} has states of its own around auto_reset: put auto_reset outside of the other wrappers")
-    return dataclasses.replace(env, unwrapped=inside)
+without_auto_reset = inside

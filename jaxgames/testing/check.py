@@ -14,7 +14,6 @@ from jaxgames._checks import check_int
 from jaxgames.env import Env, Outcome, State
 from jaxgames.testing import static
 from jaxgames.testing.static import must_return, require
-from jaxgames.wrappers import Wrapper
 
 STEPS_BETWEEN_TEXTS = 5  # checks of notation and outcome are slow: they go board by board
 STEPS_BETWEEN_SINGLE_BOARDS = 50
@@ -219,8 +218,7 @@ def _check_step_and_mask_agree(programs: _Programs, boards: _Boards, number: int
 
 def _check_draw(programs: _Programs, boards: _Boards) -> None:
     """Checks that actions which a game draws in a way of its own are legal."""
-    game = programs.env.unwrapped if isinstance(programs.env, Wrapper) else programs.env
-    if type(game)._random_legal_action is not Env._random_legal_action:  # pyright: ignore[reportPrivateUsage]  # of a game
+    if type(programs.env.unwrapped)._random_legal_action is not Env._random_legal_action:  # pyright: ignore[reportPrivateUsage]  # of a game
         actions = np.asarray(programs.draw(boards.states, boards.keys))
         legal = boards.mask[np.arange(len(actions)), actions % programs.env.num_actions]
         in_range = (actions >= 0) & (actions < programs.env.num_actions)

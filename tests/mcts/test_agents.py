@@ -4,7 +4,6 @@ import builtins
 import dataclasses
 import math
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -180,12 +179,9 @@ def test_without_mctx_the_error_names_what_to_install_and_uct_plays(monkeypatch:
     assert uct_actions() == [1, 0, 2, 2, 1]
 
 
-@pytest.mark.parametrize(
-    "wrap", [auto_reset, pytest.param(lambda env: Wrapper(auto_reset(env)), marks=pytest.mark.slow, id="wrapped")]
-)
-def test_uct_plays_the_live_boards_of_an_env_that_restarts(wrap: Callable[[Any], Any]) -> None:
+def test_uct_plays_the_live_boards_of_an_env_that_restarts() -> None:
     game = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
-    env = wrap(game)
+    env = auto_reset(Wrapper(game))
     states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 3))
     expected = agents.make("mcts(simulations=8)", game).act(jax.random.key(1), states.board)
     assert (agents.make("mcts(simulations=8)", env).act(jax.random.key(1), states) == expected).all()

@@ -336,12 +336,12 @@ def test_legal_actions_are_searched_whatever_the_logits_are(every: int) -> None:
 
 
 @pytest.mark.slow  # test_agents.py has such an env on the smallest board
-def test_wrapper_around_auto_reset_is_searched_as_its_live_boards() -> None:
-    restarting = Wrapper(auto_reset(BOXES))
+def test_boards_of_an_env_that_restarts_are_searched() -> None:
+    restarting = auto_reset(Wrapper(BOXES))
     states = jax.vmap(restarting.init)(jax.random.split(jax.random.key(0), BOARDS))
     expected = run(states=states.board)
     result = search(restarting, LINEAR, GUMBEL, jax.random.key(0), LINEAR.params(0), states)
     assert (result.visits == expected.visits).all()
     assert bytes_per_node(restarting, GUMBEL) == bytes_per_node(BOXES, GUMBEL)
-    with pytest.raises(TypeError, match="expected states of Wrapper"):
+    with pytest.raises(TypeError, match="expected a state of auto_reset"):
         search(restarting, LINEAR, GUMBEL, jax.random.key(0), LINEAR.params(0), states.board)

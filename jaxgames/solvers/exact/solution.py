@@ -20,10 +20,9 @@ import jax
 import numpy as np
 
 from jaxgames import _files
-from jaxgames._checks import ParameterError
 from jaxgames._files import FileKind
 from jaxgames.env import Env, State
-from jaxgames.wrappers import AutoReset, AutoResetState, Wrapper, game_of
+from jaxgames.wrappers import AutoResetState
 
 SOLUTION_FILE = FileKind(
     format=1,
@@ -33,7 +32,6 @@ SOLUTION_FILE = FileKind(
     how_to_write="write one with solution.save(path)",
     again="solve the game again",
 )
-RULES = ("step", "legal_action_mask", "winners")  # the methods of an env on which its solution depends
 
 # The class of the solutions of each game.
 SOLVERS = {
@@ -140,12 +138,9 @@ class Solution(abc.ABC, Generic[E]):
     # -- the same for all games ------------------------------------------------------------------------------------
 
     def fits(self, env: Env[Any]) -> bool:
-        """Returns whether this is the solution of `env`; parameters that do not change the solution may differ.
-
-        A `Wrapper` which changes the rules of a game has another solution.
-        """
-        parameters, expected = (_without_ignored(each, self.ignored) for each in (game_of(env), self.env))
-        return parameters == expected and not rule_changes(env)
+        """Returns whether this is the solution of `env`; parameters that do not change the solution may differ."""
+        parameters, expected = (_without_ignored(each, self.ignored) for each in (env.unwrapped, self.env))
+        return parameters == expected
 
     def checked_indices(self, indices: Any) -> np.ndarray:
         """Returns indices as uint32[B]. Raises ValueError unless they are numbers of positions."""
@@ -176,20 +171,17 @@ def solve(env: Env[Any], progress: bool = True, unfinished: str | Path | None = 
     """Returns the exact solution of a game.
 
     Args:
-      env: the game, or a `Wrapper` of it that keeps its rules.
+      env: the game, or a `Wrapper` of it.
       progress: whether to show the progress on standard error.
       unfinished: a file that keeps the progress of a long analysis, so that it can be resumed after an interruption.
         Only `chinese_checkers_diamond` can have one.
 
-    Raises ValueError for a game without a solver, for a `Wrapper` that changes the rules, and for a game that is too
-    large, with what it would take.
+    Raises ValueError for a game without a solver, and for a game that is too large, with what it would take.
     """
     solver = solution_class(env)
-    check_keeps_rules(env)
-    env = game_of(env)
     if unfinished is None:
-        return solver.solve(env, progress)
-    return solver.solve_with_file(env, progress, Path(unfinished))
+        return solver.solve(env.unwrapped, progress)
+    return solver.solve_with_file(env.unwrapped, progress, Path(unfinished))
 
 
 def solution_class(env: Env[Any]) -> type[Solution[Any]]:
@@ -215,26 +207,8 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
     return solution
 
 
-# -- wrappers ----------------------------------------------------------------------------------------------------------
-
-
-def rule_changes(env: Env[Any]) -> list[str]:
-    """Returns the methods by which the wrappers of an env change its rules; `auto_reset` keeps them."""
-    changes: list[str] = []
-    while isinstance(env, Wrapper):
-        if not isinstance(env, AutoReset):
-            changes += [name for name in RULES if getattr(type(env), name) is not getattr(Wrapper, name)]
-        env = env.unwrapped
-    return changes
-
-
 def check_keeps_rules(env: Env[Any]) -> None:
-    """Raises ParameterError (a ValueError) for an env with a wrapper that changes the rules of its game."""
-    if changes := rule_changes(env):
-        raise ParameterError(
-            f"{env} changes the rules of {game_of(env)} by its own {' and '.join(changes)}, and a solution is of the "
-            "game alone: pass the game, or a wrapper that keeps its rules"
-        )
+    """Does nothing: wrappers keep the rules."""
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------

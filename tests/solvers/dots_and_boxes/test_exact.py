@@ -15,7 +15,7 @@ from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.dots_and_boxes import exact as dots_and_boxes_search
 from jaxgames.solvers.dots_and_boxes.exact import Options, Search, SearchResult, search
-from jaxgames.wrappers import Wrapper, auto_reset
+from jaxgames.wrappers import auto_reset
 from tests.helpers.solved import solved_boxes
 
 SWITCHES = [field.name for field in dataclasses.fields(Options)]
@@ -252,11 +252,6 @@ def test_search_in_parts_does_the_same_work() -> None:
 # -- bad input ---------------------------------------------------------------------------------------------------------
 
 
-class OtherRules(Wrapper[Any, Any]):
-    def step(self, state: Any, action: Any, key: Any = None) -> Any:
-        return self.unwrapped.step(state, 0)
-
-
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
@@ -264,7 +259,6 @@ class OtherRules(Wrapper[Any, Any]):
         ({"env": DotsAndBoxes(1, 9)}, ("rows and cols from 1 to 8",)),
         ({"env": jaxgames.make("minichess")}, ("dots_and_boxes", "not minichess")),
         ({"env": "dots_and_boxes"}, ("expected an env",)),
-        ({"env": OtherRules(DotsAndBoxes(2, 2))}, ("changes the rules of dots_and_boxes",)),
         ({"state": DotsAndBoxes(2, 3).init()}, ("bool[12]", "not edges of shape [17]")),
         ({"state": "111"}, ("one state", "not str")),
         ({"table_size": 1000}, ("table_size", "1024", "not 1000")),
