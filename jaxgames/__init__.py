@@ -8,12 +8,13 @@ internal, except the methods of `Env` that a game supplies.
 from jaxgames import agents, arena, baselines, greedy, mcts, render, solvers, testing
 from jaxgames._checks import ParameterError, ParameterTypeError
 from jaxgames.env import Env, Outcome, State
-from jaxgames.registry import list_games, make, register
+from jaxgames.registry import Game, list_games, make, register
 from jaxgames.sampling import random_action, sample_action
 from jaxgames.wrappers import auto_reset
 
 __all__ = [
     "Env",
+    "Game",
     "Outcome",
     "ParameterError",
     "ParameterTypeError",

@@ -12,6 +12,7 @@ A `Registry` makes things from such texts. A value is a Python literal; the quot
 import ast
 import inspect
 import itertools
+import operator
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Generic, TypeVar
@@ -161,7 +162,7 @@ class Registry(Generic[T]):
         constructor = self._constructors[name]
         if isinstance(constructor, str):
             module, _, attribute = constructor.partition(":")
-            constructor = getattr(import_module(module, text), attribute)
+            constructor = operator.attrgetter(attribute)(import_module(module, text))
         return constructor
 
     def _with_quoted_file(self, text: str) -> str:

@@ -1,7 +1,10 @@
 """Games by name: `make("chinese_checkers", size=2)`, or one string with the parameters, as on a command line."""
 
+import importlib
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from jaxgames._checks import ParameterError, check_process, shortened
@@ -10,17 +13,39 @@ from jaxgames._specs import Registry
 from jaxgames.env import MODULE_OF_GAME, Env
 from jaxgames.wrappers import AutoReset
 
+
+@dataclass(frozen=True)
+class Game:
+    """The record of a game: its env, and the modules of what the library can do with it beside playing by the rules.
+
+    A part is a module or the path of one, such as `__name__`, which is imported when it is first needed. It has a
+    function or a value with the name of the part; one module may have several parts.
+
+        drawing     `drawing(env, theme)` returns the `jaxgames.render.drawing.Drawing` of the boards of `env`
+        scores      `scores(env, state)` returns float32[num_actions], what the mover gains at once by each action;
+                    any number for an illegal one
+    """
+
+    id: str  # a Python identifier
+    env: Callable[..., Env[Any]]  # the class, or a function that returns the env for the game's parameters
+    drawing: ModuleType | str | None = None
+    scores: ModuleType | str | None = None
+
+    def part(self, name: str) -> Any:
+        """Returns the function or value of a part, such as "drawing"; None for a part that the game does not have."""
+        module = getattr(self, name)
+        if module is None:
+            return None
+        return getattr(importlib.import_module(module) if isinstance(module, str) else module, name)
+
+
 MAX_TEXT = 500  # characters of a game in a file
-BUILT_IN: dict[str, Callable[..., Env[Any]] | str] = {
-    "checkers": "jaxgames.games.checkers:Checkers",
-    "chinese_checkers": "jaxgames.games.chinese_checkers:ChineseCheckers",
-    "chinese_checkers_diamond": "jaxgames.games.chinese_checkers_diamond:ChineseCheckersDiamond",
-    "dots_and_boxes": "jaxgames.games.dots_and_boxes:DotsAndBoxes",
-    "minichess": "jaxgames.games.minichess:Minichess",
-}
+# The folders of `jaxgames.games`, in the order in which their games are offered to people.
+BUILT_IN = ("checkers", "minichess", "dots_and_boxes", "chinese_checkers", "chinese_checkers_diamond")
+_records: dict[str, Game] = {}  # of `register`
 _games: Registry[Env[Any]] = Registry(
     "game",
-    BUILT_IN,
+    {id: f"jaxgames.games.{id}:GAME.env" for id in BUILT_IN},
     examples="'chinese_checkers', 'chinese_checkers(size=2)' or 'mypackage.mymodule:mygame(size=2)'",
     register="jaxgames.register",
     module_of=MODULE_OF_GAME,
@@ -32,12 +57,24 @@ def list_games() -> list[str]:
     return _games.names()
 
 
-def register(id: str, constructor: Callable[..., Env[Any]]) -> None:
-    """Adds a game, so that `make(id, **parameters)` returns `constructor(**parameters)`.
+def register(game: Game | str, env: Callable[..., Env[Any]] | None = None) -> None:
+    """Adds a game, so that `make(id, **parameters)` returns `game.env(**parameters)`.
 
-    Raises ValueError if the id is taken or is not a Python identifier, TypeError if the constructor cannot be called.
+    `register(id, env)` is short for `register(Game(id, env))`, the record of a game without parts.
+
+    Raises ValueError if the id is taken or is not a Python identifier, TypeError if the env cannot be called.
     """
-    _games.register(id, constructor)
+    if isinstance(game, str):
+        game = Game(game, env)  # pyright: ignore[reportArgumentType]  # None is refused below
+    _games.register(game.id, game.env)
+    _records[game.id] = game
+
+
+def record_of(env: Env[Any]) -> Game:
+    """Returns the record of an env's game; one without parts for an env that is not registered."""
+    if env.id in BUILT_IN:
+        return importlib.import_module(f"jaxgames.games.{env.id}").GAME
+    return _records.get(env.id) or Game(env.id, type(env))
 
 
 def make(id: str, /, **parameters: Any) -> Env[Any]:

@@ -128,7 +128,7 @@ def test_every_game_has_all_files_of_its_row_in_contributing() -> None:
     rows = {row[0]: row for row in table(DOCS / "contributing.md", "you add", "its name", "its files")}
     assert list(rows) == ["a game", "a learner", "an adapter", "a study"]
     patterns = re.findall(r"`([^`]*<id>[^`]*)`", rows["a game"][2])
-    assert len(patterns) == 6
+    assert len(patterns) == 5
     for game in jaxgames.list_games():
         for pattern in patterns:
             assert (ROOT / pattern.replace("<id>", game)).exists(), f"{game} has no {pattern}"
@@ -138,8 +138,6 @@ def test_every_game_has_all_files_of_its_row_in_contributing() -> None:
 
 
 GEOMETRY = {
-    *("anchors", "boards", "animation", "drawing", "moves"),  # of jaxgames/render/
-    *("pegs", "picture", "seats", "slides", "theme"),
     *("demo_game", "ppo_breakdown", "step_by_cells", "throughput_by_batch"),  # of docs/pictures/
     *("boxes_search", "checkers_judged", "chinese_checkers_diamond_moves", "search_by_simulations", "h200_random_play"),
     *("solo_2", "solo_4", *(f"parameter_sharing_end_boards_{runs}" for runs in ("3", "4", "code"))),

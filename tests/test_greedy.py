@@ -3,7 +3,6 @@
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -221,22 +220,23 @@ def test_scores_of_a_wrapped_env_are_those_of_its_live_board() -> None:
 
 @pytest.mark.parametrize("env", [Sticks(), jaxgames.auto_reset(Sticks())])
 def test_game_without_scores_is_refused_with_the_way_to_add_them(env: Env[Any]) -> None:
-    message = r"greedy has no scores for sticks\(.*: add them with jaxgames.greedy.action_scores.register\(Sticks, "
+    message = r"greedy has no scores for sticks\(.*: add them with jaxgames.register\(Game\("
     with pytest.raises(jaxgames.ParameterError, match=message):
         agents.make("greedy", env)
     with pytest.raises(jaxgames.ParameterError, match="greedy has no scores"):
         greedy.action_scores(env, env.init())
 
 
-def test_registered_scores_are_played() -> None:
-    @dataclass(frozen=True)
-    class OwnSticks(Sticks):
-        pass
+class OwnSticks(Sticks):
+    id = "own_sticks"
 
-    @greedy.action_scores.register(OwnSticks)
-    def _(env: OwnSticks, state: Any) -> jax.Array:
-        return jnp.array([1.0, 3.0, 2.0])
 
+def scores(env: OwnSticks, state: Any) -> jax.Array:
+    return jnp.array([1.0, 3.0, 2.0])
+
+
+def test_scores_of_a_record_are_played() -> None:
+    jaxgames.register(jaxgames.Game(OwnSticks.id, OwnSticks, scores=__name__))
     env = OwnSticks()
     player = agents.make("greedy", env)
     states = stacked([env.at(7, 0), env.at(1, 0), env.at(0, 0)])

@@ -13,7 +13,7 @@ in a checkout. All functions run on the host, outside of `jit`.
 """
 
 from jaxgames.render.anchors import Anchors, Cell, Move, anchors
-from jaxgames.render.boards import animate, has_pictures, has_pixels, register, svg
+from jaxgames.render.boards import animate, has_pictures, has_pixels, svg
 from jaxgames.render.picture import Picture
 from jaxgames.render.seats import seat_colours, seat_names
 
@@ -26,7 +26,6 @@ __all__ = [
     "animate",
     "has_pictures",
     "has_pixels",
-    "register",
     "seat_colours",
     "seat_names",
     "svg",

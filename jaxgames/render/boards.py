@@ -5,7 +5,7 @@ import functools
 import importlib.util
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -13,20 +13,13 @@ import jax
 import numpy as np
 
 from jaxgames.env import Env
-from jaxgames.render import animation, checkers, chinese_checkers, chinese_checkers_diamond, dots_and_boxes, minichess
+from jaxgames.registry import record_of
+from jaxgames.render import animation
 from jaxgames.render.drawing import CARD, PADDING, Drawing, Scene, document, still
 from jaxgames.render.picture import Picture
 from jaxgames.render.slides import together
-from jaxgames.render.theme import THEMES, Theme, variable_theme
+from jaxgames.render.theme import THEMES, variable_theme
 from jaxgames.wrappers import AutoResetState, board_before_reset, game_of
-
-_DRAWINGS: dict[str, Callable[[Any, Theme], Drawing]] = {
-    "checkers": checkers.drawing,
-    "chinese_checkers": chinese_checkers.drawing,
-    "chinese_checkers_diamond": chinese_checkers_diamond.drawing,
-    "dots_and_boxes": dots_and_boxes.drawing,
-    "minichess": minichess.drawing,
-}
 
 
 def svg(
@@ -155,7 +148,7 @@ def slides(env: Env[Any], states: Sequence[Any], actions: Sequence[int], ending:
     Raises ValueError for an env without pictures.
     """
     game, drawing = drawing_of(env)
-    drawing = _DRAWINGS[env.id](game, variable_theme())
+    drawing = record_of(game).part("drawing")(game, variable_theme())
     scenes = _scenes(game, drawing, _boards(list(states)), list(actions))
     if ending:
         scenes[-1] = _ended(scenes[-1], ending)
@@ -163,25 +156,9 @@ def slides(env: Env[Any], states: Sequence[Any], actions: Sequence[int], ending:
     return picture, [scene.caption.text for scene in scenes]
 
 
-def register(id: str, drawing: Callable[[Any, Theme], Drawing]) -> None:
-    """Adds the drawing of a game of your own, so that `svg`, `animate`, `anchors` and the page know the game.
-
-    Args:
-      id: the id of the game.
-      drawing: called with the env and the theme. It returns the parts that all positions of the env share.
-
-    Raises ValueError if the game has a drawing, TypeError if `drawing` cannot be called.
-    """
-    if id in _DRAWINGS:
-        raise ValueError(f"{id!r} has a drawing already")
-    if not callable(drawing):
-        raise TypeError(f"drawing must be a function of an env and a theme, not {drawing!r}")
-    _DRAWINGS[id] = drawing
-
-
 def has_pictures(env: Env[Any]) -> bool:
     """Returns whether `svg`, `animate` and `anchors` know the game."""
-    return env.id in _DRAWINGS
+    return record_of(env).drawing is not None
 
 
 def has_pixels(env: Env[Any]) -> bool:
@@ -196,9 +173,8 @@ def drawing_of(
 
     Raises ValueError for a wrong theme, width, seat or env.
     """
-    if env.id not in _DRAWINGS:
-        known = ", ".join(_DRAWINGS)
-        raise ValueError(f"there are pictures of {known}, not of {env.id!r}: add them with jaxgames.render.register")
+    if not has_pictures(env):
+        raise ValueError(f"{env.id!r} has no pictures: add them with jaxgames.register(Game(..., drawing=...))")
     if theme not in THEMES:
         raise ValueError(f"theme must be one of {', '.join(map(repr, THEMES))}, not {theme!r}")
     if not width > 0:
@@ -211,7 +187,7 @@ def drawing_of(
 
 @functools.lru_cache(32)
 def _drawing(game: Env[Any], theme: str, seat: int | None) -> Drawing:
-    drawing = _DRAWINGS[game.id](game, THEMES[theme])
+    drawing: Drawing = record_of(game).part("drawing")(game, THEMES[theme])
     return drawing if seat is None else drawing.seen_from(seat)
 
 

@@ -78,6 +78,7 @@ class Drawing:
     motions: Callable[[Any, Sequence[str]], list[Motion]]  # of a state and the texts of legal moves, in their order
     moves: Callable[[Any, Any], Mapping[str, str]] | None = None  # marks of the moves of the piece on a cell of a state
     angles: Sequence[float] = ()  # degrees clockwise that bring the home of each seat to the bottom
+    seats: Sequence[tuple[str, str]] = ()  # the name of each seat and the colour of its pieces, `#rrggbb`
     goals: Sequence[str] = ()  # path data of the mark "goal0", "goal1", ... of each seat
     angle: float = 0  # degrees clockwise by which the board is rotated
     caption_height: float = CAPTION

@@ -1,4 +1,4 @@
-"""The parts that both boards of Chinese Checkers share: pegs, holes in a triangular grid, lines between the holes."""
+"""The parts of boards with pegs: the holes in a triangular grid, the lines between them, the pegs, outlined goals."""
 
 import math
 from collections.abc import Sequence

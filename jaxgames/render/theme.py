@@ -1,6 +1,7 @@
 """The colours of all pictures, in a light and a dark theme."""
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ class Side:
     fill: str
     outline: str
     detail: str  # the strokes inside the outline
-    crown: str = ""  # of a king of checkers
+    crown: str = ""  # on a crowned man
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Squares:
     dark: str
     last_move: str
     sides: tuple[Side, Side]  # of seat 0 and seat 1
-    numbers: str = ""  # of the dark squares of checkers
+    numbers: str = ""  # of the dark squares
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,12 @@ class Theme:
     shine: str  # the reflection on a peg
     check: str  # under a king in check
     seats: tuple[str, ...]  # of seat 0, 1, ...
-    checkers: Squares
-    minichess: Squares
+    men: Squares
+    chessmen: Squares
+
+    def named_seats(self, num_players: int) -> Sequence[tuple[str, str]]:
+        """Returns the name and the colour of each seat, "Red", "Blue", ..., of a game drawn with `seats`."""
+        return list(zip(SEAT_NAMES, self.seats, strict=True))[:num_players]
 
 
 # Variations of the Okabe-Ito colours. Any two of them look different with normal sight and with protanopia,
@@ -53,7 +58,7 @@ class Theme:
 SEAT_NAMES = ("Red", "Blue", "Yellow", "Green", "Pink", "Light blue")  # the names of these colours, in their order
 _SEATS = ("#c8321e", "#2f5fc4", "#f5c518", "#2a9d5c", "#cc79a7", "#7fd0f0")
 
-# The rims of the men of checkers separate them from light and dark squares. A black chess piece has a light outline
+# The rims of the men separate them from light and dark squares. A black chess piece has a light outline
 # where the squares are dark.
 _BLACK_MEN = Side(fill="#26262b", outline="#8b8b93", detail="#8b8b93", crown="#f0c24a")
 _WHITE_CHESSMEN = Side(fill="#fdfaf3", outline="#2b2721", detail="#2b2721")
@@ -74,14 +79,14 @@ THEMES = {
         shine="#ffffff",
         check="#d1321f",
         seats=_SEATS,
-        checkers=Squares(
+        men=Squares(
             light="#f6efe0",
             dark="#b59f7d",
             last_move="#e3b93c",
             sides=(_BLACK_MEN, Side(fill="#fbf8f1", outline="#2b2721", detail="#a89f8e", crown="#b7791a")),
             numbers="#5f5038",
         ),
-        minichess=Squares(
+        chessmen=Squares(
             light="#efe6d5",
             dark="#b7a183",
             last_move="#e3b505",
@@ -103,14 +108,14 @@ THEMES = {
         shine="#ffffff",
         check="#d1321f",
         seats=_SEATS,
-        checkers=Squares(
+        men=Squares(
             light="#66707d",
             dark="#434c58",
             last_move="#b8892b",
             sides=(_BLACK_MEN, Side(fill="#fbf8f1", outline="#07090c", detail="#a89f8e", crown="#b7791a")),
             numbers="#b4bdc9",
         ),
-        minichess=Squares(
+        chessmen=Squares(
             light="#7d8797",
             dark="#4b5565",
             last_move="#e3b505",

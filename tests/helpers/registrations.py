@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from jaxgames import registry as game_registry
 from jaxgames._specs import Registry
-from jaxgames.render import boards
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def temporary_registrations() -> Generator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Registry, "register", record)
-        patch.setattr(boards, "_DRAWINGS", vars(boards)["_DRAWINGS"].copy())
+        patch.setattr(game_registry, "_records", vars(game_registry)["_records"].copy())
         yield
     for registry, name, constructor in registered:
         vars(registry)["_constructors"].pop(name, None)

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from jaxgames import render
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
+from jaxgames.games.chinese_checkers.drawing import drawing
 from jaxgames.render.animation import NOTHING, PAUSE, follow
-from jaxgames.render.chinese_checkers import drawing
 from jaxgames.render.drawing import Caption, Scene
 from jaxgames.render.theme import THEMES
 from tests.render.drawn import SVG, is_background, parse, texts

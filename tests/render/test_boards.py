@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxgames
 from jaxgames import render
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.render import chinese_checkers
 from jaxgames.render.theme import THEMES
 from jaxgames.wrappers import auto_reset
 from tests.render.drawn import is_background, parse, texts
@@ -100,7 +100,7 @@ def test_game_without_pictures_is_refused() -> None:
     class Other(ChineseCheckers):
         id = "other"
 
-    with pytest.raises(ValueError, match=r"pictures of .*chinese_checkers.*, not of 'other'"):
+    with pytest.raises(ValueError, match=r"'other' has no pictures: add them with jaxgames.register\(Game"):
         render.svg(Other(), Other().init())
 
 
@@ -110,20 +110,10 @@ class StarOfAUser(ChineseCheckers):
     id = "star_of_a_user"
 
 
-def test_registered_drawing_is_used_for_pictures_animations_and_anchors() -> None:
+def test_drawing_of_a_record_is_used_for_pictures_animations_and_anchors() -> None:
     env = StarOfAUser(size=1, num_players=2)
-    with pytest.raises(ValueError, match=r"not of 'star_of_a_user': add them with jaxgames.render.register"):
-        render.svg(env, START)
-    render.register("star_of_a_user", chinese_checkers.drawing)
+    assert not render.has_pictures(env)
+    jaxgames.register(jaxgames.Game(env.id, StarOfAUser, drawing="jaxgames.games.chinese_checkers.drawing"))
     assert render.has_pictures(env)
     assert render.svg(env, START).svg == render.svg(ENV, START).svg.replace(str(ENV), str(env))
     assert render.anchors(env, START) == render.anchors(ENV, START)
-
-
-def test_second_drawing_of_a_game_and_one_that_is_no_function_are_refused() -> None:
-    with pytest.raises(ValueError, match="'chinese_checkers' has a drawing already"):
-        render.register("chinese_checkers", chinese_checkers.drawing)
-    drawing: Any = "board.svg"
-    with pytest.raises(TypeError, match="drawing must be a function of an env and a theme"):
-        render.register("star_of_a_user", drawing)
-    assert not render.has_pictures(StarOfAUser())

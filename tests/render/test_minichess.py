@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from jaxgames import make, render
-from jaxgames.render.minichess import INSIDES, OUTLINES
+from jaxgames.games.minichess.drawing import INSIDES, OUTLINES
 from jaxgames.render.theme import THEMES
 from tests.render.drawn import SVG, on_board, parse, texts
 from tests.render.drawn import pieces as looks

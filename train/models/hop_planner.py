@@ -11,8 +11,8 @@
 
 `steepness`, `center` and `next_turn` are parameters that learn, too. The other outputs begin near 0. So the first
 policy brings pegs closer to the goal, by long chains of hops first, and learning changes that. The steps that a peg
-still has to go are as for the greedy agent (`jaxgames.greedy.remaining_on_star`). With `steepness=0`, the first
-policy is nearly uniform.
+still has to go are as for the greedy agent (`jaxgames.games.chinese_checkers.scores.remaining_on_star`). With
+`steepness=0`, the first policy is nearly uniform.
 
 A reach is found in `hops` rounds: best[c] = max(best[c], best[landing cells of the hops from c]). It leaves out that a
 peg's origin is empty once the peg has left. The gradient of a reach goes to the worth of the best cell.
@@ -28,9 +28,10 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._checks import check_choice, check_int, check_number
+from jaxgames.games._to_goal import hexagonal_distance
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers.board import tables
-from jaxgames.greedy import hexagonal_distance, remaining_on_star
+from jaxgames.games.chinese_checkers.scores import remaining_on_star
 from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_sizes, game_for, orthogonal, small
 from train.models.star_shifts import HOP, Cells, ahead, can_hop, targets
 

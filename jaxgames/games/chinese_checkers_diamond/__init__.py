@@ -1,5 +1,13 @@
 """Chinese Checkers for two seats on the diamond."""
 
 from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond, ChineseCheckersDiamondState
+from jaxgames.registry import Game
 
-__all__ = ["ChineseCheckersDiamond", "ChineseCheckersDiamondState"]
+__all__ = ["GAME", "ChineseCheckersDiamond", "ChineseCheckersDiamondState"]
+
+GAME = Game(
+    id=ChineseCheckersDiamond.id,
+    env=ChineseCheckersDiamond,
+    drawing=f"{__name__}.drawing",
+    scores=f"{__name__}.scores",
+)

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from jaxgames.games._to_goal import hexagonal_distance
 from jaxgames.games.chinese_checkers.board import tables
-from jaxgames.greedy import hexagonal_distance
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
 from jaxgames.solvers.chinese_checkers.star import EMPTY, fill_reached, hop_tables
 
@@ -155,7 +155,7 @@ def steps_to_free(star: Star, board: Ints, cell: int) -> int:
 
 @compiled
 def fill_remaining(star: Star, work: Work, board: Ints) -> None:
-    """Writes `jaxgames.greedy.remaining_on_star` of the mover into `work.remaining`, in units of 1/128."""
+    """Writes `remaining_on_star` of the greedy scores of the mover into `work.remaining`, in units of 1/128."""
     goal = star.cells - star.pegs
     deepest, is_closed = star.size, False
     for cell in range(goal, star.cells):

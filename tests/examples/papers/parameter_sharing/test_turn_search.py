@@ -25,6 +25,7 @@ from examples.papers.parameter_sharing.turn_search.search import Settings, choos
 from jaxgames import ParameterError, agents, arena, greedy
 from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.games.chinese_checkers.rules import VISITED
+from jaxgames.games.chinese_checkers.scores import remaining_on_star
 from jaxgames.solvers.alphabeta.compiled import plain
 
 RACE = "examples.papers.parameter_sharing.turn_search:race"
@@ -110,7 +111,7 @@ def test_whole_greedy_turns_are_those_of_the_greedy_agent(game: list[Any]) -> No
 
 def test_remaining_steps_are_those_of_the_greedy_agent(game: list[Any]) -> None:
     work = make_work(STAR)
-    remaining = jax.jit(lambda goal: greedy.remaining_on_star(2, goal))
+    remaining = jax.jit(lambda goal: remaining_on_star(2, goal))
     for state, _ in game[::4]:
         board = board_of(state)
         plain(fill_remaining)(STAR, work, board)

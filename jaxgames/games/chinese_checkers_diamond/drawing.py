@@ -44,6 +44,7 @@ def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
         moves=functools.partial(_moves, env),
         angles=(180, 0),
         goals=(_triangle(env, 1), _triangle(env, 0)),
+        seats=theme.named_seats(2),
     )
 
 

@@ -56,7 +56,7 @@ def drawing(env: Minichess, theme: Theme) -> Drawing:
     for white in (True, False):
         for kind, outline in OUTLINES.items():
             looks[kind.upper() if white else f"black-{kind}"] = _piece(theme, kind, outline, white)
-    highlight = {"fill": theme.minichess.last_move, "fill-opacity": ".42"}
+    highlight = {"fill": theme.chessmen.last_move, "fill-opacity": ".42"}
     return Drawing(
         name="minichess",
         theme=theme,
@@ -72,6 +72,7 @@ def drawing(env: Minichess, theme: Theme) -> Drawing:
         motions=functools.partial(_motions, env),
         moves=functools.partial(_moves, env),
         angles=(0, 180),
+        seats=tuple(zip(SEAT_NAMES, (side.fill for side in theme.chessmen.sides), strict=True)),
     )
 
 
@@ -178,7 +179,7 @@ def _square(place: Place) -> str:
 
 def _board(theme: Theme) -> Element:
     """Returns the squares, a1 dark, with the letters of the files and the numbers of the ranks in their corners."""
-    light, dark = theme.minichess.light, theme.minichess.dark
+    light, dark = theme.chessmen.light, theme.chessmen.dark
     edge = 2 * (HALF_WIDTH + MARGIN) - 2
     frame = node("rect", x=-edge / 2, y=-edge / 2, width=edge, height=edge, rx=2.4, fill=theme.edge)
     all_light = node("rect", x=-HALF_WIDTH, y=-HALF_WIDTH, width=2 * HALF_WIDTH, height=2 * HALF_WIDTH, fill=light)
@@ -193,7 +194,7 @@ def _board(theme: Theme) -> Element:
 
 def _piece(theme: Theme, kind: str, outline: str, white: bool) -> Element:
     """Returns one piece: its outline, and the strokes inside."""
-    side = theme.minichess.sides[0 if white else 1]
+    side = theme.chessmen.sides[0 if white else 1]
     body = node("path", d=outline, fill=side.fill, stroke=side.outline, stroke_width=0.8, stroke_linejoin="round")
     if kind not in INSIDES:
         return node("g", body)

@@ -24,7 +24,7 @@ _CROWN = "M-3.6,2.8L-4.3,-2.1L-1.9,-.2L0,-3.5L1.9,-.2L4.3,-2.1L3.6,2.8Z"
 def drawing(env: Checkers, theme: Theme) -> Drawing:
     """Returns the board, men and kings."""
     looks = {f"{kind}{seat}": _piece(theme, seat, king=kind == "king") for kind in ("man", "king") for seat in (0, 1)}
-    highlight = theme.checkers.last_move
+    highlight = theme.men.last_move
     line = {"stroke": highlight, "stroke-linecap": "round", "stroke-linejoin": "round"}
     return Drawing(
         name="checkers",
@@ -46,6 +46,7 @@ def drawing(env: Checkers, theme: Theme) -> Drawing:
         motions=functools.partial(_motions, env),
         moves=functools.partial(_moves, env),
         angles=(180, 0),
+        seats=tuple(zip(SEAT_NAMES, (side.fill for side in theme.men.sides), strict=True)),
     )
 
 
@@ -150,7 +151,7 @@ def _cross(place: Place) -> str:
 
 def _board(theme: Theme) -> Element:
     """Returns the squares, with PDN numbers in the corners of the dark ones."""
-    colours, edge, side = theme.checkers, BOARD_WIDTH / 2 + 1.5, BOARD_WIDTH + 3
+    colours, edge, side = theme.men, BOARD_WIDTH / 2 + 1.5, BOARD_WIDTH + 3
     frame = node("rect", x=-edge, y=-edge, width=side, height=side, rx=2.5, fill=colours.light, stroke=theme.edge)
     squares = node("path", d="".join(_square(_place(square)) for square in range(1, 33)), fill=colours.dark)
     numbers = node("g", font_size=4.2, fill=colours.numbers)
@@ -162,7 +163,7 @@ def _board(theme: Theme) -> Element:
 
 def _piece(theme: Theme, seat: int, *, king: bool) -> Element:
     """Returns a disc with two rings, and a crown on it for a king."""
-    side = theme.checkers.sides[seat]
+    side = theme.men.sides[seat]
     disc = node("circle", r=MAN_RADIUS, fill=side.fill, stroke=side.outline, stroke_width=0.8)
     radii = (5.9,) if king else (5.9, 3.4)
     rings = [node("circle", r=r, fill="none", stroke=side.detail, stroke_width=0.7) for r in radii]

@@ -51,6 +51,7 @@ def drawing(env: DotsAndBoxes, theme: Theme) -> Drawing:
         cells=dict(zip(_names(env), _edge_middles(env), strict=True)),
         contents=functools.partial(_contents, env),
         motions=functools.partial(_motions, env),
+        seats=theme.named_seats(2),
     )
 
 

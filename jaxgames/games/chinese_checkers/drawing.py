@@ -49,6 +49,7 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
         moves=functools.partial(_moves, env),
         angles=[(180 - 60 * triangle) % 360 for triangle in triangles],
         goals=[_goal(env, seat) for seat in range(env.num_players)],
+        seats=theme.named_seats(env.num_players),
     )
 
 
