@@ -45,8 +45,6 @@ class Agent(Protocol):
     """An agent: it chooses actions for any seat of one game.
 
     It may also have a method `analyse(states)`, which returns an `Analysis` or None; the function `analyse` calls it.
-    An agent on the device may also have a memory, with the methods `init_memory(num_boards)` and
-    `act_with_memory(key, states, memory)`; the functions of these names call them.
     """
 
     on_device: ClassVar[bool]  # whether `act` and `analyse` can be traced; if not, they are called outside of `jit`
@@ -79,29 +77,6 @@ def analyse(agent: Agent, states: Any) -> Analysis | None:
     """
     method: Callable[[Any], Analysis | None] = getattr(agent, "analyse", lambda states: None)
     return method(states)
-
-
-class _AgentWithMemory(Agent, Protocol):
-    def act_with_memory(self, key: jax.Array, states: Any, memory: Any) -> tuple[jax.Array, Any]: ...
-
-
-def init_memory(agent: Agent, num_boards: int) -> Any:
-    """Returns the memory of an agent before as many games, or None for an agent without a memory.
-
-    It is a pytree of arrays with a leading axis of games.
-    """
-    method: Callable[[int], Any] = getattr(agent, "init_memory", lambda num_boards: None)
-    return method(num_boards)
-
-
-def act_with_memory(agent: Agent, key: jax.Array, states: Any, memory: Any) -> tuple[jax.Array, Any]:
-    """Returns the actions of `act`, int32[B], with what the agent remembers of these games, and the memory after them.
-
-    `memory` is from `init_memory`, or from the last call. On boards where the agent does not move, keep the old one.
-    """
-    if memory is None:
-        return agent.act(key, states), None
-    return cast(_AgentWithMemory, agent).act_with_memory(key, states, memory)
 
 
 def pytree(agent_class: type[T]) -> type[T]:
@@ -213,15 +188,8 @@ class EpsilonAgent:
     epsilon: jax.Array  # float32[]
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        return self.act_with_memory(key, states, None)[0]
-
-    def init_memory(self, num_boards: int) -> Any:
-        return init_memory(self.agent, num_boards)
-
-    def act_with_memory(self, key: jax.Array, states: Any, memory: Any) -> tuple[jax.Array, Any]:
         agent_key, key = jax.random.split(key)
-        actions, memory = act_with_memory(self.agent, agent_key, states, memory)
-        return explored(self.env, actions, self.epsilon, key, states)[0], memory
+        return explored(self.env, self.agent.act(agent_key, states), self.epsilon, key, states)[0]
 
     def analyse(self, states: Any) -> Analysis | None:
         """Returns the mixed probabilities, and the values of the agent inside; None if that agent computes none."""

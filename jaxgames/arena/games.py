@@ -9,11 +9,10 @@ import jax.numpy as jnp
 from jax.core import Tracer
 
 from jaxgames._checks import ParameterError
-from jaxgames.agents import Agent, act_with_memory, init_memory
+from jaxgames.agents import Agent
 from jaxgames.env import Env, State
 
-Memories = tuple[Any, ...]  # of each agent, as `jaxgames.agents.init_memory` returns it
-Loop = tuple["Games", Memories, jax.Array, jax.Array, jax.Array | None]  # games, memories, key, steps done, actions
+Loop = tuple["Games", jax.Array, jax.Array, jax.Array | None]  # games, key, steps done, actions
 
 
 class Games(NamedTuple):
@@ -52,27 +51,7 @@ def advance(
     """Returns the games after one step of every game that is not over, and the actions of the step.
 
     Every agent chooses an action for every board. Each board takes the action of the agent on the mover's seat, by
-    `agent_of_seat` (int32[games, num_players], indices into `agents`). The actions are int32[games]. The agents play
-    without a memory.
-    """
-    games, _, action = advance_with_memories(env, agents, agent_of_seat, games, (None,) * len(agents), key)
-    return games, action
-
-
-def init_memories(agents: Sequence[Agent], num_games: int) -> Memories:
-    """Returns the memories of the agents before the first step."""
-    return tuple(init_memory(agent, num_games) for agent in agents)
-
-
-def advance_with_memories(
-    env: Env[Any],
-    agents: Sequence[Agent],
-    agent_of_seat: jax.Array,
-    games: Games,
-    memories: Memories,
-    key: jax.Array,
-) -> tuple[Games, Memories, jax.Array]:
-    """Returns the games of `advance`, the memories of the agents after the step, and the actions.
+    `agent_of_seat` (int32[games, num_players], indices into `agents`). The actions are int32[games].
 
     Raises ParameterError (a ValueError) for an agent on the host where the games are traced.
     """
@@ -85,21 +64,10 @@ def advance_with_memories(
             )
     last_key, step_key, *other_keys = jax.random.split(key, 1 + len(agents))  # this order fixes the games of a seed
     acting_agent = jnp.take_along_axis(agent_of_seat, boards.current_player[:, None], axis=1)[:, 0]
-    keys, action, after = [*other_keys, last_key], jnp.zeros_like(acting_agent), list[Any]()
-    for number, (agent, agent_key, memory) in enumerate(zip(agents, keys, memories, strict=True)):
-        acts = acting_agent == number
-        of_agent, memory = act_and_remember(agent, agent_key, boards, memory, acts)
-        action = jnp.where(acts, of_agent, action)
-        after.append(memory)
-    return after_action(env, games, action, step_key), tuple(after), action
-
-
-def act_and_remember(
-    agent: Agent, key: jax.Array, boards: State, memory: Any, acts: jax.Array
-) -> tuple[jax.Array, Any]:
-    """Returns the actions of an agent on all boards, and its memory after those where `acts`, bool[games], is True."""
-    actions, after = act_with_memory(agent, key, boards, memory)
-    return actions, jax.tree.map(lambda new, old: jax.vmap(jnp.where)(acts, new, old), after, memory)
+    action = jnp.zeros_like(acting_agent)
+    for number, (agent, agent_key) in enumerate(zip(agents, [*other_keys, last_key], strict=True)):
+        action = jnp.where(acting_agent == number, agent.act(agent_key, boards), action)
+    return after_action(env, games, action, step_key), action
 
 
 @functools.partial(jax.jit, static_argnames="env")
@@ -134,8 +102,7 @@ def advance_until_over(
 
     Agents must be on the device. Raises ParameterError (a ValueError) for one on the host.
     """
-    memories = init_memories(agents, agent_of_seat.shape[0])
-    return advance_and_record(env, agents, agent_of_seat, games, memories, key, None, max_steps)[0]
+    return advance_and_record(env, agents, agent_of_seat, games, key, None, max_steps)[0]
 
 
 def advance_and_record(
@@ -143,12 +110,11 @@ def advance_and_record(
     agents: Sequence[Agent],
     agent_of_seat: jax.Array,
     games: Games,
-    memories: Memories,
     key: jax.Array,
     actions: jax.Array | None,
     max_steps: int | None,
-) -> tuple[Games, Memories, jax.Array | None]:
-    """Returns the games of `advance_until_over`, the memories of the agents, and the actions of its steps.
+) -> tuple[Games, jax.Array | None]:
+    """Returns the games of `advance_until_over`, and the actions of its steps.
 
     Args:
       actions: int32[max_steps, games] that is filled, or None to record none. A game that has ended after n of these
@@ -156,18 +122,17 @@ def advance_and_record(
     """
 
     def unfinished(carry: Loop) -> jax.Array:
-        games, _, _, step, _ = carry
+        games, _, step, _ = carry
         return ~games.over.all() & (max_steps is None or step < max_steps)
 
     def body(carry: Loop) -> Loop:
-        games, memories, key, step, actions = carry
+        games, key, step, actions = carry
         key, subkey = jax.random.split(key)
-        games, memories, action = advance_with_memories(env, agents, agent_of_seat, games, memories, subkey)
-        return games, memories, key, step + 1, None if actions is None else actions.at[step].set(action)
+        games, action = advance(env, agents, agent_of_seat, games, subkey)
+        return games, key, step + 1, None if actions is None else actions.at[step].set(action)
 
-    begin = games, memories, key, jnp.int32(0), actions
-    games, memories, _, _, actions = jax.lax.while_loop(unfinished, body, begin)
-    return games, memories, actions
+    games, _, _, actions = jax.lax.while_loop(unfinished, body, (games, key, jnp.int32(0), actions))
+    return games, actions
 
 
 def record(
@@ -186,11 +151,9 @@ def record(
       int32[num_steps, games].
     """
 
-    def body(carry: tuple[Games, Memories], key: jax.Array) -> tuple[tuple[Games, Memories], tuple[State, jax.Array]]:
-        games, memories = carry
-        after, memories, action = advance_with_memories(env, agents, agent_of_seat, games, memories, key)
-        return (after, memories), (games.boards, action)
+    def body(games: Games, key: jax.Array) -> tuple[Games, tuple[State, jax.Array]]:
+        after, action = advance(env, agents, agent_of_seat, games, key)
+        return after, (games.boards, action)
 
-    begin = games, init_memories(agents, agent_of_seat.shape[0])
-    (games, _), (boards, actions) = jax.lax.scan(body, begin, jax.random.split(key, num_steps))
+    games, (boards, actions) = jax.lax.scan(body, games, jax.random.split(key, num_steps))
     return games, boards, actions

@@ -1,6 +1,5 @@
 """Whole games on the host: all at once by agents on the device, one by one by agents on the host, else side by side."""
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -9,21 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.agents import Agent, act_on_one_board
-from jaxgames.arena.games import (
-    Games,
-    Memories,
-    act_and_remember,
-    advance_and_record,
-    after_action,
-    init_memories,
-    start,
-)
+from jaxgames.agents import Agent, act_compiled, act_on_one_board
+from jaxgames.arena.games import Games, advance_and_record, after_action, start
 from jaxgames.arena.openings import Openings
-from jaxgames.env import Env
+from jaxgames.env import Env, State
 
 STEPS_PER_SLICE = 100  # steps of `play` between two reports of its progress
-SIDE_BY_SIDE = 32  # games in progress at the same time, with agents on the device and on the host
+SIDE_BY_SIDE = 32  # games that are played at the same time, with agents on the device and on the host
 
 
 class Recorded(NamedTuple):
@@ -48,17 +39,17 @@ def play(
 
     If all agents are on the device, all games are played at once, in parts of `STEPS_PER_SLICE` steps. Each part is one
     call of a compiled loop. If all are on the host, each game is played to its end before the next one. With agents on
-    both, `SIDE_BY_SIDE` games are in progress at the same time. When one of them ends, the next one takes its place. An
-    agent on the host is called only at its own turns, with one board. This board has a leading axis of 1.
+    both, `SIDE_BY_SIDE` games are played at the same time; when all of them are over, the next ones start. An agent on
+    the host is called only at its own turns, with one board. This board has a leading axis of 1.
 
     Args:
       agents: the players; two calls whose agents differ only in their arrays share one compiled program.
       agent_of_seat: int32[games, num_players], index into `agents`.
       openings: one for every game, from `Openings.for_games`. Turns, steps and returns are counted after it.
-      on_finished: called after every part or game with the number of games that ended in it; `update` of a tqdm bar,
-        for example.
+      on_finished: called after every part with the number of games that ended in it, or, with an agent on the host,
+        after every step; `update` of a tqdm bar, for example.
       on_recorded: called with games that are over and their actions. It is called once at the end, or, with an agent
-        on the host, after every game.
+        on the host, for every game of the `SIDE_BY_SIDE` that are over.
 
     Raises:
       ValueError: `agent_of_seat` or `openings` have another shape, an entry is not an index, or an agent on the host
@@ -75,7 +66,7 @@ def play(
                 f"pass openings.for_games({num_games})"
             )
         games = games._replace(boards=openings.boards)
-    play_all = _play_at_once if all(agent.on_device for agent in agents) else _play_side_by_side
+    play_all = _play_at_once if all(agent.on_device for agent in agents) else _play_in_chunks
     report = on_finished or (lambda num_finished: None)
     return play_all(env, tuple(agents), agent_of_seat, games, key, report, on_recorded)
 
@@ -103,10 +94,9 @@ def _play_at_once(
     """Returns the games when all are over, by agents on the device; see `play`."""
     num_games, num_over = agent_of_seat.shape[0], 0
     slices: list[np.ndarray] = []  # int32[STEPS_PER_SLICE, games] each
-    memories = init_memories(agents, num_games)
     while num_over < num_games:
         key, subkey = jax.random.split(key)
-        games, memories, actions = _slice(env, agents, agent_of_seat, games, memories, subkey, on_recorded is not None)
+        games, actions = _slice(env, agents, agent_of_seat, games, subkey, on_recorded is not None)
         if actions is not None:
             slices.append(np.asarray(actions))
         before, num_over = num_over, int(games.over.sum())
@@ -116,38 +106,27 @@ def _play_at_once(
     return games
 
 
-@functools.partial(jax.jit, static_argnames=("env", "records"), donate_argnames="memories")
+@functools.partial(jax.jit, static_argnames=("env", "records"))
 def _slice(
     env: Env[Any],
     agents: tuple[Agent, ...],
     agent_of_seat: jax.Array,
     games: Games,
-    memories: Memories,
     key: jax.Array,
     records: bool,
-) -> tuple[Games, Memories, jax.Array | None]:
-    """Returns the games and memories after at most `STEPS_PER_SLICE` steps, and the actions of these steps, or None.
+) -> tuple[Games, jax.Array | None]:
+    """Returns the games after at most `STEPS_PER_SLICE` steps, and the actions of these steps, or None.
 
-    The actions are int32[STEPS_PER_SLICE, games]. It reuses the memory of `memories`.
+    The actions are int32[STEPS_PER_SLICE, games].
     """
     actions = jnp.zeros((STEPS_PER_SLICE, agent_of_seat.shape[0]), jnp.int32) if records else None
-    return advance_and_record(env, agents, agent_of_seat, games, memories, key, actions, STEPS_PER_SLICE)
+    return advance_and_record(env, agents, agent_of_seat, games, key, actions, STEPS_PER_SLICE)
 
 
-# -- side by side --------------------------------------------------------------------------------------------------
+# -- with agents on the host ---------------------------------------------------------------------------------------
 
 
-class _Step(NamedTuple):
-    """Games that are played side by side, before a step; all that the step needs comes from one compiled call."""
-
-    games: Games  # leaves have a leading axis of places; a place without a game has a finished board
-    movers: jax.Array  # int32[places], the seats to move; -1 where the game is over
-    key: jax.Array  # of the steps after this one
-    act_key: jax.Array
-    step_key: jax.Array
-
-
-def _play_side_by_side(
+def _play_in_chunks(
     env: Env[Any],
     agents: tuple[Agent, ...],
     agent_of_seat: jax.Array,
@@ -156,116 +135,82 @@ def _play_side_by_side(
     on_finished: Callable[[int], object],
     on_recorded: Callable[[Recorded], object] | None,
 ) -> Games:
-    """Returns the games when all are over, one by one or side by side; see `play`."""
+    """Returns the games when all are over, played in chunks of at most `SIDE_BY_SIDE`, or one by one; see `play`."""
     seats = np.asarray(agent_of_seat)
-    if not len(seats):
-        return games
-    games = _copied(games)  # `_exchange` reuses their memory, which may be that of the openings
-    num_places = 1
-    if any(agent.on_device for agent in agents):
-        num_places = min(SIDE_BY_SIDE, 1 << (len(seats) - 1).bit_length())  # a power of 2, so that few are compiled
-    in_progress = np.arange(num_places) < len(seats)
-    numbers = np.where(in_progress, np.arange(num_places), 0)  # the game in each place
-    following = iter(range(num_places, len(seats)))
-    on_host = [number for number, agent in enumerate(agents) if not agent.on_device]
-    memories, empty = list(init_memories(agents, num_places)), list(init_memories(agents, 1))
-    step = _first_step(games, key, numbers, in_progress)
-    actions = [list[int]() for _ in numbers]
-    while in_progress.any():
-        movers = np.asarray(step.movers)
-        for place in np.flatnonzero(in_progress & (movers < 0)).tolist():
-            number = int(numbers[place])
-            if on_recorded is not None:
-                game = jax.device_get(_one_board(step.games, place))
-                on_recorded(Recorded(np.array([number]), game, np.array([actions[place]], np.int32)))
-            on_finished(1)
-            new = next(following, None)
-            in_progress[place] = new is not None
-            numbers[place], actions[place] = number if new is None else new, []
-            games, step = _exchange(games, step, place, number, numbers[place])
-            memories = _emptied(memories, place, empty)
-        live = in_progress & (np.asarray(step.movers) >= 0)
-        if live.any():
-            acting = np.where(live, seats[numbers, np.asarray(step.movers)], -1)
-            if (waiting := live & np.isin(acting, on_host)).any():
-                acting = np.where(waiting, acting, -1)  # agents on the device move when all games wait for them
-            chosen = _actions(agents, acting, step, memories)
-            for place in np.flatnonzero(acting >= 0).tolist():
-                actions[place].append(int(chosen[place]))
-            step = _next_step(env, step, chosen, acting >= 0)
+    size = min(len(seats), SIDE_BY_SIDE) if any(agent.on_device for agent in agents) else 1
+    for begin in range(0, len(seats), max(size, 1)):
+        numbers = np.arange(begin, begin + size)
+        exists = numbers < len(seats)  # the last chunk is filled up, so that one compiled program plays all chunks
+        places = np.where(exists, numbers, begin)
+        chunk_key = jax.random.fold_in(key, begin)
+        played, actions = _play_chunk(env, agents, seats[places], _rows(games, places), exists, chunk_key, on_finished)
+        games = _with_rows(games, numbers, played)
+        if on_recorded is not None:
+            for place in np.flatnonzero(exists).tolist():
+                game = jax.device_get(_rows(played, np.array([place])))
+                on_recorded(Recorded(numbers[[place]], game, np.array([actions[place]], np.int32)))
     return games
 
 
-def _actions(agents: tuple[Agent, ...], acting: np.ndarray, step: _Step, memories: list[Any]) -> np.ndarray:
-    """Returns int32[places], the actions of the agents `acting` (int[places], -1 where none acts).
+def _play_chunk(
+    env: Env[Any],
+    agents: tuple[Agent, ...],
+    seats: np.ndarray,
+    games: Games,
+    exists: np.ndarray,
+    key: jax.Array,
+    on_finished: Callable[[int], object],
+) -> tuple[Games, list[list[int]]]:
+    """Returns the games when those that exist (bool[games]) are over, and the actions of each; `seats` as in `play`.
 
-    It replaces the memories of these agents.
+    In a step either agents on the host move, or, when no game waits for one, agents on the device.
     """
+    actions = [list[int]() for _ in exists]
+    on_host = np.array([not agent.on_device for agent in agents])
+    live = exists
+    while True:
+        before, live = live, exists & ~np.asarray(games.over)
+        on_finished(int(before.sum() - live.sum()))
+        if not live.any():
+            return games, actions
+        acting = np.take_along_axis(seats, np.asarray(games.boards.current_player)[:, None], 1)[:, 0]
+        waits = live & on_host[acting]
+        moves = waits if waits.any() else live
+        key, act_key, step_key = jax.random.split(key, 3)
+        chosen = _actions(agents, np.where(moves, acting, -1), games.boards, act_key)
+        for place in np.flatnonzero(moves).tolist():
+            actions[place].append(int(chosen[place]))
+        games = _stepped(env, games, chosen, moves, step_key)
+
+
+def _actions(agents: tuple[Agent, ...], acting: np.ndarray, boards: State, key: jax.Array) -> np.ndarray:
+    """Returns int32[games], the actions of the agents `acting` (int[games], -1 where none acts)."""
     actions = np.zeros(acting.size, np.int32)
     for number in np.unique(acting[acting >= 0]).tolist():
         agent, places = agents[number], np.flatnonzero(acting == number)
-        key = jax.random.fold_in(step.act_key, number)
+        agent_key = jax.random.fold_in(key, number)
         if agent.on_device:
-            chosen, memories[number] = _act(agent, key, step.games.boards, memories[number], acting == number)
-            actions[places] = chosen[places]
+            actions[places] = np.asarray(act_compiled(agent, agent_key, boards))[places]
         else:
             for place in places.tolist():
-                boards = _one_board(step.games.boards, place)
-                (actions[place],) = act_on_one_board(agent, jax.random.fold_in(key, place), boards)
+                board, board_key = _rows(boards, np.array([place])), jax.random.fold_in(agent_key, place)
+                (actions[place],) = act_on_one_board(agent, board_key, board)
     return actions
 
 
-_act = jax.jit(act_and_remember, donate_argnames="memory")
-
-
-@jax.jit
-def _copied(games: Games) -> Games:
-    return jax.tree.map(jnp.copy, games)
-
-
-@functools.partial(jax.jit, donate_argnames="memories")
-def _emptied(memories: list[Any], place: int, empty: list[Any]) -> list[Any]:
-    """Returns the memories before the game in a place; `empty` are those before one game."""
-    return jax.tree.map(lambda leaf, new: leaf.at[place].set(new[0]), memories, empty)
-
-
-@jax.jit
-def _one_board(leaves: Any, place: int) -> Any:
-    """Returns the leaves of one place, with a leading axis of 1."""
-    return jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, place, 1), leaves)
-
-
-@jax.jit
-def _first_step(games: Games, key: jax.Array, numbers: jax.Array, in_progress: jax.Array) -> _Step:
-    """Returns the first step of the games with these numbers; the others are finished boards."""
-    games = jax.tree.map(lambda leaf: leaf[numbers], games)
-    boards = dataclasses.replace(games.boards, terminated=games.boards.terminated | ~in_progress)
-    return _step(games._replace(boards=boards), key)
-
-
 @functools.partial(jax.jit, static_argnames="env")
-def _next_step(env: Env[Any], step: _Step, actions: jax.Array, moves: jax.Array) -> _Step:
-    """Returns the step after `actions` (int32[places]) in the places where `moves` (bool[places]) is True."""
-    after = after_action(env, step.games, actions, step.step_key)
-    kept = jax.tree.map(lambda new, old: jax.vmap(jnp.where)(moves, new, old), after, step.games)
-    return _step(kept, step.key)
+def _stepped(env: Env[Any], games: Games, actions: jax.Array, moves: jax.Array, key: jax.Array) -> Games:
+    """Returns the games after `actions` (int32[games]) in those where `moves` (bool[games]) is True."""
+    after = after_action(env, games, actions, key)
+    return jax.tree.map(lambda new, old: jax.vmap(jnp.where)(moves, new, old), after, games)
 
 
-def _step(games: Games, key: jax.Array) -> _Step:
-    key, act_key, step_key = jax.random.split(key, 3)
-    return _Step(games, _movers(games), key, act_key, step_key)
+@jax.jit
+def _rows(leaves: Any, numbers: jax.Array) -> Any:
+    return jax.tree.map(lambda leaf: leaf[numbers], leaves)
 
 
-def _movers(games: Games) -> jax.Array:
-    return jnp.where(games.over, -1, games.boards.current_player)
-
-
-@functools.partial(jax.jit, donate_argnames="games")
-def _exchange(games: Games, step: _Step, place: int, number: int, new: int) -> tuple[Games, _Step]:
-    """Returns the games with the one in `place` stored under its number, and the step with game `new` in its place.
-
-    It reuses the memory of `games`.
-    """
-    games = jax.tree.map(lambda leaf, played: leaf.at[number].set(played[place]), games, step.games)
-    in_places = jax.tree.map(lambda leaf, played: played.at[place].set(leaf[new]), games, step.games)
-    return games, step._replace(games=in_places, movers=_movers(in_places))
+@jax.jit
+def _with_rows(leaves: Any, numbers: jax.Array, new: Any) -> Any:
+    """Returns the leaves with the new rows; those beyond the last row are dropped."""
+    return jax.tree.map(lambda leaf, rows: leaf.at[numbers].set(rows, mode="drop"), leaves, new)

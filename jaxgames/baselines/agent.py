@@ -69,7 +69,6 @@ def make(
     search: str = SearchConfig.policy,
     seats: str = SearchConfig.seats,
     proofs: bool = SearchConfig.proofs,
-    reuse: bool = SearchConfig.reuse,
 ) -> Agent:
     """Returns the agent `baseline` for a game, or `baseline(simulations=64)` with a tree search.
 
@@ -82,7 +81,6 @@ def make(
       search: the rule of the search, "gumbel" or "puct".
       seats: how seats choose in the tree, "paranoid" or "max_n".
       proofs: whether the search treats proved results as certain.
-      reuse: whether games that `jaxgames.arena` plays continue the tree of the agent's last search.
 
     Raises ParameterError (a ValueError) for a game without a baseline agent, and for a parameter that is not allowed.
     Raises it also where the file does not run, as on a platform that it was not made for, and for a search with a
@@ -109,9 +107,7 @@ def make(
         if not (is_trained and agent.values_every_seat):
             raise ParameterError(f"baseline has no search in {env}: its network has no trained value for every seat")
         gamma = policy.header.gamma
-        config = SearchConfig(
-            simulations=simulations, policy=search, gamma=gamma, seats=seats, proofs=proofs, reuse=reuse
-        )
+        config = SearchConfig(simulations=simulations, policy=search, gamma=gamma, seats=seats, proofs=proofs)
         chosen = temperature_of(temperature, 0.0, top)
         return BaselineSearchAgent(params, with_reward, policy, config, chosen, top, has_values)
     return agent

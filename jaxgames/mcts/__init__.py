@@ -2,8 +2,7 @@
 
 from jaxgames.mcts.agents import MCTSAgent
 from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
-from jaxgames.mcts.reuse import empty_trees
-from jaxgames.mcts.search import SearchResult, bytes_per_node, continue_search, search
+from jaxgames.mcts.search import SearchResult, bytes_per_node, search
 
 __all__ = [
     "Evaluate",
@@ -12,7 +11,5 @@ __all__ = [
     "SearchConfig",
     "SearchResult",
     "bytes_per_node",
-    "continue_search",
-    "empty_trees",
     "search",
 ]

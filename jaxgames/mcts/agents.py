@@ -3,8 +3,7 @@
     MCTSAgent(env, evaluate, SearchConfig(simulations=64), params)      with a network, or any other function
     agents.make("mcts(simulations=1000)", env)                          UCT: with random games to the end
 
-A batch whose trees would take more than `MAX_TREE_BYTES` is searched in parts, one after the other. The trees that
-`reuse` keeps between moves are not split: they take 2 * simulations + 1 nodes per game, for all games at once.
+A batch whose trees would take more than `MAX_TREE_BYTES` is searched in parts, one after the other.
 """
 
 from collections.abc import Callable
@@ -19,10 +18,8 @@ from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent, Analysis, pytree
 from jaxgames.env import Env
 from jaxgames.mcts.config import Evaluate, SearchConfig
-from jaxgames.mcts.reuse import empty_trees
 from jaxgames.mcts.rollouts import UctConfig, uct_search
-from jaxgames.mcts.search import SearchResult, bytes_per_node, continue_search, node_bytes, search
-from jaxgames.mcts.tree import Tree
+from jaxgames.mcts.search import SearchResult, bytes_per_node, node_bytes, search
 from jaxgames.wrappers import without_auto_reset
 
 MAX_TREE_BYTES = 2**30  # of the trees of all boards that are searched at once
@@ -55,24 +52,6 @@ class MCTSAgent:
             return search(self.env, self.evaluate, self.config, key, self.params, states)
 
         return _in_parts(search_part, self.config.simulations * bytes_per_node(self.env, self.config), key, states)
-
-    def init_memory(self, num_boards: int) -> Tree | None:
-        """Returns empty trees, or None unless `config.reuse`; see `jaxgames.agents.init_memory`."""
-        return empty_trees(self.env, self.config, num_boards) if self.config.reuse else None
-
-    def act_with_memory(self, key: jax.Array, states: Any, memory: Tree) -> tuple[jax.Array, Tree]:
-        """Returns the actions of `continue_search`, and its trees; see `jaxgames.agents.act_with_memory`."""
-        result, memory = self.continue_search(key, states, memory)
-        return result.action, memory
-
-    def continue_search(self, key: jax.Array, states: Any, memory: Tree) -> tuple[SearchResult, Tree]:
-        """Returns the result of `jaxgames.mcts.continue_search` on every board of a batch, and the trees."""
-
-        def search_part(key: jax.Array, part: tuple[Any, Tree]) -> tuple[SearchResult, Tree]:
-            return continue_search(self.env, self.evaluate, self.config, key, self.params, *part)
-
-        bytes_per_board = self.config.num_nodes * bytes_per_node(self.env, self.config)
-        return _in_parts(search_part, bytes_per_board, key, (states, memory))
 
     def __str__(self) -> str:
         return f"search({self.evaluate}, {self.config})"

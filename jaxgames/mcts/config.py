@@ -46,8 +46,6 @@ class SearchConfig:
       seats: how seats choose in the tree. "max_n": each seat prefers its own return. "paranoid": the root's seat
         prefers its own return, all others prefer that this return is low. In a zero-sum game of two both are the same.
       proofs: whether the search treats proved results as certain (`jaxgames/mcts/proofs.py`).
-      reuse: whether an agent with memory continues the tree of its last search (`jaxgames/mcts/reuse.py`). A single
-        `search` has no earlier tree. It needs a root without Dirichlet noise.
       value_scale: weight of the values beside the logits in the Gumbel search.
       maxvisit_init: visits that are added to the highest count in this weight.
       pb_c_init: exploration constant of PUCT.
@@ -67,7 +65,6 @@ class SearchConfig:
     gamma: float = 1.0
     seats: str = "paranoid"
     proofs: bool = False
-    reuse: bool = False
     value_scale: float = 0.1
     maxvisit_init: float = 50.0
     pb_c_init: float = 1.25
@@ -82,22 +79,14 @@ class SearchConfig:
         check_int("max_considered", self.max_considered, 1, 2**31 - 1)
         check_choice("seats", self.seats, SEATS)
         check_choice("proofs", self.proofs, (False, True))
-        check_choice("reuse", self.reuse, (False, True))
         check_probability("dirichlet_fraction", self.dirichlet_fraction)
         check_probability("gamma", self.gamma)
         for name in ("gumbel_scale", "forced_playouts", "value_scale", "maxvisit_init", "pb_c_init"):
             check_number(name, getattr(self, name), lowest=0)
         if self.forced_playouts > 0 and (self.policy != "puct" or self.proofs):
             raise ParameterError("forced_playouts needs policy='puct' and proofs=False")
-        if self.reuse and self.dirichlet_fraction > 0:
-            raise ParameterError("reuse needs dirichlet_fraction=0, because the noise of a root would stay in its tree")
         for name in ("dirichlet_alpha", "pb_c_base", "value_epsilon"):
             check_number(name, getattr(self, name))
-
-    @property
-    def num_nodes(self) -> int:
-        """The nodes of a tree: the root and one for each simulation; with `reuse`, also room for kept ones."""
-        return 1 + self.simulations * (2 if self.reuse else 1)
 
     def num_slots(self, num_actions: int) -> int:
         """Returns K for a game with `num_actions` actions."""

@@ -5,7 +5,6 @@
     states = jax.vmap(env.step)(states, result.action)
 
 The tree, the descent and the backup: `jaxgames/mcts/tree.py`. The rules of selection: `jaxgames/mcts/selection.py`.
-Trees that the next search continues: `jaxgames/mcts/reuse.py`.
 """
 
 import functools
@@ -20,7 +19,6 @@ from jaxgames.env import Env
 from jaxgames.mcts import tree as trees
 from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
 from jaxgames.mcts.proofs import Proofs, ends_with_a_win
-from jaxgames.mcts.reuse import subtrees, with_kept_slots
 from jaxgames.mcts.selection import Rule, rule_of
 from jaxgames.mcts.tree import NO_NODE, PADDING, Expansion, Path, Slots, Tree
 from jaxgames.sampling import MASKED_LOGIT
@@ -36,7 +34,7 @@ class SearchResult(NamedTuple):
     action: jax.Array  # int32[B], the best action; not used on a finished board
     slots: jax.Array  # int32[B, K], the actions that the root could try; -1 in padding
     weights: jax.Array  # float32[B, K], the improved probabilities of these actions; 0 in padding
-    visits: jax.Array  # int32[B, K], simulations through each of them; in a tree that continues, also earlier ones
+    visits: jax.Array  # int32[B, K], simulations through each of them
     values: jax.Array  # float32[B, num_players], mean return of each seat over the simulations and the evaluation
     policy_values: jax.Array  # float32[B, num_players], mean returns after the actions tried, weighted by `weights`
     raw_values: jax.Array  # float32[B], the mover's value by the evaluation of the root
@@ -80,47 +78,12 @@ def _search(
         return summary(*search_tree(env, evaluate, config, key, params, states), config.simulations)
 
 
-def continue_search(
-    env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any, trees: Tree
-) -> tuple[SearchResult, Tree]:
-    """Returns the result of a search that adds to what is known from the last one, and its trees for the next one.
-
-    With PUCT all visits count alike. With Gumbel the root's sequential halving counts those of this search, and its
-    values are the means of all. The values of the `SearchResult` are of this search.
-
-    Args:
-      trees: of `empty_trees(env, config, num_boards)`, or of the last call for the same boards. Their parts below
-        `states` are kept, of each at most `config.simulations` + 1 nodes: `jaxgames.mcts.reuse.subtrees`.
-
-    The other arguments and the errors are those of `search`.
-    """
-    _check_hashable(evaluate)
-    env, states = playable(env, states)
-    return _continue_search(env, evaluate, config, key, params, states, trees)
-
-
-@functools.partial(jax.jit, static_argnames=("env", "evaluate", "config"))
-def _continue_search(
-    env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any, trees: Tree
-) -> tuple[SearchResult, Tree]:
-    with jax.numpy_dtype_promotion("standard"):  # mctx needs it
-        kept = subtrees(env, config, trees, states)
-        tree, rule = search_tree(env, evaluate, config, key, params, states, kept)
-        return summary(tree, rule, config.simulations), tree
-
-
 def search_tree(
-    env: Env[Any],
-    evaluate: Evaluate,
-    config: SearchConfig,
-    key: jax.Array,
-    params: Any,
-    states: Any,
-    kept: Tree | None = None,
+    env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
 ) -> tuple[Tree, Rule]:
     """Returns the whole trees of a search, and the rule that it selects by; the arguments are those of `search`.
 
-    The boards are those of `playable`: they do not restart. `kept` are the trees of `subtrees`, which it continues.
+    The boards are those of `playable`: they do not restart.
     """
     noise_key, gumbel_key = jax.random.split(key)
 
@@ -131,17 +94,12 @@ def search_tree(
     criterion = criterion_of(config.seats, states.current_player)
     expand = Expand(env, evaluate_states, num_slots, criterion, config.proofs)
     root = expand(states, noise_key)
-    if kept is not None:
-        root = with_kept_slots(root, kept)
     root = root._replace(logits=_with_noise(noise_key, root, config))
     gumbel = jnp.zeros_like(root.logits)
     if config.gumbel_scale > 0:
         gumbel = config.gumbel_scale * jax.random.gumbel(gumbel_key, gumbel.shape)
-    if kept is None:
-        tree = trees.init_tree(root, config.simulations + 1, env.num_actions)
-    else:
-        tree = trees.with_root(kept, root)
-    rule = rule_of(config, gumbel, tree.kept)
+    tree = trees.init_tree(root, config.simulations + 1, env.num_actions)
+    rule = rule_of(config, gumbel)
     return run_simulations(expand, rule, tree, config.simulations, config.gamma, key), rule
 
 
@@ -203,17 +161,13 @@ def criterion_of(seats: str, root: jax.Array) -> trees.Criterion:
 
 
 def run_simulations(expand: Expand, rule: Rule, tree: Tree, simulations: int, gamma: float, key: jax.Array) -> Tree:
-    """Returns the trees after the simulations, each of which adds a node to the tree of every board.
-
-    The nodes are the last `simulations` rows of the trees, which must be unused.
-    """
-    first_node = tree.visits.shape[1] - simulations
+    """Returns the trees after the simulations, each of which adds a node to the tree of every board."""
 
     def simulate(simulation: jax.Array, carry: tuple[Tree, Path]) -> tuple[Tree, Path]:
         tree, path = carry
         path = trees.descend(tree, path, rule.at_root, rule.below)
         leaf = expand(_stepped(expand.env, tree, path), jax.random.fold_in(key, simulation))
-        node = first_node + simulation
+        node = simulation + 1
         tree = trees.add(tree, path, leaf, node)
         end = jnp.where(path.child == NO_NODE, node, path.child)
         win_proves = ends_with_a_win(expand.env)
@@ -229,7 +183,7 @@ def summary(tree: Tree, rule: Rule, simulations: int) -> SearchResult:
     best, weights = rule.decide(slots)
     if tree.proofs is not None:
         best, weights = with_proofs(tree.proofs, slots, best, weights)
-    policy_values = weighted_returns(tree.slot_returns, jnp.where(slots.visits > tree.kept, weights, 0.0), values)
+    policy_values = weighted_returns(tree.slot_returns, jnp.where(slots.visits > 0, weights, 0.0), values)
     if tree.proofs is not None:
         is_proved, proved = tree.proofs.nodes[:, :1], tree.proofs.returns[:, 0]
         values, policy_values = (jnp.where(is_proved, proved, mean) for mean in (values, policy_values))
@@ -279,7 +233,7 @@ def bytes_per_node(env: Env[Any], config: SearchConfig) -> int:
     """Returns the bytes that a node of the tree takes: its board, its value and its slots."""
     num_slots = config.num_slots(env.num_actions)
     of_proofs = num_slots + 2 + 4 * env.num_players if config.proofs else 0
-    return node_bytes(env, num_slots, config.num_nodes - 1) + of_proofs
+    return node_bytes(env, num_slots, config.simulations) + of_proofs
 
 
 def node_bytes(env: Env[Any], num_slots: int, simulations: int) -> int:

@@ -33,23 +33,20 @@ class Rule(Protocol):
         ...
 
 
-def rule_of(config: SearchConfig, gumbel: jax.Array, kept: jax.Array) -> Rule:
-    """Returns the rule of a config; `gumbel` is noise at the root, float32[B, K], `kept` as in `Gumbel`."""
-    return Gumbel(config, gumbel, kept) if config.policy == "gumbel" else Puct(config)
+def rule_of(config: SearchConfig, gumbel: jax.Array) -> Rule:
+    """Returns the rule of a config; `gumbel` is noise at the root, float32[B, K]."""
+    return Gumbel(config, gumbel) if config.policy == "gumbel" else Puct(config)
 
 
 @dataclass(frozen=True)
 class Gumbel:
     """Sequential halving with Gumbel noise at the root, and the deterministic rule of the same paper below it.
 
-    In a tree that continues, the halving counts the visits of this search only; the values are those of all visits.
-
     Source: Danihelka et al., Policy improvement by planning with Gumbel, ICLR 2022.
     """
 
     config: SearchConfig
     gumbel: jax.Array  # float32[B, K], noise at the root
-    kept: jax.Array  # int32[B, K], the visits at the root before this search
 
     def at_root(self, slots: Slots) -> jax.Array:
         rule = functools.partial(
@@ -57,13 +54,9 @@ class Gumbel:
             None,
             num_simulations=self.config.simulations,
             max_num_considered_actions=min(self.config.max_considered, slots.visits.shape[-1]),
+            qtransform=self._transform,
         )
-
-        def select(row: Slots, of_this_search: Slots, noise: jax.Array) -> jax.Array:
-            values = self._transform(_as_tree(row), 0)
-            return rule(_as_tree(of_this_search, noise), 0, qtransform=lambda tree, node: values)
-
-        return jax.vmap(select)(slots, self._of_this_search(slots), self.gumbel)
+        return jax.vmap(lambda row, noise: rule(_as_tree(row, noise), 0))(slots, self.gumbel)
 
     def below(self, slots: Slots) -> jax.Array:
         rule = functools.partial(
@@ -74,11 +67,8 @@ class Gumbel:
     def decide(self, slots: Slots) -> tuple[jax.Array, jax.Array]:
         """Returns the best of the most visited slots, and the softmax of logits and completed values."""
         improved = slots.logits + jax.vmap(lambda row: self._transform(_as_tree(row), 0))(slots)
-        best = jnp.where(_most_visited(self._of_this_search(slots)), self.gumbel + improved, -jnp.inf).argmax(-1)
+        best = jnp.where(_most_visited(slots), self.gumbel + improved, -jnp.inf).argmax(-1)
         return best.astype(jnp.int32), jax.nn.softmax(improved)
-
-    def _of_this_search(self, slots: Slots) -> Slots:
-        return slots._replace(visits=slots.visits - self.kept)
 
     @property
     def _transform(self) -> Any:

@@ -51,8 +51,7 @@ class Tree(NamedTuple):
     values: jax.Array  # float32[B, N, K]
     children: jax.Array  # int16 or int32[B, N, K]
     root_returns: jax.Array  # float32[B, num_players], the sum over the simulations and the evaluation of the root
-    slot_returns: jax.Array  # float32[B, K, num_players], means of this search after the slots of the root
-    kept: jax.Array  # int32[B, K], visits of the slots of the root before this search
+    slot_returns: jax.Array  # float32[B, K, num_players], means after the slots of the root
     proofs: Proofs | None  # of a search that proves results
 
 
@@ -106,19 +105,11 @@ def init_tree(root: Expansion, num_nodes: int, num_actions: int) -> Tree:
         visits=jnp.zeros(per_slot, jnp.int32),
         values=jnp.zeros(per_slot, jnp.float32),
         children=jnp.full(per_slot, NO_NODE, smallest_int(num_nodes)),
-        root_returns=jnp.zeros_like(root.values),
+        root_returns=root.values,
         slot_returns=jnp.zeros((batch, slots, root.values.shape[1]), jnp.float32),
-        kept=jnp.zeros((batch, slots), jnp.int32),
         proofs=None if root.complete is None else no_proofs(batch, num_nodes, slots, root.values.shape[1]),
     )
-    return with_root(tree, root)
-
-
-def with_root(tree: Tree, root: Expansion) -> Tree:
-    """Returns the trees with these roots; the visits of the slots and the nodes below stay."""
-    return _write(tree, root, 0)._replace(
-        root_returns=root.values, slot_returns=jnp.zeros_like(tree.slot_returns), kept=tree.visits[:, 0]
-    )
+    return _write(tree, root, 0)
 
 
 def at(tree: Tree, node: jax.Array | int) -> Slots:
@@ -254,7 +245,7 @@ def back_up(
     with jax.named_scope("back_up"):
         carry = jax.lax.while_loop(lambda carry: carry.depth > 0, go, carry)
     root, slot = jnp.zeros_like(leaf), path.slots[0]
-    count = _entries(carry.visits, root, slot) - _rows(tree.kept, slot)  # 0 at a root that is over
+    count = _entries(carry.visits, root, slot)  # 0 at a root that is over
     mean = _rows(tree.slot_returns, slot)
     mean += (carry.returns - mean) / jnp.maximum(count, 1)[:, None]
     if carry.proofs is not None:

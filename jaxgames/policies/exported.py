@@ -74,7 +74,6 @@ class ExportedSearchAgent(SearchAgent):
             ("search", self.config.policy, SearchConfig.policy),
             ("seats", self.config.seats, SearchConfig.seats),
             ("proofs", self.config.proofs, SearchConfig.proofs),
-            ("reuse", self.config.reuse, SearchConfig.reuse),
         ):
             written += [f"{parameter}={value}"] if value != default else []
         return [*written, *_written_choice(self.temperature, 0.0, self.top)]
@@ -102,7 +101,6 @@ def make(
     search: str = SearchConfig.policy,
     seats: str = SearchConfig.seats,
     proofs: bool = SearchConfig.proofs,
-    reuse: bool = SearchConfig.reuse,
 ) -> Agent:
     """Returns the agent `exported(FILE)`, or `exported(FILE, simulations=64)` with a tree search.
 
@@ -116,7 +114,6 @@ def make(
       search: the rule of the search, "gumbel" or "puct".
       seats: how seats choose in the tree, "paranoid" or "max_n".
       proofs: whether the search treats proved results as certain.
-      reuse: whether games that `jaxgames.arena` plays continue the tree of the agent's last search.
 
     Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is not an exported policy. Raises
     it also for a file of another game, another version of the game, another platform or another version of JAX, and
@@ -129,9 +126,7 @@ def make(
         policy, params = load(file, env)
     if simulations:
         gamma = policy.header.gamma
-        config = SearchConfig(
-            simulations=simulations, policy=search, gamma=gamma, seats=seats, proofs=proofs, reuse=reuse
-        )
+        config = SearchConfig(simulations=simulations, policy=search, gamma=gamma, seats=seats, proofs=proofs)
         return ExportedSearchAgent(params, env, policy, config, temperature_of(temperature, 0.0, top), top)
     temperature = temperature_of(temperature, policy.header.temperature, top)
     return ExportedAgent(params, env, policy, float(temperature), top)

@@ -46,23 +46,10 @@ class SearchAgent:
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """Returns actions int32[B]."""
         search_key, sample_key = jax.random.split(key)
-        return self._chosen(sample_key, self._searching.search(search_key, states))
-
-    def init_memory(self, num_boards: int) -> Any:
-        """Returns the memory of `MCTSAgent.init_memory`."""
-        return self._searching.init_memory(num_boards)
-
-    def act_with_memory(self, key: jax.Array, states: Any, memory: Any) -> tuple[jax.Array, Any]:
-        """Returns actions int32[B] and the memory after them; see `MCTSAgent.act_with_memory`."""
-        search_key, sample_key = jax.random.split(key)
-        result, memory = self._searching.continue_search(search_key, states, memory)
-        return self._chosen(sample_key, result), memory
-
-    def _chosen(self, key: jax.Array, result: SearchResult) -> jax.Array:
-        """Returns int32[B], the actions that the agent plays after a search."""
+        result = self._searching.search(search_key, states)
         if self.temperature is None:
             return result.action
-        slot = jax.random.categorical(key, self._logits(result))
+        slot = jax.random.categorical(sample_key, self._logits(result))
         return jnp.take_along_axis(result.slots, slot[:, None], axis=1)[:, 0].astype(jnp.int32)
 
     def analyse(self, states: Any) -> Analysis:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from jaxgames import arena
-from jaxgames.agents import RandomAgent, pytree, with_epsilon
+from jaxgames.agents import RandomAgent, pytree
 from jaxgames.arena import Games
-from tests.helpers.scripted_agents import RisingTaker, Taker, TakerOnHost
+from tests.helpers.scripted_agents import Taker, TakerOnHost
 from tests.helpers.sticks import Sticks
 
 STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2
@@ -70,18 +70,6 @@ def test_each_seat_is_played_by_its_agent() -> None:
     won = [np.flatnonzero(row).tolist() for row in np.asarray(winners(STICKS, games))]
     assert won == [[game["winner"]] for game in expected]
     assert {game["winner"] for game in expected} == {0, 1, 2}
-
-
-def test_memory_has_an_agents_own_moves_in_one_game() -> None:
-    """With ONE on two seats the moves are 1, 1, 1, 2, 1, 1; with ONE on the last seat 1, 2, 1, 3; or 1, 2, 3, 1."""
-    seats = [[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1], [0, 0, 0]]
-    for agent in (RisingTaker(), with_epsilon(STICKS, RisingTaker(), 0.0)):
-        assert played(agent, ONE, seats=seats).length.tolist() == [6, 6, 6, 4, 4]
-    step: Any = jax.jit(functools.partial(arena.advance, STICKS))
-    games, agents = arena.start(STICKS, KEY, 1), (RisingTaker(),)
-    for _ in range(3):
-        games, action = step(agents, jnp.zeros((1, 3), jnp.int32), games, KEY)
-        assert action.tolist() == [0]  # one step alone has no memory
 
 
 # -- playing on ----------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import pytest
 from jaxgames.agents import pytree
 from jaxgames.arena.playing import SIDE_BY_SIDE
 from tests.arena.test_playing import ALL_SEATS, ONE, RANDOM, THREE, TWO, CountedTaker, played, same
-from tests.helpers.scripted_agents import RisingTaker
 
 
 class HostTaker:
@@ -70,12 +69,6 @@ def test_games_with_an_agent_on_the_device_are_in_progress_side_by_side() -> Non
     played(agent, ONE, seats=[[0, 1, 1]] * (SIDE_BY_SIDE + 1))
     together = [7] * SIDE_BY_SIDE + [4] * SIDE_BY_SIDE + [1] * SIDE_BY_SIDE
     assert agent.left == [*together, 7, 4, 1]
-
-
-def test_memory_of_a_place_begins_anew_with_its_next_game() -> None:
-    """The moves are 1, 1, 1, 2, 1, 1 in every game."""
-    games = played(RisingTaker(), ONE, HostTaker(), seats=[[0, 1, 2]] * (SIDE_BY_SIDE + 2))
-    assert set(games.length.tolist()) == {6}
 
 
 def test_agent_is_asked_about_one_board_at_its_own_turns_only() -> None:

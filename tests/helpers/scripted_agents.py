@@ -24,23 +24,6 @@ class Taker:
 
 @pytree
 @dataclass(frozen=True)
-class RisingTaker:
-    """Takes one stick more at each of its moves of a game, from one on; without a memory always one."""
-
-    on_device: ClassVar[bool] = True
-
-    def act(self, key: jax.Array, states: Any) -> jax.Array:
-        return jnp.zeros(states.left.shape, jnp.int32)
-
-    def init_memory(self, num_boards: int) -> jax.Array:
-        return jnp.zeros(num_boards, jnp.int32)
-
-    def act_with_memory(self, key: jax.Array, states: Any, memory: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return jnp.minimum(memory, jnp.maximum(states.left, 1) - 1), memory + 1
-
-
-@pytree
-@dataclass(frozen=True)
 class Preferring:
     """Plays the legal action that it prefers; of equal ones the first."""
 

@@ -307,7 +307,7 @@ def test_one_board_in_place_of_a_batch_is_refused() -> None:
 
 def test_bytes_per_node_are_those_of_the_tree() -> None:
     shapes = jax.eval_shape(lambda: trees(BOXES, Nothing(BOXES), GUMBEL, jax.random.key(0), jnp.zeros(2), boards()))
-    nodes = jax.tree.leaves(shapes._replace(root_returns=None, slot_returns=None, kept=None))
+    nodes = jax.tree.leaves(shapes._replace(root_returns=None, slot_returns=None))
     total = sum(leaf.size * leaf.dtype.itemsize for leaf in nodes)
     assert total == BOARDS * (GUMBEL.simulations + 1) * bytes_per_node(BOXES, GUMBEL)
 

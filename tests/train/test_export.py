@@ -353,7 +353,7 @@ def test_file_of_a_newer_format_is_refused(file: Path, tmp_path: Path) -> None:
         (
             "sims=3",
             "exported has no parameter 'sims'; its parameters are file, temperature, top, simulations, search, seats, "
-            "proofs, reuse, epsilon",
+            "proofs, epsilon",
         ),
     ],
 )

@@ -181,7 +181,6 @@ class Config(NetworkConfig):
         search: SelectionRule | None = None,
         seats: Seats | None = None,
         proofs: bool | None = None,
-        reuse: bool = False,
     ) -> SearchConfig:
         """Returns a search without noise at the root; a rule, seats or proofs of None are those of self-play."""
         return SearchConfig(
@@ -192,7 +191,6 @@ class Config(NetworkConfig):
             gamma=self.gamma,
             seats=seats or self.seats,
             proofs=self.proofs if proofs is None else proofs,
-            reuse=reuse,
         )
 
 

@@ -91,7 +91,6 @@ class AlphaZero(NetworkLearner):
         search: SelectionRule | None = None,
         seats: Seats | None = None,
         proofs: bool | None = None,
-        reuse: bool = False,
     ) -> Agent:
         """Returns the agent with these parameters; see `NetworkLearner.agent`.
 
@@ -101,10 +100,9 @@ class AlphaZero(NetworkLearner):
         Args:
           seats: how seats choose in the tree of the search.
           proofs: whether the search treats proved results as certain.
-          reuse: whether games that `jaxgames.arena` plays continue the tree of the agent's last search.
         """
         simulations = self.config.evaluation_simulations if simulations is None else simulations
-        settings = self.config.search_without_noise(simulations, search, seats, proofs, reuse) if simulations else None
+        settings = self.config.search_without_noise(simulations, search, seats, proofs) if simulations else None
         return self.make_network_agent(params, settings, temperature, top)
 
     def init(self, key: jax.Array) -> TrainState:

@@ -67,10 +67,6 @@ def match_command(agent: str, opponent: str, env: str, options: str = "") -> str
 
 LONG_OPENINGS = "--opening-plies 20"  # in Dots and Boxes short ones leave each agent one game of every opening
 MATCHES = (
-    Match("reuse", "chinese_checkers_diamond", 64, 76),
-    Match("reuse", "minichess(max_plies=128)", 32, 32),
-    Match("reuse", "dots_and_boxes", 32, 31, LONG_OPENINGS),
-    Match("reuse", "checkers(max_plies=150)", 16, 19),
     Match("proofs", "chinese_checkers_diamond", 64, 76),
     Match("proofs", "minichess(max_plies=128)", 32, 33),
     Match("proofs", "dots_and_boxes", 32, 30, LONG_OPENINGS),

@@ -9,53 +9,28 @@ import jax.numpy as jnp
 import psutil
 
 from jaxgames import Env, ParameterError, agents, auto_reset
-from jaxgames.agents import Agent, act_compiled, act_with_memory, init_memory
+from jaxgames.agents import Agent, act_compiled
 from jaxgames.wrappers import without_auto_reset
 
 BOARDS = 64  # on which an agent moves at once
 PLIES = 64  # of the games that the boards are from; board i is at ply i
 PLAYER = "greedy(epsilon=0.3)"  # of these games; a random agent in games without greedy scores
 CALLS = 3  # whose median counts
-REMEMBERED = 3  # moves of an agent with a memory, before those that count
 
 
 def cpu_milliseconds(env: Env[Any], agent: Agent) -> float:
     """Returns the CPU time of a move in milliseconds, of all cores and of programs that this process has started.
 
-    It is the mean over BOARDS boards, which the agent gets at once. Compilation does not count. An agent with a memory
-    plays on from these boards first, so that it has one: it is timed on boards that are 2 * REMEMBERED plies later.
+    It is the mean over BOARDS boards, which the agent gets at once. Compilation does not count.
     """
-    boards, memory = remembered(env, agent, played_boards(env))
-    jax.block_until_ready(_act(agent, jax.random.key(0), boards, memory))
+    boards = played_boards(env)
+    jax.block_until_ready(act_compiled(agent, jax.random.key(0), boards))
     seconds: list[float] = []
     for call in range(CALLS):
         start = cpu_seconds()
-        jax.block_until_ready(_act(agent, jax.random.key(call), boards, memory))
+        jax.block_until_ready(act_compiled(agent, jax.random.key(call), boards))
         seconds.append(cpu_seconds() - start)
     return 1000 * statistics.median(seconds) / BOARDS
-
-
-def remembered(env: Env[Any], agent: Agent, boards: Any) -> tuple[Any, Any]:
-    """Returns the boards after some more plies of the agent, and its memory of every second one; None without one."""
-    memory = init_memory(agent, BOARDS)
-    if memory is None:
-        return boards, None
-    step = jax.jit(jax.vmap(without_auto_reset(env)[0].step))
-    for _ in range(REMEMBERED):
-        actions, memory = _act(agent, jax.random.key(0), boards, memory)
-        boards = step(boards, actions)
-        boards = step(boards, _act(agent, jax.random.key(0), boards, memory)[0])
-    return boards, memory
-
-
-def _act(agent: Agent, key: jax.Array, boards: Any, memory: Any) -> tuple[Any, Any]:
-    """Returns the actions of an agent and its memory after them; only an agent on the device is compiled."""
-    if memory is None:
-        return act_compiled(agent, key, boards), None
-    return _act_with_memory(agent, key, boards, memory)
-
-
-_act_with_memory = jax.jit(act_with_memory)
 
 
 def played_boards(env: Env[Any]) -> Any:

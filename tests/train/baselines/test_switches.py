@@ -28,7 +28,7 @@ def test_file_has_scores_and_costs_and_its_table_shows_them(monkeypatch: pytest.
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(RecordedCommands, "run", run)
-    monkeypatch.setattr(switches, "cpu_milliseconds", lambda env, agent: 2.0 if agent.config.reuse else 1.0)
+    monkeypatch.setattr(switches, "cpu_milliseconds", lambda env, agent: 2.0 if agent.config.proofs else 1.0)
     assert run_command(switches.main, "--output", tmp_path) is None
     file = tmp_path / "search_switches.json"
     stored = json.loads(file.read_text())
@@ -36,7 +36,7 @@ def test_file_has_scores_and_costs_and_its_table_shows_them(monkeypatch: pytest.
     assert [row["command"] for row in stored["rows"]] == [f"python -m {text}" for text in ran]
     first = stored["rows"][0]
     assert (first["wins"], first["draws"], first["losses"], first["score"]) == (110, 40, 50, 0.65)
-    assert list(first["cpu_ms"].values()) == [2.0 if "reuse" in first["agent"] else 1.0, 1.0]
+    assert list(first["cpu_ms"].values()) == [2.0, 1.0]
     assert "| 200 | 110 | 40 | 50 | 0.650 (0.582-0.713) | +108 (+57 to +158) | 2.00 / 1.00 |" in switches.table(file)
 
 
