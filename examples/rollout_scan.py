@@ -54,8 +54,7 @@ def rollout(env: jaxgames.Env[Any], num_envs: int, num_steps: int, key: jax.Arra
 
     def step(boards: Any, key: jax.Array) -> tuple[Any, tuple[jax.Array, jax.Array]]:
         action_keys, step_keys = jax.random.split(key, (2, num_envs))
-        mask = jax.vmap(env.legal_action_mask)(boards)  # bool[num_envs, num_actions]
-        action = jax.vmap(jaxgames.random_action)(action_keys, mask)  # int32[num_envs]
+        action = jax.vmap(env.random_legal_action)(boards, action_keys)  # int32[num_envs]
         boards = jax.vmap(env.step)(boards, action, step_keys)
         return boards, (boards.rewards, boards.terminated | boards.truncated)
 

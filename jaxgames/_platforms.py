@@ -2,12 +2,13 @@
 
 A rule has one form, and a second one for CPUs where that makes random play of a game 1.5 times as fast: packing and
 unpacking of the star's moves, the closure of the diamond's hops. Drawing a bit and `written` have one too, and the two
-lookups have one without gathers for TPUs. All forms give the same result. A program that is exported or placed on
-another device has the forms of that device.
+lookups have one without gathers for TPUs. All forms give the same result. A game that is exported or placed on another
+device has the forms of that device. `has_cpu_form` chooses for the learners of `train`, by the default device.
 
 For GPUs: neighbouring threads compute neighbouring entries of the last axis. XLA compiles a `concatenate` or `stack`
 along it into a branch for each part, which the threads of a warp take one after the other. So a form for accelerators
-has no more than four parts there: first words of bits for a board, then one shift or comparison for every entry.
+has no more than four parts there (Dots and Boxes: one for each row of boxes): first words of bits for a board, then one
+shift or comparison for every entry.
 
 The environment variable JAXGAMES_FORMS overrides the choice, to compare the forms on one machine: "auto" (default),
 "cpu", "tpu" or "library". Set it before a program is traced.
@@ -64,7 +65,7 @@ def at(array: jax.Array, index: jax.Array) -> jax.Array:
         return array.at[index].get(mode="clip")
 
     def select(array: jax.Array, index: jax.Array) -> jax.Array:
-        here = jnp.arange(array.shape[0]) == index
+        here = np.arange(array.shape[0], dtype=np.int32) == index
         kept = jnp.where(here.reshape(-1, *[1] * (array.ndim - 1)), array, jnp.zeros_like(array))
         return kept.any(0) if array.dtype == jnp.bool_ else kept.sum(0, dtype=array.dtype)
 

@@ -186,7 +186,7 @@ class Env(abc.ABC, Generic[S]):
         `jaxgames.random_action(key, env.legal_action_mask(state))`: a game may choose without making the mask.
         """
         self._check_board("random_legal_action", state)
-        self._check_key("random_legal_action(state, key)", key)
+        self._check_key("random_legal_action(state, key)", key, is_needed=True)
         state = _in_jax(state)
         return jnp.where(state.terminated | state.truncated, 0, self._random_legal_action(state, key))
 
@@ -360,11 +360,12 @@ class Env(abc.ABC, Generic[S]):
             remedy = "make it by init, step or from_string of this env"
             raise TypeError(f"env.{method} expected a state of {self}: {difference}; {remedy}")
 
-    def _check_key(self, call: str, key: Any) -> None:
-        """Raises ValueError if a game of chance gets no key, or any game a batch of keys."""
+    def _check_key(self, call: str, key: Any, is_needed: bool = False) -> None:
+        """Raises ValueError for a batch of keys, and for no key where the call or a game of chance needs one."""
         if key is None:
-            if self.needs_key:
-                raise ValueError(f"{self.id} is a game of chance: {call} needs the key")
+            if is_needed or self.needs_key:
+                why = "" if is_needed else f"{self.id} is a game of chance: "
+                raise ValueError(f"{why}{call} needs the key")
             return
         typed = jnp.issubdtype(getattr(key, "dtype", np.uint32), jax.dtypes.prng_key)
         batch = np.shape(key) if typed else np.shape(key)[:-1]  # a key of the old style is uint32[2]

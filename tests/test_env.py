@@ -109,6 +109,7 @@ def test_no_device_is_initialised_by_import_and_make() -> None:
 ON_DEVICE: dict[str, Callable[[Env[Any], Any], Any]] = {
     "step": lambda env, state: env.step(state, 0),
     "legal_action_mask": lambda env, state: env.legal_action_mask(state),
+    "random_legal_action": lambda env, state: env.random_legal_action(state, KEY),
     "observe": lambda env, state: env.observe(state),
     "winners": lambda env, state: env.winners(state),
 }

@@ -53,6 +53,18 @@ def played() -> Any:
     return jax.device_get(rollout(jax.random.key(0)))
 
 
+def test_draw_is_that_of_the_game() -> None:
+    game = jaxgames.make("minichess")  # draws in a way of its own
+    state, keys = game.init(), jax.random.split(jax.random.key(0), 20)
+    draw = jax.jit(
+        jax.vmap(lambda key, env, state: env.random_legal_action(state, key), (0, None, None)), static_argnums=1
+    )
+    drawn = draw(keys, game, state)
+    assert len({*drawn.tolist()}) > 3
+    np.testing.assert_array_equal(draw(keys, Wrapper(game), state), drawn)
+    np.testing.assert_array_equal(draw(keys, auto_reset(game), auto_reset(game).init()), drawn)
+
+
 # -- along random games: under vmap, scan and jit ------------------------------------------------------------
 
 

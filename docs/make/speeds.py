@@ -21,14 +21,15 @@ DOCS = Path(__file__).parents[1]
 @dataclass(frozen=True)
 class Arguments:
     result: Path = DOCS / "results" / "h200_random_play.json"
-    """A file of docs/results."""
+    """A file of docs/results, or one that `benchmarks.device` has written."""
     output: Path = DOCS / "pictures" / "h200_random_play.svg"
     """The picture."""
 
 
 def main() -> None:
     arguments = tyro.cli(Arguments, prog="python -m docs.make.speeds", description=__doc__)
-    save_picture(draw(fastest(json.loads(arguments.result.read_text())["results"][-1]["rows"])), arguments.output)
+    stored = json.loads(arguments.result.read_text())  # of docs/results, or as the benchmark writes it
+    save_picture(draw(fastest(stored.get("results", [stored])[-1]["rows"])), arguments.output)
 
 
 def fastest(rows: list[dict[str, Any]]) -> dict[tuple[str, str], float]:

@@ -14,6 +14,8 @@ import jaxgames
 from jaxgames._named import from_file
 from train.driver.learner import Config, Learner
 
+ADDED_LATER = {"compute_dtype"}  # settings that a run of an earlier version does not have
+
 
 def to_json(learner: Learner) -> dict[str, Any]:
     """Returns the content of a run's config.json, which every checkpoint has too."""
@@ -76,11 +78,13 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
 
 
 def check_types(settings: dict[str, Any], config_type: type[Any]) -> None:
-    """Raises ValueError unless every setting is one of the type's and has a value of its type."""
+    """Raises ValueError unless the settings are those of the type, ADDED_LATER apart, with values of their types."""
     hints = get_type_hints(config_type)
     names = [field.name for field in dataclasses.fields(config_type)]
     if unknown := [name for name in settings if name not in names]:
         raise ValueError(f"unknown settings: {', '.join(unknown)}")
+    if missing := [name for name in names if name not in settings and name not in ADDED_LATER]:
+        raise ValueError(f"missing settings: {', '.join(missing)}")
     for name, value in settings.items():
         if not fits(value, hints[name]):
             raise ValueError(f"{name} must be {format_type(hints[name])}, not {json.dumps(value)}")

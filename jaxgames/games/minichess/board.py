@@ -95,7 +95,7 @@ def decode(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 # -- sets of cells -----------------------------------------------------------------------------------------
 
 
-def targets_of_all(direction: Direction) -> int:
+def _targets_of_all(direction: Direction) -> int:
     """Returns the set of cells that a step in a direction can reach from anywhere on the board."""
     files, ranks = direction
     inside = [c for c in range(25) if c // 5 - files in range(5) and c % 5 - ranks in range(5)]
@@ -110,12 +110,12 @@ def _shift_bits(cells: jax.Array, direction: Direction, times: int = 1) -> jax.A
 
 def shift(cells: jax.Array, direction: Direction) -> jax.Array:
     """Returns the cells one step (or jump) further in a direction, those on the board."""
-    return _shift_bits(cells, direction) & targets_of_all(direction)
+    return _shift_bits(cells, direction) & _targets_of_all(direction)
 
 
 def slide(cells: jax.Array, empty: jax.Array, direction: Direction) -> jax.Array:
     """Returns the cells that sliding pieces on `cells` attack: all empty ones up to the first occupied one, and it."""
-    free = empty & targets_of_all(direction)
+    free = empty & _targets_of_all(direction)
     cells = cells | (free & _shift_bits(cells, direction))
     free = free & _shift_bits(free, direction)
     cells = cells | (free & _shift_bits(cells, direction, 2))

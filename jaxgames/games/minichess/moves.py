@@ -32,7 +32,7 @@ def action_mask(words: jax.Array) -> jax.Array:
 
 def random_action(key: jax.Array, words: jax.Array) -> jax.Array:
     """Returns int32[], an action of `action_mask` drawn uniformly."""
-    seventh = words[3::5]  # the cells from which pawns promote
-    under = jnp.where((seventh >> PAWN_BIT) != 0, seventh & RANK[4], 0)
+    before_last = words[3::5]  # the cells from which pawns promote
+    under = jnp.where((before_last >> PAWN_BIT) != 0, before_last & RANK[4], 0)
     word, bit = random_bit(key, jnp.concatenate([words & BOARD, under, under, under]))
     return at(jnp.asarray(ACTIONS.ravel()), 25 * word + bit)

@@ -50,12 +50,8 @@ def test_config_that_is_no_stored_run_is_refused(text: str, message: str, tmp_pa
         loaded(tmp_path, text)
 
 
-def test_setting_that_a_stored_run_lacks_has_its_default(tmp_path: Path) -> None:
-    """A run that was stored before the learner had the setting."""
-    config = Config(learning_rate=0.125)
-    stored = to_json(ToyLearner(config))
-    del stored["settings"]["seed"]
-    assert loaded(tmp_path, json.dumps(stored)) == ToyLearner(config)
+def without_setting(name: str) -> dict[str, Any]:
+    return STORED | {"settings": {key: value for key, value in STORED["settings"].items() if key != name}}
 
 
 def with_setting(name: str, value: Any) -> dict[str, Any]:
@@ -73,6 +69,7 @@ def with_setting(name: str, value: Any) -> dict[str, Any]:
         (with_setting("learning_rate", [1]), r"learning_rate must be of type float, not \[1\]"),
         (with_setting("sizes", 3), r"sizes must be of type tuple\[int, ...\], not 3"),
         (with_setting("sizes", ["a"]), r"sizes must be of type tuple\[int, ...\]"),
+        (without_setting("seed"), "missing settings: seed"),
         (with_setting("num_boards", 4), "unknown settings: num_boards"),
         (STORED | {"env_version": 2}, "trained on version 2 of sticks, .* this is version 1"),
     ],
