@@ -1,14 +1,12 @@
-"""The progress of long commands: lines into a pipe, also while nothing ends, and a bar on a terminal."""
+"""The progress of long commands: lines into a pipe when units end, and a bar on a terminal."""
 
 import io
 import re
-import time
-from collections.abc import Callable
 
 import pytest
 
 from jaxgames import _progress
-from jaxgames._progress import format_seconds, progress_bar, progress_over, waiting
+from jaxgames._progress import format_seconds, progress_bar, progress_over
 
 
 class Terminal(io.StringIO):
@@ -16,40 +14,27 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def frequent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines every hundredth of a second instead of every ten seconds."""
-    monkeypatch.setattr(_progress, "SECONDS_BETWEEN_LINES", 0.01)
-
-
-def wait_for(text: str, read: Callable[[], str]) -> str:
-    """Returns what was written once it matches the pattern."""
-    written, deadline = "", time.monotonic() + 20
-    while not re.search(text, written):
-        assert time.monotonic() < deadline, f"expected {text!r}, got {written!r}"
-        time.sleep(0.005)
-        written += read()
-    return written
-
-
-@pytest.mark.usefixtures("frequent")
-def test_pipe_gets_whole_lines_with_the_time_left_also_while_nothing_ends(capsys: pytest.CaptureFixture[str]) -> None:
-    def read() -> str:
-        return capsys.readouterr().err
-
+def test_pipe_gets_a_line_with_the_time_left_when_one_is_due(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line after ten seconds, then every ten seconds, and every minute after ten minutes."""
+    clock = [0.0]
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: clock[0])
     with progress_bar(4000, "games", "ladder") as bar:
-        wait_for(r"ladder: 0 of 4,000 games \(0 %\) in \d+ s\n", read)
-        bar.update(1000)
-        bar.describe("pair 2 of 3")
-        wait_for(r"ladder: 1,000 of 4,000 games \(25 %\) in \d+ s, \d+ s left; pair 2 of 3\n", read)
-    read()
-    time.sleep(0.05)
-    assert read() == ""  # nothing after its end
+        for number, clock[0] in enumerate((9, 10, 19, 20, 600, 659, 660)):
+            bar.describe(f"pair {number}")
+            bar.update(500)
+    assert capsys.readouterr().err.splitlines() == [
+        "ladder: 1,000 of 4,000 games (25 %) in 10 s, 30 s left; pair 1",
+        "ladder: 2,000 of 4,000 games (50 %) in 20 s, 20 s left; pair 3",
+        "ladder: 2,500 of 4,000 games (62 %) in 10 min, 6 min left; pair 4",
+        "ladder: 3,500 of 4,000 games (87 %) in 11 min, 94 s left; pair 6",
+    ]
 
 
 def test_time_left_is_from_the_units_that_this_command_has_ended() -> None:
     """50 games in 30 s, beside 100 that were stored, leave 50 games for 30 s."""
-    with _progress._Lines(200, "games", "") as bar:  # pyright: ignore[reportPrivateUsage]
+    with progress_bar(200, "games") as bar:
         bar.skip(100)
         assert bar.line(30) == "100 of 200 games (50 %) in 30 s"
         bar.update(50)
@@ -62,14 +47,6 @@ def test_short_command_writes_nothing_into_a_pipe(capsys: pytest.CaptureFixture[
         bar.update(4)
     assert bar.count == 4
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.usefixtures("frequent")
-def test_what_cannot_be_counted_shows_the_time_so_far(capsys: pytest.CaptureFixture[str]) -> None:
-    """It stands in place of the progress around it."""
-    with progress_bar(20, "games"), waiting("still compiling"):
-        capsys.readouterr()
-        assert "games" not in wait_for(r"(still compiling: 0 s so far\n.*){3}", lambda: capsys.readouterr().err)
 
 
 def test_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:

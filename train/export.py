@@ -24,7 +24,6 @@ from jax import export
 
 from jaxgames import _files, arena
 from jaxgames import make as make_env
-from jaxgames._progress import waiting
 from jaxgames.env import Env
 from jaxgames.policies import exported
 from jaxgames.policies import file as policy_file
@@ -75,8 +74,7 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     run, iteration = agents.find_run(arguments.run, "expected", advice)
     iteration = run.kept_iteration(iteration)
     agent = policy_agent(run, iteration, None if arguments.env is None else make_env(arguments.env))
-    with waiting(f"compiling for {', '.join(arguments.platforms)}"):
-        content = content_of(run, iteration, agent, arguments.platforms, arguments.bits)
+    content = content_of(run, iteration, agent, arguments.platforms, arguments.bits)
     policy_file.write(arguments.output, agent.env, content)
     result = {"env": str(agent.env), "env_version": agent.env.version, **dataclasses.asdict(content.header)}
     result |= {"file": str(arguments.output), "bytes": arguments.output.stat().st_size}

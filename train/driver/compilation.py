@@ -22,7 +22,7 @@ from typing import Any
 
 import jax
 
-from jaxgames._progress import format_seconds, waiting
+from jaxgames._progress import format_seconds
 from train.driver.result_file import ResultFile
 
 CONFIG: Any = jax.config  # its values have no types
@@ -75,7 +75,7 @@ def _show_warning(show: Callable[..., None], folder: Path, message: Warning | st
 
 @contextmanager
 def announced(program: Mapping[str, Any], log: Callable[[str], object]) -> Generator[None]:
-    """Logs that a program is compiled, how long it usually takes, signs of life, and how long it took.
+    """Logs that a program is compiled, how long it usually takes, and how long it took.
 
     Args:
       program: what the program depends on, in JSON's types.
@@ -87,8 +87,7 @@ def announced(program: Mapping[str, Any], log: Callable[[str], object]) -> Gener
     last = None if times is None else times.get(key)
     log(f"compiling ({TYPICAL if last is None else format_seconds(last['seconds']) + ' the last time'}) ...")
     start = time.monotonic()
-    with waiting("still compiling"):
-        yield
+    yield
     seconds = time.monotonic() - start
     log(f"compiled in {seconds:.1f} s")
     if times is not None:

@@ -123,22 +123,14 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("undrawn", "sticks")
-def test_pipe_gets_the_games_and_the_pair_while_they_are_played(
+def test_pipe_gets_the_games_and_the_pair_that_are_played(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A slow pair stands for one that takes minutes; the pair before it is stored."""
-    monkeypatch.setattr(_progress, "SECONDS_BETWEEN_LINES", 0.01)
-    played = ladder.play_pair
-
-    def play_slowly(*arguments: Any) -> PairResult:
-        time.sleep(0.2)
-        return played(*arguments)
-
-    monkeypatch.setattr(ladder, "play_pair", play_slowly)
+    monkeypatch.setattr(_progress, "SECONDS_BETWEEN_LINES", 0.0)
     run_command(ladder.main, "sticks(num_players=2)", "first", *GAMES, "--output", tmp_path)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == f"{tmp_path}: 1 of 1 pairs are to be played"
-    assert re.fullmatch(r"0 of 8 games \(0 %\) in 0 s; pair 1 of 1, first - random", lines[1])
+    assert re.fullmatch(r"8 of 8 games \(100 %\) in \d+ s, 0 s left; pair 1 of 1, first - random", lines[1])
 
 
 @pytest.mark.usefixtures("undrawn")
