@@ -24,12 +24,14 @@ class Game:
         drawing     `drawing(env, theme)` returns the `jaxgames.render.drawing.Drawing` of the boards of `env`
         scores      `scores(env, state)` returns float32[num_actions], what the mover gains at once by each action;
                     any number for an illegal one
+        words       `words` is a `jaxgames.play.words.Words`, what the page and the terminal say of the game
     """
 
     id: str  # a Python identifier
     env: Callable[..., Env[Any]]  # the class, or a function that returns the env for the game's parameters
     drawing: ModuleType | str | None = None
     scores: ModuleType | str | None = None
+    words: ModuleType | str | None = None
 
     def part(self, name: str) -> Any:
         """Returns the function or value of a part, such as "drawing"; None for a part that the game does not have."""
@@ -70,11 +72,12 @@ def register(game: Game | str, env: Callable[..., Env[Any]] | None = None) -> No
     _records[game.id] = game
 
 
-def record_of(env: Env[Any]) -> Game:
-    """Returns the record of an env's game; one without parts for an env that is not registered."""
-    if env.id in BUILT_IN:
-        return importlib.import_module(f"jaxgames.games.{env.id}").GAME
-    return _records.get(env.id) or Game(env.id, type(env))
+def record_of(game: Env[Any] | str) -> Game:
+    """Returns the record of a game, of an env or by its id; one without parts for a game that is not registered."""
+    id = game if isinstance(game, str) else game.id
+    if id in BUILT_IN:
+        return importlib.import_module(f"jaxgames.games.{id}").GAME
+    return _records.get(id) or Game(id, lambda: make(id))
 
 
 def make(id: str, /, **parameters: Any) -> Env[Any]:

@@ -23,7 +23,7 @@ FLOORS = {
         ("agents", "host_agent", "testing", "_files"),
         ("solvers", "mcts", "arena", "interop"),
         ("policies", "baselines"),
-        ("play",),
+        ("play", "games/words"),
     ),
     "train": (
         ("ops", "recipes", "settings"),

@@ -1,6 +1,7 @@
-"""How far pieces on a hexagonal board still have to go, for the greedy scores of both boards of Chinese Checkers.
+"""What both boards of Chinese Checkers share: how far pieces still have to go, for the greedy scores; words of rules.
 
-Actions that gain nothing or lose ground all have the score 0. Two rules let the greedy agent fill its goal:
+In the greedy scores, actions that gain nothing or lose ground all have the score 0. Two rules let the greedy agent fill
+its goal:
 
     A piece outside of the goal should also come closer to the nearest free cell of the goal. This decides only between
     moves that gain the same otherwise. It leads the last pieces around a goal that is open on its other side.
@@ -14,6 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 
 FREE_CELL_WEIGHT = 1 / 64  # so small that the way to a free cell never outweighs a cell towards the far corner
+
+STEP_OR_HOP = (
+    "In your turn you move one of your {pieces}. It either steps to an empty cell next to it, or it hops over a "
+    "neighbouring {piece} of any player, straight to the empty cell behind it. After a hop it may hop again, as often "
+    "as you like. Nothing is captured."
+)
+DASHED_GOAL = "Your goal has a dashed border."
 
 
 def hexagonal_distance(difference: np.ndarray) -> np.ndarray:

@@ -14,10 +14,10 @@ from jaxgames import agents, baselines, registry
 from jaxgames._specs import split_list
 from jaxgames.env import Env
 from jaxgames.play.command import add_options, play, run_command
-from jaxgames.play.menus import TITLES, first_game
+from jaxgames.play.menus import first_game, game_title, offered_games
 from jaxgames.play.opponents import default_agent, default_seats
 
-FIRST = "checkers"  # that the page shows, where no game is named
+FIRST = offered_games()[0]  # that the page shows, where no game is named
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "game",
         nargs="?",
-        help=f"one of {games}; with parameters: 'dots_and_boxes(rows=4, cols=4)' (default: checkers, where the page "
+        help=f"one of {games}; with parameters: 'dots_and_boxes(rows=4, cols=4)' (default: {FIRST}, where the page "
         "offers all others; in the terminal, a menu)",
     )
     add_options(
@@ -51,16 +51,16 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def chosen_game(read: Callable[[str], str] = input) -> str:
-    """Returns the game that a person chooses from a menu; checkers at an empty line or the end of the input."""
-    for number, title in enumerate(TITLES.values(), start=1):
-        print(f"{number}  {title}")
-    games = list(TITLES)
+    """Returns the game that a person chooses from a menu; the first at an empty line or the end of the input."""
+    games = offered_games()
+    for number, game in enumerate(games, start=1):
+        print(f"{number}  {game_title(game)}")
     while True:
         try:
             line = read(f"Which game? 1 to {len(games)} (1)> ").strip() or "1"
         except EOFError:
             return FIRST
-        if line in TITLES:
+        if line in games:
             return line
         if line.isdecimal() and 1 <= int(line) <= len(games):
             return games[int(line) - 1]
@@ -68,14 +68,11 @@ def chosen_game(read: Callable[[str], str] = input) -> str:
 
 
 def first_board(text: str) -> str:
-    """Returns a first board of a game that is named without parameters; prints a line if it is not the default.
-
-    Only the star has another default board: six seats and full size take hours.
-    """
-    if text not in TITLES or registry.make(first_game(text)) == registry.make(text):
+    """Returns a first board of a game that is named without parameters; prints a line if it is not the default."""
+    if text not in offered_games() or registry.make(first_game(text)) == registry.make(text):
         return text
     board = first_game(text)
-    print(f'A first game: "{board}". The traditional board for six: "{text}(size=4, num_players=6)"')
+    print(f'A first game: "{board}". The default board: "{registry.make(text)}"')
     return board
 
 

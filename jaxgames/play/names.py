@@ -8,10 +8,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from jaxgames.env import Env, Outcome
-from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
 from jaxgames.play.session import HUMAN, Session
+from jaxgames.play.words import words_of
 from jaxgames.render import seat_colours, seat_names
-from jaxgames.wrappers import game_of
 
 __all__ = ["ending", "ending_of", "people_of", "seat_colours", "seat_names", "turn_text"]
 
@@ -69,11 +68,9 @@ def _reason(env: Env[Any], outcome: Outcome, you: int | None) -> str:
 
 
 def _score(env: Env[Any], outcome: Outcome, state: Any, you: int | None) -> str:
-    """Returns the boxes of both seats, the person's or the winner's first; "" for another game or end."""
-    if state is None or outcome.kind not in ("win", "draw") or not isinstance(game_of(env), DotsAndBoxes):
+    """Returns the points of all seats, the person's or the winner's first; "" without points or for another end."""
+    if state is None or outcome.kind not in ("win", "draw") or not state.terminated:  # the players have ended it
         return ""
-    if outcome.reason != "all edges drawn":  # the players have ended it
-        return ""
+    points = words_of(env).points(state)
     first = you if you is not None else (outcome.winners or (0,))[0]
-    boxes = [int((state.owner == seat).sum()) for seat in (first, 1 - first)]
-    return f"{boxes[0]} : {boxes[1]}"
+    return " : ".join(map(str, points[first:] + points[:first]))

@@ -6,14 +6,12 @@ b1                        the beginning of a move is enough where only one legal
 """
 
 import itertools
-import re
 from typing import Any
 
 from jaxgames.env import Env
-from jaxgames.games.checkers.rules import Checkers
-from jaxgames.games.checkers.whole_moves import Board, Path, text_of, visits
 from jaxgames.host import host, legal_moves
 from jaxgames.play.session import Session
+from jaxgames.play.words import words_of
 
 MAX_TURN = 500  # characters of a typed turn
 
@@ -37,9 +35,7 @@ def parse_turn(session: Session, text: str) -> list[int]:
 
 def legal_texts(env: Env[Any], state: Any) -> list[str]:
     """Returns the legal moves as people write them: whole captures in checkers, plies in the other games."""
-    if isinstance(env, Checkers):
-        return [text_of(path) for path in sorted(Board.of(state).legal_paths())]
-    return list(legal_moves(env, state).values())
+    return words_of(env).legal_texts(env, state)
 
 
 def _words(text: str) -> list[str]:
@@ -52,37 +48,19 @@ def _words(text: str) -> list[str]:
 
 
 def _actions(env: Env[Any], state: Any, word: str) -> list[int]:
-    """Returns the actions of one ply, or of a whole capture of checkers."""
+    """Returns the actions of one ply, or of a whole turn that is one word."""
     legal = legal_moves(env, state)
     exact = [action for action, text in legal.items() if text.lower() == word.lower()]
     if exact:
         return exact
-    if isinstance(env, Checkers) and (path := _path(state, word)):
-        return Board.of(state).play(path)
+    if turn := words_of(env).turn(env, state, word):
+        return turn
     begun = [action for action, text in legal.items() if _begins(text.lower(), word.lower())]
     if len(begun) == 1:
         return begun
     if begun:
         raise ValueError(f"{word!r} begins several moves: {', '.join(legal[action] for action in begun)}")
     raise ValueError(f"{_reason(env, state, word, legal)}; legal: {', '.join(legal_texts(env, state)) or 'no move'}")
-
-
-def _path(state: Any, word: str) -> Path | None:
-    """Returns the legal move of checkers with these squares, some of which may be left out; None if there is none.
-
-    Raises ValueError if there are several.
-    """
-    if not re.fullmatch(r"\d{1,2}([-x:]\d{1,2})+", word):
-        return None
-    squares = tuple(map(int, re.findall(r"\d+", word)))
-    legal = sorted(Board.of(state).legal_paths())
-    begun = [path for path in legal if path == squares] or [path for path in legal if path[: len(squares)] == squares]
-    if begun:  # the same squares of all of them are played
-        return begun[0][: len(squares)]
-    paths = [path for path in legal if path[0] == squares[0] and path[-1] == squares[-1] and visits(path, squares)]
-    if len(paths) > 1:
-        raise ValueError(f"{word!r} can be {', '.join(map(text_of, paths))}: name the squares on the way")
-    return paths[0] if paths else None
 
 
 def _begins(text: str, word: str) -> bool:

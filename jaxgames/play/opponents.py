@@ -8,7 +8,7 @@ from jaxgames import agents
 from jaxgames.baselines.level_agents import plays
 from jaxgames.env import Env
 from jaxgames.play.session import HUMAN
-from jaxgames.wrappers import game_of
+from jaxgames.play.words import words_of
 
 PREFERRED = ("baseline", "alphabeta", "greedy", "mcts(simulations=100)")
 ADVISERS = ("alphabeta", "baseline", "mcts(simulations=100, playout='greedy')", "mcts(simulations=100)", "greedy")
@@ -44,7 +44,7 @@ def reviewer(env: Env[Any]) -> str | None:
 
     The network of some games has no values, those of another `reward`, or those of the seat to move only.
     """
-    if _returns_of_loss_and_win(env) is None:
+    if words_of(env).returns(env.unwrapped) is None:
         return None
     return next((text for text in REVIEWERS if plays(text, env) and _values_every_seat(text, env)), None)
 
@@ -62,19 +62,8 @@ def win_chance(env: Env[Any], value: float) -> float | None:
     None for an unknown value, NaN, and in a game whose returns do not tell who wins, such as minichess with
     reward="material". On the star, small bonuses for single moves count as part of the chance.
     """
-    bounds = _returns_of_loss_and_win(env)
+    bounds = words_of(env).returns(env.unwrapped)
     if bounds is None or math.isnan(value):
         return None
     lost, won = bounds
     return min(1.0, max(0.0, (value - lost) / (won - lost)))
-
-
-def _returns_of_loss_and_win(env: Env[Any]) -> tuple[float, float] | None:
-    """Returns what a game pays for a loss and for a win; None if that differs from game to game."""
-    game = game_of(env)
-    if game.id == "chinese_checkers":
-        won = 5.0 * game.size  # pyright: ignore[reportAttributeAccessIssue]  # of the star
-        paid = {"win_loss": (-1.0, game.num_players - 1.0), "positive_sum": (0.0, won)}
-        return paid.get(game.reward, (-won / 5, won))  # pyright: ignore[reportAttributeAccessIssue]  # of the star
-    low, high = env.return_range
-    return (low, high) if (low, high) == (-1.0, env.num_players - 1.0) else None

@@ -21,10 +21,11 @@ from jaxgames.play.names import ending_of, people_of, seat_names, turn_text
 from jaxgames.play.notation import legal_texts, parse_turn
 from jaxgames.play.opponents import reviewer, win_chance
 from jaxgames.play.review import review
-from jaxgames.play.rules import can_be_drawn, rules
+from jaxgames.play.rules import rules
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.static_page import game_of, to_html
 from jaxgames.play.text_board import WIDTH, board_text
+from jaxgames.play.words import words_of
 from jaxgames.render import Move
 
 PAGE_SUFFIXES = (".html", ".htm")  # of files that are still pages
@@ -217,7 +218,7 @@ class Terminal:
         session, names = self.session, seat_names(self.session.env)
         if session.over:
             raise ValueError("the game is over: no draw can be agreed")
-        if not can_be_drawn(session.env):
+        if not words_of(session.env).can_be_drawn(session.env):
             raise ValueError(f"no game of {session.env} ends in a draw")
         people = people_of(session.seats)
         offering = session.mover if session.mover in people else next(iter(people), None)

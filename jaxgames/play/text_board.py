@@ -9,17 +9,12 @@ import textwrap
 from typing import Any
 
 from jaxgames.env import Env
-from jaxgames.games.chinese_checkers.board import tables
-from jaxgames.games.chinese_checkers.rules import TRIANGLES, ChineseCheckers
-from jaxgames.games.chinese_checkers_diamond.board import corner
-from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond
 from jaxgames.play import names
 from jaxgames.play.session import HUMAN, Session
+from jaxgames.play.words import words_of
 from jaxgames.render import has_pictures
 
 WIDTH = 80  # of a line of text
-UPPER_SEAT = {"checkers": 0, "minichess": 1, "chinese_checkers": 0, "chinese_checkers_diamond": 0}  # drawn on top
-PLACES = ("top", "upper right", "lower right", "bottom", "lower left", "upper left")  # of the triangles of a star
 
 
 def board_text(session: Session) -> str:
@@ -34,30 +29,16 @@ def board_text(session: Session) -> str:
     lines = [*board, _with_names(env, legend) if has_pictures(env) else legend]
     if session.over:
         return "\n".join([*lines, "", names.ending_of(session)])
-    if you is not None and (goal := goal_text(env, you, is_rotated(session))):
+    if you is not None and (goal := words_of(env).goal(env, you, is_rotated(session))):
         lines.append(textwrap.fill(goal, WIDTH))
     if session.seats[session.mover] != HUMAN:
         lines.append(names.turn_text(env, session.mover))
     return "\n".join(lines)
 
 
-def goal_text(env: Env[Any], seat: int, is_rotated: bool) -> str:
-    """Returns where a person has to go in Chinese Checkers; "" in other games."""
-    if isinstance(env, ChineseCheckers):
-        triangle = (TRIANGLES[env.num_players][seat] + 3) % 6
-        cells = [cell for cell, of in enumerate(tables(env.size).triangle.tolist()) if of == triangle]
-        return f"your goal: the point at the {PLACES[(triangle + 3 * is_rotated) % 6]}, cells {_listed(cells)}"
-    if isinstance(env, ChineseCheckersDiamond):
-        home = corner(env.size, env.pieces or 1)
-        cells = [env.num_cells - 1 - cell for cell in home] if seat == 0 else list(home)
-        place = "top" if (seat == 1) != is_rotated else "bottom"
-        return f"your goal: the corner at the {place}, cells {_listed(cells)}"
-    return ""
-
-
 def is_rotated(session: Session) -> bool:
     """Returns whether the board is rotated: the only person plays the seat that is drawn on top."""
-    return _you(session) is not None and UPPER_SEAT.get(session.env.id) == _you(session)
+    return _you(session) is not None and words_of(session.env).upper_seat == _you(session)
 
 
 def rotated(lines: list[str]) -> list[str]:
@@ -83,7 +64,3 @@ def _with_names(env: Env[Any], text: str) -> str:
     for seat, name in enumerate(names.seat_names(env)):
         text = text.replace(f"seat {seat}, {name}", name).replace(f"seat {seat}", name)
     return text
-
-
-def _listed(cells: list[int]) -> str:
-    return ", ".join(map(str, sorted(cells)))

@@ -429,7 +429,7 @@ def test_menu_of_games_takes_a_number_or_a_name(
 
 def test_star_without_parameters_is_a_small_board_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert first_board("chinese_checkers") == "chinese_checkers(size=2, num_players=3)"
-    assert 'The traditional board for six: "chinese_checkers(size=4, num_players=6)"' in capsys.readouterr().out
+    assert 'The default board: "chinese_checkers(size=4, num_players=6, ' in capsys.readouterr().out
     for text in ("checkers", "chinese_checkers(size=4)", "minichess"):
         assert first_board(text) == text
     assert capsys.readouterr().out == ""

@@ -10,4 +10,5 @@ GAME = Game(
     env=Checkers,
     drawing=f"{__name__}.drawing",
     scores=f"{__name__}.scores",
+    words=f"{__name__}.words",
 )

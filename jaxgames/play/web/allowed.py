@@ -38,14 +38,13 @@ SUGGESTED = ("baseline", "random", "greedy", "mcts(simulations=100)", "alphabeta
 
 def describe_process(server: GameServer) -> dict[str, Any]:
     """Returns the game and the seats of the process, and all games with their menus and parameters."""
-    offered = sorted(registry.list_games(), key=[*menus.TITLES, *registry.list_games()].index)
     games = {
         name: {
             "title": menus.game_title(name),
             "menus": [menu._asdict() for menu in menus.parameter_menus(name)],
             "parameters": [{"name": item.name, "default": repr(item.default)} for item in registry.parameters(name)],
         }
-        for name in offered
+        for name in menus.offered_games()
     }
     return {"game": server.game, "seats": list(server.seats), "games": games}
 

@@ -20,9 +20,9 @@ from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.play.agent_calls import Make, agent_action, refuses_draw
 from jaxgames.play.names import people_of
-from jaxgames.play.rules import can_be_drawn
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web.threads import Worker
+from jaxgames.play.words import words_of
 
 MAX_GAMES = 16
 MAX_PLIES = 2_000  # of a game, which takes about 5 MB then
@@ -109,7 +109,7 @@ class LiveGame:
             people = people_of(session.seats)
             order = [(session.mover + index) % session.env.num_players for index in range(session.env.num_players)]
             asked = [seat for seat in order if seat in people and seat not in self.offers]
-            if not can_be_drawn(session.env):
+            if not words_of(session.env).can_be_drawn(session.env):
                 raise ParameterError(f"no game of {session.env} ends in a draw")
             if session.over or session.mover not in people:
                 raise ParameterError("no draw can be offered: the game is over, or no person is to move")

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from jaxgames import render
 from jaxgames._checks import ParameterError
 from jaxgames.baselines import levels
 from jaxgames.play import names
 from jaxgames.play.game_file import to_json
 from jaxgames.play.menus import game_title
-from jaxgames.play.rules import can_be_drawn
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web import turns
 from jaxgames.play.web.live_games import LiveGame, Thinking
+from jaxgames.play.words import words_of
 from jaxgames.render.boards import drawing_of
 from jaxgames.render.drawing import CELL
 from jaxgames.render.theme import THEMES
@@ -79,7 +77,7 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
         "position": session.env.to_string(session.state),
         "status": _of_draw(session, offers, refusing)
         + _status(session, waits, thinking, offers, played, {move.kind for move in legal}),
-        "can_draw": can_be_drawn(session.env),
+        "can_draw": words_of(session.env).can_be_drawn(session.env),
         "offers": offers,
         "can_undo": session.is_stopped or any(seat in people for seat in session.movers()[: session.ply]),
         "thinking": None if thinking is None else thinking.agent,
@@ -152,14 +150,14 @@ def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
     words = {agent: level.capitalize() for level, agent in levels(env).items()}
     words[HUMAN] = "You" if session.seats.count(HUMAN) == 1 else "Person"
     colours = names.seat_colours(env, theme)
-    boxes = np.asarray(session.state.owner) if env.id == "dots_and_boxes" else None
+    points = words_of(env).points(session.state)
     return [
         {
             "name": name,
             "colour": colour,
             "player": player,
             "words": words.get(player, f"Computer ({player})"),
-            "score": "" if boxes is None else str(int((boxes == seat).sum())),
+            "score": str(points[seat]) if points else "",
         }
         for seat, (name, colour, player) in enumerate(zip(names.seat_names(env), colours, session.seats, strict=True))
     ]
@@ -210,7 +208,7 @@ def _status(
         return words
     if "end turn" in kinds:
         return f"{words}. {'Hop on, or end your turn' if session.continues_turn else 'No piece can move'}"
-    if kinds == {"capture"} and env.id == "checkers":
+    if kinds == {"capture"}:
         return f"{words}. You must capture"
     last = next((turn for turn in reversed(played) if turn.ply == session.ply), None)
     if last is None or last.seat == mover:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Route
 
 import jaxgames
 from jaxgames import baselines
-from jaxgames.play.menus import TITLES
+from jaxgames.play.menus import game_title, offered_games
 from tests.play.web.browser import Person, at_desk, browser, on_phone, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -192,7 +192,7 @@ def test_new_game_is_chosen_in_words(chrome: Browser) -> None:
         someone = at_desk(chrome, address)
         page = someone.page
         page.locator("#new-game").click()
-        assert page.locator("#game option").all_inner_texts() == list(TITLES.values())
+        assert page.locator("#game option").all_inner_texts() == list(map(game_title, offered_games()))
         page.locator("#game").select_option(label="Chinese Checkers")
         someone.wait_for("document.querySelectorAll('#new-seats input').length === 3")
         assert page.locator("#menus label").first.inner_text().startswith("Board")
