@@ -1,10 +1,11 @@
-"""Parsers for the common parts of texts of positions: fields, rows of cells, numbers.
+"""The common parts of texts of positions, read and written: fields, rows of cells, numbers.
 
 A wrong text raises ValueError: "expected ..., not ...", with the wrong part.
 """
 
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 _NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
@@ -39,6 +40,15 @@ def split_rows(text: str, lengths: Mapping[int, int], letters: str, expected: st
             raise ValueError(f"expected {length} cells in row {number}, not {len(cells)} in {row!r}")
         rows.append(cells)
     return rows
+
+
+def written_rows(pieces: Mapping[int, tuple[int, str]], lengths: Iterable[int]) -> str:
+    """Returns the rows of a board, joined by `/`, with the seat of the piece on each cell, or `.`."""
+    cells = itertools.count()
+    return "/".join(
+        "".join(str(pieces[cell][0]) if cell in pieces else "." for cell in itertools.islice(cells, length))
+        for length in lengths
+    )
 
 
 def parse_int(text: str, expected: str, low: int = 0, high: int = 999_999_999, shown: str = "") -> int:

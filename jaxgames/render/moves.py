@@ -5,7 +5,7 @@ the hole or piece there stays visible.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -80,8 +80,9 @@ def _arrow(start: Place, end: Place, gap: float) -> str:
 # -- rules -------------------------------------------------------------------------------------------
 
 
-def checked_piece(piece: Any, own: Sequence[T], mover: str) -> T:
-    """Returns `piece` as it stands in `own`, the cells of the mover's pieces. Raises ValueError if it is not there."""
+def checked_piece(piece: Any, pieces: Mapping[T, tuple[int, str]], seat: int, mover: str) -> T:
+    """Returns `piece` as it stands in `pieces`, the cell of a piece of a seat. Raises ValueError if none is there."""
+    own = [cell for cell, (owner, _) in pieces.items() if owner == seat]
     if isinstance(piece, (str, int, np.integer)) and not isinstance(piece, bool) and piece in own:
         return own[own.index(piece)]  # pyright: ignore[reportArgumentType]  # it is one of them
     named = ", ".join(map(repr, own)) or "none on this board"

@@ -55,16 +55,11 @@ def drawing(env: Checkers, theme: Theme) -> Drawing:
 
 def _scene(env: Checkers, state: CheckersState, turn: Sequence[str]) -> Scene:
     """Returns the scene of a state after the plies `turn` of its last turn."""
-    mover, white, black, *jumper = env.to_string(state).split(":")
-    seat = "BW".index(mover)
-    pieces: dict[Place, str] = {}
-    for owner, side in enumerate((black, white)):
-        for king, square in re.findall(r"(K?)(\d+)", side):
-            pieces[_place(int(square))] = f"{'king' if king else 'man'}{owner}"
-
+    seat, jumper = int(state.current_player), env.jumper(state)
+    pieces = {_place(square): f"{kind}{owner}" for square, (owner, kind) in env.pieces_of(state).items()}
     outcome = env.outcome(state)
     if outcome.kind == "live":
-        caption = Caption(f"man{seat}", f"{SEAT_NAMES[seat]} {'must jump again' if jumper else 'to move'}")
+        caption = Caption(f"man{seat}", f"{SEAT_NAMES[seat]} {'must jump again' if jumper is not None else 'to move'}")
     else:
         caption = ending(outcome, seat, ("man0", "man1"), SEAT_NAMES)
 
@@ -76,8 +71,8 @@ def _scene(env: Checkers, state: CheckersState, turn: Sequence[str]) -> Scene:
         jumps = [leg for leg, move in zip(legs, turn, strict=True) if "x" in move]
         if jumps:
             marks["captured"] = "".join(_cross(((x0 + x1) / 2, (y0 + y1) / 2)) for (x0, y0), (x1, y1) in jumps)
-    if jumper:
-        marks["jumper"] = moves.circle(_place(int(jumper[0][1:])), MAN_RADIUS + 1.2)
+    if jumper is not None:
+        marks["jumper"] = moves.circle(_place(jumper), MAN_RADIUS + 1.2)
     return Scene(caption, pieces, marks)
 
 
@@ -91,12 +86,7 @@ def _leg(text: str) -> tuple[Place, Place]:
 
 def _contents(env: Checkers, state: CheckersState) -> dict[str, str]:
     """Returns the man or king on each square that is not empty."""
-    _, white, black, *_ = env.to_string(state).split(":")
-    return {
-        square: f"{colour} {'king' if king else 'man'}"
-        for colour, side in zip(SEAT_NAMES, (black, white), strict=True)
-        for king, square in re.findall(r"(K?)(\d+)", side)
-    }
+    return {str(square): f"{SEAT_NAMES[seat]} {kind}" for square, (seat, kind) in env.pieces_of(state).items()}
 
 
 def _motions(env: Checkers, state: CheckersState, texts: Sequence[str]) -> list[Motion]:
@@ -118,10 +108,8 @@ def _motions(env: Checkers, state: CheckersState, texts: Sequence[str]) -> list[
 
 def _moves(env: Checkers, state: CheckersState, piece: Any) -> dict[str, str]:
     """Returns the marks of a man or king and of its plies: its steps, or its next jumps."""
-    mover, white, black, *_ = env.to_string(state).split(":")
-    seat = "BW".index(mover)
-    own = [int(square) for square in re.findall(r"\d+", (black, white)[seat])]
-    square = moves.checked_piece(piece, own, SEAT_NAMES[seat])
+    seat = int(state.current_player)
+    square = moves.checked_piece(piece, env.pieces_of(state), seat, SEAT_NAMES[seat])
     motions = _motions(env, state, list(legal_moves(env, state).values()))
     targets = [_place(int(to)) for to in moves.targets(motions, square)]
     shown = moves.marks(_place(square), targets, [(_place(square), target) for target in targets])

@@ -293,18 +293,31 @@ class Checkers(Env[CheckersState]):
             raise ValueError(f"{text!r} names no move here: {problem} {between}")
         return 4 * index + direction
 
+    def pieces_of(self, state: CheckersState) -> dict[int, tuple[int, str]]:
+        """Returns the seat and "man" or "king" for each PDN square with a piece, those of seat 0 first; on the host."""
+        seat, kings = int(state.current_player), int(state.kings)
+        sides = [sorted((_pdn(i, seat), i) for i in _indices(word)) for word in (state.own, state.opponents)]
+        return {
+            square: (owner, "king" if kings >> index & 1 else "man")
+            for owner, side in enumerate(sides if seat == 0 else reversed(sides))
+            for square, index in side
+        }
+
+    def jumper(self, state: CheckersState) -> int | None:
+        """Returns the PDN square of the piece that must go on jumping, None if there is none; on the host."""
+        return next((_pdn(index, int(state.current_player)) for index in _indices(state.jumper)), None)
+
     def _to_string(self, state: CheckersState) -> str:
         """Returns PDN's FEN: the side to move, the squares of White and Black, `:J15` for a jump that must follow."""
-        seat, kings = int(state.current_player), np.uint32(state.kings)
-        sides: list[str] = []
-        for word in (state.own, state.opponents) if seat == 1 else (state.opponents, state.own):  # White, Black
-            is_king = {_pdn(index, seat): bool(kings >> np.uint32(index) & np.uint32(1)) for index in _indices(word)}
-            sides.append(",".join(f"{'K' if is_king[number] else ''}{number}" for number in sorted(is_king)))
-        jumper = "".join(f":J{_pdn(index, seat)}" for index in _indices(state.jumper))
-        return f"{'BW'[seat]}:W{sides[0]}:B{sides[1]}{jumper}"
+        sides: list[list[str]] = [[], []]
+        for square, (seat, kind) in self.pieces_of(state).items():
+            sides[seat].append(f"{'K' if kind == 'king' else ''}{square}")
+        black, white = map(",".join, sides)
+        jumper = self.jumper(state)
+        return f"{'BW'[int(state.current_player)]}:W{white}:B{black}{'' if jumper is None else f':J{jumper}'}"
 
     def _to_text(self, state: CheckersState) -> str:
-        return _text_boards.checkers(self._to_string(state))
+        return _text_boards.checkers(self.pieces_of(state))
 
     def _from_string(self, text: str) -> CheckersState:
         """Returns any placement of pieces; see `to_string`. There may be blanks around the squares and the colons.

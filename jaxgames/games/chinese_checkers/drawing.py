@@ -58,10 +58,8 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
 
 def _scene(env: ChineseCheckers, state: ChineseCheckersState, turn: Sequence[str]) -> Scene:
     """Returns the scene of a state after the submoves `turn` of its last turn."""
-    rows, seat_text, chain_text, rounds = env.to_string(state).split()
-    content, seat, places = rows.replace("/", ""), int(seat_text), _places(env.size)
-    chain = [] if chain_text == "-" else [int(cell) for cell in chain_text.split(",")]
-    pieces = {place: f"seat{owner}" for place, owner in zip(places, content, strict=True) if owner != "."}
+    seat, chain, rounds, places = int(state.current_player), env.chain(state), int(state.round), _places(env.size)
+    pieces = {places[cell]: f"seat{owner}" for cell, (owner, _) in env.pieces_of(state).items()}
 
     marks: dict[str, str] = {}
     outcome = env.outcome(state)
@@ -102,14 +100,13 @@ def _trail(env: ChineseCheckers, turn: Sequence[str]) -> list[int]:
 
 
 def _contents(env: ChineseCheckers, state: ChineseCheckersState) -> dict[str, str]:
-    rows = env.to_string(state).split()[0].replace("/", "")
-    return {str(cell): f"{SEAT_NAMES[int(owner)]} peg" for cell, owner in enumerate(rows) if owner != "."}
+    return {str(cell): f"{SEAT_NAMES[seat]} {kind}" for cell, (seat, kind) in env.pieces_of(state).items()}
 
 
 def _motions(env: ChineseCheckers, state: ChineseCheckersState, texts: Sequence[str]) -> list[Motion]:
     """Returns the parts of submoves. In a chain, the source of "end turn" is the peg that hops."""
-    chain = env.to_string(state).split()[2]
-    peg_in_chain = None if chain == "-" else chain.split(",")[-1]
+    chain = env.chain(state)
+    peg_in_chain = str(chain[-1]) if chain else None
 
     def motion(text: str) -> Motion:
         if text == "end":
@@ -123,10 +120,8 @@ def _motions(env: ChineseCheckers, state: ChineseCheckersState, texts: Sequence[
 
 def _moves(env: ChineseCheckers, state: ChineseCheckersState, piece: Any) -> dict[str, str]:
     """Returns the marks of a peg and of its submoves: its steps and its next hops."""
-    rows, seat, *_ = env.to_string(state).split()
-    places = _places(env.size)
-    own = [cell for cell, owner in enumerate(rows.replace("/", "")) if owner == seat]
-    cell = moves.checked_piece(piece, own, SEAT_NAMES[int(seat)])
+    seat, places = int(state.current_player), _places(env.size)
+    cell = moves.checked_piece(piece, env.pieces_of(state), seat, SEAT_NAMES[seat])
     motions = _motions(env, state, list(legal_moves(env, state).values()))
     targets = [places[int(to)] for to in moves.targets(motions, cell)]
     shown = moves.marks(places[cell], targets, [(places[cell], target) for target in targets])

@@ -23,7 +23,7 @@ from jaxgames._platforms import at, take
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._hexagons import HexagonalBoard
-from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
+from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows, written_rows
 from jaxgames.games.chinese_checkers.board import longest_chain, parse_chain, tables
 from jaxgames.games.chinese_checkers.moves import EMPTY, VISITED, ahead, is_legal, legal_actions
 
@@ -315,21 +315,28 @@ class ChineseCheckers(HexagonalBoard, Env[ChineseCheckersState]):
             raise ValueError(f"the cell next to {found[1]} towards {found[3]} in {text!r} {blocked}")
         return int(6 * cell + directions[0])
 
+    def pieces_of(self, state: ChineseCheckersState) -> dict[int, tuple[int, str]]:
+        """Returns the seat and "peg" for each cell with a peg, in the order of the cells; on the host."""
+        mover = int(state.current_player)
+        content = np.asarray(state.board)[tables(self.size).rotated[-self._triangle(state) % 6]]
+        found = enumerate(content.tolist())
+        return {cell: ((owner + mover) % self.num_players, "peg") for cell, owner in found if owner >= 0}
+
+    def chain(self, state: ChineseCheckersState) -> list[int]:
+        """Returns the cells of the hops in this turn, from the first one to where the peg stands; on the host."""
+        board, hops = np.asarray(state.board), int(state.hops)
+        visited = [int(np.flatnonzero(board == VISITED - k)[0]) for k in range(hops)]
+        absolute = tables(self.size).rotated[self._triangle(state)]
+        return [int(absolute[cell]) for cell in [*visited, int(state.peg)]] if hops else []
+
     def _to_string(self, state: ChineseCheckersState) -> str:
         """Returns the rows from the top joined by `/`, the seat to move, the chain, the number of full rounds."""
-        t = tables(self.size)
-        triangle, mover, board = self._triangle(state), int(state.current_player), np.asarray(state.board)
-        content = board[t.rotated[-triangle % 6]]
-        letters = ["." if owner < 0 else str((owner + mover) % self.num_players) for owner in content.tolist()]
-        rows = "/".join("".join(row) for row in np.split(np.array(letters), np.cumsum(t.lengths)[:-1]))
-        chain = "-"
-        if state.hops > 0:
-            visited = [int(np.flatnonzero(board == VISITED - k)[0]) for k in range(int(state.hops))]
-            chain = ",".join(str(t.rotated[triangle][cell]) for cell in [*visited, int(state.peg)])
-        return f"{rows} {mover} {chain} {int(state.round)}"
+        rows = written_rows(self.pieces_of(state), tables(self.size).lengths.tolist())
+        chain = ",".join(map(str, self.chain(state))) or "-"
+        return f"{rows} {int(state.current_player)} {chain} {int(state.round)}"
 
     def _to_text(self, state: ChineseCheckersState) -> str:
-        return _text_boards.star(self._to_string(state), tables(self.size).axial.tolist(), self.num_players)
+        return _text_boards.star(self.pieces_of(state), tables(self.size).axial.tolist(), self.num_players)
 
     def _from_string(self, text: str) -> ChineseCheckersState:
         """Returns any placement of pegs on the star; see `to_string`.

@@ -53,10 +53,9 @@ def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
 
 def _scene(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, turn: Sequence[str]) -> Scene:
     """Returns the scene of a state after the moves `turn`, of which the last is marked."""
-    rows, seat_text, ply = env.to_string(state).split()
-    content, seat, places = rows.replace("/", ""), int(seat_text), _places(env.size)
-    pieces = {place: f"seat{owner}" for place, owner in zip(places, content, strict=True) if owner != "."}
-    marks = {"last": path([places[cell] for cell in _trail(env, content, turn[-1])])} if turn else {}
+    seat, ply, places, standing = int(state.current_player), int(state.ply), _places(env.size), env.pieces_of(state)
+    pieces = {places[cell]: f"seat{owner}" for cell, (owner, _) in standing.items()}
+    marks = {"last": path([places[cell] for cell in _trail(env, set(standing), turn[-1])])} if turn else {}
     outcome = env.outcome(state)
     if outcome.kind == "live":
         caption = Caption(f"seat{seat}", f"{SEAT_NAMES[seat]} to move · ply {ply}")
@@ -69,13 +68,13 @@ def _scene(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, turn
     return Scene(caption, pieces, marks)
 
 
-def _trail(env: ChineseCheckersDiamond, content: str, move: str) -> list[int]:
+def _trail(env: ChineseCheckersDiamond, occupied: set[int], move: str) -> list[int]:
     """Returns the path of the piece that moved last, as cells: a shortest one if there are several."""
     found = re.fullmatch(r"(\d+)>(\d+)", move)
     if not found or any(int(cell) >= env.num_cells for cell in found.groups()):
         raise ValueError(f"expected a move '0>8' between cells below {env.num_cells}, not {move!r}")
     origin, target = map(int, found.groups())
-    sources = _sources_of_hops(env.size, {cell for cell in _occupied(content) if cell != target}, origin)
+    sources = _sources_of_hops(env.size, occupied - {target}, origin)
     if target not in sources:
         return [origin, target]
     trail = [target]
@@ -85,8 +84,7 @@ def _trail(env: ChineseCheckersDiamond, content: str, move: str) -> list[int]:
 
 
 def _contents(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState) -> dict[str, str]:
-    rows = env.to_string(state).split()[0].replace("/", "")
-    return {str(cell): f"{SEAT_NAMES[int(rows[cell])]} piece" for cell in _occupied(rows)}
+    return {str(cell): f"{SEAT_NAMES[seat]} {kind}" for cell, (seat, kind) in env.pieces_of(state).items()}
 
 
 def _motions(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, texts: Sequence[str]) -> list[Motion]:
@@ -111,12 +109,11 @@ def _is_step(size: int, cell: int, to: int) -> bool:
 
 def _moves(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, piece: Any) -> dict[str, str]:
     """Returns the marks of a piece, its steps, and the hops of all shortest chains to the cells that it can reach."""
-    rows, seat, _ = env.to_string(state).split()
-    content, places = rows.replace("/", ""), _places(env.size)
-    cell = moves.checked_piece(piece, [i for i in _occupied(content) if content[i] == seat], SEAT_NAMES[int(seat)])
+    seat, places, standing = int(state.current_player), _places(env.size), env.pieces_of(state)
+    cell = moves.checked_piece(piece, standing, seat, SEAT_NAMES[seat])
     motions = _motions(env, state, list(legal_moves(env, state).values()))
     targets = list(map(int, moves.targets(motions, cell)))
-    sources = _sources_of_hops(env.size, set(_occupied(content)) - {cell}, cell)
+    sources = _sources_of_hops(env.size, set(standing) - {cell}, cell)
     steps = [to for to in targets if _is_step(env.size, cell, to)]
     arrows = [(cell, to) for to in steps]
     waiting = [to for to in targets if to not in steps]
@@ -126,10 +123,6 @@ def _moves(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, piec
     ends = [(places[start], places[end]) for start, end in arrows]
     shown = moves.marks(places[cell], [places[to] for to in targets], ends)
     return {**shown, "star": moves.star(places[cell])}
-
-
-def _occupied(content: str) -> list[int]:
-    return [cell for cell, owner in enumerate(content) if owner != "."]
 
 
 def _sources_of_hops(n: int, occupied: set[int], origin: int) -> dict[int, list[int]]:

@@ -29,7 +29,7 @@ from jaxgames._platforms import at, by_platform
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._hexagons import HexagonalBoard
-from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows
+from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows, written_rows
 from jaxgames.games.chinese_checkers_diamond.board import (
     FIRST_STEP_BIT,
     PASS_BIT,
@@ -313,16 +313,20 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
         """Returns the absolute number of a cell of the mover's frame; the same formula leads back."""
         return self.num_cells - 1 - cell if int(state.current_player) == 1 else cell
 
+    def pieces_of(self, state: ChineseCheckersDiamondState) -> dict[int, tuple[int, str]]:
+        """Returns the seat and "piece" for each cell with a piece, in the order of the cells; on the host."""
+        mover, t = int(state.current_player), tables(self.size)
+        sides = (np.asarray(state.pieces).reshape(2, 4)[:, t.word] >> t.bit) & 1
+        sides = sides if mover == 0 else sides[::-1, ::-1]
+        return {cell: (int(sides[1, cell]), "piece") for cell in np.flatnonzero(sides.any(0)).tolist()}
+
     def _to_string(self, state: ChineseCheckersDiamondState) -> str:
         """Returns rows joined by `/` of `.`, `0` and `1`, the seat to move, the number of turns played."""
-        mover, t = int(state.current_player), tables(self.size)
-        own, other = ((np.asarray(state.pieces).reshape(2, 4)[:, t.word] >> t.bit) & 1) != 0
-        content = np.where(own, str(mover), np.where(other, str(1 - mover), "."))
-        rows = (content if mover == 0 else content[::-1]).reshape(self.size, self.size)
-        return f"{'/'.join(''.join(row) for row in rows)} {mover} {int(state.ply)}"
+        rows = written_rows(self.pieces_of(state), [self.size] * self.size)
+        return f"{rows} {int(state.current_player)} {int(state.ply)}"
 
     def _to_text(self, state: ChineseCheckersDiamondState) -> str:
-        return _text_boards.diamond(self._to_string(state), self.size)
+        return _text_boards.diamond(self.pieces_of(state), self.size)
 
     def _from_string(self, text: str) -> ChineseCheckersDiamondState:
         """Returns any placement of pieces, any number of them per side; see `to_string`.

@@ -216,7 +216,9 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         return f"{edges} {owners} {int(state.current_player)}"
 
     def _to_text(self, state: DotsAndBoxesState) -> str:
-        return _text_boards.dots_and_boxes(self._to_string(state), self.rows, self.cols)
+        return _text_boards.dots_and_boxes(
+            np.asarray(state.edges).tolist(), np.asarray(state.owner).tolist(), self.rows, self.cols
+        )
 
     def _from_string(self, text: str) -> DotsAndBoxesState:
         """Returns any set of drawn edges with any owners of the complete boxes; see `to_string`.

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 import jax
 
 from jaxgames.games.minichess.board import Position, legal_masks
-from jaxgames.games.minichess.rules import Minichess, MinichessState
+from jaxgames.games.minichess.rules import SQUARES, Minichess, MinichessState
 from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node, number, text_node
@@ -21,7 +21,6 @@ from jaxgames.render.theme import Theme
 
 SEAT_NAMES = ("White", "Black")
 KIND_NAMES = {"p": "pawn", "n": "knight", "b": "bishop", "r": "rook", "q": "queen", "k": "king"}
-SQUARES = [f"{file}{rank}" for rank in range(5, 0, -1) for file in "abcde"]  # row by row from the top
 HALF_WIDTH = 2.5 * CELL  # from the middle to the board's edge
 MARGIN = 3.0  # for the frame
 RING_RADIUS = 9.0  # around the piece whose moves are shown
@@ -81,20 +80,19 @@ def drawing(env: Minichess, theme: Theme) -> Drawing:
 
 def _scene(env: Minichess, state: MinichessState, turn: Sequence[str]) -> Scene:
     """Returns the scene of a state after the moves `turn`, of which the last is marked."""
-    rows, side, *_, number_of_move = env.to_string(state).split()
-    standing = {_place_of(square): letter for square, letter in _standing(rows).items()}
-    pieces = {place: letter if letter.isupper() else f"black-{letter}" for place, letter in standing.items()}
+    standing = {_place_of(square): piece for square, piece in env.pieces_of(state).items()}
+    pieces = {place: f"black-{kind.lower()}" if owner else kind for place, (owner, kind) in standing.items()}
     marks: dict[str, str] = {}
     if turn:
         marks["last"] = "".join(map(_square, _ends(turn[-1])))
-    seat, king = (0, "K") if side == "w" else (1, "k")
+    seat = int(state.current_player)
     in_check = bool(_is_king_attacked(state.position))
     if in_check:
-        marks["check"] = "".join(_square(place) for place, letter in standing.items() if letter == king)
+        marks["check"] = "".join(_square(place) for place, piece in standing.items() if piece == (seat, "K"))
     looks, outcome = ("K", "black-k"), env.outcome(state)
     if outcome.kind == "live":
         also = ", in check" if in_check else ""
-        caption = Caption(looks[seat], f"{SEAT_NAMES[seat]} to move{also} · move {number_of_move}")
+        caption = Caption(looks[seat], f"{SEAT_NAMES[seat]} to move{also} · move {int(state.ply) // 2 + 1}")
     else:
         caption = ending(outcome, seat, looks, SEAT_NAMES)
     return Scene(caption, pieces, marks)
@@ -106,18 +104,10 @@ def _is_king_attacked(position: Position) -> jax.Array:
     return legal_masks(position).checkers != 0
 
 
-def _standing(rows: str) -> dict[str, str]:
-    """Returns the letter of the piece on each square, from the rows of a position's text."""
-    letters = re.sub("[1-5]", lambda gap: "." * int(gap[0]), rows.replace("/", ""))
-    return {square: letter for square, letter in zip(SQUARES, letters, strict=True) if letter != "."}
-
-
 def _contents(env: Minichess, state: MinichessState) -> dict[str, str]:
     """Returns the piece on each square that is not empty."""
-    standing = _standing(env.to_string(state).split()[0])
-    return {
-        square: f"{SEAT_NAMES[letter.islower()]} {KIND_NAMES[letter.lower()]}" for square, letter in standing.items()
-    }
+    pieces = env.pieces_of(state)
+    return {square: f"{SEAT_NAMES[seat]} {KIND_NAMES[kind.lower()]}" for square, (seat, kind) in pieces.items()}
 
 
 def _motions(env: Minichess, state: MinichessState, texts: Sequence[str]) -> list[Motion]:
@@ -140,9 +130,8 @@ def _motions(env: Minichess, state: MinichessState, texts: Sequence[str]) -> lis
 
 def _moves(env: Minichess, state: MinichessState, piece: Any) -> dict[str, str]:
     """Returns the marks of a piece and of its legal moves."""
-    rows, side, *_ = env.to_string(state).split()
-    own = [square for square, letter in _standing(rows).items() if letter.isupper() == (side == "w")]
-    origin = moves.checked_piece(piece, own, SEAT_NAMES["wb".index(side)])
+    seat = int(state.current_player)
+    origin = moves.checked_piece(piece, env.pieces_of(state), seat, SEAT_NAMES[seat])
     motions = _motions(env, state, list(legal_moves(env, state).values()))
     targets = [_place_of(square) for square in moves.targets(motions, origin)]
     shown = moves.marks(_place_of(origin), targets, [(_place_of(origin), target) for target in targets])

@@ -61,6 +61,7 @@ BOARDS = {
 }
 MAX_PLIES = {"standard": 256, "king_capture": 200}
 LETTERS = "PNBRQK"  # of the pieces, in the order of `Position.pieces`
+SQUARES = [f"{file}{rank}" for rank in range(5, 0, -1) for file in "abcde"]  # row by row from the top
 CELL_AT = np.argsort(PLACE).astype(np.uint32)  # uint32[25], the cell at each place of an observation, row by row
 QUIET_LIMIT = 100  # plies without a capture or a pawn move that make a draw
 
@@ -328,20 +329,29 @@ class Minichess(Env[MinichessState]):
             raise ValueError(f"expected a promotion one cell ahead, not {text!r}")
         return NUM_PLANES * cell + int(planes["rbn".index(found[3])])
 
+    def pieces_of(self, state: MinichessState) -> dict[str, tuple[int, str]]:
+        """Returns the seat and one of LETTERS for each square with a piece, in the order of SQUARES; on the host."""
+        black, own = int(state.current_player), int(state.position.own)
+        found = {
+            name_of(cell, black): (black if own >> cell & 1 else 1 - black, letter)
+            for letter, cells in zip(LETTERS, state.position.pieces, strict=True)
+            for cell in np.flatnonzero(int(cells) & CELL_SET).tolist()
+        }
+        return {square: found[square] for square in SQUARES if square in found}
+
+    def _rows(self, state: MinichessState) -> list[str]:
+        """Returns the rows from the top: White's pieces are capitals, Black's small letters, empty squares `.`."""
+        pieces = {cell: letter.lower() if seat else letter for cell, (seat, letter) in self.pieces_of(state).items()}
+        letters = "".join(pieces.get(square, ".") for square in SQUARES)
+        return [letters[begin : begin + 5] for begin in range(0, 25, 5)]
+
     def _to_string(self, state: MinichessState) -> str:
         """Returns FEN: the rows from the top, `w` or `b` to move, `-`, `-`, quiet plies, the number of the move."""
-        ply = int(state.ply)
-        board = np.array([["."] * 5 for _ in range(5)])
-        for letter, cells in zip(LETTERS, state.position.pieces, strict=True):
-            for cell in np.flatnonzero(int(cells) & CELL_SET):
-                own = bool(int(state.position.own) >> int(cell) & 1)
-                file, rank = divmod(int(cell), 5)
-                board[rank if ply % 2 else 4 - rank, file] = letter if own == (ply % 2 == 0) else letter.lower()
-        rows = "/".join(re.sub(r"\.+", lambda gap: str(len(gap[0])), "".join(row)) for row in board)
-        return f"{rows} {'wb'[ply % 2]} - - {int(state.quiet)} {ply // 2 + 1}"
+        rows = re.sub(r"\.+", lambda gap: str(len(gap[0])), "/".join(self._rows(state)))
+        return f"{rows} {'wb'[int(state.current_player)]} - - {int(state.quiet)} {int(state.ply) // 2 + 1}"
 
     def _to_text(self, state: MinichessState) -> str:
-        return _text_boards.minichess(self._to_string(state))
+        return _text_boards.minichess(self._rows(state))
 
     def _from_string(self, text: str) -> MinichessState:
         """Returns any placement of pieces, under standard rules with at most one king per side; see `to_string`.
