@@ -2,7 +2,7 @@
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -13,32 +13,42 @@ from jaxgames._specs import Registry
 from jaxgames.env import MODULE_OF_GAME, Env
 from jaxgames.wrappers import AutoReset
 
+Part = ModuleType | str | None
+
 
 @dataclass(frozen=True)
 class Game:
-    """The record of a game: its env, and the modules of what the library can do with it beside playing by the rules.
+    """The record of a game: its env, and where the library finds what it can do with it beside playing by the rules.
 
     A part is a module or the path of one, such as `__name__`, which is imported when it is first needed. It has a
-    function or a value with the name of the part; one module may have several parts.
+    function or a value with the name of the part; one of another name stands behind a colon: "module:name".
 
-        drawing     `drawing(env, theme)` returns the `jaxgames.render.drawing.Drawing` of the boards of `env`
-        scores      `scores(env, state)` returns float32[num_actions], what the mover gains at once by each action;
+        drawing     drawing(env, theme) returns the `jaxgames.render.drawing.Drawing` of the boards of `env`
+        scores      scores(env, state) returns float32[num_actions], what the mover gains at once by each action;
                     any number for an illegal one
-        words       `words` is a `jaxgames.play.words.Words`, what the page and the terminal say of the game
+        search      search(env, ...) returns a `jaxgames.solvers.alphabeta.agent.Player`; it has the parameters `depth`
+                    and `milliseconds`, and those of its own
+        solution    the class of its solutions, a `jaxgames.solvers.Solution`
+        words       a `jaxgames.play.words.Words`, what the page and the terminal say of the game
     """
 
     id: str  # a Python identifier
     env: Callable[..., Env[Any]]  # the class, or a function that returns the env for the game's parameters
-    drawing: ModuleType | str | None = None
-    scores: ModuleType | str | None = None
-    words: ModuleType | str | None = None
+    drawing: Part = None
+    scores: Part = None
+    search: Part = None
+    solution: Part = None
+    words: Part = None
+    levels: Sequence[tuple[str, str, str]] = ()  # the agents easy, medium, hard; the first three that play a board
+    is_searched: Callable[[Any], bool] = lambda env: True  # whether `search` plays the board of an env
 
     def part(self, name: str) -> Any:
         """Returns the function or value of a part, such as "drawing"; None for a part that the game does not have."""
         module = getattr(self, name)
-        if module is None:
-            return None
-        return getattr(importlib.import_module(module) if isinstance(module, str) else module, name)
+        if isinstance(module, str):
+            path, _, other_name = module.partition(":")
+            return getattr(importlib.import_module(path), other_name or name)
+        return None if module is None else getattr(module, name)
 
 
 MAX_TEXT = 500  # characters of a game in a file
@@ -78,6 +88,11 @@ def record_of(game: Env[Any] | str) -> Game:
     if id in BUILT_IN:
         return importlib.import_module(f"jaxgames.games.{id}").GAME
     return _records.get(id) or Game(id, lambda: make(id))
+
+
+def games_with(part: str) -> list[str]:
+    """Returns the ids of the games whose records have a part, such as "solution", in alphabetical order."""
+    return [id for id in list_games() if getattr(record_of(id), part) is not None]
 
 
 def make(id: str, /, **parameters: Any) -> Env[Any]:

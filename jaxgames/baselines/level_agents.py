@@ -5,8 +5,8 @@
     shares_won(env)["hard"]     the share of games that it wins against `medium`, if both have a rating
 
 A level is an agent of the package: the greedy agent, with random moves in between for beginners, the baseline agent,
-alpha-beta search, and tree search with greedy rollouts where a game has neither. `levels.json` has the ratings, which
-`python -m train.baselines.levels` measures.
+alpha-beta search, as the game's record has them, and tree search with greedy rollouts elsewhere. `levels.json` has the
+ratings, which `python -m train.baselines.levels` measures.
 """
 
 import functools
@@ -20,33 +20,16 @@ from jaxgames._checks import ParameterError
 from jaxgames.baselines import cards
 from jaxgames.baselines.cards import Rating, find
 from jaxgames.env import Env
-from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
-from jaxgames.solvers.alphabeta.agent import PLAYERS
-from jaxgames.solvers.exact.solution import check_keeps_rules
+from jaxgames.registry import record_of
 from jaxgames.wrappers import game_of
 
 NAMES = ("easy", "medium", "hard")
 FILE = Path(__file__).with_name("levels.json")
-BEGINNER = "greedy(epsilon=0.3)"
-TREE_SEARCH = "mcts(simulations=400, playout='greedy')"
-# The limit of time of alpha-beta counts where its search is not compiled.
-WITH_BASELINE = {
-    "checkers": ("alphabeta(depth=1, epsilon=0.5)", "baseline", "alphabeta(depth=8, milliseconds=1000)"),
-    "minichess": ("greedy", "baseline", "alphabeta(depth=6, milliseconds=1000)"),
-    "dots_and_boxes": ("greedy", "baseline", "alphabeta(milliseconds=200)"),
-    "chinese_checkers": (BEGINNER, "greedy", "baseline"),
-    "chinese_checkers_diamond": (BEGINNER, "greedy", "baseline"),
-}
-"""The levels of the boards that have a baseline agent, by games."""
-INSTEAD = {  # of the baseline agent on the other boards
-    "checkers": "alphabeta(depth=1)",
-    "minichess": "alphabeta(depth=1, epsilon=0.3)",
-    "dots_and_boxes": "alphabeta(milliseconds=1, epsilon=0.1)",
-}
-# The levels of a game with neither of them. Where only the end of a game pays, as on the diamond, a tree search with
-# greedy rollouts sees no difference between quick and slow wins, and does not end games against weak opponents.
+# The levels of a game whose record has none for a board. Where only the end of a game pays, as on the diamond, a tree
+# search with greedy rollouts sees no difference between quick and slow wins, and does not end games against weak
+# opponents.
 WITH_GREEDY = ("greedy(epsilon=0.4)", "greedy(epsilon=0.15)", "greedy")
-WITH_GREEDY_AND_BONUSES = (BEGINNER, "greedy", TREE_SEARCH)
+WITH_GREEDY_AND_BONUSES = ("greedy(epsilon=0.3)", "greedy", "mcts(simulations=400, playout='greedy')")
 MAX_ACTIONS = 800  # of a board on which this tree search takes at most about a second: stars up to size 4
 ANY_GAME = ("mcts(simulations=10)", "mcts(simulations=100)", "mcts(simulations=1000)")
 
@@ -58,11 +41,9 @@ def levels(env: Env[Any]) -> dict[str, str]:
     your own has the greedy agent, if it has greedy scores, and tree searches. A game of chance without such scores has
     no levels.
     """
-    game = game_of(env)
-    if game.id in WITH_BASELINE and find(env) is not None:
-        texts = WITH_BASELINE[game.id]
-    elif plays("alphabeta", env):
-        texts = tuple(INSTEAD[game.id] if text == "baseline" else text for text in WITH_BASELINE[game.id])
+    own = [texts for texts in record_of(env).levels if all(_is_available(text, env) for text in texts)]
+    if own:
+        texts = own[0]
     elif plays("greedy", env):
         searches = not (env.terminal_rewards or env.needs_key) and env.num_actions <= MAX_ACTIONS
         texts = WITH_GREEDY_AND_BONUSES if searches else WITH_GREEDY
@@ -102,22 +83,19 @@ def plays(text: str, env: Env[Any]) -> bool:
 
     The agent is made to find out, but not `alphabeta`, whose program takes seconds to compile.
     """
+    record = record_of(env)
     try:
         if text.startswith("alphabeta"):
-            return _has_alphabeta(env)
+            return record.search is not None and record.is_searched(env.unwrapped)
         agents.make(text, env)
     except (ParameterError, ImportError):  # not this game, or a file of another platform
         return False
     return True
 
 
-def _has_alphabeta(env: Env[Any]) -> bool:
-    """Returns whether `alphabeta` plays a game. Raises ParameterError for a `Wrapper` that changes the rules."""
-    from jaxgames.solvers.dots_and_boxes.moves import MAX_SIZE  # imports numba, which takes a second
-
-    check_keeps_rules(env)
-    game = game_of(env)
-    return game.id in PLAYERS and not (isinstance(game, DotsAndBoxes) and max(game.rows, game.cols) > MAX_SIZE)
+def _is_available(text: str, env: Env[Any]) -> bool:
+    """Returns whether an agent plays a game; of `baseline`, which may be slow to load, whether there is one."""
+    return find(env) is not None if text == "baseline" else plays(text, env)
 
 
 @functools.cache

@@ -11,4 +11,5 @@ GAME = Game(
     drawing=f"{__name__}.drawing",
     scores=f"{__name__}.scores",
     words=f"{__name__}.words",
+    levels=(("greedy(epsilon=0.3)", "greedy", "baseline"),),
 )

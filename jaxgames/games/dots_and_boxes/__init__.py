@@ -10,5 +10,12 @@ GAME = Game(
     env=DotsAndBoxes,
     drawing=f"{__name__}.drawing",
     scores=f"{__name__}.scores",
+    search="jaxgames.solvers.dots_and_boxes.player:make_player",
+    solution="jaxgames.solvers.dots_and_boxes.solution:DotsAndBoxesSolution",
     words=f"{__name__}.words",
+    levels=(
+        ("greedy", "baseline", "alphabeta(milliseconds=200)"),
+        ("greedy", "alphabeta(milliseconds=1, epsilon=0.1)", "alphabeta(milliseconds=200)"),
+    ),
+    is_searched=lambda env: max(env.rows, env.cols) <= 8,  # `MAX_SIZE` of its moves, which need numba
 )

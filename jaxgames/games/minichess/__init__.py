@@ -10,5 +10,10 @@ GAME = Game(
     env=Minichess,
     drawing=f"{__name__}.drawing",
     scores=f"{__name__}.scores",
+    search="jaxgames.solvers.minichess.player:make_player",
     words=f"{__name__}.words",
+    levels=(
+        ("greedy", "baseline", "alphabeta(depth=6, milliseconds=1000)"),
+        ("greedy", "alphabeta(depth=1, epsilon=0.3)", "alphabeta(depth=6, milliseconds=1000)"),
+    ),
 )

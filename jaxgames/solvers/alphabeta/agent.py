@@ -4,9 +4,9 @@
     agent = jaxgames.agents.make("alphabeta(depth=6)", jaxgames.make("checkers"))
     agent = jaxgames.agents.make("alphabeta(depth=4)", jaxgames.make("minichess"))
 
-A game has a player: a function of PLAYERS makes it from the game and the parameters of the agent's text. The player
-chooses a move on one board at a time. It has no memory between moves. The same key gives the same move as long as the
-time of a move is not used up. The values of all moves, in men or pawns: `jaxgames.solvers.checkers.evaluate` and
+A game has a player: the `search` of its record makes it from the game and the parameters of the agent's text. The
+player chooses a move on one board at a time. It has no memory between moves. The same key gives the same move as long
+as the time of a move is not used up. The values of all moves, in men or pawns: `jaxgames.solvers.checkers.evaluate` and
 `jaxgames.solvers.minichess.evaluate`.
 """
 
@@ -20,19 +20,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import ParameterError
-from jaxgames._named import import_module
 from jaxgames.agents import Agent, Analysis
 from jaxgames.env import Env
 from jaxgames.host_agent import Chooser, HostPlayerAgent, board_of, seeds_of
+from jaxgames.registry import games_with, record_of
 from jaxgames.solvers.exact.solution import check_keeps_rules
 from jaxgames.wrappers import game_of
-
-# The function that makes the player of each game.
-PLAYERS = {
-    "checkers": "jaxgames.solvers.checkers.player:make_player",
-    "dots_and_boxes": "jaxgames.solvers.dots_and_boxes.player:make_player",
-    "minichess": "jaxgames.solvers.minichess.player:make_player",
-}
 
 
 class Player(Chooser, Protocol):
@@ -91,10 +84,9 @@ def make(
     """
     check_keeps_rules(env)
     game = game_of(env)
-    if game.id not in PLAYERS:
-        raise ParameterError(f"alphabeta plays {', '.join(sorted(PLAYERS))}, not {game.id}")
-    module, _, name = PLAYERS[game.id].partition(":")
-    make_player = getattr(import_module(module, "alphabeta"), name)
+    make_player = record_of(game).part("search")
+    if make_player is None:
+        raise ParameterError(f"alphabeta plays {', '.join(games_with('search'))}, not {game.id}")
     allowed = [*inspect.signature(make_player).parameters][1:]
     if unknown := sorted(settings.keys() - set(allowed)):
         raise ParameterError(

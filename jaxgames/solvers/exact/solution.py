@@ -12,7 +12,6 @@ rotated position with seat 0 to move. So the solution holds one entry for both.
 
 import abc
 import dataclasses
-import importlib
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
@@ -22,6 +21,7 @@ import numpy as np
 from jaxgames import _files
 from jaxgames._files import FileKind
 from jaxgames.env import Env, State
+from jaxgames.registry import games_with, record_of
 from jaxgames.wrappers import AutoResetState
 
 SOLUTION_FILE = FileKind(
@@ -32,12 +32,6 @@ SOLUTION_FILE = FileKind(
     how_to_write="write one with solution.save(path)",
     again="solve the game again",
 )
-
-# The class of the solutions of each game.
-SOLVERS = {
-    "chinese_checkers_diamond": "jaxgames.solvers.chinese_checkers_diamond.solution:DiamondSolution",
-    "dots_and_boxes": "jaxgames.solvers.dots_and_boxes.solution:DotsAndBoxesSolution",
-}
 
 E = TypeVar("E", bound=Env[Any])
 
@@ -186,10 +180,11 @@ def solve(env: Env[Any], progress: bool = True, unfinished: str | Path | None = 
 
 def solution_class(env: Env[Any]) -> type[Solution[Any]]:
     """Returns the class of a game's solutions. Raises ValueError for a game without a solver."""
-    if not isinstance(env, Env) or env.id not in SOLVERS:  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
-        raise ValueError(f"expected an env of {' or '.join(SOLVERS)}, the games that can be solved, not {env}")
-    module, _, name = SOLVERS[env.id].partition(":")
-    return getattr(importlib.import_module(module), name)
+    solution = record_of(env).part("solution") if isinstance(env, Env) else None  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+    if solution is None:
+        solved = " or ".join(games_with("solution"))
+        raise ValueError(f"expected an env of {solved}, the games that can be solved, not {env}")
+    return solution
 
 
 def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:

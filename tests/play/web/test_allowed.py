@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 import jaxgames
-from jaxgames import agents, baselines, render
+from jaxgames import agents, baselines, registry, render
 from jaxgames.play import Session, from_json, to_json
 from jaxgames.play.web import allowed
 from jaxgames.play.web.live_games import GameServer
-from jaxgames.solvers.alphabeta.agent import PLAYERS
 from tests.helpers.scripted_engine import command
 from tests.play.web.client import GAME, Page, page
 
@@ -29,7 +28,8 @@ def parameters_of(agent: str) -> set[str]:
 
     Without `epsilon` of alphabeta: it is checked like `epsilon` of greedy, but after the search is compiled.
     """
-    constructors = [agents.BUILT_IN[agent], *(PLAYERS.values() if agent == "alphabeta" else ())]
+    games = registry.games_with("search") if agent == "alphabeta" else []
+    constructors = [agents.BUILT_IN[agent], *(registry.record_of(game).part("search") for game in games)]
     loaded = [pkgutil.resolve_name(item) if isinstance(item, str) else item for item in constructors]
     return {name for item in loaded for name in inspect.signature(item).parameters} - {
         *("env", "settings"),
