@@ -73,11 +73,11 @@ def play_host(env: jaxgames.Env[Any], boards: int) -> Play:
     return play
 
 
-def play_pettingzoo(env: jaxgames.Env[Any], boards: int, spaces: Any = "dict") -> Play:
+def play_pettingzoo(env: jaxgames.Env[Any], boards: int) -> Play:
     """Random play through `jaxgames.interop.pettingzoo.aec_env`."""
     from jaxgames.interop.pettingzoo import aec_env
 
-    return play_aec(aec_env(env, spaces=spaces))
+    return play_aec(aec_env(env))
 
 
 def play_aec(env: Any) -> Play:
@@ -235,7 +235,6 @@ def play_jaxmarl(env: jaxgames.Env[Any], boards: int) -> Play:
 ADAPTERS: dict[str, MakePlay] = {
     "host": play_host,
     "pettingzoo": play_pettingzoo,
-    "pettingzoo(spaces=published)": functools.partial(play_pettingzoo, spaces="published"),
     "gymnasium": play_gymnasium,
     "gymnasium(vector)": functools.partial(play_gymnasium_vector, output="numpy"),
     "gymnasium(vector, output=jax)": functools.partial(play_gymnasium_vector, output="jax"),

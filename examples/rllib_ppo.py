@@ -2,7 +2,8 @@
 
     python -m examples.rllib_ppo
     python -m examples.rllib_ppo --env "dots_and_boxes(rows=3, cols=3)" --iterations 30
-    python -m examples.rllib_ppo --env "chinese_checkers(size=2, num_players=6, max_rounds=150)" --spaces published
+    python -m examples.rllib_ppo --env "chinese_checkers(size=2, num_players=6, max_rounds=150)" \
+        --environment examples.papers.parameter_sharing.published
 
 RLlib reads the games through its `PettingZooEnv`, whose observations have the parts `observation` and `action_mask`.
 Its default networks do not take such observations; `MaskedNetwork` does. All seats share one network.
@@ -14,11 +15,11 @@ What it needs is in docs/interop/pettingzoo.md. The last line on standard output
 # pyright: reportMissingImports=false, reportUntypedBaseClass=false
 
 import argparse
+import importlib
 import json
 import logging
 import math
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,6 @@ from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.rllib.utils.torch_utils import FLOAT_MIN
 from ray.tune.registry import register_env
-
-from jaxgames.interop.pettingzoo import aec_env
 
 HIDDEN_SIZE = 128
 
@@ -65,16 +64,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m examples.rllib_ppo", description="RLlib's PPO by self-play.")
     parser.add_argument("--env", default="dots_and_boxes(rows=2, cols=2)", help="the game, with its parameters")
     parser.add_argument(
-        "--spaces",
-        default="dict",
-        choices=("dict", "published"),
-        help="observations and actions: the env's, or published ones",
+        "--environment",
+        default="jaxgames.interop.pettingzoo",
+        help="the module whose `aec_env` makes the environment; a study has its own observations and actions",
     )
     parser.add_argument("--iterations", type=int, default=20, help="iterations of 2,048 steps")
     parser.add_argument("--games", type=int, default=200, help="games against random moves, before and after")
     arguments = parser.parse_args()
 
-    game = {"env_or_id": arguments.env, "spaces": arguments.spaces}
+    game = {"env_or_id": arguments.env}
+    aec_env = importlib.import_module(arguments.environment).aec_env
     torch.set_num_threads(1)  # the network is small
     ray.init(num_cpus=1, include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
     register_env("jaxgames", lambda config: PettingZooEnv(aec_env(**config)))
@@ -91,12 +90,12 @@ def main() -> None:
     )
     algorithm, begin = config.build_algo(), time.monotonic()
     network: Any = algorithm.get_module("shared")
-    win_rates = [win_rate(network, game, arguments.games)]
+    win_rates = [win_rate(network, aec_env(**game), arguments.games)]
     print(f"before training: won {win_rates[0]:.0%} of {arguments.games} games against random moves", flush=True)
     for iteration in range(1, arguments.iterations + 1):
         algorithm.train()
         print(f"iteration {iteration} of {arguments.iterations}, {time.monotonic() - begin:.0f} s", flush=True)
-    win_rates.append(win_rate(algorithm.get_module("shared"), game, arguments.games))
+    win_rates.append(win_rate(algorithm.get_module("shared"), aec_env(**game), arguments.games))
     print(f"after training: won {win_rates[1]:.0%} of {arguments.games} games against random moves")
     algorithm.stop()
     ray.shutdown()
@@ -104,12 +103,11 @@ def main() -> None:
     print(json.dumps({"env": arguments.env, "actions": actions, "games": arguments.games, "win_rates": win_rates}))
 
 
-def win_rate(network: Any, game: Mapping[str, Any], games: int) -> float:
+def win_rate(network: Any, env: Any, games: int) -> float:
     """Returns the share of games that the network's most probable actions win against random moves.
 
     The network plays each seat in turn.
     """
-    env: Any = aec_env(**game)
     rng, won = np.random.default_rng(0), 0
     for number in range(games):
         env.reset(seed=number)

@@ -55,7 +55,7 @@ def test_example_learns_to_beat_random_moves(name: str, environment: Environment
 @pytest.mark.parametrize("name", ["rllib"])
 def test_rllib_plays_with_the_spaces_of_a_study(name: str, environment: Environment) -> None:
     game = "chinese_checkers(size=2, num_players=6, max_rounds=5)"
-    options = ("--spaces", "published", "--iterations", "1", "--games", "6")
+    options = ("--environment", "examples.papers.parameter_sharing.published", "--iterations", "1", "--games", "6")
     output = environment.run("python", "-m", EXAMPLES[name], "--env", game, *options)
     assert json.loads(output.splitlines()[-1])["actions"] == 973
 

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from examples.papers._experiment import Report, command, table_of
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.published import MODES, Preset, settings_of
+from examples.papers.parameter_sharing.study import MODES, Preset, settings_of
 from train.models.policy import Sharing
 
 QUICK: dict[str, Any] = {"modes": ("shared",), "seeds": 2, "games": 2, "iterations": 2}

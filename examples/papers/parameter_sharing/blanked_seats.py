@@ -23,8 +23,8 @@ import numpy as np
 from examples.papers._experiment import Report, command
 from examples.papers._intervals import format_interval, interval, paired_difference
 from examples.papers.parameter_sharing.evaluation import evaluate
-from examples.papers.parameter_sharing.published import MODES, ROUNDS
 from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
+from examples.papers.parameter_sharing.study import MODES, ROUNDS
 from jaxgames import Env, arena, make
 from jaxgames.agents import RandomAgent
 from jaxgames.policies.agent import PolicyAgent

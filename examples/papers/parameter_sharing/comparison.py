@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from examples.papers._experiment import Column, new_picture
 from examples.papers._intervals import Interval, difference, draw_band, exact_p, format_interval, format_p, interval
-from examples.papers.parameter_sharing.published import MEASURES, PAPER, ROUNDS, WINDOW, published
+from examples.papers.parameter_sharing.study import MEASURES, PAPER, ROUNDS, WINDOW, published
 from train import plot
 from train.driver.tables import markdown
 

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from examples.papers._experiment import Experiment, Report, command, train_all
-from examples.papers.parameter_sharing.published import settings_of
+from examples.papers.parameter_sharing.study import settings_of
 from jaxgames import Env, arena, make, render
 from jaxgames.agents import RandomAgent
 from jaxgames.games.chinese_checkers import ChineseCheckers

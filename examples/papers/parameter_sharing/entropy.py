@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from examples.papers._experiment import Report, command, new_picture, table_of
 from examples.papers._intervals import difference, draw_band, exact_p, format_interval, format_p, interval
 from examples.papers.parameter_sharing import runs
-from examples.papers.parameter_sharing.published import WINDOW, Preset, published, settings_of
+from examples.papers.parameter_sharing.study import WINDOW, Preset, published, settings_of
 from train import plot
 
 DRAWN = {"rounds": "rounds, 150 if truncated", "mean_turns": "turns to win, games won"}

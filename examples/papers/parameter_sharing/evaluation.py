@@ -14,8 +14,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from examples.papers.parameter_sharing.published import ROUNDS
 from examples.papers.parameter_sharing.running_sums import RunningSums, RunningSumsState
+from examples.papers.parameter_sharing.study import ROUNDS
 from jaxgames import Env, arena
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games

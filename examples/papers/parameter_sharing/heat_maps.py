@@ -22,8 +22,8 @@ from matplotlib.patches import Circle
 
 from examples.papers._experiment import Report, command
 from examples.papers.parameter_sharing.evaluation import watch
-from examples.papers.parameter_sharing.published import ROUNDS
 from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
+from examples.papers.parameter_sharing.study import ROUNDS
 from jaxgames import Env, arena, make
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games

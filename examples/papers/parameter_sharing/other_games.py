@@ -14,7 +14,7 @@ from typing import Any
 from examples.papers import _experiment
 from examples.papers._experiment import Report, command
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.published import MEASURES, MODES, PACKAGE, ROUNDS, Preset, settings_of
+from examples.papers.parameter_sharing.study import MEASURES, MODES, PACKAGE, ROUNDS, Preset, settings_of
 from train import agents
 from train.driver.loop import Settings
 from train.driver.tables import markdown

@@ -12,7 +12,7 @@ from typing import Any
 
 from examples.papers._experiment import Report, command
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.published import MEASURES, MODES, ROUNDS, Preset, settings_of
+from examples.papers.parameter_sharing.study import MEASURES, MODES, ROUNDS, Preset, settings_of
 from train.driver.tables import markdown
 from train.models.policy import Sharing
 

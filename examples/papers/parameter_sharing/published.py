@@ -1,99 +1,160 @@
-"""The study in numbers: its settings, its figures from the text, and the curves of its published logs.
+"""Observations, masks and actions of the Chinese Checkers environment of Gu and Adhikari, in both directions.
 
-Source of the curves: the files analysis/data/*_{train,eval}_logs.csv of
-github.com/noahadhikari/pettingzoo-chinese-checkers, collected in published_curves.json. An evaluation is 30 games of
-the sampled policy in seat 0 against five uniformly random players, after every iteration of 4,000 steps.
+    env = aec_env("chinese_checkers(size=2, num_players=6)")   # an environment of PettingZoo in their numbers
+    layout = PublishedLayout(env.unwrapped.game)               # the index maps
+
+Their environment (github.com/noahadhikari/pettingzoo-chinese-checkers) is for PettingZoo and for 6 seats. Both
+environments give the directions the same numbers, and both rotate the board to the seat's frame. Only the numbers of
+cells and actions differ, so everything here is an index map. For a board of size N, let M = 4N + 1:
+
+    cell (q, r)          axial coordinates in the seat's frame, each from -2N to 2N
+    observation          int8[8 M^2]; plane p of the cell is at ((q mod M) M + (r mod M)) 8 + p
+    action               12 ((q + 2N) M + (r + 2N)) + 2 direction + is_jump; the end of the turn is 12 M^2
+    mask                 int8[12 M^2 + 1]
+
+`is_jump` is 1 for a hop over a peg on the neighbour, 0 for a step to it. An action with the wrong `is_jump` is illegal.
+So is an action from a place outside of the star.
 """
 
 import functools
-import json
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from gymnasium.spaces import Box
+from pettingzoo import AECEnv
 
-import jaxgames
-from jaxgames.policies.evaluate import reward_scale
-from train.models.policy import Sharing
-from train.recipes import PRESETS
+from jaxgames._checks import host_int32
+from jaxgames.env import Env
+from jaxgames.games.chinese_checkers.board import tables
+from jaxgames.games.chinese_checkers.rules import ChineseCheckers
+from jaxgames.interop.pettingzoo import BoardGameEnv, checked_env
+from jaxgames.registry import as_env
+from jaxgames.wrappers import game_of, inside
 
-PACKAGE = "examples.papers.parameter_sharing"
-GAMES_OF_CODE = f"{PACKAGE}.running_sums:running_sums"  # with the rewards of the study's code
-MODES: tuple[Sharing, ...] = get_args(Sharing)
-ROUNDS = 150  # after which an evaluation is truncated
-STEPS_PER_ITERATION = 4_000
-GAMES = 30  # of an evaluation
-WINDOW = 10  # last evaluations of a run, which the table averages
-
-Preset = Literal["parameter_sharing", "parameter_sharing_code"]  # ours, and the settings of the study's code
-
-MEASURES = ("steps to 0.9", "steps to 0.9 five times", "steps to 1.0", "turns to win")
-# From the published logs, in the order of MEASURES. Steps end with the first evaluation that reaches the rate.
-# Turns are the logs' mean of the last ten evaluations plus the winning turn; a truncated game counts as 150 in them.
-PAPER = {
-    "shared": (48_000, 48_000, 52_000, 20.7),
-    "shared_encoder": (60_000, 60_000, 76_000, 26.3),
-    "independent": (172_000, 200_000, 200_000, 47.2),
-}
-
-Floats = NDArray[np.float64]
+ILLEGAL = -1  # an action of the env that is never legal
+NUM_SEATS = 6  # of the published environment
 
 
-class Published(NamedTuple):
-    """The curves of one published run, float64[evaluations] each."""
+class Maps(NamedTuple):
+    """Index maps of one board size."""
 
-    steps: Floats
-    win_rate: Floats
-    rounds: Floats  # mean over all games; see `unit`
-    submoves: Floats  # of all seats, mean over all games
-    reward: Floats  # sums of running sums; see running_sums.py
-    training_game_length: Floats  # submoves of a game of self-play; NaN where no game ended
-
-    @property
-    def unit(self) -> float:
-        """The submoves per entry of `rounds`: about 8.3 if rounds were counted, about 6 if it was the last seat's
-        submoves."""
-        return float(np.mean(self.submoves / self.rounds))
+    flat: np.ndarray  # int32[8 M^2], the index of each published entry in the flattened observation of the env
+    first: np.ndarray  # int32[cells, 6], the published action of a step from a cell in a direction; add 1 for a hop
+    cell: np.ndarray  # int32[M^2], the cell at q + 2N, r + 2N; the number of cells outside of the star
 
 
 @functools.lru_cache
-def published() -> dict[str, Published]:
-    """Returns the published runs by name: the modes, "shared, earlier run", "entropy 0.005" and others."""
-    content: Any = json.loads((Path(__file__).parent / "published_curves.json").read_text())
-    return {
-        name: Published(**{column: np.array(values, np.float64) for column, values in run.items()})
-        for name, run in content["runs"].items()
-    }
+def maps(size: int) -> Maps:
+    """Returns the index maps for the board of size N = `size`."""
+    side = 4 * size + 1
+    entries = np.arange(side * side * 8).reshape(side, side, 8)
+    flat = np.roll(entries, (-2 * size, -2 * size), (0, 1)).reshape(-1)
+    q, r = (tables(size).axial + 2 * size).T
+    first = 12 * (side * q + r)[:, None] + 2 * np.arange(6)
+    return Maps(flat.astype(np.int32), first.astype(np.int32), tables(size).grid.reshape(-1))
 
 
-def settings_of(
-    preset: Preset, iterations: int, sharing: Sharing = "shared", env: str | None = None, **values: tuple[Any, ...]
-) -> dict[str, tuple[Any, ...]]:
-    """Returns a tuple of values for each setting: `values` where they are given, else the one of the preset.
+class PublishedLayout:
+    """The published numbers of `chinese_checkers` with 6 seats.
 
-    `env` is the game; None: the preset's, which pays running sums in the settings of the study's code.
+    Attributes:
+      observation_shape: (8 M^2,).
+      num_actions: 12 M^2 + 1.
+
+    Raises ValueError for another game or number of seats.
     """
-    if preset == "parameter_sharing":
-        settings = PRESETS[preset] | ({"env": env} if env else {})
-    else:
-        settings = settings_of_code(sharing, env or f"{GAMES_OF_CODE}(max_rounds=400)")
-    settings = settings | {"sharing": sharing, "total_steps": iterations * STEPS_PER_ITERATION}
-    return {name: (value,) for name, value in settings.items()} | values
+
+    def __init__(self, env: Env[Any]) -> None:
+        game = game_of(env)
+        if not isinstance(game, ChineseCheckers) or game.num_players != NUM_SEATS:
+            expected = "'chinese_checkers(num_players=6)' of any size and reward"
+            raise ValueError(f"the published environment needs {expected}, not {env}")
+        side = 4 * game.size + 1
+        self.observation_shape: tuple[int, ...] = (8 * side**2,)
+        self.num_actions: int = 12 * side**2 + 1
+        self._env = env
+        self._num_cells = game.num_cells
+        self._neighbour = tables(game.size).neighbour[:-1]
+        self._maps = maps(game.size)
+        self._last: tuple[Any, np.ndarray] = (None, np.empty(0))  # the last state, and its `_hops`
+
+    def observation(self, observation: Any) -> np.ndarray:
+        """Returns the published observation, int8[8 M^2], for bool or int8[M, M, 8] of numpy or JAX."""
+        return np.asarray(observation).reshape(-1)[self._maps.flat].view(np.int8)
+
+    def own_observation(self, published: Any) -> np.ndarray:
+        """Returns the observation of the env, bool[M, M, 8], for the published one."""
+        own = np.empty(self.observation_shape, np.bool_)
+        own[self._maps.flat] = published
+        return own.reshape(self._env.observation_shape)
+
+    def mask(self, state: Any, mask: Any) -> np.ndarray:
+        """Returns the published mask, int8[12 M^2 + 1], for bool[num_actions] of the mover, of numpy or JAX."""
+        mask = np.asarray(mask, np.bool_)
+        published = np.zeros(self.num_actions, np.int8)
+        published[self._numbers(state)[mask[:-1]]] = 1
+        published[-1] = mask[-1]
+        return published
+
+    def action(self, state: Any, action: Any) -> int:
+        """Returns the action of the env for a published one.
+
+        It is -1, which is illegal, for a place outside of the star and for a wrong `is_jump`.
+
+        Raises TypeError for an action that is not one integer of Python, numpy or JAX.
+        """
+        number = int(host_int32("action", action))
+        if not 0 <= number < self.num_actions:
+            return ILLEGAL
+        if number == self.num_actions - 1:
+            return 6 * self._num_cells
+        place, move = divmod(number, 12)
+        cell, direction = int(self._maps.cell[place]), move // 2
+        fits = cell < self._num_cells and self._hops(state)[cell, direction] == move % 2
+        return 6 * cell + direction if fits else ILLEGAL
+
+    def published_action(self, state: Any, action: int) -> int:
+        """Returns the published action for one of the env, from 0 to num_actions - 1, in the position `state`."""
+        if action == 6 * self._num_cells:
+            return self.num_actions - 1
+        return int(self._numbers(state)[action])
+
+    def _numbers(self, state: Any) -> np.ndarray:
+        """Returns int[6 cells], the published action for each action of the env but the last."""
+        return (self._maps.first + self._hops(state)).reshape(-1)
+
+    def _hops(self, state: Any) -> np.ndarray:
+        """Returns bool[cells, 6], whether a peg on the neighbour makes a move a hop; in the mover's frame."""
+        if self._last[0] is not state:
+            inner: Any = inside(self._env, state)[1]
+            pegs = np.asarray(inner.board) >= 0  # of int8[cells], negative where no peg stands
+            self._last = state, np.append(pegs, False)[self._neighbour]
+        return self._last[1]
 
 
-def settings_of_code(sharing: Sharing, env: str) -> dict[str, Any]:
-    """Returns the settings of the study's code for a game.
+class PublishedEnv(BoardGameEnv):
+    """The star as an environment of PettingZoo, with the observations and actions of a `PublishedLayout`."""
 
-    Different from the preset `parameter_sharing_paper` of `train.ppo` are the rewards, unless `env` has others; the
-    networks: with a shared encoder, actor and critic have one encoder with ReLU, in the other two ways one each with
-    tanh; and the minibatches, of 128 steps for each network. The value loss is RLlib's: the mean squared error of the
-    rewards as they are, clipped at 10.
+    def __init__(self, env: Env[Any], render_mode: str | None = None) -> None:
+        super().__init__(env, render_mode)
+        self.layout = PublishedLayout(env)
+        self.set_spaces(Box(0, 1, self.layout.observation_shape, np.int8), self.layout.num_actions)
+
+    def step(self, action: int | None) -> None:
+        super().step(action if self.board_info.over else self.layout.action(self.board, action))
+
+    def observe(self, agent: str) -> dict[str, np.ndarray]:
+        own = super().observe(agent)
+        mask = self.layout.mask(self.board, own["action_mask"])
+        return {"observation": self.layout.observation(own["observation"]), "action_mask": mask}
+
+    def state(self) -> np.ndarray:
+        return self.layout.observation(super().state())
+
+
+def aec_env(env_or_id: Env[Any] | str, render_mode: str | None = None) -> AECEnv[str, dict[str, np.ndarray], int]:
+    """Returns a star of 6 seats in the published numbers; as `jaxgames.interop.pettingzoo.aec_env`.
+
+    Raises ValueError for another game or number of seats too.
     """
-    scale = reward_scale(jaxgames.make(env))  # PPO divides rewards by their bound, and has half of the squared error
-    code: dict[str, Any] = {"env": env, "vf_coef": 2 / scale**2, "vf_clip": 10 * scale**2}
-    if sharing != "shared":
-        code |= {"num_minibatches": 5}  # of 800 steps, 133 of each of six networks
-    if sharing != "shared_encoder":
-        code |= {"network": f"{PACKAGE}.separate_encoders:apart", "activation": "tanh"}
-    return PRESETS["parameter_sharing_paper"] | code
+    return checked_env(PublishedEnv(as_env(env_or_id), render_mode))

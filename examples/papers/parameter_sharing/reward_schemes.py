@@ -13,7 +13,7 @@ from typing import Any
 from examples.papers._experiment import Report, command
 from examples.papers._intervals import difference, exact_p, format_p
 from examples.papers.parameter_sharing import comparison, runs
-from examples.papers.parameter_sharing.published import MEASURES, ROUNDS, Preset, settings_of
+from examples.papers.parameter_sharing.study import MEASURES, ROUNDS, Preset, settings_of
 from train.driver.tables import markdown
 
 GAME = "chinese_checkers(size=2, num_players=6, max_rounds={}, reward={})"

@@ -21,7 +21,7 @@ import numpy as np
 from examples.papers import _experiment
 from examples.papers._experiment import Experiment
 from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate
-from examples.papers.parameter_sharing.published import GAMES, MODES, settings_of
+from examples.papers.parameter_sharing.study import GAMES, MODES, settings_of
 from jaxgames.agents import Agent
 from train import agents
 from train.curves import open_runs

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 from examples.papers._experiment import Experiment, Report, command
 from examples.papers._experiment import train as train_run
 from examples.papers.parameter_sharing import spoiled_games
-from examples.papers.parameter_sharing.published import GAMES_OF_CODE, settings_of
+from examples.papers.parameter_sharing.study import GAMES_OF_CODE, settings_of
 from jaxgames import arena
 from jaxgames import make as make_env
 from jaxgames._checks import check_choice

@@ -25,7 +25,7 @@ from examples.papers.parameter_sharing import heat_maps, runs
 from examples.papers.parameter_sharing.comparison import finite
 from examples.papers.parameter_sharing.evaluation import mean_of_last, watch
 from examples.papers.parameter_sharing.heat_maps import SEAT, SIZE, pegs_of
-from examples.papers.parameter_sharing.published import PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
+from examples.papers.parameter_sharing.study import PAPER, STEPS_PER_ITERATION, WINDOW, settings_of
 from jaxgames import Env, arena, make
 from jaxgames._checks import check_choice
 from jaxgames.agents import Agent, RandomAgent

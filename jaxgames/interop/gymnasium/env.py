@@ -32,7 +32,6 @@ from jaxgames.env import Env
 from jaxgames.host import host
 from jaxgames.interop.gymnasium.parts import draw_words, gym, key_of, spaces_of
 from jaxgames.interop.gymnasium.vector_env import SeatVectorEnv as SeatVectorEnv
-from jaxgames.interop.layouts import Spaces, layout_of
 from jaxgames.interop.seat_play import Episode, Seat, SeatInfo, SeatPlay, games_by_id, reset_episode, step_episode
 from jaxgames.interop.seat_play_host import HostSeatPlay, against_any
 from jaxgames.registry import as_env
@@ -45,7 +44,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
 
     | | |
     |---|---|
-    | action | `Discrete(num_actions)`, the actions of the layout; an illegal one ends the game and pays -1 |
+    | action | `Discrete(num_actions)`, the actions of the env; an illegal one ends the game and pays -1 |
     | observation | `Box(0, 1, observation_shape, int8)`, the board as the seat sees it |
     | info | `action_mask`, int8[num_actions]: the legal actions, all 0 at the end; `seat`: the seat that is played |
     | reward | what the seat was paid for its ply and for those of the opponents that follow it |
@@ -66,7 +65,6 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         seat: Seat = 0,
         opponent: str | Agent = "random",
         render_mode: str | None = None,
-        spaces: Spaces = "dict",
         **parameters: Any,
     ) -> None:
         """Makes the environment of one board.
@@ -77,8 +75,6 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
           opponent: the agent of all other seats, or its text for `jaxgames.agents.make`. One that runs on the
             host plays its moves one by one, in Python.
           render_mode: "ansi" for the position in notation, "rgb_array" for a picture (extra `render`), or None.
-          spaces: "dict" for the observations and actions of the env, "published" for those of a study: see
-            `jaxgames.interop.layouts.layout_of`.
           **parameters: of the game, if `env_or_id` is a text.
 
         Raises TypeError and ValueError for wrong arguments, with what is allowed.
@@ -89,8 +85,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
             check_choice("render_mode", render_mode, render_modes)
         self.render_mode = render_mode
         self.metadata = self.metadata | {"render_modes": render_modes}
-        self._layout = layout_of(self.game, spaces)
-        self.observation_space, self.action_space = spaces_of(self._layout)
+        self.observation_space, self.action_space = spaces_of(self.game)
         self._device = host(self.game).device
         self._play = jax.device_put(against_any(self.game, seat, opponent), self._device)
         self._episode: Episode | None = None
@@ -127,8 +122,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         opponent on the host does not return one integer.
         """
         number = host_int32("action", action)
-        played = host_int32("action", self._layout.action(self._started().state.board, number))
-        self._episode, *results = _step(self._play, self._started(), played)
+        self._episode, *results = _step(self._play, self._started(), number)
         seat_info, reward = jax.device_get(results)
         observation, info = self._observation_and_info(seat_info)
         return observation, float(reward), bool(seat_info.terminated), bool(seat_info.truncated), info
@@ -165,9 +159,9 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
 
     def _observation_and_info(self, seat_info: Any) -> tuple[np.ndarray, Info]:
         """Returns the observation and info of a `SeatInfo` of numpy, as new arrays, and keeps the mask."""
-        seat, mask = int(seat_info.seat), self._layout.mask(self._started().state.board, seat_info.action_mask)
-        self._mask = mask != 0
-        return self._layout.observation(seat_info.observation, seat), {"action_mask": mask, "seat": seat}
+        self._mask = np.asarray(seat_info.action_mask)
+        info = {"action_mask": self._mask.astype(np.int8), "seat": int(seat_info.seat)}
+        return seat_info.observation.astype(np.int8), info
 
 
 _key = jax.jit(key_of)

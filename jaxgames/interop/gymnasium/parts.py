@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxgames.interop.layouts import Layout
+from jaxgames.env import Env
 
 try:
     import gymnasium as gym
@@ -16,10 +16,9 @@ except ImportError as error:
 WORDS_PER_SEED = 2  # uint32 numbers that make one PRNG key
 
 
-def spaces_of(layout: Layout) -> tuple[gym.Space[Any], gym.Space[Any]]:
-    """Returns the observation space and the action space of a layout."""
-    box = gym.spaces.Box(*layout.limits, layout.observation_shape, layout.dtype)
-    return box, gym.spaces.Discrete(layout.num_actions)
+def spaces_of(env: Env[Any]) -> tuple[gym.Space[Any], gym.Space[Any]]:
+    """Returns the observation space and the action space of a game."""
+    return gym.spaces.Box(0, 1, env.observation_shape, np.int8), gym.spaces.Discrete(env.num_actions)
 
 
 def draw_words(generator: np.random.Generator, *shape: int) -> np.ndarray:

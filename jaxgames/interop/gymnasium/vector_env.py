@@ -26,7 +26,6 @@ from jaxgames._checks import INT32, ParameterError, check_choice, check_int, che
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.interop.gymnasium.parts import draw_words, gym, key_of, seeding, spaces_of
-from jaxgames.interop.layouts import DictLayout
 from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, against, reset_episode, step_episode
 from jaxgames.registry import as_env
 
@@ -80,7 +79,7 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         check_choice("output", output, ("numpy", "jax"))
         self.game = as_env(env_or_id, **parameters)
         self.num_envs = num_envs
-        self.single_observation_space, self.single_action_space = spaces_of(DictLayout(self.game))
+        self.single_observation_space, self.single_action_space = spaces_of(self.game)
         self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, num_envs)
         self.action_space = gym.vector.utils.batch_space(self.single_action_space, num_envs)
         self._mode = _checked_mode(autoreset_mode)

@@ -16,6 +16,7 @@ seats share 1. Terminated and truncated games have their own flags. There is no 
 It needs PettingZoo: `pip install ".[pettingzoo]"` in a checkout.
 """
 
+import copy
 from typing import Any
 
 import jax
@@ -24,12 +25,11 @@ import numpy as np
 from jaxgames import render
 from jaxgames.env import Env
 from jaxgames.host import BoardInfo, host
-from jaxgames.interop.layouts import SPACES as SPACES
-from jaxgames.interop.layouts import Layout, Spaces, layout_of
 from jaxgames.registry import as_env
 
 try:
     import gymnasium
+    from gymnasium import spaces
     from pettingzoo import AECEnv
     from pettingzoo.utils import wrappers
 except ImportError as error:
@@ -41,10 +41,9 @@ FRAMES_PER_SECOND = 2  # of videos that are recorded from "rgb_array"
 class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
     """A game of jaxgames as an environment of PettingZoo; made by `raw_env` and `aec_env`.
 
-    Observation space of every agent: Dict with "observation", Box(0, 1, shape, int8), as the agent sees the board (the
-    values of pieces as int32 in the published spaces of `minichess`); and
-    "action_mask", Box(0, 1, (n,), int8), all zeros for an agent that is not to move and after the end of the game.
-    Action space: Discrete(n).
+    Observation space of every agent: Dict with "observation", Box(0, 1, observation_shape, int8), as the agent sees the
+    board; and "action_mask", Box(0, 1, (num_actions,), int8), all zeros for an agent that is not to move and after the
+    end of the game. Action space: Discrete(num_actions).
 
     Attributes:
       game: the env.
@@ -53,7 +52,7 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
       state_space: the space of `state`, as that of "observation".
     """
 
-    def __init__(self, env: Env[Any], render_mode: str | None, layout: Layout) -> None:
+    def __init__(self, env: Env[Any], render_mode: str | None = None) -> None:
         super().__init__()
         modes = render_modes(env)
         if render_mode is not None and render_mode not in modes:
@@ -71,13 +70,17 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         self.board: Any = None
         self.board_info: BoardInfo
         self._host = host(env)
-        self._layout = layout
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._key: jax.Array | None = None
-        self.state_space: gymnasium.spaces.Box = _box(layout)
-        self.observation_spaces = {agent: _observation_space(layout) for agent in self.possible_agents}
-        discrete: Any = gymnasium.spaces.Discrete  # whose samples are an int or a numpy integer, by Gymnasium's version
-        self.action_spaces = {agent: discrete(layout.num_actions) for agent in self.possible_agents}
+        self.set_spaces(spaces.Box(0, 1, env.observation_shape, np.int8), env.num_actions)
+
+    def set_spaces(self, observation: spaces.Box, num_actions: int) -> None:
+        """Gives every agent an action space, and an observation space of a box and a mask."""
+        parts: dict[str, Any] = {"observation": observation, "action_mask": spaces.Box(0, 1, (num_actions,), np.int8)}
+        discrete: Any = spaces.Discrete  # whose samples are an int or a numpy integer, by Gymnasium's version
+        self.state_space = observation
+        self.observation_spaces = {agent: spaces.Dict(copy.deepcopy(parts)) for agent in self.possible_agents}
+        self.action_spaces = {agent: discrete(num_actions) for agent in self.possible_agents}
 
     def observation_space(self, agent: str) -> Any:
         """Returns the observation space of an agent, the same object in every call."""
@@ -115,8 +118,7 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
             self._was_dead_step(action)  # pyright: ignore[reportArgumentType]  # PettingZoo's type lacks None
             return
         self._cumulative_rewards[mover] = 0.0
-        played = self._layout.action(self.board, action)
-        self.board, info = self._host.step(self.board, played, self._next_key())
+        self.board, info = self._host.step(self.board, action, self._next_key())
         self.board_info = info
         self.rewards = dict(zip(self.agents, info.rewards.tolist(), strict=True))
         self.agent_selection = self.agents[info.player]
@@ -130,18 +132,13 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         """Returns {"observation": ..., "action_mask": ...} as the agent sees the board: new arrays in each call."""
         seat = self._seats[agent]
-        if seat == self.board_info.player:
-            mask = self._layout.mask(self.board, self.board_info.mask)
-        else:
-            mask = np.zeros(self._layout.num_actions, np.int8)
-        return {
-            "observation": self._layout.observation(self._host.observe(self.board, seat), seat),
-            "action_mask": mask,
-        }
+        mask = self.board_info.mask if seat == self.board_info.player else np.zeros(self.game.num_actions)
+        observation = self._host.observe(self.board, seat)
+        return {"observation": observation.astype(np.int8), "action_mask": mask.astype(np.int8)}
 
     def state(self) -> np.ndarray:
         """Returns an array of `state_space`, the whole board as seat 0 sees it."""
-        return self._layout.observation(self._host.observe(self.board, 0), 0)
+        return self._host.observe(self.board, 0).astype(np.int8)
 
     def render(self) -> Any:
         """Returns the board: a text as "ansi", uint8[height, width, 3] as "rgb_array".
@@ -183,18 +180,15 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         return key
 
 
-def raw_env(env_or_id: Env[Any] | str, render_mode: str | None = None, spaces: Spaces = "dict") -> BoardGameEnv:
+def raw_env(env_or_id: Env[Any] | str, render_mode: str | None = None) -> BoardGameEnv:
     """Returns a game as an environment of PettingZoo, without PettingZoo's wrappers.
 
     The arguments are those of `aec_env`.
     """
-    env = as_env(env_or_id)
-    return BoardGameEnv(env, render_mode, layout_of(env, spaces))
+    return BoardGameEnv(as_env(env_or_id), render_mode)
 
 
-def aec_env(
-    env_or_id: Env[Any] | str, render_mode: str | None = None, spaces: Spaces = "dict"
-) -> AECEnv[str, dict[str, np.ndarray], int]:
+def aec_env(env_or_id: Env[Any] | str, render_mode: str | None = None) -> AECEnv[str, dict[str, np.ndarray], int]:
     """Returns a game as an environment of PettingZoo, in the wrappers that check the actions and the order of calls.
 
     `TerminateIllegalWrapper` is not among them: the env itself ends the game after an illegal action.
@@ -203,32 +197,19 @@ def aec_env(
       env_or_id: an env, or a text that `jaxgames.make` takes.
       render_mode: None, "ansi" (the position as text), "human" (prints it) or "rgb_array" (an image; needs the extra
         `render`).
-      spaces: "dict" for shapes and actions of the env. "published" for those of a study: of Gu and Adhikari in
-        `chinese_checkers` with 6 seats, of Sun and Tan (Alpha-Mini) in `minichess`.
 
     Raises:
       TypeError: neither an env nor a text.
-      ValueError: an unknown game, render mode or kind of spaces; an `auto_reset` env; "published" for another game.
+      ValueError: an unknown game or render mode; an `auto_reset` env.
     """
-    checked = wrappers.AssertOutOfBoundsWrapper(raw_env(env_or_id, render_mode, spaces))
-    return wrappers.OrderEnforcingWrapper(checked)
+    return checked_env(raw_env(env_or_id, render_mode))
+
+
+def checked_env(env: BoardGameEnv) -> AECEnv[str, dict[str, np.ndarray], int]:
+    """Returns an environment in PettingZoo's wrappers that check the actions and the order of calls."""
+    return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(env))
 
 
 def render_modes(env: Env[Any]) -> list[str]:
     """Returns the render modes of a game; "rgb_array" is one if its pictures can become pixels."""
     return ["ansi", "rgb_array", "human"] if render.has_pixels(env) else ["ansi", "human"]
-
-
-def _box(layout: Layout) -> Any:
-    """Returns the space of the observations of a layout."""
-    return gymnasium.spaces.Box(*layout.limits, layout.observation_shape, layout.dtype)
-
-
-def _observation_space(layout: Layout) -> Any:
-    """Returns the Dict space of one agent."""
-    return gymnasium.spaces.Dict(
-        {
-            "observation": _box(layout),
-            "action_mask": gymnasium.spaces.Box(0, 1, (layout.num_actions,), np.int8),
-        }
-    )

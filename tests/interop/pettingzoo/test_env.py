@@ -49,15 +49,12 @@ def legal_action(rng: np.random.Generator, observation: dict[str, np.ndarray]) -
 
 # -- PettingZoo's own tests ------------------------------------------------------------------------------------------
 
-IN_DICT = [pytest.param(BOXES, "dict"), *[pytest.param(game, "dict", marks=pytest.mark.slow) for game in GAMES]]
-PUBLISHED = [pytest.param(game, "published", marks=pytest.mark.slow) for game in GAMES if "num_players=6" in game]
-
 
 @pytest.mark.usefixtures("only_harmless_warnings")
-@pytest.mark.parametrize(("game", "spaces"), [*IN_DICT, *PUBLISHED])
-def test_game_passes_the_tests_of_pettingzoo(game: str, spaces: Any) -> None:
-    api_test(aec_env(game, spaces=spaces), num_cycles=10 if game == BOXES else 200)
-    seed_test(lambda: aec_env(game, spaces=spaces), num_cycles=50)
+@pytest.mark.parametrize("game", [BOXES, *[pytest.param(game, marks=pytest.mark.slow) for game in GAMES]])
+def test_game_passes_the_tests_of_pettingzoo(game: str) -> None:
+    api_test(aec_env(game), num_cycles=10 if game == BOXES else 200)
+    seed_test(lambda: aec_env(game), num_cycles=50)
 
 
 # -- the env behind it -----------------------------------------------------------------------------------------------
@@ -245,7 +242,6 @@ def test_copies_and_pickles_play_on_alone() -> None:
         ((3,), TypeError, "expected an env or a text"),
         ((jaxgames.auto_reset(Sticks()),), ValueError, "without auto_reset"),
         ((BOXES, "pixels"), ValueError, "render_mode must be one of ansi, rgb_array, human or None, not 'pixels'"),
-        ((BOXES, None, "flat"), ValueError, "spaces must be one of 'dict', 'published', not 'flat'"),
     ],
 )
 def test_bad_input_is_refused_with_what_is_allowed(arguments: Any, error: type[Exception], message: str) -> None:

@@ -12,7 +12,8 @@ from examples.papers.parameter_sharing import runs
 from examples.papers.parameter_sharing.__main__ import Arguments, train
 from examples.papers.parameter_sharing.comparison import differences, finite, last_win_rates, measures, reached
 from examples.papers.parameter_sharing.evaluation import COLUMNS
-from examples.papers.parameter_sharing.published import (
+from examples.papers.parameter_sharing.running_sums import RunningSums
+from examples.papers.parameter_sharing.study import (
     MEASURES,
     MODES,
     PAPER,
@@ -20,7 +21,6 @@ from examples.papers.parameter_sharing.published import (
     published,
     settings_of,
 )
-from examples.papers.parameter_sharing.running_sums import RunningSums
 from train.models.policy import Sharing
 from train.ppo import Config, config_for
 

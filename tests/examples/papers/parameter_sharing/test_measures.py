@@ -12,8 +12,8 @@ import pytest
 import jaxgames
 from examples.papers.parameter_sharing import blanked_seats, head_to_head, heat_maps, mixed_opponents, runs
 from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate, mean_of_last
-from examples.papers.parameter_sharing.published import MODES, settings_of
 from examples.papers.parameter_sharing.running_sums import LOSS, RunningSums
+from examples.papers.parameter_sharing.study import MODES, settings_of
 from jaxgames.agents import with_epsilon
 from jaxgames.policies.agent import PolicyAgent
 from train.models.policy import Policy, Sharing

@@ -5,7 +5,7 @@
     mask = action_mask(env, state)              # bool[942]
     state = env.step(state, ACTION[number])     # `number` is an action of the study
 
-`AlphaMiniLayout` writes boards in this way for adapters: `aec_env` and `SeatEnv` with spaces="published".
+`aec_env` returns the game as an environment of PettingZoo in this form.
 
 An action of the study is a piece, the cell that it leaves and the cell that it enters, in the mover's frame. There are
 942. They are numbered piece by piece (R N B Q K P), and for each piece cell by cell. The cells are in rows from the
@@ -34,12 +34,16 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from gymnasium.spaces import Box
+from pettingzoo import AECEnv
 
 from jaxgames._checks import host_int32
 from jaxgames.env import Env
+from jaxgames.games.minichess.rules import Minichess, MinichessState
 from jaxgames.games.minichess.board import BISHOP, GRID, KING, KNIGHT, NUM_PLANES, PAWN, QUEEN, ROOK, TARGET, VALUES
-from jaxgames.games.minichess.rules import MinichessState
-from jaxgames.wrappers import inside
+from jaxgames.interop.pettingzoo import BoardGameEnv, checked_env
+from jaxgames.registry import as_env
+from jaxgames.wrappers import game_of, inside
 
 UP, DOWN, LEFT, RIGHT = (-1, 0), (1, 0), (0, -1), (0, 1)  # rows down, columns to the right
 UP_LEFT, UP_RIGHT, DOWN_LEFT, DOWN_RIGHT = (-1, -1), (-1, 1), (1, -1), (1, 1)
@@ -144,46 +148,54 @@ def _piece_on(state: MinichessState, numpy: Any = jnp) -> Any:
     return on_cell.argmax(0).astype(numpy.int32)
 
 
-class AlphaMiniLayout:
-    """The layout `spaces="published"` of `minichess`; see `jaxgames.interop.layouts`.
+class PublishedEnv(BoardGameEnv):
+    """`minichess` as an environment of PettingZoo, with the observations and actions of the study.
 
     An observation is int32[5, 5], as `values`, but of any seat: its own last rank is on top, White's pieces are
     positive. A pawn that enters its last rank becomes a queen: other promotions have no number.
-
-    Attributes:
-      observation_shape: (5, 5).
-      limits: -60000 and 60000, the values of the kings.
-      dtype: int32, of an observation.
-      num_actions: 942.
     """
 
-    observation_shape: tuple[int, ...] = (5, 5)
-    limits: tuple[int, int] = (-VALUES[KING], VALUES[KING])
-    dtype: type[np.integer[Any]] = np.int32
-    num_actions: int = NUM_ACTIONS
+    def __init__(self, env: Env[Any], render_mode: str | None = None) -> None:
+        if not isinstance(game_of(env), Minichess):
+            raise ValueError(f"the published environment needs 'minichess', with any parameters, not {env}")
+        super().__init__(env, render_mode)
+        self.set_spaces(Box(-VALUES[KING], VALUES[KING], (5, 5), np.int32), NUM_ACTIONS)
 
-    def __init__(self, env: Env[Any]) -> None:
-        self._env = env
+    def step(self, action: int | None) -> None:
+        super().step(action if self.board_info.over else self.own_action(action))
 
-    def observation(self, observation: Any, seat: int) -> np.ndarray:
-        """Returns int32[5, 5], the values of the pieces as a seat sees them, for bool[5, 5, 15]."""
-        planes = np.asarray(observation)[..., :12].astype(np.int32)
-        difference = planes[..., :6] - planes[..., 6:]
-        return (1 if seat == 0 else -1) * (difference @ np.array(VALUES, np.int32))
-
-    def mask(self, state: Any, mask: Any) -> np.ndarray:
-        """Returns int8[942] for bool[1225], the legal actions of the mover."""
-        return (np.asarray(mask)[ACTION] & (self._pieces(state)[ORIGIN] == PIECE)).astype(np.int8)
-
-    def action(self, state: Any, action: Any) -> int:
+    def own_action(self, action: Any) -> int:
         """Returns the action of the env for a number of the study; -1, which is illegal, for a piece elsewhere.
 
         Raises TypeError for an action that is not one integer of Python, numpy or JAX.
         """
         number = int(host_int32("action", action))
-        if not 0 <= number < NUM_ACTIONS or self._pieces(state)[ORIGIN[number]] != PIECE[number]:
+        if not 0 <= number < NUM_ACTIONS or self._pieces()[ORIGIN[number]] != PIECE[number]:
             return ILLEGAL
         return int(ACTION[number])
 
-    def _pieces(self, state: Any) -> np.ndarray:
-        return _piece_on(jax.device_get(inside(self._env, state)[1]), np)
+    def observe(self, agent: str) -> dict[str, np.ndarray]:
+        own = super().observe(agent)
+        mask = (own["action_mask"][ACTION] & (self._pieces()[ORIGIN] == PIECE)).astype(np.int8)
+        white = agent == self.possible_agents[0]
+        return {"observation": _values_of(own["observation"], white), "action_mask": mask}
+
+    def state(self) -> np.ndarray:
+        return _values_of(super().state(), white=True)
+
+    def _pieces(self) -> Any:
+        return _piece_on(jax.device_get(inside(self.game, self.board)[1]), np)
+
+
+def _values_of(observation: np.ndarray, white: bool) -> np.ndarray:
+    """Returns int32[5, 5], the values of the pieces, for int8[5, 5, 15], the board as White or Black sees it."""
+    planes = observation[..., :12].astype(np.int32)
+    return (1 if white else -1) * ((planes[..., :6] - planes[..., 6:]) @ np.array(VALUES, np.int32))
+
+
+def aec_env(env_or_id: Env[Any] | str, render_mode: str | None = None) -> AECEnv[str, dict[str, np.ndarray], int]:
+    """Returns `minichess` in the numbers of the study; the arguments are as in `jaxgames.interop.pettingzoo.aec_env`.
+
+    Raises ValueError for another game too.
+    """
+    return checked_env(PublishedEnv(as_env(env_or_id), render_mode))

@@ -1,15 +1,29 @@
 """The observation and the action numbers of Alpha-Mini, beside a slow search for moves on a padded board."""
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import jax
 import numpy as np
+import pytest
+from gymnasium.spaces import Box, Discrete
+from pettingzoo.test import api_test
 
 import jaxgames
-from jaxgames.games.minichess.board import KING, PAWN, ROOK, VALUES
+from examples.papers.alpha_mini.published import (
+    ACTION,
+    MOVES,
+    NUM_ACTIONS,
+    Move,
+    PublishedEnv,
+    action_mask,
+    aec_env,
+    number_of,
+    values,
+)
 from jaxgames.games.minichess.rules import LETTERS
-from jaxgames.interop.published.minichess import ACTION, MOVES, NUM_ACTIONS, Move, action_mask, number_of, values
+from jaxgames.games.minichess.board import KING, PAWN, ROOK, VALUES
 from tests.helpers.positions import compiled, play, start
 
 ENV = jaxgames.make("minichess(rules=king_capture, reward=material, double_step=True, promotion=queen)")
@@ -128,3 +142,50 @@ def test_underpromotion_has_no_number() -> None:
 def king_numbers() -> list[int]:
     """The king on a1 (row 4, column 0) may go to a2, b2 and b1."""
     return [MOVES.index(Move(KING, 20, target)) for target in (15, 16, 21)]
+
+
+# -- the environment of PettingZoo -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moves", [6, pytest.param(200, marks=pytest.mark.slow)])
+def test_agents_of_pettingzoo_see_values_and_play_by_the_numbers_of_the_study(moves: int) -> None:
+    zoo, rng = PublishedEnv(ENV), np.random.default_rng(0)
+    for agent in zoo.possible_agents:
+        assert zoo.observation_space(agent)["observation"] == Box(-60_000, 60_000, (5, 5), np.int32)
+        assert zoo.action_space(agent) == Discrete(942)
+    zoo.reset()
+    for _ in range(moves):
+        if any(zoo.terminations.values()):
+            break
+        mover = zoo.agent_selection
+        shown, other = zoo.observe(mover), zoo.observe(next(agent for agent in zoo.agents if agent != mover))
+        mask, _, board = jax.device_get(look(zoo.board))
+        np.testing.assert_array_equal(shown["observation"], board)
+        np.testing.assert_array_equal(other["observation"], board[::-1], "seen from the other side")
+        np.testing.assert_array_equal(shown["action_mask"], mask)
+        assert not other["action_mask"].any()
+        before, number = zoo.board, int(rng.choice(np.flatnonzero(mask)))
+        zoo.step(number)
+        assert ENV.to_string(zoo.board) == ENV.to_string(jax.device_get(ENV.step(before, int(ACTION[number]))))
+
+
+@pytest.mark.slow
+def test_pettingzoo_accepts_the_environment() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        api_test(aec_env(str(ENV)), num_cycles=40)
+
+
+@pytest.mark.parametrize("number", [-1, NUM_ACTIONS, 0])
+def test_number_of_a_piece_that_is_elsewhere_is_illegal(number: int) -> None:
+    """Number 0 is a rook that leaves a5, where Black's rook stands and not White's."""
+    assert MOVES[0].origin == 0
+    zoo = PublishedEnv(ENV)
+    zoo.reset()
+    zoo.step(number)
+    assert (zoo.rewards["player_0"], zoo.terminations["player_0"]) == (-1.0, True)
+
+
+def test_other_game_has_no_environment_of_the_study() -> None:
+    with pytest.raises(ValueError, match="the published environment needs 'minichess'"):
+        aec_env("checkers")

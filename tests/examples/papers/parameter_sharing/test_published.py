@@ -1,5 +1,6 @@
 """The spaces of the published star environment, against formulas in plain Python, along whole random games."""
 
+import warnings
 from collections import Counter
 from typing import Any
 
@@ -7,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete
+from pettingzoo.test import api_test, seed_test
 
 import jaxgames
-from jaxgames.interop.pettingzoo import BoardGameEnv, aec_env, raw_env
-from jaxgames.interop.published.chinese_checkers import PublishedLayout
+from examples.papers.parameter_sharing.published import PublishedEnv, PublishedLayout, aec_env
 from tests.games.chinese_checkers.reference import Move, Position, Reference
 
 STAR = "chinese_checkers(size={}, num_players=6, max_rounds={})"
@@ -56,7 +57,7 @@ class Slow:
         return {self.number(position, move): (own, move) for own, move in moves.items()}
 
 
-def compare(slow: Slow, position: Position, zoo: BoardGameEnv, seat: int) -> None:
+def compare(slow: Slow, position: Position, zoo: PublishedEnv, seat: int) -> None:
     """Compares what an agent is shown."""
     shown = zoo.observe(f"player_{seat}")
     assert shown["observation"].tolist() == slow.observation(position, seat)
@@ -70,8 +71,8 @@ def play(size: int, max_rounds: int, games: int, seed: int) -> Counter[str]:
     rng = np.random.default_rng(seed)
     slow = Slow(size)
     slow.rules.max_rounds = max_rounds
-    zoo = raw_env(STAR.format(size, max_rounds), spaces="published")
-    layout = PublishedLayout(zoo.game)
+    zoo = PublishedEnv(jaxgames.make(STAR.format(size, max_rounds)))
+    layout = zoo.layout
     seen: Counter[str] = Counter()
     for _ in range(games):
         zoo.reset()
@@ -112,9 +113,17 @@ def test_many_random_games_have_the_published_numbers(size: int, max_rounds: int
     assert size > 1 or seen["won"] > 0
 
 
+@pytest.mark.slow
+def test_pettingzoo_accepts_the_environment() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        api_test(aec_env(STAR.format(1, 3)), num_cycles=200)
+        seed_test(lambda: aec_env(STAR.format(1, 3)), num_cycles=50)
+
+
 @pytest.mark.parametrize(("size", "actions", "entries"), [(2, 973, 648), (3, 2029, 1352), (4, 3469, 2312)])
 def test_spaces_have_the_sizes_of_the_paper(size: int, actions: int, entries: int) -> None:
-    zoo = aec_env(STAR.format(size, 10), spaces="published")
+    zoo = aec_env(STAR.format(size, 10))
     assert zoo.action_space("player_5") == Discrete(actions)
     box, mask = Box(0, 1, (entries,), np.int8), Box(0, 1, (actions,), np.int8)
     assert zoo.observation_space("player_5") == Dict({"observation": box, "action_mask": mask})
@@ -133,10 +142,9 @@ def test_observation_is_the_rolled_one_of_the_env_and_rolls_back() -> None:
 
 def test_every_number_is_an_action_or_illegal_at_the_start() -> None:
     """Numbers off the star, of the wrong kind of move, or of no peg are illegal."""
-    zoo = raw_env(SMALL)
+    zoo = PublishedEnv(jaxgames.make(SMALL))
     zoo.reset()
-    env, state, mask = zoo.game, zoo.board, zoo.board_info.mask
-    layout = PublishedLayout(env)
+    env, state, mask, layout = zoo.game, zoo.board, zoo.board_info.mask, zoo.layout
     published = layout.mask(state, mask)
     legal = [number for number in range(layout.num_actions) if _is_legal(mask, layout.action(state, number))]
     assert legal == np.flatnonzero(published).tolist()
@@ -151,7 +159,7 @@ def _is_legal(mask: np.ndarray, action: int) -> bool:
 
 def test_number_with_the_wrong_kind_of_move_ends_the_game() -> None:
     for change in (1, 0):
-        zoo = aec_env(SMALL, spaces="published")
+        zoo = aec_env(SMALL)
         zoo.reset()
         observation, *_ = zoo.last()
         assert observation is not None
@@ -164,7 +172,7 @@ def test_number_with_the_wrong_kind_of_move_ends_the_game() -> None:
 
 @pytest.mark.parametrize("kind", [int, np.int64, np.array, jnp.int32])
 def test_published_number_of_any_integer_type_is_the_same_action(kind: Any) -> None:
-    zoo = raw_env(SMALL, spaces="published")
+    zoo = PublishedEnv(jaxgames.make(SMALL))
     zoo.reset()
     zoo.step(kind(zoo.observe("player_0")["action_mask"].argmax()))
     assert zoo.agent_selection == "player_1"  # of the env's own numbers it would be an illegal one
@@ -176,5 +184,5 @@ def test_published_number_of_any_integer_type_is_the_same_action(kind: Any) -> N
 
 @pytest.mark.parametrize("game", ["checkers", "chinese_checkers_diamond", "chinese_checkers(size=2, num_players=3)"])
 def test_other_games_and_seats_are_refused(game: Any) -> None:
-    with pytest.raises(ValueError, match=r"needs 'chinese_checkers\(num_players=6\)' .*: use spaces=\"dict\""):
-        aec_env(game, spaces="published")
+    with pytest.raises(ValueError, match=r"needs 'chinese_checkers\(num_players=6\)' of any size and reward, not"):
+        aec_env(game)
