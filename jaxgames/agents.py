@@ -251,14 +251,13 @@ BUILT_IN: dict[str, Callable[..., Agent] | str] = {
     # Imported when they are asked for:
     "alphabeta": "jaxgames.solvers.alphabeta.agent:make",
     "baseline": "jaxgames.baselines.agent:make",
-    "checkerboard": "jaxgames.interop.checkerboard:make",
     "exported": "jaxgames.policies.exported:make",
     "mcts": "jaxgames.mcts.agents:mcts",
     "openspiel": "jaxgames.interop.openspiel.bots:make",
     "solver": "jaxgames.solvers.exact.agent:make",
     "uci": "jaxgames.interop.uci:make",
 }
-ENGINES = ("checkerboard", "uci")  # programs and libraries, which a text from a file does not start
+ENGINES = ("uci",)  # programs, which a text from a file does not start
 ON_HOST = ("alphabeta", "openspiel", *ENGINES)
 AGENT_OF = {"mcts": "playout", "openspiel": "playout"}  # the parameter of an agent that is the text of another agent
 _agents: Registry[Agent] = Registry(
@@ -268,7 +267,7 @@ _agents: Registry[Agent] = Registry(
     register="jaxgames.agents.register",
     num_arguments=1,
     common={"epsilon": with_epsilon},
-    file_of={"checkerboard": "library", "exported": "file", "solver": "file", "uci": "command"},
+    file_of={"exported": "file", "solver": "file", "uci": "command"},
     engines=ENGINES,
 )
 
@@ -302,7 +301,6 @@ def make(text: str, env: Env[Any]) -> Agent:
         exported(first.policy)      the policy of a training run in a file; see `jaxgames.policies.exported`
         solver(43.npz)              perfect play by the solution in a file; see `jaxgames.solvers.exact.agent`
         uci(nodes=1000)             an engine of minichess, such as Fairy-Stockfish; see `jaxgames.interop.uci`
-        checkerboard(simplech.so)   an engine of checkers in a shared library; see `jaxgames.interop.checkerboard`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`
 
     Raises ParameterError (a ValueError) for any other text, with what is allowed, and for a registered constructor that

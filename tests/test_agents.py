@@ -182,8 +182,8 @@ def test_agents_of_two_classes_never_share_a_program() -> None:
 def test_registered_agent_is_made_by_its_name() -> None:
     agents.register("constant", lambda env: Constant(jnp.int32(env.num_players)))
     assert agents.list_agents() == [
-        *("alphabeta", "baseline", "checkerboard", "constant", "exported", "first", "greedy", "mcts", "openspiel"),
-        *("random", "solver", "uci"),
+        *("alphabeta", "baseline", "constant", "exported", "first", "greedy", "mcts", "openspiel", "random"),
+        *("solver", "uci"),
     ]  # fmt: skip
     made = agents.make("constant", STICKS)
     assert isinstance(made, Constant)
@@ -245,7 +245,7 @@ def test_run_is_refused_with_where_runs_are_played(tmp_path: Path, monkeypatch: 
         ("greedy(epsilon=high)", "epsilon must be a number from 0 to 1, not 'high'"),
         ("greedy(epsilon=True)", "epsilon must be a number from 0 to 1, not True"),
         ("first(epsilon=0.1, epsilon=0.1)", "epsilon given twice"),
-        ("first(0.1)", r"not 'first\(0.1\)'; the agents are alphabeta, baseline, checkerboard, deep, exported, first"),
+        ("first(0.1)", r"not 'first\(0.1\)'; the agents are alphabeta, baseline, deep, exported, first"),
         ("runs/first", "expected an agent such as 'random', .*, not 'runs/first'; the agents are alphabeta"),
         (None, "not None; the agents are alphabeta"),
         ("rndom(size=2)", "unknown agent 'rndom'; the agents are .*random"),

@@ -202,11 +202,6 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "least": "{departures[least_turn]}",
         "most": "{departures[most_turn]}",
     },
-    "checkers_imitation_outside": {
-        "agent": lambda row: f"`{row['agents'][0]['agent']}`",
-        "Simple Checkers": lambda row: f"`{row['agents'][1]['agent'].partition(', ')[2].removesuffix(')')}`",
-        **OF_TWO,
-    },
     "learning_minichess": PAIRS,
     "checkers_imitation_small": PAIRS,
     "checkers_imitation_choices": PAIRS,

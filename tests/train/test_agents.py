@@ -166,10 +166,7 @@ def test_wrong_text_is_refused_with_what_is_allowed(
 @pytest.mark.parametrize("behind", ["", "@20", "(top=5)", "@20(top=5)"])
 def test_unknown_name_is_refused_with_the_runs_and_the_agents(behind: str, kept: RunFolder) -> None:
     runs = r"keptt holds no run: expected .* train.ppo or train.alphazero or train.imitation wrote \(such as .*kept\), "
-    message = (
-        runs
-        + r"a level \(easy, medium, hard\) or .* agents alphabeta, baseline, checkerboard, exported, first, .*random"
-    )
+    message = runs + r"a level \(easy, medium, hard\) or .* agents alphabeta, baseline, exported, first, .*random"
     with pytest.raises(FileNotFoundError, match=message):
         agents.make(f"{kept.folder}t{behind}", ENV)
     assert not Path(f"{kept.folder}t").exists()
@@ -177,9 +174,7 @@ def test_unknown_name_is_refused_with_the_runs_and_the_agents(behind: str, kept:
 
 @pytest.mark.parametrize("text", ["", "@20", "gredy(epsilon=0.1)"])
 def test_text_without_a_folder_is_refused_with_the_agents(text: str) -> None:
-    with pytest.raises(
-        FileNotFoundError, match=r"holds no run: .* or one of the agents alphabeta, baseline, checkerboard, exported"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"holds no run: .* or one of the agents alphabeta, baseline, exported"):
         agents.make(text, ENV)
 
 
