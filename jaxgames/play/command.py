@@ -32,12 +32,6 @@ def add_options(parser: argparse.ArgumentParser, seats: str) -> None:
     parser.add_argument("--position", metavar="TEXT", help="start from a position, as the game writes it (terminal)")
     parser.add_argument("--load", type=Path, metavar="FILE", help="continue a saved game (terminal)")
     parser.add_argument("--port", type=int, default=0, help="of the page (default: any free one)")
-    parser.add_argument("--host", default="127.0.0.1", help="where the page is served (default: this computer only)")
-    parser.add_argument(
-        "--open-to-network",
-        action="store_true",
-        help="allow a --host that other computers reach: everybody there can play and use this computer's processor",
-    )
     parser.add_argument(IMPORT, metavar="MODULE", help=IMPORT_HELP)
     parser.add_argument("--no-browser", action="store_true", help="only print the address of the page")
 
@@ -67,9 +61,7 @@ def play(env: Env[Any], seats: list[str], options: argparse.Namespace, make: Mak
         seats,
         seed=options.seed,
         make=make,
-        host=options.host,
         port=options.port,
-        open_to_network=options.open_to_network,
         open_browser=not options.no_browser,
     )
 

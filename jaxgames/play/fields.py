@@ -22,22 +22,22 @@ class Fields:
             raise ValueError(f"the {what} must be a JSON object")
         self._fields: dict[str, Any] = parsed
 
-    def text(self, name: str, default: str | None = None, longest: int | None = None) -> str:
-        """Returns a text of at most `longest` characters."""
+    def text(self, name: str, default: str | None = None) -> str:
+        """Returns a text."""
         value = self._fields.get(name, default)
-        if not _is_text(value, longest):
-            self._refuse(name, f"a text{_of_at_most(longest)}", value)
+        if not isinstance(value, str):
+            self._refuse(name, "a text", value)
         return value
 
     def text_or_none(self, name: str) -> str | None:
         """Returns a text, None if the field is missing or null."""
         return None if self._fields.get(name) is None else self.text(name)
 
-    def texts(self, name: str, longest: int | None = None) -> list[str]:
-        """Returns a list of texts of at most `longest` characters."""
+    def texts(self, name: str) -> list[str]:
+        """Returns a list of texts."""
         value = self._fields.get(name)
-        if not isinstance(value, list) or not all(_is_text(text, longest) for text in value):  # pyright: ignore[reportUnknownVariableType]  # JSON has no types
-            self._refuse(name, f"a list of texts{_of_at_most(longest)}", value)
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):  # pyright: ignore[reportUnknownVariableType]  # JSON has no types
+            self._refuse(name, "a list of texts", value)
         return value  # pyright: ignore[reportUnknownVariableType]  # as above
 
     def integer(self, name: str, default: int | None = None) -> int:
@@ -60,11 +60,3 @@ class Fields:
 
     def _refuse(self, name: str, expected: str, value: Any) -> NoReturn:
         raise ValueError(f"{name!r} of the {self._what} must be {expected}, not {reprlib.repr(value)}")
-
-
-def _is_text(value: Any, longest: int | None) -> bool:
-    return isinstance(value, str) and (longest is None or len(value) <= longest)
-
-
-def _of_at_most(longest: int | None) -> str:
-    return "" if longest is None else f" of at most {longest} characters"

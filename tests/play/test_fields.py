@@ -22,8 +22,8 @@ def test_missing_fields_have_their_defaults() -> None:
 @pytest.mark.parametrize(
     ("read", "value"),
     [
-        *((lambda content: content.text("name", longest=3), value) for value in (3, None, "long")),
-        *((lambda content: content.texts("name", longest=3), value) for value in ("a", None, [1], ["long"])),
+        *((lambda content: content.text("name"), value) for value in (3, None)),
+        *((lambda content: content.texts("name"), value) for value in ("a", None, [1])),
         *((lambda content: content.integer("name", 1), value) for value in (-1, 2**31, True, 1.5, None, "1")),
         *((lambda content: content.flag("name"), value) for value in (0, None, "true")),
         (lambda content: content.text_or_none("name"), 3),

@@ -5,34 +5,22 @@ package. The same holds for an agent inside an agent, which must not search eith
 the agents with which the process was started, whatever they are: the person who started it chose them.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from jaxgames import registry
-from jaxgames._checks import ParameterError
+from jaxgames._checks import ParameterError, shortened
 from jaxgames._specs import parse
 from jaxgames.agents import AGENT_OF
 from jaxgames.baselines import levels
 from jaxgames.baselines.level_agents import NAMES, shares_won
 from jaxgames.env import Env
-from jaxgames.mcts.rollouts import UctConfig
 from jaxgames.play import game_file, menus, names, rules
 from jaxgames.play.session import HUMAN, Session
-from jaxgames.play.web import live_games
 from jaxgames.play.web.live_games import GameServer
 
-MAX_TEXT = 300  # characters of a game or of an agent
 SAFE_PLAYOUTS = ("random", "first", "greedy", "baseline")  # agents that may be a parameter of another agent
 SAFE_AGENTS = (*SAFE_PLAYOUTS, "mcts", "alphabeta")
-HIGHEST = {  # values of agents' parameters: time is limited
-    "simulations": 10_000,
-    "rollouts": 100,
-    "max_rollout_steps": 1_000,
-    "depth": 12,
-    "milliseconds": 60_000,
-}
-MAX_ROLLOUT_STEPS = 10_000_000  # of all rollouts of a move of mcts
 SUGGESTED = ("baseline", "random", "greedy", "mcts(simulations=100)", "alphabeta(depth=4)")
 
 
@@ -96,13 +84,8 @@ def start(server: GameServer, game: str, seats: Sequence[str], seed: int) -> Ses
 
 
 def load(server: GameServer, saved: str) -> Session:
-    """Returns the session of a saved game, played again from its beginning.
-
-    Raises ValueError for a wrong game, or for a game of more than `live_games.MAX_PLIES` plies.
-    """
+    """Returns the session of a saved game, played again from its beginning. Raises ValueError for a wrong game."""
     game = game_file.parse(saved)
-    if len(game.moves) > live_games.MAX_PLIES:
-        raise ParameterError(f"a game on the page has {live_games.MAX_PLIES:,} plies at most, not {len(game.moves):,}")
     check_seats(server, _env(server, game.game), game.seats)
     return game_file.replay(game)
 
@@ -119,27 +102,15 @@ def check_agent(server: GameServer, text: str) -> None:
 
 
 def _check_safe(text: object, safe: Sequence[str], allowed: Sequence[str]) -> None:
-    """Raises ParameterError unless a text names a safe agent, whose own agent is safe too, with limited parameters."""
-    expected = f"expected one of {', '.join(allowed)}, not {str(text)[:MAX_TEXT]!r}"
-    if not isinstance(text, str) or len(text) > MAX_TEXT:
+    """Raises ParameterError unless a text names a safe agent, and its parameters no agent but a safe one."""
+    expected = f"expected one of {', '.join(allowed)}, not {shortened(text)}"
+    if not isinstance(text, str):
         raise ParameterError(expected)
     module, name, parameters = parse(text, expected)
     if module or name not in safe:
         raise ParameterError(f"{expected}. Agents from files can only be chosen with --seats, at the start")
-    for parameter, value in parameters.items():
-        if parameter == AGENT_OF.get(name):
-            _check_safe(value, SAFE_PLAYOUTS, SAFE_PLAYOUTS)
-        highest = HIGHEST.get(parameter)
-        if highest is not None and isinstance(value, int | float) and value > highest:
-            raise ParameterError(f"{parameter} must be at most {highest:,} on the page, not {value} in {text!r}")
-    if name == "mcts":
-        settings = vars(UctConfig()) | parameters
-        counts = [settings[each] for each in ("simulations", "rollouts", "max_rollout_steps")]
-        if all(isinstance(count, int) for count in counts) and math.prod(counts) > MAX_ROLLOUT_STEPS:
-            raise ParameterError(
-                f"simulations * rollouts * max_rollout_steps must be at most {MAX_ROLLOUT_STEPS:,} on the page, not "
-                f"{math.prod(counts):,} in {text!r}"
-            )
+    if AGENT_OF.get(name) in parameters:
+        _check_safe(parameters[AGENT_OF[name]], SAFE_PLAYOUTS, SAFE_PLAYOUTS)
 
 
 def check_seats(server: GameServer, env: Env[Any], seats: Sequence[str]) -> None:
@@ -156,8 +127,8 @@ def _env(server: GameServer, game: str) -> Env[Any]:
     """Returns the env of a game that the page may ask for. Raises ParameterError for another text."""
     expected = f"the game must be one of {', '.join(registry.list_games())}, with parameters or without"
     if game != server.game:
-        expected += f", not {game[:MAX_TEXT]!r}"
-        module, name, _ = parse(game, expected) if len(game) <= MAX_TEXT else ("", "", {})
+        expected += f", not {shortened(game)}"
+        module, name, _ = parse(game, expected)
         if module or name not in registry.list_games():
             raise ParameterError(f"{expected}: others are named when the server is started")
     return registry.make(game)

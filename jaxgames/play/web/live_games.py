@@ -10,7 +10,6 @@ import asyncio
 import functools
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,9 +23,6 @@ from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web.threads import Worker
 from jaxgames.play.words import words_of
 
-MAX_GAMES = 16
-MAX_PLIES = 2_000  # of a game, which takes about 5 MB then
-MAX_AGENTS = 64  # agents that are kept
 PACE = 0.3  # seconds that a ply is visible before an agent plays the next one
 
 
@@ -101,7 +97,7 @@ class LiveGame:
         refuses. An offer ends if an agent refuses or fails.
 
         Raises ParameterError while an agent is to move, where no draw is possible, if the game has changed before the
-        answer, and while an offer waits for the agents. Raises what `refuses_draw` raises, and BusyError.
+        answer, and while an offer waits for the agents. Raises what `refuses_draw` raises.
         """
 
         def offer() -> tuple[Session, bool, int]:
@@ -194,7 +190,6 @@ class LiveGame:
         at_end = self._from_here or session.ply == session.plies
         if not at_end or session.over or session.seats[session.mover] == HUMAN:
             return None
-        check_length(session)
         return session.copy(), self._changes
 
     async def _one_ply(self, position: Session, changes: int) -> None:
@@ -221,12 +216,6 @@ class LiveGame:
         self.notify()
 
 
-def check_length(session: Session) -> None:
-    """Raises ParameterError for a game that is too long to be continued here: it would fill the memory."""
-    if session.ply >= MAX_PLIES:
-        raise ParameterError(f"a game on the page ends after {MAX_PLIES:,} plies: undo some, or start a new game")
-
-
 @dataclass
 class GameServer:
     """The live games and what they share: threads, agents, and the game with which the process was started."""
@@ -239,26 +228,23 @@ class GameServer:
     rules: Worker = field(default_factory=lambda: Worker("rules"))
     agents: Worker = field(default_factory=lambda: Worker("agents"))
     files: Worker = field(default_factory=lambda: Worker("files"))
-    games: OrderedDict[str, LiveGame] = field(default_factory=OrderedDict[str, LiveGame])  # the last used one last
+    games: dict[str, LiveGame] = field(default_factory=dict[str, LiveGame])  # by their ids
 
     def __post_init__(self) -> None:
-        self._make_once = functools.lru_cache(MAX_AGENTS)(self.make)
+        self._make_once = functools.cache(self.make)
 
     def agent(self, text: str, env: Env[Any]) -> Agent:
-        """Returns the agent that a text names; the last ones are kept. Raises ValueError for a text that names none."""
+        """Returns the agent that a text names, made once. Raises ValueError for a text that names none."""
         return self._make_once(text, env)
 
     def add(self, session: Session) -> LiveGame:
-        """Returns a new game with a session. If there are too many games, the one not used for longest is closed."""
+        """Returns a new game with a session."""
         game = LiveGame(session, self)
         self.games[game.id] = game
-        while len(self.games) > MAX_GAMES:
-            self.games.popitem(last=False)[1].close()
         return game
 
     def find(self, id: str) -> LiveGame:
         """Returns a game by its id. Raises UnknownGameError if there is none."""
         if id not in self.games:
-            raise UnknownGameError("this game is not on the server: it was restarted, or many games were started since")
-        self.games.move_to_end(id)
+            raise UnknownGameError("this game is not on the server: it was restarted")
         return self.games[id]

@@ -27,11 +27,9 @@ from jaxgames.play.fields import Fields
 from jaxgames.play.session import Session
 from jaxgames.play.static_page import to_html
 from jaxgames.play.web import advice, allowed, snapshot
-from jaxgames.play.web.allowed import MAX_TEXT
 from jaxgames.play.web.guard import Refused
-from jaxgames.play.web.live_games import GameServer, LiveGame, UnknownGameError, check_length
+from jaxgames.play.web.live_games import GameServer, LiveGame, UnknownGameError
 from jaxgames.play.web.snapshot import Look
-from jaxgames.play.web.threads import BusyError
 
 SCRIPTS = (
     *("page.js", "board.js", "drag.js", "pieces.js", "panels.js", "replay.js", "hints.js", "review.js", "newgame.js"),
@@ -48,7 +46,7 @@ Reply = dict[str, Any]
 
 
 def _new(server: GameServer, fields: Fields) -> Callable[[], Session]:
-    game, seats = fields.text("game", server.game), fields.texts("seats", longest=MAX_TEXT)
+    game, seats = fields.text("game", server.game), fields.texts("seats")
     return partial(allowed.start, server, game, seats, fields.integer("seed", server.seed))
 
 
@@ -74,7 +72,6 @@ async def _play(server: GameServer, game: LiveGame, fields: Fields) -> None:
     def play(session: Session) -> None:
         if session.ply != ply:
             raise Refused(409, f"the position after {session.ply} plies is shown now, not after {ply}")
-        check_length(session)
         session.play(action)
         session.end_turn()
 
@@ -95,13 +92,13 @@ async def _jump(server: GameServer, game: LiveGame, fields: Fields) -> None:
 
 async def _position(server: GameServer, game: LiveGame, fields: Fields) -> None:
     """Sets up a position, as the game writes it, in place of what was played."""
-    text = fields.text("text", longest=4096)
+    text = fields.text("text")
     await game.change(lambda session: allowed.from_position(session, text), paused=True)
 
 
 async def _seats(server: GameServer, game: LiveGame, fields: Fields) -> None:
     """Changes who plays which seat."""
-    seats = fields.texts("seats", longest=MAX_TEXT)
+    seats = fields.texts("seats")
     await server.files.run(partial(allowed.check_seats, server, game.session.env, seats))  # makes and keeps the agents
     await game.change(lambda session: session.with_seats(seats))
 
@@ -154,7 +151,7 @@ async def _after(server: GameServer, verb: str, fields: Fields) -> LiveGame:
 
 
 def _game(server: GameServer, fields: Fields) -> LiveGame:
-    return server.find(fields.text("id", longest=64))
+    return server.find(fields.text("id"))
 
 
 # -- replies -------------------------------------------------------------------------------------------------------
@@ -179,8 +176,6 @@ def _guarded(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Re
             return _json({"error": refused.reason}, refused.status)
         except UnknownGameError as error:
             return _json({"error": str(error)}, 404)
-        except BusyError as error:
-            return _json({"error": str(error)}, 503)
         except (ValueError, ImportError) as error:  # they say what is allowed, or which extra is missing
             return _json({"error": str(error)}, 422)
 
@@ -207,16 +202,16 @@ def routes(server: GameServer, token: str) -> list[Route]:
         return _json(await server.rules.run(partial(allowed.describe_process, server)))
 
     async def describe(request: Request) -> Response:
-        game = (await _fields(request)).text("game", longest=MAX_TEXT)
+        game = (await _fields(request)).text("game")
         return _json(await server.files.run(partial(allowed.describe_game, server, game)))
 
     async def agents(request: Request) -> Response:
-        game = (await _fields(request)).text("game", longest=MAX_TEXT)
+        game = (await _fields(request)).text("game")
         return _json({"agents": await server.files.run(partial(allowed.agents_of, server, game))})
 
     async def rules(request: Request) -> Response:
         fields = await _fields(request)
-        game, theme = fields.text("game", longest=MAX_TEXT), Look(fields.text("theme", "light")).theme
+        game, theme = fields.text("game"), Look(fields.text("theme", "light")).theme
         return _json(await server.files.run(partial(allowed.rules_of, server, game, theme)))
 
     async def hint(request: Request) -> Response:
@@ -267,10 +262,7 @@ async def _fields(request: Request) -> Fields:
 
 
 async def events_of(server: GameServer, game: LiveGame, look: Look) -> AsyncIterator[str]:
-    """Yields what to show as server-sent events, and comments while nothing changes; ends with the game.
-
-    The events end, too, if too many requests are waiting.
-    """
+    """Yields what to show as server-sent events, and comments while nothing changes; ends with the game."""
     versions = game.versions()
     waiting = asyncio.ensure_future(anext(versions, None))
     try:
@@ -281,11 +273,7 @@ async def events_of(server: GameServer, game: LiveGame, look: Look) -> AsyncIter
                 continue
             if waiting.result() is None:
                 return
-            try:
-                view = await _view(server, game, look)
-            except BusyError:  # the status of the response is sent already
-                return
-            yield f"data: {json.dumps(view)}\n\n"
+            yield f"data: {json.dumps(await _view(server, game, look))}\n\n"
             waiting = asyncio.ensure_future(anext(versions, None))
     finally:
         waiting.cancel()

@@ -8,12 +8,6 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-MAX_WAITING = 32  # functions in the queue of one worker
-
-
-class BusyError(Exception):
-    """Too many functions wait for one thread."""
-
 
 class Worker:
     """One thread with a queue of functions. It ends with the process, in the middle of a function too."""
@@ -29,11 +23,7 @@ class Worker:
 
         If the caller is cancelled, a function that waits is not run. A running function cannot be interrupted: it runs
         to its end, its result is discarded, and the functions behind it wait.
-
-        Raises BusyError if `MAX_WAITING` functions wait already.
         """
-        if self.unfinished > MAX_WAITING:
-            raise BusyError("too many requests are waiting: try again in a moment")
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
 

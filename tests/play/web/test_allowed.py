@@ -125,7 +125,7 @@ def test_page_cannot_name_a_module_or_an_unknown_game(here: Page, game: str) -> 
     "agent",
     [
         *("solver(/etc/passwd)", "exported(x)", "os:path", "tests.helpers.hash_agent:hash", "nobody", ""),
-        *("uci", "uci(command=touch)", "random" + " " * 300),
+        *("uci", "uci(command=touch)"),
     ],
 )
 def test_page_cannot_name_an_agent_that_reads_files_or_imports_modules(here: Page, agent: str) -> None:
@@ -216,16 +216,3 @@ def test_agent_inside_an_agent_may_be_one_that_does_not_search(here: Page) -> No
     reason = here.refusal("new", 422, seats=["human", "mcts(simulations=2, playout='mcts(simulations=2)')"])
     assert reason.startswith("expected one of random, first, greedy, baseline, not 'mcts(simulations=2)'")
     here.refusal("new", 422, seats=["human", "mcts(playout=5)"])
-
-
-@pytest.mark.parametrize(
-    "agent",
-    [
-        *("mcts(simulations=100000)", "mcts(rollouts=1000)", "mcts(max_rollout_steps=100000)"),
-        *("alphabeta(depth=60)", "alphabeta(milliseconds=1e9)"),
-        *("mcts(simulations=10000, rollouts=2)", "mcts(rollouts=11)", "mcts(simulations=5000, rollouts=100)"),
-    ],
-)
-def test_page_cannot_name_an_agent_that_thinks_without_end(here: Page, agent: str) -> None:
-    assert "must be at most" in here.refusal("new", 422, seats=["human", agent])
-    here.ask("new", seats=["human", "mcts(simulations=10000, rollouts=100, max_rollout_steps=10)"])

@@ -1,12 +1,9 @@
 """Requests of the page to its server: games, positions, agents, files."""
 
 import asyncio
-import contextlib
 import functools
 import importlib
-import ipaddress
 import json
-import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,10 +13,9 @@ from typing import Any
 import pytest
 
 import jaxgames
-from benchmarks.play import served
 from jaxgames import agents
 from jaxgames.play import Session, from_json, to_html, to_json, web
-from jaxgames.play.web import allowed, live_games, routes, server, threads
+from jaxgames.play.web import allowed, routes
 from jaxgames.play.web.live_games import GameServer, LiveGame
 from jaxgames.play.web.snapshot import Look
 from tests.play.web.client import GAME, Page, moves_of, page
@@ -174,53 +170,7 @@ def test_others_are_answered_while_a_game_is_loaded(here: Page, monkeypatch: pyt
     assert [reply["ply"] for reply in replies] == [0]
 
 
-# -- the server's limits -------------------------------------------------------------------------------------------
-
-
-def test_longest_unused_game_is_closed_above_the_limit(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_games, "MAX_GAMES", 3)
-    first, second = (here.ask("new", seats=PEOPLE)["id"] for _ in range(2))
-    here.ask("show", id=first)
-    for _ in range(2):
-        here.ask("new", seats=PEOPLE)
-    here.ask("show", id=first)
-    assert "restarted" in here.refusal("show", 404, id=second)
-
-
-def is_closed(connection: socket.socket) -> bool:
-    """Whether the server has closed a connection; waits for it until the connection's timeout."""
-    try:
-        return connection.recv(2**16) == b""
-    except TimeoutError:
-        return False
-    except ConnectionError:
-        return True
-
-
-@pytest.mark.parametrize("first", [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET "])
-def test_connection_whose_headers_do_not_end_is_closed(first: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "HEADER_SECONDS", 0.5)
-    with served(jaxgames.make(GAME), PEOPLE) as address:
-        host, port = address.removeprefix("http://").rstrip("/").split(":")
-        with socket.create_connection((host, int(port)), timeout=0.1) as connection:
-            connection.sendall(first)
-            for _ in range(100):
-                if is_closed(connection):
-                    return
-                if first:
-                    with contextlib.suppress(ConnectionError):
-                        connection.sendall(b"a")  # one more byte of the headers
-    raise AssertionError("the connection is still open")
-
-
-def test_saved_game_above_the_limit_is_refused(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    session = Session(GAME, PEOPLE)
-    for action in (0, 3):
-        session.play(action)
-    monkeypatch.setattr(live_games, "MAX_PLIES", 2)
-    assert here.ask("load", saved=to_json(session))["plies"] == 2
-    monkeypatch.setattr(live_games, "MAX_PLIES", 1)
-    assert "1 plies at most, not 2" in here.refusal("load", 422, saved=to_json(session))
+# -- starting and ending -----------------------------------------------------------------------------------------------
 
 
 def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,29 +182,6 @@ def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.delattr(web, name)
     with pytest.raises(ImportError, match=r'missing; install it with: pip install "jaxgames\[play\]"$'):
         importlib.import_module("jaxgames.play.web.server")
-
-
-@pytest.mark.parametrize(
-    ("options", "address", "names_phone"),
-    [
-        ({}, "http://127.0.0.1:", True),
-        ({"host": "0.0.0.0", "open_to_network": True}, "http://192.168.1.7:", False),
-    ],
-)
-def test_printed_lines_tell_how_a_phone_reaches_the_page(
-    options: dict[str, Any], address: str, names_phone: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server.Server, "run", lambda server, sockets: None)
-    monkeypatch.setattr(server, "address_in_network", lambda: "192.168.1.7")
-    lines: list[str] = []
-    server.serve(jaxgames.make(GAME), PEOPLE, open_browser=False, log=lines.append, **options)
-    assert address in lines[0]
-    assert any("--host 0.0.0.0 --open-to-network" in line for line in lines) == names_phone
-
-
-def test_address_in_the_network_is_that_of_this_computer() -> None:
-    address = server.address_in_network()
-    assert address == socket.gethostname() or not ipaddress.ip_address(address).is_unspecified
 
 
 # -- events --------------------------------------------------------------------------------------------------------
@@ -278,20 +205,6 @@ def test_events_tell_every_change_until_the_game_is_closed() -> None:
         return moves
 
     assert asyncio.run(run()) == [[], ["h(0,1)"], ["h(0,1)", "h(1,0)"]]
-
-
-def test_events_end_if_too_many_requests_are_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def run() -> list[str]:
-        server, game = new_game()
-        monkeypatch.setattr(threads, "MAX_WAITING", -1)
-        return [event async for event in routes.events_of(server, game, Look())]
-
-    assert asyncio.run(run()) == []
-
-
-def test_request_is_refused_if_too_many_are_waiting(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "MAX_WAITING", -1)
-    assert "too many requests" in here.refusal("new", 503, seats=PEOPLE)
 
 
 def test_server_has_every_file_of_the_page() -> None:

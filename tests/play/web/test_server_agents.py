@@ -14,7 +14,7 @@ import jaxgames
 from jaxgames import agents
 from jaxgames._checks import ParameterError
 from jaxgames.play import Session
-from jaxgames.play.web import live_games, snapshot
+from jaxgames.play.web import snapshot
 from jaxgames.play.web.live_games import GameServer, LiveGame, Thinking
 from jaxgames.play.web.threads import Worker
 from tests.play.web.client import GAME, Page, moves_of, page
@@ -312,15 +312,6 @@ def test_agents_are_made_outside_of_the_thread_of_the_rules() -> None:
         other.ask("agents", game=GAME)
     assert {"first", "greedy(epsilon=0.5)", "greedy", "baseline"} <= threads.keys()
     assert set(threads.values()) == {"files"}
-
-
-def test_game_of_agents_stops_at_the_limit_of_plies(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_games, "MAX_PLIES", 3)
-    id = here.ask("new", seats=["first", "random"])["id"]
-    view = here.wait(id, lambda view: view["problem"] != "")
-    assert (view["ply"], view["waits"]) == (3, True)
-    here.ask("seats", id=id, seats=PEOPLE)
-    assert "ends after 3 plies" in here.refusal("play", 422, id=id, action=view["legal"][0]["action"], ply=3)
 
 
 def test_missing_extra_and_failure_of_an_agent_are_told_to_the_page() -> None:

@@ -36,7 +36,7 @@ export class Connection {
       try {
         return [await post("load", { saved: memory.saved, ...this.look() }), refusal];
       } catch (error) {
-        if (error.status !== 422 && error.status !== 413) throw error;
+        if (error.status !== 422) throw error;
         keepRefused();
         refusal = `The game before cannot be continued: ${error.message}. The browser's storage keeps it as "${REFUSED}".`;
       }
