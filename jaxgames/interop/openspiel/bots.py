@@ -1,14 +1,14 @@
 """OpenSpiel's bots as agents: outside opponents in every game, from any position.
 
     openspiel()                                       MCTS with 1,000 simulations
-    openspiel(bot=mcts, simulations=100, rollouts=8)  MCTS with other settings: see `mcts`
+    openspiel(simulations=100, rollouts=8)            MCTS with other settings: see `make`
     openspiel(playout="greedy(epsilon=0.2)")          MCTS whose rollouts are played by another agent
     openspiel(bot=random)                             OpenSpiel's uniformly random bot
-    openspiel(bot="mypackage.mymodule:mybot")         a bot of your own: see `register`
 
-A bot plays on the host, board by board, on the rules of jaxgames (see `jaxgames.interop.openspiel`). It gets a state
-without a history, and a new bot plays every move. So an agent has no memory: its actions depend on the boards and the
-key alone. It needs OpenSpiel: `pip install ".[openspiel]"` in a checkout.
+`OpenSpielAgent` plays any other bot. A bot plays on the host, board by board, on the rules of jaxgames (see
+`jaxgames.interop.openspiel`). It gets a state without a history, and a new bot plays every move. So an agent has no
+memory: its actions depend on the boards and the key alone. It needs OpenSpiel: `pip install ".[openspiel]"` in a
+checkout.
 """
 
 import functools
@@ -22,7 +22,6 @@ import numpy as np
 
 from jaxgames import agents
 from jaxgames._checks import check_choice, check_int, check_number
-from jaxgames._specs import Registry
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.interop.openspiel.game import OpenSpielGame, OpenSpielState
@@ -76,19 +75,21 @@ class OpenSpielAgent:
         return action
 
 
-def mcts(
+def make(
     env: Env[Any],
+    bot: str = "mcts",
     simulations: int = 1000,
     rollouts: int = 1,
     max_rollout_steps: int = 1000,
     playout: str = "random",
     uct_c: float = 2.0,
     solve: bool = True,
-) -> MakeBot:
-    """Returns a maker of OpenSpiel's `MCTSBot`, whose rollouts are played on the device.
+) -> OpenSpielAgent:
+    """Returns an OpenSpiel bot as an agent: `MCTSBot`, whose rollouts are played on the device, or the random bot.
 
     Args:
       env: the game.
+      bot: "mcts" or "random". All other arguments are of "mcts".
       simulations: positions that a search of one move visits, at least 2.
       rollouts: games that value a new position, all at once.
       max_rollout_steps: steps after which a rollout is cut off; it counts as a game without a winner.
@@ -98,66 +99,30 @@ def mcts(
 
     Raises ParameterError (a ValueError) for a value that is not allowed.
     """
-    from open_spiel.python.algorithms.mcts import MCTSBot  # slow to import
-
+    check_choice("bot", bot, ("mcts", "random"))
     check_int("simulations", simulations, 2, MAX_SIMULATIONS)
     check_int("rollouts", rollouts, 1, MAX_SIMULATIONS)
     check_int("max_rollout_steps", max_rollout_steps, 0, MAX_SIMULATIONS)
     check_choice("solve", solve, (False, True))
     check_number("uct_c", uct_c, lowest=0)
+    game_env = without_auto_reset(env)[0]
     refusal = f"playout must be an agent on the device, such as random or greedy, not {playout!r}"
-    agent = agents.make_on_device(playout, lambda: agents.make(playout, env), refusal)
+    agent = agents.make_on_device(playout, lambda: agents.make(playout, game_env), refusal)
 
-    def make_bot(game: OpenSpielGame, player: int, seed: int) -> Any:
-        return MCTSBot(
-            game,
-            uct_c,
-            simulations,
-            RolloutEvaluator(agent, env, rollouts, max_rollout_steps, seed),
-            solve=solve,
-            random_state=np.random.RandomState(seed),  # the type that the bot takes
-        )
+    def make_random(game: OpenSpielGame, player: int, seed: int) -> Any:
+        return pyspiel.make_uniform_random_bot(player, seed & 0x7FFFFFFF)
 
-    return make_bot
+    def make_mcts(game: OpenSpielGame, player: int, seed: int) -> Any:
+        from open_spiel.python.algorithms.mcts import MCTSBot  # slow to import
 
+        evaluator = RolloutEvaluator(agent, game_env, rollouts, max_rollout_steps, seed)
+        random = np.random.RandomState(seed)  # the type that the bot takes
+        return MCTSBot(game, uct_c, simulations, evaluator, solve=solve, random_state=random)
 
-def uniform_random(env: Env[Any]) -> MakeBot:
-    """Returns a maker of OpenSpiel's uniformly random bot."""
-    return lambda game, player, seed: pyspiel.make_uniform_random_bot(player, seed & 0x7FFFFFFF)
-
-
-_bots: Registry[MakeBot] = Registry(
-    "bot",
-    {"mcts": mcts, "random": uniform_random},
-    examples="'mcts', 'random' or 'mypackage.mymodule:mybot'",
-    register="jaxgames.interop.openspiel.bots.register",
-    num_arguments=1,
-)
-
-
-def register(name: str, constructor: Callable[..., MakeBot]) -> None:
-    """Adds a bot, so that `openspiel(bot=NAME, parameter=value)` plays `constructor(env, parameter=value)`.
-
-    The constructor returns a function from (game, player, seed) to the `pyspiel.Bot` that plays one move.
-
-    Raises ValueError if the name is taken or is not a Python identifier, TypeError if the constructor cannot be called.
-    """
-    _bots.register(name, constructor)
-
-
-def make(env: Env[Any], bot: str = "mcts", **parameters: Any) -> OpenSpielAgent:
-    """Returns an OpenSpiel bot as an agent.
-
-    Args:
-      env: the game.
-      bot: "mcts", "random", or a name that `register` added. "mypackage.mymodule:mybot" imports the module first.
-      **parameters: of the bot.
-
-    Raises ParameterError (a ValueError) for an unknown bot or parameter, with those that are allowed.
-    """
-    written = "".join(f", {name}={value!r}" for name, value in parameters.items())
-    make_bot = _bots.make(bot, without_auto_reset(env)[0], **parameters)
-    return OpenSpielAgent(env, make_bot, f"openspiel(bot={bot!r}{written})")
+    if bot == "random":
+        return OpenSpielAgent(env, make_random, "openspiel(bot='random')")
+    settings = f"rollouts={rollouts}, max_rollout_steps={max_rollout_steps}, {playout=}, {uct_c=}, {solve=}"
+    return OpenSpielAgent(env, make_mcts, f"openspiel(simulations={simulations}, {settings})")
 
 
 # -- rollouts ------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from jaxgames.interop.openspiel.positions import HistoryObserver, Observer, Posi
 
 PREFIX = "jaxgames_"  # of the names in OpenSpiel
 UNLIMITED = 1_000_000  # given as the longest game where `env.max_steps` is None
-MAX_PLAYERS = 10  # the largest `num_players` that `register` tries
+MAX_PLAYERS = 10  # of a game with the parameter `num_players`
 
 Parameter = int | float | str | bool  # what OpenSpiel takes
 
@@ -179,7 +179,7 @@ def registered_game(env_or_id: Env[Any] | str) -> RegisteredGame:
     if env.id in registry.list_games():
         given = _specification(env.id)
         given |= {name: value for name in given if (value := getattr(env, name, None)) is not None}
-        if _made(env.id, given) == env:
+        if _make(env.id, given) == env:
             return pyspiel.load_game(f"{PREFIX}{env.id}", given)
     raise ValueError(f"no registered game is {env}; use OpenSpielGame(env), or jaxgames.register its constructor")
 
@@ -215,7 +215,8 @@ def register() -> None:
     A second call adds the games that `jaxgames.register` has added since the first. Games of chance are left out.
     """
     for id in registry.list_games():
-        env = _made(id, _specification(id))
+        asks = any(parameter.default is parameter.empty for parameter in registry.parameters(id))
+        env = None if asks else _make(id, _specification(id))
         if env is None or not env.needs_key:
             pyspiel.register_game(_registered_type(id, env), _creator(id))
 
@@ -234,25 +235,27 @@ def _creator(id: str) -> Callable[[dict[str, Parameter]], RegisteredGame]:
 def _registered_type(id: str, env: Env[Any] | None) -> Any:
     """Returns the `pyspiel.GameType` of a game with the parameters of `env`, which is None without defaults for all."""
     specification = _specification(id)
-    seats = [] if env is None else [env.num_players]
-    if "num_players" in specification:
-        numbers = range(2, MAX_PLAYERS + 1)
-        seats = [number for number in numbers if _made(id, specification | {"num_players": number})]
+    seats = (2, MAX_PLAYERS) if env is None or "num_players" in specification else (env.num_players, env.num_players)
     zero_sum, terminal = (False, False) if env is None else (env.zero_sum, env.terminal_rewards)
-    limits = (min(seats, default=2), max(seats, default=MAX_PLAYERS))
-    return _game_type(f"{PREFIX}{id}", id, limits, specification, zero_sum, terminal)
+    return _game_type(f"{PREFIX}{id}", id, seats, specification, zero_sum, terminal)
 
 
 def _specification(id: str) -> dict[str, Parameter]:
     """Returns the parameters that OpenSpiel offers, with their defaults."""
-    found: dict[str, Parameter] = {}
-    for parameter in registry.parameters(id):
-        default = _default(parameter)
-        if default is not None:
-            found[parameter.name] = default
-    if "reward" in found and _made(id, found | {"reward": "win_loss"}):
+    parameters = registry.parameters(id)
+    found = {each.name: default for each in parameters if (default := _default(each)) is not None}
+    if "reward" in found and _has_win_loss(id):
         found["reward"] = "win_loss"
     return found
+
+
+def _has_win_loss(id: str) -> bool:
+    """Returns whether a game takes reward="win_loss" beside its defaults."""
+    try:
+        registry.make(id, reward="win_loss")
+    except ValueError:
+        return False
+    return True
 
 
 def _default(parameter: inspect.Parameter) -> Parameter | None:
@@ -270,14 +273,6 @@ def _make(id: str, parameters: dict[str, Parameter]) -> Env[Any]:
         if not isinstance(parameter.default, Parameter) and given.get(parameter.name) == _default(parameter):
             given.pop(parameter.name, None)
     return registry.make(id, **given)
-
-
-def _made(id: str, parameters: dict[str, Parameter]) -> Env[Any] | None:
-    """Returns the env of a game, or None if the game does not accept these parameters."""
-    try:
-        return _make(id, parameters)
-    except Exception:  # users' games may refuse a value with any error
-        return None
 
 
 def _game_type(

@@ -154,13 +154,6 @@ def test_actions_stand_at_the_place_of_their_board() -> None:
     assert all(0 <= seed < 2**32 for _, seed in asked)
 
 
-def test_bot_of_a_user_is_played_by_name() -> None:
-    openspiel_bots.register("first_bot", lambda env, place=0: lambda game, player, seed: FirstBot(place))
-    agent = agents.make("openspiel(bot=first_bot, place=2)", DOTS)
-    assert str(agent) == "openspiel(bot='first_bot', place=2)"
-    assert act(agent, stacked([start(DOTS), play(DOTS, start(DOTS), "h(0,1)")])) == [2, 3]
-
-
 def test_illegal_action_of_a_bot_is_refused() -> None:
     class Illegal(FirstBot):
         def step(self, state: Any) -> int:
@@ -182,9 +175,8 @@ def test_agent_of_three_seats_plays_users_games() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("openspiel(bot=alphazero)", "unknown bot 'alphazero'; the bots are"),
-        ("openspiel(bot=random, simulations=3)", "random has no parameter 'simulations'; its parameters are none"),
-        ("openspiel(depth=3)", "mcts has no parameter 'depth'; its parameters are simulations, rollouts"),
+        ("openspiel(bot=alphazero)", "bot must be one of 'mcts', 'random', not 'alphazero'"),
+        ("openspiel(depth=3)", "openspiel has no parameter 'depth'; its parameters are bot, simulations, rollouts"),
         ("openspiel(simulations=1)", "simulations must be an integer from 2 to"),
         ("openspiel(rollouts=0)", "rollouts must be an integer from 1 to"),
         ("openspiel(max_rollout_steps=-1)", "max_rollout_steps must be an integer from 0 to"),
