@@ -39,11 +39,10 @@ from pettingzoo import AECEnv
 
 from jaxgames._checks import host_int32
 from jaxgames.env import Env
-from jaxgames.games.minichess.rules import Minichess, MinichessState
 from jaxgames.games.minichess.board import BISHOP, GRID, KING, KNIGHT, NUM_PLANES, PAWN, QUEEN, ROOK, TARGET, VALUES
+from jaxgames.games.minichess.rules import Minichess, MinichessState
 from jaxgames.interop.pettingzoo import BoardGameEnv, checked_env
 from jaxgames.registry import as_env
-from jaxgames.wrappers import game_of, inside
 
 UP, DOWN, LEFT, RIGHT = (-1, 0), (1, 0), (0, -1), (0, 1)  # rows down, columns to the right
 UP_LEFT, UP_RIGHT, DOWN_LEFT, DOWN_RIGHT = (-1, -1), (-1, 1), (1, -1), (1, 1)
@@ -156,7 +155,7 @@ class PublishedEnv(BoardGameEnv):
     """
 
     def __init__(self, env: Env[Any], render_mode: str | None = None) -> None:
-        if not isinstance(game_of(env), Minichess):
+        if not isinstance(env.unwrapped, Minichess):
             raise ValueError(f"the published environment needs 'minichess', with any parameters, not {env}")
         super().__init__(env, render_mode)
         self.set_spaces(Box(-VALUES[KING], VALUES[KING], (5, 5), np.int32), NUM_ACTIONS)
@@ -184,7 +183,7 @@ class PublishedEnv(BoardGameEnv):
         return _values_of(super().state(), white=True)
 
     def _pieces(self) -> Any:
-        return _piece_on(jax.device_get(inside(self.game, self.board)[1]), np)
+        return _piece_on(jax.device_get(self.board), np)
 
 
 def _values_of(observation: np.ndarray, white: bool) -> np.ndarray:

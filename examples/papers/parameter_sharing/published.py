@@ -29,7 +29,6 @@ from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.games.chinese_checkers.rules import ChineseCheckers
 from jaxgames.interop.pettingzoo import BoardGameEnv, checked_env
 from jaxgames.registry import as_env
-from jaxgames.wrappers import game_of, inside
 
 ILLEGAL = -1  # an action of the env that is never legal
 NUM_SEATS = 6  # of the published environment
@@ -65,7 +64,7 @@ class PublishedLayout:
     """
 
     def __init__(self, env: Env[Any]) -> None:
-        game = game_of(env)
+        game = env.unwrapped
         if not isinstance(game, ChineseCheckers) or game.num_players != NUM_SEATS:
             expected = "'chinese_checkers(num_players=6)' of any size and reward"
             raise ValueError(f"the published environment needs {expected}, not {env}")
@@ -126,8 +125,7 @@ class PublishedLayout:
     def _hops(self, state: Any) -> np.ndarray:
         """Returns bool[cells, 6], whether a peg on the neighbour makes a move a hop; in the mover's frame."""
         if self._last[0] is not state:
-            inner: Any = inside(self._env, state)[1]
-            pegs = np.asarray(inner.board) >= 0  # of int8[cells], negative where no peg stands
+            pegs = np.asarray(state.board) >= 0  # of int8[cells], negative where no peg stands
             self._last = state, np.append(pegs, False)[self._neighbour]
         return self._last[1]
 

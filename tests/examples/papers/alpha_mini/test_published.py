@@ -22,8 +22,8 @@ from examples.papers.alpha_mini.published import (
     number_of,
     values,
 )
-from jaxgames.games.minichess.rules import LETTERS
 from jaxgames.games.minichess.board import KING, PAWN, ROOK, VALUES
+from jaxgames.games.minichess.rules import LETTERS
 from tests.helpers.positions import compiled, play, start
 
 ENV = jaxgames.make("minichess(rules=king_capture, reward=material, double_step=True, promotion=queen)")
