@@ -53,7 +53,7 @@ def forged(kind: _game_files.FileKind, path: Path) -> Path:
 
 
 def record(_: Path) -> str:
-    return json.dumps(dict.fromkeys(GameRecord.__annotations__) | {"env": GAME, "actions": []})
+    return json.dumps(dict.fromkeys(GameRecord.__annotations__) | {"env": GAME, "agents": [], "actions": []})
 
 
 READERS: dict[str, tuple[Callable[[Path], Any], Callable[[Any], Any]]] = {

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 # games/moves is moves.py of every game, games/_ is what games share, and games is the rest of every game.
 FLOORS = {
     "jaxgames": (
-        ("_checks", "_batches", "_platforms", "_progress", "_text_files", "bits"),
+        ("_checks", "_batches", "_fields", "_platforms", "_progress", "_text_files", "bits"),
         ("env", "_named", "_specs", "sampling"),
         ("wrappers", "host"),
         ("games/_", "games/rules", "games/board", "games/moves"),

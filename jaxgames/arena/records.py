@@ -9,20 +9,23 @@
         jaxgames.render.animate(jaxgames.make(game["env"]), states).save(f"game{game['game']}.svg")
 
 A line is one `GameRecord`. It holds everything that is needed to play the game again by the rules. Games of chance
-cannot be written, because their actions alone do not determine them.
+cannot be written, because their actions alone do not determine them. A game that `jaxgames.play` saves is such a line
+with further fields.
 """
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NotRequired, Self, TypedDict
+from typing import Any, NotRequired, Self, TypedDict, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._checks import shortened
+from jaxgames._fields import Fields
 from jaxgames._text_files import read_text
 from jaxgames.arena.openings import Openings
 from jaxgames.arena.playing import Recorded
@@ -160,7 +163,7 @@ def game_records(
                 "end": env.to_string(game.boards),
                 "actions": part[place],
                 "moves": game_moves,
-                "outcome": _outcome_record(env, game.boards),
+                "outcome": outcome_record(env, game.boards),
                 "returns": game.returns.tolist(),
                 "turns": game.turns.tolist(),
                 "length": int(game.length),
@@ -210,7 +213,8 @@ def _opening_record(opened: Openings, row: int, start: str) -> OpeningRecord:
     return record if opened.starts is None else {**record, "position": start}
 
 
-def _outcome_record(env: Env[Any], state: State) -> OutcomeRecord:
+def outcome_record(env: Env[Any], state: State) -> OutcomeRecord:
+    """Returns how a game ended by the rules, on the host."""
     outcome = env.outcome(state)
     return {"kind": outcome.kind, "winners": [*outcome.winners], "reason": outcome.reason}
 
@@ -268,7 +272,7 @@ def read_games(path: str | Path) -> Iterator[GameRecord]:
     """
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
-            yield _parsed(line, f"{path}, line {number}")
+            yield checked(line, f"{path}, line {number}")
 
 
 def replay(game: GameRecord | str, env: Env[Any] | None = None) -> list[Any]:
@@ -284,7 +288,7 @@ def replay(game: GameRecord | str, env: Env[Any] | None = None) -> list[Any]:
     Raises ValueError if a field is missing or wrong. Raises it also if start, end, outcome or returns are not those of
     the actions.
     """
-    record = _parsed(game, "the record") if isinstance(game, str) else _checked(game, "the record")
+    record = checked(game, "the record")
     env = make_named_in_file(record["env"]) if env is None else env
     _check_no_chance(env)
     opening = record["opening"]
@@ -292,38 +296,50 @@ def replay(game: GameRecord | str, env: Env[Any] | None = None) -> list[Any]:
     if opening is not None and "position" in opening:
         boards = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], env.from_string(opening["position"]))
     states = [state for _, _, state in _positions(env, [record["actions"]], boards, width=1)]
-    after_opening = states[1 + (opening["plies"] if opening else 0) :]
-    returns = np.sum([state.rewards for state in after_opening], axis=0, initial=0)
-    found = {
-        "start": env.to_string(states[0]),
-        "end": env.to_string(states[-1]),
-        "outcome": _outcome_record(env, states[-1]),
-    }
-    for name, value in found.items():
-        if value != record[name]:
-            raise ValueError(f"the actions do not fit the record on {env}: {name} is {record[name]!r}, found {value!r}")
-    if not np.allclose(returns, record["returns"], atol=1e-3):
-        raise ValueError(
-            f"the actions do not fit the record on {env}: returns are {record['returns']}, found {returns}"
-        )
+    check_fits(env, record, states)
     return states
 
 
-def _parsed(line: str, place: str) -> GameRecord:
-    """Returns the record of a line. Raises ValueError, with the place, if it is none."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{place} is not JSON: {error}") from None
-    return _checked(record, place)
+def check_fits(env: Env[Any], record: GameRecord, states: Sequence[Any]) -> None:
+    """Raises ValueError unless start, end, outcome and returns of a record are those of the states of its actions."""
+    opening = record["opening"]
+    returns = returns_of(env, states[1 + (opening["plies"] if opening else 0) :])
+    found = {
+        "start": env.to_string(states[0]),
+        "end": env.to_string(states[-1]),
+        "outcome": outcome_record(env, states[-1]),
+        "returns": returns.round(3).tolist(),
+    }
+    for name, value in found.items():
+        written = record[name]
+        if name == "returns":
+            fits = np.shape(written) == returns.shape and np.allclose(written, returns, atol=1e-3)
+        else:
+            fits = written == value
+        if not fits:
+            raise ValueError(
+                f"the actions do not fit the record on {env}: {name} is {shortened(written)}, found {value!r}"
+            )
 
 
-def _checked(record: Any, place: str) -> Any:
-    """Returns the record. Raises ValueError, with the place, unless it has every field and a list of actions."""
-    fields: set[str] = {*record} if isinstance(record, Mapping) else set()  # pyright: ignore[reportUnknownArgumentType]  # keys are strings in JSON
-    missing = [name for name in GameRecord.__annotations__ if name not in fields]
-    if missing:
+def returns_of(env: Env[Any], states: Sequence[Any]) -> np.ndarray:
+    """Returns float64[num_players], the sum of the rewards of the steps that led to the states."""
+    return np.array([state.rewards for state in states], np.float64).reshape(-1, env.num_players).sum(0)
+
+
+def checked(content: str | GameRecord, place: str) -> GameRecord:
+    """Returns the record of a line.
+
+    Raises ValueError, with the place, unless it has every field, and those by which a game is played are of their type.
+    """
+    fields = Fields(content, place)
+    if missing := [name for name in GameRecord.__annotations__ if name not in fields.content]:
         raise ValueError(f"{place} is not the record of a game: it has no {', '.join(missing)}")
-    if not isinstance(record["actions"], list) or not all(type(action) is int for action in record["actions"]):
-        raise ValueError(f"{place} is not the record of a game: actions must be a list of integers")
-    return record
+    fields.text("env")
+    fields.texts("agents")
+    fields.integers("actions")
+    if fields.content["opening"] is not None:
+        opening = Fields(fields.content["opening"], f"'opening' of {place}")
+        opening.integer("plies")
+        opening.text_or_none("position")
+    return cast(GameRecord, fields.content)

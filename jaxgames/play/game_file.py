@@ -1,110 +1,97 @@
-"""The text of a saved game: a JSON object with the fields of `SavedGame`, the moves in the game's notation.
+"""The text of a saved game: a `jaxgames.arena.GameRecord` in one line, and what a person needs to go on with the game.
 
-{"format": "jaxgames game", "version": 1, "game": "checkers(...)", "game_version": 1, "seats": ["human", "greedy"],
- "seed": 0, "start": null, "moves": ["11-15", "23-18"], "ply": 2, "resigned": null, "agreed": false}
+    agents       "human" or an agent, for each seat
+    rules        `env.version` of the rules under which the game was played
+    seed         of the session; 0 if it is missing
+    ply          of the position that is shown; null for the last one
+    resigned     the seat of the person who resigned; null if no person did
+    agreed       whether the players agreed on a draw
+
+A record that `jaxgames.arena` wrote has none of the last five fields, and can be read, too.
 """
 
-import dataclasses
+import itertools
 import json
-from dataclasses import dataclass
 
 from jaxgames import registry
-from jaxgames._checks import shortened
-from jaxgames.play.fields import Fields
+from jaxgames._fields import Fields
+from jaxgames.arena.records import GameRecord, check_fits, checked, outcome_record, returns_of
 from jaxgames.play.session import Session
 
-FORMAT, VERSION = "jaxgames game", 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class SavedGame:
-    """The content of a saved game."""
-
-    game: str  # as `jaxgames.make` takes it
-    game_version: int  # `env.version` of the rules under which it was played
-    seats: list[str]  # "human" or an agent
-    seed: int
-    start: str | None  # a position, None for the game's own start
-    moves: list[str]  # of all plies
-    ply: int | None  # the position that is shown; None for the last one
-    resigned: int | None  # the seat of the person who resigned
-    agreed: bool  # whether the players agreed on a draw
+WHAT = "the saved game"  # in messages
+OLD_FORMAT = '"format": "jaxgames game"'  # is in games that were saved in a format of their own
 
 
 def to_json(session: Session) -> str:
-    """Returns a game as text: the names of the game and the seats, the start, the moves in notation."""
-    saved = SavedGame(
-        game=str(session.env),
-        game_version=session.env.version,
-        seats=list(session.seats),
-        seed=session.seed,
-        start=session.start,
-        moves=session.moves(),
-        ply=session.ply,
-        resigned=session.resigned,
-        agreed=session.agreed,
-    )
-    return json.dumps({"format": FORMAT, "version": VERSION, **dataclasses.asdict(saved)}, indent=1) + "\n"
+    """Returns a game as the text of a record, with all its plies."""
+    env, states = session.env, session.states
+    movers = [seat for seat, _ in itertools.groupby(session.movers()[: session.plies])]
+    record: GameRecord = {
+        "env": str(env),
+        "game": 0,
+        "agents": list(session.seats),
+        "opening": None if session.start is None else {"number": 0, "plies": 0, "position": session.start},
+        "start": env.to_string(states[0]),
+        "end": env.to_string(states[-1]),
+        "actions": session.actions,
+        "moves": [*session.moves()],
+        "outcome": outcome_record(env, states[-1]),
+        "returns": returns_of(env, states[1:]).tolist(),
+        "turns": [movers.count(seat) for seat in range(env.num_players)],
+        "length": session.plies,
+    }
+    shown = {"ply": session.ply, "resigned": session.resigned, "agreed": session.agreed}
+    return json.dumps({**record, "rules": env.version, "seed": session.seed, **shown}) + "\n"
 
 
 def from_json(text: str) -> Session:
-    """Returns the session that `to_json` wrote; every move is played again.
+    """Returns the session that `to_json` wrote; every action is played again.
 
     Reading a file imports no module and makes no agent.
 
-    Raises ValueError for a text of another form or version, for an unknown game, and for a move that is illegal.
+    Raises ValueError for a text that is not a record, for an unknown game or other rules, and for actions that are
+    illegal or do not fit the record.
     """
     return replay(parse(text))
 
 
-def parse(text: str) -> SavedGame:
-    """Returns the content of a saved game, which has not been played yet.
+def parse(text: str) -> GameRecord:
+    """Returns the record of a saved game, which has not been played yet.
 
-    Raises ValueError unless it is a JSON object with the right fields, of a version that this program can read.
+    Raises ValueError for a text that is not a record.
     """
-    fields = Fields(text, "saved game")
-    if fields.text("format", "") != FORMAT:
-        raise ValueError(f'this is not a saved game: expected a JSON object with "format": "{FORMAT}"')
-    if (version := fields.integer("version")) != VERSION:
-        raise ValueError(f'the saved game has "version": {version}; this program reads {VERSION}')
-    return SavedGame(
-        game=fields.text("game"),
-        game_version=fields.integer("game_version"),
-        seats=fields.texts("seats"),
-        seed=fields.integer("seed"),
-        start=fields.text_or_none("start"),
-        moves=fields.texts("moves"),
-        ply=fields.integer_or_none("ply"),
-        resigned=fields.integer_or_none("resigned"),
-        agreed=fields.flag("agreed"),
-    )
+    if OLD_FORMAT in text:
+        raise ValueError("this game was saved in the format of an earlier version, which is not read any more")
+    return checked(text, WHAT)
 
 
-def replay(saved: SavedGame) -> Session:
+def replay(record: GameRecord) -> Session:
     """Returns the session of a saved game. Raises ValueError as `from_json`."""
-    env = registry.make_named_in_file(saved.game)
-    if env.version != saved.game_version:
+    fields, env = Fields(record, WHAT), registry.make_named_in_file(record["env"])
+    if (rules := fields.integer("rules", env.version)) != env.version:
         raise ValueError(
-            f"the saved game was played under version {saved.game_version} of the rules of {env.id}; "
-            f"this program has version {env.version}"
+            f"{WHAT} was played under version {rules} of the rules of {env.id}; this program has version {env.version}"
         )
-    start = None if saved.start is None else env.from_string(saved.start)
-    session = Session(env, saved.seats, seed=saved.seed, state=start)
-    for number, move in enumerate(saved.moves, start=1):
+    start = (record["opening"] or {}).get("position")
+    state = None if start is None else env.from_string(start)
+    session = Session(env, record["agents"], seed=fields.integer("seed", 0), state=state)
+    for number, action in enumerate(record["actions"], start=1):
         try:
-            session.play(env.action_from_string(session.state, move))
+            session.play(action)
         except ValueError as error:
-            raise ValueError(f"move {number} of the saved game, {shortened(move)}, cannot be played: {error}") from None
-    if saved.resigned is not None:
-        if saved.resigned >= env.num_players or session.over:
+            raise ValueError(f"action {number} of {WHAT} cannot be played: {error}") from None
+    check_fits(env, record, session.states)
+    resigned, ply = fields.integer_or_none("resigned"), fields.integer_or_none("ply")
+    if resigned is not None:
+        if resigned >= env.num_players or session.over:
             raise ValueError(
-                f"'resigned' of the saved game is {saved.resigned}: expected a seat from 0 to "
-                f"{env.num_players - 1}, and a game that its moves have not ended"
+                f"'resigned' of {WHAT} is {resigned}: expected a seat from 0 to {env.num_players - 1}, and a game that "
+                "its moves have not ended"
             )
-        session.resigned = saved.resigned  # another player can have the seat since then
-    if saved.agreed:
+        session.resigned = resigned  # another player can have the seat since then
+    if fields.flag("agreed"):
         if session.over:
-            raise ValueError("'agreed' of the saved game is true: expected a game that nothing else has ended")
+            raise ValueError(f"'agreed' of {WHAT} is true: expected a game that nothing else has ended")
         session.agree_on_draw()
-    session.jump(session.plies if saved.ply is None else saved.ply)
+    session.jump(session.plies if ply is None else ply)
     return session

@@ -203,8 +203,10 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Any:
         ({"start": "6 0"}, "start is '6 0', found '7 0'"),
         ({"outcome": {"kind": "draw", "winners": [], "reason": ""}}, "outcome is .*'draw'.*, found .*'win'"),
         ({"returns": [1, 2, 3]}, r"returns are \[1, 2, 3\], found \[ ?2"),
-        ({"actions": "1 1 1"}, "actions must be a list of integers"),
-        ({"actions": [1, 1.5]}, "actions must be a list of integers"),
+        ({"actions": "1 1 1"}, "'actions' of the record must be a list of integers"),
+        ({"actions": [1, 1.5]}, "'actions' of the record must be a list of integers"),
+        ({"opening": 3}, "'opening' of the record must be a JSON object"),
+        ({"opening": {"plies": "1"}}, "'plies' of 'opening' of the record must be an integer"),
     ],
 )
 def test_record_that_does_not_fit_its_actions_is_refused(change: Any, message: str, line: Any) -> None:
@@ -230,9 +232,9 @@ def test_broken_line_is_named(line: Any, tmp_path: Path) -> None:
     path.write_text(json.dumps(line) + "\n" + json.dumps(line)[:-20])
     found = arena.read_games(path)
     assert next(found) == line
-    with pytest.raises(ValueError, match=r"a.jsonl, line 2 is not JSON"):
+    with pytest.raises(ValueError, match=r"a.jsonl, line 2 must be a JSON object"):
         next(found)
     with pytest.raises(ValueError, match="the record is not the record of a game: it has no actions, moves"):
         arena.replay(json.dumps({name: line[name] for name in line if name not in ("actions", "moves")}))
-    with pytest.raises(ValueError, match="it has no env, game"):
+    with pytest.raises(ValueError, match="the record must be a JSON object"):
         arena.replay("[1, 2]")

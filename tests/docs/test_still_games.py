@@ -37,7 +37,7 @@ def length(name: str, plies: int) -> str:
 def test_page_tells_length_and_agents_of_its_still_game(name: str) -> None:
     game, content = GAMES[name], saved(name)
     assert (PICTURES / file_name(name)).stat().st_size <= MAX_BYTES
-    assert (content["game"], content["seats"], content["seed"]) == (str(make(game.game)), [*game.seats], game.seed)
+    assert (content["env"], content["agents"], content["seed"]) == (str(make(game.game)), [*game.seats], game.seed)
     assert content["ply"] == 0, "the page opens at the start"
     page = (DOCS / "games" / f"{game.page}.md").read_text()
     (sentence,) = re.findall(rf"\]\(\.\./pictures/{re.escape(file_name(name))}\)(.*?)(?:\n\n|\n- )", page, re.DOTALL)

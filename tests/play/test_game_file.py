@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jaxgames import make
+from jaxgames import arena, make
 from jaxgames.play import HUMAN, Session, from_json, to_html, to_json
 from jaxgames.play.static_page import game_of
 
@@ -31,23 +31,23 @@ def changed(**fields: Any) -> str:
         ("", "must be a JSON object"),
         ("[" * 100_000, "must be a JSON object"),
         ("[]", "must be a JSON object"),
-        ("{}", '"format": "jaxgames game"'),
-        ({"format": "pgn"}, '"format": "jaxgames game"'),
-        ({"version": 2}, "reads 1"),
-        ({"version": None}, "'version'"),
-        ({"game_version": 99}, "version 99 of the rules"),
-        ({"game": "no_game"}, "unknown game 'no_game'"),
-        ({"game": "os:system(size=2)"}, "'os' must call jaxgames.register"),
-        ({"game": "no_module_of_files:game"}, "names the module 'no_module_of_files', and a file imports none"),
-        ({"game": 3}, "'game' of the saved game must be a text, not 3"),
-        ({"seats": "human"}, "'seats' of the saved game must be a list of texts, not 'human'"),
-        ({"seats": ["human"]}, "2 seats"),
+        ("{}", "the saved game is not the record of a game: it has no env, game, agents"),
+        ({"format": "jaxgames game"}, "saved in the format of an earlier version"),
+        ({"rules": None}, "'rules'"),
+        ({"rules": 99}, "version 99 of the rules"),
+        ({"env": "no_game"}, "unknown game 'no_game'"),
+        ({"env": "os:system(size=2)"}, "'os' must call jaxgames.register"),
+        ({"env": "no_module_of_files:game"}, "names the module 'no_module_of_files', and a file imports none"),
+        ({"env": 3}, "'env' of the saved game must be a text, not 3"),
+        ({"agents": "human"}, "'agents' of the saved game must be a list of texts, not 'human'"),
+        ({"agents": ["human"]}, "2 seats"),
         ({"seed": -1}, "'seed' of the saved game must be an integer from 0"),
         ({"seed": True}, "'seed'"),
-        ({"start": "000 . 0"}, "expected 7 characters"),
-        ({"moves": ["h(0,0)", "h(0,0)"]}, "move 2 of the saved game, 'h(0,0)', cannot be played"),
-        ({"moves": ["h(9,0)"]}, "move 1 of the saved game, 'h(9,0)', cannot be played: expected a row"),
-        ({"moves": [0]}, "'moves' of the saved game must be a list of texts"),
+        ({"opening": {"plies": 0, "position": "000 . 0"}}, "expected 7 characters"),
+        ({"actions": [0, 0]}, "action 2 of the saved game cannot be played: action 0 is illegal here"),
+        ({"actions": [10**30]}, "action 1 of the saved game cannot be played"),
+        ({"actions": ["h(0,0)"]}, "'actions' of the saved game must be a list of integers"),
+        ({"actions": [0, 3]}, "the actions do not fit the record on dots_and_boxes"),
         ({"ply": 3}, "ply must be from 0 to 2"),
         ({"resigned": 5}, "expected a seat from 0 to 1"),
         ({"resigned": 0, "agreed": True}, "'agreed' of the saved game is true"),
@@ -62,18 +62,20 @@ def test_file_that_does_not_replay_is_refused(text: Any, message: str) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"game": "-" * 100_000},
-        {"game": f"checkers(a={'-' * 5000}1)"},
-        {"game": f"checkers({'(a,' * 7000})"},
-        {"game": f"checkers{'(' * 20_000})"},
-        {"game": f"checkers(max_plies='{'x' * 470}')"},
-        {"game": f"checkers({'x' * 470}=1)"},
-        {"game": f"{'x' * 490}(a=1)"},
-        {"game": f"checkers(a={'1' * 100_000})"},
-        {"moves": ["x" * 900_000]},
+        {"env": "-" * 100_000},
+        {"env": f"checkers(a={'-' * 5000}1)"},
+        {"env": f"checkers({'(a,' * 7000})"},
+        {"env": f"checkers{'(' * 20_000})"},
+        {"env": f"checkers(max_plies='{'x' * 470}')"},
+        {"env": f"checkers({'x' * 470}=1)"},
+        {"env": f"{'x' * 490}(a=1)"},
+        {"env": f"checkers(a={'1' * 100_000})"},
+        {"actions": ["x" * 900_000]},
+        {"actions": [0] * 100_000},
         {"start": "x" * 900_000},
-        {"seats": ["x" * 900_000]},
-        {"seats": ["human"] * 100_000},
+        {"opening": {"plies": 0, "position": "x" * 900_000}},
+        {"agents": ["x" * 900_000]},
+        {"agents": ["human"] * 100_000},
         {"resigned": "x" * 900_000},
     ],
 )
@@ -104,9 +106,13 @@ def test_agreed_draw_is_saved(still: bool) -> None:
     loaded = from_json(game_of(to_html(session)) if still else to_json(session))
     assert loaded.outcome == session.outcome
     assert loaded.outcome.kind == "draw"
-    text = json.loads(to_json(session))
-    del text["agreed"]
-    assert not from_json(json.dumps(text)).over, "files of earlier versions have no such field"
+
+
+def test_record_of_the_arena_is_a_saved_game_and_a_saved_game_a_record() -> None:
+    text = to_json(session_of(0, 2, 1, 3, 4, 5, 6))
+    assert len(arena.replay(text)) == 8
+    record = {name: value for name, value in json.loads(text).items() if name in arena.GameRecord.__annotations__}
+    assert to_json(from_json(json.dumps(record))) == text
 
 
 def test_resignation_is_loaded_when_another_player_has_the_seat() -> None:

@@ -85,9 +85,9 @@ def start(server: GameServer, game: str, seats: Sequence[str], seed: int) -> Ses
 
 def load(server: GameServer, saved: str) -> Session:
     """Returns the session of a saved game, played again from its beginning. Raises ValueError for a wrong game."""
-    game = game_file.parse(saved)
-    check_seats(server, _env(server, game.game), game.seats)
-    return game_file.replay(game)
+    record = game_file.parse(saved)
+    check_seats(server, _env(server, record["env"]), record["agents"])
+    return game_file.replay(record)
 
 
 def from_position(session: Session, text: str) -> Session:

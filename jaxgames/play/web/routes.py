@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from jaxgames.play.fields import Fields
+from jaxgames._fields import Fields
 from jaxgames.play.session import Session
 from jaxgames.play.static_page import to_html
 from jaxgames.play.web import advice, allowed, snapshot
@@ -258,7 +258,7 @@ def routes(server: GameServer, token: str) -> list[Route]:
 
 
 async def _fields(request: Request) -> Fields:
-    return Fields(await request.body(), "request")
+    return Fields(await request.body(), "the request")
 
 
 async def events_of(server: GameServer, game: LiveGame, look: Look) -> AsyncIterator[str]:

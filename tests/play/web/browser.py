@@ -107,7 +107,7 @@ class Person:
         self.page.locator("#advanced").evaluate("details => details.open = true")
         self.page.locator("#position").fill(text)
         self.page.locator("#set").click()
-        self.wait_for("JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).start !== null")
+        self.wait_for("JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).opening !== null")
         self.page.evaluate("scrollTo(0, 0)")
 
     def session(self) -> Session:

@@ -158,8 +158,9 @@ def test_page_cannot_start_a_program(seats: list[str], tmp_path: Path) -> None:
     with page(seats, "minichess", make=make_engine_or_first) as client:
         for text in (engine(f"touch {touched}"), f"mcts(playout='uci(command=\"touch {touched}\")')"):
             asked = {"game": "minichess", "seats": ["human", text]}
+            loaded = {"env": "minichess", "agents": ["human", text]}
             assert client.refusal("new", 422, **asked).startswith("expected one of ")
-            assert client.refusal("load", 422, saved=json.dumps({**saved, **asked})).startswith("expected one of ")
+            assert client.refusal("load", 422, saved=json.dumps({**saved, **loaded})).startswith("expected one of ")
     assert not touched.exists()
 
 
@@ -194,7 +195,7 @@ def test_parameter_of_an_agent_cannot_name_a_module_or_a_file(
             here.refusal("new", 422, seats=["human", f"{agent}({parameter}={value!r})"])
         seats = ["human", f"{agent}({parameter}={foreign[0]!r})"]
         here.refusal("seats", 422, id=id, seats=seats)
-        here.refusal("load", 422, saved=json.dumps({**saved, "seats": seats}))
+        here.refusal("load", 422, saved=json.dumps({**saved, "agents": seats}))
         here.refusal("hint", 422, id=id, agent=seats[1])
     assert "made_for_this_test" not in sys.modules
     assert "made.npz" not in opened

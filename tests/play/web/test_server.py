@@ -129,10 +129,10 @@ def test_position_is_set_up(here: Page) -> None:
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"moves": ["h(0,0)", "h(0,0)"]}, "move 2 of the saved game, 'h(0,0)'"),
-        ({"game": "os:dots_and_boxes"}, "the game must be one of"),
-        ({"seats": ["human", "a:b"]}, "expected one of human, random"),
-        ({"format": ""}, "not a saved game"),
+        ({"actions": [0, 0]}, "action 2 of the saved game cannot be played"),
+        ({"env": "os:dots_and_boxes"}, "the game must be one of"),
+        ({"agents": ["human", "a:b"]}, "expected one of human, random"),
+        ({"format": "jaxgames game"}, "saved in the format of an earlier version"),
     ],
 )
 def test_saved_game_is_refused_with_its_reason(here: Page, changed: dict[str, Any], reason: str) -> None:
