@@ -2,6 +2,7 @@
 
 import json
 import reprlib
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 
@@ -39,11 +40,15 @@ class Fields:
 
     def texts(self, name: str) -> list[str]:
         """Returns a list of texts."""
-        return self._list(name, str, "a list of texts")
+        return self._list(name, lambda item: isinstance(item, str), "a list of texts")
 
     def integers(self, name: str) -> list[int]:
         """Returns a list of integers."""
-        return self._list(name, int, "a list of integers")
+        return self._list(name, lambda item: type(item) is int, "a list of integers")
+
+    def numbers(self, name: str) -> list[float]:
+        """Returns a list of numbers between -10^9 and 10^9."""
+        return self._list(name, lambda item: type(item) in (int, float) and abs(item) < 10**9, "a list of numbers")
 
     def integer(self, name: str, default: int | None = None) -> int:
         """Returns an integer from 0 to 2^31 - 1."""
@@ -63,9 +68,9 @@ class Fields:
             self._refuse(name, "true or false", value)
         return value
 
-    def _list(self, name: str, kind: type, expected: str) -> list[Any]:
+    def _list(self, name: str, is_one: Callable[[Any], bool], expected: str) -> list[Any]:
         value = self.content.get(name)
-        if not isinstance(value, list) or not all(type(item) is kind for item in value):  # pyright: ignore[reportUnknownVariableType]  # JSON has no types
+        if not isinstance(value, list) or not all(map(is_one, value)):  # pyright: ignore[reportUnknownVariableType]  # JSON has no types
             self._refuse(name, expected, value)
         return value  # pyright: ignore[reportUnknownVariableType]  # as above
 

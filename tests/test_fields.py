@@ -26,6 +26,7 @@ def test_missing_fields_have_their_defaults() -> None:
         *((lambda content: content.texts("name"), value) for value in ("a", None, [1])),
         *((lambda content: content.integer("name", 1), value) for value in (-1, 2**31, True, 1.5, None, "1")),
         *((lambda content: content.integers("name"), value) for value in (1, None, ["1"], [True], [1.5])),
+        *((lambda content: content.numbers("name"), value) for value in (1, ["1"], [True], [10**400], [float("nan")])),
         *((lambda content: content.flag("name"), value) for value in (0, None, "true")),
         (lambda content: content.text_or_none("name"), 3),
         (lambda content: content.integer_or_none("name"), "1"),

@@ -53,7 +53,9 @@ def forged(kind: _game_files.FileKind, path: Path) -> Path:
 
 
 def record(_: Path) -> str:
-    return json.dumps(dict.fromkeys(GameRecord.__annotations__) | {"env": GAME, "agents": [], "actions": []})
+    return json.dumps(
+        dict.fromkeys(GameRecord.__annotations__) | {"env": GAME, "agents": [], "actions": [], "returns": []}
+    )
 
 
 READERS: dict[str, tuple[Callable[[Path], Any], Callable[[Any], Any]]] = {

@@ -313,7 +313,7 @@ def check_fits(env: Env[Any], record: GameRecord, states: Sequence[Any]) -> None
     for name, value in found.items():
         written = record[name]
         if name == "returns":
-            fits = np.shape(written) == returns.shape and np.allclose(written, returns, atol=1e-3)
+            fits = len(written) == len(returns) and np.allclose(written, returns, atol=1e-3)
         else:
             fits = written == value
         if not fits:
@@ -338,6 +338,7 @@ def checked(content: str | GameRecord, place: str) -> GameRecord:
     fields.text("env")
     fields.texts("agents")
     fields.integers("actions")
+    fields.numbers("returns")
     if fields.content["opening"] is not None:
         opening = Fields(fields.content["opening"], f"'opening' of {place}")
         opening.integer("plies")

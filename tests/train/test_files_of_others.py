@@ -148,8 +148,14 @@ def test_module_and_engine_of_a_ladder_are_not_used(trace: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("command", [analyse.main, read_games])
 def test_module_of_a_record_is_not_imported(command: Any, trace: Path, tmp_path: Path) -> None:
-    names = ("game", "opening", "start", "end", "moves", "returns", "turns", "length")
-    record = dict.fromkeys(names) | {"env": GAME, "agents": [], "actions": [0], "outcome": {"kind": "live"}}
+    names = ("game", "opening", "start", "end", "moves", "turns", "length")
+    record = dict.fromkeys(names) | {
+        "env": GAME,
+        "agents": [],
+        "actions": [0],
+        "returns": [],
+        "outcome": {"kind": "live"},
+    }
     path = tmp_path / "games.jsonl"
     path.write_text(json.dumps(record) + "\n")
     if command is analyse.main:
