@@ -37,7 +37,7 @@ from jaxgames.solvers.chinese_checkers_diamond.moves import (
 )
 from jaxgames.solvers.exact import retrograde
 from jaxgames.solvers.exact.retrograde import DRAW, ILLEGAL, MAX_MOVES, NONE, OPEN
-from jaxgames.solvers.exact.solution import SOLUTION_FILE, Children, Solution, live_boards, not_of, start_of
+from jaxgames.solvers.exact.solution import ILLEGAL_SCORE, SOLUTION_FILE, Children, Solution, not_of, start_of
 
 CHUNK = 1 << 15  # positions that are computed at once on a CPU: their words stay in its caches
 CHUNK_ON_ACCELERATOR = 1 << 20
@@ -46,6 +46,7 @@ PLIES, MOVES_LEFT, ROWS = "plies", "moves_left", "rows"  # the entries that only
 BYTES_PER_POSITION = 2  # of the tables of an analysis
 SECONDS_PER_POSITION = 2e-6  # of a core with six pieces, about, for the message that refuses a game
 OUTCOMES = {1: "won", 0: "drawn", -1: "lost"}  # for the mover, by the value
+WIN_SCORE = 1_000  # of a win, before its plies are subtracted
 MAX_POSITIONS = 2**31 - 1  # int32 numbers the entries of an array
 
 
@@ -57,6 +58,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
 
     ignored: ClassVar[tuple[str, ...]] = ("max_plies",)
     keeps_progress: ClassVar[bool] = True
+    has_plies: ClassVar[bool] = True
 
     def __init__(self, env: ChineseCheckersDiamond, table: np.ndarray, max_moves: int) -> None:
         self.env = env
@@ -101,8 +103,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         return cls(env, table, int(arrays["max_moves"]))
 
     def value(self, states: State) -> np.ndarray:
-        entry = self.table[self.index(states)]
-        return np.where(entry >= ILLEGAL, 0, np.where(entry % 2 == 1, 1, -1)).astype(np.int8)
+        return _result(self.table[self.index(states)]).astype(np.int8)
 
     def plies(self, states: State) -> np.ndarray:
         entry = self.table[self.index(states)].astype(np.int32)
@@ -112,19 +113,27 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         return self.table[self.index(states)] != ILLEGAL
 
     def best_actions(self, states: State) -> np.ndarray:
-        states = live_boards(states)
-        indices = self.index(states)
-        actions, children, live = self.children(indices)
-        value = self.table[indices]
-        # The mover's result after a move, 2 won, 1 drawn, 0 lost: the opponent's is even, drawn or odd.
-        reply = self.table[children]
-        after = np.where(reply == DRAW, 1, np.where(reply % 2 == 0, 2, 0))
-        now = np.where(value == DRAW, 1, np.where(value % 2 == 1, 2, 0))
-        over = np.asarray(states.terminated) | np.asarray(states.truncated)
-        rows, slots = np.nonzero(live & (after == now[:, None]) & ~over[:, None])
-        best = np.zeros((len(indices), self.env.num_actions), np.bool_)
-        best[rows, actions[rows, slots]] = True
-        return best
+        return super().best_actions(states) & self.is_legal(states)[:, None]
+
+    @staticmethod
+    def scores(env: ChineseCheckersDiamond, table: jax.Array, states: ChineseCheckersDiamondState) -> jax.Array:
+        own, other = position_at(env, index_of_states(env, states.pieces)[0])
+        origin = count(below(targets_of_pieces(env, own, other)[0]))
+        rows = jnp.arange(origin.shape[1])
+
+        def visit(scores: jax.Array, children: jax.Array, cell: jax.Array, live: jax.Array) -> jax.Array:
+            reply = table[children].astype(jnp.int32)  # plies to the end for the opponent
+            score = -_result(reply) * (WIN_SCORE - reply)
+            action = jnp.where(cell < 0, 0, origin * env.num_cells + cell)
+            return scores.at[rows, jnp.where(live, action, env.num_actions)].set(score, mode="drop")
+
+        empty = jnp.full((origin.shape[1], env.num_actions), ILLEGAL_SCORE, jnp.int32)
+        return fold_children(env, own, other, visit, empty)
+
+    @staticmethod
+    def payoffs(env: ChineseCheckersDiamond, table: jax.Array, states: ChineseCheckersDiamondState) -> jax.Array:
+        of_mover = _result(table[index_of_states(env, states.pieces)[0]].astype(jnp.int32))
+        return jnp.where(states.current_player == 0, of_mover, -of_mover).astype(jnp.float32)
 
     def counts(self) -> dict[str, Any]:
         """Returns how many positions are won, lost and drawn for the mover, and illegal.
@@ -177,7 +186,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
 
         Raises ValueError for other numbers of pieces, and for pieces that are not on this diamond.
         """
-        pieces: Any = getattr(live_boards(states), "pieces", None)
+        pieces: Any = getattr(states, "pieces", None)
         if pieces is None or np.ndim(pieces) != 4 or np.shape(pieces)[1:] != (2, 2, 2):
             raise not_of(self.env, states)
         indices, fits = in_chunks(functools.partial(index_of_states, self.env), np.asarray(pieces))
@@ -214,6 +223,11 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
                 f"not {table.dtype}{list(table.shape)}"
             )
         return cls(env, table, max_moves)
+
+
+def _result(entry: Any) -> Any:
+    """Returns 1, 0 or -1 for the mover by the bytes of positions, of numpy or of JAX; 0 for an illegal one."""
+    return (entry < ILLEGAL) * (2 * (entry % 2).astype(np.int32) - 1)
 
 
 def check_size(env: ChineseCheckersDiamond) -> None:

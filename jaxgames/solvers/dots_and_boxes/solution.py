@@ -24,10 +24,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._batches import in_chunks
 from jaxgames._progress import progress_bar
 from jaxgames.env import State
 from jaxgames.games.dots_and_boxes.rules import NOBODY, DotsAndBoxes, DotsAndBoxesState
-from jaxgames.solvers.exact.solution import Children, Solution, live_boards, not_of
+from jaxgames.solvers.exact.solution import ILLEGAL_SCORE, Children, Solution, not_of
 
 MAX_EDGES = 32  # an index is one uint32
 DRAWN_EDGE = np.int8(-128)  # in place of the margin by an edge that is drawn, below every margin
@@ -66,12 +67,23 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
     def is_legal(self, states: State) -> np.ndarray:
         return np.ones(len(self.index(states)), np.bool_)
 
-    def best_actions(self, states: State) -> np.ndarray:
-        states = live_boards(states)
-        indices = self.index(states)
-        over = np.asarray(states.terminated) | np.asarray(states.truncated)
-        best = self.worth(indices) == self.table[indices][:, None]
-        return best & ~_bits(self.env, indices) & ~over[:, None]
+    @functools.cached_property
+    def device_table(self) -> jax.Array:
+        return jnp.asarray(self.table.reshape(table_shape(self.env)))  # an index of a vector would not fit int32
+
+    @staticmethod
+    def scores(env: DotsAndBoxes, table: jax.Array, states: DotsAndBoxesState) -> jax.Array:
+        worth = _worth_of_sets(env, table, states.edges)
+        return jnp.where(states.edges, ILLEGAL_SCORE, worth.astype(jnp.int32))
+
+    @staticmethod
+    def payoffs(env: DotsAndBoxes, table: jax.Array, states: DotsAndBoxesState) -> jax.Array:
+        to_go = table[place_of(env, states.edges)].astype(jnp.int32)
+        for_seat_0 = jnp.where(states.current_player == 0, to_go, -to_go)
+        if env.reward == "boxes":  # the boxes that are taken have been paid
+            return for_seat_0.astype(jnp.float32)
+        margin = ((states.owner == 0).sum(-1) - (states.owner == 1).sum(-1)) + for_seat_0
+        return (margin if env.reward == "margin" else jnp.sign(margin)).astype(jnp.float32)
 
     def counts(self) -> dict[str, Any]:
         """Returns how many sets of edges have each margin to go.
@@ -102,7 +114,7 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
         return "\n".join([*lines, f"From the start, the first player takes {facts['start_value']:+} boxes net."])
 
     def index(self, states: State) -> np.ndarray:
-        edges: Any = getattr(live_boards(states), "edges", None)
+        edges: Any = getattr(states, "edges", None)
         if edges is None or np.ndim(edges) != 2 or np.shape(edges)[1] != self.env.num_edges:
             raise not_of(self.env, states)
         return np.asarray(edges).astype(np.uint32) @ _edge_bits(self.env)
@@ -141,9 +153,7 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
 
     def worth(self, indices: np.ndarray) -> np.ndarray:
         """Returns int8[B, num_actions], the margin to go by each edge; any number for an edge that is drawn."""
-        gains = self.gains_of_edges(indices)
-        to_go = self.table[indices[:, None] | _edge_bits(self.env)]
-        return np.where(gains > 0, gains + to_go, -to_go)
+        return in_chunks(functools.partial(_worth_of_sets, self.env, self.device_table), _bits(self.env, indices))
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"table": self.table}
@@ -316,6 +326,12 @@ def worth_of_edges(env: DotsAndBoxes, table: jax.Array, edges: jax.Array) -> jax
     drawn = jnp.stack([edges[np.array(box)].sum(dtype=jnp.int8) for box in boxes(env)])
     gain = (incident & (drawn == 3)).sum(-1, dtype=jnp.int8)
     return jnp.where(gain > 0, gain + to_go, -to_go)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _worth_of_sets(env: DotsAndBoxes, table: jax.Array, edges: jax.Array) -> jax.Array:
+    """Returns int8[B, num_edges], `worth_of_edges` of sets of drawn edges, bool[B, num_edges]."""
+    return jax.vmap(functools.partial(worth_of_edges, env, table))(edges)
 
 
 def _worth(completed: list[jax.Array], to_go: jax.Array) -> jax.Array:

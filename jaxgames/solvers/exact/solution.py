@@ -12,17 +12,19 @@ rotated position with seat 0 to move. So the solution holds one entry for both.
 
 import abc
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import _files
+from jaxgames._batches import in_chunks
 from jaxgames._files import FileKind
 from jaxgames.env import Env, State
 from jaxgames.registry import games_with, record_of
-from jaxgames.wrappers import AutoResetState
 
 SOLUTION_FILE = FileKind(
     format=1,
@@ -32,6 +34,8 @@ SOLUTION_FILE = FileKind(
     how_to_write="write one with solution.save(path)",
     again="solve the game again",
 )
+
+ILLEGAL_SCORE = -10_000  # below the score of every legal action
 
 E = TypeVar("E", bound=Env[Any])
 
@@ -50,17 +54,18 @@ class Children(NamedTuple):
 class Solution(abc.ABC, Generic[E]):
     """The exact solution of one game.
 
-    Methods take batches of states with a leading axis of any length. Of the states of an `auto_reset` env they read the
-    live boards. They read the position only: the numbers of plies or rounds and a truncation do not matter, except that
-    no action is best on a finished board.
+    Methods take batches of states of the game with a leading axis of any length. They read the position only: the
+    numbers of plies or rounds and a truncation do not matter, except that no action is best on a finished board.
     """
 
     env: E
+    table: np.ndarray  # the value of every position, by index
     num_states: int  # positions with an index
     max_moves: int  # K, the largest number of legal actions of a position
 
     ignored: ClassVar[tuple[str, ...]] = ()  # parameters of the game on which its solution does not depend
     keeps_progress: ClassVar[bool] = False  # whether `solve_with_file` is supplied
+    has_plies: ClassVar[bool] = False  # whether `plies` is supplied: the game is won or lost by its last move
 
     # -- supplied by a game ----------------------------------------------------------------------------------------
 
@@ -103,9 +108,27 @@ class Solution(abc.ABC, Generic[E]):
     def children(self, indices: Any) -> Children:
         """Returns the positions that follow those with these indices, uint32[B]."""
 
+    @staticmethod
     @abc.abstractmethod
-    def best_actions(self, states: State) -> np.ndarray:
-        """Returns bool[B, num_actions], the legal actions that keep the value; all False on a finished board."""
+    def scores(env: Any, table: jax.Array, states: Any) -> jax.Array:
+        """Returns int32[B, num_actions], higher for a better action of the mover; traced.
+
+        ILLEGAL_SCORE is that of an illegal action. With `has_plies` the sign is the value, and the soonest win and the
+        latest loss are best.
+
+        Args:
+          env: the game.
+          table: `device_table` of its solution.
+          states: live boards with a leading axis of any length.
+        """
+
+    @staticmethod
+    @abc.abstractmethod
+    def payoffs(env: Any, table: jax.Array, states: Any) -> jax.Array:
+        """Returns float32[B], what seat 0 is paid from here on if both sides play perfectly, any number at the end.
+
+        It is traced, with the arguments of `scores`.
+        """
 
     @abc.abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
@@ -130,6 +153,16 @@ class Solution(abc.ABC, Generic[E]):
         return sum(array.nbytes for array in self.arrays().values() if array.ndim > 0)
 
     # -- the same for all games ------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def device_table(self) -> jax.Array:
+        """The table on the device, as `scores` and `payoffs` read it."""
+        return jnp.asarray(self.table)
+
+    def best_actions(self, states: State) -> np.ndarray:
+        """Returns bool[B, num_actions], the legal actions that keep the value; all False on a finished board."""
+        self.index(states)  # refuses states of another game
+        return in_chunks(functools.partial(_best_actions, type(self), self.env, self.device_table), states)
 
     def fits(self, env: Env[Any]) -> bool:
         """Returns whether this is the solution of `env`; parameters that do not change the solution may differ."""
@@ -215,8 +248,16 @@ def start_of(env: Env[Any]) -> Any:
 
 
 def live_boards(states: State) -> Any:
-    """Returns the boards to play on: those inside the states of an `auto_reset` env, otherwise `states`."""
-    return states.board if isinstance(states, AutoResetState) else states
+    """Returns the boards of the states of an `auto_reset` env, otherwise `states`."""
+    return getattr(states, "board", states)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _best_actions(solver: type[Solution[Any]], env: Env[Any], table: jax.Array, states: Any) -> jax.Array:
+    scores = solver.scores(env, table, states)
+    results = jnp.sign(scores) if solver.has_plies else scores
+    is_best = (scores > ILLEGAL_SCORE) & (results == results.max(-1, keepdims=True))
+    return is_best & ~(states.terminated | states.truncated)[:, None]
 
 
 def not_of(env: Env[Any], states: Any) -> ValueError:

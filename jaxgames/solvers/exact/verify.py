@@ -3,6 +3,7 @@
 The moves and the boards after them are computed by the env, not by the solver.
 """
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -12,7 +13,6 @@ import numpy as np
 from jaxgames._batches import CHUNK, in_chunks
 from jaxgames._progress import progress_bar
 from jaxgames.env import Env
-from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
 from jaxgames.solvers.exact.solution import Solution
 
 
@@ -29,7 +29,7 @@ def count_errors(solution: Solution[Any], positions: int, seed: int = 0, progres
       seed: of the positions; the same seed gives the same ones.
       progress: whether to show the progress on standard error.
     """
-    is_consistent = _has_best_margin if isinstance(solution.env, DotsAndBoxes) else _is_consistent
+    is_consistent = _is_consistent if solution.has_plies else _has_best_margin
     random, errors = np.random.default_rng(seed), 0
     with progress_bar(positions, "positions", shown=progress) as bar:
         for begin in range(0, positions, CHUNK):
@@ -73,7 +73,7 @@ def _has_best_margin(solution: Solution[Any], indices: np.ndarray) -> np.ndarray
 
     With the reward "boxes" a step pays every box that it completes. All states have seat 0 to move.
     """
-    env = DotsAndBoxes(rows=solution.env.rows, cols=solution.env.cols, reward="boxes")
+    env = dataclasses.replace(solution.env, reward="boxes")
     states = solution.states_at(indices)
     best = np.full(len(indices), np.iinfo(np.int32).min)
     best[np.asarray(states.terminated)] = 0

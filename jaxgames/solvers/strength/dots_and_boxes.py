@@ -13,6 +13,7 @@ The target is the margin of the whole game for the agent's seat with best play o
 agent reaches the target whatever the other seat plays, also from the lowest score with which a game reaches it.
 """
 
+import functools
 import itertools
 from typing import Any, NamedTuple
 
@@ -23,7 +24,6 @@ from numpy.typing import NDArray
 from jaxgames._batches import CHUNK
 from jaxgames.env import Env
 from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
-from jaxgames.solvers.exact.agent import reader_of
 from jaxgames.solvers.strength.graph import Mask, Slots, States
 from jaxgames.solvers.strength.policy_table import (
     SAMPLE,
@@ -244,8 +244,7 @@ def _values(
     env: Env[Any], solution: DotsAndBoxesSolution, values: Values, sets: Sets, seat: int, on_states: OnStates
 ) -> dict[str, Any]:
     """Returns the errors of the agent's values, in the unit of the game's reward."""
-    reader, table = reader_of(solution, env)
     predicted = call_in_batches(solution, values, sets, seat, on_states)
-    read = jax.jit(reader.values)
-    true = call_in_batches(solution, lambda states: read(table, states), sets, seat) * (1 if seat == 0 else -1)
+    read = functools.partial(jax.jit(solution.payoffs, static_argnums=0), env.unwrapped, solution.device_table)
+    true = call_in_batches(solution, read, sets, seat) * (1 if seat == 0 else -1)
     return value_errors(predicted, true)

@@ -19,7 +19,7 @@ import jaxgames
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.evaluate import reward_scale
 from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations
-from jaxgames.solvers.exact.agent import SolverAgent, reader_of
+from jaxgames.solvers.exact.agent import SolverAgent
 from jaxgames.solvers.exact.retrograde import ILLEGAL
 from jaxgames.solvers.exact.solution import Solution
 from tests.helpers.solved import solved_boxes, solved_diamond
@@ -64,7 +64,6 @@ class Case:
     @functools.cached_property
     def returns(self) -> Any:
         """Boards -> float32[B, 2], the rewards of both seats from there on, if two perfect players play on."""
-        reader, table = reader_of(self.solution, self.env)
 
         @jax.jit
         def play(player: SolverAgent, boards: Any) -> jax.Array:
@@ -76,7 +75,9 @@ class Case:
             start = boards, jnp.zeros((len(boards.current_player), 2))
             return jax.lax.scan(step, start, length=64)[0][1]
 
-        return functools.partial(play, SolverAgent(self.env, reader, "solver", "first", table))
+        return functools.partial(
+            play, SolverAgent(self.env, type(self.solution), "solver", "first", self.solution.device_table)
+        )
 
 
 @pytest.fixture(
