@@ -13,7 +13,7 @@ simulations that it does not state):
     mcts        OpenSpiel's MCTSBot with 1,000 simulations and one random game each, on OpenSpiel's own dots_and_boxes
     random      uniformly random edges
     first       the first open edge
-    study       the study's own agent: depth 9, the boxes taken, one random safe edge
+    study       the study's own agent, `study_agent.py`: depth 9, the boxes taken, one random safe edge
 
 Any other text names an agent. The seats alternate. A game is lost to the clock if one move of the agent takes longer
 than its time. It is played to its end all the same. The study's table has time-outs, but not of which player. A command
@@ -54,7 +54,7 @@ OF_THE_STUDY: dict[str, Column] = {  # for its opponents on the board that we to
     "the study: wins, losses, time-outs": lambda row: ", ".join(map(str, THEIRS.get(row["opponent"], ()))),
 }
 QUICK: dict[str, Any] = {"games": 2, "board": (2, 2), "opponents": ("mcts", "random"), "simulations": 2}
-STUDY = "alphabeta(depth=9, milliseconds=200, safe_edges=random, leaves=boxes, exact=False)"
+STUDY = "examples.papers.dots_and_boxes.study_agent:study(depth=9, milliseconds=200)"
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,13 @@ import numpy as np
 
 from examples.papers._experiment import RATE, Column, Experiment, Report, command, table_of
 from examples.papers.dots_and_boxes.agent import STUDY, Timed, milliseconds
+from examples.papers.dots_and_boxes.study_agent import player_of
 from jaxgames import agents, arena
 from jaxgames._progress import progress_bar
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.alphabeta.compiled import plain
 from jaxgames.solvers.dots_and_boxes import moves as boxes
-from jaxgames.solvers.dots_and_boxes.exact import Search
-from jaxgames.solvers.dots_and_boxes.player import DotsAndBoxesPlayer, make_player
+from jaxgames.solvers.dots_and_boxes.search import Search
 from train.driver.metrics import rounded
 
 KINDS = ("2 boxes, leave", "2 boxes, take", "4 boxes, leave", "4 boxes, take")
@@ -143,11 +143,9 @@ def handouts_of_a_game(env: DotsAndBoxes, search: Search, start: Any, generator:
     def value_after(edge: int) -> int:
         """Returns the margin to go of the mover if it draws an edge."""
         taken = draw(board, position, edge)
-        search.restart(state())
+        value = search.search(state()).value
         undraw(board, position, edge)
-        while not search.advance():
-            pass
-        return taken + search.result().value if taken else -search.result().value
+        return taken + value if taken else -value
 
     while position.counts[boxes.OPEN_EDGES]:
         options = [int(moves[place]) for place in range(captures(board, position, moves, 0))]
@@ -164,13 +162,13 @@ def handouts_of_a_game(env: DotsAndBoxes, search: Search, start: Any, generator:
 
 def try_depth(env: DotsAndBoxes, depth: int, handouts: list[Handout]) -> dict[str, Any]:
     """Returns the share of positions of each kind in which the study's agent finds the best move, and its nodes."""
-    player: DotsAndBoxesPlayer = make_player(env, depth, MILLISECONDS, safe_edges="random", leaves="boxes", exact=False)
+    player = player_of(env, depth, MILLISECONDS)
     right: dict[str, list[bool]] = {kind: [] for kind in KINDS}
     nodes: list[int] = []
     for seed, handout in enumerate(handouts):
-        before = player._clock.visited  # pyright: ignore[reportPrivateUsage]  # no user needs it
+        before = player.clock.visited
         right[handout.kind].append(player.choose(handout.state, seed) == handout.best)
-        nodes.append(player._clock.visited - before)  # pyright: ignore[reportPrivateUsage]
+        nodes.append(player.clock.visited - before)
     shares = {kind: float(np.mean(each)) for kind, each in right.items() if each}
     above = float(np.mean(np.array(nodes) > 8_000))
     numbers = {kind: len(each) for kind, each in right.items()}
@@ -182,9 +180,9 @@ def try_depth(env: DotsAndBoxes, depth: int, handouts: list[Handout]) -> dict[st
 
 def changed(change: str) -> str:
     """Returns the text of the study's agent with a setting such as "depth=5"."""
-    name = change.partition("=")[0]
-    settings = [setting for setting in STUDY.partition("(")[2][:-1].split(", ") if not setting.startswith(f"{name}=")]
-    return f"alphabeta({', '.join([change, *settings])})"
+    name, agent = change.partition("=")[0], STUDY.partition("(")
+    settings = [setting for setting in agent[2][:-1].split(", ") if not setting.startswith(f"{name}=")]
+    return f"{agent[0]}({', '.join([change, *settings])})"
 
 
 def play(env: DotsAndBoxes, change: str, arguments: Arguments) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from jaxgames import State
 from jaxgames._progress import progress_bar
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.alphabeta.compiled import plain
-from jaxgames.solvers.dots_and_boxes.exact import DEFAULT_TABLE_SIZE, Search
 from jaxgames.solvers.dots_and_boxes.moves import canonical_key, is_first_open, make_board, make_position
+from jaxgames.solvers.dots_and_boxes.search import DEFAULT_TABLE_SIZE, Search
 
 # wilson.engr.wisc.edu/boxes/results.shtml, where all first moves of a board have its value
 WILSON = {"3x3": "-3 (Wilson)", "3x5": "-1 (Wilson)", "4x4": "0 (Wilson)"}
@@ -126,16 +126,13 @@ def search_board(arguments: Arguments, name: str, env: DotsAndBoxes, bar: Any) -
 
 def value_by_windows(search: Search, state: State, guess: int) -> dict[str, Any]:
     """Returns the value of a state for its mover, by windows around guesses, and the work."""
-    before = search.result()
+    nodes, seconds = 0, 0.0
     while True:
-        search.restart(state, (guess - 1, guess + 1))
-        while not search.advance():
-            pass
-        after = search.result()
-        if after.value == guess:
-            work = {"nodes": after.nodes - before.nodes, "seconds": after.seconds - before.seconds}
-            return {"value": guess, **work, "keys": after.keys}
-        guess = after.value
+        found = search.search(state, (guess - 1, guess + 1))
+        nodes, seconds = nodes + found.nodes, seconds + found.seconds
+        if found.value == guess:
+            return {"value": guess, "nodes": nodes, "seconds": seconds, "keys": found.keys}
+        guess = found.value
 
 
 def edge_classes(env: DotsAndBoxes) -> list[tuple[int, int]]:

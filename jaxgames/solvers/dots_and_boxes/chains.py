@@ -79,29 +79,6 @@ def chain_openers(board: Board, position: Position, chains: Chains, moves: Ints,
 
 
 @compiled
-def fewest_boxes_first(board: Board, position: Position, chains: Chains, moves: Ints, begin: int, number: int) -> None:
-    """Sorts moves by the boxes that they give away, equal ones as they are. No box has degree 3.
-
-    These are the boxes of the chain that a move opens.
-    """
-    for place in range(begin, begin + number):
-        move = moves[place]
-        size = 0
-        if not is_safe(board, position, move):
-            for box in range(len(chains.seen)):
-                chains.seen[box] = 0
-            first = board.boxes_of[2 * move]
-            box = first if position.degree[first] == 2 else board.boxes_of[2 * move + 1]
-            size = chains.sizes[_follow(board, position, chains, move, box)]
-        chains.sizes[move] = size
-        at = place
-        while at > begin and chains.sizes[moves[at - 1]] // 2 > size // 2:
-            moves[at] = moves[at - 1]
-            at -= 1
-        moves[at] = move
-
-
-@compiled
 def _follow(board: Board, position: Position, chains: Chains, edge: int, box: int) -> int:
     """Returns the edge that opens the chain of a box and its open edge; marks its boxes, and writes its size."""
     chains.seen[box] = 1

@@ -8,7 +8,7 @@ edges, and the outside counts as a box that is never complete.
     position = make_position(board)
     moves = make_moves(board)
     boxes = draw(board, position, 4)                        # completed by edge 4
-    number = candidates(board, position, moves, 0, True)    # of moves, in moves[:number]
+    number = captures(board, position, moves, 0)            # of moves, in moves[:number]
     undraw(board, position, 4)
 
 Where functions are not compiled, lists take the place of arrays.
@@ -54,7 +54,7 @@ class Board(NamedTuple):
 
     boxes_of: Ints  # [2 * num_edges], the boxes on both sides of edge e at 2 * e and 2 * e + 1
     key_of: Ints  # [num_edges * num_symmetries], edge e at e * num_symmetries; the edge's part of each key
-    order: Ints  # [num_edges], the edges in the order in which they are tried
+    order: Ints  # [num_edges], the edges in the order in which they are tried: from the centre outwards
     before: Ints  # [num_edges], the edge of the same class that must be drawn before this one, or -1
 
 
@@ -76,7 +76,6 @@ def make_board(
     cols: int,
     *,
     symmetries: bool = True,
-    centre_first: bool = True,
     corners: bool = True,
     compiled: bool = HAS_NUMBA,
 ) -> Board:
@@ -86,7 +85,6 @@ def make_board(
       rows: rows of boxes, 1..8.
       cols: boxes per row, 1..8.
       symmetries: whether a position has a key for each of the 4 symmetries of the board, 8 of a square one, or one key.
-      centre_first: whether edges are tried from the centre outwards, or in ascending order.
       corners: whether the edges between one box and the outside are interchangeable: they are drawn in ascending order.
       compiled: whether tables are arrays, for compiled functions, or lists, for plain ones.
 
@@ -102,8 +100,8 @@ def make_board(
     for edges in classes.values():
         for first, second in itertools.pairwise(edges):
             before[second] = first
-    order = sorted(range(len(boxes_of)), key=lambda edge: _from_centre(rows, cols, edge)) if centre_first else None
-    tables = ([box for pair in boxes_of for box in pair], key_of, order or list(range(len(boxes_of))), before)
+    order = sorted(range(len(boxes_of)), key=lambda edge: _from_centre(rows, cols, edge))
+    tables = ([box for pair in boxes_of for box in pair], key_of, order, before)
     return Board(*(ints(table, compiled) for table in tables))
 
 
@@ -124,9 +122,9 @@ def make_position(board: Board, drawn: Iterable[int] = ()) -> Position:
     return Position(*(ints(part, not isinstance(board.order, list)) for part in position))
 
 
-def make_moves(board: Board, levels: int = 1) -> Ints:
-    """Returns int64[levels * num_edges], room for the moves of `levels` positions."""
-    return ints([0] * levels * len(board.order), not isinstance(board.order, list))
+def make_moves(board: Board) -> Ints:
+    """Returns int64[num_edges], room for the moves of a position."""
+    return ints([0] * len(board.order), not isinstance(board.order, list))
 
 
 def edge_place(rows: int, cols: int, edge: int) -> tuple[int, int]:
@@ -262,6 +260,16 @@ def undraw(board: Board, position: Position, edge: int) -> None:
 
 
 @compiled
+def place(board: Board, position: Position, drawn: Ints) -> None:
+    """Draws and undraws edges until the position has those with drawn[edge] == 1."""
+    for edge in range(len(drawn)):
+        if drawn[edge] == 1 and position.drawn[edge] == 0:
+            draw(board, position, edge)
+        elif drawn[edge] == 0 and position.drawn[edge] == 1:
+            undraw(board, position, edge)
+
+
+@compiled
 def canonical_key(position: Position) -> int:
     """Returns the smallest key of the position, the same for all its images under the symmetries of the board."""
     smallest = position.keys[0]
@@ -284,24 +292,6 @@ def is_first_open(board: Board, position: Position, edge: int) -> bool:
 
 
 # -- moves -------------------------------------------------------------------------------------------------------------
-
-
-@compiled
-def candidates(board: Board, position: Position, moves: Ints, begin: int, chains: bool) -> int:
-    """Writes moves among which is a best one to moves[begin:], and returns their number.
-
-    They are the open edges, of interchangeable ones the first. While a box can be taken, `chains` replaces them by
-    the moves of `captures`.
-    """
-    if chains and position.counts[CAPTURABLE] > 0:
-        return captures(board, position, moves, begin)
-    end = begin
-    for place in range(len(board.order)):
-        edge = board.order[place]
-        if is_first_open(board, position, edge):
-            moves[end] = edge
-            end += 1
-    return end - begin
 
 
 @compiled

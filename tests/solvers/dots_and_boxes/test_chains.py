@@ -7,8 +7,8 @@ from jaxgames.solvers.alphabeta.compiled import plain
 from jaxgames.solvers.dots_and_boxes import chains as boxes_chains
 from jaxgames.solvers.dots_and_boxes import moves as boxes_moves
 from jaxgames.solvers.dots_and_boxes.chains import Chains
-from jaxgames.solvers.dots_and_boxes.exact import search
 from jaxgames.solvers.dots_and_boxes.moves import Board, Position, make_board, make_moves, make_position
+from jaxgames.solvers.dots_and_boxes.search import search
 from tests.games.dots_and_boxes.pictures import game, written
 from tests.helpers.solved import solved_boxes
 from tests.solvers.dots_and_boxes.slow_boxes import SlowBoxes
@@ -25,7 +25,6 @@ LOOP_AND_CHAIN = """
 """
 draw, undraw = plain(boxes_moves.draw), plain(boxes_moves.undraw)
 chain_openers, value_of_chains = plain(boxes_chains.chain_openers), plain(boxes_chains.value_of_chains)
-fewest_boxes_first = plain(boxes_chains.fewest_boxes_first)
 
 
 def sets_with_degrees(rows: int, cols: int, allowed: set[int], number: int) -> list[int]:
@@ -82,25 +81,3 @@ def test_a_best_move_is_a_safe_edge_or_opens_a_chain(rows: int, cols: int, numbe
             values.append(-int(table[position.keys[0]]))
             undraw(board, position, moves[place])
         assert max(values) == table[drawn], drawn
-
-
-def given_away(slow: SlowBoxes, drawn: int, edge: int) -> int:
-    """The boxes that the opponent can take after an edge, one after the other."""
-    drawn |= 1 << edge
-    before = slow.complete(drawn)
-    while takes := [each for each in slow.edges(drawn) if slow.gain(drawn, each)]:
-        drawn |= 1 << takes[0]
-    return slow.complete(drawn) - before
-
-
-def test_edges_that_give_away_the_fewest_boxes_come_first_and_equal_ones_stay_in_order() -> None:
-    """No box has degree 1, so a chain that is taken makes no other box free."""
-    board, slow = make_board(2, 3, compiled=False), SlowBoxes(2, 3)
-    chains, found = work_space(board, 2, 3), set[int]()
-    for drawn in sets_with_degrees(2, 3, {0, 2, 4}, 100):
-        given = {edge: given_away(slow, drawn, edge) for edge in slow.edges(drawn)}
-        moves = list(given)
-        fewest_boxes_first(board, position_of(board, drawn), chains, moves, 0, len(moves))
-        assert moves == sorted(given, key=lambda edge: given[edge]), drawn
-        found |= {*given.values()}
-    assert found >= {0, 1, 2, 3, 4}

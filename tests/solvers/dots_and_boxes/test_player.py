@@ -1,6 +1,6 @@
 """The agent `alphabeta` in Dots and Boxes: moves, labels, time, texts. In plain Python unless slow."""
 
-import random
+import math
 import time
 from typing import Any
 
@@ -16,8 +16,16 @@ from jaxgames.games.dots_and_boxes.rules import REWARDS, DotsAndBoxes
 from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.dots_and_boxes import player as playing
-from jaxgames.solvers.dots_and_boxes.exact import search
-from jaxgames.solvers.dots_and_boxes.player import make_player
+from jaxgames.solvers.dots_and_boxes.player import (
+    STRATEGIES,
+    DotsAndBoxesPlayer,
+    best_to_a_depth,
+    first_safe_edge,
+    make_player,
+    only_move,
+    order_by_long_chain_rule,
+)
+from jaxgames.solvers.dots_and_boxes.search import search
 from jaxgames.solvers.dots_and_boxes.solution import table_shape, worth_of_edges
 from jaxgames.wrappers import auto_reset
 from tests.games.dots_and_boxes.pictures import written
@@ -27,7 +35,7 @@ from tests.helpers.solved import solved_boxes
 from tests.solvers.alphabeta.stepping_clock import SteppingClock
 from tests.solvers.dots_and_boxes.random_boxes import game, random_states
 
-STUDY: dict[str, Any] = {"safe_edges": "random", "leaves": "boxes", "exact": False}
+INEXACT = (only_move, order_by_long_chain_rule, first_safe_edge, best_to_a_depth)
 LONG = 60_000  # milliseconds: no test waits for them, the work of a move is limited otherwise
 
 # Two chains of three boxes. The mover takes one box of the first, and leaves two to take the second chain.
@@ -64,21 +72,13 @@ LOOP = """
 """
 
 
-# A chain of one box, on the left, and one of four. The mover opens the shorter one.
-TWO_CHAINS = """
-    *---*---*---*---*---*
-        |
-    *   *   *---*---*---*
-"""
-
-
 def state_of(picture: str, rows: int, cols: int) -> Any:
     return jax.device_get(game(rows, cols).from_string(written(picture)))
 
 
-def played(picture: str, rows: int, cols: int, milliseconds: int = LONG, **settings: Any) -> str:
+def played(picture: str, rows: int, cols: int) -> str:
     env, state = game(rows, cols), state_of(picture, rows, cols)
-    player = make_player(env, milliseconds=milliseconds, **settings)
+    player = make_player(env, milliseconds=LONG)
     return env.action_to_string(state, player.choose(state, 0))
 
 
@@ -86,18 +86,17 @@ def played(picture: str, rows: int, cols: int, milliseconds: int = LONG, **setti
 
 
 @pytest.mark.parametrize(("rows", "cols", "number"), [(1, 1, 20), (1, 4, 20), (2, 3, 20), (4, 1, 5), (5, 5, 4)])
-@pytest.mark.parametrize("settings", [{}, STUDY, {**STUDY, "max_moves": 2}])
-def test_moves_are_open_edges(rows: int, cols: int, number: int, settings: dict[str, Any]) -> None:
-    player = make_player(game(rows, cols), milliseconds=2, **settings)
+def test_moves_are_open_edges(rows: int, cols: int, number: int) -> None:
+    player = make_player(game(rows, cols), milliseconds=2)
     for seed, state in enumerate(random_states(rows, cols, number)):
         assert not state.edges[player.choose(state, seed)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [{}, STUDY, {"safe_edges": "random"}, {"leaves": "boxes"}, {"exact": False}])
+@pytest.mark.parametrize("strategies", [STRATEGIES, INEXACT])
 @pytest.mark.parametrize(("rows", "cols"), [(1, 1), (1, 8), (5, 5), (6, 7), (8, 8)])
-def test_moves_are_open_edges_on_all_boards(rows: int, cols: int, settings: dict[str, Any]) -> None:
-    player = make_player(game(rows, cols), milliseconds=20, **settings)
+def test_moves_are_open_edges_on_all_boards(rows: int, cols: int, strategies: Any) -> None:
+    player = DotsAndBoxesPlayer(game(rows, cols), 9, 20, strategies)
     for seed, state in enumerate(random_states(rows, cols, 30)):
         assert not state.edges[player.choose(state, seed)]
 
@@ -131,28 +130,14 @@ def test_loop_of_four_boxes_is_left_for_a_longer_chain() -> None:
     assert played(LOOP, 3, 3) == "h(1,0)"
 
 
-def test_studys_search_takes_the_box_that_it_sees() -> None:
-    assert played(ONE_TAKEN, 2, 3, depth=1, **STUDY) == "v(0,2)"  # two boxes now; the chain behind is out of sight
-    assert played(ONE_TAKEN, 2, 3, depth=9, **STUDY) == "v(0,3)"
-
-
-def test_studys_search_is_limited_to_random_edges() -> None:
-    """With one move, chance chooses among all open edges; the other edge of the corner is the same."""
-    env, state = game(1, 5), state_of(TWO_CHAINS, 1, 5)
-    players = [make_player(env, milliseconds=LONG, max_moves=limit, **STUDY) for limit in (1, 7, None)]
-    chosen = [{player.choose(state, seed) for seed in range(40)} for player in players]
-    assert [{env.action_to_string(state, edge) for edge in edges} for edges in chosen[1:]] == [{"h(1,0)"}] * 2
-    assert chosen[0] == {*np.flatnonzero(~state.edges).tolist()} - {env.action_from_string(state, "v(0,0)")}
-
-
 def test_long_chain_rule_prefers_safe_edges_that_keep_the_parity() -> None:
     """Without a search to the end, the edges that it chooses are worth half a box more than safe edges at random."""
     solution, env = solved_boxes(2, 3), game(2, 3)
-    player = make_player(env, milliseconds=LONG // 1000, exact=False)
+    player = DotsAndBoxesPlayer(env, 9, LONG // 1000, INEXACT)
     gained: list[tuple[int, float]] = []
     for state in random_states(2, 3, 400):
-        player._place(state.edges.astype(int).tolist())  # pyright: ignore[reportPrivateUsage]
-        moves, num_safe = player._moves(random.Random(0))  # pyright: ignore[reportPrivateUsage]
+        turn = player._turn(state, 0)  # pyright: ignore[reportPrivateUsage]
+        moves, num_safe = turn.moves, turn.num_safe
         if num_safe < 2:
             continue
         worth = solution.worth(solution.index(stacked([state])))[0]
@@ -180,8 +165,9 @@ def test_analysis_has_the_labels_of_perfect_play() -> None:
         assert players["boxes"].best_actions(state) == players["boxes"].analyse(state)[0]
 
 
-def test_analysis_without_a_search_to_the_end_has_an_estimate() -> None:
-    player = make_player(DotsAndBoxes(4, 4, "boxes"), milliseconds=2, exact=False)
+def test_analysis_without_a_search_to_the_end_has_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    player = make_player(DotsAndBoxes(4, 4, "boxes"), milliseconds=2)
+    monkeypatch.setattr(playing, "NODES_WITHOUT_CHOICE", math.inf)
     for state in random_states(4, 4, 6, seed=3):
         check_estimate(player.analyse(state), state)
 
@@ -223,9 +209,10 @@ def test_agent_labels_with_probabilities_and_values() -> None:
 # -- the key and the clock ---------------------------------------------------------------------------------------------
 
 
-def test_moves_depend_on_the_key_alone() -> None:
+def test_moves_depend_on_the_key_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clocks, "time", SteppingClock(0.0))
     env = game(2, 3)
-    agent = agents.make("alphabeta(milliseconds=10, safe_edges=random, exact=False)", env)
+    agent = agents.make("alphabeta(milliseconds=10)", env)
     states = jax.vmap(lambda _: env.init())(np.arange(20))
     first, again, other = (agent.act(jax.random.key(key), states).tolist() for key in (0, 0, 1))
     assert first == again
@@ -243,10 +230,10 @@ def test_move_does_not_depend_on_moves_before_it(monkeypatch: pytest.MonkeyPatch
     assert [player.choose(state, 3) for state in states[:3]] == one_by_one
 
 
-@pytest.mark.parametrize("settings", [{}, STUDY, {"exact": False}])
-def test_search_ends_with_the_time(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("strategies", [STRATEGIES, INEXACT])
+def test_search_ends_with_the_time(strategies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With 100 ms for a move and 10 ms between two looks, there are at most ten looks, and two that find it over."""
-    player = make_player(game(3, 3), milliseconds=100, **settings)
+    player = DotsAndBoxesPlayer(game(3, 3), 9, 100, strategies)
     for seed, state in enumerate(random_states(3, 3, 10)):
         clock = SteppingClock(0.01)
         monkeypatch.setattr(clocks, "time", clock)
@@ -288,26 +275,13 @@ def test_first_player_wins_every_game_where_the_start_is_won() -> None:
     assert arena.results(env, games, agent_of_seat)["wins"] == 1
 
 
-@pytest.mark.slow
-def test_agent_beats_the_studys_agent() -> None:
-    env = game(5, 5)
-    players = [
-        agents.make(text, env) for text in ("alphabeta", "alphabeta(safe_edges=random,leaves=boxes,exact=False)")
-    ]
-    agent_of_seat = arena.seating((1, 1), "alternating", 30)
-    games = arena.play(env, players, agent_of_seat, jax.random.key(0))
-    assert arena.results(env, games, agent_of_seat)["wins"] >= 25
-
-
 def test_texts_name_the_settings() -> None:
     env = game(1, 2)
     for text in (
         "alphabeta(depth=9, milliseconds=200)",
-        "alphabeta(depth=2, milliseconds=5, safe_edges='random', leaves='boxes', exact=False)",
         "alphabeta(depth=9, milliseconds=200, epsilon=0.5)",
     ):
         assert str(agents.make(text, env)) == text
-    assert str(agents.make("alphabeta(leaves=chains)", env)) == "alphabeta(depth=9, milliseconds=200, leaves='chains')"
     assert str(train.agents.make("alphabeta", env)) == "alphabeta(depth=9, milliseconds=200)"
 
 
@@ -327,11 +301,6 @@ def test_wrapped_states_are_read() -> None:
         ("alphabeta(deep=2)", "dots_and_boxes", ("'deep'", "depth, ")),
         ("alphabeta(depth=0)", "dots_and_boxes", ("depth", "1 to 144", "not 0")),
         ("alphabeta(milliseconds=0.5)", "dots_and_boxes", ("milliseconds", "integer", "0.5")),
-        ("alphabeta(safe_edges=all)", "dots_and_boxes", ("safe_edges", "'long_chains', 'random'")),
-        ("alphabeta(leaves=None)", "dots_and_boxes", ("leaves", "'chains', 'boxes'")),
-        ("alphabeta(max_moves=5)", "dots_and_boxes", ("max_moves needs leaves=boxes and exact=False",)),
-        ("alphabeta(max_moves=0,leaves=boxes,exact=False)", "dots_and_boxes", ("max_moves", "1 to 144", "not 0")),
-        ("alphabeta(exact=1)", "dots_and_boxes", ("exact", "False, True")),
         ("alphabeta(epsilon=2)", "dots_and_boxes(rows=1, cols=1)", ("epsilon", "0 to 1")),
     ],
 )

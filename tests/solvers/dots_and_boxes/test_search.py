@@ -1,0 +1,188 @@
+"""The search in Dots and Boxes: values, its work, windows, pieces and bad input."""
+
+import itertools
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames._checks import ParameterError
+from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
+from jaxgames.solvers.dots_and_boxes import search as searching
+from jaxgames.solvers.dots_and_boxes.search import Search, SearchResult, search
+from jaxgames.wrappers import auto_reset
+from tests.helpers.solved import solved_boxes
+
+FOUND_VALUES = {(1, 1): -1, (1, 2): 0, (1, 3): -1, (2, 2): 2, (2, 3): -2, (3, 3): -3, (2, 4): 2, (3, 4): 0}
+
+needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason="takes hours in plain Python")
+
+
+def plainly(rows: int, cols: int, *arguments: Any, **named: Any) -> SearchResult:
+    return search(DotsAndBoxes(rows, cols), *arguments, **named, compiled=False, progress=False)
+
+
+def quickly(rows: int, cols: int, *arguments: Any, **named: Any) -> SearchResult:
+    return search(DotsAndBoxes(rows, cols), *arguments, **named, progress=False)
+
+
+def random_sets(rows: int, cols: int, open_edges: int, number: int) -> list[int]:
+    """Random sets of edges with so many open ones."""
+    random, num_edges = np.random.default_rng(0), DotsAndBoxes(rows, cols).num_edges
+    chosen = [random.choice(num_edges, num_edges - open_edges, replace=False).tolist() for _ in range(number)]
+    return [sum(1 << edge for edge in drawn) for drawn in chosen]
+
+
+def state_of(rows: int, cols: int, drawn: int) -> Any:
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[0], solved_boxes(rows, cols).states_at(np.array([drawn])))
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 2)])
+def test_value_of_the_start_is_that_of_other_programs(rows: int, cols: int) -> None:
+    assert plainly(rows, cols).value == FOUND_VALUES[min(rows, cols), max(rows, cols)]
+
+
+@pytest.mark.slow
+@needs_numba
+@pytest.mark.parametrize(("rows", "cols"), [(3, 3), (2, 4), (4, 2), (3, 4)])
+def test_value_of_a_larger_board_is_that_of_other_programs(rows: int, cols: int) -> None:
+    assert quickly(rows, cols).value == FOUND_VALUES[min(rows, cols), max(rows, cols)]
+
+
+@pytest.mark.slow
+@needs_numba
+def test_values_of_3x3_are_those_of_the_solved_game() -> None:
+    running, solution = Search(DotsAndBoxes(3, 3)), solved_boxes(3, 3)
+    for open_edges in range(1, 24):
+        for drawn in random_sets(3, 3, open_edges, 40):
+            assert running.search(state_of(3, 3, drawn)).value == solution.table[drawn], drawn
+
+
+def test_values_of_2x2_are_those_of_the_solved_game() -> None:
+    """Positions with few open edges come first, so each of the others is one move from bounds that the table has."""
+    table, states = solved_boxes(2, 2).table, solved_boxes(2, 2).states_at(np.arange(4096))
+    running = Search(DotsAndBoxes(2, 2), compiled=False)
+    for drawn in sorted(range(4096), key=lambda drawn: -drawn.bit_count()):
+        margin = int(table[drawn])
+        window = (None, (margin - 1, margin + 1), (0, 1))[drawn % 3]
+        state = jax.tree.map(lambda leaf, drawn=drawn: np.asarray(leaf)[drawn], states)
+        value = running.search(state, window).value
+        assert value == margin if window != (0, 1) else (value > 0) == (margin > 0), (drawn, window)
+
+
+def test_table_is_kept_from_one_search_to_the_next() -> None:
+    running = Search(DotsAndBoxes(2, 2), compiled=False)
+    assert running.search(state_of(2, 2, 0b11)).value == solved_boxes(2, 2).table[0b11]
+    assert running.search(state_of(2, 2, 0b11)).nodes == 1
+
+
+def test_owners_seat_and_reward_do_not_matter() -> None:
+    for text in ("111010110110 0.1. 0", "111010110110 1.1. 1"):
+        env = jaxgames.make("dots_and_boxes(rows=2, cols=2, reward='margin')")
+        assert search(env, env.from_string(text), compiled=False).value == solved_boxes(2, 2).table[0b011011010111]
+
+
+def test_finished_board_has_value_0() -> None:
+    result = plainly(2, 2, state_of(2, 2, 4095))
+    assert result[:3] == (0, 1, 0)
+
+
+def test_wrapper_that_keeps_the_rules_is_searched() -> None:
+    assert search(auto_reset(DotsAndBoxes(1, 2)), compiled=False).value == 0
+
+
+# -- work --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "cols", "nodes", "keys"), [(2, 2, 173, 52), (2, 3, 1_983, 560)])
+def test_work_is_that_of_the_stored_table(rows: int, cols: int, nodes: int, keys: int) -> None:
+    """docs/results/boxes_search.json has them of another loop over the nodes."""
+    assert plainly(rows, cols)[1:3] == (nodes, keys)
+
+
+@pytest.mark.slow
+@needs_numba
+def test_compiled_search_does_the_same_work_as_plain_python() -> None:
+    assert quickly(2, 3)[:3] == plainly(2, 3)[:3]
+    assert quickly(3, 3)[:3] == (-3, 90_794, 22_292)
+
+
+@pytest.mark.parametrize("table_size", [4, 64, 2**11, 2**12])
+def test_value_does_not_depend_on_the_size_of_the_table(table_size: int) -> None:
+    result = plainly(2, 2, table_size=table_size)
+    assert result.value == 2
+    assert 0 < result.keys <= min(table_size, 52)
+
+
+@pytest.mark.parametrize("table_size", [4, 2**12])
+def test_search_in_pieces_has_the_same_value(table_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With few entries the table forgets what a piece has found, until a piece is large enough."""
+    whole = plainly(2, 2, table_size=table_size)
+    monkeypatch.setattr(searching, "NODES_PER_PIECE", 20)
+    pieces = plainly(2, 2, table_size=table_size)
+    assert pieces.value == whole.value == 2
+    assert pieces.nodes > whole.nodes
+
+
+# -- windows -----------------------------------------------------------------------------------------------------------
+
+
+def test_value_in_a_window_is_the_margin_or_a_bound_of_it() -> None:
+    for drawn in random_sets(2, 2, 8, 4):
+        margin, state = int(solved_boxes(2, 2).table[drawn]), state_of(2, 2, drawn)
+        for alpha, beta in itertools.combinations(range(-5, 6), 2):
+            value = plainly(2, 2, state, window=(alpha, beta)).value
+            assert value == margin if alpha < margin < beta else (value <= alpha) == (margin <= alpha)
+            assert margin <= value if value <= alpha else True
+            assert margin >= value if value >= beta else True
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ({"env": DotsAndBoxes(5, 6)}, ("71 edges", "62 edges", "alphabeta")),
+        ({"env": DotsAndBoxes(1, 9)}, ("rows and cols from 1 to 8",)),
+        ({"env": jaxgames.make("minichess")}, ("dots_and_boxes", "not minichess")),
+        ({"env": "dots_and_boxes"}, ("expected an env",)),
+        ({"state": DotsAndBoxes(2, 3).init()}, ("bool[12]", "not edges of shape [17]")),
+        ({"state": "111"}, ("one state", "not str")),
+        ({"table_size": 1000}, ("table_size", "1024", "not 1000")),
+        ({"table_size": 2}, ("table_size", "4 to 1073741824", "not 2")),
+        ({"table_size": 2**31}, ("table_size", "4 to 1073741824")),
+        ({"table_size": 4.0}, ("table_size", "integer")),
+        ({"window": (1, 1)}, ("(alpha, beta)", "-63", "(1, 1)")),
+        ({"window": (0, 64)}, ("window", "63", "(0, 64)")),
+        ({"window": (0.0, 1)}, ("window", "integers", "(0.0, 1)")),
+        ({"window": 3}, ("window", "integers", "3")),
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_refused(arguments: dict[str, Any], names: tuple[str, ...]) -> None:
+    every: dict[str, Any] = {"env": DotsAndBoxes(2, 2), "compiled": False, **arguments}
+    with pytest.raises(ParameterError) as error:
+        search(**every)
+    assert all(name in str(error.value) for name in names)
+
+
+def test_table_that_does_not_fit_in_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(searching, "make_work", no_memory)
+    with pytest.raises(ParameterError, match=r"16,777,216 entries takes 0.2 GiB, .* pass a smaller table_size"):
+        plainly(3, 4)
+
+
+def test_compiled_search_without_numba_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "HAS_NUMBA", False)
+    with pytest.raises(ParameterError, match=r"pip install 'jaxgames\[numba\]', or pass compiled=False"):
+        search(DotsAndBoxes(1, 1), compiled=True)
