@@ -34,8 +34,6 @@ from jaxgames.games.minichess.rules import Minichess
 from jaxgames.host import legal_moves
 from jaxgames.host_agent import HostPlayerAgent, board_of
 from jaxgames.interop._engine_program import MAX_SEARCH, MAX_SILENCE, MAX_START, EngineError, EngineProgram
-from jaxgames.solvers.exact.solution import check_keeps_rules
-from jaxgames.wrappers import game_of
 
 __all__ = ["Engine", "EngineError", "Search", "UciAgent", "UciPlayer", "arguments_of", "make"]
 
@@ -222,7 +220,7 @@ class UciAgent(HostPlayerAgent):
             probabilities[i, actions] = weights / weights.sum()
             values[i] = -results[-1].clip(-1, 1)
             values[i, board.current_player] *= -1
-        has_values = getattr(game_of(self.env), "reward", None) == "win_loss"
+        has_values = getattr(self.env.unwrapped, "reward", None) == "win_loss"
         return Analysis(jnp.asarray(probabilities), jnp.asarray(values) if has_values else None)
 
 
@@ -238,7 +236,7 @@ def make(
     """Returns an engine that speaks UCI as an agent of minichess with standard rules.
 
     Args:
-      env: minichess with rules="standard", promotion="all" and single pawn steps, or a `Wrapper` that keeps its rules.
+      env: minichess with rules="standard", promotion="all" and single pawn steps, or a `Wrapper` of it.
         The board can be any of the three.
       command: the program, with arguments if it needs some; it must know the variant "gardner".
       nodes: positions that a search visits; None: 1,000, or without a limit if another one is set.
@@ -251,8 +249,7 @@ def make(
     Raises ParameterError (a ValueError) for another game, a value that is not allowed, or a program that is not there.
     Raises EngineError (a ValueError) for a program that does not answer.
     """
-    check_keeps_rules(env)
-    game = game_of(env)
+    game = env.unwrapped
     if not isinstance(game, Minichess):
         raise ParameterError(f"uci plays minichess, not {game.id}")
     if (game.rules, game.promotion, game.double_step) != ("standard", "all", False):

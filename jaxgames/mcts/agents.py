@@ -20,7 +20,7 @@ from jaxgames.env import Env
 from jaxgames.mcts.config import Evaluate, SearchConfig
 from jaxgames.mcts.rollouts import UctConfig, uct_search
 from jaxgames.mcts.search import SearchResult, bytes_per_node, node_bytes, search
-from jaxgames.wrappers import without_auto_reset
+from jaxgames.wrappers import inside
 
 MAX_TREE_BYTES = 2**30  # of the trees of all boards that are searched at once
 
@@ -119,13 +119,13 @@ def mcts(
     if env.needs_key:
         raise ParameterError(f"mcts needs a game without chance, and {env.id} has random events")
     refusal = f"playout must be an agent on the device, such as random or greedy, not {playout!r}"
-    player = agents.make_on_device(playout, lambda: agents.make(playout, without_auto_reset(env)[0]), refusal)
+    player = agents.make_on_device(playout, lambda: agents.make(playout, env.unwrapped), refusal)
     return UctAgent(env, config, player)
 
 
 def of_live_boards(env: Env[Any], states: Any, analysis: Analysis) -> Analysis:
     """Returns the analysis of a batch of boards, with probabilities and values of 0 on finished ones."""
-    _, boards = without_auto_reset(env, states)
+    _, boards = inside(env, states)
     over = (boards.terminated | boards.truncated)[:, None]
     return jax.tree.map(lambda leaf: jnp.where(over, 0, leaf), analysis)
 

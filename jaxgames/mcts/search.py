@@ -22,7 +22,7 @@ from jaxgames.mcts.proofs import Proofs, ends_with_a_win
 from jaxgames.mcts.selection import Rule, rule_of
 from jaxgames.mcts.tree import NO_NODE, PADDING, Expansion, Path, Slots, Tree
 from jaxgames.sampling import MASKED_LOGIT
-from jaxgames.wrappers import without_auto_reset
+from jaxgames.wrappers import inside
 
 LOGIT_RANGE = 12.0  # a legal action counts as at most this much less likely than the best one
 MAX_LOGIT = 1e6  # logits beyond it and its negative are clipped, so that those of legal actions are finite
@@ -239,7 +239,7 @@ def bytes_per_node(env: Env[Any], config: SearchConfig) -> int:
 def node_bytes(env: Env[Any], num_slots: int, simulations: int) -> int:
     """Returns the bytes of a node with K slots: logit, visits, mean, action and child for each."""
     indices = (trees.smallest_int(highest) for highest in (env.num_actions, simulations + 1))
-    return without_auto_reset(env)[0].state_bytes + 4 + num_slots * (12 + sum(index.itemsize for index in indices))
+    return env.unwrapped.state_bytes + 4 + num_slots * (12 + sum(index.itemsize for index in indices))
 
 
 def playable(env: Env[Any], states: Any) -> tuple[Env[Any], Any]:
@@ -249,7 +249,7 @@ def playable(env: Env[Any], states: Any) -> tuple[Env[Any], Any]:
     """
     if env.needs_key:
         raise ValueError(f"a search needs a game without chance, and {env.id} has random events")
-    env, states = without_auto_reset(env, states)
+    env, states = inside(env, states)
     if jnp.ndim(states.terminated) != 1:
         found = written_shape(jnp.shape(states.terminated)) or "one board"
         raise ValueError(f"expected boards with one leading axis, not {found}: jax.tree.map(lambda x: x[None], state)")

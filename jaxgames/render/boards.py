@@ -19,7 +19,7 @@ from jaxgames.render.drawing import CARD, PADDING, Drawing, Scene, document, sti
 from jaxgames.render.picture import Picture
 from jaxgames.render.slides import together
 from jaxgames.render.theme import THEMES, variable_theme
-from jaxgames.wrappers import AutoResetState, board_before_reset, game_of
+from jaxgames.wrappers import AutoResetState, board_before_reset
 
 
 def svg(
@@ -181,7 +181,7 @@ def drawing_of(
         raise ValueError(f"width must be a positive number of pixels, not {width}")
     if seat is not None and not 0 <= seat < env.num_players:
         raise ValueError(f"seat must be from 0 to {env.num_players - 1}, not {seat}")
-    game = game_of(env)
+    game = env.unwrapped
     return game, _drawing(game, theme, seat)
 
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._checks import ParameterError, ParameterTypeError, check_int
-from jaxgames.wrappers import game_of
 
 EnvT = TypeVar("EnvT", bound=Env[Any])
 
@@ -102,7 +101,7 @@ def small() -> Any:
 
 def game_for(network: str, env: Env[Any], kind: type[EnvT], instead: str) -> EnvT:
     """Returns the game without wrappers. Raises ParameterError if the network is not made for it."""
-    game = game_of(env)
+    game = env.unwrapped
     if not isinstance(game, kind):
         raise ParameterError(f"{network} plays only {kind.id}, not {env}: use {instead}")
     return game

@@ -19,8 +19,6 @@ from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.host_agent import HostPlayerAgent
-from jaxgames.solvers.exact.solution import check_keeps_rules
-from jaxgames.wrappers import game_of
 
 __all__ = ["make"]
 
@@ -30,14 +28,13 @@ MAX_SETTING = 10_000  # of the candidates, samples and rounds
 def make(
     env: Env[Any], file: str, candidates: int = 10, samples: int = 8, rounds: int = 10, near: float = 5.0
 ) -> Agent:
-    """Returns the agent `race(FILE)`, for chinese_checkers with six seats or a `Wrapper` of it that keeps its rules.
+    """Returns the agent `race(FILE)`, for chinese_checkers with six seats or a `Wrapper` of it.
 
     `file` has the weights for the size of the board. `Settings` has the meaning of the other parameters.
 
     Raises FileNotFoundError, and ParameterError (a ValueError) for another game or a value that is not allowed.
     """
-    check_keeps_rules(env)
-    game = game_of(env)
+    game = env.unwrapped
     if not isinstance(game, ChineseCheckers) or game.num_players != SEATS:
         raise ParameterError(f"race plays only chinese_checkers with six seats, not {game}: use greedy")
     for name, value, low in (("candidates", candidates, 1), ("samples", samples, 0), ("rounds", rounds, 1)):
