@@ -81,6 +81,8 @@ def replay(record: GameRecord) -> Session:
         except ValueError as error:
             raise ValueError(f"action {number} of {WHAT} cannot be played: {error}") from None
     check_fits(env, record, session.states)
+    if session.moves() != record["moves"]:
+        raise ValueError(f"the moves of {WHAT} are not those of its actions")
     resigned, ply = fields.integer_or_none("resigned"), fields.integer_or_none("ply")
     if resigned is not None:
         if resigned >= env.num_players or session.over:

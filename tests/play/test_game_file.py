@@ -48,6 +48,7 @@ def changed(**fields: Any) -> str:
         ({"actions": [10**30]}, "action 1 of the saved game cannot be played"),
         ({"actions": ["h(0,0)"]}, "'actions' of the saved game must be a list of integers"),
         ({"actions": [0, 3]}, "the actions do not fit the record on dots_and_boxes"),
+        ({"moves": ["h(0,0)", "h(0,1)"]}, "the moves of the saved game are not those of its actions"),
         ({"ply": 3}, "ply must be from 0 to 2"),
         ({"resigned": 5}, "expected a seat from 0 to 1"),
         ({"resigned": 0, "agreed": True}, "'agreed' of the saved game is true"),

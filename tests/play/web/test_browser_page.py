@@ -197,7 +197,7 @@ def test_game_that_cannot_be_continued_is_named_and_kept(chrome: Browser) -> Non
         )
         someone.page.reload()
         someone.wait()
-        assert someone.text("#problem").startswith("The game before cannot be continued: this is not a saved game")
+        assert someone.text("#problem").startswith("The game before cannot be continued: the saved game is not")
         assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames refused')).saved") == "{}"
         someone.move(lambda cells: cells[0])
         assert not someone.page.locator("#problem").is_visible()
