@@ -30,8 +30,6 @@ from jaxgames.solvers.dots_and_boxes import moves as boxes
 from jaxgames.solvers.dots_and_boxes.chains import Chains, chain_openers, value_of_chains
 from jaxgames.solvers.dots_and_boxes.moves import Board, Position, canonical_key, captures, draw, is_safe, undraw
 from jaxgames.solvers.dots_and_boxes.playouts import NODES_PER_PLAYOUT, Playouts, play_out
-from jaxgames.solvers.exact.solution import check_keeps_rules, live_boards
-from jaxgames.wrappers import game_of
 
 LOOSE, OPEN_BOXES, OPEN_EDGES = boxes.LOOSE, boxes.OPEN_BOXES, boxes.OPEN_EDGES
 TO_THE_END = -1  # in place of a depth
@@ -162,7 +160,7 @@ def search(
     """Returns the value of a position, and the work that it took.
 
     Args:
-      env: `dots_and_boxes` with at most 62 edges and 8 boxes in a row or column, or a `Wrapper` that keeps its rules.
+      env: `dots_and_boxes` with at most 62 edges and 8 boxes in a row or column, or a `Wrapper` of it.
       state: one state; None is the start.
       window: (alpha, beta). A value between them is the margin. A value of at most alpha is an upper bound of the
         margin, and one of at least beta a lower bound. A narrow window takes less work.
@@ -220,10 +218,9 @@ class Search:
 
 
 def _game(env: Env[Any]) -> DotsAndBoxes:
-    game: Any = game_of(env) if isinstance(env, Env) else env  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
+    game: Any = env.unwrapped if isinstance(env, Env) else env  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
     if not isinstance(game, DotsAndBoxes):
         raise ParameterError(f"expected an env of dots_and_boxes, not {env}")
-    check_keeps_rules(env)
     if game.num_edges > boxes.MAX_EDGES_IN_KEY or max(game.rows, game.cols) > boxes.MAX_SIZE:
         raise ParameterError(
             f"{game} has {game.num_edges} edges: only boards of at most {boxes.MAX_EDGES_IN_KEY} edges, with rows and "
@@ -237,7 +234,7 @@ def _drawn(game: DotsAndBoxes, state: Any) -> np.ndarray:
     """Returns bool[num_edges], the drawn edges of a state."""
     if state is None:
         return np.zeros(game.num_edges, np.bool_)
-    edges = getattr(live_boards(state), "edges", None)
+    edges = getattr(state, "edges", None)
     if edges is None or np.shape(edges) != (game.num_edges,):
         kind = type(state).__name__ if edges is None else f"edges of shape {list(np.shape(edges))}"
         raise ParameterError(f"expected one state of {game}, with edges bool[{game.num_edges}], not {kind}")
