@@ -29,6 +29,8 @@ class Game:
         search      search(env, ...) returns a `jaxgames.solvers.alphabeta.agent.Player`; it has the parameters `depth`
                     and `milliseconds`, and those of its own
         solution    the class of its solutions, a `jaxgames.solvers.Solution`
+        strength    strength(env, act, solution, ...) measures an agent where `jaxgames.solvers.strength` cannot: the
+                    mover does not alternate
         words       a `jaxgames.play.words.Words`, what the page and the terminal say of the game
     """
 
@@ -38,6 +40,7 @@ class Game:
     scores: Part = None
     search: Part = None
     solution: Part = None
+    strength: Part = None
     words: Part = None
     levels: Sequence[tuple[str, str, str]] = ()  # the agents easy, medium, hard; the first three that play a board
     is_searched: Callable[[Any], bool] = lambda env: True  # whether `search` plays the board of an env

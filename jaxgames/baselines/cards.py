@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from jaxgames import registry
 from jaxgames._checks import check_choice
 from jaxgames.env import Env
-from jaxgames.wrappers import without_auto_reset
 
 FOLDER = Path(__file__).parent
 NO_EFFECT_ON_PLAY = ("reward", "max_rounds", "max_plies", "draw_rule")
@@ -116,8 +115,8 @@ def find(env: Env[Any]) -> str | None:
 
     Games that differ only in the parameters NO_EFFECT_ON_PLAY, or by `auto_reset`, have the same agent.
     """
-    board = without_auto_reset(env)[0]
-    return next((name for name, game in _games().items() if plays(game, board)), None)
+    texts = {name: text for name, text in _games().items() if text.partition("(")[0] == env.id}
+    return next((name for name, text in texts.items() if plays(registry.make(text), env.unwrapped)), None)
 
 
 def plays(of_agent: Env[Any], env: Env[Any]) -> bool:
@@ -143,6 +142,6 @@ def _tuple(value: Any) -> Any:
 
 
 @functools.cache
-def _games() -> dict[str, Env[Any]]:
-    """Returns the games of the baseline agents by their names."""
-    return {name: registry.make(card(name).env) for name in list_baselines()}
+def _games() -> dict[str, str]:
+    """Returns the texts of the games of the baseline agents by their names."""
+    return {name: card(name).env for name in list_baselines()}

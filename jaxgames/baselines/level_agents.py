@@ -59,7 +59,8 @@ def ratings(env: Env[Any]) -> dict[str, Rating]:
     agent, boards that differ only in `reward`, `draw_rule` or a limit have the same.
     """
     texts, game = levels(env), game_of(env)
-    rated = next((board["levels"] for board in _stored() if cards.plays(_game(board["env"]), game)), {})
+    boards = [board for board in _stored() if board["env"].partition("(")[0] == game.id]
+    rated = next((board["levels"] for board in boards if cards.plays(_game(board["env"]), game)), {})
     return {
         name: Rating(row["agent"], row["elo"], tuple(row["interval"]))
         for name, row in rated.items()

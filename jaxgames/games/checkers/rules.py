@@ -37,6 +37,7 @@ from jaxgames.bits import W, reversed_bits, union
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_int
+from jaxgames.games._text_boards import NOBODY
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw
 FIRST_TURN, LAST_TURN = 40, 60  # by "adjudicated": the turns from which a lead wins, and after which any lead does
@@ -317,7 +318,15 @@ class Checkers(Env[CheckersState]):
         return f"{'BW'[int(state.current_player)]}:W{white}:B{black}{'' if jumper is None else f':J{jumper}'}"
 
     def _to_text(self, state: CheckersState) -> str:
-        return _text_boards.checkers(self.pieces_of(state))
+        pieces = self.pieces_of(state)
+        letters = {square: ("bw" if kind == "man" else "BW")[seat] for square, (seat, kind) in pieces.items()}
+        words = [f"{letters.get(square, NOBODY)}{square}" for square in range(1, 33)]
+        board: list[str] = []
+        for row in range(8):
+            dark = words[4 * row : 4 * row + 4]
+            cells = [word for square in dark for word in (("", square) if row % 2 == 0 else (square, ""))]
+            board.append(_text_boards.row(cells, 4))
+        return _text_boards.lines([*board, "b, B: man and king of seat 0, Black    w, W: of seat 1, White"])
 
     def _from_string(self, text: str) -> CheckersState:
         """Returns any placement of pieces; see `to_string`. There may be blanks around the squares and the colons.

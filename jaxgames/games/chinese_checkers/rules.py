@@ -336,7 +336,8 @@ class ChineseCheckers(HexagonalBoard, Env[ChineseCheckersState]):
         return f"{rows} {int(state.current_player)} {chain} {int(state.round)}"
 
     def _to_text(self, state: ChineseCheckersState) -> str:
-        return _text_boards.star(self.pieces_of(state), tables(self.size).axial.tolist(), self.num_players)
+        places = [(r, 2 * q + r) for q, r in tables(self.size).axial.tolist()]
+        return _text_boards.hexagonal(self.pieces_of(state), places, self.num_players)
 
     def _from_string(self, text: str) -> ChineseCheckersState:
         """Returns any placement of pegs on the star; see `to_string`.

@@ -326,7 +326,8 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
         return f"{rows} {int(state.current_player)} {int(state.ply)}"
 
     def _to_text(self, state: ChineseCheckersDiamondState) -> str:
-        return _text_boards.diamond(self.pieces_of(state), self.size)
+        places = [(row + col, col - row) for row in range(self.size) for col in range(self.size)]
+        return _text_boards.hexagonal(self.pieces_of(state), places, 2)
 
     def _from_string(self, text: str) -> ChineseCheckersDiamondState:
         """Returns any placement of pieces, any number of them per side; see `to_string`.

@@ -12,6 +12,7 @@ GAME = Game(
     scores=f"{__name__}.scores",
     search="jaxgames.solvers.dots_and_boxes.player:make_player",
     solution="jaxgames.solvers.dots_and_boxes.solution:DotsAndBoxesSolution",
+    strength="jaxgames.solvers.strength.dots_and_boxes:measure_margins",
     words=f"{__name__}.words",
     levels=(
         ("greedy", "baseline", "alphabeta(milliseconds=200)"),

@@ -26,6 +26,7 @@ from jaxgames._platforms import at
 from jaxgames.env import Env, State
 from jaxgames.games import _text_boards
 from jaxgames.games._text import parse_seat, split_fields
+from jaxgames.games._text_boards import SEAT_LETTERS
 
 REWARDS = ("win_loss", "margin", "boxes")
 NOBODY = -1  # owner of a box that is not taken
@@ -216,9 +217,19 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         return f"{edges} {owners} {int(state.current_player)}"
 
     def _to_text(self, state: DotsAndBoxesState) -> str:
-        return _text_boards.dots_and_boxes(
-            np.asarray(state.edges).tolist(), np.asarray(state.owner).tolist(), self.rows, self.cols
-        )
+        edges, owner = np.asarray(state.edges), np.asarray(state.owner).tolist()
+        horizontal = edges[: self.num_horizontal].reshape(self.rows + 1, self.cols)
+        vertical = edges[self.num_horizontal :].reshape(self.rows, self.cols + 1)
+        lines = ["    " + _text_boards.row([str(col) for col in range(self.cols + 1)], 4)]
+        for row in range(self.rows + 1):
+            lines.append(f"{row:>2}  +" + "".join("---+" if edge else "   +" for edge in horizontal[row]))
+            if row < self.rows:
+                owners = owner[row * self.cols : (row + 1) * self.cols]
+                boxes = [SEAT_LETTERS[seat] if seat >= 0 else " " for seat in owners]
+                walls = ["|" if edge else " " for edge in vertical[row]]
+                lines.append("    " + "".join(f"{wall} {box} " for wall, box in zip(walls, [*boxes, " "], strict=True)))
+        boxes_of = [f"seat {seat} {SEAT_LETTERS[seat]}: {owner.count(seat)} boxes" for seat in range(2)]
+        return _text_boards.lines([*lines, "    ".join(boxes_of)])
 
     def _from_string(self, text: str) -> DotsAndBoxesState:
         """Returns any set of drawn edges with any owners of the complete boxes; see `to_string`.

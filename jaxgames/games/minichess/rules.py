@@ -351,7 +351,9 @@ class Minichess(Env[MinichessState]):
         return f"{rows} {'wb'[int(state.current_player)]} - - {int(state.quiet)} {int(state.ply) // 2 + 1}"
 
     def _to_text(self, state: MinichessState) -> str:
-        return _text_boards.minichess(self._rows(state))
+        board = [f"{5 - index}  {' '.join(rank)}" for index, rank in enumerate(self._rows(state))]
+        legend = "capitals: seat 0, White    small letters: seat 1, Black"
+        return _text_boards.lines([*board, "", "   a b c d e", legend])
 
     def _from_string(self, text: str) -> MinichessState:
         """Returns any placement of pieces, under standard rules with at most one king per side; see `to_string`.

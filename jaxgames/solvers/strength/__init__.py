@@ -10,10 +10,9 @@ from typing import Any
 
 from jaxgames._checks import check_choice, check_int
 from jaxgames.env import Env
-from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from jaxgames.registry import record_of
 from jaxgames.solvers.exact.solution import Solution
 from jaxgames.solvers.strength.alternating import measure_alternating
-from jaxgames.solvers.strength.dots_and_boxes import measure_margins
 from jaxgames.solvers.strength.policy_table import Act, OnStates, Values, no_progress
 from jaxgames.solvers.strength.shares import VALUE_THRESHOLD, share_of
 
@@ -54,13 +53,13 @@ def measure(
       ValueError: the solution is of another game; an action is illegal or not deterministic; an answer has the wrong
         shape; a number is out of range.
     """
-    is_margins = isinstance(solution, DotsAndBoxesSolution)  # its mover does not alternate, and its values are margins
+    measure_own = record_of(env).part("strength")  # of a game whose mover does not alternate, for example
     if not solution.fits(env):
         raise ValueError(f"the solution is of {solution.env}, not of {env}: call jaxgames.solvers.solve for this game")
-    check_int("plies", plies, solution.max_moves if is_margins else 1, MAX_PLIES)
+    check_int("plies", plies, solution.max_moves if measure_own else 1, MAX_PLIES)
     check_choice("seat", seat, (0, 1))
     if strong_states is not None:
         check_int("strong_states", strong_states, 1, solution.num_states, also=" or None for all states")
-    if is_margins:
-        return measure_margins(env, act, solution, seat, values, strong_states, weak, on_states)
+    if measure_own is not None:
+        return measure_own(env, act, solution, seat, values, strong_states, weak, on_states)
     return measure_alternating(act, solution, plies, seat, values, strong_states, weak, on_states)
