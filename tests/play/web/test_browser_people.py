@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
 STAR = "chinese_checkers(size=1, num_players=3)"
-SEATS = "JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).seats"
+SEATS = "JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).agents"
 
 
 @pytest.fixture(scope="module")
