@@ -38,8 +38,7 @@ from jaxgames import make as make_env
 from jaxgames._checks import check_text
 from jaxgames._specs import MODULE_AND_NAME, split_parameters
 from jaxgames.agents import Agent
-from jaxgames.policies.agent import PolicyAgent
-from jaxgames.policies.search_agent import SearchAgent
+from jaxgames.policies.agent import PolicyAgent, SearchAgent
 from train.driver.commands import run_command
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
@@ -149,12 +148,12 @@ def play_of(agent: Agent) -> str:
     """Returns how an agent of a network chooses, such as "greedy" or "64 simulations"; "" for any other agent."""
     if isinstance(agent, agents.EpsilonAgent):
         return play_of(agent.agent)
-    if not isinstance(agent, PolicyAgent | SearchAgent):
-        return ""
-    samples = [] if agent.temperature is None else [f"temperature {float(agent.temperature):g}"]
     if isinstance(agent, SearchAgent):
-        return ", ".join([f"{agent.config.simulations} simulations", *samples])
-    return samples[0] if samples else "greedy"
+        chooses = play_of(agent.agent)
+        return f"{agent.config.simulations} simulations{'' if chooses == 'greedy' else f', {chooses}'}"
+    if not isinstance(agent, PolicyAgent):
+        return ""
+    return "greedy" if agent.temperature is None else f"temperature {float(agent.temperature):g}"
 
 
 def text_of(run: RunText) -> str:

@@ -86,7 +86,7 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
         return result  # the file plays elsewhere
     begin = time.perf_counter()
     of_file = exported.make(agent.env, str(arguments.output))
-    assert isinstance(of_file, exported.ExportedAgent)
+    assert isinstance(of_file, PolicyAgent)
     result["load_seconds"] = round(time.perf_counter() - begin, 3)
     return result | (
         differences(agent.env, agent, of_file, arguments.boards, arguments.seed) if arguments.boards else {}

@@ -10,8 +10,7 @@ import jaxgames
 from jaxgames.agents import Agent
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import SelectionRule
-from jaxgames.policies.agent import PolicyAgent, temperature_of
-from jaxgames.policies.search_agent import SearchAgent
+from jaxgames.policies.agent import PolicyAgent, SearchAgent, temperature_of
 from train import agents
 from train.driver.learner import Learner
 from train.models.policy import Params, Policy
@@ -90,9 +89,8 @@ class NetworkLearner(Learner):
     ) -> Agent:
         """Returns the agent that plays with a search, or for None without; see `agent` for the other arguments."""
         temperature = temperature_of(temperature, self.config.temperature, top)
-        if search is None:
-            return PolicyAgent(params, self.env, self.policy, temperature, top)
-        return SearchAgent(params, self.env, self.policy, search, temperature, top)
+        agent = PolicyAgent(params, self.env, self.policy, temperature, top)
+        return agent if search is None else SearchAgent(agent, search)
 
     def make_agent(self, text: str) -> Agent:
         return agents.make(text, self.env)

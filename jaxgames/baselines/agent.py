@@ -8,57 +8,20 @@ It needs neither flax nor `train`. `jaxgames.baselines.cards` lists the games th
 """
 
 import dataclasses
-from dataclasses import dataclass, field
 from typing import Any
 
 from jaxgames._checks import ParameterError
-from jaxgames.agents import Agent, Analysis, pytree
+from jaxgames.agents import Agent
 from jaxgames.baselines import cards
 from jaxgames.env import Env
 from jaxgames.mcts import SearchConfig
 from jaxgames.policies import file
-from jaxgames.policies.agent import temperature_of
-from jaxgames.policies.exported import ExportedAgent, ExportedSearchAgent, check_parameters
+from jaxgames.policies.evaluate import has_seat_values
+from jaxgames.policies.exported import Play
 from jaxgames.registry import make as make_env
-from jaxgames.wrappers import auto_reset, without_auto_reset
+from jaxgames.wrappers import auto_reset, inside
 
 ADVICE = "Use greedy, or mcts(simulations=200)"  # at the end of an error
-
-
-@pytree
-@dataclass(frozen=True)
-class BaselineAgent(ExportedAgent):
-    """The `ExportedAgent` of a file. It has no values if its network is untrained, or learned another `reward`."""
-
-    has_values: bool = field(default=True, metadata={"static": True})
-
-    def analyse(self, states: Any) -> Analysis:
-        """Returns the probabilities that `act` plays with, and the values of the seats; None if it has none."""
-        found = super().analyse(states)
-        return found if self.has_values else found._replace(values=None)
-
-    def __str__(self) -> str:
-        written = self.written_parameters()
-        return f"baseline({', '.join(written)})" if written else "baseline"
-
-
-@pytree
-@dataclass(frozen=True)
-class BaselineSearchAgent(ExportedSearchAgent):
-    """The `ExportedSearchAgent` of a file. It searches for the `reward` that its network learned.
-
-    It has no values if the game has another `reward`.
-    """
-
-    has_values: bool = field(default=True, metadata={"static": True})
-
-    def analyse(self, states: Any) -> Analysis:
-        """Returns the probabilities that `act` plays with, and the values of the seats; None if it has none."""
-        found = super().analyse(states)
-        return found if self.has_values else found._replace(values=None)
-
-    def __str__(self) -> str:
-        return f"baseline({', '.join(self.written_parameters())})"
 
 
 def make(
@@ -72,21 +35,14 @@ def make(
 ) -> Agent:
     """Returns the agent `baseline` for a game, or `baseline(simulations=64)` with a tree search.
 
-    Args:
-      env: the game, with or without `auto_reset`. It may differ from the game of the training in `reward`, and in
-        limits such as `max_plies`.
-      temperature: 1 samples from the policy, 0 plays greedily; None is the agent's own, which is on its card.
-      top: the number of most probable legal actions that are sampled from; None for all.
-      simulations: of a tree search on the policy, which plays greedily without a temperature; None or 0: no search.
-      search: the rule of the search, "gumbel" or "puct".
-      seats: how seats choose in the tree, "paranoid" or "max_n".
-      proofs: whether the search treats proved results as certain.
+    The parameters are those of `jaxgames.policies.exported.make`. `env` may differ from the game of the training in
+    `reward`, and in limits such as `max_plies`. A search is for the `reward` that the network learned. In a game with
+    another one the agent has no values, nor with an untrained network.
 
     Raises ParameterError (a ValueError) for a game without a baseline agent, and for a parameter that is not allowed.
     Raises it also where the file does not run, as on a platform that it was not made for, and for a search with a
     network that has no trained value for every seat.
     """
-    check_parameters(temperature, top, simulations)
     name = cards.find(env)
     if name is None:
         games = "; ".join(cards.card(other).env for other in cards.list_baselines())
@@ -98,24 +54,17 @@ def make(
         raise ParameterError(f"{error.reason}. {ADVICE}") from error
     except ValueError as error:
         raise ParameterError(str(error)) from error
-    with_reward = _with_reward_of(make_env(card.env), env)
     is_trained = policy.header.iteration > 0 and card.has_values
-    has_values = is_trained and with_reward == env
-    temperature_alone = temperature_of(temperature, policy.header.temperature, top)
-    agent = BaselineAgent(params, env, policy, float(temperature_alone), top, has_values)
-    if simulations:
-        if not (is_trained and agent.values_every_seat):
-            raise ParameterError(f"baseline has no search in {env}: its network has no trained value for every seat")
-        gamma = policy.header.gamma
-        config = SearchConfig(simulations=simulations, policy=search, gamma=gamma, seats=seats, proofs=proofs)
-        chosen = temperature_of(temperature, 0.0, top)
-        return BaselineSearchAgent(params, with_reward, policy, config, chosen, top, has_values)
-    return agent
+    if simulations and not (is_trained and has_seat_values(env, policy.header.value_shape)):
+        raise ParameterError(f"baseline has no search in {env}: its network has no trained value for every seat")
+    play = Play(simulations, search, seats, proofs, temperature, top)
+    learned = _with_reward_of(make_env(card.env), env)
+    return play.agent(play.text("baseline"), learned, policy, params, is_trained and learned == env)
 
 
 def _with_reward_of(learned: Any, env: Env[Any]) -> Env[Any]:
     """Returns a game with the `reward` of the game of the training, if it has this parameter."""
-    game: Any = without_auto_reset(env)[0]
+    game: Any = inside(env)[0]
     if not hasattr(game, "reward") or game.reward == learned.reward:
         return env
     changed = dataclasses.replace(game, reward=learned.reward)

@@ -9,6 +9,7 @@ from jaxgames.baselines.level_agents import plays
 from jaxgames.env import Env
 from jaxgames.play.session import HUMAN
 from jaxgames.play.words import words_of
+from jaxgames.policies.evaluate import has_seat_values
 
 PREFERRED = ("baseline", "alphabeta", "greedy", "mcts(simulations=100)")
 ADVISERS = ("alphabeta", "baseline", "mcts(simulations=100, playout='greedy')", "mcts(simulations=100)", "greedy")
@@ -53,7 +54,7 @@ def _values_every_seat(text: str, env: Env[Any]) -> bool:
     if text != "baseline":
         return True
     agent: Any = agents.make(text, env)
-    return agent.has_values and agent.values_every_seat
+    return agent.has_values and has_seat_values(env, agent.policy.header.value_shape)
 
 
 def win_chance(env: Env[Any], value: float) -> float | None:

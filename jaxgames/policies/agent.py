@@ -1,15 +1,17 @@
-"""The agent of a policy with its parameters, such as the network of a training run or of a file (`exported`).
+"""The agents of a policy with its parameters, such as the network of a training run or of a file (`exported`).
 
-For the logits l of a position's legal actions, an action a of the `top` most probable ones is played with probability
+For the logits l of a position's legal actions, `PolicyAgent` plays an action a of the `top` most probable ones with
+probability
 
     exp(l(a) / temperature) / sum of exp(l(b) / temperature) over these actions b
 
-With temperature 0 it is the most probable action; of equally probable actions, the first one. So a `top` without a
-temperature means temperature 1 where the default is 0 (`temperature_of`).
+With temperature 0 it is the most probable action; of equally probable actions, the first one. `SearchAgent` plays by a
+tree search, in which the policy gives logits and values. It samples from the search's policy: the weight w of an action
+becomes w^(1 / temperature). With temperature 0 it plays the action that the search chooses. The search needs the extra
+`search`.
 """
 
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, ClassVar
 
 import jax
@@ -17,11 +19,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from jaxgames._checks import check_int, check_number
 from jaxgames.agents import Analysis, pytree
 from jaxgames.env import Env
-from jaxgames.policies.evaluate import Policy, evaluate
+from jaxgames.mcts import MCTSAgent, SearchConfig, SearchResult
+from jaxgames.mcts.agents import of_live_boards
+from jaxgames.policies.evaluate import Policy, PolicyEvaluate, evaluate
 from jaxgames.sampling import MASKED_LOGIT, sample_action, shifted_logits
-from jaxgames.wrappers import without_auto_reset
+from jaxgames.wrappers import inside
+
+MAX_TOP = 2**31 - 1
 
 
 @pytree
@@ -30,7 +37,8 @@ class PolicyAgent:
     """Plays every seat with one policy; see `jaxgames.agents.Agent`.
 
     The parameters and a temperature above 0 are leaves. So all runs of one network, at all temperatures above 0, share
-    the compiled program of their games.
+    the compiled program of their games. Raises ParameterError (a ValueError) for a temperature or a `top` that is not
+    allowed.
     """
 
     on_device: ClassVar[bool] = True
@@ -42,17 +50,17 @@ class PolicyAgent:
     traced is converted; 0 becomes None, which plays the most probable action."""
     top: int | None = field(default=None, metadata={"static": True})
     """The number of most probable legal actions that are sampled from; None for all."""
+    has_values: bool = field(default=True, metadata={"static": True})
+    """Whether `analyse` returns the values of the policy, because it learned them in this game."""
 
     def __post_init__(self) -> None:
-        is_number = isinstance(self.temperature, Real | np.generic | np.ndarray | jax.Array)
-        if is_number and not isinstance(self.temperature, Tracer) and np.ndim(self.temperature) == 0:
-            given = float(self.temperature)
-            if not given >= 0:  # NaN too
-                raise ValueError(f"temperature must be 0 or more, not {self.temperature}")
-            number = np.float32(given)
-            object.__setattr__(self, "temperature", number if number > 0 else None)
-        if self.top is not None and self.top < 1:
-            raise ValueError(f"top must be at least 1, the number of actions to sample from, not {self.top}")
+        temperature = self.temperature
+        if temperature is not None and not isinstance(temperature, Tracer) and np.ndim(temperature) == 0:
+            given = np.asarray(temperature).item()
+            check_number("temperature", given, lowest=0)
+            object.__setattr__(self, "temperature", np.float32(given) if np.float32(given) > 0 else None)
+        if self.top is not None:
+            check_int("top", self.top, 1, MAX_TOP, " or None")
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """Returns actions int32[B]."""
@@ -63,7 +71,7 @@ class PolicyAgent:
         return jax.vmap(sample_action)(jax.random.split(key, weights.shape[0]), weights)
 
     def analyse(self, states: Any) -> Analysis:
-        """Returns the probabilities that `act` plays with, and the values that the policy gives to the seats.
+        """Returns the probabilities that `act` plays with, and the values that the policy gives to the seats, if any.
 
         They estimate the sum of a seat's rewards in the rest of the game, in the env's unit and discounted as in
         training. They are 0 on a finished board, and NaN where the policy does not know the value of a seat that is not
@@ -74,9 +82,13 @@ class PolicyAgent:
             probabilities = mask & (np.arange(mask.shape[-1]) == _best(logits, mask)[:, None])
         else:
             probabilities = jnp.where(mask, jax.nn.softmax(jnp.where(mask, logits, MASKED_LOGIT)), 0)
-        _, boards = without_auto_reset(self.env, states)
-        over = (boards.terminated | boards.truncated)[:, None]
-        return Analysis(probabilities.astype(jnp.float32), jnp.where(over, 0, values))
+        analysis = Analysis(probabilities.astype(jnp.float32), values if self.has_values else None)
+        return of_live_boards(self.env, states, analysis)
+
+    @property
+    def evaluate(self) -> PolicyEvaluate:
+        """The evaluation of boards for `jaxgames.mcts`, with the parameters `params`."""
+        return PolicyEvaluate(inside(self.env)[0], self.policy)  # of boards that do not restart
 
     def _evaluate(self, states: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
         """Returns logits divided by the temperature and the actions to choose from, [B, num_actions]; and values."""
@@ -86,6 +98,60 @@ class PolicyAgent:
         if self.top is not None and self.top < mask.shape[-1]:
             mask = mask & _is_among_best(logits, mask, self.top)
         return (logits if self.temperature is None else logits / self.temperature), mask, values  # the best one stays 0
+
+    def __str__(self) -> str:
+        """Returns the text that `jaxgames.agents.make` takes, if the policy is of a file."""
+        return str(self.policy)
+
+
+@pytree
+@dataclass(frozen=True)
+class SearchAgent:
+    """Plays every seat by tree search with the policy of an agent, from which the temperature and `top` are too."""
+
+    on_device: ClassVar[bool] = True
+    agent: PolicyAgent
+    config: SearchConfig = field(metadata={"static": True})
+
+    def act(self, key: jax.Array, states: Any) -> jax.Array:
+        """Returns actions int32[B]."""
+        search_key, sample_key = jax.random.split(key)
+        result = self._search(search_key, states)
+        if self.agent.temperature is None:
+            return result.action
+        slot = jax.random.categorical(sample_key, self._logits(result))
+        return jnp.take_along_axis(result.slots, slot[:, None], axis=1)[:, 0].astype(jnp.int32)
+
+    def analyse(self, states: Any) -> Analysis:
+        """Returns the probabilities that `act` plays with, and the `policy_values` of the search.
+
+        The search that it makes has a fixed key. The values are 0 on a finished board.
+        """
+        result = self._search(jax.random.key(0), states)
+        if self.agent.temperature is None:
+            of_slots = (result.slots == result.action[:, None]).astype(jnp.float32)
+        else:
+            of_slots = jax.nn.softmax(self._logits(result))
+        probabilities = result.by_action(of_slots, self.agent.env.num_actions)
+        analysis = Analysis(probabilities, result.policy_values if self.agent.has_values else None)
+        return of_live_boards(self.agent.env, states, analysis)
+
+    def _search(self, key: jax.Array, states: Any) -> SearchResult:
+        """Returns the result of a search, in parts where all trees at once would be too large."""
+        agent = self.agent
+        return MCTSAgent(agent.env, agent.evaluate, self.config, agent.params).search(key, states)
+
+    def _logits(self, result: SearchResult) -> jax.Array:
+        """Returns float32[B, K], of the distribution over the slots that is sampled from."""
+        weights, top = result.weights, self.agent.top
+        if top is not None and top < weights.shape[1]:
+            _, best = jax.lax.top_k(weights, top)
+            is_best = jnp.zeros(weights.shape, jnp.bool_).at[jnp.arange(weights.shape[0])[:, None], best].set(True)
+            weights = jnp.where(is_best, weights, 0)
+        return jnp.log(weights) / self.agent.temperature
+
+    def __str__(self) -> str:
+        return str(self.agent)
 
 
 def temperature_of(temperature: float | None, default: float, top: int | None) -> float:

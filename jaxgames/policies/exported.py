@@ -10,86 +10,46 @@ With a search of your own:
     player = jaxgames.mcts.MCTSAgent(env, agent.evaluate, SearchConfig(simulations=64, slots=16), agent.params)
 """
 
-from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-from jax.core import Tracer
+import dataclasses
+from typing import Any, NamedTuple
 
 from jaxgames import _files
-from jaxgames._checks import check_int, check_number
 from jaxgames._specs import written_file
-from jaxgames.agents import Agent, pytree
+from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.mcts import SearchConfig
-from jaxgames.mcts.config import MAX_SIMULATIONS
-from jaxgames.policies.agent import PolicyAgent, temperature_of
-from jaxgames.policies.evaluate import PolicyEvaluate, has_seat_values
+from jaxgames.policies.agent import PolicyAgent, SearchAgent, temperature_of
 from jaxgames.policies.file import ExportedPolicy, load
-from jaxgames.policies.search_agent import SearchAgent
-from jaxgames.wrappers import without_auto_reset
 
 
-@pytree
-@dataclass(frozen=True)
-class ExportedAgent(PolicyAgent):
-    """The `PolicyAgent` of a file. Its parameters are a tuple of arrays."""
+class Play(NamedTuple):
+    """How an agent plays with the policy of a file: the parameters of its text; see `make`."""
 
-    policy: ExportedPolicy = field(metadata={"static": True})
+    simulations: int | None = None
+    search: str = SearchConfig.policy
+    seats: str = SearchConfig.seats
+    proofs: bool = SearchConfig.proofs
+    temperature: float | None = None
+    top: int | None = None
 
-    @property
-    def evaluate(self) -> PolicyEvaluate:
-        """The evaluation of boards for `jaxgames.mcts`, with the parameters `params`."""
-        return PolicyEvaluate(without_auto_reset(self.env)[0], self.policy)
+    def text(self, name: str, *first: str) -> str:
+        """Returns the text of the agent: `first`, then the parameters that differ from their defaults."""
+        changed = {each: value for each, value in self._asdict().items() if value != self._field_defaults[each]}
+        written = [*first, *(f"{each}={value}" for each, value in changed.items())]
+        return f"{name}({', '.join(written)})" if written else name
 
-    @property
-    def values_every_seat(self) -> bool:
-        """Returns whether the policy has a value for every seat; see `jaxgames.policies.evaluate`."""
-        return has_seat_values(self.env, self.policy.header.value_shape)
-
-    def __str__(self) -> str:
-        """Returns the agent's text, with the parameters that differ from those of the run's own agent."""
-        return f"exported({', '.join([written_file(self.policy.file), *self.written_parameters()])})"
-
-    def written_parameters(self) -> list[str]:
-        """Returns the parameters that differ from those of the run's own agent, such as "temperature=0.5"."""
-        return _written_choice(self.temperature, self.policy.header.temperature, self.top)
-
-
-@pytree
-@dataclass(frozen=True)
-class ExportedSearchAgent(SearchAgent):
-    """The `SearchAgent` of a file; without a temperature it plays the action that the search chooses."""
-
-    policy: ExportedPolicy = field(metadata={"static": True})
-
-    def __str__(self) -> str:
-        """Returns the agent's text, with the parameters that differ from their defaults."""
-        return f"exported({', '.join([written_file(self.policy.file), *self.written_parameters()])})"
-
-    def written_parameters(self) -> list[str]:
-        """Returns the simulations, and the parameters that differ from their defaults."""
-        written = [f"simulations={self.config.simulations}"]
-        for parameter, value, default in (
-            ("search", self.config.policy, SearchConfig.policy),
-            ("seats", self.config.seats, SearchConfig.seats),
-            ("proofs", self.config.proofs, SearchConfig.proofs),
-        ):
-            written += [f"{parameter}={value}"] if value != default else []
-        return [*written, *_written_choice(self.temperature, 0.0, self.top)]
-
-
-def _written_choice(temperature: Any, default: float, top: int | None) -> list[str]:
-    """Returns the parameters by which an agent chooses an action, where they differ from the defaults."""
-    temperature = 0.0 if temperature is None else temperature
-    written: list[str] = []
-    if isinstance(temperature, Tracer):
-        written.append(f"temperature={temperature}")
-    elif temperature != np.float32(default):
-        written.append(f"temperature={temperature:g}")
-    if top is not None:
-        written.append(f"top={top}")
-    return written
+    def agent(
+        self, text: str, env: Env[Any], policy: ExportedPolicy, params: Any, has_values: bool = True
+    ) -> PolicyAgent | SearchAgent:
+        """Returns the agent. Raises ParameterError (a ValueError) for a parameter that is not allowed."""
+        temperature = temperature_of(self.temperature, 0.0 if self.simulations else policy.header.temperature, self.top)
+        agent = PolicyAgent(params, env, dataclasses.replace(policy, text=text), temperature, self.top, has_values)
+        if not self.simulations:
+            return agent
+        gamma, seats = policy.header.gamma, self.seats
+        return SearchAgent(
+            agent, SearchConfig(self.simulations, self.search, gamma=gamma, seats=seats, proofs=self.proofs)
+        )
 
 
 def make(
@@ -119,24 +79,9 @@ def make(
     it also for a file of another game, another version of the game, another platform or another version of JAX, and
     for a parameter that is not allowed.
     """
-    check_parameters(temperature, top, simulations)
+    play = Play(simulations, search, seats, proofs, temperature, top)
     with _files.named_by_parameter(
         file, f"the file of a policy, which python -m train.export RUN --output {file} writes in a checkout"
     ):
         policy, params = load(file, env)
-    if simulations:
-        gamma = policy.header.gamma
-        config = SearchConfig(simulations=simulations, policy=search, gamma=gamma, seats=seats, proofs=proofs)
-        return ExportedSearchAgent(params, env, policy, config, temperature_of(temperature, 0.0, top), top)
-    temperature = temperature_of(temperature, policy.header.temperature, top)
-    return ExportedAgent(params, env, policy, float(temperature), top)
-
-
-def check_parameters(temperature: float | None, top: int | None, simulations: int | None) -> None:
-    """Raises ParameterError for a value that is not allowed; see `make`."""
-    if temperature is not None:
-        check_number("temperature", temperature, lowest=0)
-    if top is not None:
-        check_int("top", top, 1, 2**31 - 1, " or None")
-    if simulations is not None:
-        check_int("simulations", simulations, 0, MAX_SIMULATIONS, " or None")
+    return play.agent(play.text("exported", written_file(file)), env, policy, params)

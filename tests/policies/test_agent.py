@@ -181,7 +181,7 @@ def test_temperature_of_any_type_is_that_number(number: Any, traced: Traced) -> 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("value", [-1, float("nan")])
 def test_temperature_of_any_type_below_0_is_refused(value: float, number: Any) -> None:
-    with pytest.raises(ValueError, match="temperature must be 0 or more, not"):
+    with pytest.raises(ValueError, match="temperature must be a finite number from 0 on, not"):
         PolicyAgent(LOGITS, STICKS, TABLE, number(value))
 
 
@@ -198,7 +198,7 @@ def test_leaves_in_place_of_arrays_are_not_checked() -> None:
 @pytest.mark.parametrize(
     ("temperature", "top", "message"),
     [
-        (1.0, 0, "top must be at least 1, the number of actions to sample from, not 0"),
+        (1.0, 0, "top must be an integer from 1 to 2147483647 or None, not 0"),
     ],
 )
 def test_setting_out_of_range_is_refused(temperature: float, top: int | None, message: str) -> None:

@@ -106,7 +106,7 @@ def test_temperature_of_the_command_is_that_of_the_run_unless_it_has_one_in_brac
         (("FIRST", "--games", 0), "games must be from 1 to 10000000, not 0"),
         (("FIRST", "--games", 10**11), "games must be from 1 to 10000000, not 100000000000"),
         (("FIRST", "--seed", 2**70), "seed must be from 0 to 4294967295"),
-        (("FIRST", "--temperature", -1), "temperature must be 0 or more, not -1"),
+        (("FIRST", "--temperature", -1), "temperature must be a finite number from 0 on, not -1"),
         (("FIRST", "--seat", 2), "seat must be from 0 to 1, not 2"),
         (("FIRST", "--seat", -1), "seat must be from 0 to 1, not -1"),
         (("FIRST", "--opponents", "nobody"), "nobody holds no run"),

@@ -110,7 +110,9 @@ def test_match_is_refused_when_agents_or_seats_do_not_fit(untrained: Runs, tmp_p
         error = error_of(match.main, first, second, "--seats", *seats)
         assert "that add up to the 2 seats of the game, such as 1 1; not " + " ".join(map(str, seats)) in error
     assert "games must be from 1 to 10000000, not 0" in error_of(match.main, first, second, "--games", 0)
-    assert "temperature must be 0 or more, not -1" in error_of(match.main, first, second, "--temperature", -1)
+    assert "temperature must be a finite number from 0 on, not -1" in error_of(
+        match.main, first, second, "--temperature", -1
+    )
     assert "add the game, such as --env minichess" in error_of(match.main, "random", "random")
     missing = tmp_path / "nothing"
     error = error_of(match.main, first, missing)

@@ -21,7 +21,7 @@ from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.mcts import SearchConfig
 from jaxgames.policies import evaluate
-from jaxgames.policies.search_agent import SearchAgent
+from jaxgames.policies.agent import SearchAgent
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.solvers.chinese_checkers_diamond.moves import num_positions
 from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
@@ -105,5 +105,8 @@ def with_table(agent: Agent, boards: int) -> Agent:
     if not isinstance(agent, SearchAgent):
         return agent
     evaluations = boards * agent.config.simulations
-    policy, params = table_or_network(agent.env, agent.policy, agent.params, evaluations, agent.config)
-    return agent if policy is agent.policy else dataclasses.replace(agent, policy=policy, params=params)
+    alone = agent.agent
+    policy, params = table_or_network(alone.env, alone.policy, alone.params, evaluations, agent.config)
+    if policy is alone.policy:
+        return agent
+    return dataclasses.replace(agent, agent=dataclasses.replace(alone, policy=policy, params=params))

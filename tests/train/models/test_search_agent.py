@@ -9,9 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.agent import PolicyAgent, SearchAgent
 from jaxgames.policies.evaluate import PolicyEvaluate, reward_scale
-from jaxgames.policies.search_agent import SearchAgent
 from jaxgames.wrappers import auto_reset
 from tests.helpers.analysis import analysis_of
 from tests.helpers.random_leaves import random_leaves
@@ -163,8 +162,8 @@ def test_text_of_a_run_takes_simulations_and_the_rule_of_the_search(
     for text, message in (
         ("simulations=-1", "simulations must be an integer from 1"),
         ("simulations=16, search=minimax", "search must be .*'gumbel', 'puct'.*, not 'minimax'"),
-        ("simulations=16, temperature=-1", "temperature must be 0 or more, not -1"),
-        ("simulations=16, top=0", "top must be at least 1"),
+        ("simulations=16, temperature=-1", "temperature must be a finite number from 0 on, not -1"),
+        ("simulations=16, top=0", "top must be an integer from 1 "),
         ("sims=16", "no parameter 'sims'; its parameters are temperature, top, simulations, search, epsilon"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -178,7 +177,7 @@ def test_run_of_alphazero_plays_by_its_settings() -> None:
     params = jax.eval_shape(learner.init_params, key(0))
     default: Any = learner.agent(params)
     assert (default.config.simulations, default.config.policy, default.config.gamma) == (4, "puct", 0.5)
-    assert default.temperature is None
+    assert default.agent.temperature is None
     assert default.config.seats == "paranoid"
     other: Any = learner.agent(params, simulations=8, search="gumbel", seats="max_n")
     assert (other.config.simulations, other.config.policy) == (8, "gumbel")

@@ -10,9 +10,8 @@ import pytest
 
 import jaxgames
 from jaxgames.mcts import SearchConfig
-from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.agent import PolicyAgent, SearchAgent
 from jaxgames.policies.evaluate import PolicyEvaluate
-from jaxgames.policies.search_agent import SearchAgent
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.solvers.chinese_checkers_diamond.moves import num_positions
 from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
@@ -81,16 +80,16 @@ def test_observations_have_the_indices_of_their_states(size: int, pieces: int) -
 
 @pytest.mark.parametrize("slots", [SLOTS, pytest.param(None, marks=pytest.mark.slow)])
 def test_agent_with_a_table_plays_as_without(policy: Policy, params: Any, boards: Any, slots: int | None) -> None:
-    agent = SearchAgent(params, ENV, policy, SearchConfig(simulations=8, slots=slots))
+    agent = SearchAgent(PolicyAgent(params, ENV, policy, 0.0), SearchConfig(simulations=8, slots=slots))
     with_it = with_table(agent, POSITIONS // 8 + 1)
     assert isinstance(with_it, SearchAgent)
-    assert with_it.policy == TabulatedPolicy(ENV)
+    assert with_it.agent.policy == TabulatedPolicy(ENV)
     act = jax.jit(lambda agent: agent.act(jax.random.key(0), boards))
     np.testing.assert_array_equal(act(with_it), act(agent))
 
 
 def test_other_agents_stay_as_they_are(policy: Policy, params: Any) -> None:
-    few = SearchAgent(params, ENV, policy, SearchConfig(simulations=8))
+    few = SearchAgent(PolicyAgent(params, ENV, policy, 0.0), SearchConfig(simulations=8))
     assert with_table(few, POSITIONS // 8) is few
     alone = PolicyAgent(params, ENV, policy)
     assert with_table(alone, 10**9) is alone
