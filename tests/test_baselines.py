@@ -69,7 +69,7 @@ def test_card_is_complete(name: str) -> None:
     assert card.training.endswith(".")
     assert card.self_play
     assert [command.text.split()[0] for command in card.commands][-1] == "train.export"
-    assert card.cpu_seconds is None or card.cpu_seconds > 0
+    assert any(command.cpu_seconds is None or command.cpu_seconds > 0 for command in card.commands)
     trained = exported.read(card.file)[1].header.iteration > 0
     assert any((command.steps or 0) > 0 for command in card.commands) == trained
     assert [rate.opponent for rate in card.win_rates[:2]] == ["random", "greedy"]
@@ -80,7 +80,9 @@ def test_card_is_complete(name: str) -> None:
     assert {"random", "greedy", "baseline"} <= {rating.agent for rating in card.ladder}
     assert f"--output runs/baselines/ladder_{name}_{card.sha256[:8]}" in card.ladder_command
     assert cards.read(cards.FOLDER / f"{name}.json") == card
-    assert not re.search(r'["=\s](/|~|[A-Za-z]:\\)', card.to_json()), "a path of the computer that wrote the card"
+    assert not re.search(r'["=\s](/|~|[A-Za-z]:\\)', (cards.FOLDER / f"{name}.json").read_text()), (
+        "a path of the computer that wrote the card"
+    )
 
 
 @pytest.mark.parametrize(
@@ -167,12 +169,12 @@ def test_search_is_for_the_reward_that_the_network_learned() -> None:
     assert env.reward == "win_loss"  # pyright: ignore[reportAttributeAccessIssue]  # of this game
     for game in (env, jaxgames.auto_reset(env)):
         agent: Any = agents.make("baseline(simulations=16)", game)
-        assert "reward='boxes'" in str(agent.env)
+        assert "reward='boxes'" in str(agent.agent.env)
         states = jax.eval_shape(jax.vmap(game.init), jax.random.split(jax.random.key(0), 2))
         assert jax.eval_shape(agent.act, jax.random.key(0), states).shape == (2,)
         assert jax.eval_shape(agents.analyse, agent, states).values is None
     learned = jaxgames.make("dots_and_boxes(reward=boxes)")
-    assert agents.make("baseline(simulations=16)", learned).has_values  # pyright: ignore[reportAttributeAccessIssue]
+    assert agents.make("baseline(simulations=16)", learned).agent.has_values  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])  # values of the seat to move only; trained on moves alone; untrained

@@ -7,7 +7,6 @@ NAME.json. `python -m train.baselines` in a checkout writes both.
 import dataclasses
 import functools
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,11 +39,6 @@ class WinRate(NamedTuple):
     interval: tuple[float, float]  # 95 %
     command: str
     agent: str = "baseline"  # how it played, such as "baseline(simulations=64)"
-
-    @property
-    def score(self) -> float:
-        """The share of the points: a draw is half a point."""
-        return (self.wins + self.draws / 2) / self.games
 
 
 class Rating(NamedTuple):
@@ -80,23 +74,8 @@ class Card:
         """The file of the policy."""
         return FOLDER / f"{self.name}.policy"
 
-    @property
-    def cpu_seconds(self) -> float | None:
-        """The CPU seconds of all commands; None if those of one were not measured."""
-        return total_seconds(command.cpu_seconds for command in self.commands)
 
-    def to_json(self) -> str:
-        """Returns the card as JSON, which `read` reads."""
-        named = dataclasses.asdict(self)
-        for field in ("commands", "win_rates", "ladder"):
-            named[field] = [entry._asdict() for entry in getattr(self, field)]
-        return json.dumps(named, indent=1) + "\n"
-
-
-def total_seconds(measured: Iterable[float | None]) -> float | None:
-    """Returns the sum of some CPU seconds; None if one of them was not measured."""
-    seconds = list(measured)
-    return None if None in seconds else sum(filter(None, seconds))
+ENTRIES: dict[str, Any] = {"commands": Command, "win_rates": WinRate, "ladder": Rating}  # of a card, with their types
 
 
 def list_baselines() -> list[str]:
@@ -130,8 +109,7 @@ def plays(of_agent: Env[Any], env: Env[Any]) -> bool:
 def read(path: Path) -> Card:
     """Returns the card in a file."""
     named = json.loads(path.read_text(encoding="utf-8"))
-    kinds: dict[str, Any] = {"commands": Command, "win_rates": WinRate, "ladder": Rating}
-    for field, kind in kinds.items():
+    for field, kind in ENTRIES.items():
         entries = ({key: _tuple(value) for key, value in entry.items()} for entry in named[field])
         named[field] = tuple(kind(**entry) for entry in entries)
     return Card(**named)

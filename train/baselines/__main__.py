@@ -54,7 +54,13 @@ def baselines(arguments: Arguments) -> dict[str, Any]:
         raise ValueError(f"games need the files in {cards.FOLDER}: leave --output out, or add --no-measure")
     made = [make_card(name, RECIPES[name], arguments) for name in arguments.names or RECIPES]
     print(tables.agents(made), tables.games(made), *(tables.ladder(card.ladder) for card in made), sep="\n\n")
-    return {"baselines": [json.loads(card.to_json()) for card in made]}
+    return {"baselines": [json.loads(json_of(card)) for card in made]}
+
+
+def json_of(card: Card) -> str:
+    """Returns a card as JSON, which `jaxgames.baselines.cards.read` reads."""
+    entries = {name: [entry._asdict() for entry in getattr(card, name)] for name in cards.ENTRIES}
+    return json.dumps(dataclasses.asdict(card) | entries, indent=1) + "\n"
 
 
 def make_card(name: str, recipe: Recipe, arguments: Arguments) -> Card:
@@ -62,10 +68,10 @@ def make_card(name: str, recipe: Recipe, arguments: Arguments) -> Card:
     records = RecordedCommands(arguments.runs / "commands.jsonl", {RUNS: arguments.runs, OUTPUT: arguments.output})
     path = arguments.output / f"{name}.json"
     card = trained(name, recipe, records, arguments.output)
-    write_whole(path, card.to_json())  # before the games, in which the agent reads it
+    write_whole(path, json_of(card))  # before the games, in which the agent reads it
     if arguments.measure:
         card = measured(card, recipe, records)
-        write_whole(path, card.to_json())
+        write_whole(path, json_of(card))
     return card
 
 

@@ -12,11 +12,10 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxgames.baselines.cards import total_seconds
 from train.agents import LEARNERS
 from train.driver.machine import children_cpu_seconds
 from train.driver.result_file import ResultFile
@@ -30,6 +29,12 @@ class Record(NamedTuple):
     finished: bool
     cpu_seconds: float | None  # user and system time; None if it was not measured
     result: dict[str, Any]  # empty if the command did not finish
+
+
+def total_seconds(measured: Iterable[float | None]) -> float | None:
+    """Returns the sum of some CPU seconds; None if one of them was not measured."""
+    seconds = list(measured)
+    return None if None in seconds else sum(filter(None, seconds))
 
 
 class RecordedCommands:

@@ -10,9 +10,8 @@ import tyro
 
 from jaxgames._checks import check_choice
 from jaxgames._files import write_whole
-from jaxgames.baselines.cards import total_seconds
 from train.baselines.recipes import RUNS
-from train.baselines.recorded_commands import RecordedCommands
+from train.baselines.recorded_commands import RecordedCommands, total_seconds
 from train.driver.machine import commit, stamp
 
 EntryT = TypeVar("EntryT")

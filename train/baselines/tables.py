@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jaxgames.baselines.cards import Card, Rating, WinRate
+from train.baselines.recorded_commands import total_seconds
 from train.driver.commands import text_of_rate, text_of_score
 from train.driver.tables import markdown
 
@@ -40,7 +41,7 @@ def _row_of_games(card: Card, played: WinRate) -> tuple[str, ...]:
     """Returns the cells of some games."""
     counts = (played.games, played.wins, played.draws, played.games - played.wins - played.draws)
     texts = (f"`{text}`" for text in (card.name, played.agent, played.opponent))
-    return (*texts, *map(str, counts), text_of_score(played.score, played.games))
+    return (*texts, *map(str, counts), text_of_score((played.wins + played.draws / 2) / played.games, played.games))
 
 
 def ladder(ratings: Iterable[Rating]) -> str:
@@ -79,7 +80,8 @@ def _cost(milliseconds: float | None) -> str:
 def _row_of_agent(card: Card) -> tuple[str, ...]:
     """Returns the cells of a card: its name, its training, its win rates, and its place on the ladder."""
     steps = sum(command.steps or 0 for command in card.commands)
-    seconds = "not measured" if card.cpu_seconds is None else f"{card.cpu_seconds:,.0f}"
+    total = total_seconds(command.cpu_seconds for command in card.commands)
+    seconds = "not measured" if total is None else f"{total:,.0f}"
     rates = [text_of_rate(each.rate, each.interval) for each in card.win_rates[: len(OPPONENTS)]]
     own = [each for each in card.ladder if each.agent == "baseline"]
     elo = [f"{each.elo:,.0f} ({text_of_interval(each.interval)})" for each in own]

@@ -179,8 +179,7 @@ def test_command_trains_an_agent_from_nothing(
     card = cards.read(tmp_path / "tiny.json")
     assert last_json(capsys)["baselines"][0]["sha256"] == card.sha256
     assert [each.steps for each in card.commands] == [64, None]
-    assert card.cpu_seconds is not None
-    assert card.cpu_seconds > 0
+    assert sum(each.cpu_seconds or 0 for each in card.commands) > 0
     game, content = exported.read(tmp_path / "tiny.policy")
     assert card.env == str(game)
     assert {leaf.dtype.name for leaf in content.params} == {"float16"}
