@@ -325,6 +325,3 @@ def discount_of(mover: jax.Array, next_mover: jax.Array, terminated: jax.Array, 
 def game_of(env: Env[Any]) -> Env[Any]:
     """Returns the game without its wrappers."""
     return env.unwrapped
-
-
-without_auto_reset = inside

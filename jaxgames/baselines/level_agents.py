@@ -21,7 +21,6 @@ from jaxgames.baselines import cards
 from jaxgames.baselines.cards import Rating, find
 from jaxgames.env import Env
 from jaxgames.registry import record_of
-from jaxgames.wrappers import game_of
 
 NAMES = ("easy", "medium", "hard")
 FILE = Path(__file__).with_name("levels.json")
@@ -58,7 +57,7 @@ def ratings(env: Env[Any]) -> dict[str, Rating]:
     They are on one scale per board, on which `random` has 0; those of two boards do not compare. As with the baseline
     agent, boards that differ only in `reward`, `draw_rule` or a limit have the same.
     """
-    texts, game = levels(env), game_of(env)
+    texts, game = levels(env), env.unwrapped
     boards = [board for board in _stored() if board["env"].partition("(")[0] == game.id]
     rated = next((board["levels"] for board in boards if cards.plays(_game(board["env"]), game)), {})
     return {

@@ -247,11 +247,6 @@ def start_of(env: Env[Any]) -> Any:
     return jax.tree.map(lambda leaf: np.asarray(leaf)[None], env.init(None))
 
 
-def live_boards(states: State) -> Any:
-    """Returns the boards of the states of an `auto_reset` env, otherwise `states`."""
-    return getattr(states, "board", states)
-
-
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _best_actions(solver: type[Solution[Any]], env: Env[Any], table: jax.Array, states: Any) -> jax.Array:
     scores = solver.scores(env, table, states)
