@@ -156,7 +156,7 @@ def test_wrong_parameter_is_refused(parameter: str) -> None:
         "baseline",
         "baseline(temperature=0.5, top=3, epsilon=0.25)",
         "baseline(simulations=16)",
-        "baseline(simulations=16, search=puct, seats=max_n, proofs=True, temperature=0.5, top=3)",
+        "baseline(simulations=16, search=puct, seats=max_n, temperature=0.5, top=3)",
     ],
 )
 def test_text_of_an_agent_makes_it_again(text: str) -> None:

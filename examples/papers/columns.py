@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks import alphazero, networks
 from examples.papers._experiment import Column, entry_of
 from jaxgames.solvers.chinese_checkers_diamond.solution import OUTCOMES
-from train.baselines import solved, switches
+from train.baselines import self_play_switches, solved
 from train.baselines.tables import without_module
 from train.driver.commands import text_of_rate, text_of_score
 
@@ -62,7 +62,7 @@ def _by_kind(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _of_two(column: Column) -> Column:
     """Returns a column of OF_GAMES for the result of `train.match` with two agents."""
-    return lambda row: entry_of(switches.score_of(row), column)
+    return lambda row: entry_of(self_play_switches.score_of(row), column)
 
 
 def _collection(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ A page names a table between two markers, and the table stands between them:
 
 The results are the files of docs/results, the cards of the baseline agents (jaxgames/baselines/NAME.json) and the
 ratings of the levels beside them (`levels.json`). `python -m train.baselines` and its modules `levels`,
-`ladders`, `solved`, `self_play_switches` and `switches` write the cards, and the files of these names. The other files
+`ladders`, `solved` and `self_play_switches` write the cards, and the files of these names. The other files
 are written here:
 
     python -m examples.papers.parameter_sharing.heat_maps --runs runs/papers/parameter_sharing/parameter_sharing
@@ -37,7 +37,7 @@ from examples.papers._experiment import CURVES, RESULT, table_of, text_of
 from examples.papers.columns import COLUMNS
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
-from train.baselines import ladders, levels, self_play_switches, solved, switches
+from train.baselines import ladders, levels, self_play_switches, solved
 from train.baselines import tables as of_cards
 from train.baselines.stored_results import RESULTS, stored_rows
 from train.driver.machine import children_cpu_seconds, commit, stamp
@@ -161,7 +161,6 @@ def tables() -> dict[str, str]:
         "teachers_of_agents": of_cards.teachers(cards),
         "levels": levels.table(levels.stored(level_agents.FILE)),
         "self_play_switches": self_play_switches.table(sorted(RESULTS.glob("self_play_switches_*.json"))),
-        switches.NAME: switches.table(switches.RESULTS / f"{switches.NAME}.json"),
         **{f"ladder_{card.name}": of_cards.ladder(card.ladder) for card in cards},
         # A stored ladder takes the place of a card's, which has no agents from outside the package.
         **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in RESULTS.glob("ladder_*.json")},

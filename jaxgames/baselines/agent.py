@@ -31,7 +31,6 @@ def make(
     simulations: int | None = None,
     search: str = SearchConfig.policy,
     seats: str = SearchConfig.seats,
-    proofs: bool = SearchConfig.proofs,
 ) -> Agent:
     """Returns the agent `baseline` for a game, or `baseline(simulations=64)` with a tree search.
 
@@ -57,7 +56,7 @@ def make(
     is_trained = policy.header.iteration > 0 and card.has_values
     if simulations and not (is_trained and has_seat_values(env, policy.header.value_shape)):
         raise ParameterError(f"baseline has no search in {env}: its network has no trained value for every seat")
-    play = Play(simulations, search, seats, proofs, temperature, top)
+    play = Play(simulations, search, seats, temperature, top)
     learned = _with_reward_of(make_env(card.env), env)
     return play.agent(play.text("baseline"), learned, policy, params, is_trained and learned == env)
 

@@ -39,13 +39,12 @@ class SearchConfig:
       gumbel_scale: scale of the Gumbel noise at the root. 0: the search is deterministic.
       dirichlet_fraction: share of Dirichlet noise in the root's prior probabilities, from 0 to 1.
       dirichlet_alpha: the concentration of this noise is `dirichlet_alpha` / the number of legal actions.
-      forced_playouts: k of forced playouts (Wu, 2019), for PUCT without proofs. A visited action of the root gets at
+      forced_playouts: k of forced playouts (Wu, 2019), for PUCT. A visited action of the root gets at
         least sqrt(k * prior * visits of the root) visits, and the improved policy leaves out forced ones. 0: off.
         KataGo has 2.
       gamma: discount of a turn. A ply after which the same seat moves again is not discounted.
       seats: how seats choose in the tree. "max_n": each seat prefers its own return. "paranoid": the root's seat
         prefers its own return, all others prefer that this return is low. In a zero-sum game of two both are the same.
-      proofs: whether the search treats proved results as certain (`jaxgames/mcts/proofs.py`).
       value_scale: weight of the values beside the logits in the Gumbel search.
       maxvisit_init: visits that are added to the highest count in this weight.
       pb_c_init: exploration constant of PUCT.
@@ -64,7 +63,6 @@ class SearchConfig:
     forced_playouts: float = 0.0
     gamma: float = 1.0
     seats: str = "paranoid"
-    proofs: bool = False
     value_scale: float = 0.1
     maxvisit_init: float = 50.0
     pb_c_init: float = 1.25
@@ -78,13 +76,12 @@ class SearchConfig:
             check_int("slots", self.slots, 1, 2**31 - 1, " or None")
         check_int("max_considered", self.max_considered, 1, 2**31 - 1)
         check_choice("seats", self.seats, SEATS)
-        check_choice("proofs", self.proofs, (False, True))
         check_probability("dirichlet_fraction", self.dirichlet_fraction)
         check_probability("gamma", self.gamma)
         for name in ("gumbel_scale", "forced_playouts", "value_scale", "maxvisit_init", "pb_c_init"):
             check_number(name, getattr(self, name), lowest=0)
-        if self.forced_playouts > 0 and (self.policy != "puct" or self.proofs):
-            raise ParameterError("forced_playouts needs policy='puct' and proofs=False")
+        if self.forced_playouts > 0 and self.policy != "puct":
+            raise ParameterError("forced_playouts needs policy='puct'")
         for name in ("dirichlet_alpha", "pb_c_base", "value_epsilon"):
             check_number(name, getattr(self, name))
 

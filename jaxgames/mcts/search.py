@@ -18,9 +18,8 @@ from jaxgames._checks import written_shape
 from jaxgames.env import Env
 from jaxgames.mcts import tree as trees
 from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
-from jaxgames.mcts.proofs import Proofs, ends_with_a_win
 from jaxgames.mcts.selection import Rule, rule_of
-from jaxgames.mcts.tree import NO_NODE, PADDING, Expansion, Path, Slots, Tree
+from jaxgames.mcts.tree import NO_NODE, PADDING, Expansion, Path, Tree
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.wrappers import inside
 
@@ -92,7 +91,7 @@ def search_tree(
 
     num_slots = config.num_slots(env.num_actions)
     criterion = criterion_of(config.seats, states.current_player)
-    expand = Expand(env, evaluate_states, num_slots, criterion, config.proofs)
+    expand = Expand(env, evaluate_states, num_slots, criterion)
     root = expand(states, noise_key)
     root = root._replace(logits=_with_noise(noise_key, root, config))
     gumbel = jnp.zeros_like(root.logits)
@@ -110,7 +109,6 @@ class Expand(NamedTuple):
     evaluate: Callable[[Any, jax.Array], Evaluation]  # of states and a key
     num_slots: int
     criterion: trees.Criterion
-    proofs: bool = False
 
     def __call__(self, states: Any, key: jax.Array) -> Expansion:
         """Returns the boards with their values, and the legal actions of the highest logits as their slots.
@@ -130,7 +128,6 @@ class Expand(NamedTuple):
             raw_value=self.criterion(values, states.current_player),
             actions=jnp.where(logits > MASKED_LOGIT, actions, PADDING),
             logits=logits,
-            complete=(mask.sum(-1, dtype=jnp.int32) <= self.num_slots) if self.proofs else None,
         )
 
     def _checked(self, evaluation: Evaluation, states: Any) -> Evaluation:
@@ -170,8 +167,7 @@ def run_simulations(expand: Expand, rule: Rule, tree: Tree, simulations: int, ga
         node = simulation + 1
         tree = trees.add(tree, path, leaf, node)
         end = jnp.where(path.child == NO_NODE, node, path.child)
-        win_proves = ends_with_a_win(expand.env)
-        return trees.back_up(tree, path, end, leaf.values, gamma, expand.criterion, win_proves), path
+        return trees.back_up(tree, path, end, leaf.values, gamma, expand.criterion), path
 
     tree, _ = jax.lax.fori_loop(0, simulations, simulate, (tree, trees.empty_path(tree)))
     return tree
@@ -181,12 +177,7 @@ def summary(tree: Tree, rule: Rule, simulations: int) -> SearchResult:
     """Returns the result of a search of `simulations` simulations, from its finished trees."""
     slots, values = trees.at(tree, 0), tree.root_returns / (simulations + 1)
     best, weights = rule.decide(slots)
-    if tree.proofs is not None:
-        best, weights = with_proofs(tree.proofs, slots, best, weights)
     policy_values = weighted_returns(tree.slot_returns, jnp.where(slots.visits > 0, weights, 0.0), values)
-    if tree.proofs is not None:
-        is_proved, proved = tree.proofs.nodes[:, :1], tree.proofs.returns[:, 0]
-        values, policy_values = (jnp.where(is_proved, proved, mean) for mean in (values, policy_values))
     return SearchResult(
         action=jnp.maximum(jnp.take_along_axis(slots.actions, best[:, None], 1)[:, 0], 0),
         slots=slots.actions,
@@ -208,32 +199,9 @@ def weighted_returns(returns: jax.Array, weights: jax.Array, otherwise: jax.Arra
     return jnp.where(total > 0, mean, otherwise)
 
 
-def with_proofs(proofs: Proofs, slots: Slots, best: jax.Array, weights: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns the best slot of the root and the improved policy, with what is proved there.
-
-    At a proved root it is the best proved slot. Elsewhere it is not a proved slot with a lower return than the means of
-    all others.
-    """
-    is_proved = proofs.slots[:, 0]
-    of_proved = jnp.where(is_proved, slots.values, -jnp.inf)
-    sure = proofs.nodes[:, 0]
-    open_slots = (slots.actions != PADDING) & ~is_proved
-    lowest_open = jnp.where(open_slots & (slots.visits > 0), slots.values, jnp.inf).min(-1, keepdims=True)
-    is_worse = is_proved & (slots.values < lowest_open) & open_slots.any(-1, keepdims=True)
-    kept = jnp.where(is_worse, 0.0, weights)
-    kept /= jnp.maximum(kept.sum(-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
-    is_best_worse = jnp.take_along_axis(is_worse, best[:, None], 1)[:, 0]
-    best = jnp.where(is_best_worse, jnp.where(is_worse, -1.0, weights).argmax(-1), best)
-    best = jnp.where(sure, of_proved.argmax(-1), best).astype(jnp.int32)
-    certain = jax.nn.one_hot(best, weights.shape[1], dtype=weights.dtype)
-    return best, jnp.where(sure[:, None], certain, kept)
-
-
 def bytes_per_node(env: Env[Any], config: SearchConfig) -> int:
     """Returns the bytes that a node of the tree takes: its board, its value and its slots."""
-    num_slots = config.num_slots(env.num_actions)
-    of_proofs = num_slots + 2 + 4 * env.num_players if config.proofs else 0
-    return node_bytes(env, num_slots, config.simulations) + of_proofs
+    return node_bytes(env, config.num_slots(env.num_actions), config.simulations)
 
 
 def node_bytes(env: Env[Any], num_slots: int, simulations: int) -> int:

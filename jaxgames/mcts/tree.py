@@ -23,7 +23,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.mcts.proofs import Proofs, no_proofs, without_proved
 from jaxgames.wrappers import discount_of
 
 NO_NODE = -1  # in `Tree.children`, of a slot without visits
@@ -52,7 +51,6 @@ class Tree(NamedTuple):
     children: jax.Array  # int16 or int32[B, N, K]
     root_returns: jax.Array  # float32[B, num_players], the sum over the simulations and the evaluation of the root
     slot_returns: jax.Array  # float32[B, K, num_players], means after the slots of the root
-    proofs: Proofs | None  # of a search that proves results
 
 
 class Expansion(NamedTuple):
@@ -63,7 +61,6 @@ class Expansion(NamedTuple):
     raw_value: jax.Array  # float32[B]
     actions: jax.Array  # int32[B, K]
     logits: jax.Array  # float32[B, K]
-    complete: jax.Array | None = None  # bool[B], whether every legal action has a slot, for proofs
 
 
 class Path(NamedTuple):
@@ -107,7 +104,6 @@ def init_tree(root: Expansion, num_nodes: int, num_actions: int) -> Tree:
         children=jnp.full(per_slot, NO_NODE, smallest_int(num_nodes)),
         root_returns=root.values,
         slot_returns=jnp.zeros((batch, slots, root.values.shape[1]), jnp.float32),
-        proofs=None if root.complete is None else no_proofs(batch, num_nodes, slots, root.values.shape[1]),
     )
     return _write(tree, root, 0)
 
@@ -118,14 +114,6 @@ def at(tree: Tree, node: jax.Array | int) -> Slots:
         _rows(leaf, node) for leaf in (tree.actions, tree.logits, tree.visits, tree.values, tree.raw_values)
     )
     return Slots(actions.astype(jnp.int32), logits, visits, values, raw_value)
-
-
-def open_at(tree: Tree, node: jax.Array) -> Slots:
-    """Returns the slots of the node int32[B] of each board; proved ones have the logits of padding."""
-    slots = at(tree, node)
-    if tree.proofs is None:
-        return slots
-    return slots._replace(logits=without_proved(slots.logits, _rows(tree.proofs.slots, node)))
 
 
 def empty_path(tree: Tree) -> Path:
@@ -146,7 +134,7 @@ def descend(tree: Tree, room: Path, select_at_root: Select, select: Select) -> P
 
     def go(select: Select, carry: tuple[Path, jax.Array, jax.Array]) -> tuple[Path, jax.Array, jax.Array]:
         path, node, active = carry
-        slot = select(open_at(tree, node))
+        slot = select(at(tree, node))
         child = _entries(tree.children, node, slot).astype(jnp.int32)
         path = Path(
             depth=path.depth + 1,
@@ -158,8 +146,6 @@ def descend(tree: Tree, room: Path, select_at_root: Select, select: Select) -> P
         )
         node = jnp.maximum(child, 0)
         over = _rows(terminated, node) | _rows(truncated, node)
-        if tree.proofs is not None:
-            over |= _rows(tree.proofs.nodes, node)
         return path, node, active & (child != NO_NODE) & ~over
 
     root = jnp.zeros(batch, jnp.int32)
@@ -182,80 +168,43 @@ def add(tree: Tree, path: Path, leaf: Expansion, node: jax.Array) -> Tree:
     return _write(tree._replace(children=children), leaf, node)
 
 
-def back_up(
-    tree: Tree, path: Path, leaf: jax.Array, returns: jax.Array, gamma: float, criterion: Criterion, win_proves: bool
-) -> Tree:
-    """Returns the trees with the returns counted in every slot of the path.
+def back_up(tree: Tree, path: Path, leaf: jax.Array, returns: jax.Array, gamma: float, criterion: Criterion) -> Tree:
+    """Returns the trees with the returns counted in every slot of the path, from its end to the root.
 
-    Each path ends at the node `leaf`, int32[B]; from there on the returns are float32[B, num_players], or what is
-    proved. A proved slot has its proved return in place of a mean. `win_proves`: see `proofs.ends_with_a_win`.
+    Each path ends at the node `leaf`, int32[B]; from there on the returns are float32[B, num_players].
     """
     num_nodes = tree.visits.shape[1]
     terminated, players, rewards = tree.states.terminated, tree.states.current_player, tree.states.rewards
 
-    def after(child: jax.Array, mover: jax.Array, returns: jax.Array) -> jax.Array:
-        """Returns the returns from the step to a node on, float32[B, num_players], from the returns of that node."""
-        discount = discount_of(mover, _rows(players, child), _rows(terminated, child), gamma)
-        return _rows(rewards, child) + discount[:, None] * returns
-
-    def prove(proofs: Proofs, values: jax.Array, node: jax.Array, returns: jax.Array) -> tuple[Proofs, jax.Array]:
-        """Returns the proofs with those of the nodes int32[B], and the returns, for a proved node the proved ones."""
-        inside = jnp.minimum(node, num_nodes - 1)
-        of_slots = jnp.where(_rows(proofs.slots, inside), _rows(values, inside), -jnp.inf)
-        best = of_slots.argmax(-1)
-        is_action = _rows(tree.actions, inside) != PADDING
-        proved = _rows(proofs.complete, inside) & (~is_action | (of_slots > -jnp.inf)).all(-1)
-        if win_proves:
-            proved |= of_slots.max(-1) > 0
-        proved &= node < num_nodes
-        of_best = jnp.maximum(_entries(tree.children, inside, best).astype(jnp.int32), 0)
-        sure = after(of_best, _rows(players, inside), _rows(proofs.returns, of_best))
-        at_node = jnp.where(proved, node, num_nodes)
-        proofs = proofs._replace(
-            nodes=_with_rows(proofs.nodes, at_node, proved), returns=_with_rows(proofs.returns, at_node, sure)
-        )
-        return proofs, jnp.where(proved[:, None], sure, returns)
-
     def go(carry: _BackUp) -> _BackUp:
-        depth = carry.depth - 1
-        node, slot = path.nodes[depth], path.slots[depth]
-        active = node < num_nodes
+        depth, child, returns, visits, values = carry
+        node, slot = path.nodes[depth - 1], path.slots[depth - 1]
         inside = jnp.minimum(node, num_nodes - 1)
         mover = _rows(players, inside)
-        backed_up = after(carry.child, mover, carry.returns)
-        count = _entries(carry.visits, inside, slot) + 1
-        mean = _entries(carry.values, inside, slot)
-        value = criterion(backed_up, mover)
-        mean += (value - mean) / count
-        proofs = carry.proofs
-        if proofs is not None:
-            is_proved = _rows(proofs.nodes, carry.child)
-            mean = jnp.where(is_proved, value, mean)
-            proofs = proofs._replace(slots=_with_entries(proofs.slots, node, slot, is_proved))
-        visits = _with_entries(carry.visits, node, slot, count)
-        values = _with_entries(carry.values, node, slot, mean)
-        if proofs is not None:
-            proofs, backed_up = prove(proofs, values, node, backed_up)
-        returns = jnp.where(active[:, None], backed_up, carry.returns)
-        return _BackUp(depth, jnp.where(active, node, carry.child), returns, visits, values, proofs)
+        discount = discount_of(mover, _rows(players, child), _rows(terminated, child), gamma)
+        from_step = _rows(rewards, child) + discount[:, None] * returns
+        count = _entries(visits, inside, slot) + 1
+        mean = _running_mean(_entries(values, inside, slot), criterion(from_step, mover), count)
+        active = node < num_nodes
+        return _BackUp(
+            depth=depth - 1,
+            child=jnp.where(active, node, child),
+            returns=jnp.where(active[:, None], from_step, returns),
+            visits=_with_entries(visits, node, slot, count),
+            values=_with_entries(values, node, slot, mean),
+        )
 
-    if tree.proofs is not None:
-        returns = jnp.where(_rows(tree.proofs.nodes, leaf)[:, None], _rows(tree.proofs.returns, leaf), returns)
-    carry = _BackUp(path.depth, leaf, returns, tree.visits, tree.values, tree.proofs)
     with jax.named_scope("back_up"):
-        carry = jax.lax.while_loop(lambda carry: carry.depth > 0, go, carry)
-    root, slot = jnp.zeros_like(leaf), path.slots[0]
-    count = _entries(carry.visits, root, slot)  # 0 at a root that is over
-    mean = _rows(tree.slot_returns, slot)
-    mean += (carry.returns - mean) / jnp.maximum(count, 1)[:, None]
-    if carry.proofs is not None:
-        mean = jnp.where(_entries(carry.proofs.slots, root, slot)[:, None], carry.returns, mean)
+        start = _BackUp(path.depth, leaf, returns, tree.visits, tree.values)
+        _, _, returns, visits, values = jax.lax.while_loop(lambda carry: carry.depth > 0, go, start)
+    slot = path.slots[0]
+    count = jnp.maximum(_entries(visits, jnp.zeros_like(leaf), slot), 1)  # without visits at a root that is over
+    mean = _running_mean(_rows(tree.slot_returns, slot), returns, count[:, None])
     return tree._replace(
-        visits=carry.visits,
-        values=carry.values,
-        root_returns=tree.root_returns + carry.returns,
+        visits=visits,
+        values=values,
+        root_returns=tree.root_returns + returns,
         slot_returns=_with_rows(tree.slot_returns, slot, mean),
-        proofs=carry.proofs,
     )
 
 
@@ -267,7 +216,11 @@ class _BackUp(NamedTuple):
     returns: jax.Array  # float32[B, num_players], from the children on
     visits: jax.Array  # as in `Tree`
     values: jax.Array
-    proofs: Proofs | None
+
+
+def _running_mean(mean: jax.Array, new: jax.Array, count: jax.Array) -> jax.Array:
+    """Returns the mean of `count` numbers, from that of all but the last one and the last one, `new`."""
+    return mean + (new - mean) / count
 
 
 def boards_at(tree: Tree, node: jax.Array) -> Any:
@@ -286,19 +239,11 @@ def _write(tree: Tree, leaf: Expansion, node: jax.Array | int) -> Tree:
     def put(array: jax.Array, rows: jax.Array) -> jax.Array:
         return jax.lax.dynamic_update_slice_in_dim(array, rows[:, None].astype(array.dtype), node, 1)
 
-    proofs = tree.proofs
-    if proofs is not None and leaf.complete is not None:
-        proofs = proofs._replace(
-            nodes=put(proofs.nodes, leaf.states.terminated),
-            returns=put(proofs.returns, leaf.values),  # 0 where the game is over
-            complete=put(proofs.complete, leaf.complete),
-        )
     return tree._replace(
         states=jax.tree.map(put, tree.states, leaf.states),
         raw_values=put(tree.raw_values, leaf.raw_value),
         actions=put(tree.actions, leaf.actions),
         logits=put(tree.logits, leaf.logits),
-        proofs=proofs,
     )
 
 

@@ -28,7 +28,6 @@ class Play(NamedTuple):
     simulations: int | None = None
     search: str = SearchConfig.policy
     seats: str = SearchConfig.seats
-    proofs: bool = SearchConfig.proofs
     temperature: float | None = None
     top: int | None = None
 
@@ -46,10 +45,8 @@ class Play(NamedTuple):
         agent = PolicyAgent(params, env, dataclasses.replace(policy, text=text), temperature, self.top, has_values)
         if not self.simulations:
             return agent
-        gamma, seats = policy.header.gamma, self.seats
-        return SearchAgent(
-            agent, SearchConfig(self.simulations, self.search, gamma=gamma, seats=seats, proofs=self.proofs)
-        )
+        config = SearchConfig(self.simulations, self.search, gamma=policy.header.gamma, seats=self.seats)
+        return SearchAgent(agent, config)
 
 
 def make(
@@ -60,7 +57,6 @@ def make(
     simulations: int | None = None,
     search: str = SearchConfig.policy,
     seats: str = SearchConfig.seats,
-    proofs: bool = SearchConfig.proofs,
 ) -> Agent:
     """Returns the agent `exported(FILE)`, or `exported(FILE, simulations=64)` with a tree search.
 
@@ -73,13 +69,12 @@ def make(
       simulations: of a tree search on the policy; None or 0 plays with the policy alone.
       search: the rule of the search, "gumbel" or "puct".
       seats: how seats choose in the tree, "paranoid" or "max_n".
-      proofs: whether the search treats proved results as certain.
 
     Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is not an exported policy. Raises
     it also for a file of another game, another version of the game, another platform or another version of JAX, and
     for a parameter that is not allowed.
     """
-    play = Play(simulations, search, seats, proofs, temperature, top)
+    play = Play(simulations, search, seats, temperature, top)
     with _files.named_by_parameter(
         file, f"the file of a policy, which python -m train.export RUN --output {file} writes in a checkout"
     ):

@@ -348,12 +348,11 @@ def test_file_of_a_newer_format_is_refused(file: Path, tmp_path: Path) -> None:
         ("top=0", "top must be an integer from 1 to 2147483647 or None, not 0"),
         ("epsilon=2", "epsilon must be a number from 0 to 1, not 2"),
         ("simulations=-1", "simulations must be an integer from 1 to 100000, not -1"),
-        ("simulations=4, proofs=2", "proofs must be one of False, True, not 2"),
         ("simulations=4, search=best", "policy must be one of 'gumbel', 'puct', not 'best'"),
         (
             "sims=3",
             "exported has no parameter 'sims'; its parameters are file, temperature, top, simulations, search, seats, "
-            "proofs, epsilon",
+            "epsilon",
         ),
     ],
 )

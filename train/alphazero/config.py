@@ -45,8 +45,6 @@ class Config(NetworkConfig):
     """Share of the steps whose search is fast and without noise. The policy is not learned from them."""
     fast_simulations: int = 4
     """Simulations of a fast search."""
-    proofs: bool = False
-    """Whether the search treats proved results as certain, in self-play and in the agent of the run."""
     slots: int | None = None
     """Legal actions with the highest logits that a node of the tree can try. None: 64, or all of a game with fewer."""
     max_considered: int = 16
@@ -180,9 +178,8 @@ class Config(NetworkConfig):
         simulations: int,
         search: SelectionRule | None = None,
         seats: Seats | None = None,
-        proofs: bool | None = None,
     ) -> SearchConfig:
-        """Returns a search without noise at the root; a rule, seats or proofs of None are those of self-play."""
+        """Returns a search without noise at the root; a rule or seats of None are those of self-play."""
         return SearchConfig(
             simulations=simulations,
             policy=search or self.search,
@@ -190,7 +187,6 @@ class Config(NetworkConfig):
             max_considered=self.max_considered,
             gamma=self.gamma,
             seats=seats or self.seats,
-            proofs=self.proofs if proofs is None else proofs,
         )
 
 

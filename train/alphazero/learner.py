@@ -90,19 +90,17 @@ class AlphaZero(NetworkLearner):
         simulations: int | None = None,
         search: SelectionRule | None = None,
         seats: Seats | None = None,
-        proofs: bool | None = None,
     ) -> Agent:
         """Returns the agent with these parameters; see `NetworkLearner.agent`.
 
-        None for the temperature, the search, the seats or the proofs is the setting of the run, and for the simulations
-        its `evaluation_simulations`.
+        None for the temperature, the search or the seats is the setting of the run, and for the simulations its
+        `evaluation_simulations`.
 
         Args:
           seats: how seats choose in the tree of the search.
-          proofs: whether the search treats proved results as certain.
         """
         simulations = self.config.evaluation_simulations if simulations is None else simulations
-        settings = self.config.search_without_noise(simulations, search, seats, proofs) if simulations else None
+        settings = self.config.search_without_noise(simulations, search, seats) if simulations else None
         return self.make_network_agent(params, settings, temperature, top)
 
     def init(self, key: jax.Array) -> TrainState:

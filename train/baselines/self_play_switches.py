@@ -6,18 +6,20 @@ A finished command is not run again: `train.baselines.recorded_commands`.
 """
 
 import functools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jaxgames import arena
 from train.baselines.recipes import RUNS
 from train.baselines.recorded_commands import RecordedCommands
 from train.baselines.stored_results import NamedResults, provenance, store, stored_rows
-from train.baselines.switches import SCORE, match_command, score_cells, score_of
-from train.driver.commands import run_command
+from train.driver.commands import run_command, text_of_score
 from train.driver.tables import markdown
 
+SCORE = ("games", "won", "drawn", "lost", "score", "Elo")  # the columns of a match
 HEADER = ("game", "self-play", "against", "steps of both", "CPU seconds of both", *SCORE)
 WAYS = {
     "gumbel": "",
@@ -29,6 +31,7 @@ WAYS = {
 """Arguments of `train.alphazero`, which has the search gumbel and 16 simulations by default."""
 PAIRS = (("playout_caps", "gumbel"), ("growing", "gumbel"), ("forced_playouts", "puct"))
 SIMULATIONS = 16  # of both agents of a match
+GAMES_OF_MATCH = 400
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,10 @@ class Game:
     def match(self, name: str, way: str, without: str) -> str:
         """Returns the command of a match between two ways."""
         agent, opponent = (f"{_run(name, each)}(simulations={SIMULATIONS})" for each in (way, without))
-        return match_command(agent, opponent, self.env)
+        return (
+            f'train.match "{agent}" "{opponent}" --env "{self.env}" --games {GAMES_OF_MATCH} '
+            f"--openings {GAMES_OF_MATCH // 2} --seating alternating"
+        )
 
 
 def _run(name: str, way: str) -> str:
@@ -102,6 +108,20 @@ def result_of(name: str, game: Game, records: RecordedCommands) -> dict[str, Any
     }
 
 
+def score_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the games of `train.match` from the side of its first agent. A draw is half a point of the score."""
+    wins, losses = (agent["wins"] for agent in result["agents"])
+    games = result["games"]
+    draws = games - wins - losses
+    return {
+        "games": games,
+        "wins": wins,
+        "draws": draws,
+        "losses": losses,
+        "score": (wins + draws / 2) / games,
+    }
+
+
 def table(paths: Iterable[Path]) -> str:
     """Returns the table of files of results, in Markdown."""
     rows = [row for path in paths for row in stored_rows(path)]
@@ -113,6 +133,19 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     steps = " / ".join(f"{each:,}" for each in row["steps"])
     seconds = " / ".join(f"{each:,.0f}" for each in row["cpu_seconds"])
     return f"`{row['game']}`", *ways, steps, seconds, *score_cells(row)
+
+
+def score_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the cells of SCORE for a row with the results of `score_of`."""
+    counts = (f"{row[name]:,}" for name in ("games", "wins", "draws", "losses"))
+    score, games = row["score"], row["games"]
+    low, high = map(_elo, arena.wilson(score * games, games))
+    return *counts, text_of_score(score, games), f"{_elo(score):+.0f} ({low:+.0f} to {high:+.0f})"
+
+
+def _elo(score: float) -> float:
+    """Returns the difference of ratings that has this expected score."""
+    return math.inf * (score - 0.5) if score in (0, 1) else 400 * math.log10(score / (1 - score))
 
 
 play = functools.partial(store, "self_play_switches", GAMES, result_of)

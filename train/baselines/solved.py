@@ -84,7 +84,7 @@ BOARDS = {
     "diamond_4_3": Board(
         env="chinese_checkers_diamond(size=4, pieces=3)",
         network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
-        self_play="--slots 20 --proofs --total-steps 900000 --keep-every 10",
+        self_play="--slots 20 --total-steps 900000 --keep-every 10",
         labels=120_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 2500000 --num-minibatches 500",
         measures="--simulations 64 --strong-states 20000",
@@ -94,8 +94,7 @@ BOARDS = {
     "diamond_5_3": Board(
         env="chinese_checkers_diamond(size=5, pieces=3, max_plies=50)",  # the start is won in 29 plies
         network='--network "residual_mlp(blocks=2)" --hidden-sizes 320',
-        self_play="--slots 24 --proofs --truncation-is-draw --random-moves 0.08 --random-starts 0.2 "
-        "--total-steps 3000000",
+        self_play="--slots 24 --truncation-is-draw --random-moves 0.08 --random-starts 0.2 --total-steps 3000000",
         labels=400_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 4000000 --num-minibatches 500",
         measures="--strong-states 100000",
@@ -106,8 +105,7 @@ BOARDS = {
     "diamond_4_6": Board(
         env="chinese_checkers_diamond(size=4, pieces=6, tip_lock=True, max_plies=50)",  # the start is won in 33 plies
         network='--network "residual_mlp(blocks=2)" --hidden-sizes 256',
-        self_play="--slots 20 --proofs --truncation-is-draw --random-moves 0.08 --random-starts 0.2 "
-        "--total-steps 5000000",
+        self_play="--slots 20 --truncation-is-draw --random-moves 0.08 --random-starts 0.2 --total-steps 5000000",
         labels=300_000,
         taught="--value-coef 1 --legal-coef 0 --weight-decay 0 --total-steps 3500000 --num-minibatches 500",
         measures="--strong-states 20000",
@@ -119,7 +117,7 @@ BOARDS = {
     "boxes_3_3": Board(
         env="dots_and_boxes(rows=3, cols=3, reward=margin)",
         network='--network "residual_mlp(blocks=2)" --hidden-sizes 384',
-        self_play="--proofs --random-starts 0.5 --total-steps 1500000",
+        self_play="--random-starts 0.5 --total-steps 1500000",
         labels=2_000_000,
         taught="--value-coef 2 --legal-coef 0 --weight-decay 0 --total-steps 14000000 --num-minibatches 500",
         measures="--strong-states 200000 --seat 1",

@@ -15,6 +15,7 @@ from jaxgames._named import from_file
 from train.driver.learner import Config, Learner
 
 ADDED_LATER = {"compute_dtype"}  # settings that a run of an earlier version does not have
+REMOVED = {"proofs"}  # settings that only a run of an earlier version has; they are left out
 
 
 def to_json(learner: Learner) -> dict[str, Any]:
@@ -37,7 +38,12 @@ def with_defaults(settings: Mapping[str, Any], config_type: type[Config]) -> dic
 
     So the default of a new setting must be what runs did before it.
     """
-    return settings_of(config_type()) | dict(settings)
+    return settings_of(config_type()) | without_removed(settings)
+
+
+def without_removed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns stored settings without those that no learner has any more."""
+    return {name: value for name, value in settings.items() if name not in REMOVED}
 
 
 def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
@@ -63,8 +69,9 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
     settings = content.get("settings")
     if not isinstance(settings, dict):
         raise ValueError(f"{path}: settings must be an object, not {settings!r}")
+    settings = without_removed(settings)  # pyright: ignore[reportUnknownArgumentType]
     try:
-        check_types(settings, learner_type.config_type)  # pyright: ignore[reportUnknownArgumentType]
+        check_types(settings, learner_type.config_type)
         with from_file():
             learner = learner_type(learner_type.config_type(**settings))
     except ValueError as error:

@@ -49,7 +49,6 @@ def test_simulations_grow_over_the_run() -> None:
         ({"fast_searches": 1.0}, "fast_searches must be at least 0 and less than 1, not 1.0"),
         ({"fast_simulations": 0}, "fast_simulations must be"),
         ({"forced_playouts": 2.0}, "forced_playouts needs --search puct"),
-        ({"forced_playouts": 2.0, "search": "puct", "proofs": True}, "forced_playouts needs .*proofs=False"),
     ],
 )
 def test_wrong_searches_are_refused(changes: dict[str, Any], words: str) -> None:

@@ -50,6 +50,10 @@ def test_config_that_is_no_stored_run_is_refused(text: str, message: str, tmp_pa
         loaded(tmp_path, text)
 
 
+def test_setting_that_learners_no_longer_have_is_left_out(tmp_path: Path) -> None:
+    assert loaded(tmp_path, json.dumps(with_setting("proofs", True))) == ToyLearner(Config())
+
+
 def without_setting(name: str) -> dict[str, Any]:
     return STORED | {"settings": {key: value for key, value in STORED["settings"].items() if key != name}}
 
