@@ -31,10 +31,10 @@ from benchmarks.harness import Command
 from jaxgames.games.checkers import Checkers, CheckersState
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.host import host
+from jaxgames.solvers import checkers
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
-from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE
-from jaxgames.solvers.checkers import player as checkers_player
-from jaxgames.solvers.checkers.player import CheckersPlayer
+from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE, HostSearchPlayer
+from jaxgames.solvers.checkers.search import GAME
 from jaxgames.solvers.dots_and_boxes.search import search
 from train.driver.machine import commit, cpu_seconds, stamp
 
@@ -132,10 +132,10 @@ def measure_checkers(arguments: CheckersArguments) -> dict[str, Any]:
     result = {"rows": rows, "compiled": HAS_NUMBA, **stamp(), "numba": harness.package_version("numba")}
     progress = harness.Progress(2 * len(arguments.depths))
     for depth, size in itertools.product(arguments.depths, (TABLE_SIZE, 0)):
-        player = CheckersPlayer(env, depth, None, arguments.evaluation, size, compiled=HAS_NUMBA)
+        player = HostSearchPlayer(GAME, env, depth, None, arguments.evaluation, size, compiled=HAS_NUMBA)
         row = {"depth": depth, "table": size > 0, **measure_moves(player, boards), "plain_milliseconds": None}
         if depth <= arguments.plain_depth:
-            plain = CheckersPlayer(env, depth, None, arguments.evaluation, size, compiled=False)
+            plain = HostSearchPlayer(GAME, env, depth, None, arguments.evaluation, size, compiled=False)
             row["plain_milliseconds"] = measure_moves(plain, boards[:PLAIN_POSITIONS])["mean_milliseconds"]
         rows.append(row)
         harness.save(arguments, result)
@@ -146,7 +146,7 @@ def measure_checkers(arguments: CheckersArguments) -> dict[str, Any]:
 
 def positions(env: Checkers, number: int, seed: int) -> list[CheckersState]:
     """Returns positions of games between two searches of depth 2, in which the mover has a choice."""
-    player, generator = checkers_player.make_player(env, depth=2), random.Random(seed)
+    player, generator = checkers.make_player(env, depth=2), random.Random(seed)
     game, states = host(env), list[CheckersState]()
     while len(states) < number:
         state, info = game.init()
@@ -160,7 +160,7 @@ def positions(env: Checkers, number: int, seed: int) -> list[CheckersState]:
     return states
 
 
-def measure_moves(player: CheckersPlayer, boards: list[CheckersState]) -> dict[str, float]:
+def measure_moves(player: HostSearchPlayer, boards: list[CheckersState]) -> dict[str, float]:
     """Returns the mean nodes of a move, the nodes per second, and milliseconds of CPU time."""
     seconds: list[float] = []
     nodes = 0

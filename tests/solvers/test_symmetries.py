@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
-from jaxgames.solvers.alphabeta.compiled import plain
-from jaxgames.solvers.checkers import evaluation as checkers
+from jaxgames.solvers.checkers import search as checkers
 from jaxgames.solvers.checkers.moves import rotated
-from jaxgames.solvers.minichess import evaluation as minichess
+from jaxgames.solvers.minichess import search as minichess
 from jaxgames.solvers.minichess.moves import Pieces, make_tables
 from tests.games.chinese_checkers_diamond.test_symmetry import exchanged, mirrored
 from tests.games.dots_and_boxes.test_symmetry import SYMMETRIES, numbers
@@ -27,9 +26,9 @@ def test_evaluation_of_checkers_is_the_opposite_for_the_opponent(
 ) -> None:
     occupied |= 1
     own, opponents, kings = own & occupied, ~own & occupied, kings & occupied
-    value = plain(checkers.evaluation)(checkers.WEIGHTS[name], own, opponents, kings)
-    turned = (plain(rotated)(word) for word in (opponents, own, kings))
-    assert plain(checkers.evaluation)(checkers.WEIGHTS[name], *turned) == -value
+    value = checkers.evaluation(checkers.WEIGHTS[name], own, opponents, kings)
+    turned = (rotated(word) for word in (opponents, own, kings))
+    assert checkers.evaluation(checkers.WEIGHTS[name], *turned) == -value
 
 
 @settings(max_examples=60, deadline=None, database=None)
@@ -40,7 +39,7 @@ def test_evaluation_of_minichess_is_symmetric(name: str, board: list[int]) -> No
     def value(board: list[int]) -> int:
         sets = [[kind > 0 for kind in board], *([abs(kind) & bit > 0 for kind in board] for bit in (1, 2, 4))]
         words = (sum(1 << cell for cell in range(25) if cells[cell]) for cells in sets)
-        return plain(minichess.evaluation)(minichess.WEIGHTS[name], TABLES, Pieces(*words))
+        return minichess.evaluation(minichess.WEIGHTS[name], TABLES, Pieces(*words))
 
     files = [board[5 * file : 5 * file + 5] for file in range(5)]
     assert value([kind for file in reversed(files) for kind in file]) == value(board)

@@ -29,7 +29,6 @@ from examples.papers.dots_and_boxes.study_agent import player_of
 from jaxgames import agents, arena
 from jaxgames._progress import progress_bar
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.alphabeta.compiled import plain
 from jaxgames.solvers.dots_and_boxes import moves as boxes
 from jaxgames.solvers.dots_and_boxes.search import Search
 from train.driver.metrics import rounded
@@ -134,7 +133,7 @@ def handouts_of_a_game(env: DotsAndBoxes, search: Search, start: Any, generator:
     """Yields the choices of a game whose edges are boxes that cost nothing, else safe edges, else any, at random."""
     board = boxes.make_board(env.rows, env.cols, compiled=False)
     position, moves = boxes.make_position(board), boxes.make_moves(board)
-    captures, is_safe, draw, undraw = map(plain, (boxes.captures, boxes.is_safe, boxes.draw, boxes.undraw))
+    captures, is_safe, draw, undraw = boxes.captures, boxes.is_safe, boxes.draw, boxes.undraw
 
     def state() -> Any:
         """Returns the state, whose owners do not matter here."""

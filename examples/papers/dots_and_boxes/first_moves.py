@@ -24,7 +24,6 @@ from examples.papers.dots_and_boxes.matches import board_of
 from jaxgames import State
 from jaxgames._progress import progress_bar
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.alphabeta.compiled import plain
 from jaxgames.solvers.dots_and_boxes.moves import canonical_key, is_first_open, make_board, make_position
 from jaxgames.solvers.dots_and_boxes.search import DEFAULT_TABLE_SIZE, Search
 
@@ -141,8 +140,8 @@ def edge_classes(env: DotsAndBoxes) -> list[tuple[int, int]]:
     classes: dict[int, list[int]] = {}
     empty = make_position(board)
     for edge in range(env.num_actions):
-        first = edge if plain(is_first_open)(board, empty, edge) else board.before[edge]
-        classes.setdefault(plain(canonical_key)(make_position(board, [first])), []).append(edge)
+        first = edge if is_first_open(board, empty, edge) else board.before[edge]
+        classes.setdefault(canonical_key(make_position(board, [first])), []).append(edge)
     return [(edges[0], len(edges)) for edges in classes.values()]
 
 

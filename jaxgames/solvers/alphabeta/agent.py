@@ -77,7 +77,7 @@ def make(
       depth: of a search that does not reach the end of the game; None for the default of the game's player.
       milliseconds: the time of a move; None for the default of the game's player, which can be no limit.
       **settings: further parameters of the game's player: `jaxgames.solvers.dots_and_boxes.player.make_player`,
-        `jaxgames.solvers.checkers.player.make_player`, `jaxgames.solvers.minichess.player.make_player`.
+        and in checkers and minichess `jaxgames.solvers.alphabeta.deepening.SearchedGame.make_player`.
 
     Raises ParameterError (a ValueError) for a game without a player, for a board that is too large, and for a parameter
     or a value that is not allowed. It also raises it for a `Wrapper` that changes the rules.

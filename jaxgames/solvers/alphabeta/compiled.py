@@ -5,15 +5,19 @@ With NUMBA_DISABLE_JIT=1, numba's own environment variable, plain Python runs to
 @compiled
 def function(...): ...
 
-function(...)           compiled, if HAS_NUMBA
-plain(function)(...)    the same source in plain Python
+function(...)                   in plain Python
+function_for(True)(function)    the same function as machine code, if HAS_NUMBA
+
+Machine code calls the machine code of all functions marked so, be they globals of a module or variables of the function
+around them. Numba keeps machine code on disk for the functions that Python calls, with all that they call. These must
+be functions of a module: numba would not know a function within a function again in another process.
 """
 
 import functools
+import hashlib
 import importlib
 import importlib.util
 import os
-import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -25,7 +29,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Where numba is switched off, its decorators return functions without the attributes that are used here.
 IS_SWITCHED_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 HAS_NUMBA = importlib.util.find_spec("numba") is not None and not IS_SWITCHED_OFF
-SOURCES = Path(__file__).parents[1]  # compiled functions call others of this folder, or of their own
+PACKAGE = Path(__file__).parents[2]
+OPTIONS = {"_nrt": False}  # no compiled function makes an array: counting references would take most of the time
 
 
 class Ints(Protocol):
@@ -36,14 +41,23 @@ class Ints(Protocol):
     def __len__(self) -> int: ...
 
 
-def function_for(compiled: bool) -> Callable[[Any], Any]:
-    """Returns the function that gives the compiled version of a compiled function, or its plain version."""
-    return (lambda function: function) if compiled else plain
-
-
 def ints(values: Any, compiled: bool) -> Any:
     """Returns a list of integers, or an array of them, as int64[n] for compiled functions, or a list for plain ones."""
     return np.array(values, np.int64) if compiled else np.asarray(values, np.int64).tolist()
+
+
+def compiled(function: F, **options: bool) -> F:
+    """Marks a function whose machine code other compiled functions call, compiled by numba with these options."""
+    if HAS_NUMBA:
+        numba: Any = importlib.import_module("numba")
+        templates: Any = importlib.import_module("numba.core.typing.templates")
+        marked: Any = function
+        # Other machine code calls this, not Python or C: the code for these would take a part of the compilation.
+        options = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
+        marked.dispatcher = numba.njit(function, **options)
+        # Unlike `numba.extending.register_jitable`, this lets a function call itself.
+        templates.infer_global(function, numba.types.Dispatcher(marked.dispatcher))
+    return function
 
 
 def inlined(function: F) -> F:
@@ -51,47 +65,32 @@ def inlined(function: F) -> F:
     return compiled(function, forceinline=True)
 
 
-def compiled(function: F, **options: bool) -> F:
-    """Returns the function compiled by numba with these options, at its first call; without numba the function itself.
-
-    The machine code is kept on disk where numba finds a folder to write to, and used while no source of this folder
-    changes. Numba itself compares it only with the function's own file, not with those of functions that it calls.
-    """
-    if not HAS_NUMBA:
-        return function
-    numba: Any = importlib.import_module("numba")
-    # No compiled function makes an array. So nothing counts references, which would take most of the time.
-    try:
-        dispatcher = numba.njit(function, _nrt=False, cache=True, **options)
-    except RuntimeError:  # no folder for the cache
-        return numba.njit(function, _nrt=False, **options)
-    own = Path(function.__code__.co_filename).parent
-    # Numba stores the stamp with the code, and compiles again where another one is found.
-    file = dispatcher._cache._cache_file
-    file._source_stamp = (file._source_stamp, _newest_change(SOURCES), _newest_change(own))
-    return dispatcher
-
-
-@functools.cache  # asked once for every compiled function
-def _newest_change(folder: Path) -> float:
-    """Returns the time of the last change to a source in a folder, in seconds since the epoch."""
-    return max(source.stat().st_mtime for source in folder.rglob("*.py"))
+def function_for(compiled: bool) -> Callable[[Any], Any]:
+    """Returns the function that gives the machine code of a function, or if not `compiled` the function itself."""
+    return _machine_code if compiled and HAS_NUMBA else lambda function: function
 
 
 @functools.cache
-def plain(function: F) -> F:
-    """Returns the same function in plain Python, which calls the plain versions of compiled functions."""
-    source: Any = getattr(function, "py_func", None)
-    if source is None:
-        return function
-    names = dict(source.__globals__)
-    own_name = source.__code__.co_name
-    for name in source.__code__.co_names:
-        if name != own_name and hasattr(names.get(name), "py_func"):
-            names[name] = plain(names[name])
-    copy: Any = types.FunctionType(source.__code__, names, source.__name__, source.__defaults__)
-    names[own_name] = copy  # a recursive function calls itself
-    return copy
+def _machine_code(function: Callable[..., Any]) -> Any:
+    """Returns a function that numba compiles at its first call, or reads from disk, where it finds a folder for it.
+
+    Numba compares stored code only with the source of its own function, not with the sources of those that it calls. So
+    the stamp that it stores beside the code has the sources of the package and of the function's folder too.
+    """
+    numba: Any = importlib.import_module("numba")
+    try:
+        dispatcher = numba.njit(function, **OPTIONS, cache=True)
+    except RuntimeError:  # no folder
+        return numba.njit(function, **OPTIONS)
+    file = dispatcher._cache._cache_file
+    file._source_stamp = (file._source_stamp, _digest(PACKAGE), _digest(Path(function.__code__.co_filename).parent))
+    return dispatcher
+
+
+@functools.cache
+def _digest(folder: Path) -> str:
+    """Returns a digest of the sources in a folder."""
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sorted(folder.rglob("*.py")))).hexdigest()
 
 
 @compiled

@@ -1,10 +1,10 @@
 """Iterative deepening at the root, and the player of a game that is searched on the host.
 
-    class MyPlayer(HostSearchPlayer[Game, State, Position]): ...
+    GAME = SearchedGame(...)                            # what a game supplies
 
-    player = MyPlayer.make(env, depth=6)
+    player = GAME.make_player(env, depth=6)
     action = player.choose(state, seed=0)
-    values = player.evaluate(state)             # Evaluation(value, actions, values), in men or pawns
+    values = GAME.evaluate(env, state, depth=6)         # Evaluation(value, actions, values), in men or pawns
 
 All moves of the best value are found, and one of them is drawn. Python tries the moves of the position itself, and the
 game's `alphabeta` searches the positions after them.
@@ -14,13 +14,13 @@ to the time, to so few that most machines finish long before. So the same seed g
 earlier, the best moves so far count: see jaxgames/solvers/alphabeta/clock.py.
 """
 
-import abc
 import contextlib
 import functools
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -39,10 +39,6 @@ SHARE_OF_TIME = 0.8  # of `milliseconds`; the rest is for work that takes longer
 TABLE_SIZE = 1 << 18  # entries
 UNIT = 100  # the unit of a search is a hundredth of a man or a pawn
 MIN_WIN_IN_UNITS = MIN_WIN_VALUE / UNIT
-
-G = TypeVar("G", bound=Env[Any])  # the game
-S = TypeVar("S")  # its state
-P = TypeVar("P")  # a position of its search
 
 
 class Evaluation(NamedTuple):
@@ -82,35 +78,83 @@ def deepen(
     return deepest
 
 
-class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
+@dataclass(frozen=True, eq=False)
+class SearchedGame:
+    """A game of two seats that sums to zero, and its search."""
+
+    env_class: type[Env[Any]]
+    default_depth: int  # without a limit of time
+    scale: float  # the value of a search with the expected result tanh(1)
+    weights: dict[str, list[int]]  # of the static evaluations, by name
+    make_search: Callable[[Any, list[int], int, bool], Search]
+    """(env, weights, table_size, compiled): the work space, arrays for compiled functions or lists for plain ones."""
+    read: Callable[[Any, Search, Any], tuple[Any, int]]
+    """(env, search, state): the position of a live board, and the plies that are left of the game."""
+    write_legal_moves: Callable[[Search, Any], int]
+    """(search, position): the number of legal actions, which it writes to `search.moves`; can be compiled."""
+    alphabeta: Callable[..., int]
+    """A function of a module that calls the result of `make_alphabeta`."""
+    after: Callable[[Search, Any, int], tuple[Any, bool]]
+    """As in `GameFunctions`."""
+    expected_return: Callable[[Any, Search, Any, int, float], float] = lambda env, search, state, value, result: result
+    """(env, search, state, value, result): the mover's return by the value of a search and the expected result."""
+
+    def make_player(
+        self,
+        env: Any,
+        depth: int | None = None,
+        milliseconds: int | None = None,
+        evaluation: str = "positional",
+    ) -> "HostSearchPlayer":
+        """Returns the player of the game.
+
+        Args:
+          env: the game.
+          depth: levels that the search looks ahead, before it follows captures to their end. A level is a turn of
+            checkers or a move of chess. None: `default_depth`, or with a limit of time as many as fit.
+          milliseconds: the time of a move. None: no limit.
+          evaluation: the static evaluation. "material" counts the pieces; "positional" adds what wins more games.
+
+        Raises ParameterError (a ValueError) for a value that is not allowed.
+        """
+        if depth is not None:
+            check_int("depth", depth, 1, MAX_DEPTH, " or None")
+        if milliseconds is not None:
+            check_int("milliseconds", milliseconds, 1, MAX_MILLISECONDS, " or None")
+        check_choice("evaluation", evaluation, self.weights)
+        default = self.default_depth if milliseconds is None else MAX_DEPTH
+        return HostSearchPlayer(self, env, default if depth is None else depth, milliseconds, evaluation)
+
+    def evaluate(
+        self, env: Env[Any], state: Any, depth: int | None = None, evaluation: str = "positional"
+    ) -> Evaluation:
+        """Returns the values of a live board and of each of its legal actions for the mover, in men or pawns.
+
+        Args:
+          env: the game, or a `Wrapper` of it that keeps its rules.
+          state: a live board of `env`.
+          depth: as for `make_player`.
+          evaluation: the same.
+
+        Raises ParameterError (a ValueError) for another game or a value that is not allowed, and ValueError for a board
+        that is over.
+        """
+        check_keeps_rules(env)
+        game, board = game_of(env), jax.device_get(inside(env, state)[1])
+        if not isinstance(game, self.env_class):
+            raise ParameterError(f"env must be {self.env_class.__name__.lower()}, not {env}")
+        if np.any(board.terminated | board.truncated):
+            raise ValueError("expected a live board; a board that is over has no moves to value")
+        return evaluating_player(self, game, depth, evaluation).evaluate(board)
+
+
+class HostSearchPlayer:
     """Chooses actions on one board at a time. Its arrays are work space: a move does not depend on earlier ones."""
-
-    # -- what a game supplies ----------------------------------------------------------------------------------
-
-    game: ClassVar[type[Env[Any]]]
-    default_depth: ClassVar[int]  # without a limit of time
-    scale: ClassVar[float]  # the value of a search with the expected result tanh(1)
-    weights: ClassVar[dict[str, list[int]]]  # of the evaluations, by name
-    alphabeta: Callable[..., int]  # a static method; see jaxgames/solvers/alphabeta/search.py
-    after: Callable[..., Any]  # a static method: `after` of the same file
-
-    @abc.abstractmethod
-    def _make_search(self, weights: list[int], table_size: int, compiled: bool) -> Search:
-        """Returns the work space of `alphabeta`."""
-
-    @abc.abstractmethod
-    def _read(self, state: S) -> tuple[P, int]:
-        """Returns the position of a live board, and the plies that are left of the game."""
-
-    @abc.abstractmethod
-    def _write_legal_moves(self, position: P) -> int:
-        """Writes the legal actions to `self._search.moves`, and returns their number."""
-
-    # -- the same for all games --------------------------------------------------------------------------------
 
     def __init__(
         self,
-        env: G,
+        game: SearchedGame,
+        env: Any,
         depth: int,
         milliseconds: int | None,
         evaluation: str,
@@ -120,50 +164,38 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
         """Compiles all functions, so that no move waits for that.
 
         Args:
+          game: its search.
           env: the game.
           depth: of the search.
           milliseconds: the time of a move. None: no limit.
-          evaluation: the static evaluation, a name of `weights`.
+          evaluation: the static evaluation, a name of `game.weights`.
           table_size: entries of the transposition table, a power of two; 0 for none.
           compiled: whether functions are compiled; None: where numba is installed.
         """
         compiled = HAS_NUMBA if compiled is None else compiled
         self.depth: int = depth
         self.milliseconds: int | None = milliseconds
-        self._env = env
+        self._game, self._env = game, env
         self._clock = Clock()
-        self._function = function_for(compiled)
-        self._search = self._make_search(self.weights[evaluation], table_size, compiled)
+        functions = (game.alphabeta, game.after, game.write_legal_moves, new_search)
+        self._alphabeta, self._after, self._write_legal_moves, self._new_search = map(function_for(compiled), functions)
+        self._search = game.make_search(env, game.weights[evaluation], table_size, compiled)
         self._clock.start(math.inf, NO_LIMIT)
         if compiled or milliseconds is not None:
             start = jax.device_get(env.init())
             for _ in range(2):  # the first call can compile, the second one measures the speed
                 self._warm_up(start)
 
-    @classmethod
-    def make(cls, env: G, depth: int | None, milliseconds: int | None, evaluation: str) -> Self:
-        """Returns the player of a game, at the default depth or, with a limit of time, as deep as fits.
-
-        Raises ParameterError (a ValueError) for a value that is not allowed.
-        """
-        if depth is not None:
-            check_int("depth", depth, 1, MAX_DEPTH, " or None")
-        if milliseconds is not None:
-            check_int("milliseconds", milliseconds, 1, MAX_MILLISECONDS, " or None")
-        check_choice("evaluation", evaluation, cls.weights)
-        default = cls.default_depth if milliseconds is None else MAX_DEPTH
-        return cls(env, default if depth is None else depth, milliseconds, evaluation)
-
     @property
     def nodes(self) -> int:
         """The nodes of the last search."""
         return self._clock.visited
 
-    def choose(self, state: S, seed: int) -> int:
+    def choose(self, state: Any, seed: int) -> int:
         """Returns an action of the best value on a live board, drawn with a seed from 0 to 2**32 - 1."""
         return random.Random(seed).choice(self.best_actions(state))
 
-    def best_actions(self, state: S) -> list[int]:
+    def best_actions(self, state: Any) -> list[int]:
         """Returns the actions of the best value on a live board, in ascending order. `choose` draws one of them."""
         end, nodes = math.inf, NO_LIMIT
         if self.milliseconds is not None:
@@ -175,7 +207,7 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
         self._clock.start(end, nodes)
         return self._deepened(position, actions)[0]
 
-    def evaluate(self, state: S) -> Evaluation:
+    def evaluate(self, state: Any) -> Evaluation:
         """Returns the values of a live board and of its actions, by a search to the whole depth without a clock."""
         position, actions = self._start(state)
         self._clock.start(math.inf, NO_LIMIT)
@@ -184,7 +216,7 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
             valued = dict(self._values(position, actions, depth, only_best=False))
         return Evaluation(max(valued.values()) / UNIT, actions, [valued[action] / UNIT for action in actions])
 
-    def analyse(self, state: S) -> tuple[list[int], float]:
+    def analyse(self, state: Any) -> tuple[list[int], float]:
         """Returns the actions from which `choose` draws on a live board, and the expected return of the mover.
 
         The value is found by a search to the whole depth, without a clock; with a limit of time, by as many nodes as it
@@ -196,27 +228,29 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
         best, value = self._deepened(position, actions)
         return best, self.expected_return(state, value)
 
-    def expected_return(self, state: S, value: int) -> float:
+    def expected_return(self, state: Any, value: int) -> float:
         """Returns an estimate of the mover's return on a live board, whose search has a value.
 
-        It is 1 or -1 for a win or a loss that the search has seen, else tanh(value / `scale`).
+        The expected result is 1 or -1 for a win or a loss that the search has seen, else tanh(value / `scale`).
         """
-        return math.copysign(1.0, value) if abs(value) >= MIN_WIN_VALUE else math.tanh(value / self.scale)
+        is_seen = abs(value) >= MIN_WIN_VALUE
+        result = math.copysign(1.0, value) if is_seen else math.tanh(value / self._game.scale)
+        return self._game.expected_return(self._env, self._search, state, value, result)
 
-    def _warm_up(self, state: S) -> None:
+    def _warm_up(self, state: Any) -> None:
         """Calls every compiled function once."""
         position, actions = self._start(state)
         dict(self._values(position, actions, 2, only_best=True))
 
-    def _start(self, state: S) -> tuple[P, list[int]]:
+    def _start(self, state: Any) -> tuple[Any, list[int]]:
         """Begins the search of a live board; returns its position, and its legal actions in ascending order."""
         self._clock.visited = 0
-        position, self._search.counts[PLIES_LEFT] = self._read(state)
-        self._function(new_search)(self._search)
-        number = self._write_legal_moves(position)
+        position, self._search.counts[PLIES_LEFT] = self._game.read(self._env, self._search, state)
+        self._new_search(self._search)
+        number = self._write_legal_moves(self._search, position)
         return position, sorted(int(self._search.moves[place]) for place in range(number))
 
-    def _deepened(self, position: P, actions: list[int]) -> tuple[list[int], int]:
+    def _deepened(self, position: Any, actions: list[int]) -> tuple[list[int], int]:
         """Returns the actions of the best value in ascending order, and the value, as deep as the clock allows.
 
         Before the first action has a value, all are equal and the value is 0.
@@ -226,7 +260,7 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
         highest = max(value for _, value in valued)
         return sorted(action for action, value in valued if value == highest), highest
 
-    def _values(self, position: P, actions: Iterable[int], depth: int, only_best: bool) -> Iterator[tuple[int, int]]:
+    def _values(self, position: Any, actions: Iterable[int], depth: int, only_best: bool) -> Iterator[tuple[int, int]]:
         """Yields the actions with their values. With `only_best` values below the best so far are upper bounds.
 
         Raises OutOfTimeError when the time or the nodes are used up.
@@ -242,35 +276,16 @@ class HostSearchPlayer(abc.ABC, Generic[G, S, P]):
             best = max(best, value)
             yield action, value
 
-    def _value_after(self, position: P, action: int, depth: int, alpha: int, beta: int) -> int:
+    def _value_after(self, position: Any, action: int, depth: int, alpha: int, beta: int) -> int:
         """Returns the value of an action at a remaining depth. Raises OutOfTimeError."""
-        following, moves_again = self._function(self.after)(self._search, position, action)
+        following, moves_again = self._after(self._search, position, action)
         window = (depth, alpha, beta) if moves_again else (depth - 1, -beta, -alpha)
-        alphabeta = functools.partial(self._function(self.alphabeta), self._search, following, 1, *window, 0)
+        alphabeta = functools.partial(self._alphabeta, self._search, following, 1, *window, 0)
         value = self._clock.search(self._search.counts, alphabeta)
         return value if moves_again else -value
 
 
-def evaluate_with(
-    player: type[HostSearchPlayer[Any, Any, Any]], env: Env[Any], state: Any, depth: int, evaluation: str
-) -> Evaluation:
-    """Returns the values of a live board of `env` by a player of its game, which can be inside of a `Wrapper`.
-
-    Raises ParameterError (a ValueError) for another game or a value that is not allowed, and ValueError for a board
-    that is over.
-    """
-    check_keeps_rules(env)
-    game, board = game_of(env), jax.device_get(inside(env, state)[1])
-    if not isinstance(game, player.game):
-        raise ParameterError(f"env must be {player.game.__name__.lower()}, not {env}")
-    if np.any(board.terminated | board.truncated):
-        raise ValueError("expected a live board; a board that is over has no moves to value")
-    return evaluating_player(player, game, depth, evaluation).evaluate(board)
-
-
 @functools.lru_cache(maxsize=8)
-def evaluating_player(
-    player: type[HostSearchPlayer[Any, Any, Any]], env: Env[Any], depth: int, evaluation: str
-) -> HostSearchPlayer[Any, Any, Any]:
+def evaluating_player(game: SearchedGame, env: Env[Any], depth: int | None, evaluation: str) -> HostSearchPlayer:
     """Returns a player without a limit of time, the same one for the same arguments."""
-    return player.make(env, depth, None, evaluation)
+    return game.make_player(env, depth, None, evaluation)

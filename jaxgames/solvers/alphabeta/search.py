@@ -1,4 +1,4 @@
-"""Alpha-beta search to a limited depth, completed by the functions of a game: see `search_for`.
+"""Alpha-beta search to a limited depth, completed by the functions of a game: see `make_alphabeta`.
 
 `alphabeta` returns the value of a position for its mover, at a remaining depth, in hundredths of a man or a pawn. A win
 is WIN minus the plies until the end, so it is worth more the sooner it comes, and a loss is the negative. The game says
@@ -16,8 +16,7 @@ Ordered Game Trees, 1982 (principal variation search); Schaeffer, The History He
 Principal Continuation and the Killer Heuristic, 1977.
 """
 
-import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from jaxgames.solvers.alphabeta.clock import MAX_NODES, NODES
@@ -78,116 +77,121 @@ def make_search(
     return Search(moves, killers, history, counts, ints(weights, compiled), table, game)
 
 
-# -- what a game supplies ----------------------------------------------------------------------------------------------
+class GameFunctions(NamedTuple):
+    """What a game supplies: functions that are `inlined` into the search."""
 
-# The functions that `search_for` puts in place of these names. `enter` returns the node of a position, a NamedTuple:
-#
-#     position      the position, with what `enter` has learned about it
-#     value         for the mover: final in a leaf, else what the mover has without a move, or MINUS_INFINITY
-#     is_leaf       whether no move is tried
-#     is_in_table   whether the value depends on nothing but the position's words in the table
-enter: Any = None  # (search, position, plies, depth, begin); can overwrite search.moves[begin:]
-table_words: Any = None  # (search, position, plies, depth): two words of the position, and of how near its limits are
-write_node_moves: Any = None  # (search, node, begin): the number of actions, which it writes to search.moves[begin:]
-is_playable: Any = None  # (search, position, action): whether such an action is legal
-capture_score: Any = None  # (search, position, action): orders captures; 0 for other actions
-is_quiet: Any = None  # (search, node, action): whether it becomes a killer move if it causes a cutoff
-after: Any = None  # (search, position, action): the position after it, and whether the same seat moves again
-value_without_move: Any = None  # (search, position, plies): where the mover has no move
+    enter: Callable[..., Any]
+    """(search, position, plies, depth, begin): the node of a position; can overwrite search.moves[begin:].
 
+    A node is a NamedTuple of the game. It has at least
 
-def search_for(game: str, functions: Iterable[Any]) -> Callable[..., int]:
-    """Returns `alphabeta` for a game with these functions, compiled where numba is installed.
-
-    The name of the game is a part of the function's name, which tells its compiled code from the code for other games.
+        position      the position, with what `enter` has learned about it
+        value         for the mover: final in a leaf, else what the mover has without a move, or MINUS_INFINITY
+        is_leaf       whether no move is tried
+        is_in_table   whether the value depends on nothing but the position's words in the table
     """
-    code = alphabeta.__code__
-    names = {**alphabeta.__globals__, **{function.__name__: function for function in functions}}
-    own = types.FunctionType(code, names, f"{code.co_name}_{game}")
-    own.__qualname__ = own.__name__
-    names[code.co_name] = compiled(own)  # a recursive function calls itself
-    return names[code.co_name]
+    table_words: Callable[..., tuple[int, int]]
+    """(search, position, plies, depth): two words of the position, and of how near its limits are."""
+    write_node_moves: Callable[..., int]
+    """(search, node, begin): the number of actions, which it writes to search.moves[begin:]."""
+    is_playable: Callable[..., bool]
+    """(search, position, action): whether such an action is legal."""
+    capture_score: Callable[..., int]
+    """(search, position, action): orders captures; 0 for other actions."""
+    is_quiet: Callable[..., bool]
+    """(search, node, action): whether it becomes a killer move if it causes a cutoff."""
+    after: Callable[..., tuple[Any, bool]]
+    """(search, position, action): the position after it, and whether the same seat moves again."""
+    value_without_move: Callable[..., int]
+    """(search, position, plies): the value where the mover has no move."""
 
 
-# -- the search --------------------------------------------------------------------------------------------------------
+def make_alphabeta(functions: GameFunctions) -> Callable[..., int]:
+    """Returns `alphabeta` for a game with these functions.
 
-
-def alphabeta(search: Search, position: Any, plies: int, depth: int, alpha: int, beta: int, begin: int) -> int:
-    """Returns the value of a position for its mover.
-
-    It is exact within the window (alpha, beta); below or above it, it is a bound. It is any number if counts[NODES] is
-    above counts[MAX_NODES] afterwards.
-
-    Args:
-      search: work space; moves[begin:] is overwritten.
-      position: the position.
-      plies: since the root.
-      depth: the remaining depth.
-      alpha, beta: the window.
-      begin: the first free place of `search.moves`.
+    Numba keeps machine code on disk for functions of modules only. So a game wraps `alphabeta` in a function of its
+    own module, which Python calls.
     """
-    counts, moves = search.counts, search.moves
-    counts[NODES] += 1
-    if counts[NODES] > counts[MAX_NODES]:
-        return 0
-    node = enter(search, position, plies, depth, begin)
-    position = node.position
-    best, best_action = node.value, 0
-    if node.is_leaf or best >= beta:
-        return best
+    enter, table_words, write_node_moves, is_playable, capture_score, is_quiet, after, value_without_move = functions
 
-    slot, first_word, second_word, table_action = -1, 0, 0, -1
-    if depth > 0 and node.is_in_table and len(search.table) > 0:
-        first_word, second_word = table_words(search, position, plies, depth)
-        slot = slot_of(search.table, first_word, second_word)
-        entry = probe(search.table, slot, first_word, second_word, counts[GENERATION])
-        if entry >= 0:
-            table_action = action_in(entry)
-            if causes_cutoff(entry, plies, depth, alpha, beta):
-                return value_in(entry, plies)
+    @compiled
+    def alphabeta(search: Search, position: Any, plies: int, depth: int, alpha: int, beta: int, begin: int) -> int:
+        """Returns the value of a position for its mover.
 
-    end = begin + write_node_moves(search, node, begin)
-    if end - begin > 1:
-        for place in range(begin, end):
-            action = moves[place]
-            score = capture_score(search, position, action) if action != table_action else 0
-            if score == 0:
-                score = order_score(search.killers, search.history, action, plies, table_action)
-            moves[place] = score * ACTION_RADIX + action
-    num_tried = 0
-    for place in range(begin, end):
-        action = next_move(moves, place, end)
-        if not is_playable(search, position, action):
-            continue
-        num_tried += 1
-        following, moves_again = after(search, position, action)
-        low = max(alpha, best)
-        high = beta if num_tried == 1 else low + 1
-        while True:
-            # No argument is a literal: numba would compile the function again for each, and its cache cannot hold
-            # several versions that call each other.
-            if moves_again:
-                value = alphabeta(search, following, plies + 1, depth, low, high, end)
-            else:
-                value = -alphabeta(search, following, plies + 1, depth - 1, -high, -low, end)
-            if high >= beta or value < high:
-                break
-            high = beta
+        It is exact within the window (alpha, beta); below or above it, it is a bound. It is any number if counts[NODES]
+        is above counts[MAX_NODES] afterwards.
+
+        Args:
+          search: work space; moves[begin:] is overwritten.
+          position: the position.
+          plies: since the root.
+          depth: the remaining depth.
+          alpha, beta: the window.
+          begin: the first free place of `search.moves`.
+        """
+        counts, moves = search.counts, search.moves
+        counts[NODES] += 1
         if counts[NODES] > counts[MAX_NODES]:
             return 0
-        if value > best:
-            best, best_action = value, action
-            if best >= beta:
-                if is_quiet(search, node, action):
-                    update_killers_and_history(search.killers, search.history, action, plies, depth)
-                break
-    if best == MINUS_INFINITY:
-        return value_without_move(search, position, plies)
-    if slot >= 0:
-        search.table[slot] = first_word
-        search.table[slot + 1] = second_word
-        search.table[slot + 2] = pack_entry(counts[GENERATION], best, plies, alpha, beta, depth, best_action)
-    return best
+        node = enter(search, position, plies, depth, begin)
+        position = node.position
+        best, best_action = node.value, 0
+        if node.is_leaf or best >= beta:
+            return best
+
+        slot, first_word, second_word, table_action = -1, 0, 0, -1
+        if depth > 0 and node.is_in_table and len(search.table) > 0:
+            first_word, second_word = table_words(search, position, plies, depth)
+            slot = slot_of(search.table, first_word, second_word)
+            entry = probe(search.table, slot, first_word, second_word, counts[GENERATION])
+            if entry >= 0:
+                table_action = action_in(entry)
+                if causes_cutoff(entry, plies, depth, alpha, beta):
+                    return value_in(entry, plies)
+
+        end = begin + write_node_moves(search, node, begin)
+        if end - begin > 1:
+            for place in range(begin, end):
+                action = moves[place]
+                score = capture_score(search, position, action) if action != table_action else 0
+                if score == 0:
+                    score = order_score(search.killers, search.history, action, plies, table_action)
+                moves[place] = score * ACTION_RADIX + action
+        num_tried = 0
+        for place in range(begin, end):
+            action = next_move(moves, place, end)
+            if not is_playable(search, position, action):
+                continue
+            num_tried += 1
+            following, moves_again = after(search, position, action)
+            low = max(alpha, best)
+            high = beta if num_tried == 1 else low + 1
+            while True:
+                # No argument is a literal: numba would compile the function again for each.
+                if moves_again:
+                    value = alphabeta(search, following, plies + 1, depth, low, high, end)
+                else:
+                    value = -alphabeta(search, following, plies + 1, depth - 1, -high, -low, end)
+                if high >= beta or value < high:
+                    break
+                high = beta
+            if counts[NODES] > counts[MAX_NODES]:
+                return 0
+            if value > best:
+                best, best_action = value, action
+                if best >= beta:
+                    if is_quiet(search, node, action):
+                        update_killers_and_history(search.killers, search.history, action, plies, depth)
+                    break
+        if best == MINUS_INFINITY:
+            return value_without_move(search, position, plies)
+        if slot >= 0:
+            search.table[slot] = first_word
+            search.table[slot + 1] = second_word
+            search.table[slot + 2] = pack_entry(counts[GENERATION], best, plies, alpha, beta, depth, best_action)
+        return best
+
+    return alphabeta
 
 
 @compiled

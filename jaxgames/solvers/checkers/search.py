@@ -4,7 +4,7 @@ The value of a position for the mover, at a remaining depth, in hundredths of a 
 
     over                       a loss -(WIN - plies), a draw or the limit of plies 0; plies are counted from the root.
                                Where a lead in pieces wins, a win WIN - plies as well
-    depth <= 0, no capture     the static evaluation of jaxgames/solvers/checkers/evaluation.py; see below for threats
+    depth <= 0, no capture     the static evaluation; see below for threats
     otherwise                  the best of all moves: the value for the same mover while its capture goes on, minus
                                the value for the opponent after a whole turn
 
@@ -19,16 +19,19 @@ that are left if the limit can.
 
 from typing import NamedTuple
 
+from jaxgames.games.checkers.rules import FIRST_LEAD, FIRST_TURN, LAST_TURN, QUIET_LIMIT, Checkers, CheckersState
 from jaxgames.solvers.alphabeta import search as alphabeta_search
-from jaxgames.solvers.alphabeta.compiled import count_bits, inlined
-from jaxgames.solvers.alphabeta.search import PLIES_LEFT, Search, search_for
+from jaxgames.solvers.alphabeta.clock import NO_LIMIT
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits, inlined
+from jaxgames.solvers.alphabeta.deepening import SearchedGame
+from jaxgames.solvers.alphabeta.search import PLIES_LEFT, GameFunctions, Search, make_alphabeta
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MINUS_INFINITY, WIN
-from jaxgames.solvers.checkers.evaluation import evaluation
 from jaxgames.solvers.checkers.moves import (
     JUMP,
     MAN_STEP,
     MAX_MOVES,
     jump_sources,
+    legal_sources,
     moved,
     opponent_can_jump,
     step_sources,
@@ -71,9 +74,71 @@ class Node(NamedTuple):
     sources: tuple[int, int, int, int]  # of the moves, by direction
 
 
+def rules_of(env: Checkers) -> Rules:
+    """Returns the rules of draws of a game."""
+    if env.draw_rule == "adjudicated":
+        return Rules(LAST_TURN, men_progress=0, draw_first=1, lead_from=FIRST_TURN, least_lead=FIRST_LEAD)
+    return Rules(QUIET_LIMIT[env.draw_rule], int(env.draw_rule == "wcdf"), int(env.draw_rule == "openspiel"))
+
+
 def make_search(rules: Rules, weights: list[int], table_size: int, compiled: bool) -> Search:
     """Returns the work space of a search, on arrays for compiled functions or on lists for plain ones."""
     return alphabeta_search.make_search(rules, weights, table_size, (MAX_PLIES, MAX_MOVES, NUM_ACTIONS, 0), compiled)
+
+
+# -- the static evaluation --------------------------------------------------------------------------------------------
+# It is in hundredths of a man. Each part is a weight times the mover's number less the opponent's. WEIGHTS has the
+# weights of two evaluations. "material" counts the pieces and how far the men have advanced. "positional" adds what
+# wins more games between searches of the same depth; docs/games/checkers.md has the results.
+
+# Places in a list of weights.
+MAN = 0
+KING = 1
+ADVANCED_ROW = 2  # for each man and each row that it has advanced
+BACK_ROW = 3  # for each man on its first row, where it keeps the opponent from crowning
+EDGE = 4  # for each man on a column at the edge, where it cannot be captured
+CENTRAL_KING = 5  # for each king in the centre
+EXCHANGE = 6  # divided by the number of all pieces, for each half man of a lead: exchanges help the side that is ahead
+
+WEIGHTS = {
+    "material": [100, 150, 2, 0, 0, 0, 0],
+    "positional": [100, 150, 1, 20, 4, 20, 150],
+}
+
+# Squares in the frame of either side: EDGE_COLUMNS and CENTRE are the same after a rotation of the board.
+FIRST_ROW = 0xF0000000  # row 7, the mover's first
+LAST_ROW = 0x0000000F  # row 0, the opponent's first
+EDGE_COLUMNS = 0x18181818
+CENTRE = 0x00666600
+ODD_ROWS, ROWS_WITH_2, ROWS_WITH_4 = 0xF0F0F0F0, 0xFF00FF00, 0xFFFF0000  # rows by the bits of their number
+
+
+@compiled
+def evaluation(weights: Ints, own: int, opponents: int, kings: int) -> int:
+    """Returns the value of a position for the mover."""
+    men, their_men = own & ~kings, opponents & ~kings
+    own_kings, their_kings = own & kings, opponents & kings
+    num_men, num_their_men = count_bits(men), count_bits(their_men)
+    num_kings, num_their_kings = count_bits(own_kings), count_bits(their_kings)
+    lead = 2 * (num_men - num_their_men) + 3 * (num_kings - num_their_kings)
+    exchange = weights[EXCHANGE] * abs(lead) // (num_men + num_their_men + num_kings + num_their_kings)
+    # The mover's men begin on row 7, the opponent's on row 0.
+    advanced = 7 * num_men - sum_of_rows(men) - sum_of_rows(their_men)
+    return (
+        weights[MAN] * (num_men - num_their_men)
+        + weights[KING] * (num_kings - num_their_kings)
+        + weights[ADVANCED_ROW] * advanced
+        + weights[BACK_ROW] * (count_bits(men & FIRST_ROW) - count_bits(their_men & LAST_ROW))
+        + weights[EDGE] * (count_bits(men & EDGE_COLUMNS) - count_bits(their_men & EDGE_COLUMNS))
+        + weights[CENTRAL_KING] * (count_bits(own_kings & CENTRE) - count_bits(their_kings & CENTRE))
+        + (exchange if lead > 0 else -exchange)
+    )
+
+
+@compiled
+def sum_of_rows(word: int) -> int:
+    """Returns the sum of the rows of the squares of a set."""
+    return count_bits(word & ODD_ROWS) + 2 * count_bits(word & ROWS_WITH_2) + 4 * count_bits(word & ROWS_WITH_4)
 
 
 # -- what jaxgames/solvers/alphabeta/search.py asks of a game ----------------------------------------------------------
@@ -157,5 +222,39 @@ def value_without_move(search: Search, position: Position, plies: int) -> int:
     return plies - WIN
 
 
-FUNCTIONS = (enter, table_words, write_node_moves, is_playable, capture_score, is_quiet, after, value_without_move)
-alphabeta = search_for("checkers", FUNCTIONS)
+SEARCHED = make_alphabeta(
+    GameFunctions(enter, table_words, write_node_moves, is_playable, capture_score, is_quiet, after, value_without_move)
+)
+
+
+def alphabeta(search: Search, position: Position, plies: int, depth: int, alpha: int, beta: int, begin: int) -> int:
+    """Returns the value of a position for its mover; see `make_alphabeta`."""
+    return SEARCHED(search, position, plies, depth, alpha, beta, begin)
+
+
+# -- the player --------------------------------------------------------------------------------------------------------
+
+
+def read(env: Checkers, search: Search, state: CheckersState) -> tuple[Position, int]:
+    """Returns the position of a live board, and the plies that are left of the game."""
+    words = (state.own, state.opponents, state.kings, state.jumper, state.quiet)
+    return Position(*map(int, words)), NO_LIMIT if env.max_plies is None else env.max_plies - int(state.ply)
+
+
+def write_legal_moves(search: Search, position: Position) -> int:
+    """Writes the legal actions to `search.moves`, and returns their number."""
+    own, opponents, kings, jumper, _ = position
+    return write_moves(legal_sources(own, opponents, kings, jumper), search.moves, 0)
+
+
+GAME = SearchedGame(
+    Checkers,
+    default_depth=6,
+    scale=250.0,  # docs/games/checkers.md
+    weights=WEIGHTS,
+    make_search=lambda env, *arguments: make_search(rules_of(env), *arguments),
+    read=read,
+    write_legal_moves=write_legal_moves,
+    alphabeta=alphabeta,
+    after=after,
+)

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxgames._checks import check_int
-from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, compiled, ints, plain
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, compiled, ints
 
 MAX_SIZE = 8  # rows or columns of boxes
 MAX_EDGES_IN_KEY = 62  # a key is the set of edges itself up to here
@@ -118,7 +118,7 @@ def make_position(board: Board, drawn: Iterable[int] = ()) -> Position:
     for side in range(2 * num_edges):
         position.open_edges[board.boxes_of[side]] ^= side // 2
     for edge in drawn:
-        plain(draw)(board, position, edge)
+        draw(board, position, edge)
     return Position(*(ints(part, not isinstance(board.order, list)) for part in position))
 
 

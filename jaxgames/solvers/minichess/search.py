@@ -6,7 +6,7 @@ The value of a position for the mover, at a remaining depth, in hundredths of a 
     depth > 0              the best of all moves: minus the value for the opponent with a level less
     depth = 0, in check    the same
     otherwise              quiescence search: the best of the noisy moves (captures, and pawns that become queens) and
-                           of the static evaluation of jaxgames/solvers/minichess/evaluation.py, in place of the others
+                           of the static evaluation, in place of the others
 
 A level of depth is one move. The mover is in check if a piece of the opponent attacks its king, also under the rule
 that kings are captured. Lines end as the game does: mate, stalemate, the third occurrence of a position, 100 plies on
@@ -21,13 +21,24 @@ Captures are ordered by the most valuable victim, then by the least valuable att
 
 from typing import NamedTuple
 
-from jaxgames.games.minichess.board import MULTIPLIERS
+import numpy as np
+
+from jaxgames.games.minichess.board import MULTIPLIERS, VALUES
 from jaxgames.games.minichess.rules import QUIET_LIMIT as DRAW_AT
+from jaxgames.games.minichess.rules import Minichess, MinichessState
 from jaxgames.solvers.alphabeta import search as alphabeta_search
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled, inlined, ints
-from jaxgames.solvers.alphabeta.search import FIRST_OF_GAME, KILLER_SCORE, PLIES_LEFT, Search, search_for
-from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MINUS_INFINITY, WIN
-from jaxgames.solvers.minichess.evaluation import evaluation
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits, inlined, ints
+from jaxgames.solvers.alphabeta.deepening import SearchedGame
+from jaxgames.solvers.alphabeta.search import (
+    FIRST_OF_GAME,
+    KILLER_SCORE,
+    PLIES_LEFT,
+    GameFunctions,
+    Search,
+    make_alphabeta,
+)
+from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MIN_WIN_VALUE, MINUS_INFINITY, WIN
+from jaxgames.solvers.minichess import moves as board_moves
 from jaxgames.solvers.minichess.moves import (
     MAX_MOVES,
     NUM_ACTIONS,
@@ -37,6 +48,7 @@ from jaxgames.solvers.minichess.moves import (
     Pieces,
     Rules,
     Tables,
+    attacks,
     cannot_mate,
     is_legal,
     kind_on,
@@ -45,6 +57,8 @@ from jaxgames.solvers.minichess.moves import (
     make_tables,
     moved,
     occupied_cells,
+    pieces_of,
+    rules_of,
     turned,
     write_moves,
 )
@@ -52,6 +66,7 @@ from jaxgames.solvers.minichess.moves import (
 MAX_NOISY = 48  # captures and promotions of a line: each removes a piece or a pawn
 MAX_PLIES = MAX_DEPTH + 1 + MAX_NOISY  # of a line
 OCCURRENCE = 4  # plies at least between two occurrences of a position: both players leave and return
+KING_REWARD = VALUES[-1] / 1000  # that the capture of a king pays with reward="material"
 ROOT_CLOCK = FIRST_OF_GAME  # place of the halfmove clock at the root in `Search.counts`
 
 
@@ -87,6 +102,46 @@ def make_search(rules: Rules, weights: list[int], table_size: int, compiled: boo
     hashes, multipliers = ints([0] * (DRAW_AT + MAX_PLIES), compiled), ints(MULTIPLIERS.ravel(), compiled)
     game = Game(rules, make_tables(compiled), hashes, multipliers)
     return alphabeta_search.make_search(game, weights, table_size, (MAX_PLIES, MAX_MOVES, NUM_ACTIONS, 1), compiled)
+
+
+# -- the static evaluation ---------------------------------------------------------------------------------------------
+# It is a sum over the mover's pieces, less the same sum over the opponent's pieces, in hundredths of a pawn. WEIGHTS
+# has the weights of two evaluations. "material" has the values of the pieces that the env has for its rewards of
+# material. "positional" adds what wins more games between searches of the same depth; docs/games/minichess.md has the
+# results. A king counts only where a side can have several, under the rule that kings are captured.
+
+# Places in a list of weights. Places 1 to 6 have the kinds of the pieces.
+RANKS = 7  # for each rank that a pawn has advanced
+ATTACKS = 8  # for each cell that a piece attacks
+CENTRE = 9  # for each piece on the 9 cells in the centre
+
+SPARE_KING = 2000
+PIECES = [0, *VALUES[:5], SPARE_KING]
+WEIGHTS = {"material": [*PIECES, 0, 0, 0], "positional": [*PIECES, 10, 4, 5]}
+CENTRE_CELLS = 0x0739C0
+
+
+@compiled
+def evaluation(weights: Ints, tables: Tables, pieces: Pieces) -> int:
+    """Returns the static evaluation of a position for the mover."""
+    own, occupied = pieces.own, occupied_cells(pieces)
+    total = 0
+    left = occupied
+    while left != 0:
+        first = left & -left
+        left ^= first
+        cell = count_bits(first - 1)
+        kind = kind_on(pieces, cell)
+        worth = weights[kind]
+        rank = cell % 5 if own & first != 0 else 4 - cell % 5
+        if kind == PAWN:
+            worth += weights[RANKS] * (rank - 1)
+        if weights[ATTACKS] != 0 and kind != PAWN:
+            worth += weights[ATTACKS] * count_bits(attacks(tables, cell, kind, occupied))
+        if first & CENTRE_CELLS != 0:
+            worth += weights[CENTRE]
+        total += worth if own & first != 0 else -worth
+    return total
 
 
 # -- what jaxgames/solvers/alphabeta/search.py asks of a game ----------------------------------------------------------
@@ -171,8 +226,14 @@ def value_without_move(search: Search, position: Position, plies: int) -> int:
     return plies - WIN if is_mate else 0
 
 
-FUNCTIONS = (enter, table_words, write_node_moves, is_playable, capture_score, is_quiet, after, value_without_move)
-alphabeta = search_for("minichess", FUNCTIONS)
+SEARCHED = make_alphabeta(
+    GameFunctions(enter, table_words, write_node_moves, is_playable, capture_score, is_quiet, after, value_without_move)
+)
+
+
+def alphabeta(search: Search, position: Position, plies: int, depth: int, alpha: int, beta: int, begin: int) -> int:
+    """Returns the value of a position for its mover; see `make_alphabeta`."""
+    return SEARCHED(search, position, plies, depth, alpha, beta, begin)
 
 
 # -- ends of the game --------------------------------------------------------------------------------------------------
@@ -237,3 +298,54 @@ def can_occur_again(repeats: int, clock: int, depth: int) -> bool:
     occur a second time first. The third occurrence comes OCCURRENCE plies later, or more.
     """
     return repeats == 1 or depth + 1 >= 2 * OCCURRENCE - min(clock, OCCURRENCE - 1)
+
+
+# -- the player --------------------------------------------------------------------------------------------------------
+
+
+def read(env: Minichess, search: Search, state: MinichessState) -> tuple[Position, int]:
+    """Returns the position of a live board, and the plies that are left of the game."""
+    clock, repeats = int(state.quiet), 0
+    if state.history is not None:
+        low, high = np.asarray(state.history)[:, : clock + 1].astype(np.int64)
+        hashes = (low | (high & 0x3FFFFFFF) << 32).tolist()
+        for place, word in enumerate(hashes):
+            search.game.hashes[place] = word
+        known = [(place % 2, word) for place, word in enumerate(hashes) if word]
+        repeats = int(len({*known}) < len(known))
+    search.counts[ROOT_CLOCK] = clock
+    return Position(pieces_of(state), clock, repeats), env.max_steps - int(state.ply)
+
+
+def write_legal_moves(search: Search, position: Position) -> int:
+    """Writes the legal actions to `search.moves`, and returns their number."""
+    game: Game = search.game
+    return board_moves.write_legal_moves(game.tables, game.rules, position.pieces, search.moves, 0)
+
+
+def expected_return(env: Minichess, search: Search, state: MinichessState, value: int, result: float) -> float:
+    """Returns an estimate of the mover's return, by the value of a search and the expected result.
+
+    The search plays for the win by the rules, under both values of the env's `reward`. With reward="material" the
+    return is the lead in material that the search gains. Under "king_capture" it also has the expected result times the
+    reward of a captured king.
+    """
+    if env.reward == "win_loss":
+        return result
+    now = int(evaluation(search.weights, search.game.tables, pieces_of(state)))
+    gain = 0.0 if abs(value) >= MIN_WIN_VALUE else (value - now) / 1000
+    return gain + (KING_REWARD * result if env.rules == "king_capture" else 0.0)
+
+
+GAME = SearchedGame(
+    Minichess,
+    default_depth=4,
+    scale=500.0,  # docs/games/minichess.md
+    weights=WEIGHTS,
+    make_search=lambda env, *arguments: make_search(rules_of(env), *arguments),
+    read=read,
+    write_legal_moves=write_legal_moves,
+    alphabeta=alphabeta,
+    after=after,
+    expected_return=expected_return,
+)

@@ -1,6 +1,5 @@
-"""Machine code on disk: it is used while the sources are the same, and other processes keep theirs."""
+"""Machine code on disk: it is used while the sources are the same."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -19,33 +18,26 @@ def callee(number):
 """
 CALLER = """
 from callee import callee
-from jaxgames.solvers.alphabeta.compiled import compiled
+from jaxgames.solvers.alphabeta.compiled import compiled, function_for
 
-@compiled
+def make(called):
+    @compiled
+    def total(number):
+        return called(number) if number < 1 else 1 + total(number - 1)
+
+    return total
+
+TOTAL = make(callee)
+
 def caller(number):
-    return callee(number)
+    return TOTAL(number)
 
 if __name__ == "__main__":
-    print(caller(10), sum(caller.stats.cache_hits.values()))
+    function = function_for(True)(caller)
+    print(function(10), sum(function.stats.cache_hits.values()))
 """
 
 pytestmark = pytest.mark.skipif(not HAS_NUMBA, reason="needs numba")
-
-
-def test_stored_code_of_other_processes_stays(tmp_path: Path) -> None:
-    path = tmp_path / "callee.py"
-    path.write_text(CALLEE.format(1))
-    spec = importlib.util.spec_from_file_location("callee", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    index = Path(module.callee.stats.cache_path) / module.callee._cache._cache_file._index_name
-    index.parent.mkdir(parents=True, exist_ok=True)
-    index.touch()
-    os.utime(index, (0, 0))
-    spec.loader.exec_module(module)
-    assert index.exists()
 
 
 @pytest.mark.slow  # two processes with numba

@@ -16,9 +16,9 @@ from jaxgames.solvers import checkers, minichess
 from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta import deepening
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
-from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer
-from jaxgames.solvers.checkers.player import CheckersPlayer
-from jaxgames.solvers.minichess.player import MinichessPlayer
+from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer, SearchedGame
+from jaxgames.solvers.checkers.search import GAME as SEARCHED_CHECKERS
+from jaxgames.solvers.minichess.search import GAME as SEARCHED_MINICHESS
 from jaxgames.wrappers import auto_reset
 from tests.games.checkers import cases as checkers_cases
 from tests.games.minichess import cases as minichess_cases
@@ -35,7 +35,7 @@ LARGE_TABLE, SMALL_TABLE, NO_TABLE = 1 << 12, 4, 0
 class Game:
     """The parts of a game that the tests use."""
 
-    player: type[HostSearchPlayer[Any, Any, Any]]
+    searched: SearchedGame
     make_reference: Callable[[Any], Any]
     minimax: Callable[[Any, str], Minimax]
     positions: Callable[[Any, int, int], list[Any]]  # by a reference, a seed and a number
@@ -44,10 +44,16 @@ class Game:
     over: str
 
     def __str__(self) -> str:
-        return self.player.game.__name__.lower()
+        return self.searched.env_class.__name__.lower()
 
-    def make(self, *arguments: Any, **parameters: Any) -> HostSearchPlayer[Any, Any, Any]:
-        return self.player.make(self.player.game(**parameters), *arguments)
+    def env(self, **parameters: Any) -> Any:
+        return self.searched.env_class(**parameters)
+
+    def player(self, *arguments: Any, **named: Any) -> HostSearchPlayer:
+        return HostSearchPlayer(self.searched, *arguments, **named)
+
+    def make(self, *arguments: Any) -> HostSearchPlayer:
+        return self.searched.make_player(self.env(), *arguments)
 
     def states(self, env: Any, seed: int, number: int) -> list[Any]:
         reference = self.make_reference(env)
@@ -55,7 +61,7 @@ class Game:
 
 
 CHECKERS = Game(
-    CheckersPlayer,
+    SEARCHED_CHECKERS,
     checkers_cases.make_reference,
     slow_checkers.minimax,
     slow_checkers.positions,
@@ -64,7 +70,7 @@ CHECKERS = Game(
     over="B:W18:B",
 )
 MINICHESS = Game(
-    MinichessPlayer,
+    SEARCHED_MINICHESS,
     minichess_cases.make_reference,
     slow_minichess.minimax,
     slow_minichess.positions,
@@ -95,7 +101,7 @@ def check_values(
     game: Game, parameters: dict[str, Any], depth: int, seed: int, number: int, evaluation: str = "positional"
 ) -> None:
     """Compares the values of all moves and the set of best moves with those of minimax, for tables of all sizes."""
-    env = game.player.game(**parameters)
+    env = game.env(**parameters)
     reference = game.make_reference(env)
     minimax = game.minimax(reference, evaluation)
     players = [game.player(env, depth, None, evaluation, table) for table in (LARGE_TABLE, SMALL_TABLE, NO_TABLE)]
@@ -145,7 +151,7 @@ def test_compiled_values_are_those_of_minimax(game: Game, parameters: dict[str, 
 def test_compiled_and_plain_functions_find_the_same_values(
     game: Game, depth: int, number: int, evaluation: str
 ) -> None:
-    env = game.player.game()
+    env = game.env()
     compiled, plain = (game.player(env, depth, None, evaluation, compiled=compiled) for compiled in (True, False))
     for state in game.states(env, 10, number):
         assert compiled.evaluate(state) == plain.evaluate(state)
@@ -157,7 +163,7 @@ def test_compiled_and_plain_functions_find_the_same_values(
 
 @both_games
 def test_seed_draws_one_of_all_best_moves(game: Game) -> None:
-    player, start = game.make(1, None, "material"), jax.device_get(game.player.game().init())
+    player, start = game.make(1, None, "material"), jax.device_get(game.env().init())
     best = player.best_actions(start)
     assert len(best) > 1
     drawn = [player.choose(start, seed) for seed in range(20)]
@@ -177,8 +183,8 @@ def test_moves_do_not_depend_on_moves_before_them() -> None:
 @both_games
 def test_search_ends_with_the_time(game: Game, monkeypatch: pytest.MonkeyPatch) -> None:
     """With 50 ms for a move and 10 ms between two looks, at most five looks find time left."""
-    env = game.player.game()
-    player, reference = game.player.make(env, None, 50, "positional"), game.make_reference(env)
+    env = game.env()
+    player, reference = game.make(None, 50, "positional"), game.make_reference(env)
     for position in game.positions(reference, 21, 2):
         clock = SteppingClock(0.01)
         monkeypatch.setattr(clocks, "time", clock)
@@ -248,13 +254,13 @@ def test_text_names_the_settings(game: str, text: str, expected: str) -> None:
 )
 def test_wrong_parameter_is_refused(game: Game, text: str, names: tuple[str, ...]) -> None:
     with pytest.raises(ParameterError) as error:
-        agents.make(text, game.player.game())
+        agents.make(text, game.env())
     assert all(name in str(error.value) for name in names)
 
 
 @both_games
 def test_wrapped_board_has_the_values_of_the_board(game: Game) -> None:
-    env, evaluate = game.player.game(), evaluate_of(game)
+    env, evaluate = game.env(), evaluate_of(game)
     board, wrapped = env.from_string(game.live), auto_reset(env)
     start = wrapped.init(jax.random.key(0))
     assert evaluate(wrapped, replace(start, board=board), depth=2) == evaluate(env, board, depth=2)
@@ -262,7 +268,7 @@ def test_wrapped_board_has_the_values_of_the_board(game: Game) -> None:
 
 @both_games
 def test_other_boards_have_no_values(game: Game) -> None:
-    env, other = game.player.game(), jaxgames.make("dots_and_boxes", rows=1, cols=1)
+    env, other = game.env(), jaxgames.make("dots_and_boxes", rows=1, cols=1)
     with pytest.raises(ValueError, match="expected a live board"):
         evaluate_of(game)(env, env.from_string(game.over), depth=1)
     with pytest.raises(ParameterError, match=f"env must be {game}, not dots_and_boxes"):

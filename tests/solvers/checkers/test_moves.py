@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jaxgames.games import checkers
-from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, ints, plain
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for, ints
 from jaxgames.solvers.checkers.moves import (
     MAX_MOVES,
     count_bits,
@@ -34,13 +34,13 @@ def words(position: Position) -> tuple[int, int, int, int]:
 
 def legal(position: Position) -> list[int]:
     moves = [0] * MAX_MOVES
-    number = plain(write_moves)(plain(legal_sources)(*words(position)), moves, 0)
+    number = write_moves(legal_sources(*words(position)), moves, 0)
     return moves[:number]
 
 
 def counts(text: str, turns: int) -> list[int]:
     start = words(Reference().from_string(text))
-    return [plain(num_sequences)(*start, depth, [0] * 100 * MAX_MOVES, 0) for depth in range(1, turns + 1)]
+    return [num_sequences(*start, depth, [0] * 100 * MAX_MOVES, 0) for depth in range(1, turns + 1)]
 
 
 def positions(rng: np.random.Generator, number: int) -> list[Position]:
@@ -55,9 +55,9 @@ def test_words_are_shifted_rotated_and_counted_as_sets_of_squares() -> None:
     for word in rng.integers(2**32, size=200, dtype=np.uint32):
         squares = [index for index in range(32) if int(word) >> index & 1]
         for direction in range(4):
-            assert plain(shifted)(int(word), direction) == checkers.shift(word, direction)
-        assert plain(rotated)(int(word)) == sum(1 << 31 - index for index in squares)
-        assert plain(count_bits)(int(word)) == len(squares)
+            assert shifted(int(word), direction) == checkers.shift(word, direction)
+        assert rotated(int(word)) == sum(1 << 31 - index for index in squares)
+        assert count_bits(int(word)) == len(squares)
 
 
 def test_moves_follow_the_reference() -> None:
@@ -67,11 +67,11 @@ def test_moves_follow_the_reference() -> None:
         position = begin
         for _ in range(4):
             moves = reference.moves(position)
-            assert plain(opponent_can_jump)(*words(position)[:3]) == is_threatened(reference, position)
+            assert opponent_can_jump(*words(position)[:3]) == is_threatened(reference, position)
             assert sorted(legal(position)) == sorted(moves)
             action = int(rng.choice(sorted(moves)))
             after = reference.after(position, moves[action])
-            *found, _ = plain(moved)(*words(position)[:3], action)
+            *found, _ = moved(*words(position)[:3], action)
             assert tuple(found) == words(after), reference.to_string(position)
             num_jumps_on += after.jumper is not None
             position = after
@@ -82,7 +82,7 @@ def test_moves_follow_the_reference() -> None:
 
 def test_number_of_sequences_from_the_start_is_the_published_one() -> None:
     moves = [0] * 100 * MAX_MOVES
-    assert [plain(num_sequences)(*START, turns, moves, 0) for turns in range(1, 6)] == START_MOVES[:5]
+    assert [num_sequences(*START, turns, moves, 0) for turns in range(1, 6)] == START_MOVES[:5]
 
 
 @pytest.mark.parametrize("text", POSITIONS)
@@ -94,5 +94,6 @@ def test_number_of_sequences_from_positions_full_of_captures_is_the_known_one(te
 @pytest.mark.skipif(not HAS_NUMBA, reason="takes an hour in plain Python")
 def test_number_of_sequences_eleven_deep_is_the_published_one() -> None:
     moves = ints([0] * 100 * MAX_MOVES, compiled=True)
-    found = [num_sequences(*START, turns, moves, 0) for turns in range(1, 12)]
+    count = function_for(True)(num_sequences)
+    found = [count(*START, turns, moves, 0) for turns in range(1, 12)]
     assert found == [*START_MOVES, ELEVEN_DEEP]

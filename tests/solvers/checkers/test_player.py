@@ -9,12 +9,11 @@ import pytest
 
 from jaxgames.games.checkers import Checkers
 from jaxgames.solvers.alphabeta.clock import MAX_NODES, NO_LIMIT
-from jaxgames.solvers.alphabeta.compiled import plain
+from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer
 from jaxgames.solvers.alphabeta.search import GENERATION, PLIES_LEFT
 from jaxgames.solvers.alphabeta.table import GENERATION_RADIX, MINUS_INFINITY
-from jaxgames.solvers.checkers.evaluation import WEIGHTS
-from jaxgames.solvers.checkers.player import CheckersPlayer, Evaluation, plies_to_end
-from jaxgames.solvers.checkers.search import Position, Rules, alphabeta, make_search
+from jaxgames.solvers.checkers import Evaluation, plies_to_end
+from jaxgames.solvers.checkers.search import GAME, WEIGHTS, Position, Rules, alphabeta, make_search
 from tests.games.checkers.cases import START
 from tests.games.checkers.reference import Reference
 from tests.solvers.checkers.slow_checkers import QUIET_LIMIT, state_of
@@ -29,7 +28,7 @@ def state(text: str, **leaves: int) -> Any:
 def search(text: str, depth: int, draw_rule: str = "wcdf", **leaves: int) -> tuple[set[str], Evaluation]:
     """The best moves in notation, and the values, with the material alone at the leaves."""
     env, board = Checkers(draw_rule=draw_rule), state(text, **leaves)
-    player = CheckersPlayer(env, depth, None, "material", LARGE_TABLE, compiled=False)
+    player = HostSearchPlayer(GAME, env, depth, None, "material", LARGE_TABLE, compiled=False)
     return {env.action_to_string(board, action) for action in player.best_actions(board)}, player.evaluate(board)
 
 
@@ -107,7 +106,7 @@ def test_table_changes_no_value_near_the_ends_of_the_game(draw_rule: str) -> Non
             value: list[int] = []
             for space in searches:
                 space.counts[MAX_NODES], space.counts[PLIES_LEFT], space.counts[GENERATION] = NO_LIMIT, plies_left, 1
-                value.append(plain(alphabeta)(space, position, 0, depth, MINUS_INFINITY, -MINUS_INFINITY, 0))
+                value.append(alphabeta(space, position, 0, depth, MINUS_INFINITY, -MINUS_INFINITY, 0))
             assert value[0] == value[1]
             values.add(value[0])
     assert len(values) > 1
@@ -115,7 +114,7 @@ def test_table_changes_no_value_near_the_ends_of_the_game(draw_rule: str) -> Non
 
 def test_generations_begin_again_with_an_empty_table() -> None:
     """The last of them would not fit beside the other parts of an entry."""
-    player, board = CheckersPlayer(Checkers(), 3, None, "material", LARGE_TABLE, compiled=False), state(START)
+    player, board = HostSearchPlayer(GAME, Checkers(), 3, None, "material", LARGE_TABLE, compiled=False), state(START)
     expected = player.evaluate(board)
     counts = player._search.counts  # pyright: ignore[reportPrivateUsage]  # 4 million moves are too many
     counts[GENERATION] = GENERATION_RADIX - 2
@@ -124,7 +123,10 @@ def test_generations_begin_again_with_an_empty_table() -> None:
 
 
 def test_player_beats_random_play_from_both_seats() -> None:
-    player, reference = CheckersPlayer(Checkers(), 2, None, "positional", LARGE_TABLE, compiled=False), Reference()
+    player, reference = (
+        HostSearchPlayer(GAME, Checkers(), 2, None, "positional", LARGE_TABLE, compiled=False),
+        Reference(),
+    )
     rng = np.random.default_rng(0)
     for seat in (0, 1):
         position = reference.start()

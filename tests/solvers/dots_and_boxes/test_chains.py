@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from jaxgames.solvers.alphabeta.compiled import plain
-from jaxgames.solvers.dots_and_boxes import chains as boxes_chains
-from jaxgames.solvers.dots_and_boxes import moves as boxes_moves
-from jaxgames.solvers.dots_and_boxes.chains import Chains
-from jaxgames.solvers.dots_and_boxes.moves import Board, Position, make_board, make_moves, make_position
+from jaxgames.solvers.dots_and_boxes.chains import Chains, chain_openers, value_of_chains
+from jaxgames.solvers.dots_and_boxes.moves import Board, Position, draw, make_board, make_moves, make_position, undraw
 from jaxgames.solvers.dots_and_boxes.search import search
 from tests.games.dots_and_boxes.pictures import game, written
 from tests.helpers.solved import solved_boxes
@@ -23,8 +20,6 @@ LOOP_AND_CHAIN = """
                 |
     *---*---*---*
 """
-draw, undraw = plain(boxes_moves.draw), plain(boxes_moves.undraw)
-chain_openers, value_of_chains = plain(boxes_chains.chain_openers), plain(boxes_chains.value_of_chains)
 
 
 def sets_with_degrees(rows: int, cols: int, allowed: set[int], number: int) -> list[int]:

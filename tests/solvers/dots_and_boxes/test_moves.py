@@ -10,28 +10,29 @@ import pytest
 
 from jaxgames._checks import ParameterError
 from jaxgames.solvers.alphabeta import compiled as _numba
-from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, compiled, plain
-from jaxgames.solvers.dots_and_boxes import moves as boxes_moves
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, compiled, function_for
 from jaxgames.solvers.dots_and_boxes.moves import (
     CAPTURABLE,
     OPEN_EDGES,
     Board,
     Position,
+    canonical_key,
     captures,
+    draw,
     edge_place,
     is_first_open,
+    is_safe,
     make_board,
     make_moves,
     make_position,
     outer_edges,
+    undraw,
 )
 from tests.games.dots_and_boxes.pictures import written
 from tests.helpers.solved import solved_boxes
 from tests.solvers.dots_and_boxes.slow_boxes import SlowBoxes
 
 BOARDS = [(1, 1), (1, 3), (2, 2), (3, 2), (3, 3)]
-draw, undraw = plain(boxes_moves.draw), plain(boxes_moves.undraw)
-canonical_key, is_safe = plain(boxes_moves.canonical_key), plain(boxes_moves.is_safe)
 
 
 def position_of(picture: str, board: Board) -> Position:
@@ -53,7 +54,7 @@ def captures_or_open_edges(board: Board, position: Position, moves: Any, chains:
 
 def moves_of(board: Board, position: Position, chains: bool = True) -> list[int]:
     moves = make_moves(board)
-    return [moves[place] for place in range(plain(captures_or_open_edges)(board, position, moves, chains))]
+    return [moves[place] for place in range(captures_or_open_edges(board, position, moves, chains))]
 
 
 def contents(position: Position) -> list[list[int]]:
@@ -306,7 +307,8 @@ def test_chain_rules_keep_the_values_of_20_000_positions_of_3x3() -> None:
 @pytest.mark.parametrize("corners", [False, True])
 def test_chain_rules_keep_all_values_of_3x3(corners: bool) -> None:
     board = make_board(3, 3, symmetries=False, corners=corners)
-    assert count_wrong_values(board, make_position(board), make_moves(board), solved_boxes(3, 3).table) == 0
+    count = function_for(True)(count_wrong_values)
+    assert count(board, make_position(board), make_moves(board), solved_boxes(3, 3).table) == 0
 
 
 @compiled
@@ -316,9 +318,9 @@ def count_wrong_values(board: Board, position: Position, moves: Any, table: Any)
     for gray in range(len(table)):
         best = 0 if position.counts[OPEN_EDGES] == 0 else -99
         for place in range(captures_or_open_edges(board, position, moves, True)):
-            gain = boxes_moves.draw(board, position, moves[place])
+            gain = draw(board, position, moves[place])
             to_go = table[position.keys[0]]
-            boxes_moves.undraw(board, position, moves[place])
+            undraw(board, position, moves[place])
             best = max(best, gain + to_go if gain > 0 else -to_go)
         wrong += best != table[position.keys[0]]
         edge = 0
@@ -326,9 +328,9 @@ def count_wrong_values(board: Board, position: Position, moves: Any, table: Any)
             edge += 1
         if edge < len(board.order):
             if position.drawn[edge]:
-                boxes_moves.undraw(board, position, edge)
+                undraw(board, position, edge)
             else:
-                boxes_moves.draw(board, position, edge)
+                draw(board, position, edge)
     return wrong
 
 

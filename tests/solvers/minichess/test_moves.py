@@ -7,7 +7,7 @@ import pytest
 
 import jaxgames
 from jaxgames.games.minichess import Minichess
-from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, ints, plain
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for, ints
 from jaxgames.solvers.minichess.moves import (
     MAX_MOVES,
     Pieces,
@@ -41,12 +41,12 @@ RULES: list[dict[str, Any]] = [
 
 def legal(env: Minichess, pieces: Pieces) -> list[int]:
     moves = [0] * MAX_MOVES
-    return sorted(moves[: plain(write_legal_moves)(TABLES, rules_of(env), pieces, moves, 0)])
+    return sorted(moves[: write_legal_moves(TABLES, rules_of(env), pieces, moves, 0)])
 
 
 def noisy(env: Minichess, pieces: Pieces) -> list[int]:
     moves = [0] * MAX_MOVES
-    return sorted(moves[: plain(write_moves)(TABLES, rules_of(env), pieces, 1, moves, 0)])
+    return sorted(moves[: write_moves(TABLES, rules_of(env), pieces, 1, moves, 0)])
 
 
 def is_attacked(reference: Reference, position: Position) -> bool:
@@ -64,12 +64,12 @@ def check_positions(parameters: dict[str, Any], number: int, seed: int) -> None:
         assert legal(env, pieces) == sorted(moves), reference.to_string(position)
         if reference.king_capture:
             assert noisy(env, pieces) == sorted(action for action, move in moves.items() if is_noisy(position, move))
-        assert plain(king_is_attacked)(TABLES, pieces) == is_attacked(reference, position)
-        assert plain(cannot_mate)(pieces) == is_dead(position.board)
+        assert king_is_attacked(TABLES, pieces) == is_attacked(reference, position)
+        assert cannot_mate(pieces) == is_dead(position.board)
         action = int(rng.choice(sorted(moves)))
-        after, is_irreversible = plain(moved)(TABLES, pieces, action)
+        after, is_irreversible = moved(TABLES, pieces, action)
         following = reference.after(position, moves[action])
-        assert plain(turned)(after) == pieces_of(env.from_string(following.fen))
+        assert turned(after) == pieces_of(env.from_string(following.fen))
         assert is_irreversible == (following.quiet == 0)
 
 
@@ -77,8 +77,8 @@ def test_words_are_mirrored_and_counted_as_sets_of_cells() -> None:
     rng = np.random.default_rng(0)
     for word in rng.integers(1 << 25, size=100).tolist():
         cells = [cell for cell in range(25) if word >> cell & 1]
-        assert plain(mirrored)(word) == sum(1 << (5 * (cell // 5) + 4 - cell % 5) for cell in cells)
-        assert plain(count_bits)(word) == len(cells)
+        assert mirrored(word) == sum(1 << (5 * (cell // 5) + 4 - cell % 5) for cell in cells)
+        assert count_bits(word) == len(cells)
 
 
 @pytest.mark.parametrize("parameters", RULES[2:])
@@ -104,7 +104,7 @@ def count(
 def test_number_of_sequences_is_the_known_one(text: str, parameters: dict[str, Any], leaves: list[int]) -> None:
     moves = [0] * 4 * MAX_MOVES
     known = [number for number in leaves if number < 300]
-    found = [count(text, parameters, TABLES, plies, moves, plain(num_sequences)) for plies in range(1, len(known) + 1)]
+    found = [count(text, parameters, TABLES, plies, moves) for plies in range(1, len(known) + 1)]
     assert found == known
 
 
@@ -113,4 +113,5 @@ def test_number_of_sequences_is_the_known_one(text: str, parameters: dict[str, A
 @pytest.mark.parametrize(("text", "parameters", "leaves"), PERFT)
 def test_number_of_long_sequences_is_the_known_one(text: str, parameters: dict[str, Any], leaves: list[int]) -> None:
     tables, moves = make_tables(compiled=True), ints([0] * 8 * MAX_MOVES, compiled=True)
-    assert [count(text, parameters, tables, plies, moves) for plies in range(1, len(leaves) + 1)] == leaves
+    function = function_for(True)(num_sequences)
+    assert [count(text, parameters, tables, plies, moves, function) for plies in range(1, len(leaves) + 1)] == leaves

@@ -26,7 +26,6 @@ from jaxgames import ParameterError, agents, arena, greedy
 from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.games.chinese_checkers.rules import VISITED
 from jaxgames.games.chinese_checkers.scores import remaining_on_star
-from jaxgames.solvers.alphabeta.compiled import plain
 
 RACE = "examples.papers.parameter_sharing.turn_search:race"
 ENV = jaxgames.make("chinese_checkers(size=2, num_players=6)")
@@ -78,8 +77,8 @@ def test_turns_are_all_legal_ways_of_a_peg(game: list[Any]) -> None:
     work, pegs, turns = make_work(STAR), np.zeros(3, np.int64), np.zeros(2 * 3 * STAR.cells, np.int64)
     for state, mask in game:
         board, chain = board_of(state), int(state.peg)
-        plain(fill_pegs)(STAR, board, pegs)
-        number = plain(fill_turns)(STAR, work, board, pegs, chain, turns)
+        fill_pegs(STAR, board, pegs)
+        number = fill_turns(STAR, work, board, pegs, chain, turns)
         np.testing.assert_array_equal(board, board_of(state))
         found = [(int(pegs[index]), int(to)) for index, to in turns.reshape(-1, 2)[:number]]
         movers = [chain] if chain >= 0 else np.flatnonzero(board == 0).tolist()
@@ -103,8 +102,8 @@ def test_whole_greedy_turns_are_those_of_the_greedy_agent(game: list[Any]) -> No
         found = set[bytes]()
         for _ in range(150):
             board = board_of(state)
-            assert not plain(greedy_turn)(STAR, work, board)
-            plain(rotate)(STAR, work, board)
+            assert not greedy_turn(STAR, work, board)
+            rotate(STAR, work, board)
             found.add(board.tobytes())
         assert found == ends_of(state, int(state.current_player))
 
@@ -114,7 +113,7 @@ def test_remaining_steps_are_those_of_the_greedy_agent(game: list[Any]) -> None:
     remaining = jax.jit(lambda goal: remaining_on_star(2, goal))
     for state, _ in game[::4]:
         board = board_of(state)
-        plain(fill_remaining)(STAR, work, board)
+        fill_remaining(STAR, work, board)
         np.testing.assert_array_equal(np.asarray(work.remaining) / 128, remaining(np.asarray(state.board)[-3:]))
 
 
@@ -141,9 +140,9 @@ def test_value_is_the_product_of_weights_and_features(size: int) -> None:
     expected = learning.features(size, boards) @ by_feature(size, weights)
     pegs = np.zeros(star.pegs, np.int64)
     for board, value in zip(boards, expected, strict=True):
-        plain(fill_pegs)(star, board, pegs)
+        fill_pegs(star, board, pegs)
         if (board[-star.pegs :] != 0).any():
-            np.testing.assert_allclose(plain(turns_left)(star, weights, board, pegs), value, atol=1e-9)
+            np.testing.assert_allclose(turns_left(star, weights, board, pegs), value, atol=1e-9)
 
 
 @pytest.mark.slow  # two seconds
@@ -172,12 +171,12 @@ def test_static_score_is_the_same_in_the_middle_of_a_turn(game: list[Any]) -> No
         board, chain = board_of(state), int(state.peg)
         if chain < 0 or not (board == VISITED).any():
             continue
-        plain(choose)(search, board.copy(), chain, QUICK._replace(samples=0), 0.0)
-        number = plain(fill_turns)(STAR, search.work, board.copy(), search.pegs, chain, search.turns)
+        choose(search, board.copy(), chain, QUICK._replace(samples=0), 0.0)
+        number = fill_turns(STAR, search.work, board.copy(), search.pegs, chain, search.turns)
         turns = np.asarray(search.turns).reshape(-1, 2)[:number].tolist()
         scores = np.asarray(search.scores)[:number].copy()
         empty = np.where(board == VISITED, -1, board)
-        found = [plain(static_score)(search, empty, search.pegs, index, to, search.followers) for index, to in turns]
+        found = [static_score(search, empty, search.pegs, index, to, search.followers) for index, to in turns]
         np.testing.assert_allclose(scores, found)
         seen += 1
     assert seen > 5
