@@ -3,45 +3,48 @@
     python -m examples.papers.parameter_sharing.lone_player --output runs/papers/parameter_sharing/solo
     python -m examples.papers.parameter_sharing.lone_player --sizes 2 --agents greedy "RUN(temperature=1)"
 
-One seat plays alone on the star, from its home to its goal; the other seats have no pegs. For each size the table has
-the fewest turns without hops, the fewest of all, and the turns that agents take alone. A run counts for the size of its
-game. A game of the fewest turns is drawn as an animation.
+One seat plays alone on the star, from its home to its goal; the other seats have no pegs, so they pass. For each size
+the table has the fewest turns without hops, the fewest of all, and the turns that agents take alone. A run counts for
+the size of its game. Games of the fewest turns are in lone_player_games.json, one text per turn. They are played in the
+env and drawn as animations.
 
-Finished games and agents are in OUTPUT/games.jsonl and OUTPUT/agents.jsonl; a repeated command reads them there.
+Finished games of agents are in OUTPUT/agents.jsonl; a repeated command reads them there.
 """
 
 import functools
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from examples.papers._experiment import Experiment, Report, command
+from jaxgames import render
 from jaxgames._checks import check_int
-from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.solvers.chinese_checkers.lone_player import (
-    MAX_SIZE,
-    SoloGame,
-    picture,
-    replay,
-    shortest_solo,
-    shortest_without_hops,
-    turns_alone,
-)
+from jaxgames.agents import Agent
+from jaxgames.games.chinese_checkers.rules import ChineseCheckers, ChineseCheckersState
+from jaxgames.host import host
 from train.agents import env_of, make
 from train.driver.tables import markdown
 
 HEADER = ("N", "pegs", "fewest without hops", "fewest", "agent alone", "finished games", "turns, mean (range)")
 QUICK: dict[str, Any] = {"sizes": (1, 2), "games": 5}
+GAMES: dict[int, list[str]] = {
+    int(size): turns
+    for size, turns in json.loads(Path(__file__).with_name("lone_player_games.json").read_text()).items()
+}
+"""A shortest game of each N: its turns, the submoves of each as `env.action_to_string` writes them."""
 
 
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/papers/parameter_sharing/solo")
     sizes: tuple[int, ...] = (2, 3, 4)
-    """N, each from 1 to 4; 4 takes minutes."""
+    """N, each from 1 to 4."""
     agents: tuple[str, ...] = ("greedy",)
     """Agents that play alone: texts as train.match takes them."""
     games: int = 1000
@@ -49,10 +52,10 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Finds the shortest games, and plays the games of the agents."""
+    """Plays and draws the shortest games, and plays the games of the agents."""
     for size in arguments.sizes:
-        check_int("sizes", size, 1, MAX_SIZE)
-    games = {size: shortest(size, arguments) for size in arguments.sizes}
+        check_int("sizes", size, 1, max(GAMES))
+        picture(size).save(arguments.output / f"size_{size}.svg")
     rows: list[tuple[object, ...]] = []
     alone: dict[str, dict[str, Any]] = {}
     for size, agent, env in agents_of(arguments):
@@ -60,19 +63,11 @@ def report(arguments: Arguments) -> Report:
         result = arguments.once(key, functools.partial(play_alone, env, agent, arguments.games), file="agents")
         alone[f"{agent}, N = {size}"] = result
         mean = "" if result["mean"] is None else f"{result['mean']:.1f} ({result['min']}-{result['max']})"
-        fewest = (len(shortest_without_hops(size).turns), len(games[size].turns))
+        fewest = (fewest_without_hops(size), len(GAMES[size]))
         rows.append((size, env.num_pegs, *fewest, agent, f"{result['finished']} of {arguments.games}", mean))
-    fewest_turns = {size: len(game.turns) for size, game in games.items()}
-    return Report({"fewest": fewest_turns, "alone": alone}, markdown(HEADER, rows))
-
-
-def shortest(size: int, arguments: Arguments) -> SoloGame:
-    """Returns a shortest game, after it won in the env; draws it."""
-    turns = arguments.once({"size": size}, lambda: {"game": shortest_solo(size).turns}, file="games")["game"]
-    game = SoloGame(size, tuple(map(tuple, turns)), len(turns))
-    replay(game)
-    picture(game).save(arguments.output / f"size_{size}.svg")
-    return game
+    return Report(
+        {"fewest": {size: len(GAMES[size]) for size in arguments.sizes}, "alone": alone}, markdown(HEADER, rows)
+    )
 
 
 def agents_of(arguments: Arguments) -> Iterator[tuple[int, str, ChineseCheckers]]:
@@ -94,6 +89,87 @@ def play_alone(env: ChineseCheckers, agent: str, games: int) -> dict[str, Any]:
     if not won:
         return {"finished": 0, "mean": None, "min": None, "max": None}
     return {"finished": len(won), "mean": round(float(np.mean(won)), 2), "min": min(won), "max": max(won)}
+
+
+def fewest_without_hops(size: int) -> int:
+    """Returns the fewest turns of a game without hops: the rows between the pegs of the home and the goal in total.
+
+    A step changes the row of one peg by at most one. If the front pegs go first, each of their steps goes down a row.
+    """
+    return 2 * size * (size + 1) * (2 * size + 1) // 3
+
+
+# -- games in the env --------------------------------------------------------------------------------------------------
+
+
+class Replay(NamedTuple):
+    """A game played in the env."""
+
+    states: list[ChineseCheckersState]  # the start, and after every submove, passes of other seats included
+    actions: list[int]  # one less than states
+
+
+def start_alone(env: ChineseCheckers) -> ChineseCheckersState:
+    """Returns the start of a game with the pegs of seat 0 alone."""
+    rows, *rest = env.to_string(env.init(None)).split(" ")
+    for seat in range(1, env.num_players):
+        rows = rows.replace(str(seat), ".")
+    return env.from_string(" ".join([rows, *rest]))
+
+
+def replay(env: ChineseCheckers, turns: Sequence[str]) -> Replay:
+    """Returns a game of seat 0 alone, played submove by submove.
+
+    Raises ValueError for an illegal submove, and if the last submove does not win or an earlier one does.
+    """
+    states, actions = [start_alone(env)], list[int]()
+
+    def play(text: str) -> None:
+        action = env.action_from_string(states[-1], text)
+        if not host(env).look(states[-1]).mask[action]:
+            raise ValueError(f"{text} is not legal in {env.to_string(states[-1])}")
+        actions.append(action)
+        states.append(host(env).step(states[-1], action)[0])
+
+    for turn in turns:
+        for text in turn.split():
+            play(text)
+        while not states[-1].terminated and (states[-1].current_player != 0 or states[-1].peg >= 0):
+            play("end")
+    if not env.winners(states[-1])[0]:
+        raise ValueError(f"the game of {len(turns)} turns does not fill the goal: {env.to_string(states[-1])}")
+    return Replay(states, actions)
+
+
+def picture(size: int) -> render.Picture:
+    """Returns an animation of the shortest game, one frame per submove."""
+    env = ChineseCheckers(size, 2)
+    states, actions = replay(env, GAMES[size])
+    own = [at for at, state in enumerate(states[:-1]) if state.current_player == 0]
+    return render.animate(env, [states[at] for at in [*own, -1]], [actions[at] for at in own])
+
+
+def turns_alone(env: ChineseCheckers, agent: Agent, games: int, seed: int = 0) -> np.ndarray:
+    """Returns int[games], the turns that an agent on seat 0 takes to fill its goal alone; -1 where it did not.
+
+    The agent is on the device, and all games are played at once. The env's `max_rounds` limits the turns. An agent of a
+    training run needs the number of seats of its run.
+    """
+    starts = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (games, *leaf.shape)), start_alone(env))
+
+    def is_over(states: ChineseCheckersState) -> jax.Array:
+        return states.terminated | states.truncated
+
+    def advance(carry: tuple[jax.Array, ChineseCheckersState]) -> tuple[jax.Array, ChineseCheckersState]:
+        key, act_key = jax.random.split(carry[0])
+        return key, jax.vmap(env.step, (0, 0, None))(carry[1], agent.act(act_key, carry[1]), act_key)
+
+    @jax.jit
+    def play(key: jax.Array) -> ChineseCheckersState:
+        return jax.lax.while_loop(lambda carry: ~is_over(carry[1]).all(), advance, (key, starts))[1]
+
+    end = jax.device_get(play(jax.random.key(seed)))
+    return np.where(end.terminated, end.round + 1, -1)
 
 
 main = command(Arguments, QUICK, report)

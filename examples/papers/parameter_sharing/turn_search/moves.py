@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from examples.papers.parameter_sharing.turn_search.star import EMPTY, fill_reached, hop_tables
 from jaxgames.games._to_goal import hexagonal_distance
 from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
-from jaxgames.solvers.chinese_checkers.star import EMPTY, fill_reached, hop_tables
 
 SEATS = 6
 LEFT = -2  # a cell that the moving peg has left in this turn

@@ -7,12 +7,12 @@ import numpy as np
 
 from examples.papers.parameter_sharing.turn_search.moves import LEFT, SEATS, Weights
 from examples.papers.parameter_sharing.turn_search.search import Settings, choose, make_race, seed_with
+from examples.papers.parameter_sharing.turn_search.star import hop_paths
 from jaxgames._checks import ParameterError
 from jaxgames._files import FileKind, read_file, write_file
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for
-from jaxgames.solvers.chinese_checkers.star import hop_paths
 
 COMMAND = "python -m examples.papers.parameter_sharing.turn_search.learning"
 WEIGHTS_FILE = FileKind(
