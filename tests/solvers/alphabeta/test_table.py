@@ -15,7 +15,7 @@ def test_entry_decides_where_its_bound_reaches(
     value: int, window: list[int], asked: list[int], depth: int, action: int
 ) -> None:
     """A value on or below the window is an upper bound, on or above it a lower bound, and inside exact."""
-    entry = pack_entry(3, value, 5, *window, depth, action)
+    entry = pack_entry(3, value, 5, window[0], window[1], depth, action)
     assert (value_in(entry, 5), action_in(entry)) == (value, action)
     is_upper, is_lower = value <= window[0], value >= window[1]
     expected = value <= asked[0] if is_upper else value >= asked[1] if is_lower else True

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxgames.games import checkers
+from jaxgames.games.checkers import rules
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for, ints
 from jaxgames.solvers.checkers.moves import (
     MAX_MOVES,
@@ -55,7 +55,7 @@ def test_words_are_shifted_rotated_and_counted_as_sets_of_squares() -> None:
     for word in rng.integers(2**32, size=200, dtype=np.uint32):
         squares = [index for index in range(32) if int(word) >> index & 1]
         for direction in range(4):
-            assert shifted(int(word), direction) == checkers.shift(word, direction)
+            assert shifted(int(word), direction) == rules.shift(word, direction)
         assert rotated(int(word)) == sum(1 << 31 - index for index in squares)
         assert count_bits(int(word)) == len(squares)
 
