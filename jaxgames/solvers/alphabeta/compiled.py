@@ -52,9 +52,7 @@ def compiled(function: F, **options: bool) -> F:
         numba: Any = importlib.import_module("numba")
         templates: Any = importlib.import_module("numba.core.typing.templates")
         marked: Any = function
-        # Other machine code calls this, not Python or C: the code for these would take a part of the compilation.
-        options = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
-        marked.dispatcher = numba.njit(function, **options)
+        marked.dispatcher = numba.njit(function, **OPTIONS, **options)
         # Unlike `numba.extending.register_jitable`, this lets a function call itself.
         templates.infer_global(function, numba.types.Dispatcher(marked.dispatcher))
     return function
@@ -78,10 +76,13 @@ def _machine_code(function: Callable[..., Any]) -> Any:
     the stamp that it stores beside the code has the sources of the package and of the function's folder too.
     """
     numba: Any = importlib.import_module("numba")
+    dispatcher: Any = getattr(function, "dispatcher", None)
+    if dispatcher is None:
+        dispatcher = numba.njit(function, **OPTIONS)
     try:
-        dispatcher = numba.njit(function, **OPTIONS, cache=True)
+        dispatcher.enable_caching()
     except RuntimeError:  # no folder
-        return numba.njit(function, **OPTIONS)
+        return dispatcher
     file = dispatcher._cache._cache_file
     file._source_stamp = (file._source_stamp, _digest(PACKAGE), _digest(Path(function.__code__.co_filename).parent))
     return dispatcher
