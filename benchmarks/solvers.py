@@ -29,13 +29,12 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.harness import Command
 from jaxgames.games.checkers import Checkers, CheckersState
+from jaxgames.games.checkers.search import GAME, make_player
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from jaxgames.games.dots_and_boxes.search import search
 from jaxgames.host import host
-from jaxgames.solvers import checkers
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE, HostSearchPlayer
-from jaxgames.solvers.checkers.search import GAME
-from jaxgames.solvers.dots_and_boxes.search import search
 from train.driver.machine import commit, cpu_seconds, stamp
 
 # -- Dots and Boxes ---------------------------------------------------------------------------------------
@@ -146,7 +145,7 @@ def measure_checkers(arguments: CheckersArguments) -> dict[str, Any]:
 
 def positions(env: Checkers, number: int, seed: int) -> list[CheckersState]:
     """Returns positions of games between two searches of depth 2, in which the mover has a choice."""
-    player, generator = checkers.make_player(env, depth=2), random.Random(seed)
+    player, generator = make_player(env, depth=2), random.Random(seed)
     game, states = host(env), list[CheckersState]()
     while len(states) < number:
         state, info = game.init()

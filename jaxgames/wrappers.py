@@ -320,8 +320,3 @@ def discount_of(mover: jax.Array, next_mover: jax.Array, terminated: jax.Array, 
     It is 0 if the rules have ended the game.
     """
     return jnp.where(terminated, 0.0, jnp.where(next_mover == mover, 1.0, gamma))
-
-
-def game_of(env: Env[Any]) -> Env[Any]:
-    """Returns the game without its wrappers."""
-    return env.unwrapped

@@ -18,8 +18,8 @@ os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")  # programs witho
 import jax
 
 from jaxgames._platforms import VARIABLE
+from jaxgames.games.dots_and_boxes import player as boxes_player
 from jaxgames.solvers.alphabeta import deepening
-from jaxgames.solvers.dots_and_boxes import player as boxes_player
 from tests.helpers.registrations import temporary_registrations
 
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".jax_cache"))

@@ -19,10 +19,6 @@ NAMED = re.compile(rf"(?<!\w)({'|'.join([*BUILT_IN, *CLASSES])})(State)?(?!\w)")
 # Modules that name games, by the reason. All others ask the record of a game.
 STILL_NAMED = {
     "the lists of the games of the package": ["games/__init__.py", "registry.py"],
-    "solvers and searches of one game, which are not in its folder yet": [
-        *(f"solvers/{game}/" for game in BUILT_IN),
-        "solvers/strength/dots_and_boxes.py",
-    ],
     "an engine of one game": ["interop/uci.py"],
 }
 ALLOWED = tuple(path for paths in STILL_NAMED.values() for path in paths)
@@ -72,9 +68,7 @@ def test_no_module_outside_of_the_folder_of_a_game_names_it() -> None:
         if not name.startswith(tuple(f"games/{game}/" for game in BUILT_IN)) and (NAMED.search(name) or names_in(path)):
             named.add(name)
     assert {name for name in named if not name.startswith(ALLOWED)} == set()
-    assert {allowed for allowed in ALLOWED if not any(name.startswith(allowed) for name in named)} <= {
-        f"solvers/{game}/" for game in BUILT_IN
-    }
+    assert {allowed for allowed in ALLOWED if allowed not in named} == set()
 
 
 @pytest.mark.parametrize("game", [BUILT_IN[0], *(pytest.param(game, marks=pytest.mark.slow) for game in BUILT_IN[1:])])

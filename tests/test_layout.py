@@ -13,6 +13,10 @@ ROOT = Path(__file__).parents[1]
 # Each line is a floor, the lowest first. A module imports only from its own line and from the lines before it.
 # A name is that of a module or a package. Add a new one to the first line that has its imports on it or before it.
 # games/moves is moves.py of every game, games/_ is what games share, and games is the rest of every game.
+SEARCHES = [  # and solutions, of one game
+    *("games/search", "games/search_moves", "games/player", "games/playouts", "games/chains"),
+    *("games/solution", "games/strength", "games/positions", "games/cell_sets"),
+]
 FLOORS = {
     "jaxgames": (
         ("_checks", "_batches", "_fields", "_platforms", "_progress", "_text_files", "bits"),
@@ -21,7 +25,7 @@ FLOORS = {
         ("games/_", "games/rules", "games/board", "games/moves"),
         ("registry", "games", "render", "greedy"),
         ("agents", "host_agent", "testing", "_files"),
-        ("solvers", "mcts", "arena", "interop"),
+        ("solvers", "mcts", "arena", "interop", *SEARCHES),
         ("policies", "baselines"),
         ("play", "games/words"),
     ),

@@ -32,8 +32,8 @@ def test_batched_game_lowers_for_accelerators(game: str) -> None:
     def play(boards: Any, action: jax.Array, keys: jax.Array) -> Any:
         boards = jax.vmap(env.step)(boards, action, keys)
         of_mask = jax.vmap(jaxgames.random_action)(keys, jax.vmap(env.legal_action_mask)(boards))
-        action = jax.vmap(env.random_legal_action)(boards, keys), of_mask
-        return boards, action, jax.vmap(env.observe)(boards), jax.vmap(env.winners)(boards)
+        drawn = jax.vmap(env.random_legal_action)(boards, keys), of_mask
+        return boards, drawn, jax.vmap(env.observe)(boards), jax.vmap(env.winners)(boards)
 
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), BATCH))
     boards = jax.eval_shape(jax.vmap(env.init), keys)

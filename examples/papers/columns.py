@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks import alphazero, networks
 from examples.papers._experiment import Column, entry_of
-from jaxgames.solvers.chinese_checkers_diamond.solution import OUTCOMES
+from jaxgames.games.chinese_checkers_diamond.solution import OUTCOMES
 from train.baselines import self_play_switches, solved
 from train.baselines.tables import without_module
 from train.driver.commands import text_of_rate, text_of_score

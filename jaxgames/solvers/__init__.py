@@ -3,7 +3,7 @@
     solve, load, Solution       exact solutions; see `jaxgames.solvers.exact.solution`
     strength.measure            how near an agent comes to solving a game
 
-The folders of games and `alphabeta` have what their agents and commands need.
+The solution and the search of a game lie in its folder, jaxgames/games/<id>/.
 """
 
 from jaxgames.solvers import strength

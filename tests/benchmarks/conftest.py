@@ -12,8 +12,8 @@ import pytest
 from benchmarks import harness, loops, solvers
 from benchmarks.harness import Compiled, Timed, Timing, Turns
 from jaxgames.games.checkers import Checkers
+from jaxgames.games.checkers.search import GAME
 from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer
-from jaxgames.solvers.checkers.search import GAME
 
 RunCommand = Callable[[str], dict[str, Any]]
 TRACED = Timing(steps_per_second=1000.0, spread=0.0, compile_seconds=1.0, memory_bytes=1 << 20)
@@ -50,7 +50,7 @@ def plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
         return HostSearchPlayer(GAME, env, depth, None, "positional", compiled=False)
 
     monkeypatch.setattr(solvers, "HAS_NUMBA", False)
-    monkeypatch.setattr(solvers.checkers, "make_player", make_player)
+    monkeypatch.setattr(solvers, "make_player", make_player)
 
 
 def blank_positions(playing: Any, boards: int) -> Any:

@@ -76,10 +76,10 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
         {"side", "game", "boards", "simulations", "slots", "simulations_per_second", "spread", "microseconds"}
         | {"bytes_per_node", "network", "compile_seconds", "memory_bytes"},
     ),
-    "solvers boxes --boards 1x1 --max-nodes 10000 --picture PICTURE": (
-        {"rows", "compiled", "numba", "command", "commit", "tables", "cpu_seconds"} | STAMP,
+    "solvers boxes --boards 1x1": (
+        {"rows", "compiled", "numba", "command", "commit"} | STAMP,
         "rows",
-        {"board", "step", "window", "value", "nodes", "keys", "seconds", "plain_seconds", "state"},
+        {"board", "window", "value", "nodes", "keys", "seconds", "plain_seconds", "microseconds"},
     ),
     "solvers checkers --depths 1 --positions 2 --plain-depth 1": (
         {"rows", "compiled", "numba"} | STAMP,

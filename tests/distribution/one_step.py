@@ -57,7 +57,7 @@ def search() -> None:
 
 def numba() -> None:
     """Compiles the search in Dots and Boxes and finds a value."""
-    from jaxgames.solvers.dots_and_boxes.search import search
+    from jaxgames.games.dots_and_boxes.search import search
 
     assert search(jaxgames.make(GAME), compiled=True).value == 0
 

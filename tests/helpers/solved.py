@@ -3,9 +3,9 @@
 import functools
 
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.games.chinese_checkers_diamond.solution import DiamondSolution
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.chinese_checkers_diamond.solution import DiamondSolution
-from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from jaxgames.games.dots_and_boxes.solution import DotsAndBoxesSolution
 
 
 @functools.cache

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jaxgames.games.checkers import search as checkers
+from jaxgames.games.checkers.search_moves import rotated
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
-from jaxgames.solvers.checkers import search as checkers
-from jaxgames.solvers.checkers.moves import rotated
-from jaxgames.solvers.minichess import search as minichess
-from jaxgames.solvers.minichess.moves import Pieces, make_tables
+from jaxgames.games.minichess import search as minichess
+from jaxgames.games.minichess.search_moves import Pieces, make_tables
 from tests.games.chinese_checkers_diamond.test_symmetry import exchanged, mirrored
 from tests.games.dots_and_boxes.test_symmetry import SYMMETRIES, numbers
 from tests.helpers.positions import board, read_all

@@ -19,7 +19,7 @@ from jaxgames import Env
 from jaxgames._batches import in_chunks
 from jaxgames.agents import Agent, analyse_in_chunks
 from jaxgames.games.checkers import Checkers
-from jaxgames.solvers.checkers import evaluate
+from jaxgames.games.checkers.search import evaluate
 from train.analyse.recorded_game import RecordedGame
 from train.data.positions import UNKNOWN, Positions, keys
 

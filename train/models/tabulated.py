@@ -19,12 +19,12 @@ import jax.numpy as jnp
 from jaxgames import Env
 from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.games.chinese_checkers_diamond.positions import num_positions
+from jaxgames.games.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
 from jaxgames.mcts import SearchConfig
 from jaxgames.policies import evaluate
 from jaxgames.policies.agent import SearchAgent
 from jaxgames.sampling import MASKED_LOGIT
-from jaxgames.solvers.chinese_checkers_diamond.moves import num_positions
-from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
 from train.models.policy import Policy
 
 MAX_BYTES = 2**29  # of a table

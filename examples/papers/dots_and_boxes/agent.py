@@ -100,17 +100,15 @@ def play_row(env: Env[Any], agent: Agent, opponent: Agent, arguments: Arguments,
         player.act(jax.random.key(0), jax.tree.map(lambda leaf: leaf[None], env.init()))
         player.seconds.clear()
         player.cpu_seconds.clear()
-    over, lost_to_the_clock = 0, 0
-
-    def finished(number: int) -> None:
-        nonlocal over, lost_to_the_clock
-        late = sum(seconds > arguments.milliseconds / 1000 for seconds in players[0].seconds)
-        lost_to_the_clock += late > over
-        over = late
-        bar.update(number)
-
     seats = arena.seating((1, 1), "alternating", arguments.games)
-    games = arena.play(env, players, seats, jax.random.key(arguments.seed), on_finished=finished)
+    key, lost_to_the_clock = jax.random.key(arguments.seed), 0
+    played: list[arena.Games] = []
+    for number in range(arguments.games):  # one by one, so that the times of a move belong to its game
+        begin = len(players[0].seconds)
+        played.append(arena.play(env, players, seats[number : number + 1], jax.random.fold_in(key, number)))
+        lost_to_the_clock += max(players[0].seconds[begin:], default=0) > arguments.milliseconds / 1000
+        bar.update(1)
+    games = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *played)
     mine, theirs = (arena.results(env, games, seats, number) for number in (0, 1))
     times = {"ms": players[0].seconds, "cpu_ms": players[0].cpu_seconds, "opponent_cpu_ms": players[1].cpu_seconds}
     shares = {name: mine[name] for name in ("win_rate", "win_rate_interval")}

@@ -29,8 +29,8 @@ from examples.papers.dots_and_boxes.study_agent import player_of
 from jaxgames import agents, arena
 from jaxgames._progress import progress_bar
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.dots_and_boxes import moves as boxes
-from jaxgames.solvers.dots_and_boxes.search import Search
+from jaxgames.games.dots_and_boxes import search_moves as boxes
+from jaxgames.games.dots_and_boxes.search import Search
 from train.driver.metrics import rounded
 
 KINDS = ("2 boxes, leave", "2 boxes, take", "4 boxes, leave", "4 boxes, take")

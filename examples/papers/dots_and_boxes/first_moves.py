@@ -24,8 +24,8 @@ from examples.papers.dots_and_boxes.matches import board_of
 from jaxgames import State
 from jaxgames._progress import progress_bar
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.dots_and_boxes.moves import canonical_key, is_first_open, make_board, make_position
-from jaxgames.solvers.dots_and_boxes.search import DEFAULT_TABLE_SIZE, Search
+from jaxgames.games.dots_and_boxes.search import DEFAULT_TABLE_SIZE, Search
+from jaxgames.games.dots_and_boxes.search_moves import canonical_key, is_first_open, make_board, make_position
 
 # wilson.engr.wisc.edu/boxes/results.shtml, where all first moves of a board have its value
 WILSON = {"3x3": "-3 (Wilson)", "3x5": "-1 (Wilson)", "4x4": "0 (Wilson)"}

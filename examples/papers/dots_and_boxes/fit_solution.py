@@ -32,9 +32,9 @@ from examples.papers._experiment import Column, Experiment, Report, command, tab
 from jaxgames import solvers
 from jaxgames._progress import progress_bar
 from jaxgames.games.dots_and_boxes.rules import NOBODY, DotsAndBoxes, DotsAndBoxesState
+from jaxgames.games.dots_and_boxes.solution import boxes, table_shape, worth_of_edges
 from jaxgames.policies.evaluate import reward_scale
 from jaxgames.sampling import random_action
-from jaxgames.solvers.dots_and_boxes.solution import boxes, table_shape, worth_of_edges
 from train.driver.metrics import rounded
 from train.models.policy import Params, Policy
 from train.ops.symmetries import symmetries

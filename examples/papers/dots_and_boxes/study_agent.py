@@ -21,12 +21,7 @@ from jaxgames import Env, agents
 from jaxgames._checks import ParameterError, check_int
 from jaxgames.agents import Agent
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.host_agent import HostPlayerAgent
-from jaxgames.solvers.alphabeta.clock import MAX_NODES, NODES, Clock
-from jaxgames.solvers.alphabeta.compiled import compiled
-from jaxgames.solvers.alphabeta.table import MINUS_INFINITY
-from jaxgames.solvers.dots_and_boxes.moves import OPEN_EDGES, captures, draw, is_first_open, is_safe, undraw
-from jaxgames.solvers.dots_and_boxes.player import (
+from jaxgames.games.dots_and_boxes.player import (
     MAX_DEPTH,
     STRATEGIES,
     DotsAndBoxesPlayer,
@@ -34,8 +29,13 @@ from jaxgames.solvers.dots_and_boxes.player import (
     best_to_a_depth,
     order_by_long_chain_rule,
 )
-from jaxgames.solvers.dots_and_boxes.playouts import random_below
-from jaxgames.solvers.dots_and_boxes.search import Work
+from jaxgames.games.dots_and_boxes.playouts import random_below
+from jaxgames.games.dots_and_boxes.search import Work
+from jaxgames.games.dots_and_boxes.search_moves import OPEN_EDGES, captures, draw, is_first_open, is_safe, undraw
+from jaxgames.host_agent import HostPlayerAgent
+from jaxgames.solvers.alphabeta.clock import MAX_NODES, NODES, Clock
+from jaxgames.solvers.alphabeta.compiled import compiled
+from jaxgames.solvers.alphabeta.table import MINUS_INFINITY
 
 MAX_MOVES = 3  # place in `Work.counts`; 0: no limit
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from examples.papers._experiment import Report, command, table_of
+from jaxgames.games.chinese_checkers_diamond.solution import OUTCOMES
 from jaxgames.solvers import load
-from jaxgames.solvers.chinese_checkers_diamond.solution import OUTCOMES
 
 COLUMNS = {
     "game": "{game}",

@@ -10,7 +10,7 @@ GAME = Game(
     env=ChineseCheckersDiamond,
     drawing=f"{__name__}.drawing",
     scores=f"{__name__}.scores",
-    solution="jaxgames.solvers.chinese_checkers_diamond.solution:DiamondSolution",
+    solution=f"{__name__}.solution:DiamondSolution",
     words=f"{__name__}.words",
     levels=(("greedy(epsilon=0.3)", "greedy", "baseline"),),
 )

@@ -6,8 +6,8 @@
 
 A game has a player: the `search` of its record makes it from the game and the parameters of the agent's text. The
 player chooses a move on one board at a time. It has no memory between moves. The same key gives the same move as long
-as the time of a move is not used up. The values of all moves, in men or pawns: `jaxgames.solvers.checkers.evaluate` and
-`jaxgames.solvers.minichess.evaluate`.
+as the time of a move is not used up. Where the player is a `SearchedGame`, its `evaluate` has the values of all moves,
+in men or pawns.
 """
 
 import inspect
@@ -24,8 +24,6 @@ from jaxgames.agents import Agent, Analysis
 from jaxgames.env import Env
 from jaxgames.host_agent import Chooser, HostPlayerAgent, board_of, seeds_of
 from jaxgames.registry import games_with, record_of
-from jaxgames.solvers.exact.solution import check_keeps_rules
-from jaxgames.wrappers import game_of
 
 
 class Player(Chooser, Protocol):
@@ -73,17 +71,16 @@ def make(
     """Returns the agent `alphabeta(depth=9, milliseconds=200)`.
 
     Args:
-      env: a game with a player, or a `Wrapper` of one that keeps its rules.
+      env: a game with a player, or a `Wrapper` of one.
       depth: of a search that does not reach the end of the game; None for the default of the game's player.
       milliseconds: the time of a move; None for the default of the game's player, which can be no limit.
-      **settings: further parameters of the game's player: `jaxgames.solvers.dots_and_boxes.player.make_player`,
+      **settings: further parameters of the game's player: `jaxgames.games.dots_and_boxes.player.make_player`,
         and in checkers and minichess `jaxgames.solvers.alphabeta.deepening.SearchedGame.make_player`.
 
     Raises ParameterError (a ValueError) for a game without a player, for a board that is too large, and for a parameter
-    or a value that is not allowed. It also raises it for a `Wrapper` that changes the rules.
+    or a value that is not allowed.
     """
-    check_keeps_rules(env)
-    game = game_of(env)
+    game = env.unwrapped
     make_player = record_of(game).part("search")
     if make_player is None:
         raise ParameterError(f"alphabeta plays {', '.join(games_with('search'))}, not {game.id}")

@@ -31,8 +31,7 @@ from jaxgames.solvers.alphabeta.clock import MAX_MILLISECONDS, NO_LIMIT, Clock, 
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for
 from jaxgames.solvers.alphabeta.search import PLIES_LEFT, Search, new_search
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MIN_WIN_VALUE, MINUS_INFINITY, WIN
-from jaxgames.solvers.exact.solution import check_keeps_rules
-from jaxgames.wrappers import game_of, inside
+from jaxgames.wrappers import inside
 
 NODES_PER_MILLISECOND = 1000  # a compiled search needs about a fifth of the time for them
 SHARE_OF_TIME = 0.8  # of `milliseconds`; the rest is for work that takes longer than expected
@@ -131,7 +130,7 @@ class SearchedGame:
         """Returns the values of a live board and of each of its legal actions for the mover, in men or pawns.
 
         Args:
-          env: the game, or a `Wrapper` of it that keeps its rules.
+          env: the game, or a `Wrapper` of it.
           state: a live board of `env`.
           depth: as for `make_player`.
           evaluation: the same.
@@ -139,8 +138,7 @@ class SearchedGame:
         Raises ParameterError (a ValueError) for another game or a value that is not allowed, and ValueError for a board
         that is over.
         """
-        check_keeps_rules(env)
-        game, board = game_of(env), jax.device_get(inside(env, state)[1])
+        game, board = env.unwrapped, jax.device_get(inside(env, state)[1])
         if not isinstance(game, self.env_class):
             raise ParameterError(f"env must be {self.env_class.__name__.lower()}, not {env}")
         if np.any(board.terminated | board.truncated):

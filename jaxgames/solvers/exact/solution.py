@@ -235,10 +235,6 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Solution[Any]:
     return solution
 
 
-def check_keeps_rules(env: Env[Any]) -> None:
-    """Does nothing: wrappers keep the rules."""
-
-
 # -- batches -----------------------------------------------------------------------------------------------------------
 
 

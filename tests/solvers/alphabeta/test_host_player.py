@@ -12,13 +12,14 @@ import jaxgames
 from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.games.checkers import Checkers
-from jaxgames.solvers import checkers, minichess
+from jaxgames.games.checkers import search as checkers
+from jaxgames.games.checkers.search import GAME as SEARCHED_CHECKERS
+from jaxgames.games.minichess import search as minichess
+from jaxgames.games.minichess.search import GAME as SEARCHED_MINICHESS
 from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta import deepening
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer, SearchedGame
-from jaxgames.solvers.checkers.search import GAME as SEARCHED_CHECKERS
-from jaxgames.solvers.minichess.search import GAME as SEARCHED_MINICHESS
 from jaxgames.wrappers import auto_reset
 from tests.games.checkers import cases as checkers_cases
 from tests.games.minichess import cases as minichess_cases

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from jaxgames.games.checkers import rules
-from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for, ints
-from jaxgames.solvers.checkers.moves import (
+from jaxgames.games.checkers.search_moves import (
     MAX_MOVES,
     count_bits,
     legal_sources,
@@ -16,6 +15,7 @@ from jaxgames.solvers.checkers.moves import (
     shifted,
     write_moves,
 )
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for, ints
 from tests.games.checkers.random_positions import crowds, endgames, hunts
 from tests.games.checkers.reference import Position, Reference
 from tests.games.checkers.test_perft import POSITIONS, START_MOVES

@@ -8,12 +8,18 @@ import numpy as np
 import pytest
 
 from jaxgames.games.checkers import Checkers
+from jaxgames.games.checkers.search import (
+    GAME,
+    WEIGHTS,
+    Position,
+    Rules,
+    alphabeta,
+    make_search,
+)
 from jaxgames.solvers.alphabeta.clock import MAX_NODES, NO_LIMIT
-from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer
+from jaxgames.solvers.alphabeta.deepening import Evaluation, HostSearchPlayer, plies_to_end
 from jaxgames.solvers.alphabeta.search import GENERATION, PLIES_LEFT
 from jaxgames.solvers.alphabeta.table import GENERATION_RADIX, MINUS_INFINITY
-from jaxgames.solvers.checkers import Evaluation, plies_to_end
-from jaxgames.solvers.checkers.search import GAME, WEIGHTS, Position, Rules, alphabeta, make_search
 from tests.games.checkers.cases import START
 from tests.games.checkers.reference import Reference
 from tests.solvers.checkers.slow_checkers import QUIET_LIMIT, state_of

@@ -17,10 +17,10 @@ import pytest
 import jaxgames
 from jaxgames import solvers
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.games.chinese_checkers_diamond import positions as moves
+from jaxgames.games.chinese_checkers_diamond import solution as diamond
+from jaxgames.games.chinese_checkers_diamond.solution import DiamondSolution, check_size
 from jaxgames.solvers.__main__ import main
-from jaxgames.solvers.chinese_checkers_diamond import moves as moves
-from jaxgames.solvers.chinese_checkers_diamond import solution as diamond
-from jaxgames.solvers.chinese_checkers_diamond.solution import DiamondSolution, check_size
 from jaxgames.solvers.exact import retrograde
 from jaxgames.solvers.exact.retrograde import NONE, OPEN
 from jaxgames.solvers.exact.verify import count_errors

@@ -3,9 +3,17 @@
 import numpy as np
 import pytest
 
-from jaxgames.solvers.dots_and_boxes.chains import Chains, chain_openers, value_of_chains
-from jaxgames.solvers.dots_and_boxes.moves import Board, Position, draw, make_board, make_moves, make_position, undraw
-from jaxgames.solvers.dots_and_boxes.search import search
+from jaxgames.games.dots_and_boxes.chains import Chains, chain_openers, value_of_chains
+from jaxgames.games.dots_and_boxes.search import search
+from jaxgames.games.dots_and_boxes.search_moves import (
+    Board,
+    Position,
+    draw,
+    make_board,
+    make_moves,
+    make_position,
+    undraw,
+)
 from tests.games.dots_and_boxes.pictures import game, written
 from tests.helpers.solved import solved_boxes
 from tests.solvers.dots_and_boxes.slow_boxes import SlowBoxes

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from jaxgames._checks import ParameterError
-from jaxgames.solvers.alphabeta import compiled as _numba
-from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, compiled, function_for
-from jaxgames.solvers.dots_and_boxes.moves import (
+from jaxgames.games.dots_and_boxes.search_moves import (
     CAPTURABLE,
     OPEN_EDGES,
     Board,
@@ -28,6 +26,8 @@ from jaxgames.solvers.dots_and_boxes.moves import (
     outer_edges,
     undraw,
 )
+from jaxgames.solvers.alphabeta import compiled as _numba
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, compiled, function_for
 from tests.games.dots_and_boxes.pictures import written
 from tests.helpers.solved import solved_boxes
 from tests.solvers.dots_and_boxes.slow_boxes import SlowBoxes

@@ -12,11 +12,8 @@ import jaxgames
 import train.agents
 from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
-from jaxgames.games.dots_and_boxes.rules import REWARDS, DotsAndBoxes
-from jaxgames.solvers.alphabeta import clock as clocks
-from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
-from jaxgames.solvers.dots_and_boxes import player as playing
-from jaxgames.solvers.dots_and_boxes.player import (
+from jaxgames.games.dots_and_boxes import player as playing
+from jaxgames.games.dots_and_boxes.player import (
     STRATEGIES,
     DotsAndBoxesPlayer,
     best_to_a_depth,
@@ -25,8 +22,11 @@ from jaxgames.solvers.dots_and_boxes.player import (
     only_move,
     order_by_long_chain_rule,
 )
-from jaxgames.solvers.dots_and_boxes.search import search
-from jaxgames.solvers.dots_and_boxes.solution import table_shape, worth_of_edges
+from jaxgames.games.dots_and_boxes.rules import REWARDS, DotsAndBoxes
+from jaxgames.games.dots_and_boxes.search import search
+from jaxgames.games.dots_and_boxes.solution import table_shape, worth_of_edges
+from jaxgames.solvers.alphabeta import clock as clocks
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.wrappers import auto_reset
 from tests.games.dots_and_boxes.pictures import written
 from tests.helpers.analysis import analysis_of

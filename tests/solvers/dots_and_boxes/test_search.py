@@ -9,10 +9,10 @@ import pytest
 
 import jaxgames
 from jaxgames._checks import ParameterError
+from jaxgames.games.dots_and_boxes import search as searching
 from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
+from jaxgames.games.dots_and_boxes.search import Search, SearchResult, search
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
-from jaxgames.solvers.dots_and_boxes import search as searching
-from jaxgames.solvers.dots_and_boxes.search import Search, SearchResult, search
 from jaxgames.wrappers import auto_reset
 from tests.helpers.solved import solved_boxes
 

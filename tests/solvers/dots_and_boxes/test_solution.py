@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jaxgames import solvers
-from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from jaxgames.games.dots_and_boxes.solution import DotsAndBoxesSolution
 from tests.games.dots_and_boxes.pictures import game, read, written
 from tests.helpers.positions import stacked
 from tests.helpers.solved import solved_boxes

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxgames.solvers.minichess.moves import Pieces, cannot_mate
+from jaxgames.games.minichess.search_moves import Pieces, cannot_mate
 from tests.games.minichess.reference import is_dead
 
 LETTERS = "pnbrqk"  # kinds 1 to 6

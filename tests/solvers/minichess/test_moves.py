@@ -7,8 +7,7 @@ import pytest
 
 import jaxgames
 from jaxgames.games.minichess import Minichess
-from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for, ints
-from jaxgames.solvers.minichess.moves import (
+from jaxgames.games.minichess.search_moves import (
     MAX_MOVES,
     Pieces,
     Tables,
@@ -25,6 +24,7 @@ from jaxgames.solvers.minichess.moves import (
     write_legal_moves,
     write_moves,
 )
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for, ints
 from tests.games.minichess.cases import make_reference
 from tests.games.minichess.reference import Position, Reference, is_dead
 from tests.games.minichess.test_perft import PERFT

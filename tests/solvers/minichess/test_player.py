@@ -10,9 +10,8 @@ import pytest
 
 from jaxgames import agents
 from jaxgames.games.minichess import Minichess
-from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer
-from jaxgames.solvers.minichess import plies_to_end
-from jaxgames.solvers.minichess.search import GAME, can_occur_again
+from jaxgames.games.minichess.search import GAME, can_occur_again
+from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer, plies_to_end
 from jaxgames.wrappers import auto_reset
 from tests.games.minichess.cases import KNIGHTS_HOME, make_reference
 from tests.helpers.analysis import analysis_of

@@ -77,6 +77,12 @@ class GraphSolution(solvers.Solution[Any]):
     def best_actions(self, states: Any) -> np.ndarray:
         raise NotImplementedError(NO_TABLE)
 
+    @staticmethod
+    def scores(env: Any, table: Any, states: Any) -> Any:
+        raise NotImplementedError(NO_TABLE)
+
+    payoffs = scores
+
     def arrays(self) -> dict[str, np.ndarray]:
         raise NotImplementedError(NO_TABLE)
 

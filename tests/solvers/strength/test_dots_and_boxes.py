@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from jaxgames.games.dots_and_boxes.solution import DotsAndBoxesSolution
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.policy_table import BATCH
 from tests.games.dots_and_boxes.pictures import game

@@ -13,7 +13,7 @@ import pytest
 import jaxgames
 from jaxgames import agents
 from jaxgames.games.checkers.pdn import BrokenGame
-from jaxgames.solvers.checkers import Evaluation
+from jaxgames.solvers.alphabeta.deepening import Evaluation
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.positions import compiled, start
 from tests.helpers.registrations import temporary_registrations

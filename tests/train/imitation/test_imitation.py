@@ -12,7 +12,7 @@ import pytest
 
 import jaxgames
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from jaxgames.games.dots_and_boxes.solution import DotsAndBoxesSolution
 from tests.helpers.analysis import analysis_of
 from tests.helpers.labelled import ENV, random_positions, saved, solved_positions
 from tests.helpers.moments import clipped_norm

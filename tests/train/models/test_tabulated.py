@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames.games.chinese_checkers_diamond.positions import num_positions
+from jaxgames.games.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
 from jaxgames.mcts import SearchConfig
 from jaxgames.policies.agent import PolicyAgent, SearchAgent
 from jaxgames.policies.evaluate import PolicyEvaluate
 from jaxgames.sampling import MASKED_LOGIT
-from jaxgames.solvers.chinese_checkers_diamond.moves import num_positions
-from jaxgames.solvers.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
 from tests.helpers.positions import batched, random_actions
 from tests.helpers.random_leaves import random_leaves
 from train.alphazero import Config

@@ -10,7 +10,7 @@ from examples.papers.dots_and_boxes import depths
 from examples.papers.dots_and_boxes.depths import changed, handouts_of_a_game
 from jaxgames import agents
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.dots_and_boxes.search import Search
+from jaxgames.games.dots_and_boxes.search import Search
 from tests.helpers.solved import solved_boxes
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from examples.papers.dots_and_boxes.first_moves import edge_classes, fit, game_of, value_by_windows
-from jaxgames.solvers.dots_and_boxes.search import Search
+from jaxgames.games.dots_and_boxes.search import Search
 from tests.helpers.solved import solved_boxes
 
 

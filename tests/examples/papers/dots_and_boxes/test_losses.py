@@ -9,7 +9,7 @@ from examples.papers.dots_and_boxes import losses as boxes_losses
 from examples.papers.dots_and_boxes import phases as boxes_phases
 from examples.papers.dots_and_boxes.matches import board_of
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from jaxgames.games.dots_and_boxes.solution import DotsAndBoxesSolution
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.labelled import saved, solved_positions
 

@@ -25,8 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.games.chinese_checkers_diamond.board import DIRECTIONS, corner
-from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond
-from jaxgames.solvers.chinese_checkers_diamond.cell_sets import (
+from jaxgames.games.chinese_checkers_diamond.cell_sets import (
     Words,
     above,
     below,
@@ -42,6 +41,7 @@ from jaxgames.solvers.chinese_checkers_diamond.cell_sets import (
     without,
     words_of,
 )
+from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond
 
 C = TypeVar("C")
 

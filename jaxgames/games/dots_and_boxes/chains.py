@@ -1,8 +1,8 @@
 """Chains of Dots and Boxes while no box can be taken: one move for each of them, and the exact value of chains alone.
 
-The words are defined in jaxgames/solvers/dots_and_boxes/moves.py. Without a box of degree 3, an open edge is safe if
-both of its boxes have a degree below 2. Every other one belongs to a chain: boxes of degree 2 that open edges join. A
-chain that is closed in itself is a loop.
+The words are defined in search_moves.py beside this file. Without a box of degree 3, an open edge is safe if both of
+its boxes have a degree below 2. Every other one belongs to a chain: boxes of degree 2 that open edges join. A chain
+that is closed in itself is a loop.
 
 A player who draws an edge of a chain opens it. Then the opponent takes its boxes. The last 2 of a chain of at least 3,
 or 4 of a loop, can be left. Whichever edge opens a chain, the value is the same. Only in a chain of 2 boxes is the
@@ -24,8 +24,8 @@ endgames optimally, 2014 (the values of independent chains and loops).
 
 from typing import NamedTuple
 
+from jaxgames.games.dots_and_boxes.search_moves import Board, Position, is_first_open, is_safe
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
-from jaxgames.solvers.dots_and_boxes.moves import Board, Position, is_first_open, is_safe
 
 LONG_CHAIN = 3  # boxes
 LEFT_OF_CHAIN = 2  # boxes that the opponent can leave of a long chain

@@ -1,4 +1,4 @@
-"""Moves of 5 x 5 chess as words, for the search of `jaxgames.solvers.minichess.search`.
+"""Moves of 5 x 5 chess as words, for the search of `jaxgames.games.minichess.search`.
 
 `Pieces` are four words of 25 bits in the mover's frame. Bit file * 5 + rank is a cell, as in
 `jaxgames.games.minichess.board`, which draws the board and the numbers of the actions. The kinds of pieces:

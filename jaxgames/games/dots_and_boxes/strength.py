@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from jaxgames._batches import CHUNK
 from jaxgames.env import Env
-from jaxgames.solvers.dots_and_boxes.solution import DotsAndBoxesSolution
+from jaxgames.games.dots_and_boxes.solution import DotsAndBoxesSolution
 from jaxgames.solvers.strength.graph import Mask, Slots, States
 from jaxgames.solvers.strength.policy_table import (
     SAMPLE,

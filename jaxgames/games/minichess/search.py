@@ -23,23 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxgames.games.minichess import search_moves as board_moves
 from jaxgames.games.minichess.board import MULTIPLIERS, VALUES
 from jaxgames.games.minichess.rules import QUIET_LIMIT as DRAW_AT
 from jaxgames.games.minichess.rules import Minichess, MinichessState
-from jaxgames.solvers.alphabeta import search as alphabeta_search
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits, inlined, ints
-from jaxgames.solvers.alphabeta.deepening import SearchedGame
-from jaxgames.solvers.alphabeta.search import (
-    FIRST_OF_GAME,
-    KILLER_SCORE,
-    PLIES_LEFT,
-    GameFunctions,
-    Search,
-    make_alphabeta,
-)
-from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MIN_WIN_VALUE, MINUS_INFINITY, WIN
-from jaxgames.solvers.minichess import moves as board_moves
-from jaxgames.solvers.minichess.moves import (
+from jaxgames.games.minichess.search_moves import (
     MAX_MOVES,
     NUM_ACTIONS,
     NUM_PLANES,
@@ -62,6 +50,18 @@ from jaxgames.solvers.minichess.moves import (
     turned,
     write_moves,
 )
+from jaxgames.solvers.alphabeta import search as alphabeta_search
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits, inlined, ints
+from jaxgames.solvers.alphabeta.deepening import SearchedGame
+from jaxgames.solvers.alphabeta.search import (
+    FIRST_OF_GAME,
+    KILLER_SCORE,
+    PLIES_LEFT,
+    GameFunctions,
+    Search,
+    make_alphabeta,
+)
+from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MIN_WIN_VALUE, MINUS_INFINITY, WIN
 
 MAX_NOISY = 48  # captures and promotions of a line: each removes a piece or a pawn
 MAX_PLIES = MAX_DEPTH + 1 + MAX_NOISY  # of a line
@@ -349,3 +349,5 @@ GAME = SearchedGame(
     after=after,
     expected_return=expected_return,
 )
+
+evaluate, make_player = GAME.evaluate, GAME.make_player

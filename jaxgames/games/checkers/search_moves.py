@@ -1,4 +1,4 @@
-"""Moves of checkers as shifts of words, for the search of `jaxgames.solvers.checkers.search`.
+"""Moves of checkers as shifts of words, for the search of `jaxgames.games.checkers.search`.
 
 A position is four words of 32 bits, as `jaxgames.games.checkers` draws them: bit i is the square of index i in the
 mover's frame.

@@ -8,7 +8,7 @@ best moves. It depends on the set of drawn edges alone. For a window alpha < bet
 where V is the value of the set after the move. `captures` and `chain_openers` have the moves. A transposition table
 keeps a lower and an upper bound of the value for all images of a position under the symmetries of the board.
 
-To a limited depth, the same function values positions by playouts: jaxgames/solvers/dots_and_boxes/playouts.py. A
+To a limited depth, the same function values positions by playouts: jaxgames/games/dots_and_boxes/playouts.py. A
 position with safe edges is always a leaf. Quiescence search: one with boxes to take never is.
 
 Source: Barker and Korf, Solving Dots-and-Boxes, AAAI 2012.
@@ -22,14 +22,14 @@ import numpy as np
 from jaxgames._checks import ParameterError, check_int
 from jaxgames._progress import progress_bar
 from jaxgames.env import Env, State
+from jaxgames.games.dots_and_boxes import search_moves as boxes
+from jaxgames.games.dots_and_boxes.chains import Chains, chain_openers, value_of_chains
+from jaxgames.games.dots_and_boxes.playouts import NODES_PER_PLAYOUT, Playouts, play_out
 from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
+from jaxgames.games.dots_and_boxes.search_moves import Board, Position, canonical_key, captures, draw, is_safe, undraw
 from jaxgames.solvers.alphabeta.clock import MAX_NODES, NODES
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, compiled, function_for, ints
 from jaxgames.solvers.alphabeta.table import BOUNDS_WORDS, bounds_slot, lower_in, probe_bounds, store_bounds, upper_in
-from jaxgames.solvers.dots_and_boxes import moves as boxes
-from jaxgames.solvers.dots_and_boxes.chains import Chains, chain_openers, value_of_chains
-from jaxgames.solvers.dots_and_boxes.moves import Board, Position, canonical_key, captures, draw, is_safe, undraw
-from jaxgames.solvers.dots_and_boxes.playouts import NODES_PER_PLAYOUT, Playouts, play_out
 
 LOOSE, OPEN_BOXES, OPEN_EDGES = boxes.LOOSE, boxes.OPEN_BOXES, boxes.OPEN_EDGES
 TO_THE_END = -1  # in place of a depth

@@ -22,15 +22,15 @@ import jax
 import numpy as np
 
 from jaxgames._checks import ParameterError, check_int
+from jaxgames.games.dots_and_boxes.chains import chain_openers
+from jaxgames.games.dots_and_boxes.playouts import NODES_PER_PLAYOUT, play_out
 from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes, DotsAndBoxesState
+from jaxgames.games.dots_and_boxes.search import TO_THE_END, Work, alphabeta, make_work
+from jaxgames.games.dots_and_boxes.search_moves import MAX_SIZE, captures, draw, is_safe, place, undraw
 from jaxgames.solvers.alphabeta.clock import MAX_MILLISECONDS, Clock, OutOfTimeError
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for, ints
 from jaxgames.solvers.alphabeta.deepening import SHARE_OF_TIME, deepen
 from jaxgames.solvers.alphabeta.table import MINUS_INFINITY, clear
-from jaxgames.solvers.dots_and_boxes.chains import chain_openers
-from jaxgames.solvers.dots_and_boxes.moves import MAX_SIZE, captures, draw, is_safe, place, undraw
-from jaxgames.solvers.dots_and_boxes.playouts import NODES_PER_PLAYOUT, play_out
-from jaxgames.solvers.dots_and_boxes.search import TO_THE_END, Work, alphabeta, make_work
 
 MAX_DEPTH = 144  # edges of the largest board
 
@@ -145,7 +145,7 @@ def best_to_the_end(turn: Turn, clock: Clock) -> int | None:
 
 
 def order_by_long_chain_rule(turn: Turn, clock: Clock) -> None:
-    """Sorts the safe edges, the best first; see jaxgames/solvers/dots_and_boxes/playouts.py."""
+    """Sorts the safe edges, the best first; see jaxgames/games/dots_and_boxes/playouts.py."""
     if turn.num_safe > 0:
         means = turn.means_by_long_chain_rule(clock)
         turn.moves[: turn.num_safe] = sorted(means, key=lambda move: -means[move])

@@ -25,8 +25,7 @@ Source: Berlekamp, The Dots and Boxes Game, 2000 (long chain rule, control).
 
 from typing import NamedTuple
 
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled
-from jaxgames.solvers.dots_and_boxes.chains import (
+from jaxgames.games.dots_and_boxes.chains import (
     LEFT_OF_CHAIN,
     LEFT_OF_LOOP,
     LONG_CHAIN,
@@ -34,7 +33,8 @@ from jaxgames.solvers.dots_and_boxes.chains import (
     chain_openers,
     value_of_chains,
 )
-from jaxgames.solvers.dots_and_boxes.moves import LOOSE, OPEN_BOXES, Board, Position, draw, is_safe, undraw
+from jaxgames.games.dots_and_boxes.search_moves import LOOSE, OPEN_BOXES, Board, Position, draw, is_safe, undraw
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled
 
 NODES_PER_PLAYOUT = 10  # a playout takes about as long as this many nodes of a search
 RANDOM_BITS = 48  # of the state of the random numbers: a linear congruential generator, as in POSIX drand48

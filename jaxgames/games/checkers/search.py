@@ -20,13 +20,7 @@ that are left if the limit can.
 from typing import NamedTuple
 
 from jaxgames.games.checkers.rules import FIRST_LEAD, FIRST_TURN, LAST_TURN, QUIET_LIMIT, Checkers, CheckersState
-from jaxgames.solvers.alphabeta import search as alphabeta_search
-from jaxgames.solvers.alphabeta.clock import NO_LIMIT
-from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits, inlined
-from jaxgames.solvers.alphabeta.deepening import SearchedGame
-from jaxgames.solvers.alphabeta.search import PLIES_LEFT, GameFunctions, Search, make_alphabeta
-from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MINUS_INFINITY, WIN
-from jaxgames.solvers.checkers.moves import (
+from jaxgames.games.checkers.search_moves import (
     JUMP,
     MAN_STEP,
     MAX_MOVES,
@@ -37,6 +31,12 @@ from jaxgames.solvers.checkers.moves import (
     step_sources,
     write_moves,
 )
+from jaxgames.solvers.alphabeta import search as alphabeta_search
+from jaxgames.solvers.alphabeta.clock import NO_LIMIT
+from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits, inlined
+from jaxgames.solvers.alphabeta.deepening import SearchedGame
+from jaxgames.solvers.alphabeta.search import PLIES_LEFT, GameFunctions, Search, make_alphabeta
+from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MINUS_INFINITY, WIN
 
 MAX_CAPTURES = 32  # each removes a piece
 MAX_PLIES = MAX_DEPTH + 1 + MAX_CAPTURES  # of a line: each turn without a capture takes a level, but for one
@@ -54,7 +54,7 @@ class Rules(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A position; see jaxgames/solvers/checkers/moves.py."""
+    """A position; see jaxgames/games/checkers/search_moves.py."""
 
     own: int
     opponents: int
@@ -258,3 +258,5 @@ GAME = SearchedGame(
     alphabeta=alphabeta,
     after=after,
 )
+
+evaluate, make_player = GAME.evaluate, GAME.make_player

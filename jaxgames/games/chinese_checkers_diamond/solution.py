@@ -23,9 +23,8 @@ from jaxgames._batches import in_chunks
 from jaxgames._files import read_file, write_file
 from jaxgames.env import State
 from jaxgames.games.chinese_checkers_diamond.board import tables, unpack
-from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond, ChineseCheckersDiamondState
-from jaxgames.solvers.chinese_checkers_diamond.cell_sets import Words, below, both, count, is_empty
-from jaxgames.solvers.chinese_checkers_diamond.moves import (
+from jaxgames.games.chinese_checkers_diamond.cell_sets import Words, below, both, count, is_empty
+from jaxgames.games.chinese_checkers_diamond.positions import (
     after_pass,
     fold_children,
     index_of,
@@ -35,6 +34,7 @@ from jaxgames.solvers.chinese_checkers_diamond.moves import (
     position_at,
     targets_of_pieces,
 )
+from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.solvers.exact import retrograde
 from jaxgames.solvers.exact.retrograde import DRAW, ILLEGAL, MAX_MOVES, NONE, OPEN
 from jaxgames.solvers.exact.solution import ILLEGAL_SCORE, SOLUTION_FILE, Children, Solution, not_of, start_of
