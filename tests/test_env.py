@@ -80,6 +80,9 @@ from jax._src import xla_bridge
 
 import jaxgames
 
+assert "chex" not in sys.modules and len([name for name in sys.modules if name.startswith("jaxgames")]) <= 45
+for name in jaxgames.__all__:
+    assert getattr(jaxgames, name) is not None
 assert not xla_bridge.backends_are_initialized(), "import"
 for name in jaxgames.list_games():
     env = jaxgames.make(name)
