@@ -1,16 +1,7 @@
 """Games as environments of gymnax: one seat against an agent that plays all other seats, as traced functions.
 
-    env = SeatEnv("dots_and_boxes(rows=2, cols=2)", seat=0, opponent="greedy")
-    params = env.default_params
-    observation, state = env.reset(key, params)
-    mask = env.action_mask(state)
-    observation, state, reward, terminated, truncated, info = env.step(key, state, action, params)
-
-A step is one ply of the seat and all plies of the opponents that follow it. As in all environments of gymnax, `step`
-restarts finished games and keeps the last observation as `info["final_observation"]`. Put `jax.jit`, `jax.vmap` and
-`jax.lax.scan` around `reset` and `step`. gymnax has no masks of actions, so `action_mask` computes them from the state.
-
-It needs gymnax: `pip install ".[gymnax]"` in a checkout.
+A step is one ply of the seat and all plies of the opponents that follow it. gymnax has no masks of actions, so
+`action_mask` computes them from the state. docs/interop/gymnax.md has an example, and what differs from the env.
 """
 
 # `make check` runs without gymnax
@@ -87,8 +78,6 @@ class SeatEnv(environment.Environment[Any, Any]):
           opponent: the agent of all other seats, or its text for `jaxgames.agents.make`. It must run on the device;
             `jaxgames.interop.gymnasium.SeatEnv` takes any agent.
           **parameters: of the game, if `env_or_id` is a text.
-
-        Raises TypeError and ValueError for wrong arguments, with what is allowed.
         """
         super().__init__()
         self.game = as_env(env_or_id, **parameters)

@@ -1,20 +1,7 @@
 """Games of jaxgames as environments of JaxMARL, for its wrappers and for algorithms that are written for it.
 
-    env = JaxMARLEnv("dots_and_boxes(rows=2, cols=2)")   # a jaxmarl.environments.MultiAgentEnv
-    observations, state = env.reset(key)
-    observations, state, rewards, dones, infos = env.step(key, state, {"agent_0": 3, "agent_1": env.no_op})
-
-Agent `agent_<i>` has seat i. As in all environments of JaxMARL, all agents act in every step. Only the mover's action
-counts:
-
-    action         0 .. num_actions - 1 as in jaxgames, and `no_op`, the last one
-    mask           of the mover: the game's; of the others, and of all agents on a finished board: only `no_op`
-    mover          an illegal action, also `no_op`, ends the game; it pays the mover -1, and the others share 1
-    others         their actions are ignored, also illegal ones
-    observation    each agent's own frame, float32, flattened; the mask shows who is to move, the observation does not
-    end            all agents are done together; `infos["truncated"]` is True if a limit has cut the game off
-
-It needs JaxMARL: `pip install ".[jaxmarl]"` in a checkout.
+All agents act in every step, and only the mover's action counts. The others have one action, `no_op`, the last one.
+docs/interop/jaxmarl.md has an example, and what differs from the env.
 """
 
 # `make check` runs without JaxMARL
@@ -75,8 +62,6 @@ class JaxMARLEnv(base.MultiAgentEnv):
           env_or_id: an env, or a text that `jaxgames.make` takes.
           flat: whether observations are vectors, as JaxMARL's dense and recurrent networks take them. False: they have
             the shape of the board, for convolutions.
-
-        Raises ValueError for arguments that are not allowed, TypeError for those of a wrong type.
         """
         check_choice("flat", flat, (False, True))
         self.unwrapped: Env[Any] = as_env(env_or_id)
@@ -123,9 +108,6 @@ class JaxMARLEnv(base.MultiAgentEnv):
           rewards: float32[] by agent.
           dones: bool[] by agent, and as "__all__".
           infos: "truncated" bool[num_agents], whether a limit has cut the game off, the same for all agents.
-
-        Raises ValueError unless each agent has one action, TypeError for an action that is not an integer and for a
-        state of a wrapper.
         """
         board = _board(state)
         board = self.unwrapped.step(board, self._stacked(actions)[board.current_player], key)
@@ -152,10 +134,7 @@ class JaxMARLEnv(base.MultiAgentEnv):
         return self._by_agent(jnp.concatenate([moves[:, None] & mask, ~moves[:, None]], axis=1))
 
     def _stacked(self, actions: dict[str, Any]) -> jax.Array:
-        """Returns the actions as one array, [num_agents].
-
-        Raises ValueError unless each agent has one action, TypeError unless it is an integer.
-        """
+        """Returns the actions as one array, [num_agents]."""
         if not set(self.agents) <= set(actions):
             raise ValueError(f"expected an action for each of {', '.join(self.agents)}, not for {', '.join(actions)}")
         arrays = [jnp.asarray(actions[agent]) for agent in self.agents]

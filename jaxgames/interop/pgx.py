@@ -1,21 +1,7 @@
 """Games of jaxgames as games of Pgx, for loops and searches that are written for Pgx.
 
-    env = PgxEnv("dots_and_boxes(rows=2, cols=2)")      # a pgx.Env
-    state = jax.vmap(env.init)(keys)                    # a pgx.State: current_player, observation, rewards, ...
-    state = jax.vmap(env.step)(state, action)
-
-The rules, the numbers of the actions, the observations and the rewards are those of jaxgames. The rest is as in Pgx:
-
-    players        `current_player` and the index of `rewards` are player ids; `init` draws the id that moves first
-    observation    the mover's, bool[*observation_shape], in every state
-    mask           all True on a finished board, so that it never sums to zero
-    truncation     counts as termination, because Pgx's own loops read `terminated` only; see `truncation`
-    end            a state is finished if its public flags say so, as `pgx.experimental.auto_reset` needs it
-
-An illegal action pays -1 to the offender and shares 1 among the others. Pgx pays num_players - 1 to each of them; with
-two players both are the same.
-
-It needs Pgx: `pip install ".[pgx]"` in a checkout.
+The rules, the numbers of the actions, the observations and the rewards are those of jaxgames, and the rest is as in
+Pgx. docs/interop/pgx.md has examples, and what differs from the env.
 """
 
 # Pgx requires an underscore before the names of all fields of a state but its own six. `PgxEnv` reads them.
@@ -75,8 +61,6 @@ class PgxState(core.State):
         """Returns the board, or the boards of a batch, as the text of an SVG.
 
         `color_theme` is "light" (None) or "dark"; `scale` multiplies the width, None is 1.
-
-        Raises ValueError for another theme or scale, and for a game without pictures.
         """
         return self._picture(color_theme, scale).svg
 
@@ -118,8 +102,6 @@ class PgxEnv(core.Env):
             `truncated`, for loops that read this flag too. With "keep", a loop that waits for `terminated` never ends.
           shuffle_players: whether `init` draws the player id that moves first; the other ids follow in order. False:
             player id 0 always moves first, and player ids are seats.
-
-        Raises ValueError for arguments that are not allowed, TypeError for those of a wrong type.
         """
         super().__init__()
         check_choice("truncation", truncation, TRUNCATIONS)
@@ -164,8 +146,6 @@ class PgxEnv(core.Env):
         """Returns the state of any board of the game; its `rewards` are those of the board and its step count is 0.
 
         `first`, int32[], is the player id of seat 0.
-
-        Raises TypeError for a state of another game, ValueError for a batch or a player id that does not exist.
         """
         self.unwrapped.legal_action_mask(board)
         return self._state_of(board, check_seat(first, self.num_players).astype(jnp.int8), jnp.int32(0))
@@ -174,8 +154,6 @@ class PgxEnv(core.Env):
         """Returns the state after `action` (int32[]). Only a game of chance needs `key`.
 
         A state whose flags `terminated` or `truncated` are set does not change, and its rewards are zero.
-
-        Raises TypeError for a state of another env or an action that is not an integer, ValueError for a batch.
         """
         state = self._checked(state)
         over = state.terminated | state.truncated
@@ -184,10 +162,7 @@ class PgxEnv(core.Env):
         return jax.tree.map(lambda old, new: jnp.where(over, old, new), same, after)
 
     def observe(self, state: core.State, player_id: jax.Array | int | None = None) -> jax.Array:
-        """Returns bool[*observation_shape], the observation of a player id (int32[]); of the mover if None.
-
-        Raises TypeError for a state of another env, ValueError for a player id that does not exist.
-        """
+        """Returns bool[*observation_shape], the observation of a player id (int32[]); of the mover if None."""
         state = self._checked(state)
         if player_id is None:
             return self.unwrapped.observe(state._state)

@@ -11,8 +11,7 @@ leads from one bar to the next:
     opponent        o   o           o   o   o
                 |           |   |               |
 
-A seat that moves again after its own ply gets its next board at once. The reward of a step is what all its plies
-paid the seat. So the rewards of an episode add up to the seat's return.
+The reward of a step is what all its plies paid the seat. So the rewards of an episode add up to the seat's return.
 
 The functions take one board: put `jax.vmap` around them for a batch. A batch is as slow as its slowest board, because
 `jax.vmap` runs the loop of the opponents' plies until it ends on every board.
@@ -129,11 +128,6 @@ def against(env: Env[Any], seat: Seat, opponent: str | Agent) -> SeatPlay:
       env: the game.
       seat: from 0 to num_players - 1, or "random": drawn uniformly at every reset.
       opponent: an agent on the device, or its text for `jaxgames.agents.make`, such as "greedy(epsilon=0.1)".
-
-    Raises:
-      ParameterError: (a ValueError) for a seat that the game does not have, for a text that names no agent, and for an
-        agent that runs on the host.
-      ParameterTypeError: (a ParameterError and a TypeError) for an opponent that is neither a text nor an agent.
     """
     number, agent = checked_seat_and_opponent(env, seat, opponent)
     if not agent.on_device:
@@ -148,7 +142,7 @@ def against(env: Env[Any], seat: Seat, opponent: str | Agent) -> SeatPlay:
 def checked_seat_and_opponent(env: Env[Any], seat: Seat, opponent: str | Agent) -> tuple[np.int32, Agent]:
     """Returns the number of the seat, which can be RANDOM_SEAT, and the agent.
 
-    Raises what `against` raises, but takes an agent on the host.
+    The agent may also run on the host.
     """
     if seat == "random":
         number = RANDOM_SEAT

@@ -1,11 +1,7 @@
 """One seat of a game against an agent that may run on the host: `seat_play` for one board in a Python loop.
 
-    play = against_any(env, seat=0, opponent="openspiel(simulations=20)")
-    state = play.reset(key)                                 # the seat is to move
-    state, reward = play.step(key, state, action)           # the seat is to move again, or the game is over
-
-Against an agent on the host it is a `HostSeatPlay`, with the methods and the rules of `SeatPlay`. Its opponents move
-one by one on `jaxgames.host`, so its methods cannot be traced.
+Against an agent on the host, `against_any` returns a `HostSeatPlay`, with the methods and the rules of `SeatPlay`. Its
+opponents move one by one on `jaxgames.host`, so its methods cannot be traced.
 """
 
 import dataclasses
@@ -35,10 +31,7 @@ class HostSeatPlay(SeatPlay):
     opponent: Agent = field(metadata={"static": True})
 
     def reset(self, key: jax.Array) -> SeatState:
-        """Returns a new game in which the opponents have played until the seat's turn; see `SeatPlay.reset`.
-
-        Raises ValueError if the opponent does not return one integer.
-        """
+        """Returns a new game in which the opponents have played until the seat's turn; see `SeatPlay.reset`."""
         seat_key, init_key, opponent_key = jax.random.split(key, 3)
         seat: Any = self.seat
         if seat == RANDOM_SEAT:
@@ -48,10 +41,7 @@ class HostSeatPlay(SeatPlay):
         return self._opponents_play(opponent_key, SeatState(board, seat, owed))
 
     def step(self, key: jax.Array, state: SeatState, action: jax.Array | int) -> tuple[SeatState, Any]:
-        """Returns the game after one ply of the seat and those of the opponents that follow, and the reward.
-
-        See `SeatPlay.step`. Raises ValueError if the opponent does not return one integer.
-        """
+        """Returns the game after the seat's ply and those of the opponents, and the reward; see `SeatPlay.step`."""
         step_key, opponent_key = jax.random.split(key)
         board, info = host(self.env).step(state.board, action, step_key)
         moved = SeatState(board, state.seat, state.owed + info.rewards[int(state.seat)])

@@ -1,16 +1,8 @@
 """Engines that speak UCI, the universal chess interface, as agents of minichess: `uci(nodes=1000)`.
 
-    agent = jaxgames.agents.make("uci(command=fairy-stockfish, nodes=1000)", jaxgames.make("minichess"))
-
-An engine is a program of its own, such as Fairy-Stockfish, which plays the variant "gardner". It gets the position as
-FEN, without the positions before it, and forgets everything between two moves. So an agent has no memory. Without
-`milliseconds` and `skill`, an engine with one thread plays the same move in the same position.
-
-The values: the mover's expected result is tanh(value / SCALE) of the engine's value in hundredths of a pawn, and 1 or
--1 for a mate that the engine has found.
-
-With `lines=N` the engine values its N best moves ("MultiPV"), and `analyse` returns probabilities of all of them:
-softmax(expected result / SPREAD). A network learns more from one such position than from one move.
+An engine gets the position as FEN, without the positions before it, and forgets everything between two moves. So an
+agent has no memory. The mover's expected result is tanh(value / SCALE) of the engine's value in hundredths of a pawn.
+With `lines`, the probabilities are softmax(expected result / SPREAD). docs/interop/uci.md has all parameters.
 
 Source: Stefan Meyer-Kahlen, "Description of the universal chess interface (UCI)", April 2006.
 """
@@ -246,7 +238,6 @@ def make(
       lines: the engine's option "MultiPV": the best moves that it values, for `analyse`; None: one. More moves take
         more time, and of a fixed number of nodes each gets fewer.
 
-    Raises ParameterError (a ValueError) for another game, a value that is not allowed, or a program that is not there.
     Raises EngineError (a ValueError) for a program that does not answer.
     """
     game = env.unwrapped

@@ -136,8 +136,7 @@ def _analyse(
 def _announce(method: str, agent: Agent, text: str, env: Env[Any], on_compile: OnCompile) -> None:
     """Calls `on_compile` if this method of an agent is to be compiled: it has not run yet.
 
-    A `HostPlayerAgent` is ready when it is made: `alphabeta` is compiled then, and an engine is a program of its own.
-    Other agents on the host can have parts that are compiled, such as the rollouts of `openspiel`.
+    A `HostPlayerAgent` is ready when it is made. Other agents on the host can have parts that are compiled.
     """
     player = agent.agent if isinstance(agent, EpsilonAgent) else agent
     if on_compile is not None and not isinstance(player, HostPlayerAgent) and (method, text, env) not in _compiled:

@@ -56,10 +56,7 @@ def from_json(text: str) -> Session:
 
 
 def parse(text: str) -> GameRecord:
-    """Returns the record of a saved game, which has not been played yet.
-
-    Raises ValueError for a text that is not a record.
-    """
+    """Returns the record of a saved game, which has not been played yet. Raises ValueError for another text."""
     if OLD_FORMAT in text:
         raise ValueError("this game was saved in the format of an earlier version, which is not read any more")
     return checked(text, WHAT)

@@ -54,8 +54,6 @@ class Session:
           seats: one text per seat: "human", or an agent such as "greedy". Agents are made when they move.
           seed: 0 or a positive integer; the same seed and the same moves of people give the same game.
           state: a position to start from. It counts as `env.to_string` writes it: without the positions before it.
-
-        Raises ValueError for a wrong number of seats or a negative seed, TypeError for a state of another game.
         """
         self.env: Env[Any] = registry.as_env(env)
         self.seats: tuple[str, ...] = _checked_seats(self.env, seats)
@@ -181,7 +179,7 @@ class Session:
     def play(self, action: int) -> None:
         """Plays an action of the mover, and drops what followed the position that is shown.
 
-        Raises ValueError for an illegal action, and if the game is over; the session stays as it is.
+        An illegal action raises ValueError, and the session stays as it is.
         """
         if self.over:
             raise ValueError(f"the game is over ({self.outcome.reason}): no move can be played; undo one, or jump back")
@@ -210,10 +208,7 @@ class Session:
         return move.kind == "end turn"
 
     def undo(self) -> None:
-        """Goes back by one ply, which `redo` plays again, or cancels a resignation or an agreement.
-
-        Raises ValueError at the start of the game.
-        """
+        """Goes back by one ply, which `redo` plays again, or cancels a resignation or an agreement."""
         if self.is_stopped:
             self._continue()
             return
@@ -222,10 +217,7 @@ class Session:
         self.ply -= 1
 
     def undo_turn(self) -> None:
-        """Goes back to the beginning of the last turn that a person played, or cancels a resignation or an agreement.
-
-        Raises ValueError if no person has moved before.
-        """
+        """Goes back to the start of the last turn that a person played, or cancels a resignation or an agreement."""
         if self.is_stopped:
             self._continue()
             return
@@ -251,8 +243,6 @@ class Session:
 
         Args:
           seat: the person's; None for the seat to move or, if an agent is to move, for the only person.
-
-        Raises ValueError if the game is over, or if no person plays the seat.
         """
         people = [number for number, text in enumerate(self.seats) if text == HUMAN]
         if self.over:
@@ -267,8 +257,7 @@ class Session:
     def agree_on_draw(self) -> None:
         """Ends the game with a draw by agreement, and drops all plies after the position that is shown.
 
-        Whether all players agree is asked before; `agent_calls.refuses_draw` asks the agents. Raises ValueError if the
-        game is over.
+        Whether all players agree is asked before; `agent_calls.refuses_draw` asks the agents.
         """
         if self.over:
             raise ValueError(f"the game is over ({self.outcome.reason}): no draw can be agreed")

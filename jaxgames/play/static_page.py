@@ -56,10 +56,7 @@ _PAGE = """<!DOCTYPE html>
 
 
 def to_html(session: Session) -> str:
-    """Returns a game as one HTML page, to look at without a server: boards, moves, a slider.
-
-    It asks nothing of the network. Raises ValueError for a game without pictures.
-    """
+    """Returns a game as one HTML page that needs no server and no network: boards, moves, a slider."""
     env, moves, last = session.env, session.moves(), session.copy()
     last.jump(last.plies)
     ending = names.ending_of(last) if last.is_stopped else ""
@@ -83,10 +80,7 @@ def to_html(session: Session) -> str:
 
 
 def game_of(html: str) -> str:
-    """Returns the saved game in the text of a still page, for `from_json`.
-
-    Raises ValueError for a text without one.
-    """
+    """Returns the saved game in the text of a still page, for `from_json`. Raises ValueError for a text without one."""
     script = re.search(r'<script type="application/json" id="game">(.*?)</script>', html, re.DOTALL)
     if script is None:
         raise ValueError("this is not a still page: expected HTML with a game in it, as `save FILE.html` writes it")

@@ -55,10 +55,7 @@ class Anchors:
 
 
 def anchors(env: Env[Any], state: Any, seat: int | None = None) -> Anchors:
-    """Returns the places of all cells and legal moves on `render.svg(env, state, seat=seat)`, for one state.
-
-    Raises ValueError for an env without pictures, a wrong seat, and for a batch of states.
-    """
+    """Returns the places of all cells and legal moves on `render.svg(env, state, seat=seat)`, for one state."""
     game, drawing = boards.drawing_of(env)
     if np.ndim(state.current_player) != 0:
         raise ValueError(f"expected one state, got a batch of {len(state.current_player)}: pass one of them")

@@ -55,11 +55,6 @@ def svg(
         outlined. None: the board as the game prints it, with the mover's goal.
       goal_of: the seat whose goal is outlined instead, in a game with goals.
       caption: whether the line below a board is drawn.
-
-    Raises:
-      ValueError: an unknown theme or seat, an env without pictures, an empty batch, more than one leading axis, texts
-        of moves or cells that do not fit the env or the batch, a cell without a piece of the mover, `moves_of` in a
-        game whose pieces do not move.
     """
     game, drawing = drawing_of(env, theme, width, seat)
     if goal_of is not None and not 0 <= goal_of < env.num_players:
@@ -114,10 +109,6 @@ def animate(
       theme: "light" or "dark".
       seconds_per_step: the seconds of one frame; the last frame has two seconds more.
       width: width of the board, in pixels.
-
-    Raises:
-      ValueError: an unknown theme, an env without pictures, no states, a batch of games, a number of actions that
-        does not fit the states, a time that is not positive, a finished board that `auto_reset` has not kept.
     """
     game, drawing = drawing_of(env, theme, width)
     if not seconds_per_step > 0:
@@ -144,8 +135,6 @@ def slides(env: Env[Any], states: Sequence[Any], actions: Sequence[int], ending:
     A part is visible in the positions that its `data-at` lists; see `jaxgames.render.slides`. All colours are
     variables, which `theme.css_variables` declares. `ending` is the caption of the last position, if people ended the
     game there.
-
-    Raises ValueError for an env without pictures.
     """
     game, drawing = drawing_of(env)
     drawing = record_of(game).part("drawing")(game, variable_theme())
@@ -169,10 +158,7 @@ def has_pixels(env: Env[Any]) -> bool:
 def drawing_of(
     env: Env[Any], theme: str = "light", width: float = CARD, seat: int | None = None
 ) -> tuple[Env[Any], Drawing]:
-    """Returns the game without its wrapper, and its drawing, seen from a seat.
-
-    Raises ValueError for a wrong theme, width, seat or env.
-    """
+    """Returns the game without its wrapper, and its drawing, seen from a seat."""
     if not has_pictures(env):
         raise ValueError(f"{env.id!r} has no pictures: add them with jaxgames.register(Game(..., drawing=...))")
     if theme not in THEMES:

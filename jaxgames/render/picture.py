@@ -34,11 +34,7 @@ class Picture:
         """Writes the picture in the format that the suffix of `path` names.
 
         `.svg` is animated if the picture is, and needs no other package. `.png` is still: the last frame of an
-        animation. `.gif` is animated frame by frame. The latter two need the extra `render`.
-
-        Raises:
-          ValueError: any other suffix.
-          ImportError: `.png` or `.gif` without the packages that they need.
+        animation. `.gif` is animated frame by frame. The latter two raise ImportError without the extra `render`.
         """
         path = Path(path)
         suffix = path.suffix.lower()

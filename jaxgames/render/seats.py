@@ -8,10 +8,7 @@ from jaxgames.render.theme import THEMES
 
 
 def seat_names(env: Env[Any]) -> list[str]:
-    """Returns the names of the seats, as the drawing of the game has them: "Black" and "White", or "Red", "Blue", ...
-
-    Otherwise they are "Player 1", "Player 2", ...
-    """
+    """Returns the names of the seats as the game's drawing has them, or else "Player 1", "Player 2", ..."""
     return [name for name, _ in _seats(env, "light")]
 
 

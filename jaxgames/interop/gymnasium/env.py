@@ -1,21 +1,8 @@
 """Games as environments of Gymnasium: the environment's agent has one seat, and an agent of jaxgames the others.
 
-    import gymnasium as gym
-    import jaxgames.interop.gymnasium
-
-    env = gym.make("jaxgames/Checkers-v0", seat=0, opponent="greedy")
-    observation, info = env.reset(seed=0)
-    action = env.action_space.sample(info["action_mask"])
-    observation, reward, terminated, truncated, info = env.step(action)
-
-A step is one ply of the seat and all plies of the opponents that follow it. A seat that moves again within its turn
-gets its next board at once.
-
 `SeatEnv` is one board on the CPU, against any agent. `SeatVectorEnv` is many boards in one compiled program on JAX's
-default device, against an agent that runs on the device.
-
-Importing this module registers the ids of all games, such as `jaxgames/DotsAndBoxes-v0`. It needs Gymnasium:
-`pip install ".[gymnasium]"` in a checkout.
+default device, against an agent that runs on the device. Importing this module registers the ids of all games, such as
+`jaxgames/DotsAndBoxes-v0`. docs/interop/gymnasium.md has examples of both, and what differs from the env.
 """
 
 import functools
@@ -76,8 +63,6 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
             host plays its moves one by one, in Python.
           render_mode: "ansi" for the position in notation, "rgb_array" for a picture (extra `render`), or None.
           **parameters: of the game, if `env_or_id` is a text.
-
-        Raises TypeError and ValueError for wrong arguments, with what is allowed.
         """
         self.game = as_env(env_or_id, **parameters)
         render_modes = ["ansi", "rgb_array"] if render.has_pixels(self.game) else ["ansi"]

@@ -1,16 +1,7 @@
 """Many boards of one seat as a vector environment of Gymnasium: all boards in one compiled program.
 
-    envs = SeatVectorEnv("dots_and_boxes(rows=2, cols=2)", num_envs=1024, opponent="greedy")
-    observations, infos = envs.reset(seed=0)
-    observations, rewards, terminations, truncations, infos = envs.step(actions)
-
-A vector environment of single `SeatEnv`s, `gym.vector.SyncVectorEnv`, returns the same for the same seeds and actions,
-in each of the three autoreset modes:
-
-    SAME_STEP   the step that finishes a game returns the next game, and the end of the finished one as
-                infos["final_obs"] and infos["final_info"]
-    NEXT_STEP   the step after it restarts the board; its action is ignored and its reward is 0
-    DISABLED    the caller restarts boards: reset(options={"reset_mask": bool[num_envs]})
+`gym.vector.SyncVectorEnv` around single `SeatEnv`s returns the same for the same seeds and actions, in each of the
+three autoreset modes. docs/interop/gymnasium.md explains the modes.
 """
 
 import functools
@@ -72,8 +63,6 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
           autoreset_mode: when finished boards restart, as an `AutoresetMode` or as its value.
           output: "numpy", or "jax" for arrays that stay on the device.
           **parameters: of the game, if `env_or_id` is a text.
-
-        Raises TypeError and ValueError for wrong arguments, with what is allowed.
         """
         check_int("num_envs", num_envs, 1, MAX_NUM_ENVS)
         check_choice("output", output, ("numpy", "jax"))
@@ -164,10 +153,7 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return _with_flags(entries, finals.filled)
 
     def _checked_actions(self, actions: Any) -> Any:
-        """Returns integers [num_envs] that fit int32, on the device if they are there.
-
-        Raises TypeError unless they are integers, ValueError for another shape.
-        """
+        """Returns integers [num_envs] that fit int32, on the device if they are there."""
         if not isinstance(actions, jax.Array):
             actions = np.asarray(actions)
         if actions.dtype.kind not in "iu":
@@ -194,7 +180,7 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def _seeds(self, seed: int | Sequence[int | None] | None) -> tuple[np.ndarray, np.ndarray]:
         """Returns the words of the boards' keys, uint32[num_envs, 2], and bool[num_envs], True where a seed made them.
 
-        The others are drawn. Raises ValueError for a sequence of another length.
+        The others are drawn.
         """
         if seed is None:
             return draw_words(self.np_random, self.num_envs), np.zeros(self.num_envs, np.bool_)

@@ -1,14 +1,8 @@
 """OpenSpiel's bots as agents: outside opponents in every game, from any position.
 
-    openspiel()                                       MCTS with 1,000 simulations
-    openspiel(simulations=100, rollouts=8)            MCTS with other settings: see `make`
-    openspiel(playout="greedy(epsilon=0.2)")          MCTS whose rollouts are played by another agent
-    openspiel(bot=random)                             OpenSpiel's uniformly random bot
-
-`OpenSpielAgent` plays any other bot. A bot plays on the host, board by board, on the rules of jaxgames (see
-`jaxgames.interop.openspiel`). It gets a state without a history, and a new bot plays every move. So an agent has no
-memory: its actions depend on the boards and the key alone. It needs OpenSpiel: `pip install ".[openspiel]"` in a
-checkout.
+A bot plays on the host, board by board, on the rules of jaxgames (see `jaxgames.interop.openspiel`). It gets a state
+without a history, and a new bot plays every move. So an agent has no memory: its actions depend on the boards and the
+key alone. docs/interop/openspiel.md has the bots that a text can name.
 """
 
 import functools
@@ -96,8 +90,6 @@ def make(
       playout: the agent that plays all seats in the rollouts, for `jaxgames.agents.make`; it must be on the device.
       uct_c: the constant of exploration in UCT, for returns from -1 to 1.
       solve: whether the search keeps track of positions that are won or lost for certain.
-
-    Raises ParameterError (a ValueError) for a value that is not allowed.
     """
     check_choice("bot", bot, ("mcts", "random"))
     check_int("simulations", simulations, 2, MAX_SIMULATIONS)

@@ -1,21 +1,8 @@
 """Games of jaxgames as games of OpenSpiel: all of them by name, or one env from any position.
 
-    register()
-    game = pyspiel.load_game("jaxgames_dots_and_boxes(rows=2,cols=2)")  # all parameters of the env
-    state = game.new_initial_state()                                    # a pyspiel.State
-    state = game.state_at(board)                                        # the same from any position of the env
-
-    game = registered_game(env)                                         # the registered game of an env
-    game = OpenSpielGame(env)                                           # any env; the returns are those of winning
-
 Actions have the numbers that they have in jaxgames. A chain of hops or jumps is several actions of the same player. A
 truncated game is over, with the returns so far. An illegal action raises ValueError and changes nothing.
-
-OpenSpiel's algorithms in Python play these games, and its C++ bots that do not copy states. Its C++ `MCTSBot` crashes
-on every game that is written in Python, OpenSpiel's own included (seen in 2.0.2). Use the one in
-`open_spiel.python.algorithms.mcts`.
-
-It needs OpenSpiel: `pip install ".[openspiel]"` in a checkout.
+docs/interop/openspiel.md has examples, and the algorithms and bots of OpenSpiel that play these games.
 """
 
 import functools
@@ -58,10 +45,7 @@ class OpenSpielGame(pyspiel.Game):  # pyright: ignore[reportUntypedBaseClass]  #
         self.env = env
 
     def new_initial_state(self, state: str | None = None) -> "OpenSpielState":
-        """Returns the start of the game, or the position that a text describes, as `env.from_string` reads it.
-
-        Raises ValueError for a wrong text, TypeError for anything else.
-        """
+        """Returns the start of the game, or the position that a text describes, as `env.from_string` reads it."""
         if state is None:
             return OpenSpielState(self, Position(self.env, *_start(self.env), self._pays))
         if not isinstance(state, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
@@ -74,10 +58,7 @@ class OpenSpielGame(pyspiel.Game):  # pyright: ignore[reportUntypedBaseClass]  #
         return OpenSpielState(self, position, f"{position}: ")
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> "Observer | HistoryObserver":
-        """Returns an observer: of the history if the type asks for perfect recall, else of the board.
-
-        Raises ValueError for parameters: there are none.
-        """
+        """Returns an observer: of the history if the type asks for perfect recall, else of the board."""
         if params:
             raise ValueError(f"the observations of {self.env} have no parameters, not {params!r}")
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
@@ -304,10 +285,7 @@ def _game_type(
 
 
 def _game_info(env: Env[Any], utility: tuple[float, float], zero_sum: bool) -> Any:
-    """Returns a `pyspiel.GameInfo`; `utility` is the lowest and the highest return of a seat.
-
-    Raises ValueError for a game of chance.
-    """
+    """Returns a `pyspiel.GameInfo`; `utility` is the lowest and the highest return of a seat."""
     if env.needs_key:
         raise ValueError(f"{env.id} is a game of chance; OpenSpiel can play games without chance only")
     return pyspiel.GameInfo(

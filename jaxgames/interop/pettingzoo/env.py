@@ -1,19 +1,8 @@
 """Games of jaxgames as environments of PettingZoo, which several agents play in turn (AEC).
 
-    env = aec_env("chinese_checkers(size=2, num_players=6)")
-    env.reset(seed=0)
-    for agent in env.agent_iter():
-        observation, reward, terminated, truncated, info = env.last()
-        over = terminated or truncated
-        env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
-
-The environment plays one board on the host. To train with thousands of boards, use the env itself, which is far faster.
-
-Agent `player_k` has seat k. Actions and rewards are those of the env. One step is one ply: while the same seat
-moves, `agent_selection` stays. An illegal action ends the game, as in the env. It pays the offender -1, and the other
-seats share 1. Terminated and truncated games have their own flags. There is no parallel form, because seats take turns.
-
-It needs PettingZoo: `pip install ".[pettingzoo]"` in a checkout.
+The environment plays one board on the host. Agent `player_k` has seat k. One step is one ply: while the same seat
+moves, `agent_selection` stays. There is no parallel form, because seats take turns. docs/interop/pettingzoo.md has an
+example, and what differs from the env.
 """
 
 import copy
@@ -108,11 +97,7 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         self._show()
 
     def step(self, action: int | None) -> None:
-        """Plays an action of the selected agent; None for an agent whose game is over.
-
-        Raises ValueError for another action of an agent whose game is over, TypeError for an action that is not an
-        integer.
-        """
+        """Plays an action of the selected agent; None for an agent whose game is over."""
         mover = self.agent_selection
         if self.board_info.over:
             self._was_dead_step(action)  # pyright: ignore[reportArgumentType]  # PettingZoo's type lacks None
@@ -197,10 +182,6 @@ def aec_env(env_or_id: Env[Any] | str, render_mode: str | None = None) -> AECEnv
       env_or_id: an env, or a text that `jaxgames.make` takes.
       render_mode: None, "ansi" (the position as text), "human" (prints it) or "rgb_array" (an image; needs the extra
         `render`).
-
-    Raises:
-      TypeError: neither an env nor a text.
-      ValueError: an unknown game or render mode; an `auto_reset` env.
     """
     return checked_env(raw_env(env_or_id, render_mode))
 

@@ -40,7 +40,7 @@ def describe_process(server: GameServer) -> dict[str, Any]:
 def describe_game(server: GameServer, game: str) -> dict[str, Any]:
     """Returns the names of the seats of a game, and its levels with their strength in words, "" if it is not known.
 
-    It makes no agent that takes long. Raises ValueError for a wrong game.
+    It makes no agent that takes long.
     """
     env = _env(server, game)
     strength = _strength(env)

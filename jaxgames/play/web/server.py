@@ -51,8 +51,6 @@ def app(
       seed: of the agents.
       make: makes the agents.
       pace: seconds that a ply is visible before an agent plays the next one.
-
-    Raises ValueError for seats that do not fit the game.
     """
     server = GameServer(str(env), tuple(seats), seed, make, pace)
     check_seats(server, env, seats)

@@ -2,12 +2,9 @@
 
     agent = jaxgames.agents.make("alphabeta(milliseconds=200)", jaxgames.make("dots_and_boxes(rows=5, cols=5)"))
     agent = jaxgames.agents.make("alphabeta(depth=6)", jaxgames.make("checkers"))
-    agent = jaxgames.agents.make("alphabeta(depth=4)", jaxgames.make("minichess"))
 
-A game has a player: the `search` of its record makes it from the game and the parameters of the agent's text. The
-player chooses a move on one board at a time. It has no memory between moves. The same key gives the same move as long
-as the time of a move is not used up. Where the player is a `SearchedGame`, its `evaluate` has the values of all moves,
-in men or pawns.
+The `search` of a game's record makes the player of the game, which chooses a move on one board at a time. It has no
+memory between moves. The same key gives the same move as long as the time of a move is not used up.
 """
 
 import inspect
@@ -76,9 +73,6 @@ def make(
       milliseconds: the time of a move; None for the default of the game's player, which can be no limit.
       **settings: further parameters of the game's player: `jaxgames.games.dots_and_boxes.player.make_player`,
         and in checkers and minichess `jaxgames.solvers.alphabeta.deepening.SearchedGame.make_player`.
-
-    Raises ParameterError (a ValueError) for a game without a player, for a board that is too large, and for a parameter
-    or a value that is not allowed.
     """
     game = env.unwrapped
     make_player = record_of(game).part("search")

@@ -113,8 +113,6 @@ class SearchedGame:
             checkers or a move of chess. None: `default_depth`, or with a limit of time as many as fit.
           milliseconds: the time of a move. None: no limit.
           evaluation: the static evaluation. "material" counts the pieces; "positional" adds what wins more games.
-
-        Raises ParameterError (a ValueError) for a value that is not allowed.
         """
         if depth is not None:
             check_int("depth", depth, 1, MAX_DEPTH, " or None")
@@ -134,9 +132,6 @@ class SearchedGame:
           state: a live board of `env`.
           depth: as for `make_player`.
           evaluation: the same.
-
-        Raises ParameterError (a ValueError) for another game or a value that is not allowed, and ValueError for a board
-        that is over.
         """
         game, board = env.unwrapped, jax.device_get(inside(env, state)[1])
         if not isinstance(game, self.env_class):

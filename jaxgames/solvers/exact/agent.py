@@ -68,9 +68,6 @@ def make(env: Env[Any], file: str, ties: Ties = "first") -> Agent:
       env: the game of the solution, or a `Wrapper` of it.
       file: the file, which `python -m jaxgames.solvers GAME --output FILE` wrote.
       ties: of several equal actions, the "first" is played, or a "random" one.
-
-    Raises ParameterError (a ValueError) for other `ties`, and for a file that cannot be read, is not a solution or
-    solves another game.
     """
     check_choice("ties", ties, get_args(Ties))
     game = env.unwrapped

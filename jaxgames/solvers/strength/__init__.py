@@ -48,10 +48,6 @@ def measure(
       weak: whether to add the ultra-weak and weak measures. They ask for a move in all positions of games with every
         reply, and check that `act` is deterministic.
       on_states: is called with the number of states for which `act` or `values` was called, for a progress bar.
-
-    Raises:
-      ValueError: the solution is of another game; an action is illegal or not deterministic; an answer has the wrong
-        shape; a number is out of range.
     """
     measure_own = record_of(env).part("strength")  # of a game whose mover does not alternate, for example
     if not solution.fits(env):

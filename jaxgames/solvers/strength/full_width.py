@@ -38,8 +38,6 @@ def lookahead(
       discount: per ply, so that of two wins the sooner one is better, and of two losses the later one.
       seat: to move on the boards for `values`.
       on_states: is called with the number of states for which `values` was called, for a progress bar.
-
-    Raises ValueError if `depth` or `discount` is out of range.
     """
     check_int("depth", depth, 1, MAX_DEPTH)
     if not 0 < discount <= 1:
