@@ -101,10 +101,7 @@ def check_text(text: object) -> None:
 
 
 def check_action(action: Any, num_actions: int) -> int:
-    """Returns one action as a Python integer.
-
-    Raises TypeError unless it is an integer, ValueError unless it is from 0 to num_actions - 1.
-    """
+    """Returns one action as a Python integer; it must be an integer from 0 to num_actions - 1."""
     expected = f"expected an action from 0 to {num_actions - 1}"
     number = _one_integer(f"{expected}, one integer", action)
     if not 0 <= number < num_actions:
@@ -117,8 +114,6 @@ def as_int32(name: str, value: Any) -> jax.Array:
 
     Everything is read from types and shapes while the program is traced; only Python's and numpy's integers are also
     read as values. A wider integer of a JAX array is clipped to the range of int32.
-
-    Raises TypeError unless the type is an integer type, ValueError for a batch or for a number outside int32.
     """
     shape, dtype = np.shape(value), getattr(value, "dtype", None)
     if dtype is None and (isinstance(value, bool) or not isinstance(value, int)):
@@ -137,10 +132,7 @@ def as_int32(name: str, value: Any) -> jax.Array:
 
 
 def host_int32(name: str, value: Any) -> np.int32:
-    """Returns one integer of Python, numpy or JAX as int32, without a program on a device.
-
-    Raises TypeError unless it is one integer, ValueError for a number outside int32.
-    """
+    """Returns one integer of Python, numpy or JAX as int32, without a program on a device."""
     number = _one_integer(f"{name} must be one integer", value)
     _check_fits_int32(name, number)
     return np.int32(number)
@@ -160,11 +152,7 @@ def _check_fits_int32(name: str, number: int) -> None:
 
 
 def check_seat(player: Any, num_players: int) -> jax.Array:
-    """Returns a seat as int32[].
-
-    Raises TypeError unless it is an integer, ValueError unless it is from 0 to num_players - 1. The value of a traced
-    seat is unknown and not checked.
-    """
+    """Returns a seat as int32[]. The value of a traced seat is unknown and not checked."""
     seat = as_int32("player", player)
     if not isinstance(player, Tracer) and not 0 <= int(player) < num_players:
         raise ValueError(f"player must be a seat from 0 to {num_players - 1}, not {int(player)}")

@@ -13,10 +13,7 @@ class Fields:
     """
 
     def __init__(self, content: object, what: str) -> None:
-        """Takes a JSON object, or reads it from a text or bytes; `what` names it in messages.
-
-        Raises ValueError for other content.
-        """
+        """Takes a JSON object, or reads it from a text or bytes; `what` names it in messages."""
         self._what = what
         if isinstance(content, str | bytes):
             try:

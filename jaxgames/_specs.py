@@ -80,11 +80,7 @@ class Registry(Generic[T]):
         return sorted(self._constructors)
 
     def register(self, name: str, constructor: Callable[..., T], file: str | None = None) -> None:
-        """Adds a constructor. `file` is its parameter that is a file, if it has one; see `file_of`.
-
-        Raises ValueError if the name is taken or is not a Python identifier, TypeError if the constructor cannot be
-        called.
-        """
+        """Adds a constructor. `file` is its parameter that is a file, if it has one; see `file_of`."""
         if not name.isidentifier():
             raise ValueError(
                 f"the name of {self._a_noun} must be a Python identifier such as 'my_{self.noun}', not {name!r}"
@@ -100,9 +96,8 @@ class Registry(Generic[T]):
     def make(self, text: str, *arguments: Any, **parameters: Any) -> T:
         """Returns what `text` names: `constructor(*arguments, **parameters)`.
 
-        Raises ParameterError (a ValueError) for an unknown name or parameter, and for a parameter that is given twice
-        or is missing and has no default. Raises it also for a module that cannot be imported or does not register the
-        name, or that may not be imported or started because the text is from a file. The message lists what is allowed.
+        Raises ParameterError, which lists what is allowed, also for a module or a program that must not be started
+        because the text is from a file.
         """
         names = f"the {self.noun}s are {', '.join(self.names())}"
         expected = f"expected {self._a_noun} such as {self.examples}, not {shortened(text)}; {names}"
@@ -144,10 +139,7 @@ class Registry(Generic[T]):
         return made
 
     def parameters(self, name: str) -> list[inspect.Parameter]:
-        """Returns the parameters of a name that a text may set, without `*args` and `**kwargs`.
-
-        Raises ParameterError for an unknown name, or if its module cannot be imported.
-        """
+        """Returns the parameters of a name that a text may set, without `*args` and `**kwargs`."""
         if name not in self._constructors:
             raise ParameterError(f"unknown {self.noun} {name!r}; the {self.noun}s are {', '.join(self.names())}")
         found = self._parameters(self._constructor(name, name))
@@ -201,7 +193,7 @@ class Registry(Generic[T]):
 def parse(text: str, expected: str) -> tuple[str, str, dict[str, Any]]:
     """Returns the module ("" for none), the name and the parameters of `module:name(parameter=literal, ...)`.
 
-    Raises ParameterError with the message `expected` for another form.
+    For another form, the message of the error is `expected`.
     """
     module, call = _split_module(text, expected)
     name, parameters = split_parameters(call, expected)
@@ -221,9 +213,7 @@ def _split_module(text: str, expected: str) -> tuple[str, str]:
 def split_parameters(text: str, expected: str) -> tuple[str, dict[str, Any]]:
     """Returns what stands before the last brackets, and the parameters in them; {} where `text` does not end with ")".
 
-    `runs/first@40(top=5)` is split into "runs/first@40" and {"top": 5}.
-
-    Raises ParameterError with the message `expected` unless the brackets hold `parameter=literal, ...`.
+    `runs/first@40(top=5)` is split into "runs/first@40" and {"top": 5}. The message of an error is `expected`.
     """
     text = text.strip()
     if not text.endswith(")"):

@@ -211,8 +211,6 @@ def with_epsilon(env: Env[Any], agent: Agent, epsilon: float) -> EpsilonAgent:
     """Returns the agent that plays a uniformly random legal action with the probability `epsilon`, else as `agent`.
 
     `epsilon` is a leaf of the agent, so another value needs no compilation.
-
-    Raises ParameterError (a ValueError) unless `epsilon` is a number from 0 to 1.
     """
     check_probability("epsilon", epsilon)
     return EpsilonAgent(env, agent, jnp.float32(epsilon))
@@ -281,8 +279,6 @@ def register(name: str, constructor: Callable[..., Agent], file: str | None = No
     """Adds an agent, so that `make("name(parameter=value)", env)` returns `constructor(env, parameter=value)`.
 
     `file` is the parameter that is a file, if there is one: `name(runs/43.npz)` may have it first, without its name.
-
-    Raises ValueError if the name is taken or is not a Python identifier, TypeError if the constructor cannot be called.
     """
     _agents.register(name, constructor, file)
 
@@ -318,10 +314,9 @@ def make(text: str, env: Env[Any]) -> Agent:
 
 
 def make_on_device(text: str, make: Callable[[], Agent], refusal: str) -> Agent:
-    """Returns the agent of `make`, which `text` names.
+    """Returns the agent of `make`, which `text` names. The message for an agent on the host is `refusal`.
 
-    Raises ParameterError (a ValueError) with the message `refusal` if it plays on the host. The library's agents on the
-    host are refused by their names, before they are made.
+    The library's agents on the host are refused by their names, before they are made.
     """
     agent = None if str(text).partition("(")[0].strip() in ON_HOST else make()
     if agent is None or not agent.on_device:
@@ -346,10 +341,7 @@ def _check_agent(text: str, agent: Any) -> None:
 
 
 def act_on_one_board(agent: Agent, key: jax.Array, boards: Any) -> np.ndarray:
-    """Returns the action of any agent on one board, int32[1]; `boards` has a leading axis of 1.
-
-    Raises ValueError if the agent does not return one integer.
-    """
+    """Returns the action of any agent on one board, int32[1]; `boards` has a leading axis of 1."""
     action = np.asarray(act_compiled(agent, key, boards))
     if action.shape != (1,) or not np.issubdtype(action.dtype, np.integer):
         raise ValueError(

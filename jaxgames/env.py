@@ -154,8 +154,6 @@ class Env(abc.ABC, Generic[S]):
         An illegal action ends the game, also one that is out of range. The mover is paid -1, every other seat
         1 / (num_players - 1), and the position does not change. A finished board does not change and pays zero.
         Only a game of chance (`needs_key`) needs `key`, a PRNG key.
-
-        Raises TypeError for an action that is not an integer, ValueError for a batch.
         """
         self._check_board("step", state)
         self._check_key("step(state, action, key)", key)
@@ -193,8 +191,7 @@ class Env(abc.ABC, Generic[S]):
     def observe(self, state: S, player: jax.Array | int | None = None) -> jax.Array:
         """Returns bool[*observation_shape], the board as the seat `player` (int32[]) sees it; as the mover if None.
 
-        Raises TypeError for a `player` that is not an integer, ValueError for a batch or a seat outside
-        0 .. num_players - 1. The value of a traced `player` is not checked.
+        The value of a traced `player` is not checked.
         """
         self._check_board("observe", state)
         state = _in_jax(state)

@@ -78,26 +78,16 @@ class Host(Generic[S]):
 
         An illegal action ends the game, also one that is out of range, as `env.step` says. Only a game of chance needs
         `key`, a PRNG key.
-
-        Raises:
-          TypeError: for an action that is not an integer, or a state of another game.
-          ValueError: for a batch, or a game of chance without a key.
         """
         state, packed = self._step(state, host_int32("action", action), key)
         return state, self._unpacked(packed)
 
     def look(self, state: S) -> BoardInfo:
-        """Returns the public values of any board.
-
-        Raises TypeError for a state of another game, ValueError for a batch.
-        """
+        """Returns the public values of any board."""
         return self._unpacked(self._look(state))
 
     def observe(self, state: S, seat: Any = None) -> np.ndarray:
-        """Returns bool[*observation_shape], the board as a seat sees it, read-only; as the mover if `seat` is None.
-
-        Raises TypeError for a seat that is not an integer, ValueError for one outside 0 .. num_players - 1.
-        """
+        """Returns bool[*observation_shape], the board as a seat sees it, read-only; as the mover if `seat` is None."""
         if seat is None:
             return np.asarray(self._observe(state))
         number = host_int32("seat", seat)

@@ -76,8 +76,6 @@ def register(game: Game | str, env: Callable[..., Env[Any]] | None = None) -> No
     """Adds a game, so that `make(id, **parameters)` returns `game.env(**parameters)`.
 
     `register(id, env)` is short for `register(Game(id, env))`, the record of a game without parts.
-
-    Raises ValueError if the id is taken or is not a Python identifier, TypeError if the env cannot be called.
     """
     if isinstance(game, str):
         game = Game(game, env)  # pyright: ignore[reportArgumentType]  # None is refused below
@@ -118,8 +116,7 @@ def make(id: str, /, **parameters: Any) -> Env[Any]:
 def make_named_in_file(id: str) -> Env[Any]:
     """Returns the env of a game that a file names. It imports no module, because a file may come from anybody.
 
-    Raises ParameterError (a ValueError) as `make`, for a text of more than MAX_TEXT characters, and for a game whose
-    module has not been imported yet.
+    Raises ParameterError also for a game whose module has not been imported yet.
     """
     if isinstance(id, str) and len(id) > MAX_TEXT:  # pyright: ignore[reportUnnecessaryIsInstance]  # of a file
         raise ParameterError(f"a file must name its game in at most {MAX_TEXT} characters, not {shortened(id)}")
@@ -128,25 +125,19 @@ def make_named_in_file(id: str) -> Env[Any]:
 
 
 def parameters(id: str) -> list[inspect.Parameter]:
-    """Returns the parameters of a game, with their names, defaults and annotations.
-
-    Raises ParameterError (a ValueError) for an id that is not one of `list_games()`.
-    """
+    """Returns the parameters of a game, with their names, defaults and annotations."""
     return _games.parameters(id)
 
 
 def as_env(env_or_id: Env[Any] | str, /, **parameters: Any) -> Env[Any]:
     """Returns the env itself, or the one that `make` makes of a text. Adapters to other libraries take both.
 
+    An `auto_reset` env is refused: it has no end of a game, which other libraries need. Raises RuntimeError in a
+    process that was forked when JAX had started.
+
     Args:
       env_or_id: an env, or a text such as "chinese_checkers(size=2)".
       **parameters: of the game, if `env_or_id` is a text.
-
-    Raises:
-      TypeError: for anything else, and for an env with parameters.
-      ParameterError: (a ValueError) for a text that `make` refuses.
-      ValueError: for an `auto_reset` env: it has no end of a game, which other libraries need.
-      RuntimeError: in a process that was forked when JAX had started.
     """
     check_process()
     if isinstance(env_or_id, str):

@@ -49,8 +49,6 @@ def random_action(key: jax.Array, mask: jax.Array) -> jax.Array:
 
     The mask is bool[num_actions], as `env.legal_action_mask` returns it. The same key gives the same action on every
     platform.
-
-    Raises TypeError for other types, such as swapped arguments, ValueError for a batch.
     """
     _check_arguments("random_action(key, mask)", key, mask, "bool[num_actions]", [np.bool_])
     rows = _rows(mask, BITS_PER_WORD)
@@ -121,8 +119,6 @@ def sample_action(key: jax.Array, weights: jax.Array) -> jax.Array:
 
     An action of weight 0 is never drawn, whatever the rounding of the sums. The weights, float or bool [num_actions],
     are not negative.
-
-    Raises TypeError for other types, such as swapped arguments, ValueError for a batch.
     """
     _check_arguments("sample_action(key, weights)", key, weights, "float[num_actions]", [np.bool_, np.number])
     rows = _rows(weights.astype(jnp.float32), math.isqrt(weights.size))
@@ -181,10 +177,7 @@ def _prefix_sums(x: jax.Array) -> jax.Array:
 def _check_arguments(call: str, key: Any, weights: Any, expected: str, allowed: Sequence[Any]) -> None:
     """Raises TypeError or ValueError unless the types and shapes are those of one PRNG key and one array [n].
 
-    Args:
-      call: the call as an error writes it, such as "random_action(key, mask)".
-      expected: the second argument as an error writes it, such as "bool[num_actions]".
-      allowed: the types of numbers that `weights` may have.
+    `call` and `expected`, the second argument, are written in errors: "random_action(key, mask)", "bool[num_actions]".
     """
     key_type, weights_type = (getattr(argument, "dtype", type(argument)) for argument in (key, weights))
     new_style = jnp.issubdtype(key_type, jax.dtypes.prng_key)

@@ -20,12 +20,10 @@ W = TypeVar("W", bound=State)  # states of the wrapper
 
 @dataclass(frozen=True)
 class Wrapper(Env[W], Generic[W, S]):
-    """An env that passes every call to the env inside it.
+    """An env that passes every call to the env inside it; not an `auto_reset` env, which is the outermost wrapper.
 
     A subclass overrides the methods that it changes, such as `observe`. The rules of the env inside stay: its states,
     legal actions, steps and winners. Solvers, engines and drawings rely on that and read the game, `env.unwrapped`.
-
-    Raises TypeError for an `auto_reset` env: that wrapper is the outermost one.
     """
 
     env: Env[S]
@@ -262,17 +260,12 @@ def auto_reset(env: Env[S], keep_before_reset: bool = False) -> AutoReset[S]:
 
     With `keep_before_reset` the state also has the board before the restart, a second one to move in every step.
     `winners`, `outcome`, `seat_discount` and an animation of a finished game need it, else they raise ValueError.
-
-    Raises TypeError for an env that already restarts its boards.
     """
     return AutoReset(env, keep_before_reset)
 
 
 def inside(env: Env[Any], states: Any = None) -> tuple[Env[Any], Any]:
-    """Returns the env without `auto_reset`, and the live boards of its states, one or a batch.
-
-    Raises TypeError unless the states of an `auto_reset` env are its own.
-    """
+    """Returns the env without `auto_reset`, and the live boards of its states, one or a batch."""
     if not isinstance(env, AutoReset):
         return env, states
     return env.env, None if states is None else env._inner(states)  # pyright: ignore[reportPrivateUsage]  # its own module

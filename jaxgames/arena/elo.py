@@ -39,8 +39,7 @@ def elo(wins: ArrayLike, draws: ArrayLike | None = None, *, anchor: int = 0) -> 
       draws: [agents, agents], the drawn games of agents i and j, the same in both directions; None for no draws.
       anchor: the agent whose rating is 0.
 
-    Raises ValueError for arrays of another shape, for numbers that are not counts of games, for an unknown anchor, and
-    if no chain of games leads from an agent to the anchor.
+    Raises ValueError if no chain of games leads from an agent to the anchor.
     """
     won, drawn = _counts(wins, draws, anchor)
     played = won + won.T + drawn > 0
@@ -62,7 +61,7 @@ def elo_interval(
     chain of agents that scored against the next one. The lower end is -inf for an agent that has scored nothing from
     the anchor in this sense.
 
-    Raises ValueError as `elo_resamples`, which has the same arguments.
+    The arguments are those of `elo_resamples`.
     """
     ratings = elo_resamples(wins, draws, anchor=anchor, num_resamples=num_resamples, seed=seed)
     interval = np.quantile(ratings, [0.025, 0.975], axis=0).T
@@ -91,8 +90,6 @@ def elo_resamples(
       wins: as `elo` takes it, and so are `draws` and `anchor`.
       num_resamples: from 100 to 1,000,000.
       seed: of the resamples.
-
-    Raises ValueError as `elo`, and for another number of resamples.
     """
     won, drawn = _counts(wins, draws, anchor)
     check_int("num_resamples", num_resamples, 100, 1_000_000)

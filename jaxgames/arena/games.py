@@ -52,8 +52,6 @@ def advance(
 
     Every agent chooses an action for every board. Each board takes the action of the agent on the mover's seat, by
     `agent_of_seat` (int32[games, num_players], indices into `agents`). The actions are int32[games].
-
-    Raises ParameterError (a ValueError) for an agent on the host where the games are traced.
     """
     boards = games.boards
     for agent in agents:
@@ -100,7 +98,7 @@ def advance_until_over(
 ) -> Games:
     """Returns the games after repeated `advance`: until every game is over, at most `max_steps` times.
 
-    Agents must be on the device. Raises ParameterError (a ValueError) for one on the host.
+    Agents must be on the device.
     """
     return advance_and_record(env, agents, agent_of_seat, games, key, None, max_steps)[0]
 
@@ -143,12 +141,9 @@ def record(
     key: jax.Array,
     num_steps: int,
 ) -> tuple[Games, State, jax.Array]:
-    """Returns the games after `num_steps` steps, and the steps. Agents must be on the device, as for
-    `advance_until_over`.
+    """Returns the games after `num_steps` steps, the boards before each step and the actions, of agents on the device.
 
-    Returns:
-      The games after the steps; the boards before each step, leaves [num_steps, games, ...]; and the actions,
-      int32[num_steps, games].
+    The boards are leaves [num_steps, games, ...], the actions int32[num_steps, games].
     """
 
     def body(games: Games, key: jax.Array) -> tuple[Games, tuple[State, jax.Array]]:

@@ -39,10 +39,7 @@ class Openings(NamedTuple):
     starts: State | None = None  # boards before the opening; None: the start of the game
 
     def for_games(self, num_games: int, games_each: int = 1) -> "Openings":
-        """Returns one opening per game: each one for `games_each` games in a row, and the first again after the last.
-
-        Raises ValueError for `games_each` below 1.
-        """
+        """Returns one opening per game: each for `games_each` games in a row, and the first again after the last."""
         if games_each < 1:
             raise ValueError(f"games_each must be at least 1, not {games_each}")
         place = jnp.arange(num_games) // games_each % self.number.size
@@ -52,8 +49,6 @@ class Openings(NamedTuple):
         """Returns openings of this list in random order, each again only after all others.
 
         The order depends only on the key: a longer draw begins with the shorter one.
-
-        Raises ValueError unless `num_openings` is at least 1.
         """
         _check_count(num_openings)
         passes = jnp.arange(-(-num_openings // self.number.size))
@@ -67,10 +62,7 @@ def _rows(openings: Openings, place: jax.Array) -> Openings:
 
 
 def random_openings(env: Env[Any], key: jax.Array, num_openings: int, plies: int) -> Openings:
-    """Returns a list of openings of uniformly random legal actions, of at most `plies` plies each.
-
-    Raises ValueError unless `num_openings` is at least 1 and `plies` from 0 to MAX_PLIES.
-    """
+    """Returns a list of openings of uniformly random legal actions, of at most `plies` plies each."""
     _check_count(num_openings)
     if not 0 <= plies <= MAX_PLIES:
         raise ValueError(f"the plies of an opening must be from 0 to {MAX_PLIES}, not {plies}")
@@ -114,10 +106,8 @@ def _random_opening(env: Env[Any], key: jax.Array, plies: int) -> tuple[State, j
 def openings_of_moves(env: Env[Any], lines: Sequence[str], names: Sequence[str] | None = None) -> Openings:
     """Returns a list of openings, one per line of moves in the notation of the game, with spaces between them.
 
-    Errors call the openings by `names`; if these are not given, "opening 1", "opening 2", ...
-
-    Raises ValueError, with the opening, for a move that the game does not read or does not allow. Raises it also for an
-    opening that ends the game or ends in the middle of a turn, and for a list without openings.
+    Errors call the openings by `names`; if these are not given, "opening 1", "opening 2", ... Raises ValueError for a
+    move that the game does not allow, and for an opening that ends the game or ends in the middle of a turn.
     """
     if not lines:
         raise ValueError("expected at least one opening, as moves such as '9-13 22-18 6-9'")
@@ -138,8 +128,7 @@ def load_openings(env: Env[Any], text: str) -> Openings:
     comment. The list `ballots` is the file `ballots.txt` in the folder of the game. For a file of your own with such a
     name, write "./ballots".
 
-    Raises OSError if there is no such file. Raises ValueError, with the line, for openings that are not of this game or
-    that `openings_of_moves` refuses.
+    Raises OSError if there is no such file, and ValueError, with the line, for openings that are not of this game.
     """
     lists = {path.stem: path for path in (Path(games.__path__[0]) / env.id).glob("*.txt")}
     path = lists.get(text, Path(text))
@@ -159,10 +148,7 @@ def load_openings(env: Env[Any], text: str) -> Openings:
 
 
 def openings_of_boards(boards: State) -> Openings:
-    """Returns a list of openings that are positions from which games begin instead of the start of the game.
-
-    The boards have a leading axis of openings. Raises ValueError for none, and for a board that is over.
-    """
+    """Returns a list of openings that are positions of live games; the boards have a leading axis of openings."""
     over = np.asarray(boards.terminated | boards.truncated)
     _check_count(over.size)
     if over.any():

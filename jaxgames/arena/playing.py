@@ -50,10 +50,6 @@ def play(
         after every step; `update` of a tqdm bar, for example.
       on_recorded: called with games that are over and their actions. It is called once at the end, or, with an agent
         on the host, for every game of the `SIDE_BY_SIDE` that are over.
-
-    Raises:
-      ValueError: `agent_of_seat` or `openings` have another shape, an entry is not an index, or an agent on the host
-        does not return one action.
     """
     _check_seats(env, len(agents), np.asarray(agent_of_seat))
     start_key, key = jax.random.split(key)

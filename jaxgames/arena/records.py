@@ -98,8 +98,6 @@ class GameFile:
 
         The number of a game counts the games that were in the file before. The arguments are those of `game_records`;
         `on_written` is called with 1 after every line, such as `update` of a tqdm bar.
-
-        Raises ValueError for a game of chance.
         """
         _check_no_chance(env)
         before = self.num_written
@@ -137,8 +135,6 @@ def game_records(
       names: the names of the agents, in the order that `agent_of_seat` counts them.
       agent_of_seat: int32[games, num_players], as `arena.play` took it.
       openings: one for every game, as `arena.play` took them.
-
-    Raises ValueError for a game of chance.
     """
     _check_no_chance(env)
     seats: list[list[int]] = np.asarray(agent_of_seat)[recorded.numbers].tolist()
@@ -265,10 +261,9 @@ def _replayed(env: Env[Any], boards: State, actions: jax.Array) -> tuple[State, 
 
 
 def read_games(path: str | Path) -> Iterator[GameRecord]:
-    """Yields the games of a file, in its order.
+    """Yields the games of a file, in its order. Empty lines are skipped.
 
-    Empty lines are skipped. Raises ValueError, with the path and the number of the line, for another line that is not a
-    whole record.
+    Raises ValueError, with the path and the number of the line, for another line that is not a whole record.
     """
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
@@ -278,15 +273,13 @@ def read_games(path: str | Path) -> Iterator[GameRecord]:
 def replay(game: GameRecord | str, env: Env[Any] | None = None) -> list[Any]:
     """Returns the states of a game from the start to the end, on the host, as `jaxgames.render.animate` takes them.
 
-    The actions of the record are played by the rules. A record that does not lead to its own end is refused.
+    The actions of the record are played by the rules. Raises ValueError for a record that does not lead to its own
+    start, end, outcome or returns.
 
     Args:
       game: a record, or a line of a file.
       env: the game; made from the text in the record if None. A game that `jaxgames.make` does not know needs it. So
         does a game whose module has not been imported: records import none.
-
-    Raises ValueError if a field is missing or wrong. Raises it also if start, end, outcome or returns are not those of
-    the actions.
     """
     record = checked(game, "the record")
     env = make_named_in_file(record["env"]) if env is None else env
@@ -328,10 +321,7 @@ def returns_of(env: Env[Any], states: Sequence[Any]) -> np.ndarray:
 
 
 def checked(content: str | GameRecord, place: str) -> GameRecord:
-    """Returns the record of a line.
-
-    Raises ValueError, with the place, unless it has every field, and those by which a game is played are of their type.
-    """
+    """Returns the record of a line. Raises ValueError, with the place, if a field is missing or of another type."""
     fields = Fields(content, place)
     if missing := [name for name in GameRecord.__annotations__ if name not in fields.content]:
         raise ValueError(f"{place} is not the record of a game: it has no {', '.join(missing)}")

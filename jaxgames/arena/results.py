@@ -99,8 +99,6 @@ def wilson(successes: float, trials: int) -> Interval:
     """Returns the 95 % Wilson interval of a probability, as its lower and upper end; (0, 1) without a trial.
 
     A draw can count as half a success. The interval is then wider than it need be.
-
-    Raises ValueError unless `successes` is from 0 to `trials`.
     """
     if not 0 <= successes <= trials:
         raise ValueError(f"successes must be from 0 to the number of trials, {trials}, not {successes}")
@@ -170,8 +168,7 @@ def evaluate(
 ) -> dict[str, jax.Array]:
     """Returns the `summary` of whole games of `agent` on one seat, drawn for each game if None, against `opponent`.
 
-    It is one traced program, for agents on the device. Call it under `jit`, or inside a training step. Raises
-    ParameterError (a ValueError) for an agent on the host.
+    It is one traced program, for agents on the device. Call it under `jit`, or inside a training step.
     """
     seat_key, start_key, play_key = jax.random.split(key, 3)
     agent_of_seat = one_seat(seat_key, num_games, env.num_players, seat)

@@ -16,8 +16,6 @@ def one_seat(key: jax.Array, num_games: int, num_players: int, seat: int | None 
     """Returns int32[games, num_players], the agents of the seats: 0 on `seat`, 1 on all others.
 
     With None, the seat of agent 0 is drawn for each game.
-
-    Raises ValueError for a seat that the game does not have.
     """
     if seat is not None and not 0 <= seat < num_players:
         raise ValueError(f"seat must be from 0 to {num_players - 1}, not {seat}")
@@ -36,8 +34,6 @@ def seating(seats: Sequence[int], how: Seating, num_games: int, key: jax.Array |
     Args:
       seats: the number of seats of each agent; their sum is the number of players.
       key: a PRNG key, only for "drawn".
-
-    Raises ValueError for an agent without a seat, for an unknown `how`, and for "drawn" without a key.
     """
     if not seats or min(seats) < 1:
         raise ValueError(f"every agent needs at least one seat, not {' '.join(map(str, seats)) or 'none'}")

@@ -1,10 +1,9 @@
-"""The agent `baseline`: the agent of this package for a game.
+"""The agent `baseline`: the agent of this package for a game, as `jaxgames.baselines.cards` lists them.
 
-    agent = jaxgames.agents.make("baseline", env)
     agent = jaxgames.agents.make("baseline(temperature=0.5, epsilon=0.1)", env)
     agent = jaxgames.agents.make("baseline(simulations=64)", env)         # with a tree search on its network
 
-It needs neither flax nor `train`. `jaxgames.baselines.cards` lists the games that have one.
+It needs neither flax nor `train`.
 """
 
 import dataclasses
@@ -38,9 +37,7 @@ def make(
     `reward`, and in limits such as `max_plies`. A search is for the `reward` that the network learned. In a game with
     another one the agent has no values, nor with an untrained network.
 
-    Raises ParameterError (a ValueError) for a game without a baseline agent, and for a parameter that is not allowed.
-    Raises it also where the file does not run, as on a platform that it was not made for, and for a search with a
-    network that has no trained value for every seat.
+    Raises ParameterError (a ValueError) also where the file does not run, as on a platform that it was not made for.
     """
     name = cards.find(env)
     if name is None:

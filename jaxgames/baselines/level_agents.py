@@ -1,9 +1,5 @@
 """The levels of a game: agents that stand ready as `easy`, `medium` and `hard`, and how strong they are.
 
-    levels(env)["hard"]         the text of an agent, for `jaxgames.agents.make`
-    ratings(env)["hard"]        its rating on the ladder of this board, if one was played
-    shares_won(env)["hard"]     the share of games that it wins against `medium`, if both have a rating
-
 A level is an agent of the package: the greedy agent, with random moves in between for beginners, the baseline agent,
 alpha-beta search, as the game's record has them, and tree search with greedy rollouts elsewhere. `levels.json` has the
 ratings, which `python -m train.baselines.levels` measures.

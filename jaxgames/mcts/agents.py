@@ -1,7 +1,4 @@
-"""Agents that search.
-
-    MCTSAgent(env, evaluate, SearchConfig(simulations=64), params)      with a network, or any other function
-    agents.make("mcts(simulations=1000)", env)                          UCT: with random games to the end
+"""Agents that search: `MCTSAgent` with a network or any other function, and UCT, `mcts(simulations=1000)`.
 
 A batch whose trees would take more than `MAX_TREE_BYTES` is searched in parts, one after the other.
 """
@@ -112,8 +109,6 @@ def mcts(
 
     Args:
       playout: the agent that plays all seats of the rollouts, for `jaxgames.agents.make`; it must be on the device.
-
-    Raises ParameterError (a ValueError) for a value that is not allowed, or for a game of chance.
     """
     config = UctConfig(simulations, rollouts, max_rollout_steps, uct_c, slots, seats)
     if env.needs_key:

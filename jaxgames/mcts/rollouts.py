@@ -71,8 +71,6 @@ def uct_search(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array,
 
     `env` and `states` are as in `jaxgames.mcts.search`, and `config` is static, too. `playout` is the agent on the
     device that plays all seats of the rollouts, and `key` the PRNG key of the rollouts.
-
-    Raises ValueError for a game of chance, or for one board in place of a batch.
     """
     env, states = playable(env, states)
     return _uct_search(env, playout, config, key, states)

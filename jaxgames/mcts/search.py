@@ -59,10 +59,7 @@ def search(
       params: a pytree for `evaluate`, such as the parameters of a network.
       states: boards with a leading axis of B. Some can be finished; their results are not used.
 
-    Raises:
-      ValueError: a game of chance, one board in place of a batch, or an evaluation of the wrong shape.
-      TypeError: an `evaluate` that is not hashable, or boards of another env.
-      ImportError: mctx is missing (extra `search`).
+    Raises ImportError without mctx (extra `search`).
     """
     _check_hashable(evaluate)
     env, states = playable(env, states)
@@ -211,10 +208,7 @@ def node_bytes(env: Env[Any], num_slots: int, simulations: int) -> int:
 
 
 def playable(env: Env[Any], states: Any) -> tuple[Env[Any], Any]:
-    """Returns the game and its boards for a tree: they do not restart, and their counters of length are set back.
-
-    Raises ValueError for a game of chance, or for one board in place of a batch, TypeError for boards of another env.
-    """
+    """Returns the game and its boards for a tree: they do not restart, and their counters of length are set back."""
     if env.needs_key:
         raise ValueError(f"a search needs a game without chance, and {env.id} has random events")
     env, states = inside(env, states)

@@ -37,8 +37,7 @@ class PolicyAgent:
     """Plays every seat with one policy; see `jaxgames.agents.Agent`.
 
     The parameters and a temperature above 0 are leaves. So all runs of one network, at all temperatures above 0, share
-    the compiled program of their games. Raises ParameterError (a ValueError) for a temperature or a `top` that is not
-    allowed.
+    the compiled program of their games.
     """
 
     on_device: ClassVar[bool] = True

@@ -1,7 +1,6 @@
 """The agent `exported(FILE)`: the policy of a file (`jaxgames.policies.file`), alone or with a tree search on it.
 
     python -m train.export runs/first --output first.policy     # in a checkout of the repository
-    jaxgames.agents.make("exported(first.policy, temperature=0, epsilon=0.1)", env)
     jaxgames.agents.make("exported(first.policy, simulations=64)", env)
 
 With a search of your own:
@@ -70,9 +69,8 @@ def make(
       search: the rule of the search, "gumbel" or "puct".
       seats: how seats choose in the tree, "paranoid" or "max_n".
 
-    Raises ParameterError (a ValueError) for a file that cannot be read, is damaged or is not an exported policy. Raises
-    it also for a file of another game, another version of the game, another platform or another version of JAX, and
-    for a parameter that is not allowed.
+    Raises ParameterError (a ValueError) also for a file of another game, another version of the game, another platform
+    or another version of JAX.
     """
     play = Play(simulations, search, seats, temperature, top)
     with _files.named_by_parameter(

@@ -116,7 +116,7 @@ def load(
       env: the game to play, with or without `auto_reset`.
       plays: returns whether a policy for the first game plays the second one. By default they must be equal.
 
-    Raises OSError if the file cannot be read, ValueError, with the reason, if it is not for this game. Raises
+    Raises OSError if the file cannot be read, ValueError, with the reason, if it is not for this game, and
     UnfitFileError (a ValueError) if it is not for this platform and version of JAX.
     """
     game, (header, module, params) = read(path)
@@ -171,7 +171,7 @@ def read(path: str | Path) -> tuple[Env[Any], Content]:
     """Returns the game and the content of a file.
 
     Raises OSError if it cannot be read. Raises ValueError, with the reason, for a file that is cut short or altered, or
-    is not an exported policy. Raises it also for another format, and for another version of the game.
+    has another format or another version of the game.
     """
     game, arrays = _files.read_file(KIND, path)
     if HEADER not in arrays:
@@ -210,9 +210,8 @@ def arguments(observation_shape: Sequence[int], params: Sequence[Any]) -> tuple[
 def _program(header: Header, module: bytes, params: Sequence[np.ndarray]) -> export.Exported:
     """Returns the program of a file: the export of a function with its arguments and results, with its module in place.
 
-    `Exported.serialize` would store the export as a whole, but needs flatbuffers, which JAX does not install.
-
-    Raises ValueError for a module that cannot be read, or that has operations that reach outside of it.
+    `Exported.serialize` would store the export as a whole, but needs flatbuffers, which JAX does not install. A module
+    with operations that reach outside of it is refused.
     """
 
     def outline(params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
