@@ -150,7 +150,6 @@ class Registry(Generic[T]):
         return list(inspect.signature(constructor).parameters.values())[self._num_arguments :]
 
     def _constructor(self, name: str, text: str) -> Callable[..., T]:
-        """Returns the constructor of a name. Raises ParameterError if its module cannot be imported."""
         constructor = self._constructors[name]
         if isinstance(constructor, str):
             module, _, attribute = constructor.partition(":")

@@ -200,7 +200,6 @@ class EpsilonAgent:
         return Analysis((1 - self.epsilon) * inside.probabilities + self.epsilon * uniform, inside.values)
 
     def __str__(self) -> str:
-        """Returns the agent's text with epsilon among its parameters."""
         inside = str(self.agent)
         begin = f"{inside[:-1]}, " if inside.endswith(")") else f"{inside}("
         epsilon = self.epsilon if isinstance(self.epsilon, Tracer) else np.float32(self.epsilon)

@@ -42,7 +42,6 @@ class Wrapper(Env[W], Generic[W, S]):
         return self.env.unwrapped
 
     def _inner(self, state: W) -> S:
-        """Returns the state of the env inside."""
         return cast(S, state)
 
     @property
@@ -197,7 +196,6 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
         return self._checked(state).board
 
     def _checked(self, state: Any) -> AutoResetState[S]:
-        """Returns `state`. Raises TypeError unless it is a state of an `auto_reset` env."""
         if not isinstance(state, AutoResetState):
             kind = type(state).__name__
             raise TypeError(f"expected a state of {self}, got a plain {kind}: begin with auto_reset(env).init(key)")

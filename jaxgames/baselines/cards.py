@@ -121,5 +121,4 @@ def _tuple(value: Any) -> Any:
 
 @functools.cache
 def _games() -> dict[str, str]:
-    """Returns the texts of the games of the baseline agents by their names."""
     return {name: card(name).env for name in list_baselines()}

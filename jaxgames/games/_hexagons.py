@@ -20,21 +20,13 @@ class HexagonalBoard(abc.ABC):
         """int[cells, 2], the coordinates (q, r) of every cell."""
 
     def axial(self, cell: int) -> tuple[int, int]:
-        """Returns the axial coordinates (q, r) of a cell, by its number as in the texts of moves.
-
-        Raises ParameterError (a ValueError) for a number that no cell has; one that is not an integer is a TypeError
-        too.
-        """
+        """Returns the axial coordinates (q, r) of a cell, by its number as in the texts of moves."""
         check_int("cell", _plain(cell), 0, len(self._axial) - 1)
         q, r = self._axial[cell].tolist()
         return q, r
 
     def cell(self, q: int, r: int) -> int:
-        """Returns the number of the cell with the axial coordinates (q, r).
-
-        Raises ParameterError (a ValueError) for a place outside of the board; coordinates that are not integers are a
-        TypeError too.
-        """
+        """Returns the number of the cell with the axial coordinates (q, r)."""
         lowest, highest = self._axial.min(0).tolist(), self._axial.max(0).tolist()
         for name, value, low, high in zip(("q", "r"), (q, r), lowest, highest, strict=True):
             check_int(name, _plain(value), low, high)

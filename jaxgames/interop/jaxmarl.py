@@ -159,7 +159,6 @@ class JaxMARLEnv(base.MultiAgentEnv):
 
 
 def _board(state: Any) -> Any:
-    """Returns the board of a state. Raises TypeError unless it is a state of this adapter."""
     if not isinstance(state, JaxMARLState):
         kind = type(state).__name__
         raise TypeError(f"expected a JaxMARLState, not {kind}: pass state.env_state of a state of a wrapper")

@@ -198,7 +198,6 @@ class PgxEnv(core.Env):
         )
 
     def _checked(self, state: core.State) -> PgxState:
-        """Returns `state`. Raises TypeError unless it is a state of this game."""
         if not isinstance(state, PgxState):
             raise TypeError(f"expected a state of {self}, not {type(state).__name__}: begin with env.init(key)")
         if state._env != self.unwrapped:

@@ -85,7 +85,6 @@ class UctAgent:
         return _in_parts(search_part, bytes_per_board, key, states)
 
     def __str__(self) -> str:
-        """Returns the text that `mcts` reads."""
         changed = [
             f"{name}={getattr(self.config, name)!r}"
             for name, default in vars(UctConfig()).items()

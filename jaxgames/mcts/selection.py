@@ -209,7 +209,6 @@ def _as_tree(row: Slots, gumbel: jax.Array | None = None) -> Any:
 
 
 def _mctx() -> Any:
-    """Returns the module mctx. Raises ImportError, which names what to install, if it is missing."""
     try:
         import mctx
     except ImportError as error:

@@ -292,7 +292,6 @@ def _as_numpy(leaf: Any) -> Any:
 
 
 def _checked_seats(env: Env[Any], seats: Sequence[str]) -> tuple[str, ...]:
-    """Returns the texts of the seats. Raises ValueError unless there is one for each seat of the game."""
     texts = tuple(seats)
     if isinstance(seats, str) or len(texts) != env.num_players or not all(isinstance(text, str) for text in texts):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
         example = [HUMAN, *["greedy"] * (env.num_players - 1)]

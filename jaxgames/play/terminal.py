@@ -235,7 +235,6 @@ class Terminal:
         self._show()
 
     def _accepts(self, name: str) -> bool:
-        """Asks a person."""
         answer = self._read(self._styled(f"{name}, do you accept a draw? yes or no> ", BOLD)).strip()
         if self._echoes:
             self._say(answer)

@@ -99,7 +99,6 @@ def _gif(frames: Iterator[str], seconds: Sequence[float], paper: str) -> bytes:
 
 
 def _pillow() -> Any:
-    """Returns Pillow's module `PIL.Image`. Raises ImportError if it is missing."""
     try:
         from PIL import Image
     except ImportError as error:

@@ -85,7 +85,6 @@ def _leg(text: str) -> tuple[Place, Place]:
 
 
 def _contents(env: Checkers, state: CheckersState) -> dict[str, str]:
-    """Returns the man or king on each square that is not empty."""
     return {str(square): f"{SEAT_NAMES[seat]} {kind}" for square, (seat, kind) in env.pieces_of(state).items()}
 
 

@@ -1,21 +1,16 @@
 """Games of checkers as text: a reader and a writer of PDN, Portable Draughts Notation.
 
-    [Event "Manchester 1841"]
-    [Result "0-1"]
-    1. 11-15 24-20 2. 8-11 28-24 {a comment} 3. 9-13 $6 (9-14 22-18) 22-18 4. 15x22 25x18 0-1
-
     for game in checkers_pdn.read(checkers_pdn.decode(path.read_bytes())):
         if isinstance(game, checkers_pdn.BrokenGame):
             print(f"line {game.line}: {game.reason}")
     print(checkers_pdn.write(checkers_pdn.record(actions, headers={"Event": "match 1"})))
 
 A file has games one after the other, and line ends mean no more than blanks. A header `[Name "value"]` ends the game
-before it, unless only other headers stand there. So does a result. Comments, variations, move numbers and marks are
-skipped. Every game is replayed by the rules. For one that cannot be read there is a `BrokenGame`, and the reader
-continues with the next.
+before it, unless only other headers stand there. So does a result. Every game is replayed by the rules. For one that
+cannot be read there is a `BrokenGame`, and the reader continues with the next.
 
-Source: the PDN 3.0 standard, and files as people write them. docs/games/checkers.md lists what is accepted, and why
-this is not left to another library.
+Source: the PDN 3.0 standard, and files as people write them. docs/games/checkers.md has an example, and lists what is
+accepted and why this is not left to another library.
 """
 
 import dataclasses
@@ -124,8 +119,6 @@ def record(
       result: BLACK_WINS, WHITE_WINS, DRAW or UNKNOWN_RESULT. None: by the last position. A mover who cannot move has
         lost; otherwise the result is UNKNOWN_RESULT.
       headers: names and values for the head of the game, without Result, SetUp and FEN.
-
-    Raises ValueError for an illegal action, a text that is not a position, or another result.
     """
     if result is not None and result not in (*REWARDS, UNKNOWN_RESULT):
         raise ValueError(f"result must be one of {', '.join((*REWARDS, UNKNOWN_RESULT))}, not {result!r}")
@@ -286,10 +279,7 @@ def _replayed(draft: _Draft) -> Game | BrokenGame:
 
 
 def _path(board: Board, text: str) -> Path:
-    """Returns the legal move, or the first jumps of one, that a text names; the text may leave squares out.
-
-    Raises ValueError if there is none, or more than one.
-    """
+    """Returns the legal move, or the first jumps of one, that a text names; the text may leave squares out."""
     squares = tuple(map(int, re.findall(r"\d+", text)))
     legal = board.legal_paths()
     if squares in legal:
@@ -316,7 +306,6 @@ def _result(draft: _Draft) -> str:
 
 
 def _check_game_type(headers: Mapping[str, str]) -> None:
-    """Raises ValueError if a game is not one of American checkers."""
     kind = headers.get("GameType", GAME_TYPE)
     if kind.split(",")[0].strip() != GAME_TYPE:
         raise ValueError(f"GameType is {kind!r}; only {GAME_TYPE}, American checkers, can be read")

@@ -79,8 +79,7 @@ class Checkers(Env[CheckersState]):
         "openspiel": a draw after 40 plies without a capture, even if the last ply would win. "adjudicated": from 40
         turns on, of both seats together, a lead of three pieces wins; after 60 turns any lead wins, and equal numbers
         are a draw.
-      max_plies: plies after which the game is truncated. None: no limit, because the draw rule ends every game. A ply
-        is one ply.
+      max_plies: plies after which the game is truncated. None: no limit, because the draw rule ends every game.
 
     Action: 4 * index + direction in the mover's frame, directions 0 up-right, 1 down-right, 2 down-left, 3 up-left.
     It is a jump if the next square in that direction holds an opponent's piece, otherwise a step.
@@ -440,7 +439,6 @@ def unpack(words: Sequence[jax.Array]) -> jax.Array:
 
 
 def _indices(word: jax.Array | np.uint32) -> list[int]:
-    """Returns the indices of the squares in a set, on the host."""
     return [index for index in range(32) if int(word) >> index & 1]
 
 

@@ -1,15 +1,12 @@
 """Moves of checkers as shifts of words, for the search of `jaxgames.games.checkers.search`.
 
-A position is four words of 32 bits, as `jaxgames.games.checkers` draws them: bit i is the square of index i in the
-mover's frame.
+A position is four words of 32 bits in the mover's frame; `jaxgames.games.checkers.rules` draws the squares and numbers
+the actions. All numbers are integers of at most 62 bits.
 
     own         the mover's pieces
     opponents   the opponent's pieces
     kings       the kings of both
     jumper      the square of the piece that must jump again; 0 at the beginning of a turn
-
-An action is 4 * index + direction, with the directions 0 up-right, 1 down-right, 2 down-left and 3 up-left. It is one
-ply: a step, or one jump of a capture. All numbers are integers of at most 62 bits.
 """
 
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits

@@ -63,10 +63,7 @@ class CheckersWords(Words[Checkers]):
 
 
 def _path(state: CheckersState, word: str) -> Path | None:
-    """Returns the legal move of checkers with these squares, some of which may be left out; None if there is none.
-
-    Raises ValueError if there are several.
-    """
+    """Returns the legal move of checkers with these squares, some of which may be left out; None if there is none."""
     if not re.fullmatch(r"\d{1,2}([-x:]\d{1,2})+", word):
         return None
     squares = tuple(map(int, re.findall(r"\d+", word)))

@@ -1,6 +1,6 @@
 """Chinese Checkers on the diamond solved: every placement of the pieces, by retrograde analysis.
 
-`moves.py` of this folder numbers the positions, and `jaxgames.solvers.exact.retrograde` describes the byte of each.
+`positions.py` of this folder numbers the positions, and `jaxgames.solvers.exact.retrograde` describes the byte of each.
 Positions whose mover has won already are illegal. With `tip_lock`, positions with a locked tip are illegal too.
 """
 
@@ -183,8 +183,6 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
 
         A state does not hold the size of its board. One of a smaller diamond with as many pieces is read as the
         position of this diamond with the same words.
-
-        Raises ValueError for other numbers of pieces, and for pieces that are not on this diamond.
         """
         pieces: Any = getattr(states, "pieces", None)
         if pieces is None or np.ndim(pieces) != 4 or np.shape(pieces)[1:] != (2, 2, 2):
@@ -293,10 +291,7 @@ class DiamondOrder:
 
 
 def _begin(env: ChineseCheckersDiamond) -> dict[str, np.ndarray]:
-    """Returns the arrays of an unfinished analysis without a sweep.
-
-    Raises RuntimeError if a position has more moves than one byte can count.
-    """
+    """Returns the arrays of an unfinished analysis without a sweep."""
     positions, chunk = num_positions(env), chunk_size()
     max_moves, rows = 1, 1
     table, moves_left = np.zeros(positions, np.uint8), np.zeros(positions, np.uint8)

@@ -312,7 +312,5 @@ def make_player(env: DotsAndBoxes, depth: int = 9, milliseconds: int = 200) -> D
       env: the game, up to 8 x 8 boxes.
       depth: of a search that does not reach the end of the game.
       milliseconds: the time of a move.
-
-    Raises ParameterError (a ValueError) for a larger board, and for a value that is not allowed.
     """
     return DotsAndBoxesPlayer(env, depth, milliseconds)

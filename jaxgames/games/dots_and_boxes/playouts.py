@@ -136,7 +136,6 @@ def _take_from(board: Board, position: Position, playouts: Playouts, box: int) -
 
 @compiled
 def _draw(board: Board, position: Position, playouts: Playouts, edge: int) -> None:
-    """Draws an edge and adds it to `path`."""
     num_edges = len(board.order)
     draw(board, position, edge)
     playouts.path[playouts.path[num_edges]] = edge

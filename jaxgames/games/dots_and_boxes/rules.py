@@ -232,10 +232,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         return _text_boards.lines([*lines, "    ".join(boxes_of)])
 
     def _from_string(self, text: str) -> DotsAndBoxesState:
-        """Returns any set of drawn edges with any owners of the complete boxes; see `to_string`.
-
-        `terminated` is set if all edges are drawn.
-        """
+        """Returns any set of drawn edges with any owners of the complete boxes; see `to_string`."""
         bits, owners, seat = split_fields(text, "edges boxes seat")
         for name, field, size, allowed in (
             ("edge", bits, self.num_edges, "01"),

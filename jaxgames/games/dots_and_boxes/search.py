@@ -168,9 +168,6 @@ def search(
         edges, but at most 2^24. In a full table, entries with fewer open edges give way.
       compiled: whether numba compiles the search, which takes seconds at the first call.
       progress: whether to show the nodes on standard error.
-
-    Raises ParameterError (a ValueError) for another game or a larger board, for a state of another board, and for a
-    window or table size that is not as above. It also raises it for a table that does not fit in memory.
     """
     return Search(env, table_size, compiled=compiled).search(state, window, progress)
 

@@ -2,7 +2,8 @@
 
 A `Board` holds the tables of a board of up to 8 x 8 boxes, a `Position` what is drawn on it. Edges have the numbers of
 jaxgames/games/dots_and_boxes/rules.py. Box `rows * cols` is the outside. The degree of a box is the number of its drawn
-edges, and the outside counts as a box that is never complete.
+edges, and the outside counts as a box that is never complete. Where functions are not compiled, lists take the place of
+arrays.
 
     board = make_board(3, 3)
     position = make_position(board)
@@ -10,8 +11,6 @@ edges, and the outside counts as a box that is never complete.
     boxes = draw(board, position, 4)                        # completed by edge 4
     number = captures(board, position, moves, 0)            # of moves, in moves[:number]
     undraw(board, position, 4)
-
-Where functions are not compiled, lists take the place of arrays.
 
 Chains. A box of degree 3 can be taken. A chain leads from it, through its open edge, to the next box as long as that
 box has degree 2:
@@ -87,8 +86,6 @@ def make_board(
       symmetries: whether a position has a key for each of the 4 symmetries of the board, 8 of a square one, or one key.
       corners: whether the edges between one box and the outside are interchangeable: they are drawn in ascending order.
       compiled: whether tables are arrays, for compiled functions, or lists, for plain ones.
-
-    Raises ParameterError for a board of another size.
     """
     check_int("rows", rows, 1, MAX_SIZE)
     check_int("cols", cols, 1, MAX_SIZE)

@@ -105,7 +105,6 @@ def _is_king_attacked(position: Position) -> jax.Array:
 
 
 def _contents(env: Minichess, state: MinichessState) -> dict[str, str]:
-    """Returns the piece on each square that is not empty."""
     pieces = env.pieces_of(state)
     return {square: f"{SEAT_NAMES[seat]} {KIND_NAMES[kind.lower()]}" for square, (seat, kind) in pieces.items()}
 
@@ -129,7 +128,6 @@ def _motions(env: Minichess, state: MinichessState, texts: Sequence[str]) -> lis
 
 
 def _moves(env: Minichess, state: MinichessState, piece: Any) -> dict[str, str]:
-    """Returns the marks of a piece and of its legal moves."""
     seat = int(state.current_player)
     origin = moves.checked_piece(piece, env.pieces_of(state), seat, SEAT_NAMES[seat])
     motions = _motions(env, state, list(legal_moves(env, state).values()))
@@ -182,7 +180,6 @@ def _board(theme: Theme) -> Element:
 
 
 def _piece(theme: Theme, kind: str, outline: str, white: bool) -> Element:
-    """Returns one piece: its outline, and the strokes inside."""
     side = theme.chessmen.sides[0 if white else 1]
     body = node("path", d=outline, fill=side.fill, stroke=side.outline, stroke_width=0.8, stroke_linejoin="round")
     if kind not in INSIDES:

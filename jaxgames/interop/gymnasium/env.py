@@ -131,13 +131,11 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         return {name: value for name, value in vars(self).items() if name != "_device"}
 
     def __setstate__(self, stored: dict[str, Any]) -> None:
-        """Puts a stored game on the CPU of this process."""
         vars(self).update(stored)
         self._device = host(self.game).device
         self._play, self._episode = jax.device_put((self._play, self._episode), self._device)
 
     def _started(self) -> Episode:
-        """Returns the game that is played. Raises ResetNeeded before the first reset."""
         if self._episode is None:
             raise gym.error.ResetNeeded("call reset() first")
         return self._episode

@@ -128,7 +128,6 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return self._out(_masks(self._play, self._started()))
 
     def _started(self) -> "Boards":
-        """Returns the boards. Raises ResetNeeded before the first reset."""
         if self._boards is None:
             raise gym.error.ResetNeeded("call reset() first")
         return self._boards
@@ -194,7 +193,6 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
 
 def _checked_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    """Returns the mode itself, or the one with a value. Raises ParameterError, which lists the modes."""
     try:
         return AutoresetMode(mode)
     except ValueError:

@@ -58,7 +58,6 @@ class OpenSpielAgent:
         return self.text
 
     def _act(self, game: OpenSpielGame, state: OpenSpielState, seed: int) -> int:
-        """Returns the action on one live board."""
         legal = state.position.legal
         if len(legal) == 1:
             return legal[0]

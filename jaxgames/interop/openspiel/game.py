@@ -38,7 +38,6 @@ class OpenSpielGame(pyspiel.Game):  # pyright: ignore[reportUntypedBaseClass]  #
     _pays = staticmethod(won)
 
     def __init__(self, env_or_id: Env[Any] | str) -> None:
-        """Raises ValueError for a game of chance and for an `auto_reset` env."""
         env = registry.as_env(env_or_id)
         game_type = _game_type(f"unregistered_{env.id}", env.id, (env.num_players, env.num_players), {}, True, True)
         super().__init__(game_type, _game_info(env, (-1.0, 1.0), True), {})
@@ -82,7 +81,6 @@ class RegisteredGame(OpenSpielGame):
     _pays = staticmethod(paid)
 
     def __init__(self, id: str, parameters: dict[str, Parameter]) -> None:
-        """Raises ParameterError for a wrong parameter, ValueError for a game of chance."""
         env = _make(id, parameters)
         game_info = _game_info(env, env.return_range, env.zero_sum)
         pyspiel.Game.__init__(self, _registered_type(id, env), game_info, parameters)

@@ -51,7 +51,6 @@ def _new(server: GameServer, fields: Fields) -> Callable[[], Session]:
 
 
 def _load(server: GameServer, fields: Fields) -> Callable[[], Session]:
-    """A game from a file, which is played again from its beginning."""
     return partial(allowed.load, server, fields.text("saved"))
 
 

@@ -33,7 +33,6 @@ class Look:
     seat: int | None = None  # at the bottom of the board; None: the first person's
 
     def __post_init__(self) -> None:
-        """Raises ParameterError for a theme that does not exist."""
         if self.theme not in THEMES:
             raise ParameterError(f"theme must be one of {', '.join(THEMES)}, not {self.theme[:20]!r}")
 
