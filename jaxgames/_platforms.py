@@ -33,7 +33,7 @@ def by_platform(
 ) -> R:
     """Returns `cpu(*operands)` where the program runs on a CPU, `tpu(*operands)` on a TPU, else `library(*operands)`.
 
-    Without `tpu`, a TPU has the library's form too. Raises ValueError if JAXGAMES_FORMS is none of FORMS.
+    Without `tpu`, a TPU has the library's form too. JAXGAMES_FORMS overrides the choice.
     """
     form = chosen_form()
     if form == "auto":

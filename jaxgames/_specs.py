@@ -202,7 +202,7 @@ def parse(text: str, expected: str) -> tuple[str, str, dict[str, Any]]:
 
 
 def _split_module(text: str, expected: str) -> tuple[str, str]:
-    """Returns the module ("" for none) and the rest of `module:name(...)`. Raises ParameterError for no text."""
+    """Returns the module ("" for none) and the rest of `module:name(...)`."""
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
         raise ParameterError(expected)
     found = MODULE_AND_NAME.fullmatch(text)

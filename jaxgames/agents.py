@@ -298,8 +298,7 @@ def make(text: str, env: Env[Any]) -> Agent:
         uci(nodes=1000)             an engine of minichess, such as Fairy-Stockfish; see `jaxgames.interop.uci`
         mypackage.mymodule:myagent(depth=2)     imports the module first, which must call `register("myagent", ...)`
 
-    Raises ParameterError (a ValueError) for any other text, with what is allowed, and for a registered constructor that
-    returns no agent.
+    Raises ParameterError (a ValueError), with what is allowed, for any other text.
     """
     run = str(text).partition("(")[0].partition("@")[0].strip()
     if run and run not in _agents and os.path.isfile(os.path.join(run, "config.json")):

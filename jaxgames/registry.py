@@ -106,8 +106,7 @@ def make(id: str, /, **parameters: Any) -> Env[Any]:
       **parameters: the game's parameters; those left out have the game's defaults.
 
     Raises:
-      ParameterError: (a ValueError) for an unknown game or parameter, for a value that is not allowed, and for a module
-        that cannot be imported or does not register the game. The message lists the allowed values.
+      ParameterError: (a ValueError) for an unknown game, parameter or value; the message lists the allowed ones.
       ParameterTypeError: (a ParameterError and a TypeError) for a value of the wrong type.
     """
     return _games.make(id, **parameters)

@@ -111,7 +111,7 @@ def elo_resamples(
 
 
 def _counts(wins: ArrayLike, draws: ArrayLike | None, anchor: Any) -> tuple[Floats, Floats]:
-    """Returns wins and draws as float64[agents, agents]. Raises ValueError as `elo`."""
+    """Returns wins and draws as float64[agents, agents]."""
     won = np.asarray(wins, np.float64)
     drawn = np.zeros_like(won) if draws is None else np.asarray(draws, np.float64)
     if won.ndim != 2 or won.shape[0] != won.shape[1] or len(won) < 2:

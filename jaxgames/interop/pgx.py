@@ -133,7 +133,7 @@ class PgxEnv(core.Env):
         return self.unwrapped.observation_shape
 
     def init(self, key: jax.Array) -> PgxState:
-        """Returns the start of a game; `key` is a PRNG key. Raises ValueError for a batch of keys."""
+        """Returns the start of a game; `key` is a PRNG key."""
         if self.shuffle_players and key is None:  # pyright: ignore[reportUnnecessaryComparison]  # from untyped code
             raise ValueError("init(key) draws the player who moves first: pass a key, such as jax.random.key(0)")
         self.unwrapped._check_key("init(key)", key)

@@ -59,7 +59,8 @@ def search(
       params: a pytree for `evaluate`, such as the parameters of a network.
       states: boards with a leading axis of B. Some can be finished; their results are not used.
 
-    Raises ImportError without mctx (extra `search`).
+    Raises:
+      ImportError: mctx is missing (extra `search`).
     """
     _check_hashable(evaluate)
     env, states = playable(env, states)
@@ -128,7 +129,7 @@ class Expand(NamedTuple):
         )
 
     def _checked(self, evaluation: Evaluation, states: Any) -> Evaluation:
-        """Returns the evaluation. Raises ValueError unless its shapes fit the boards."""
+        """Returns the evaluation; its shapes must fit the boards."""
         batch = states.terminated.shape[0]
         expected = ((batch, self.env.num_actions), (batch, self.env.num_players))
         shapes = tuple(jnp.shape(array) for array in evaluation)

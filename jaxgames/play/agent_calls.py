@@ -67,8 +67,7 @@ def analyse(
       session: the game. It, `make` and `on_compile` are those of `agent_action`.
       agent: its text. None: an agent of another origin that plays a seat, such as a run, else `opponents.adviser`.
 
-    Raises ValueError if the game is over, if no agent is left that thinks, and if the agent fails or has no
-    probabilities.
+    Raises ValueError if the game is over, and if no agent is left that thinks or the agent fails.
     """
     if session.over:
         raise ValueError("the game is over: there is no move to think about")
@@ -92,8 +91,6 @@ def refuses_draw(session: Session, make: Make = agents.make, on_compile: OnCompi
     An agent accepts if, by its own value, it has no better chance to win than a draw counts: one divided by the number
     of seats. An agent without values refuses, and so do all where the returns do not tell who wins, and before every
     seat has moved, unless the game began with a position that was set up.
-
-    Raises ValueError if an agent fails.
     """
     moved = set(session.movers()[: session.ply])
     is_too_early = session.start is None and len(moved) < session.env.num_players

@@ -39,7 +39,7 @@ class Play(NamedTuple):
     def agent(
         self, text: str, env: Env[Any], policy: ExportedPolicy, params: Any, has_values: bool = True
     ) -> PolicyAgent | SearchAgent:
-        """Returns the agent. Raises ParameterError (a ValueError) for a parameter that is not allowed."""
+        """Returns the agent."""
         temperature = temperature_of(self.temperature, 0.0 if self.simulations else policy.header.temperature, self.top)
         agent = PolicyAgent(params, env, dataclasses.replace(policy, text=text), temperature, self.top, has_values)
         if not self.simulations:

@@ -50,7 +50,6 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
 
     Raises:
       AssertionError: the env breaks the contract; the message has the broken rule.
-      ParameterError: `games` or `steps` is not positive.
     """
     check_int("games", games, 1, 2**20)
     check_int("steps", steps, 1, 2**20)

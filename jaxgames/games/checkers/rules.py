@@ -269,7 +269,7 @@ class Checkers(Env[CheckersState]):
         return f"{number}{'x' if is_jump else '-'}{_pdn(_indices(to)[0], seat)}"
 
     def _action_from_string(self, state: CheckersState, text: str) -> int:
-        """Returns the action that a text names, legal or not. Raises ValueError for a text that names none here."""
+        """Returns the action that a text names, legal or not."""
         found = re.fullmatch(r"([0-9]{1,9})([-x])([0-9]{1,9})", text)
         if not found:
             raise ValueError(f"expected a step '11-15' or a jump '15x22', not {text!r}")

@@ -292,7 +292,7 @@ class ChineseCheckers(HexagonalBoard, Env[ChineseCheckersState]):
         return f"{absolute[cell]}{'=>' if is_hop else '->'}{absolute[to]}"
 
     def _action_from_string(self, state: ChineseCheckersState, text: str) -> int:
-        """Returns the action that a text names, legal or not. Raises ValueError for a text that names none here."""
+        """Returns the action that a text names, legal or not."""
         t = tables(self.size)
         if text == "end":
             return self.end_turn

@@ -297,7 +297,7 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
         return f"{origin}>{target}"
 
     def _action_from_string(self, state: ChineseCheckersDiamondState, text: str) -> int:
-        """Returns the action that a text names, legal or not. Raises ValueError for a text that names none."""
+        """Returns the action that a text names, legal or not."""
         found = re.fullmatch(r"([0-9]{1,9})>([0-9]{1,9})", text)
         if not found:
             raise ValueError(f"expected a move '0>8' from cell to cell, not {text!r}")

@@ -253,7 +253,7 @@ def chunk_size() -> int:
 
 
 def _read_unfinished(env: ChineseCheckersDiamond, path: Path) -> dict[str, np.ndarray]:
-    """Returns the arrays of an unfinished analysis. Raises ValueError for another file."""
+    """Returns the arrays of an unfinished analysis."""
     solved, arrays = read_file(SOLUTION_FILE, path)
     if str(solved) != str(env) or MOVES_LEFT not in arrays:
         raise ValueError(f"{path} holds no unfinished analysis of {env}: name another file, or remove it")

@@ -199,7 +199,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         return f"v({row},{col})"
 
     def _action_from_string(self, state: DotsAndBoxesState, text: str) -> int:
-        """Returns the edge that a text names, drawn or not. Raises ValueError for a text that names none."""
+        """Returns the edge that a text names, drawn or not."""
         found = re.fullmatch(r"([hv])\(([0-9]{1,9}),([0-9]{1,9})\)", text)
         if not found:
             raise ValueError(f"expected an edge 'h(r,c)' or 'v(r,c)' such as 'h(0,1)', not {text!r}")

@@ -309,7 +309,7 @@ class Minichess(Env[MinichessState]):
         return text + "q" * (pawn and to % 5 == 4)
 
     def _action_from_string(self, state: MinichessState, text: str) -> int:
-        """Returns the action that a text names, legal or not. Raises ValueError for a text that names none here."""
+        """Returns the action that a text names, legal or not."""
         found = re.fullmatch(r"([a-e][1-5])([a-e][1-5])([qrbn]?)", text)
         if not found:
             raise ValueError(f"expected a move such as 'a2a3' or 'd4d5q' on a1..e5, not {text!r}")

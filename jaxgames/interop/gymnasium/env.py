@@ -83,8 +83,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
           seed: of the random numbers of this and of all later games, until the next seed.
           options: none are known.
 
-        Raises ValueError for options, and if an opponent on the host does not return one integer; RuntimeError in a
-        process that was forked when JAX had started.
+        Raises RuntimeError in a process that was forked when JAX had started.
         """
         check_process()
         if options:
@@ -103,8 +102,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
 
         The action is one integer. An illegal one ends the game, also one that is out of range.
 
-        Raises TypeError for an action that is not an integer, ResetNeeded before the first reset, ValueError if an
-        opponent on the host does not return one integer.
+        Raises ResetNeeded before the first reset.
         """
         number = host_int32("action", action)
         self._episode, *results = _step(self._play, self._started(), number)

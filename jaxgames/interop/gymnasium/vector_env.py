@@ -87,8 +87,8 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             continues its own random numbers.
           options: {"reset_mask": bool[num_envs]} restarts the boards of the mask only. `infos` has their rows only.
 
-        Raises TypeError and ValueError for wrong arguments, ResetNeeded for a mask before all boards have started, and
-        RuntimeError in a process that was forked when JAX had started.
+        Raises ResetNeeded for a mask before all boards have started, and RuntimeError in a process that was forked when
+        JAX had started.
         """
         check_process()
         which = self._reset_mask(options)
@@ -108,9 +108,8 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
         An illegal action ends the game of its board and pays -1, also one that is out of range.
 
-        Raises TypeError and ValueError for actions of another type or shape, ResetNeeded before the first reset. With
-        AutoresetMode.DISABLED it raises ResetNeeded for finished boards too. But output="jax" reads no values: there
-        finished boards do not change and pay 0.
+        Raises ResetNeeded before the first reset and, with AutoresetMode.DISABLED, for finished boards. But
+        output="jax" reads no values: there finished boards do not change and pay 0.
         """
         boards, actions = self._started(), self._checked_actions(actions)
         if self._mode is AutoresetMode.DISABLED and self._numpy and np.any(boards.over):
@@ -162,7 +161,7 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return actions if isinstance(actions, jax.Array) else np.clip(actions, INT32.min, INT32.max).astype(np.int32)
 
     def _reset_mask(self, options: dict[str, Any] | None) -> np.ndarray | jax.Array | None:
-        """Returns the mask of `reset`, None for all boards. Raises TypeError and ValueError for another form."""
+        """Returns the mask of `reset`, None for all boards."""
         if not options:
             return None
         if options.keys() != {"reset_mask"}:
