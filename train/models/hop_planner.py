@@ -28,7 +28,7 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._checks import check_choice, check_int, check_number
-from jaxgames.games._to_goal import hexagonal_distance
+from jaxgames.games._hexagons import hexagonal_distance
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.games.chinese_checkers.scores import remaining_on_star

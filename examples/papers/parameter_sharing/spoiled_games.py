@@ -18,7 +18,7 @@ from jaxgames._progress import progress_bar
 from jaxgames.agents import Agent
 from jaxgames.arena import Games
 from jaxgames.env import State
-from jaxgames.games._to_goal import hexagonal_distance
+from jaxgames.games._hexagons import hexagonal_distance
 from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers.board import tables
 

@@ -35,9 +35,8 @@ import numpy as np
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames.bits import W, reversed_bits, union
 from jaxgames.env import Env, State
-from jaxgames.games import _text_boards
-from jaxgames.games._text import parse_int
-from jaxgames.games._text_boards import NOBODY
+from jaxgames.games import _text
+from jaxgames.games._text import NOBODY, parse_int
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw
 FIRST_TURN, LAST_TURN = 40, 60  # by "adjudicated": the turns from which a lead wins, and after which any lead does
@@ -324,8 +323,8 @@ class Checkers(Env[CheckersState]):
         for row in range(8):
             dark = words[4 * row : 4 * row + 4]
             cells = [word for square in dark for word in (("", square) if row % 2 == 0 else (square, ""))]
-            board.append(_text_boards.row(cells, 4))
-        return _text_boards.lines([*board, "b, B: man and king of seat 0, Black    w, W: of seat 1, White"])
+            board.append(_text.row(cells, 4))
+        return _text.lines([*board, "b, B: man and king of seat 0, Black    w, W: of seat 1, White"])
 
     def _from_string(self, text: str) -> CheckersState:
         """Returns any placement of pieces; see `to_string`. There may be blanks around the squares and the colons.

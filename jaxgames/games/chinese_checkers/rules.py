@@ -21,9 +21,8 @@ import numpy as np
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames._platforms import at, take
 from jaxgames.env import Env, State
-from jaxgames.games import _text_boards
 from jaxgames.games._hexagons import HexagonalBoard
-from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows, written_rows
+from jaxgames.games._text import hexagonal, parse_int, parse_seat, split_fields, split_rows, written_rows
 from jaxgames.games.chinese_checkers.board import longest_chain, parse_chain, tables
 from jaxgames.games.chinese_checkers.moves import EMPTY, VISITED, ahead, is_legal, legal_actions
 
@@ -337,7 +336,7 @@ class ChineseCheckers(HexagonalBoard, Env[ChineseCheckersState]):
 
     def _to_text(self, state: ChineseCheckersState) -> str:
         places = [(r, 2 * q + r) for q, r in tables(self.size).axial.tolist()]
-        return _text_boards.hexagonal(self.pieces_of(state), places, self.num_players)
+        return hexagonal(self.pieces_of(state), places, self.num_players)
 
     def _from_string(self, text: str) -> ChineseCheckersState:
         """Returns any placement of pegs on the star; see `to_string`.

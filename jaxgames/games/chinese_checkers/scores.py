@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.games._to_goal import FREE_CELL_WEIGHT, distance_left, hexagonal_distance
+from jaxgames.games._hexagons import FREE_CELL_WEIGHT, distance_left, hexagonal_distance
 from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.games.chinese_checkers.rules import ChineseCheckers, ChineseCheckersState
 

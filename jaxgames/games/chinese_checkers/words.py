@@ -1,6 +1,6 @@
 """Chinese Checkers on the star in the words of people."""
 
-from jaxgames.games._to_goal import DASHED_GOAL, STEP_OR_HOP
+from jaxgames.games._hexagons import DASHED_GOAL, STEP_OR_HOP
 from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.games.chinese_checkers.rules import TRIANGLES, ChineseCheckers
 from jaxgames.play.words import Example, Menu, Words, limit

@@ -27,9 +27,8 @@ import numpy as np
 from jaxgames._checks import MAX_TURN_LIMIT, ParameterError, check_choice, check_int
 from jaxgames._platforms import at, by_platform
 from jaxgames.env import Env, State
-from jaxgames.games import _text_boards
 from jaxgames.games._hexagons import HexagonalBoard
-from jaxgames.games._text import parse_int, parse_seat, split_fields, split_rows, written_rows
+from jaxgames.games._text import hexagonal, parse_int, parse_seat, split_fields, split_rows, written_rows
 from jaxgames.games.chinese_checkers_diamond.board import (
     FIRST_STEP_BIT,
     PASS_BIT,
@@ -327,7 +326,7 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
 
     def _to_text(self, state: ChineseCheckersDiamondState) -> str:
         places = [(row + col, col - row) for row in range(self.size) for col in range(self.size)]
-        return _text_boards.hexagonal(self.pieces_of(state), places, 2)
+        return hexagonal(self.pieces_of(state), places, 2)
 
     def _from_string(self, text: str) -> ChineseCheckersDiamondState:
         """Returns any placement of pieces, any number of them per side; see `to_string`.

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.games._to_goal import distance_left, hexagonal_distance
+from jaxgames.games._hexagons import distance_left, hexagonal_distance
 from jaxgames.games.chinese_checkers_diamond.board import corner, unpack
 from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond, ChineseCheckersDiamondState
 

@@ -24,9 +24,8 @@ import numpy as np
 from jaxgames._checks import check_choice, check_int
 from jaxgames._platforms import at
 from jaxgames.env import Env, State
-from jaxgames.games import _text_boards
-from jaxgames.games._text import parse_seat, split_fields
-from jaxgames.games._text_boards import SEAT_LETTERS
+from jaxgames.games import _text
+from jaxgames.games._text import SEAT_LETTERS, parse_seat, split_fields
 
 REWARDS = ("win_loss", "margin", "boxes")
 NOBODY = -1  # owner of a box that is not taken
@@ -220,7 +219,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         edges, owner = np.asarray(state.edges), np.asarray(state.owner).tolist()
         horizontal = edges[: self.num_horizontal].reshape(self.rows + 1, self.cols)
         vertical = edges[self.num_horizontal :].reshape(self.rows, self.cols + 1)
-        lines = ["    " + _text_boards.row([str(col) for col in range(self.cols + 1)], 4)]
+        lines = ["    " + _text.row([str(col) for col in range(self.cols + 1)], 4)]
         for row in range(self.rows + 1):
             lines.append(f"{row:>2}  +" + "".join("---+" if edge else "   +" for edge in horizontal[row]))
             if row < self.rows:
@@ -229,7 +228,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
                 walls = ["|" if edge else " " for edge in vertical[row]]
                 lines.append("    " + "".join(f"{wall} {box} " for wall, box in zip(walls, [*boxes, " "], strict=True)))
         boxes_of = [f"seat {seat} {SEAT_LETTERS[seat]}: {owner.count(seat)} boxes" for seat in range(2)]
-        return _text_boards.lines([*lines, "    ".join(boxes_of)])
+        return _text.lines([*lines, "    ".join(boxes_of)])
 
     def _from_string(self, text: str) -> DotsAndBoxesState:
         """Returns any set of drawn edges with any owners of the complete boxes; see `to_string`."""

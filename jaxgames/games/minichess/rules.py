@@ -24,7 +24,7 @@ from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
 from jaxgames._platforms import written
 from jaxgames.bits import union
 from jaxgames.env import Env, State
-from jaxgames.games import _text_boards
+from jaxgames.games import _text
 from jaxgames.games._text import parse_int, split_fields, split_rows
 from jaxgames.games.minichess.board import (
     BOARD,
@@ -353,7 +353,7 @@ class Minichess(Env[MinichessState]):
     def _to_text(self, state: MinichessState) -> str:
         board = [f"{5 - index}  {' '.join(rank)}" for index, rank in enumerate(self._rows(state))]
         legend = "capitals: seat 0, White    small letters: seat 1, Black"
-        return _text_boards.lines([*board, "", "   a b c d e", legend])
+        return _text.lines([*board, "", "   a b c d e", legend])
 
     def _from_string(self, text: str) -> MinichessState:
         """Returns any placement of pieces, under standard rules with at most one king per side; see `to_string`.

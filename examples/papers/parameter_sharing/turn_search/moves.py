@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examples.papers.parameter_sharing.turn_search.star import EMPTY, fill_reached, hop_tables
-from jaxgames.games._to_goal import hexagonal_distance
+from jaxgames.games._hexagons import hexagonal_distance
 from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
 
