@@ -17,8 +17,8 @@ from jaxgames._checks import check_choice, check_process, host_int32
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.host import host
-from jaxgames.interop.gymnasium.parts import draw_words, gym, key_of, spaces_of
 from jaxgames.interop.gymnasium.vector_env import SeatVectorEnv as SeatVectorEnv
+from jaxgames.interop.gymnasium.vector_env import draw_words, gym, key_of, spaces_of
 from jaxgames.interop.seat_play import Episode, Seat, SeatInfo, SeatPlay, games_by_id, reset_episode, step_episode
 from jaxgames.interop.seat_play_host import HostSeatPlay, against_any
 from jaxgames.registry import as_env

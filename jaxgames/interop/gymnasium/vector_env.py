@@ -16,16 +16,37 @@ import numpy as np
 from jaxgames._checks import INT32, ParameterError, check_choice, check_int, check_process
 from jaxgames.agents import Agent
 from jaxgames.env import Env
-from jaxgames.interop.gymnasium.parts import draw_words, gym, key_of, seeding, spaces_of
 from jaxgames.interop.seat_play import Episode, Seat, SeatPlay, against, reset_episode, step_episode
 from jaxgames.registry import as_env
 
+try:
+    import gymnasium as gym
+    from gymnasium.utils import seeding
+except ImportError as error:
+    raise ImportError('Gymnasium is missing; install it with: pip install "jaxgames[gymnasium]"') from error
+
 AutoresetMode = gym.vector.AutoresetMode
 
+WORDS_PER_SEED = 2  # uint32 numbers that make one PRNG key
 MAX_NUM_ENVS = 2**24
 WIDER = {np.float32: np.float64, np.int32: np.int64}  # numpy output has the types of Gymnasium's own environments
 
 Infos = dict[str, Any]
+
+
+def spaces_of(env: Env[Any]) -> tuple[gym.Space[Any], gym.Space[Any]]:
+    """Returns the observation space and the action space of a game."""
+    return gym.spaces.Box(0, 1, env.observation_shape, np.int8), gym.spaces.Discrete(env.num_actions)
+
+
+def draw_words(generator: np.random.Generator, *shape: int) -> np.ndarray:
+    """Returns uint32[*shape, WORDS_PER_SEED], drawn; `key_of` makes a PRNG key of the last axis."""
+    return generator.integers(2**32, size=(*shape, WORDS_PER_SEED), dtype=np.uint32)
+
+
+def key_of(words: jax.Array) -> jax.Array:
+    """Returns the PRNG key of uint32[WORDS_PER_SEED]; traced."""
+    return jax.random.fold_in(jax.random.key(words[0]), words[1])
 
 
 class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
