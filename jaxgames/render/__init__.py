@@ -13,9 +13,8 @@ in a checkout. All functions run on the host, outside of `jit`.
 """
 
 from jaxgames.render.anchors import Anchors, Cell, Move, anchors
-from jaxgames.render.boards import animate, has_pictures, has_pixels, svg
+from jaxgames.render.boards import animate, has_pictures, has_pixels, seat_colours, seat_names, svg
 from jaxgames.render.picture import Picture
-from jaxgames.render.seats import seat_colours, seat_names
 
 __all__ = [
     "Anchors",

@@ -1,4 +1,4 @@
-"""Functions that draw boards: `svg` for still pictures, `animate` for a game in motion."""
+"""Functions that draw boards: `svg` for still pictures, `animate` for a game in motion; names and colours of seats."""
 
 import dataclasses
 import functools
@@ -175,6 +175,22 @@ def drawing_of(
 def _drawing(game: Env[Any], theme: str, seat: int | None) -> Drawing:
     drawing: Drawing = record_of(game).part("drawing")(game, THEMES[theme])
     return drawing if seat is None else drawing.seen_from(seat)
+
+
+def seat_names(env: Env[Any]) -> list[str]:
+    """Returns the names of the seats as the game's drawing has them, or else "Player 1", "Player 2", ..."""
+    return [name for name, _ in _seats(env, "light")]
+
+
+def seat_colours(env: Env[Any], theme: str = "light") -> list[str]:
+    """Returns the colour of each seat's pieces, as `#rrggbb`; `theme` is "light" or "dark"."""
+    return [colour for _, colour in _seats(env, theme)]
+
+
+def _seats(env: Env[Any], theme: str) -> list[tuple[str, str]]:
+    drawn = list(drawing_of(env, theme)[1].seats) if has_pictures(env) else []
+    colours = THEMES[theme].seats
+    return drawn or [(f"Player {seat + 1}", colours[seat % len(colours)]) for seat in range(env.num_players)]
 
 
 def _boards(states: Any) -> list[Any]:
