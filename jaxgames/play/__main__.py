@@ -14,8 +14,8 @@ from jaxgames import agents, baselines, registry
 from jaxgames._specs import split_list
 from jaxgames.env import Env
 from jaxgames.play.command import add_options, play, run_command
-from jaxgames.play.menus import first_game, game_title, offered_games
 from jaxgames.play.opponents import default_agent, default_seats
+from jaxgames.play.words import first_game, game_title, offered_games
 
 FIRST = offered_games()[0]  # that the page shows, where no game is named
 

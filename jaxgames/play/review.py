@@ -16,9 +16,9 @@ from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.host import host
 from jaxgames.play.agent_calls import Make
-from jaxgames.play.names import people_of
 from jaxgames.play.opponents import win_chance
 from jaxgames.play.session import Session
+from jaxgames.play.words import people_of
 
 MIN_LOSS = 0.02  # of the chance to win; less is not a mistake
 

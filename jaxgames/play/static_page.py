@@ -10,9 +10,10 @@ import re
 from html import escape
 from importlib import resources
 
-from jaxgames.play import names
 from jaxgames.play.game_file import to_json
 from jaxgames.play.session import Session
+from jaxgames.play.words import ending_of
+from jaxgames.render import seat_names
 from jaxgames.render.boards import slides
 from jaxgames.render.theme import THEMES, css_variables
 
@@ -59,11 +60,11 @@ def to_html(session: Session) -> str:
     """Returns a game as one HTML page that needs no server and no network: boards, moves, a slider."""
     env, moves, last = session.env, session.moves(), session.copy()
     last.jump(last.plies)
-    ending = names.ending_of(last) if last.is_stopped else ""
+    ending = ending_of(last) if last.is_stopped else ""
     picture, words = slides(env, session.states, session.actions, ending)
     script, style = _file("static_page.js"), _colours() + _file("static_page.css")
     items = [f"<li><button>{number}. {escape(text)}</button></li>" for number, text in enumerate(moves, start=1)]
-    players = [f"{name}: {text}" for name, text in zip(names.seat_names(env), session.seats, strict=True)]
+    players = [f"{name}: {text}" for name, text in zip(seat_names(env), session.seats, strict=True)]
     return _PAGE.format(
         policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'",
         title=escape(str(env)),

@@ -17,16 +17,14 @@ from jaxgames._files import check_output, write_whole
 from jaxgames._text_files import read_text
 from jaxgames.play.agent_calls import Make, agent_action, analyse, refuses_draw
 from jaxgames.play.game_file import from_json, to_json
-from jaxgames.play.names import ending_of, people_of, seat_names, turn_text
 from jaxgames.play.notation import legal_texts, parse_turn
 from jaxgames.play.opponents import reviewer, win_chance
 from jaxgames.play.review import review
-from jaxgames.play.rules import rules
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.static_page import game_of, to_html
 from jaxgames.play.text_board import WIDTH, board_text
-from jaxgames.play.words import words_of
-from jaxgames.render import Move
+from jaxgames.play.words import ending_of, people_of, rules, turn_text, words_of
+from jaxgames.render import Move, seat_names
 
 PAGE_SUFFIXES = (".html", ".htm")  # of files that are still pages
 SHORT = 8  # legal moves in the middle of a turn that are listed without being asked for

@@ -8,11 +8,10 @@ import re
 import textwrap
 from typing import Any
 
+from jaxgames import render
 from jaxgames.env import Env
-from jaxgames.play import names
 from jaxgames.play.session import HUMAN, Session
-from jaxgames.play.words import words_of
-from jaxgames.render import has_pictures
+from jaxgames.play.words import ending_of, people_of, turn_text, words_of
 
 WIDTH = 80  # of a line of text
 
@@ -26,13 +25,13 @@ def board_text(session: Session) -> str:
     *board, legend, _ = env.to_text(session.state).split("\n")
     if is_rotated(session):
         board = rotated(board)
-    lines = [*board, _with_names(env, legend) if has_pictures(env) else legend]
+    lines = [*board, _with_names(env, legend) if render.has_pictures(env) else legend]
     if session.over:
-        return "\n".join([*lines, "", names.ending_of(session)])
+        return "\n".join([*lines, "", ending_of(session)])
     if you is not None and (goal := words_of(env).goal(env, you, is_rotated(session))):
         lines.append(textwrap.fill(goal, WIDTH))
     if session.seats[session.mover] != HUMAN:
-        lines.append(names.turn_text(env, session.mover))
+        lines.append(turn_text(env, session.mover))
     return "\n".join(lines)
 
 
@@ -55,12 +54,12 @@ def rotated(lines: list[str]) -> list[str]:
 
 def _you(session: Session) -> int | None:
     """Returns the seat of the only person; None if several people or none play."""
-    people = names.people_of(session.seats)
+    people = people_of(session.seats)
     return people[0] if len(people) == 1 else None
 
 
 def _with_names(env: Env[Any], text: str) -> str:
     """Returns a legend with the names of the seats in place of "seat 0"; once where it has them already."""
-    for seat, name in enumerate(names.seat_names(env)):
+    for seat, name in enumerate(render.seat_names(env)):
         text = text.replace(f"seat {seat}, {name}", name).replace(f"seat {seat}", name)
     return text

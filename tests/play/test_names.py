@@ -7,7 +7,8 @@ import pytest
 from jaxgames import make
 from jaxgames.env import Outcome
 from jaxgames.play import Session
-from jaxgames.play.names import ending, ending_of, seat_colours, seat_names, turn_text
+from jaxgames.play.words import ending, ending_of, turn_text
+from jaxgames.render import seat_colours, seat_names
 from tests.helpers.sticks import Sticks
 
 BOXES = make("dots_and_boxes(rows=1, cols=3)")

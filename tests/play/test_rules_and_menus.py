@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from jaxgames import make
-from jaxgames.play.menus import first_game, game_text, game_title, offered_games, parameter_menus
-from jaxgames.play.rules import rules
+from jaxgames.play.words import first_game, game_text, game_title, offered_games, parameter_menus, rules
 from tests.helpers.sticks import Sticks
 
 

@@ -8,14 +8,14 @@ the agents with which the process was started, whatever they are: the person who
 from collections.abc import Sequence
 from typing import Any
 
-from jaxgames import registry
+from jaxgames import registry, render
 from jaxgames._checks import ParameterError, shortened
 from jaxgames._specs import parse
 from jaxgames.agents import AGENT_OF
 from jaxgames.baselines import levels
 from jaxgames.baselines.level_agents import NAMES, shares_won
 from jaxgames.env import Env
-from jaxgames.play import game_file, menus, names, rules
+from jaxgames.play import game_file, words
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web.live_games import GameServer
 
@@ -28,11 +28,11 @@ def describe_process(server: GameServer) -> dict[str, Any]:
     """Returns the game and the seats of the process, and all games with their menus and parameters."""
     games = {
         name: {
-            "title": menus.game_title(name),
-            "menus": [menu._asdict() for menu in menus.parameter_menus(name)],
+            "title": words.game_title(name),
+            "menus": [menu._asdict() for menu in words.parameter_menus(name)],
             "parameters": [{"name": item.name, "default": repr(item.default)} for item in registry.parameters(name)],
         }
-        for name in menus.offered_games()
+        for name in words.offered_games()
     }
     return {"game": server.game, "seats": list(server.seats), "games": games}
 
@@ -48,7 +48,7 @@ def describe_game(server: GameServer, game: str) -> dict[str, Any]:
         {"agent": agent, "words": level.capitalize(), "strength": strength.get(level, "")}
         for level, agent in levels(env).items()
     ]
-    return {"names": names.seat_names(env), "levels": described}
+    return {"names": render.seat_names(env), "levels": described}
 
 
 def _strength(env: Env[Any]) -> dict[str, str]:
@@ -71,7 +71,7 @@ def agents_of(server: GameServer, game: str) -> list[str]:
 
 def rules_of(server: GameServer, game: str, theme: str) -> dict[str, Any]:
     """Returns the rules of a game for people, with pictures as SVG. Raises ValueError for a wrong game."""
-    found = rules.rules(_env(server, game), theme)
+    found = words.rules(_env(server, game), theme)
     pictures = [{"svg": svg, "caption": caption} for svg, caption in found.pictures]
     return {"title": found.title, "goal": found.goal, "paragraphs": list(found.paragraphs), "pictures": pictures}
 

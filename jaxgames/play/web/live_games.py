@@ -18,10 +18,9 @@ from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.play.agent_calls import Make, agent_action, refuses_draw
-from jaxgames.play.names import people_of
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web.threads import Worker
-from jaxgames.play.words import words_of
+from jaxgames.play.words import people_of, words_of
 
 PACE = 0.3  # seconds that a ply is visible before an agent plays the next one
 

@@ -9,13 +9,11 @@ from typing import Any
 from jaxgames import render
 from jaxgames._checks import ParameterError
 from jaxgames.baselines import levels
-from jaxgames.play import names
 from jaxgames.play.game_file import to_json
-from jaxgames.play.menus import game_title
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web import turns
 from jaxgames.play.web.live_games import LiveGame, Thinking
-from jaxgames.play.words import words_of
+from jaxgames.play.words import ending_of, game_title, people_of, turn_text, words_of
 from jaxgames.render.boards import drawing_of
 from jaxgames.render.drawing import CELL
 from jaxgames.render.theme import THEMES
@@ -52,7 +50,7 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
     version, thinking, paused, problem = game.version, game.thinking, game.paused, game.problem
     offers = () if game.session.over else game.offers
     session, refusing = game.session, game.refusing
-    people, played = names.people_of(session.seats), turns.turns_of(session)
+    people, played = people_of(session.seats), turns.turns_of(session)
     legal = session.legal()
     agent_to_move = not session.over and session.seats[session.mover] != HUMAN
     waits = agent_to_move and thinking is None and (paused or session.ply < session.plies)
@@ -94,14 +92,14 @@ def _board(session: Session, look: Look, played: list[turns.Turn]) -> dict[str, 
     env, state, seat = session.env, session.state, look.seat or 0
     if not render.has_pictures(env):
         return {"svg": None, "text": session.to_text(), "cells": [], "trails": [], "bottom": 0, "flips": False}
-    people, last = names.people_of(session.seats), _last_turn(session)
+    people, last = people_of(session.seats), _last_turn(session)
     goal_of = people[0] if len(people) == 1 else session.mover
     picture = render.svg(
         env, state, last=last, theme=look.theme, width=WIDTH, seat=seat, goal_of=goal_of, caption=False
     )
     drawing = drawing_of(env)[1]
     places = render.anchors(env, state, seat).cells
-    largest, seat_names = RING * drawing.scale, names.seat_names(env)
+    largest, seat_names = RING * drawing.scale, render.seat_names(env)
     cells = [
         {
             "name": name,
@@ -148,7 +146,7 @@ def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
     env = session.env
     words = {agent: level.capitalize() for level, agent in levels(env).items()}
     words[HUMAN] = "You" if session.seats.count(HUMAN) == 1 else "Person"
-    colours = names.seat_colours(env, theme)
+    colours = render.seat_colours(env, theme)
     points = words_of(env).points(session.state)
     return [
         {
@@ -158,18 +156,18 @@ def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
             "words": words.get(player, f"Computer ({player})"),
             "score": str(points[seat]) if points else "",
         }
-        for seat, (name, colour, player) in enumerate(zip(names.seat_names(env), colours, session.seats, strict=True))
+        for seat, (name, colour, player) in enumerate(zip(render.seat_names(env), colours, session.seats, strict=True))
     ]
 
 
 def _of_draw(session: Session, offers: Sequence[int], refusing: int | None) -> str:
     """Returns the sentence of an offer of a draw or of its refusal, and a blank; "" without them."""
     if refusing is not None:
-        return f"{names.seat_names(session.env)[refusing]} refuses the draw. "
+        return f"{render.seat_names(session.env)[refusing]} refuses the draw. "
     if not offers:
         return ""
-    you = len(names.people_of(session.seats)) == 1
-    seats = " and ".join(names.seat_names(session.env)[seat] for seat in offers)
+    you = len(people_of(session.seats)) == 1
+    seats = " and ".join(render.seat_names(session.env)[seat] for seat in offers)
     return f"{'You offer' if you else f'{seats} offers' if len(offers) == 1 else f'{seats} offer'} a draw. "
 
 
@@ -186,14 +184,14 @@ def _status(
     In an earlier position they say so; who would move in a finished game is left out.
     """
     if session.over:
-        return names.ending_of(session)
-    env, people, mover = session.env, names.people_of(session.seats), session.mover
-    name, words = names.seat_names(env)[mover], names.turn_text(env, mover, people)
+        return ending_of(session)
+    env, people, mover = session.env, people_of(session.seats), session.mover
+    name, words = render.seat_names(env)[mover], turn_text(env, mover, people)
     if thinking is not None:
         delay = ", after the search that was stopped has ended" if thinking.waits else ""
         return f"{name} is thinking{delay}{'; the first move takes longer' if thinking.compiles else ''}"
     if offers and len(offers) == len(people):  # the agents are asked
-        asked = [each for seat, each in enumerate(names.seat_names(env)) if seat not in people]
+        asked = [each for seat, each in enumerate(render.seat_names(env)) if seat not in people]
         return f"{' and '.join(asked)} {'considers' if len(asked) == 1 else 'consider'} it"
     if mover not in people and not waits:  # its search begins
         return f"{name} is thinking"
@@ -212,7 +210,7 @@ def _status(
     last = next((turn for turn in reversed(played) if turn.ply == session.ply), None)
     if last is None or last.seat == mover:
         return words
-    return f"{words}. {names.seat_names(env)[last.seat]} played {_shortened(last.text)}"
+    return f"{words}. {render.seat_names(env)[last.seat]} played {_shortened(last.text)}"
 
 
 def _shortened(text: str) -> str:

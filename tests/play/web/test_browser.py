@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Route
 
 import jaxgames
 from jaxgames import agents
-from jaxgames.play import Session, names
+from jaxgames.play import Session, words
 from jaxgames.play.web.turns import turns_of, written
 from tests.play.web.browser import By, Person, at_desk, browser, on_phone, served
 
@@ -65,7 +65,7 @@ def test_game_is_played_to_its_end_against_an_agent(chrome: Browser, game: str, 
         assert {session.movers()[ply] for ply in range(session.plies)} == {0, 1}, "both seats have moved"
         turns = [seat for seat, _ in itertools.groupby(session.movers()[: session.plies])]
         assert someone.page.locator("#moves li").count() == len(turns)
-        assert someone.text("#status") == names.ending_of(session)
+        assert someone.text("#status") == words.ending_of(session)
         assert someone.text("#status").split()[0] in ("You", "Draw:", "Draw", "No")
         assert someone.page.locator("#rematch").is_visible()
         assert not someone.errors

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Route
 
 import jaxgames
 from jaxgames import baselines
-from jaxgames.play.menus import game_title, offered_games
+from jaxgames.play.words import game_title, offered_games
 from tests.play.web.browser import Person, at_desk, browser, on_phone, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
