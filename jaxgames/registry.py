@@ -29,7 +29,7 @@ class Game:
         search      search(env, ...) returns a `jaxgames.solvers.alphabeta.agent.Player`; it has the parameters `depth`
                     and `milliseconds`, and those of its own
         solution    the class of its solutions, a `jaxgames.solvers.Solution`
-        strength    strength(env, act, solution, ...) measures an agent where `jaxgames.solvers.strength` cannot: the
+        strength    strength(measured) measures the agent of a `jaxgames.solvers.strength.policy_table.Measured` whose
                     mover does not alternate
         words       a `jaxgames.play.words.Words`, what the page and the terminal say of the game
     """

@@ -22,18 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jaxgames._batches import CHUNK
-from jaxgames.env import Env
 from jaxgames.games.dots_and_boxes.solution import DotsAndBoxesSolution
 from jaxgames.solvers.strength.graph import Mask, Slots, States
-from jaxgames.solvers.strength.policy_table import (
-    SAMPLE,
-    Act,
-    OnStates,
-    PolicyTable,
-    Values,
-    call_in_batches,
-)
-from jaxgames.solvers.strength.shares import mistakes_by, self_play, share_of, strong_shares, value_errors
+from jaxgames.solvers.strength.measures import mistakes_by, self_play, share_of, strong_shares, value_errors
+from jaxgames.solvers.strength.policy_table import SAMPLE, Measured, PolicyTable, Values, call_in_batches
 
 STRONG_STATES = 200_000  # sampled for the strong measures where a board has more
 MAX_STATES = 50_000_000  # of the games with every reply
@@ -86,26 +78,18 @@ class Layer(NamedTuple):
     reply_gains: NDArray[np.int8]  # [O, K]
 
 
-def measure_margins(
-    env: Env[Any],
-    act: Act,
-    solution: DotsAndBoxesSolution,
-    seat: int,
-    values: Values | None,
-    strong_states: int | None,
-    weak: bool,
-    on_states: OnStates,
-) -> dict[str, Any]:
-    """Returns the measures of an agent's strength by name. The arguments are those of `jaxgames.solvers.strength`.
+def measure_margins(measured: Measured[DotsAndBoxesSolution]) -> dict[str, Any]:
+    """Returns the measures of an agent's strength by name.
 
     Raises ValueError also if the games of the weak measures have more than 50 million states.
     """
+    solution, seat = measured.solution, measured.seat
     game = EdgeSets(solution)
-    policy = PolicyTable(solution, game, act, seat, on_states)
-    sets = _sample(solution, STRONG_STATES if strong_states is None else strong_states)
+    policy = measured.policy(game)
+    sets = _sample(solution, STRONG_STATES if measured.strong_states is None else measured.strong_states)
     measures: dict[str, Any] = {}
-    if weak:
-        other = PolicyTable(solution, game, act, 1 - seat, on_states)
+    if measured.weak:
+        other = PolicyTable(solution, game, measured.act, 1 - seat, measured.on_states)
         policy.is_symmetric(sets[:SAMPLE])  # its answer is not used: a few moves of the other seat are enough
         by_seat = (policy, other) if seat == 0 else (other, policy)
         measures, margin = self_play(game, by_seat, 0, int(solution.table[0]), solution.max_moves)
@@ -114,8 +98,8 @@ def measure_margins(
     lost, is_decisive = policy.losses(sets)
     measures |= strong_shares(lost, is_decisive, solution.table[sets] > 0)
     measures |= {"strong_fastest": None, "strong_margin_lost": float(lost.mean())}  # all games have the same length
-    if values is not None:
-        measures |= _values(env, solution, values, sets, seat, on_states)
+    if measured.values is not None:
+        measures |= _values(measured, measured.values, sets)
     return measures
 
 
@@ -240,11 +224,10 @@ def _sample(solution: DotsAndBoxesSolution, size: int) -> Sets:
     return np.sort(np.random.default_rng(0).choice(live, size, replace=False)).astype(np.uint32)
 
 
-def _values(
-    env: Env[Any], solution: DotsAndBoxesSolution, values: Values, sets: Sets, seat: int, on_states: OnStates
-) -> dict[str, Any]:
+def _values(measured: Measured[DotsAndBoxesSolution], values: Values, sets: Sets) -> dict[str, Any]:
     """Returns the errors of the agent's values, in the unit of the game's reward."""
-    predicted = call_in_batches(solution, values, sets, seat, on_states)
-    read = functools.partial(jax.jit(solution.payoffs, static_argnums=0), env.unwrapped, solution.device_table)
+    solution, seat = measured.solution, measured.seat
+    predicted = call_in_batches(solution, values, sets, seat, measured.on_states)
+    read = functools.partial(jax.jit(solution.payoffs, static_argnums=0), measured.env.unwrapped, solution.device_table)
     true = call_in_batches(solution, read, sets, seat) * (1 if seat == 0 else -1)
     return value_errors(predicted, true)

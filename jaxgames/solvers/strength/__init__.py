@@ -12,9 +12,8 @@ from jaxgames._checks import check_choice, check_int
 from jaxgames.env import Env
 from jaxgames.registry import record_of
 from jaxgames.solvers.exact.solution import Solution
-from jaxgames.solvers.strength.alternating import measure_alternating
-from jaxgames.solvers.strength.policy_table import Act, OnStates, Values, no_progress
-from jaxgames.solvers.strength.shares import VALUE_THRESHOLD, share_of
+from jaxgames.solvers.strength.measures import VALUE_THRESHOLD, measure_alternating, share_of
+from jaxgames.solvers.strength.policy_table import Act, Measured, OnStates, Values, no_progress
 
 __all__ = ["VALUE_THRESHOLD", "measure", "share_of"]
 
@@ -56,6 +55,5 @@ def measure(
     check_choice("seat", seat, (0, 1))
     if strong_states is not None:
         check_int("strong_states", strong_states, 1, solution.num_states, also=" or None for all states")
-    if measure_own is not None:
-        return measure_own(env, act, solution, seat, values, strong_states, weak, on_states)
-    return measure_alternating(act, solution, plies, seat, values, strong_states, weak, on_states)
+    measured = Measured(env, act, solution, plies, seat, values, strong_states, weak, on_states)
+    return (measure_own or measure_alternating)(measured)

@@ -7,7 +7,7 @@ BATCH is small, because some plies of a game have few positions, and a search ta
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jaxgames._batches import CHUNK, in_chunks
+from jaxgames.env import Env
 from jaxgames.solvers.exact.solution import Solution
 from jaxgames.solvers.strength.graph import Mask, Slots, States
+
+S = TypeVar("S", bound=Solution[Any])
 
 BATCH = 512  # boards in each call of an agent
 SAMPLE = 4096  # states in which an agent is asked on the other seat too
@@ -28,6 +31,25 @@ OnStates = Callable[[int], object]  # is called with the number of states that w
 
 def no_progress(count: int) -> None:
     """Does nothing with the number of states that were done."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured(Generic[S]):
+    """The arguments of `jaxgames.solvers.strength.measure`: an agent, the solution, and what is measured."""
+
+    env: Env[Any]
+    act: Act
+    solution: S
+    plies: int
+    seat: int
+    values: Values | None
+    strong_states: int | None
+    weak: bool
+    on_states: OnStates
+
+    def policy(self, game: "SolvedGame") -> "PolicyTable":
+        """Returns the moves of the agent on its seat."""
+        return PolicyTable(self.solution, game, self.act, self.seat, self.on_states)
 
 
 class SolvedGame(Protocol):

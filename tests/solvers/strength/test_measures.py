@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.solvers.strength import alternating, measure, policy_table
+from jaxgames.solvers.strength import measure, measures, policy_table
 from jaxgames.solvers.strength.graph import graph_of
 from jaxgames.solvers.strength.policy_table import BATCH, SAMPLE, PolicyTable, boards
 from jaxgames.solvers.strength.reachable import reachable_states
@@ -94,7 +94,7 @@ def test_agent_is_asked_once_per_state_in_full_batches(monkeypatch: pytest.Monke
     """The first two batches are a sample for both seats. The measures are those of larger batches."""
     whole, live = measure(game(3, 3), agent("hash0", 3), solution(3)), graph_of(solution(3)).live
     monkeypatch.setattr(policy_table, "BATCH", 300)
-    monkeypatch.setattr(alternating, "SAMPLE", 600)
+    monkeypatch.setattr(measures, "SAMPLE", 600)
     seats, states = list[int](), list[np.ndarray]()
 
     def act(boards: Any) -> Any:

@@ -1,5 +1,6 @@
-"""The strength of an agent in a solved game whose seats alternate. The definitions, for an agent on one seat. The
-value of the start for this seat is v:
+"""The measures of an agent in a solved game whose seats alternate, and the parts that measures of all games share.
+
+The definitions, for an agent on one seat. The value of the start for this seat is v:
 
     ultra-weak      the agent plays itself from the start, and the outcome is the value of the game
     weak            the other seat plays every reply to the agent's moves; each state counts once
@@ -12,51 +13,25 @@ Measuring the Solution Strength of Learning Agents in Adversarial Perfect Inform
 
 import functools
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jaxgames.solvers.exact.solution import Solution
-from jaxgames.solvers.strength.graph import Graph, States, graph_of
-from jaxgames.solvers.strength.policy_table import (
-    SAMPLE,
-    Act,
-    OnStates,
-    PolicyTable,
-    Values,
-    call_in_batches,
-    no_progress,
-)
+from jaxgames.solvers.strength.graph import Graph, Mask, States, graph_of
+from jaxgames.solvers.strength.policy_table import SAMPLE, Measured, PolicyTable, SolvedGame, Values, call_in_batches
 from jaxgames.solvers.strength.reachable import Reachable, proved_states, reachable_states, uniform_replies
-from jaxgames.solvers.strength.shares import (
-    VALUE_THRESHOLD,
-    mistakes_by,
-    self_play,
-    share_of,
-    squared_errors,
-    strong_shares,
-    value_errors,
-)
 
+VALUE_THRESHOLD = 0.25  # a value between this and its negative counts as a draw
 NORMAL_95 = 1.959964  # standard errors on each side of a 95 % interval
 SHARE_BINS = 10  # of the share of winning moves
 
 
-def measure_alternating(
-    act: Act,
-    solution: Solution[Any],
-    plies: int,
-    seat: int,
-    values: Values | None,
-    strong_states: int | None,
-    weak: bool,
-    on_states: OnStates,
-) -> dict[str, Any]:
-    """Returns the measures of an agent's strength by name. The arguments are those of `jaxgames.solvers.strength`."""
+def measure_alternating(measured: Measured[Any]) -> dict[str, Any]:
+    """Returns the measures of an agent's strength by name."""
+    solution, seat, weak, strong_states = measured.solution, measured.seat, measured.weak, measured.strong_states
     graph = graph_of(solution)
-    policy, states = PolicyTable(solution, graph, act, seat, on_states), graph.live
+    policy, states = measured.policy(graph), graph.live
     sample = states[np.unique(np.linspace(0, len(states) - 1, SAMPLE).astype(np.int64))]
     is_symmetric = weak and policy.is_symmetric(sample)
     if strong_states is not None and strong_states < len(states):
@@ -64,14 +39,14 @@ def measure_alternating(
     measures = strong_measures(graph, policy, states)  # first: `act` then gets full batches, in the order of the states
     parts = {"": states}  # in which the values are measured, by the beginning of their measures' names
     if weak:
-        mirrored = policy if is_symmetric else PolicyTable(solution, graph, act, 1 - seat, no_progress)
+        mirrored = policy if is_symmetric else PolicyTable(solution, graph, measured.act, 1 - seat)
         by_seat = (policy, mirrored) if seat == 0 else (mirrored, policy)
-        of_game, _ = self_play(graph, by_seat, graph.start, int(graph.value[graph.start]), plies)
+        of_game, _ = self_play(graph, by_seat, graph.start, int(graph.value[graph.start]), measured.plies)
         reachable = reachable_states(graph, policy, seat)
-        measures = of_game | _weak(graph, policy, reachable, seat, plies) | measures
+        measures = of_game | _weak(graph, policy, reachable, seat, measured.plies) | measures
         parts["weak_"] = reachable.agent
-    if values is not None:
-        measures |= _values(solution, graph, values, seat, parts, on_states)
+    if measured.values is not None:
+        measures |= _values(measured, measured.values, graph, parts)
     return measures
 
 
@@ -130,18 +105,11 @@ def strong_measures(graph: Graph, policy: PolicyTable, states: States) -> dict[s
     }
 
 
-def _values(
-    solution: Solution[Any],
-    graph: Graph,
-    values: Values,
-    seat: int,
-    parts: Mapping[str, States],
-    on_states: OnStates,
-) -> dict[str, Any]:
+def _values(measured: Measured[Any], values: Values, graph: Graph, parts: dict[str, States]) -> dict[str, Any]:
     """Returns the errors of the agent's values in each part of the states; their names begin with the part's."""
     of_states = np.full(graph.size, np.nan, np.float32)
     states = functools.reduce(np.union1d, parts.values())
-    of_states[states] = call_in_batches(solution, values, states, seat, on_states)
+    of_states[states] = call_in_batches(measured.solution, values, states, measured.seat, measured.on_states)
     errors = {part: _value_errors(of_states[rows], graph.value[rows]) for part, rows in parts.items()}
     return {f"{part}{name}": error for part, of_part in errors.items() for name, error in of_part.items()}
 
@@ -155,3 +123,76 @@ def _value_errors(values: NDArray[np.float32], true: NDArray[np.int8]) -> dict[s
     errors = squared_errors(values, true)
     margin = NORMAL_95 * float(errors.std() / math.sqrt(errors.size)) if errors.size else math.nan
     return {"value_accuracy": share_of(rounded == true), **value_errors(values, true), "value_mse_margin": margin}
+
+
+# -- parts that all games share ----------------------------------------------------------------------------------------
+
+
+def share_of(holds: Mask) -> float:
+    """Returns the share of True; NaN of nothing."""
+    return float(holds.mean()) if holds.size else math.nan
+
+
+def self_play(
+    game: SolvedGame, by_seat: tuple[PolicyTable, PolicyTable], start: int, value: int, plies: int
+) -> tuple[dict[str, Any], int]:
+    """Returns the measures of a game of the agent against itself, and what seat 0 has gained in it.
+
+    The game is ultra-weakly solved if seat 0 gains the value of the start. It is cut off after a number of plies.
+    """
+    state, mover, margin, ply = np.array([start], np.uint32), 0, 0, 0
+    while ply < plies:
+        ply += 1
+        slots = by_seat[mover].slots(state)
+        gain = int(game.gains(state, slots)[0])
+        margin += gain if mover == 0 else -gain
+        if gain and game.gain_ends_game:
+            break
+        state, mover = game.after(state, slots), mover if gain else 1 - mover
+    winner = {1: 0, 0: None, -1: 1}[int(np.sign(margin))]
+    return {"ultra_weak": float(margin == value), "self_play_winner": winner, "self_play_plies": ply}, margin
+
+
+def strong_shares(lost: NDArray[np.integer[Any]], is_decisive: Mask, is_won: Mask) -> dict[str, Any]:
+    """Returns the shares of live states in which the agent's move is one of the best.
+
+    By state, the agent's move is worth `lost` less than the best ones, some move is worth less if `is_decisive`, and
+    the mover can win if `is_won`: int[B], bool[B] and bool[B].
+    """
+    keeps = lost == 0
+    return {
+        "strong_action": share_of(keeps),
+        "strong_decisive": share_of(keeps[is_decisive]),
+        "strong_won": share_of(keeps[is_won]),
+        "strong_states": len(lost),
+    }
+
+
+def value_errors(values: NDArray[np.floating[Any]], true: NDArray[Any]) -> dict[str, float]:
+    """Returns the share of right signs among the states that are not drawn, and the mean squared error."""
+    is_decided = true != 0
+    errors = squared_errors(values, true)
+    return {
+        "value_sign": share_of(np.sign(values[is_decided]) == np.sign(true[is_decided])),
+        "value_mse": float(errors.mean()) if errors.size else math.nan,
+    }
+
+
+def squared_errors(values: NDArray[np.floating[Any]], true: NDArray[Any]) -> NDArray[np.float64]:
+    """Returns float64[B], the squared errors of the agent's values."""
+    return (values.astype(np.float64) - true) ** 2
+
+
+def mistakes_by(name: str, group: NDArray[np.integer[Any]], is_decisive: Mask, is_wrong: Mask) -> dict[str, list[Any]]:
+    """Returns a table of columns with one entry for every number in `group`, int[B]; those below 0 are left out.
+
+    The columns are the number, called `name`, the `states` that have it, how many of these are `decisive` (some legal
+    move is a mistake), and how many of the agent's moves are `mistakes`.
+    """
+    counted, size = group >= 0, int(group.max(initial=-1)) + 1
+    states, decisive, mistakes = (
+        np.bincount(group[counted & rows], minlength=size) for rows in (True, is_decisive, is_wrong)
+    )
+    numbers = np.flatnonzero(states)
+    columns = {"states": states, "decisive": decisive, "mistakes": mistakes}
+    return {name: numbers.tolist()} | {head: column[numbers].tolist() for head, column in columns.items()}
