@@ -154,7 +154,7 @@ def ids_of(pattern: str) -> set[str]:
 def test_every_learner_adapter_and_study_has_all_its_files() -> None:
     rows = {row[0]: row for row in table(DOCS / "contributing.md", "you add", "its name", "its files")}
     interop = {path.stem for path in (ROOT / "jaxgames" / "interop").glob("[!_]*")}
-    interop -= {"layouts", "published", "seat_play", "seat_play_host"}
+    interop -= {"layouts", "published", "seat_play"}
     studies = {path.stem for path in (ROOT / "examples" / "papers").glob("[!_]*") if path.is_dir()}
     for kind, names in (("a learner", set(LEARNERS)), ("an adapter", interop), ("a study", studies)):
         patterns = re.findall(r"`([^`]*<\w+>[^`]*)`", rows[kind][2])

@@ -11,7 +11,7 @@ from tests.distribution.play_without_extras import FOREIGN
 
 FOLDER = Path(jaxgames.interop.__file__).parent
 MODULES = sorted(path.stem for path in FOLDER.glob("[!_]*"))
-NEED_NOTHING = ("seat_play", "seat_play_host", "uci")  # no other library
+NEED_NOTHING = ("seat_play", "uci")  # no other library
 
 
 @pytest.fixture(autouse=True)

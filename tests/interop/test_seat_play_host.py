@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.interop.seat_play import SeatPlay, against, reset_episode, step_episode
-from jaxgames.interop.seat_play_host import HostSeatPlay, against_any
+from jaxgames.interop.seat_play import HostSeatPlay, SeatPlay, against, against_any, reset_episode, step_episode
 from tests.helpers.scripted_agents import OnHost, TakerOnHost
 from tests.helpers.sticks import LuckySticks, Sticks
 

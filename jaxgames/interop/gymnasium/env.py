@@ -19,8 +19,17 @@ from jaxgames.env import Env
 from jaxgames.host import host
 from jaxgames.interop.gymnasium.vector_env import SeatVectorEnv as SeatVectorEnv
 from jaxgames.interop.gymnasium.vector_env import draw_words, gym, key_of, spaces_of
-from jaxgames.interop.seat_play import Episode, Seat, SeatInfo, SeatPlay, games_by_id, reset_episode, step_episode
-from jaxgames.interop.seat_play_host import HostSeatPlay, against_any
+from jaxgames.interop.seat_play import (
+    Episode,
+    HostSeatPlay,
+    Seat,
+    SeatInfo,
+    SeatPlay,
+    against_any,
+    games_by_id,
+    reset_episode,
+    step_episode,
+)
 from jaxgames.registry import as_env
 
 Info = dict[str, Any]
