@@ -26,32 +26,8 @@ from jaxgames.bits import union
 from jaxgames.env import Env, State
 from jaxgames.games import _text
 from jaxgames.games._text import parse_int, split_fields, split_rows
-from jaxgames.games.minichess.board import (
-    BOARD,
-    CELL_SET,
-    KING,
-    NUM_PLANES,
-    PAWN,
-    PAWN_BIT,
-    PLACE,
-    QUEEN,
-    TARGET,
-    VALUES,
-    MoveMasks,
-    Position,
-    after_move,
-    cannot_mate,
-    cell_of,
-    decode,
-    from_thousandths,
-    hashed,
-    legal_masks,
-    material,
-    name_of,
-    pack,
-    pseudo_legal_masks,
-    targets,
-)
+from jaxgames.games.minichess import board
+from jaxgames.games.minichess.board import MoveMasks, Position
 from jaxgames.games.minichess.moves import action_mask, random_action
 
 BOARDS = {
@@ -62,7 +38,7 @@ BOARDS = {
 MAX_PLIES = {"standard": 256, "king_capture": 200}
 LETTERS = "PNBRQK"  # of the pieces, in the order of `Position.pieces`
 SQUARES = [f"{file}{rank}" for rank in range(5, 0, -1) for file in "abcde"]  # row by row from the top
-CELL_AT = np.argsort(PLACE).astype(np.uint32)  # uint32[25], the cell at each place of an observation, row by row
+CELL_AT = np.argsort(board.PLACE).astype(np.uint32)  # uint32[25], the cell at each place of an observation, row by row
 QUIET_LIMIT = 100  # plies without a capture or a pawn move that make a draw
 
 
@@ -122,7 +98,7 @@ class Minichess(Env[MinichessState]):
 
     @property
     def num_actions(self) -> int:
-        return 25 * NUM_PLANES
+        return 25 * board.NUM_PLANES
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:
@@ -137,8 +113,8 @@ class Minichess(Env[MinichessState]):
     def reward_range(self) -> tuple[float, float]:
         if self.reward == "win_loss":
             return -1.0, 1.0
-        prize = VALUES[KING] if self._king_capture else VALUES[QUEEN]  # captured by a pawn that becomes a queen
-        most = float(np.float32((prize + VALUES[QUEEN] - VALUES[PAWN]) / 1000))
+        prize = board.VALUES[board.KING if self._king_capture else board.QUEEN]  # by a pawn that becomes a queen
+        most = float(np.float32((prize + board.VALUES[board.QUEEN] - board.VALUES[board.PAWN]) / 1000))
         return -most, most
 
     @property
@@ -151,7 +127,8 @@ class Minichess(Env[MinichessState]):
 
     @property
     def return_range(self) -> tuple[float, float]:
-        most = 1.0 if self.terminal_rewards else (sum(VALUES) + 5 * VALUES[QUEEN]) / 1000  # all pawns promoted
+        promoted = sum(board.VALUES) + 5 * board.VALUES[board.QUEEN]  # all pawns promoted
+        most = 1.0 if self.terminal_rewards else promoted / 1000
         return -most, most
 
     @property
@@ -161,13 +138,13 @@ class Minichess(Env[MinichessState]):
     # -- rules -------------------------------------------------------------------------------------
 
     def _init(self, key: jax.Array | None) -> MinichessState:
-        return self._state(pack(_parse_rows(BOARDS[self.board])), jnp.int32(0), jnp.int32(0))
+        return self._state(board.pack(_parse_rows(BOARDS[self.board])), jnp.int32(0), jnp.int32(0))
 
     def _state(self, position: Position, ply: jax.Array, quiet: jax.Array) -> MinichessState:
         """Returns a live board with no earlier positions in its history."""
         history = None
         if not self._king_capture:
-            history = jnp.where(np.arange(QUIET_LIMIT) == quiet, hashed(position)[:, None], jnp.uint32(0))
+            history = jnp.where(np.arange(QUIET_LIMIT) == quiet, board.hashed(position)[:, None], jnp.uint32(0))
         return MinichessState(
             current_player=ply % 2,
             rewards=jnp.zeros(2, jnp.float32),
@@ -181,32 +158,32 @@ class Minichess(Env[MinichessState]):
         )
 
     def _masks(self, position: Position) -> MoveMasks:
-        return (pseudo_legal_masks if self._king_capture else legal_masks)(position)
+        return (board.pseudo_legal_masks if self._king_capture else board.legal_masks)(position)
 
     def _legal_action_mask(self, state: MinichessState) -> jax.Array:
-        return action_mask(written(self._move_words(state.position, jnp.asarray(CELL_SET))))
+        return action_mask(written(self._move_words(state.position, jnp.asarray(board.CELL_SET))))
 
     def _random_legal_action(self, state: MinichessState, key: jax.Array) -> jax.Array:
-        return random_action(key, written(self._move_words(state.position, jnp.asarray(CELL_SET))))
+        return random_action(key, written(self._move_words(state.position, jnp.asarray(board.CELL_SET))))
 
     def _is_legal(self, state: MinichessState, action: jax.Array) -> jax.Array:
-        origin, needed, _ = decode(action)
+        origin, needed, _ = board.decode(action)
         word = self._move_words(state.position, origin)
         return written((action >= 0) & (action < self.num_actions) & ((word & needed) == needed))
 
     def _move_words(self, position: Position, cells: jax.Array) -> jax.Array:
         """Returns uint32[...], the word of each of `cells` (uint32[...], sets of one cell): see `moves.py`."""
-        words = targets(position, self._masks(position), cells, self.double_step)
+        words = board.targets(position, self._masks(position), cells, self.double_step)
         if self.promotion == "all":
-            words |= jnp.where((position.pawns & cells) != 0, np.uint32(1 << PAWN_BIT), 0)
+            words |= jnp.where((position.pawns & cells) != 0, np.uint32(1 << board.PAWN_BIT), 0)
         return words
 
     def _step(self, state: MinichessState, action: jax.Array, key: jax.Array | None) -> MinichessState:
         before = state.position
-        origin, needed, plane = decode(action)
-        target = needed & BOARD
-        promotion = jnp.where(plane < 9, 3 - plane // 3, QUEEN)
-        after = after_move(before, origin, target, promotion)
+        origin, needed, plane = board.decode(action)
+        target = needed & board.BOARD
+        promotion = jnp.where(plane < 9, 3 - plane // 3, board.QUEEN)
+        after = board.after_move(before, origin, target, promotion)
         position = after.mirrored()
         ply = state.ply + 1
         irreversible = ((before.occupied & target) | (before.pawns & origin)) != 0
@@ -218,7 +195,7 @@ class Minichess(Env[MinichessState]):
 
         paid = won.astype(jnp.float32)
         if self.reward == "material":
-            paid = from_thousandths(material(after) - material(before))
+            paid = board.from_thousandths(board.material(after) - board.material(before))
         return MinichessState(
             current_player=ply % 2,
             rewards=jnp.where(np.arange(2) == state.current_player, paid, -paid),
@@ -238,13 +215,13 @@ class Minichess(Env[MinichessState]):
         if self._king_capture:
             won = (position.kings & position.own) == 0
             return won, won | no_move
-        draw = (quiet >= QUIET_LIMIT) | (occurred >= 2) | cannot_mate(position)
+        draw = (quiet >= QUIET_LIMIT) | (occurred >= 2) | board.cannot_mate(position)
         return no_move & attacked, no_move | draw
 
     def _no_move_and_king_attacked(self, position: Position) -> tuple[jax.Array, jax.Array]:
         """Returns bool[] twice: whether the mover has no move, and whether it is in check; False under king_capture."""
         masks = self._masks(position)
-        return targets(position, masks, jnp.uint32(BOARD), self.double_step) == 0, masks.checkers != 0
+        return board.targets(position, masks, jnp.uint32(board.BOARD), self.double_step) == 0, masks.checkers != 0
 
     def _restart_clock(self, state: MinichessState) -> MinichessState:
         return dataclasses.replace(state, ply=state.ply % 2)  # its parity is the seat to move
@@ -274,7 +251,7 @@ class Minichess(Env[MinichessState]):
     @functools.partial(jax.jit, static_argnums=0)
     def _facts(self, position: Position) -> tuple[jax.Array, jax.Array, jax.Array]:
         """Returns bool[] three times: whether the mover has no move, is in check, and whether nobody can mate."""
-        return *self._no_move_and_king_attacked(position), cannot_mate(position)
+        return *self._no_move_and_king_attacked(position), board.cannot_mate(position)
 
     # -- observation -------------------------------------------------------------------------------
 
@@ -284,7 +261,7 @@ class Minichess(Env[MinichessState]):
         own = [cells & position.own for cells in position.pieces]
         sets = [*own, *(cells & ~position.own for cells in position.pieces)]
         flags = [state.current_player == 1, state.occurred >= 1, state.occurred >= 2]
-        planes = [*sets, *(jnp.where(flag, jnp.uint32(BOARD), 0) for flag in flags)]
+        planes = [*sets, *(jnp.where(flag, jnp.uint32(board.BOARD), 0) for flag in flags)]
         # Of each cell all planes as bits of one word, which a GPU then expands without a branch for each plane.
         of_cells = union([((cells >> CELL_AT) & 1) << np.uint32(plane) for plane, cells in enumerate(planes)])
         of_cells = written(of_cells.astype(jnp.uint16))
@@ -295,12 +272,12 @@ class Minichess(Env[MinichessState]):
 
     def _action_to_string(self, state: MinichessState, action: int) -> str:
         """Returns UCI: `a2a3`, and `d4d5q` for a pawn that becomes a queen."""
-        cell, plane = divmod(action, NUM_PLANES)
-        to, black = int(TARGET[cell, plane]), int(state.current_player)
-        origin = name_of(cell, black)
+        cell, plane = divmod(action, board.NUM_PLANES)
+        to, black = int(board.TARGET[cell, plane]), int(state.current_player)
+        origin = board.name_of(cell, black)
         if to < 0:
             raise ValueError(f"action {action} names no move: plane {plane} leads nowhere from {origin}")
-        text = origin + name_of(to, black)
+        text = origin + board.name_of(to, black)
         pawn = _is_pawn(state, cell)
         if plane < 9:
             if not pawn:
@@ -314,8 +291,8 @@ class Minichess(Env[MinichessState]):
         if not found:
             raise ValueError(f"expected a move such as 'a2a3' or 'd4d5q' on a1..e5, not {text!r}")
         black = int(state.current_player)
-        cell, to = (cell_of(name, black) for name in found.groups()[:2])
-        planes = np.flatnonzero(TARGET[cell] == to)  # underpromotions first
+        cell, to = (board.cell_of(name, black) for name in found.groups()[:2])
+        planes = np.flatnonzero(board.TARGET[cell] == to)  # underpromotions first
         if len(planes) == 0:
             raise ValueError(f"expected a line or a knight's jump from {found[1]}, not {found[2]} in {text!r}")
         promotes = _is_pawn(state, cell) and to % 5 == 4
@@ -324,18 +301,18 @@ class Minichess(Env[MinichessState]):
         if found[3] and not promotes:
             raise ValueError(f"expected no promotion {found[3]!r} in {text!r}: no pawn goes to its last rank")
         if found[3] in ("", "q"):
-            return NUM_PLANES * cell + int(planes[-1])
+            return board.NUM_PLANES * cell + int(planes[-1])
         if len(planes) == 1:
             raise ValueError(f"expected a promotion one cell ahead, not {text!r}")
-        return NUM_PLANES * cell + int(planes["rbn".index(found[3])])
+        return board.NUM_PLANES * cell + int(planes["rbn".index(found[3])])
 
     def pieces_of(self, state: MinichessState) -> dict[str, tuple[int, str]]:
         """Returns the seat and one of LETTERS for each square with a piece, in the order of SQUARES; on the host."""
         black, own = int(state.current_player), int(state.position.own)
         found = {
-            name_of(cell, black): (black if own >> cell & 1 else 1 - black, letter)
+            board.name_of(cell, black): (black if own >> cell & 1 else 1 - black, letter)
             for letter, cells in zip(LETTERS, state.position.pieces, strict=True)
-            for cell in np.flatnonzero(int(cells) & CELL_SET).tolist()
+            for cell in np.flatnonzero(int(cells) & board.CELL_SET).tolist()
         }
         return {square: found[square] for square in SQUARES if square in found}
 
@@ -351,9 +328,9 @@ class Minichess(Env[MinichessState]):
         return f"{rows} {'wb'[int(state.current_player)]} - - {int(state.quiet)} {int(state.ply) // 2 + 1}"
 
     def _to_text(self, state: MinichessState) -> str:
-        board = [f"{5 - index}  {' '.join(rank)}" for index, rank in enumerate(self._rows(state))]
+        rows = [f"{5 - index}  {' '.join(rank)}" for index, rank in enumerate(self._rows(state))]
         legend = "capitals: seat 0, White    small letters: seat 1, Black"
-        return _text.lines([*board, "", "   a b c d e", legend])
+        return _text.lines([*rows, "", "   a b c d e", legend])
 
     def _from_string(self, text: str) -> MinichessState:
         """Returns any placement of pieces, under standard rules with at most one king per side; see `to_string`.
@@ -376,7 +353,7 @@ class Minichess(Env[MinichessState]):
         if side == "b":
             content = -content.reshape(5, 5)[:, ::-1].ravel()
         ply = 2 * (move_number - 1) + (side == "b")
-        return self._read(pack(content), jnp.int32(ply), jnp.int32(quiet_plies))
+        return self._read(board.pack(content), jnp.int32(ply), jnp.int32(quiet_plies))
 
     def placed(self, position: Position, ply: jax.Array) -> MinichessState:
         """Returns the board of a position in the mover's frame, its first occurrence; the last move may have ended it.
@@ -400,7 +377,7 @@ class Minichess(Env[MinichessState]):
 
 def _remember(history: jax.Array, position: Position, quiet: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Returns how often the position occurred before, int8[], and the history with it, uint32[2, 100]."""
-    now, plies = hashed(position), np.arange(QUIET_LIMIT)
+    now, plies = board.hashed(position), np.arange(QUIET_LIMIT)
     same = (history[0] == now[0]) & (history[1] == now[1])
     same &= (plies < quiet) & ((quiet - plies) % 2 == 0)  # the same side to move
     new = jnp.where(np.arange(2)[:, None] == 0, now[0], now[1])  # a stack of them would be an array in memory
@@ -424,4 +401,4 @@ def _parse_rows(text: str) -> np.ndarray:
 
 def _is_pawn(state: MinichessState, cell: int) -> bool:
     """Returns whether a pawn of the mover is on a cell."""
-    return bool(int(state.position.own) & int(state.position.pawns) & int(CELL_SET[cell]))
+    return bool(int(state.position.own) & int(state.position.pawns) & int(board.CELL_SET[cell]))
