@@ -29,7 +29,7 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.harness import Command
 from jaxgames.games.checkers import Checkers, CheckersState
-from jaxgames.games.checkers.search import GAME, make_player
+from jaxgames.games.checkers.search import SEARCHED_GAME, make_player
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes.search import search
 from jaxgames.host import host
@@ -131,10 +131,10 @@ def measure_checkers(arguments: CheckersArguments) -> dict[str, Any]:
     result = {"rows": rows, "compiled": HAS_NUMBA, **stamp(), "numba": harness.package_version("numba")}
     progress = harness.Progress(2 * len(arguments.depths))
     for depth, size in itertools.product(arguments.depths, (TABLE_SIZE, 0)):
-        player = HostSearchPlayer(GAME, env, depth, None, arguments.evaluation, size, compiled=HAS_NUMBA)
+        player = HostSearchPlayer(SEARCHED_GAME, env, depth, None, arguments.evaluation, size, compiled=HAS_NUMBA)
         row = {"depth": depth, "table": size > 0, **measure_moves(player, boards), "plain_milliseconds": None}
         if depth <= arguments.plain_depth:
-            plain = HostSearchPlayer(GAME, env, depth, None, arguments.evaluation, size, compiled=False)
+            plain = HostSearchPlayer(SEARCHED_GAME, env, depth, None, arguments.evaluation, size, compiled=False)
             row["plain_milliseconds"] = measure_moves(plain, boards[:PLAIN_POSITIONS])["mean_milliseconds"]
         rows.append(row)
         harness.save(arguments, result)

@@ -47,11 +47,13 @@ class Game:
 
     def part(self, name: str) -> Any:
         """Returns the function or value of a part, such as "drawing"; None for a part that the game does not have."""
-        module = getattr(self, name)
+        module, wanted = getattr(self, name), name
         if isinstance(module, str):
             path, _, other_name = module.partition(":")
-            return getattr(importlib.import_module(path), other_name or name)
-        return None if module is None else getattr(module, name)
+            module, wanted = importlib.import_module(path), other_name or name
+        if module is None or hasattr(module, wanted):
+            return getattr(module, wanted, None)
+        raise ParameterError(f"the record of {self.id} names {module.__name__} for its {name}, which has no {wanted!r}")
 
 
 MAX_TEXT = 500  # characters of a game in a file

@@ -124,6 +124,14 @@ def sample(module: str, seed: int) -> list[Change]:
     return [change for *_, change in sorted(ranked, key=lambda each: each[:2])]
 
 
+# Modules of a game beside its rules, by the tests that they have.
+OF_SOLVERS = {
+    *("search", "search_moves", "player", "playouts", "chains"),
+    *("solution", "strength", "positions", "cell_sets"),
+}
+OF_PEOPLE = {"drawing", "words"}
+
+
 def pytest_arguments(file: str) -> list[str]:
     """Returns the arguments of pytest for the tests of a file, the likely ones first."""
     package, *folders, name = Path(file).with_suffix("").parts
@@ -131,11 +139,15 @@ def pytest_arguments(file: str) -> list[str]:
     tests = ROOT / "tests" / ("" if package == "jaxgames" else package)
     patterns = [f"{folder}/**/test_*.py", f"test_{folder}.py"]
     if folder == "games":
-        games = sorted((path.parent.name for path in tests.glob("games/*/cases.py")), key=len, reverse=True)
-        game = next((game for game in games if name.startswith(game)), "")
+        games = [path.parent.name for path in tests.glob("games/*/cases.py")]
+        game = "".join(inner)
         patterns = [f"games/{game or '*'}/test_*.py", "games/test_*.py", "contract/test_*.py"]
         longer = [other for other in games if game and game in other and game != other]
         options = ["-k", " and not ".join([f"not contract or {game}", *longer])] if game else []
+        if name in OF_SOLVERS:
+            patterns, options = [f"solvers/{game}/test_*.py", "solvers/*/test_*.py"], []
+        elif name in OF_PEOPLE:
+            patterns, options = ["render/test_*.py", "play/test_*.py", "games/test_*.py"], []
     elif folder == "solvers":
         patterns = [f"solvers/{'/'.join(inner)}/test_*.py", "solvers/alphabeta/test_*.py", "solvers/test_*.py"]
     elif folder in ("env", "wrappers"):

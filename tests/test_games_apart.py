@@ -39,7 +39,9 @@ for other in jaxgames.list_games():
     env = jaxgames.make(other)
     assert render.svg(env, env.init()).svg and baselines.levels(env)
     agents.make("greedy", env)
-check_env(jaxgames.make(other), games=1)
+    record = jaxgames.registry.record_of(other)
+    assert record.part("drawing") and record.part("words")
+check_env(env, games=1)
 """
 
 
@@ -52,7 +54,9 @@ def names_in(path: Path) -> list[str]:
         match node:
             case ast.ImportFrom():
                 found += [node.module or "", *(alias.name for alias in node.names)]
-            case ast.Name() | ast.Attribute() | ast.FunctionDef() | ast.arg():
+            case ast.Import():
+                found += [alias.name for alias in node.names]
+            case ast.Name() | ast.Attribute() | ast.FunctionDef() | ast.ClassDef() | ast.arg() | ast.keyword():
                 found += [value for _, value in ast.iter_fields(node) if isinstance(value, str)]
             case ast.Constant(value=str(text)) if id(node) not in docs and " " not in text:
                 found.append(text)

@@ -22,3 +22,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its games are {', '.join(__all__)}")
     folder = re.sub(r"\B(?=[A-Z])", "_", name).lower()  # DotsAndBoxes is in dots_and_boxes/
     return getattr(import_module(f"{__name__}.{folder}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import harness, loops, solvers
 from benchmarks.harness import Compiled, Timed, Timing, Turns
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers.search import GAME
+from jaxgames.games.checkers.search import SEARCHED_GAME
 from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer
 
 RunCommand = Callable[[str], dict[str, Any]]
@@ -47,7 +47,7 @@ def plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """No solver is compiled, nor the one that plays the games of checkers."""
 
     def make_player(env: Checkers, depth: int) -> HostSearchPlayer:
-        return HostSearchPlayer(GAME, env, depth, None, "positional", compiled=False)
+        return HostSearchPlayer(SEARCHED_GAME, env, depth, None, "positional", compiled=False)
 
     monkeypatch.setattr(solvers, "HAS_NUMBA", False)
     monkeypatch.setattr(solvers, "make_player", make_player)

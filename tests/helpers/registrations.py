@@ -1,4 +1,4 @@
-"""Games, drawings, agents, networks and bots that tests register."""
+"""Games, agents and networks that tests register."""
 
 import sys
 from collections.abc import Generator

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from jaxgames.games.minichess import Minichess, MinichessState
+from jaxgames.games.minichess import GAME, Minichess, MinichessState
 from jaxgames.games.minichess.board import BOARD, PAWN, QUEEN, RANK, VALUES, decode, mirror
 
 
@@ -47,4 +47,4 @@ class OnlyWhitePromotes(Minichess):
         return dataclasses.replace(after, position=position, rewards=after.rewards + paid)
 
 
-jaxgames.register(OnlyWhitePromotes.id, OnlyWhitePromotes)
+jaxgames.register(jaxgames.Game(OnlyWhitePromotes.id, OnlyWhitePromotes, drawing=GAME.drawing, scores=GAME.scores))

@@ -57,9 +57,9 @@ def random_safe_edges(env: Env[Any], depth: int = 9, milliseconds: int = 200) ->
 
 
 def board_of(env: Env[Any]) -> DotsAndBoxes:
-    if not isinstance(env, DotsAndBoxes):
+    if not isinstance(env.unwrapped, DotsAndBoxes):
         raise ParameterError(f"expected an env of dots_and_boxes, not {env}")
-    return env
+    return env.unwrapped
 
 
 def player_of(env: Env[Any], depth: int, milliseconds: int, max_moves: int | None = None) -> DotsAndBoxesPlayer:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
-from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
+from jaxgames.games.chinese_checkers import GAME, ChineseCheckers, ChineseCheckersState
 from jaxgames.sampling import random_action
 
 
@@ -41,4 +41,4 @@ class ChanceMoves(ChineseCheckers):
         return super()._step(state, jnp.where(is_replaced, other, action), key)
 
 
-jaxgames.register(ChanceMoves.id, ChanceMoves)
+jaxgames.register(jaxgames.Game(ChanceMoves.id, ChanceMoves, drawing=GAME.drawing, scores=GAME.scores))

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
+from jaxgames.games.chinese_checkers import GAME, ChineseCheckers, ChineseCheckersState
 
 LOSS = -1.0  # of every other seat when one wins; the text of the study has 0
 
@@ -80,4 +80,4 @@ class RunningSums(ChineseCheckers):
         return RunningSumsState(**fields, totals=totals)
 
 
-jaxgames.register(RunningSums.id, RunningSums)
+jaxgames.register(jaxgames.Game(RunningSums.id, RunningSums, drawing=GAME.drawing, scores=GAME.scores))

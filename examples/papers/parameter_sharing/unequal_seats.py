@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
-from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersState
+from jaxgames.games.chinese_checkers import GAME, ChineseCheckers, ChineseCheckersState
 from jaxgames.games.chinese_checkers.board import tables
 
 
@@ -42,4 +42,4 @@ class UnequalSeats(ChineseCheckers):
         return super()._is_legal(state, action) & self._legal_action_mask(state)[action]
 
 
-jaxgames.register(UnequalSeats.id, UnequalSeats)
+jaxgames.register(jaxgames.Game(UnequalSeats.id, UnequalSeats, drawing=GAME.drawing, scores=GAME.scores))

@@ -247,7 +247,7 @@ def write_legal_moves(search: Search, position: Position) -> int:
     return write_moves(legal_sources(own, opponents, kings, jumper), search.moves, 0)
 
 
-GAME = SearchedGame(
+SEARCHED_GAME = SearchedGame(
     Checkers,
     default_depth=6,
     scale=250.0,  # docs/games/checkers.md
@@ -259,4 +259,4 @@ GAME = SearchedGame(
     after=after,
 )
 
-evaluate, make_player = GAME.evaluate, GAME.make_player
+evaluate, make_player = SEARCHED_GAME.evaluate, SEARCHED_GAME.make_player

@@ -2,7 +2,7 @@
 
 The env plays one jump per action, but people write one move per turn and may leave out the squares between. So this
 module lists all legal paths of a turn. A position is a few Python integers: bit i is PDN square i + 1 for both seats.
-The neighbours of a square are from `checkers.shift`; `tests/games/checkers/test_whole_moves.py` compares the rest with
+The neighbours of a square are from `rules.shift`; `tests/games/checkers/test_whole_moves.py` compares the rest with
 the env.
 """
 

@@ -54,7 +54,7 @@ def ahead(size: int, action: jax.Array) -> tuple[jax.Array, jax.Array]:
 def _moves(size: int, board: jax.Array, peg: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Returns uint32[6, rows], for each direction the cells from which a peg may move in it, and bool[]: may it end.
 
-    The mover may end the turn after a hop, or without a move.
+    The mover may end the turn after a hop. A mover without a move passes: it ends the turn.
     """
     chain = peg >= 0
     mine = jnp.where(chain, np.arange(board.size, dtype=np.int16) == peg, board == 0)

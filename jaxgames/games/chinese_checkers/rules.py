@@ -56,7 +56,7 @@ class ChineseCheckers(HexagonalBoard, Env[ChineseCheckersState]):
       max_rounds: rounds after which the game is truncated. None: 200 for N <= 2, 500 for 3, 1000 for larger boards.
 
     Action: 6 * cell + direction in the mover's frame; a step if the neighbour is empty, a hop if it is occupied.
-    The last action ends the turn.
+    The last action ends the turn: after a hop, or to pass where no other action is legal.
     Observation: bool[4N+1, 4N+1, num_players + 2], cell (q, r) at [q + 2N, r + 2N] in the frame of the viewer, the
     seat that observes. Planes: the viewer's pegs, those of the other seats clockwise, the cells that the moving peg
     has left in this turn, the cell where it landed last.

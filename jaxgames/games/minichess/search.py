@@ -337,7 +337,7 @@ def expected_return(env: Minichess, search: Search, state: MinichessState, value
     return gain + (KING_REWARD * result if env.rules == "king_capture" else 0.0)
 
 
-GAME = SearchedGame(
+SEARCHED_GAME = SearchedGame(
     Minichess,
     default_depth=4,
     scale=500.0,  # docs/games/minichess.md
@@ -350,4 +350,4 @@ GAME = SearchedGame(
     expected_return=expected_return,
 )
 
-evaluate, make_player = GAME.evaluate, GAME.make_player
+evaluate, make_player = SEARCHED_GAME.evaluate, SEARCHED_GAME.make_player

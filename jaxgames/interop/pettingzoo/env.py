@@ -68,7 +68,8 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
         parts: dict[str, Any] = {"observation": observation, "action_mask": spaces.Box(0, 1, (num_actions,), np.int8)}
         discrete: Any = spaces.Discrete  # whose samples are an int or a numpy integer, by Gymnasium's version
         self.state_space = observation
-        self.observation_spaces = {agent: spaces.Dict(copy.deepcopy(parts)) for agent in self.possible_agents}
+        of_agents: Any = {agent: spaces.Dict(copy.deepcopy(parts)) for agent in self.possible_agents}
+        self.observation_spaces = of_agents
         self.action_spaces = {agent: discrete(num_actions) for agent in self.possible_agents}
 
     def observation_space(self, agent: str) -> Any:

@@ -261,7 +261,7 @@ class HostSearchPlayer:
         best = MINUS_INFINITY
         for action in actions:
             low = best - 1 if only_best else MINUS_INFINITY
-            # Most moves are worse than the best or equal to it, and a narrow window shows that with less work.
+            # Most moves are worse than the best or equal to it, and a null window shows that with less work.
             high = best + 1 if low > MINUS_INFINITY else -MINUS_INFINITY
             value = self._value_after(position, action, depth, low, high)
             if low > MINUS_INFINITY and value > best:

@@ -165,7 +165,7 @@ def make_alphabeta(functions: GameFunctions) -> Callable[..., int]:
             num_tried += 1
             following, moves_again = after(search, position, action)
             low = max(alpha, best)
-            high = beta if num_tried == 1 else low + 1
+            high = beta if num_tried == 1 else low + 1  # a null window: is the move better than the best?
             while True:
                 # No argument is a literal: numba would compile the function again for each.
                 if moves_again:

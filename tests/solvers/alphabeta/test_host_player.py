@@ -13,9 +13,9 @@ from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers import search as checkers
-from jaxgames.games.checkers.search import GAME as SEARCHED_CHECKERS
+from jaxgames.games.checkers.search import SEARCHED_GAME as SEARCHED_CHECKERS
 from jaxgames.games.minichess import search as minichess
-from jaxgames.games.minichess.search import GAME as SEARCHED_MINICHESS
+from jaxgames.games.minichess.search import SEARCHED_GAME as SEARCHED_MINICHESS
 from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta import deepening
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA

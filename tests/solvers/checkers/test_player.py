@@ -9,7 +9,7 @@ import pytest
 
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers.search import (
-    GAME,
+    SEARCHED_GAME,
     WEIGHTS,
     Position,
     Rules,
@@ -34,7 +34,7 @@ def state(text: str, **leaves: int) -> Any:
 def search(text: str, depth: int, draw_rule: str = "wcdf", **leaves: int) -> tuple[set[str], Evaluation]:
     """The best moves in notation, and the values, with the material alone at the leaves."""
     env, board = Checkers(draw_rule=draw_rule), state(text, **leaves)
-    player = HostSearchPlayer(GAME, env, depth, None, "material", LARGE_TABLE, compiled=False)
+    player = HostSearchPlayer(SEARCHED_GAME, env, depth, None, "material", LARGE_TABLE, compiled=False)
     return {env.action_to_string(board, action) for action in player.best_actions(board)}, player.evaluate(board)
 
 
@@ -120,7 +120,10 @@ def test_table_changes_no_value_near_the_ends_of_the_game(draw_rule: str) -> Non
 
 def test_generations_begin_again_with_an_empty_table() -> None:
     """The last of them would not fit beside the other parts of an entry."""
-    player, board = HostSearchPlayer(GAME, Checkers(), 3, None, "material", LARGE_TABLE, compiled=False), state(START)
+    player, board = (
+        HostSearchPlayer(SEARCHED_GAME, Checkers(), 3, None, "material", LARGE_TABLE, compiled=False),
+        state(START),
+    )
     expected = player.evaluate(board)
     counts = player._search.counts  # pyright: ignore[reportPrivateUsage]  # 4 million moves are too many
     counts[GENERATION] = GENERATION_RADIX - 2
@@ -130,7 +133,7 @@ def test_generations_begin_again_with_an_empty_table() -> None:
 
 def test_player_beats_random_play_from_both_seats() -> None:
     player, reference = (
-        HostSearchPlayer(GAME, Checkers(), 2, None, "positional", LARGE_TABLE, compiled=False),
+        HostSearchPlayer(SEARCHED_GAME, Checkers(), 2, None, "positional", LARGE_TABLE, compiled=False),
         Reference(),
     )
     rng = np.random.default_rng(0)

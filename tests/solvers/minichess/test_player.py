@@ -10,7 +10,7 @@ import pytest
 
 from jaxgames import agents
 from jaxgames.games.minichess import Minichess
-from jaxgames.games.minichess.search import GAME, can_occur_again
+from jaxgames.games.minichess.search import SEARCHED_GAME, can_occur_again
 from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer, plies_to_end
 from jaxgames.wrappers import auto_reset
 from tests.games.minichess.cases import KNIGHTS_HOME, make_reference
@@ -26,7 +26,9 @@ def test_repetitions_are_valued_as_by_minimax_in_a_deep_search() -> None:
     """Few pieces that go back and forth: third occurrences come within the depth, with and without a table."""
     reference, rng = make_reference(STANDARD), np.random.default_rng(5)
     slow = minimax(reference, "material")
-    players = [HostSearchPlayer(GAME, STANDARD, 4, None, "material", table) for table in (LARGE_TABLE, NO_TABLE)]
+    players = [
+        HostSearchPlayer(SEARCHED_GAME, STANDARD, 4, None, "material", table) for table in (LARGE_TABLE, NO_TABLE)
+    ]
     for position in shuffles(reference, rng, 12):
         if len(position.board) > 5:
             continue
@@ -39,7 +41,7 @@ def test_repetitions_are_valued_as_by_minimax_in_a_deep_search() -> None:
 def search(env: Minichess, text: str, depth: int) -> tuple[set[str], list[int | None]]:
     """The best moves in notation, and the plies until the end by the values of all moves."""
     board = env.from_string(text)
-    player = HostSearchPlayer(GAME, env, depth, None, "material", LARGE_TABLE, compiled=False)
+    player = HostSearchPlayer(SEARCHED_GAME, env, depth, None, "material", LARGE_TABLE, compiled=False)
     values = player.evaluate(board).values
     best = {env.action_to_string(board, action) for action in player.best_actions(board)}
     return best, [plies_to_end(value) for value in values]
@@ -98,7 +100,7 @@ def test_third_occurrence_is_a_draw_that_the_side_with_a_queen_less_seeks() -> N
         moves = {reference.move_to_string(position, move): move for move in reference.moves(position).values()}
         position = reference.after(position, moves[text])
     state = state_of(env, reference, position)
-    values = HostSearchPlayer(GAME, env, 1, None, "material", LARGE_TABLE, compiled=False).evaluate(state)
+    values = HostSearchPlayer(SEARCHED_GAME, env, 1, None, "material", LARGE_TABLE, compiled=False).evaluate(state)
     back = env.action_from_string(state, KNIGHTS_HOME[-1])
     assert values.value == values.values[values.actions.index(back)] == 0
     assert sorted(values.values)[-2] < -2
@@ -111,15 +113,15 @@ def test_expected_returns_are_in_the_unit_of_the_rewards() -> None:
     for rules, king in (("standard", 0.0), ("king_capture", 60.0)):
         for reward in ("win_loss", "material"):
             env = Minichess(rules=rules, reward=reward)
-            player = HostSearchPlayer(GAME, env, 1, None, "material", NO_TABLE, compiled=False)
+            player = HostSearchPlayer(SEARCHED_GAME, env, 1, None, "material", NO_TABLE, compiled=False)
             board = env.from_string("k4/5/5/5/KR3 w - - 0 20")
-            lead = math.tanh(479 / GAME.scale)
+            lead = math.tanh(479 / SEARCHED_GAME.scale)
             expected = (lead, 1.0) if reward == "win_loss" else (king * lead, king)
             assert player.expected_return(board, 479) == pytest.approx(expected[0])
             assert player.expected_return(board, 100_000 - 3) == expected[1]
             assert player.expected_return(board, 3 - 100_000) == -expected[1]
             if reward == "material":  # a rook in the bank, and a queen that the search wins
-                gained = king * math.tanh((479 + 929) / GAME.scale) + 0.929
+                gained = king * math.tanh((479 + 929) / SEARCHED_GAME.scale) + 0.929
                 assert player.expected_return(board, 479 + 929) == pytest.approx(gained)
 
 
