@@ -115,7 +115,7 @@ class Arguments(harness.BenchmarkArguments):
     parts: tuple[str, ...] = ("forms", "random play", "ppo", "search", "profile", "ppo boards")
     """The parts to run, in any order."""
     budget: float = 450.0
-    """Seconds after which nothing begins. What is compiled and measured together ends later the first time."""
+    """Seconds after which no group of measurements begins. A group that has begun is finished."""
     repeats: int = 5
 
 

@@ -1,4 +1,4 @@
-"""What both boards of Chinese Checkers share: coordinates, the way that is left to a goal, words of rules.
+"""Shared by both boards of Chinese Checkers: coordinates, distances to a goal, texts of rules.
 
 A cell (q, r) has the neighbours (q + 1, r), (q + 1, r - 1), (q, r - 1), (q - 1, r), (q - 1, r + 1), (q, r + 1), in the
 order of the directions 0 to 5; r grows downwards.

@@ -78,7 +78,7 @@ def make_search(
 
 
 class GameFunctions(NamedTuple):
-    """What a game supplies: functions that are `inlined` into the search."""
+    """The functions of a game, which are `inlined` into the search."""
 
     enter: Callable[..., Any]
     """(search, position, plies, depth, begin): the node of a position; can overwrite search.moves[begin:].

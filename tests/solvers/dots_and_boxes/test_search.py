@@ -30,7 +30,7 @@ def quickly(rows: int, cols: int, *arguments: Any, **named: Any) -> SearchResult
 
 
 def random_sets(rows: int, cols: int, open_edges: int, number: int) -> list[int]:
-    """Random sets of edges with so many open ones."""
+    """Random sets of edges of which `open_edges` are open."""
     random, num_edges = np.random.default_rng(0), DotsAndBoxes(rows, cols).num_edges
     chosen = [random.choice(num_edges, num_edges - open_edges, replace=False).tolist() for _ in range(number)]
     return [sum(1 << edge for edge in drawn) for drawn in chosen]
