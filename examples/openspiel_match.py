@@ -20,7 +20,7 @@ import tyro
 
 import jaxgames
 from jaxgames import Env, ParameterError, arena
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from train import agents
 from train.driver.commands import check_games, run_command
@@ -86,7 +86,7 @@ def play(env: Env[Any], agent: Agent, game: Any, their_action: TheirAction, argu
     seats, boards, key = np.arange(count) % 2, openings.boards, jax.random.key(arguments.seed)
     choose, step = (jax.jit(agent.act) if agent.on_device else agent.act), jax.jit(jax.vmap(env.step))
     masks_of = jax.jit(jax.vmap(env.legal_action_mask))
-    with progress_bar(total=count, unit="games") as bar:
+    with Progress(total=count, unit="games") as bar:
         while not all(state.is_terminal() for state in theirs):
             key, subkey = jax.random.split(key)
             actions, masks = map(np.array, jax.device_get((choose(subkey, boards), masks_of(boards))))

@@ -19,13 +19,16 @@ INT32 = np.iinfo(np.int32)
 
 
 class ParameterError(ValueError):
-    """Raised by `make` for a wrong game or parameter. The message lists what is allowed."""
+    """Raised for an argument or a setting that is refused; the message says what is allowed.
+
+    What is wrong inside the text of a position, of a move or of a file raises ValueError itself.
+    """
 
     __module__ = "jaxgames"  # its public name, which tracebacks show
 
 
 class ParameterTypeError(ParameterError, TypeError):
-    """Raised by `make` for a parameter of the wrong type."""
+    """Raised for a parameter of the wrong type."""
 
     __module__ = "jaxgames"
 
@@ -45,19 +48,13 @@ def check_int(name: str, value: object, low: int, high: int, also: str = "") -> 
         raise ParameterError(f"{allowed}, not {value}")
 
 
-def check_probability(name: str, value: object) -> None:
-    """Raises ParameterError unless `value` is a number from 0 to 1."""
-    allowed = f"{name} must be a number from 0 to 1"
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ParameterTypeError(f"{allowed}, not {value!r}")
-    if not 0 <= value <= 1:  # NaN too
-        raise ParameterError(f"{allowed}, not {value}")
-
-
 def check_number(name: str, value: object, lowest: float | None = None, highest: float = math.inf) -> None:
     """Raises ParameterError unless `value` is a finite number above 0, or from `lowest` on, and up to `highest`."""
-    allowed = f"{name} must be a finite number {'above 0' if lowest is None else f'from {lowest:g} on'}"
-    allowed += f" and up to {highest:g}" if highest < math.inf else ""
+    if highest == math.inf:
+        limits = "above 0" if lowest is None else f"from {lowest:g} on"
+    else:
+        limits = f"above 0 and up to {highest:g}" if lowest is None else f"from {lowest:g} to {highest:g}"
+    allowed = f"{name} must be a finite number {limits}"
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ParameterTypeError(f"{allowed}, not {value!r}")
     if not (lowest or 0) <= value <= min(highest, sys.float_info.max) or (value == 0 and lowest is None):  # NaN too
@@ -105,7 +102,7 @@ def check_action(action: Any, num_actions: int) -> int:
     expected = f"expected an action from 0 to {num_actions - 1}"
     number = _one_integer(f"{expected}, one integer", action)
     if not 0 <= number < num_actions:
-        raise ValueError(f"{expected}, not {number}")
+        raise ParameterError(f"{expected}, not {number}")
     return number
 
 
@@ -115,20 +112,17 @@ def as_int32(name: str, value: Any) -> jax.Array:
     Everything is read from types and shapes while the program is traced; only Python's and numpy's integers are also
     read as values. A wider integer of a JAX array is clipped to the range of int32.
     """
-    shape, dtype = np.shape(value), getattr(value, "dtype", None)
-    if dtype is None and (isinstance(value, bool) or not isinstance(value, int)):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
-    if dtype is not None and not jnp.issubdtype(dtype, jnp.integer):
-        raise TypeError(f"{name} must be an integer, not an array or a number of dtype {dtype}")
-    if shape != ():
-        raise ValueError(f"expected one {name}, got a batch of {written_shape(shape)}: put jax.vmap around the call")
-    if isinstance(value, jax.Array):
-        if jnp.iinfo(value.dtype).max > INT32.max:
-            value = jnp.clip(value, max=INT32.max) if value.dtype.kind == "u" else jnp.clip(value, INT32.min, INT32.max)
-        return value.astype(jnp.int32)
-    number = int(value)
-    _check_fits_int32(name, number)
-    return jnp.int32(number)
+    if (shape := getattr(value, "shape", ())) != ():
+        raise ParameterError(
+            f"expected one {name}, got a batch of {written_shape(shape)}: put jax.vmap around the call"
+        )
+    if not isinstance(value, jax.Array):
+        return jnp.int32(host_int32(name, value))
+    if not jnp.issubdtype(value.dtype, jnp.integer):
+        raise TypeError(f"{name} must be one integer, not an array of dtype {value.dtype}")
+    if jnp.iinfo(value.dtype).max > INT32.max:
+        value = jnp.clip(value, max=INT32.max) if value.dtype.kind == "u" else jnp.clip(value, INT32.min, INT32.max)
+    return value.astype(jnp.int32)
 
 
 def host_int32(name: str, value: Any) -> np.int32:
@@ -148,14 +142,14 @@ def _one_integer(expected: str, value: Any) -> int:
 
 def _check_fits_int32(name: str, number: int) -> None:
     if not INT32.min <= number <= INT32.max:
-        raise ValueError(f"{name} must fit int32, and {number} does not")
+        raise ParameterError(f"{name} must fit int32, and {number} does not")
 
 
 def check_seat(player: Any, num_players: int) -> jax.Array:
     """Returns a seat as int32[]. The value of a traced seat is unknown and not checked."""
     seat = as_int32("player", player)
     if not isinstance(player, Tracer) and not 0 <= int(player) < num_players:
-        raise ValueError(f"player must be a seat from 0 to {num_players - 1}, not {int(player)}")
+        raise ParameterError(f"player must be a seat from 0 to {num_players - 1}, not {int(player)}")
     return seat
 
 

@@ -4,15 +4,13 @@ A file holds the version of its format, the game, the version of the game, and a
 is its last 64 bytes. Equal arrays make equal files.
 """
 
-import glob
 import hashlib
 import io
 import secrets
-import time
 import zipfile
 import zlib
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +21,6 @@ from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.registry import make_named_in_file
 
-MAX_SECONDS_OF_WRITING = 3600  # of one file; an older temporary file has no writer
 DIGEST_LENGTH = 64  # of the checksum, the SHA-256 of the file before it in hexadecimal digits
 
 
@@ -58,7 +55,7 @@ def write_file(kind: FileKind, path: str | Path, env: Env[Any], arrays: dict[str
 def write_whole(path: Path, content: str | bytes) -> None:
     """Writes the whole content or nothing, even when the process is killed meanwhile. A text is written in UTF-8.
 
-    Of several writers at the same time, the last one counts. Temporary files of killed writers are removed.
+    Of several writers at the same time, the last one counts.
     """
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -66,10 +63,6 @@ def write_whole(path: Path, content: str | bytes) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-    for other in path.parent.glob(f"{glob.escape(path.name)}.{'[0-9a-f]' * 8}.part"):
-        with suppress(OSError):  # its writer has renamed it meanwhile
-            if time.time() - other.stat().st_mtime > MAX_SECONDS_OF_WRITING:
-                other.unlink()
 
 
 def check_output(path: Path) -> None:
@@ -92,8 +85,6 @@ def read_file(kind: FileKind, path: str | Path) -> tuple[Env[Any], dict[str, np.
     if data[-DIGEST_LENGTH:] != _digest(data[:-DIGEST_LENGTH]):
         raise ValueError(f"{path} is cut short, was altered, or is not {kind.noun}: its checksum does not fit")
     with refusing_wrong_entries(kind, path):
-        if not kind.compressed:
-            _check_not_compressed(data)
         with np.load(io.BytesIO(data)) as file:
             arrays = {name: file[name] for name in file.files}
         number, text, version = int(arrays.pop("format")), str(arrays.pop("game")), int(arrays.pop("version"))
@@ -127,14 +118,6 @@ def refusing_wrong_entries(kind: FileKind, path: str | Path) -> Generator[None]:
     ) as error:
         reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"the entries of {path} are wrong: {reason}; {kind.again}") from error
-
-
-def _check_not_compressed(data: bytes) -> None:
-    """Raises ValueError for an archive whose entries would take more memory than the file has bytes."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        num_bytes = sum(entry.file_size for entry in archive.infolist())
-    if num_bytes > len(data):
-        raise ValueError(f"they have {num_bytes:,} bytes in a file of {len(data):,} bytes")
 
 
 @contextmanager

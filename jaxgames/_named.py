@@ -123,25 +123,14 @@ def check_starts_program(text: str) -> None:
 def _may_start(text: str) -> bool:
     """Returns whether a person has written the text: in a program of their own, or in an argument of the command.
 
-    A part of a word or of a path is not a text: whoever makes files also names them.
+    There it stands alone, in a list or in quotes. A path is not a text: whoever makes files also names them.
     """
     named = _current()
     if named is None:
         return True
-    whole = re.compile(rf"(?<![\w./\\~-]){re.escape(text.strip())}(?![\w./\\~-])")
-    return any(
-        not _is_in_path(argument, *found.span()) for argument in named.arguments for found in whole.finditer(argument)
-    )
-
-
-def _is_in_path(argument: str, begin: int, end: int) -> bool:
-    """Returns whether a part of an argument lies in the path of a file or folder that is there.
-
-    A path may stand in a list, as a value behind =, and before the @ or the brackets of an agent's text.
-    """
-    begins = [0, *(found.end() for found in re.finditer("[,=]", argument[:begin]))]
-    ends = [*(end + found.start() for found in re.finditer("[,@(]", argument[end:])), len(argument)]
-    return any(os.path.exists(argument[first:last].strip()) for first in begins for last in ends)
+    alone = re.compile(rf"""(?:^|[,='"])\s*{re.escape(text.strip())}\s*(?:[,'"]|$)""")
+    written = [argument for argument in named.arguments if alone.search(argument)]
+    return any(not os.path.exists(path) for path in written) and not os.path.exists(text.strip())
 
 
 def import_module(module: str, text: str) -> Any:

@@ -1,6 +1,6 @@
 """The progress of a long command, on standard error: a bar on a terminal, and lines with the time left elsewhere.
 
-    with progress_bar(1000, "games", "random - greedy") as bar:
+    with Progress(1000, "games", "random - greedy") as bar:
         bar.update(20)
 
 A pipe, a job's log and a notebook get a line after ten seconds and then every ten, in long commands every minute, when
@@ -14,19 +14,17 @@ The bar is that of tqdm, where tqdm is installed; without it a terminal gets the
 import importlib.util
 import sys
 import time
-from collections.abc import Generator, Iterable
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 SECONDS_BETWEEN_LINES = 10.0  # at first; later a tenth of the time so far
 MAX_SECONDS_BETWEEN_LINES = 60.0
 
-ItemT = TypeVar("ItemT")
-
 
 class Progress:
-    """The progress of `total` units, to be used in `with`; see `progress_bar`."""
+    """The progress of `total` units, None where their number is not known; to be used in `with`."""
 
     def __init__(self, total: int | None, unit: str, title: str = "", shown: bool = True) -> None:
+        """Writes nothing if not `shown`; `unit` is what is counted, in the plural, and `title` stands before."""
         self.count = 0  # units that have ended
         self._skipped = 0
         self._total, self._unit, self._title, self._now, self._shown = total, unit, title, "", shown
@@ -87,26 +85,6 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.close()
-
-
-def progress_bar(total: int | None, unit: str, title: str = "", shown: bool = True) -> Progress:
-    """Returns the progress of `total` units, to be used in `with`; None where their number is not known.
-
-    Args:
-      unit: what is counted, in the plural, such as "games".
-      title: stands before the numbers.
-      shown: if False, nothing is written.
-    """
-    return Progress(total, unit, title, shown)
-
-
-def progress_over(items: Iterable[ItemT], unit: str, title: str = "") -> Generator[ItemT]:
-    """Yields the items with the progress over them."""
-    listed = list(items)
-    with progress_bar(len(listed), unit, title) as bar:
-        for item in listed:
-            yield item
-            bar.update()
 
 
 def format_seconds(seconds: float) -> str:

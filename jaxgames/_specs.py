@@ -2,7 +2,7 @@
 
     name                              random
     name(parameter=literal, ...)      chinese_checkers(size=2, num_players=6)
-    name(file, ...)                   solver(runs/43.npz)                   for names whose first parameter is a file
+    name(first, ...)                  solver(runs/43.npz)                   where the first parameter is a `str`
     module:name(...)                  mypackage.mymodule:mygame(size=3)     imports the module first, unless the text is
                                                                             from a file; see `jaxgames._named`
 
@@ -11,21 +11,19 @@ A `Registry` makes things from such texts. A value is a Python literal; the quot
 
 import ast
 import inspect
-import itertools
 import operator
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from jaxgames._checks import ParameterError, shortened
-from jaxgames._named import check_starts_program, import_module, import_named
+from jaxgames._named import import_module, import_named
 
 T = TypeVar("T")
 
-MAX_TRIED = 20  # brackets of a text that may be the ones of its parameters
-
 MODULE_AND_NAME = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)\s*:(.*)", re.DOTALL)
 
+QUOTES = ("'", '"')
 # name(first ...) or name(parameter=first ...), where the first value ends at a comma
 FIRST_IN_BRACKETS = re.compile(
     r"\s*(?P<name>\w+)\s*\(\s*(?:(?P<parameter>[^\W\d]\w*)\s*=)?(?P<first>[^,]*)(?P<rest>(?:,.*)?)\)\s*", re.DOTALL
@@ -44,8 +42,6 @@ class Registry(Generic[T]):
         register: str,
         num_arguments: int = 0,
         module_of: dict[str, str] | None = None,
-        file_of: Mapping[str, str] | None = None,
-        engines: Collection[str] = (),
         common: Mapping[str, Callable[..., T]] | None = None,
     ) -> None:
         """
@@ -56,8 +52,6 @@ class Registry(Generic[T]):
           register: the public function that adds a constructor, for error messages.
           num_arguments: the arguments that every constructor takes before its parameters.
           module_of: is filled with the modules that `make` imported, by the name that each registered.
-          file_of: the parameter that is a file, by name; a text may have it first, without its name and quotes.
-          engines: names that start a program or load a library, which a text from a file may not.
           common: parameters that all names take. The function of one returns what is made instead, from the arguments
             of every constructor, what the constructor made, and the value. None is as if it was not set.
         """
@@ -68,54 +62,48 @@ class Registry(Generic[T]):
         self._register = register
         self._num_arguments = num_arguments
         self._module_of = {} if module_of is None else module_of
-        self._file_of = dict(file_of or {})
-        self._engines = frozenset(engines)
         self._common = {} if common is None else common
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._constructors
 
     def names(self) -> list[str]:
         """Returns the names, in alphabetical order."""
         return sorted(self._constructors)
 
-    def register(self, name: str, constructor: Callable[..., T], file: str | None = None) -> None:
-        """Adds a constructor. `file` is its parameter that is a file, if it has one; see `file_of`."""
+    def register(self, name: str, constructor: Callable[..., T]) -> None:
+        """Adds a constructor."""
         if not name.isidentifier():
-            raise ValueError(
+            raise ParameterError(
                 f"the name of {self._a_noun} must be a Python identifier such as 'my_{self.noun}', not {name!r}"
             )
         if name in self._constructors:
-            raise ValueError(f"{name!r} is registered already; choose a name that is not one of {self.names()}")
+            raise ParameterError(f"{name!r} is registered already; choose a name that is not one of {self.names()}")
         if not callable(constructor):
             raise TypeError(f"the constructor of {name!r} must be callable, not {constructor!r}")
         self._constructors[name] = constructor
-        if file is not None:
-            self._file_of[name] = file
 
     def make(self, text: str, *arguments: Any, **parameters: Any) -> T:
         """Returns what `text` names: `constructor(*arguments, **parameters)`.
 
-        Raises ParameterError, which lists what is allowed, also for a module or a program that must not be started
-        because the text is from a file.
+        Raises ParameterError, which lists what is allowed, also for a module that must not be imported because the text
+        is from a file.
         """
         names = f"the {self.noun}s are {', '.join(self.names())}"
         expected = f"expected {self._a_noun} such as {self.examples}, not {shortened(text)}; {names}"
         module, call = _split_module(text, expected)
-        if module and (called := call.partition("(")[0].strip()).isidentifier():
-            self._import(module, called, text)  # first: it may register a name whose first parameter is a file
-        name, written = split_parameters(self._with_quoted_file(call), expected)
+        name = call.partition("(")[0].strip()
         if not name.isidentifier():
             raise ParameterError(expected)
+        if module:
+            self._import(module, name, text)
         if name not in self._constructors:
             raise ParameterError(f"unknown {self.noun} {shortened(name)}; {names}")
-        if name in self._engines:
-            check_starts_program(text)
+        constructor = self._constructor(name, text)
+        signature = self._parameters(constructor)
+        before, written = split_parameters(_with_first_parameter(call, signature), expected)
+        if before != name:
+            raise ParameterError(expected)
         if twice := sorted(written.keys() & parameters.keys()):
             raise ParameterError(f"{', '.join(twice)} given twice: in {shortened(text)} and as a keyword")
         parameters = written | parameters
-        constructor = self._constructor(name, text)
-        signature = self._parameters(constructor)
         own = [p.name for p in signature]
         common = {each: wrap for each, wrap in self._common.items() if each not in own}
         wrapped = {each: parameters.pop(each) for each in common if each in parameters}
@@ -156,20 +144,6 @@ class Registry(Generic[T]):
             constructor = operator.attrgetter(attribute)(import_module(module, text))
         return constructor
 
-    def _with_quoted_file(self, text: str) -> str:
-        """Returns a text whose file has its parameter's name and quotes; other texts are unchanged.
-
-        `solver(runs/43.npz, epsilon=0.1)` becomes `solver(file='runs/43.npz', epsilon=0.1)`.
-        """
-        found = FIRST_IN_BRACKETS.fullmatch(text)
-        if found is None or found["name"] not in self._file_of:
-            return text
-        parameter, first = self._file_of[found["name"]], found["first"].strip()
-        if found["parameter"] not in (None, parameter) or not first:
-            return text
-        value = first if first[0] in "'\"" else repr(first)
-        return f"{found['name']}({parameter}={value}{found['rest']})"
-
     @property
     def _a_noun(self) -> str:
         return f"{'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}"
@@ -187,6 +161,20 @@ class Registry(Generic[T]):
                 f"the {self.noun}s registered are {', '.join(self.names())}"
             )
         self._module_of.setdefault(name, module)  # the first one did register it; another may only have found it
+
+
+def _with_first_parameter(text: str, parameters: list[inspect.Parameter]) -> str:
+    """Returns a text whose first value has the name and the quotes of the first parameter, if that is a `str`.
+
+    `solver(runs/43.npz, epsilon=0.1)` becomes `solver(file='runs/43.npz', epsilon=0.1)`.
+    """
+    found = FIRST_IN_BRACKETS.fullmatch(text)
+    if found is None or not parameters or parameters[0].annotation is not str:
+        return text
+    name, first = parameters[0].name, found["first"].strip()
+    if found["parameter"] not in (None, name) or not first:
+        return text
+    return f"{found['name']}({name}={first if first[0] in QUOTES else repr(first)}{found['rest']})"
 
 
 def parse(text: str, expected: str) -> tuple[str, str, dict[str, Any]]:
@@ -217,8 +205,19 @@ def split_parameters(text: str, expected: str) -> tuple[str, dict[str, Any]]:
     text = text.strip()
     if not text.endswith(")"):
         return text, {}
-    before, call = _last_call(text, expected)
-    if call.args:
+    depth, quote, start = 0, "", 0
+    for start in reversed(range(len(text))):
+        if quote or text[start] in QUOTES:
+            quote = "" if text[start] == quote else quote or text[start]
+        else:
+            depth += (text[start] == ")") - (text[start] == "(")
+        if depth == 0:  # at the bracket that the last one closes
+            break
+    try:
+        call = ast.parse("f" + text[start:], mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two at deep nesting
+        raise ParameterError(expected) from None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
         raise ParameterError(expected)
     parameters: dict[str, Any] = {}
     for keyword in call.keywords:
@@ -233,22 +232,7 @@ def split_parameters(text: str, expected: str) -> tuple[str, dict[str, Any]]:
             parameters[keyword.arg] = ast.literal_eval(keyword.value)
         except (ValueError, TypeError, RecursionError, MemoryError):
             raise ParameterError(f"the value of {keyword.arg!r} in {shortened(text)} must be a literal") from None
-    return before.rstrip(), parameters
-
-
-def _last_call(text: str, expected: str) -> tuple[str, ast.Call]:
-    """Returns what stands before the brackets at the end of `text`, and the brackets as a call."""
-    brackets = (start for start, character in enumerate(text) if character == "(")
-    for start in itertools.islice(brackets, MAX_TRIED):  # the first one from which the rest is one call
-        try:
-            call = ast.parse("f" + text[start:], mode="eval").body
-        except (SyntaxError, ValueError):
-            continue
-        except (RecursionError, MemoryError):  # of the parser, at deep nesting
-            break
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
-            return text[:start], call
-    raise ParameterError(expected)
+    return text[:start].rstrip(), parameters
 
 
 def written_file(file: str) -> str:

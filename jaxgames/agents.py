@@ -21,7 +21,6 @@ program. With `jaxgames.agents.pytree`, mark each static field:
 """
 
 import functools
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast
@@ -33,7 +32,8 @@ from jax.core import Tracer
 
 from jaxgames import greedy
 from jaxgames._batches import in_chunks
-from jaxgames._checks import ParameterError, check_probability
+from jaxgames._checks import ParameterError, check_number
+from jaxgames._named import check_starts_program
 from jaxgames._specs import Registry
 from jaxgames.env import Env
 from jaxgames.sampling import random_action
@@ -211,7 +211,7 @@ def with_epsilon(env: Env[Any], agent: Agent, epsilon: float) -> EpsilonAgent:
 
     `epsilon` is a leaf of the agent, so another value needs no compilation.
     """
-    check_probability("epsilon", epsilon)
+    check_number("epsilon", epsilon, 0, 1)
     return EpsilonAgent(env, agent, jnp.float32(epsilon))
 
 
@@ -260,12 +260,10 @@ AGENT_OF = {"mcts": "playout", "openspiel": "playout"}  # the parameter of an ag
 _agents: Registry[Agent] = Registry(
     "agent",
     BUILT_IN,
-    examples="'random', 'greedy(epsilon=0.1)' or 'mypackage.mymodule:myagent(depth=2)'",
+    examples="'random', 'greedy(epsilon=0.1)', 'exported(FILE)' for a training run, or 'mymodule:myagent'",
     register="jaxgames.agents.register",
     num_arguments=1,
     common={"epsilon": with_epsilon},
-    file_of={"exported": "file", "solver": "file", "uci": "command"},
-    engines=ENGINES,
 )
 
 
@@ -274,12 +272,13 @@ def list_agents() -> list[str]:
     return _agents.names()
 
 
-def register(name: str, constructor: Callable[..., Agent], file: str | None = None) -> None:
+def register(name: str, constructor: Callable[..., Agent]) -> None:
     """Adds an agent, so that `make("name(parameter=value)", env)` returns `constructor(env, parameter=value)`.
 
-    `file` is the parameter that is a file, if there is one: `name(runs/43.npz)` may have it first, without its name.
+    If the first parameter after `env` is annotated as a `str`, a text may have it without its name and quotes, such as
+    the file in `name(runs/43.npz)`.
     """
-    _agents.register(name, constructor, file)
+    _agents.register(name, constructor)
 
 
 def make(text: str, env: Env[Any]) -> Agent:
@@ -300,12 +299,8 @@ def make(text: str, env: Env[Any]) -> Agent:
 
     Raises ParameterError (a ValueError), with what is allowed, for any other text.
     """
-    run = str(text).partition("(")[0].partition("@")[0].strip()
-    if run and run not in _agents and os.path.isfile(os.path.join(run, "config.json")):
-        raise ParameterError(
-            f"{run} is a training run, and runs are played from a checkout of the repository: by python -m train.play "
-            f"there, or anywhere as exported(FILE), which python -m train.export {run} --output FILE writes there"
-        )
+    if _name_in(text) in ENGINES:
+        check_starts_program(text)
     agent = _agents.make(text, env)
     _check_agent(text, agent)
     return agent
@@ -316,10 +311,14 @@ def make_on_device(text: str, make: Callable[[], Agent], refusal: str) -> Agent:
 
     The library's agents on the host are refused by their names, before they are made.
     """
-    agent = None if str(text).partition("(")[0].strip() in ON_HOST else make()
+    agent = None if _name_in(text) in ON_HOST else make()
     if agent is None or not agent.on_device:
         raise ParameterError(refusal)
     return agent
+
+
+def _name_in(text: str) -> str:
+    return str(text).partition("(")[0].strip()
 
 
 def _check_agent(text: str, agent: Any) -> None:
@@ -366,7 +365,7 @@ def analyse_in_chunks(agent: Agent, states: Any, chunk: int = 64) -> Analysis:
     """
     analysis = in_chunks(lambda boards: analyse_compiled(agent, boards), states, chunk, fill=agent.on_device)
     if analysis is None:
-        raise ValueError(f"{agent} has no probabilities: choose an agent that has them, such as a run or greedy")
+        raise ParameterError(f"{agent} has no probabilities: choose an agent that has them, such as a run or greedy")
     return analysis
 
 

@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._checks import as_int32, check_action, check_seat, check_text, differing_leaf, short_errors, written_shape
+from jaxgames import _checks
 from jaxgames._platforms import at
 from jaxgames.sampling import random_action
 
@@ -158,7 +158,7 @@ class Env(abc.ABC, Generic[S]):
         self._check_board("step", state)
         self._check_key("step(state, action, key)", key)
         state = _in_jax(state)
-        action = as_int32("action", action)
+        action = _checks.as_int32("action", action)
         live = ~(state.terminated | state.truncated)
         legal = self._is_legal(state, action)
         played = self._step(state, action, key)
@@ -172,7 +172,10 @@ class Env(abc.ABC, Generic[S]):
         )
 
     def legal_action_mask(self, state: S) -> jax.Array:
-        """Returns bool[num_actions], True for each legal action of the mover; all False only on a finished board."""
+        """Returns bool[num_actions], True for each legal action of the mover; all False only on a finished board.
+
+        There a softmax over -inf is NaN: mask logits by `jaxgames.sampling.shifted_logits`, which stay finite.
+        """
         self._check_board("legal_action_mask", state)
         state = _in_jax(state)
         return self._legal_action_mask(state) & ~(state.terminated | state.truncated)
@@ -195,7 +198,9 @@ class Env(abc.ABC, Generic[S]):
         """
         self._check_board("observe", state)
         state = _in_jax(state)
-        return self._observe(state, state.current_player if player is None else check_seat(player, self.num_players))
+        return self._observe(
+            state, state.current_player if player is None else _checks.check_seat(player, self.num_players)
+        )
 
     def winners(self, state: S) -> jax.Array:
         """Returns bool[num_players], True for the seats that have won by the rules.
@@ -228,13 +233,13 @@ class Env(abc.ABC, Generic[S]):
     def action_to_string(self, state: S, action: int) -> str:
         """Returns the action as people write it. Raises ValueError for an action that names no move."""
         self._check_board("action_to_string", state, on_host=True)
-        return self._action_to_string(state, check_action(action, self.num_actions))
+        return self._action_to_string(state, _checks.check_action(action, self.num_actions))
 
     def action_from_string(self, state: S, text: str) -> int:
         """Returns the action that `text` names. Raises ValueError, which shows the wrong part."""
         self._check_board("action_from_string", state, on_host=True)
-        with short_errors():
-            check_text(text)
+        with _checks.short_errors():
+            _checks.check_text(text)
             return self._action_from_string(state, text)
 
     def to_string(self, state: S) -> str:
@@ -254,12 +259,12 @@ class Env(abc.ABC, Generic[S]):
     def from_string(self, text: str) -> S:
         """Returns the position that `text` describes, even if no game leads to it.
 
-        Counters that the text of a game does not hold start from 0, such as the plies without progress in checkers.
+        Counters that the text of a game does not hold start from 0, such as plies without progress.
 
         Raises ValueError, which shows the wrong part.
         """
-        with short_errors():
-            check_text(text)
+        with _checks.short_errors():
+            _checks.check_text(text)
             return self._from_string(text)
 
     # -- supplied by a game, with checked arguments; steps and masks of finished boards are not used ---
@@ -351,9 +356,9 @@ class Env(abc.ABC, Generic[S]):
             remedy = (
                 "pass one, jax.tree.map(lambda x: x[0], states)" if on_host else f"put jax.vmap around env.{method}"
             )
-            raise ValueError(f"expected one board, got a batch of {written_shape(shape)}: {remedy}")
+            raise _checks.ParameterError(f"expected one board, got a batch of {_checks.written_shape(shape)}: {remedy}")
         start = _start(self)
-        if start is not None and (difference := differing_leaf(start, state)):
+        if start is not None and (difference := _checks.differing_leaf(start, state)):
             remedy = "make it by init, step or from_string of this env"
             raise TypeError(f"env.{method} expected a state of {self}: {difference}; {remedy}")
 
@@ -362,14 +367,14 @@ class Env(abc.ABC, Generic[S]):
         if key is None:
             if is_needed or self.needs_key:
                 why = "" if is_needed else f"{self.id} is a game of chance: "
-                raise ValueError(f"{why}{call} needs the key")
+                raise _checks.ParameterError(f"{why}{call} needs the key")
             return
         typed = jnp.issubdtype(getattr(key, "dtype", np.uint32), jax.dtypes.prng_key)
         batch = np.shape(key) if typed else np.shape(key)[:-1]  # a key of the old style is uint32[2]
         if batch != ():
             method = call.partition("(")[0]
-            raise ValueError(
-                f"expected one key, got a batch of {written_shape(batch)}: put jax.vmap around env.{method}"
+            raise _checks.ParameterError(
+                f"expected one key, got a batch of {_checks.written_shape(batch)}: put jax.vmap around env.{method}"
             )
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ import jax
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.registry import record_of
-from jaxgames.wrappers import inside
+from jaxgames.wrappers import live_boards
 
 
 def action_scores(env: Env[Any], state: Any) -> jax.Array:
@@ -19,7 +19,7 @@ def action_scores(env: Env[Any], state: Any) -> jax.Array:
     Raises ParameterError (a ValueError) for a game without scores.
     """
     check_has_scores(env)
-    return record_of(env).part("scores")(env.unwrapped, inside(env, state)[1])
+    return record_of(env).part("scores")(env.unwrapped, live_boards(state))
 
 
 def check_has_scores(env: Env[Any]) -> None:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.env import Env
-from jaxgames.wrappers import inside
+from jaxgames.wrappers import live_boards
 
 
 class Chooser(Protocol):
@@ -39,7 +39,7 @@ class HostPlayerAgent:
 
     def _boards(self, states: Any) -> tuple[Any, list[int]]:
         """Returns the boards of the game on the host, and the numbers of those that are live."""
-        boards = jax.device_get(inside(self.env, states)[1])
+        boards = jax.device_get(live_boards(states))
         return boards, np.flatnonzero(~(boards.terminated | boards.truncated)).tolist()
 
     def __str__(self) -> str:

@@ -148,5 +148,5 @@ def as_env(env_or_id: Env[Any] | str, /, **parameters: Any) -> Env[Any]:
     if parameters:
         raise TypeError(f"{', '.join(parameters)}: parameters go with a text such as 'dots_and_boxes', not with an env")
     if isinstance(env_or_id, AutoReset):
-        raise ValueError(f"{env_or_id} restarts finished boards: pass {env_or_id.env}, without auto_reset")
+        raise ParameterError(f"{env_or_id} restarts finished boards: pass {env_or_id.env}, without auto_reset")
     return env_or_id

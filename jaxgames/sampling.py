@@ -29,7 +29,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._checks import written_shape
+from jaxgames._checks import ParameterError, written_shape
 from jaxgames._platforms import at, by_platform
 from jaxgames.bits import union
 
@@ -186,8 +186,8 @@ def _check_arguments(call: str, key: Any, weights: Any, expected: str, allowed: 
         found = " and ".join(getattr(kind, "__name__", str(kind)) for kind in (key_type, weights_type))
         raise TypeError(f"{call} expected a PRNG key and {expected}, in this order, not {found}")
     if np.ndim(weights) == 0:
-        raise ValueError(f"{call} expected {expected}, not a single number")
+        raise ParameterError(f"{call} expected {expected}, not a single number")
     batch = np.shape(key)[: None if new_style else -1] or np.shape(weights)[:-1]
     if batch != ():
         found = f"a batch of {written_shape(batch)}"
-        raise ValueError(f"{call} expected one key and one {expected}, got {found}: put jax.vmap around it")
+        raise ParameterError(f"{call} expected one key and one {expected}, got {found}: put jax.vmap around it")

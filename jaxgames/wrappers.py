@@ -1,4 +1,4 @@
-"""Envs around other envs: `Wrapper`, which changes nothing, and `auto_reset`, which restarts finished boards.
+"""`auto_reset`, an env around another one that restarts its finished boards.
 
 For searches and value targets there is `seat_discount`, the factor of the value after a step.
 """
@@ -6,154 +6,16 @@ For searches and value targets there is `seat_discount`, the factor of the value
 import dataclasses
 import functools
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._checks import ParameterError
 from jaxgames.env import Env, Outcome, State
 
-S = TypeVar("S", bound=State)  # states of the wrapped env
-W = TypeVar("W", bound=State)  # states of the wrapper
-
-
-@dataclass(frozen=True)
-class Wrapper(Env[W], Generic[W, S]):
-    """An env that passes every call to the env inside it; not an `auto_reset` env, which is the outermost wrapper.
-
-    A subclass overrides the methods that it changes, such as `observe`. The rules of the env inside stay: its states,
-    legal actions, steps and winners. Solvers, engines and drawings rely on that and read the game, `env.unwrapped`.
-    """
-
-    env: Env[S]
-    num_players: int = dataclasses.field(init=False)
-
-    def __post_init__(self) -> None:
-        if isinstance(self.env, AutoReset):
-            raise TypeError(
-                f"{self.env} restarts finished boards already: put auto_reset outside of all other wrappers"
-            )
-        for name in ("id", "version", "needs_key", "num_players"):
-            object.__setattr__(self, name, getattr(self.env, name))
-
-    @property
-    def unwrapped(self) -> Env[Any]:
-        return self.env.unwrapped
-
-    def _inner(self, state: W) -> S:
-        return cast(S, state)
-
-    @property
-    def num_actions(self) -> int:
-        return self.env.num_actions
-
-    @property
-    def observation_shape(self) -> tuple[int, ...]:
-        return self.env.observation_shape
-
-    @property
-    def observation_support(self) -> np.ndarray:
-        return self.env.observation_support
-
-    @property
-    def max_steps(self) -> int | None:
-        return self.env.max_steps
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        return self.env.reward_range
-
-    @property
-    def zero_sum(self) -> bool:
-        return self.env.zero_sum
-
-    @property
-    def terminal_rewards(self) -> bool:
-        return self.env.terminal_rewards
-
-    @property
-    def return_range(self) -> tuple[float, float]:
-        return self.env.return_range
-
-    # -- the public methods; the env inside checks their arguments -----------------------------------
-
-    def init(self, key: jax.Array | None = None) -> W:
-        return cast(W, self.env.init(key))
-
-    def step(self, state: W, action: jax.Array | int, key: jax.Array | None = None) -> W:
-        return cast(W, self.env.step(self._inner(state), action, key))
-
-    def legal_action_mask(self, state: W) -> jax.Array:
-        return self.env.legal_action_mask(self._inner(state))
-
-    def random_legal_action(self, state: W, key: jax.Array) -> jax.Array:
-        return self.env.random_legal_action(self._inner(state), key)
-
-    def observe(self, state: W, player: jax.Array | int | None = None) -> jax.Array:
-        return self.env.observe(self._inner(state), player)
-
-    def winners(self, state: W) -> jax.Array:
-        return self.env.winners(self._inner(state))
-
-    def outcome(self, state: W) -> Outcome:
-        return self.env.outcome(self._inner(state))
-
-    def action_to_string(self, state: W, action: int) -> str:
-        return self.env.action_to_string(self._inner(state), action)
-
-    def action_from_string(self, state: W, text: str) -> int:
-        return self.env.action_from_string(self._inner(state), text)
-
-    def to_string(self, state: W) -> str:
-        return self.env.to_string(self._inner(state))
-
-    def to_text(self, state: W) -> str:
-        return self.env.to_text(self._inner(state))
-
-    def from_string(self, text: str) -> W:
-        return cast(W, self.env.from_string(text))
-
-    # -- the methods that a game supplies ------------------------------------------------------------
-
-    def _init(self, key: jax.Array | None) -> W:
-        return self.init(key)
-
-    def _step(self, state: W, action: jax.Array, key: jax.Array | None) -> W:
-        return self.step(state, action, key)
-
-    def _legal_action_mask(self, state: W) -> jax.Array:
-        return self.legal_action_mask(state)
-
-    def _is_legal(self, state: W, action: jax.Array) -> jax.Array:
-        return self.env._is_legal(self._inner(state), action)
-
-    def _restart_clock(self, state: W) -> W:
-        return cast(W, self.env._restart_clock(cast(S, state))) if self._inner(state) is state else state
-
-    def _observe(self, state: W, player: jax.Array) -> jax.Array:
-        return self.observe(state, player)
-
-    def _winners(self, state: W) -> jax.Array:
-        return self.winners(state)
-
-    def _reason(self, state: W) -> str:
-        return self.outcome(state).reason
-
-    def _action_to_string(self, state: W, action: int) -> str:
-        return self.action_to_string(state, action)
-
-    def _action_from_string(self, state: W, text: str) -> int:
-        return self.action_from_string(state, text)
-
-    def _to_string(self, state: W) -> str:
-        return self.to_string(state)
-
-    def _from_string(self, text: str) -> W:
-        return self.from_string(text)
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}({self.env})"
+S = TypeVar("S", bound=State)  # states of the env inside
 
 
 @functools.partial(
@@ -177,29 +39,66 @@ class AutoResetState(State, Generic[S]):
 def board_before_reset(state: AutoResetState[S]) -> S:
     """Returns the board that the last step led to. Raises ValueError if the env does not keep it."""
     if state.before_reset is None:
-        raise ValueError("the state has no finished board: make the env with auto_reset(env, keep_before_reset=True)")
+        raise ParameterError("the state has no finished board: use auto_reset(env, keep_before_reset=True)")
     return state.before_reset
 
 
-@dataclass(frozen=True)
-class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
-    """An env whose finished boards restart; made by `auto_reset`."""
+def _not_called(*arguments: Any, **named: Any) -> Any:
+    """Stands for the methods that a game supplies: `AutoReset` has all the public ones that would call them."""
+    raise NotImplementedError
 
+
+@dataclass(frozen=True)
+class AutoReset(Env[AutoResetState[S]], Generic[S]):
+    """An env whose finished boards restart; made by `auto_reset`. All else is that of the env inside."""
+
+    env: Env[S]
     keep_before_reset: bool = False
+    num_players: int = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.env, AutoReset):
+            raise TypeError(f"{self.env} restarts finished boards already")
+        for name in ("id", "version", "needs_key", "num_players"):
+            object.__setattr__(self, name, getattr(self.env, name))
+
+    @property
+    def unwrapped(self) -> Env[Any]:
+        return self.env
 
     @property
     def max_steps(self) -> None:
         return None
 
-    def _inner(self, state: AutoResetState[S]) -> S:
-        """Returns the live board to play on."""
-        return self._checked(state).board
+    @property
+    def num_actions(self) -> int:
+        return self.env.num_actions
 
-    def _checked(self, state: Any) -> AutoResetState[S]:
-        if not isinstance(state, AutoResetState):
-            kind = type(state).__name__
-            raise TypeError(f"expected a state of {self}, got a plain {kind}: begin with auto_reset(env).init(key)")
-        return state
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        return self.env.observation_shape
+
+    @property
+    def observation_support(self) -> np.ndarray:
+        return self.env.observation_support
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        return self.env.reward_range
+
+    @property
+    def zero_sum(self) -> bool:
+        return self.env.zero_sum
+
+    @property
+    def terminal_rewards(self) -> bool:
+        return self.env.terminal_rewards
+
+    @property
+    def return_range(self) -> tuple[float, float]:
+        return self.env.return_range
+
+    # -- what restarts boards ------------------------------------------------------------------------
 
     def init(self, key: jax.Array | None = None) -> AutoResetState[S]:
         board = self.env.init(key)
@@ -209,14 +108,17 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
         self, state: AutoResetState[S], action: jax.Array | int, key: jax.Array | None = None
     ) -> AutoResetState[S]:
         """Returns the state after `action`. Only a game of chance needs `key`, for the step and for the restart."""
-        board = self._inner(state)
         self._check_key("step(state, action, key)", key)
         step_key, init_key = split_step_key(jax.random.key(0) if key is None else key)
-        before_reset = self.env.step(board, action, step_key)
+        before_reset = self.env.step(self._board(state), action, step_key)
         finished = before_reset.terminated | before_reset.truncated
         start = self.env.init(init_key)
         board = jax.tree.map(lambda new, old: jnp.where(finished, new, old), start, before_reset)
         return self._state(board, before_reset)
+
+    def from_string(self, text: str) -> AutoResetState[S]:
+        board = self.env.from_string(text)
+        return self._state(board, board)
 
     def _state(self, board: S, before_reset: S) -> AutoResetState[S]:
         """Returns the state with a live board and the results of the step that led to `before_reset`."""
@@ -230,15 +132,49 @@ class AutoReset(Wrapper[AutoResetState[S], S], Generic[S]):
 
     def winners(self, state: AutoResetState[S]) -> jax.Array:
         """Returns bool[num_players], the winners of the game that the last step ended; all False if it ended none."""
-        return self.env.winners(board_before_reset(self._checked(state)))
+        return self.env.winners(self._before_reset(state))
 
     def outcome(self, state: AutoResetState[S]) -> Outcome:
         """Returns how the last step ended a game; "live" if it ended none."""
-        return self.env.outcome(board_before_reset(self._checked(state)))
+        return self.env.outcome(self._before_reset(state))
 
-    def from_string(self, text: str) -> AutoResetState[S]:
-        board = self.env.from_string(text)
-        return self._state(board, board)
+    # -- of the live board; the env inside checks the arguments --------------------------------------
+
+    def legal_action_mask(self, state: AutoResetState[S]) -> jax.Array:
+        return self.env.legal_action_mask(self._board(state))
+
+    def random_legal_action(self, state: AutoResetState[S], key: jax.Array) -> jax.Array:
+        return self.env.random_legal_action(self._board(state), key)
+
+    def observe(self, state: AutoResetState[S], player: jax.Array | int | None = None) -> jax.Array:
+        return self.env.observe(self._board(state), player)
+
+    def action_to_string(self, state: AutoResetState[S], action: int) -> str:
+        return self.env.action_to_string(self._board(state), action)
+
+    def action_from_string(self, state: AutoResetState[S], text: str) -> int:
+        return self.env.action_from_string(self._board(state), text)
+
+    def to_string(self, state: AutoResetState[S]) -> str:
+        return self.env.to_string(self._board(state))
+
+    def to_text(self, state: AutoResetState[S]) -> str:
+        return self.env.to_text(self._board(state))
+
+    def _board(self, state: Any) -> S:
+        return self._checked(state).board
+
+    def _before_reset(self, state: Any) -> S:
+        return board_before_reset(self._checked(state))
+
+    def _checked(self, state: Any) -> AutoResetState[S]:
+        if not isinstance(state, AutoResetState):
+            kind = type(state).__name__
+            raise TypeError(f"expected a state of {self}, got a plain {kind}: begin with auto_reset(env).init(key)")
+        return state
+
+    _init = _step = _legal_action_mask = _observe = _not_called
+    _action_to_string = _action_from_string = _to_string = _from_string = _not_called
 
     def __str__(self) -> str:
         return f"auto_reset({self.env}{', keep_before_reset=True' if self.keep_before_reset else ''})"
@@ -262,24 +198,12 @@ def auto_reset(env: Env[S], keep_before_reset: bool = False) -> AutoReset[S]:
     return AutoReset(env, keep_before_reset)
 
 
-def inside(env: Env[Any], states: Any = None) -> tuple[Env[Any], Any]:
-    """Returns the env without `auto_reset`, and the live boards of its states, one or a batch."""
-    if not isinstance(env, AutoReset):
-        return env, states
-    return env.env, None if states is None else env._inner(states)  # pyright: ignore[reportPrivateUsage]  # its own module
+def live_boards(states: Any) -> Any:
+    """Returns the boards to play on: the live ones in states of `auto_reset`, else the states themselves."""
+    return states.board if isinstance(states, AutoResetState) else states
 
 
-class WithMover(Protocol):
-    """A state of jaxgames, of Pgx, or any other object with these two fields."""
-
-    @property
-    def current_player(self) -> jax.Array: ...  # int32[], the seat to move
-
-    @property
-    def terminated(self) -> jax.Array: ...  # bool[]
-
-
-def seat_discount(before: WithMover, after: WithMover) -> jax.Array:
+def seat_discount(before: Any, after: Any) -> jax.Array:
     """Returns float32[], the factor of the value of `after` in the value of `before`, where a value is the mover's.
 
         1 if the same seat moves again, -1 if another seat moves, 0 if the rules have ended the game
@@ -292,7 +216,8 @@ def seat_discount(before: WithMover, after: WithMover) -> jax.Array:
     value for each of them, as in `jaxgames.mcts`.
 
     Args:
-      before: the state in which the action was played.
+      before: the state in which the action was played: of jaxgames, of Pgx, or any object with `current_player` and
+        `terminated`.
       after: the state to which it led, before any restart. Of an `auto_reset` env with `keep_before_reset` it is a
         state as `step` returns it. Both can be batches; then the result has their shape.
 
@@ -300,7 +225,7 @@ def seat_discount(before: WithMover, after: WithMover) -> jax.Array:
     move is known only there.
     """
     if isinstance(after, AutoResetState):
-        after = board_before_reset(cast(AutoResetState[Any], after))
+        after = board_before_reset(after)
     discount = discount_of(before.current_player, after.current_player, after.terminated, -1.0)
     return discount.astype(jnp.float32)
 

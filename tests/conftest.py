@@ -64,7 +64,7 @@ def searches_in_plain_python(request: pytest.FixtureRequest, monkeypatch: pytest
         monkeypatch.setattr(deepening, "HAS_NUMBA", False)
         monkeypatch.setattr(boxes_player, "HAS_NUMBA", False)
     yield
-    deepening.evaluating_player.cache_clear()  # those of slow tests are compiled
+    deepening.valuing_player.cache_clear()  # those of slow tests are compiled
 
 
 @pytest.hookimpl(wrapper=True)

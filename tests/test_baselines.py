@@ -169,12 +169,12 @@ def test_search_is_for_the_reward_that_the_network_learned() -> None:
     assert env.reward == "win_loss"  # pyright: ignore[reportAttributeAccessIssue]  # of this game
     for game in (env, jaxgames.auto_reset(env)):
         agent: Any = agents.make("baseline(simulations=16)", game)
-        assert "reward='boxes'" in str(agent.agent.env)
+        assert "reward='boxes'" in str(agent.env)
         states = jax.eval_shape(jax.vmap(game.init), jax.random.split(jax.random.key(0), 2))
         assert jax.eval_shape(agent.act, jax.random.key(0), states).shape == (2,)
         assert jax.eval_shape(agents.analyse, agent, states).values is None
     learned = jaxgames.make("dots_and_boxes(reward=boxes)")
-    assert agents.make("baseline(simulations=16)", learned).agent.has_values  # pyright: ignore[reportAttributeAccessIssue]
+    assert agents.make("baseline(simulations=16)", learned).has_values  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])  # values of the seat to move only; trained on moves alone; untrained

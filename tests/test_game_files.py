@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import io
 import json
-import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -113,17 +112,6 @@ def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path, monke
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "[a]*.json"
-    names = ("[a]*.json.part", "[a]*.json.0123abcd.part", "a.json.0123abcd.part", "[a]*.json.ffffffff.part")
-    for name in names:
-        (tmp_path / name).touch()
-        if name != names[-1]:  # of a writer that may still write
-            os.utime(tmp_path / name, (0, 0))
-    _game_files.write_whole(path, "whole")
-    assert {file.name for file in tmp_path.iterdir()} == {path.name, *names} - {names[1]}
-
-
 # -- wrong entries -------------------------------------------------------------------------------------------------
 
 BOXES = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
@@ -219,15 +207,6 @@ def test_entry_of_a_size_that_no_memory_holds_is_refused(kind: str, tmp_path: Pa
     with_checksum(path, content.getvalue()[: -_game_files.DIGEST_LENGTH])
     with pytest.raises(ValueError, match=f"the entries of {path} are wrong"):
         read(path)
-
-
-def test_compressed_policy_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, content = tmp_path / "file", io.BytesIO()
-    np.savez_compressed(content, program=np.zeros(10**6, np.uint8))
-    with_checksum(path, content.getvalue())
-    monkeypatch.setattr(zipfile.ZipExtFile, "read", None)
-    with pytest.raises(ValueError, match=f"{path} are wrong: they have 1,000,128 bytes in a file of"):
-        exported.read(path)
 
 
 # -- programs of policies ------------------------------------------------------------------------------------------

@@ -155,3 +155,22 @@ def test_library_imports_only_its_three_dependencies_at_import_time() -> None:
                 names = [node.module or ""]
             foreign = {name.partition(".")[0] for name in names} - allowed - sys.stdlib_module_names
             assert not foreign, f"{module} imports {foreign}"
+
+
+def test_every_package_lists_its_names() -> None:
+    """`__all__` has names that are there. A package that is only a docstring needs none."""
+    for module, path in modules("jaxgames").items():
+        body = tree(path).body
+        if path.name != "__init__.py" or len(body) == 1:
+            continue
+        bound = {getattr(node, "name", None) for node in body}
+        bound |= {
+            alias.asname or alias.name for node in body if isinstance(node, ast.ImportFrom) for alias in node.names
+        }
+        bound |= {ast.unparse(target) for node in body if isinstance(node, ast.Assign) for target in node.targets}
+        listed = [
+            node.value for node in body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        ]
+        assert listed, f"{module} has no __all__"
+        if "__getattr__" not in bound:  # else names are imported when they are used
+            assert {*ast.literal_eval(listed[0])} <= bound, module

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from jaxgames import _progress
-from jaxgames._progress import format_seconds, progress_bar, progress_over
+from jaxgames._progress import Progress, format_seconds
 
 
 class Terminal(io.StringIO):
@@ -20,7 +20,7 @@ def test_pipe_gets_a_line_with_the_time_left_when_one_is_due(
     """A line after ten seconds, then every ten seconds, and every minute after ten minutes."""
     clock = [0.0]
     monkeypatch.setattr(_progress.time, "monotonic", lambda: clock[0])
-    with progress_bar(4000, "games", "ladder") as bar:
+    with Progress(4000, "games", "ladder") as bar:
         for number, clock[0] in enumerate((9, 10, 19, 20, 600, 659, 660)):
             bar.describe(f"pair {number}")
             bar.update(500)
@@ -34,7 +34,7 @@ def test_pipe_gets_a_line_with_the_time_left_when_one_is_due(
 
 def test_time_left_is_from_the_units_that_this_command_has_ended() -> None:
     """50 games in 30 s, beside 100 that were stored, leave 50 games for 30 s."""
-    with progress_bar(200, "games") as bar:
+    with Progress(200, "games") as bar:
         bar.skip(100)
         assert bar.line(30) == "100 of 200 games (50 %) in 30 s"
         bar.update(50)
@@ -42,8 +42,7 @@ def test_time_left_is_from_the_units_that_this_command_has_ended() -> None:
 
 
 def test_short_command_writes_nothing_into_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
-    assert [*progress_over("abc", "letters")] == ["a", "b", "c"]
-    with progress_bar(10, "games", shown=False) as bar:
+    with Progress(10, "games", shown=False) as bar:
         bar.update(4)
     assert bar.count == 4
     assert capsys.readouterr().err == ""
@@ -52,7 +51,7 @@ def test_short_command_writes_nothing_into_a_pipe(capsys: pytest.CaptureFixture[
 def test_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    with progress_bar(20, "games", "random - first") as bar:
+    with Progress(20, "games", "random - first") as bar:
         bar.skip(5)
         bar.update(15)
         bar.write("a line of its own")

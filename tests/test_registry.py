@@ -15,7 +15,6 @@ import jaxgames
 from jaxgames import ParameterError, ParameterTypeError
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.registry import as_env
-from jaxgames.wrappers import Wrapper
 from tests.helpers.registrations import temporary_registrations
 
 # -- make ---------------------------------------------------------------------------------------------------
@@ -279,9 +278,9 @@ def test_module_is_refused_when_it_does_not_register_the_game(
 
 
 def test_env_or_text_becomes_an_env() -> None:
-    env = Wrapper(jaxgames.make("chinese_checkers(size=1)"))
+    env = jaxgames.make("chinese_checkers(size=1)")
     assert as_env(env) is env
-    assert as_env("chinese_checkers(size=1)") == as_env("chinese_checkers", size=1) == env.unwrapped
+    assert as_env("chinese_checkers(size=1)") == as_env("chinese_checkers", size=1) == env
 
 
 def test_parameters_go_with_a_text_and_not_with_an_env() -> None:

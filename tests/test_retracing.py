@@ -10,7 +10,7 @@ import pytest
 
 import jaxgames
 from jaxgames import agents, arena
-from jaxgames.mcts import MCTSAgent, SearchConfig
+from jaxgames.mcts import SearchAgent, SearchConfig
 from tests.helpers.positions import repeated
 from tests.helpers.solved import solved_boxes
 from tests.mcts.evaluations import Linear
@@ -46,7 +46,7 @@ EVALUATE = Linear(make())
 
 
 def searched(number: int) -> Any:
-    agent = MCTSAgent(make(), EVALUATE, SearchConfig(simulations=2), EVALUATE.params(number))
+    agent = SearchAgent(make(), EVALUATE, SearchConfig(simulations=2), EVALUATE.params(number))
     return act(agent, jax.random.key(number), BOARDS[number])
 
 

@@ -1,4 +1,4 @@
-"""`auto_reset` restarts a board in the step that finishes it and loses nothing of that step; `Wrapper` delegates."""
+"""`auto_reset` restarts a board in the step that finishes it and loses nothing of that step."""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import Env, auto_reset
-from jaxgames.wrappers import AutoResetState, Wrapper, seat_discount
-from tests.helpers.sticks import LuckySticks, Sticks
+from jaxgames import auto_reset
+from jaxgames.wrappers import AutoResetState, seat_discount
+from tests.helpers.sticks import LuckySticks
 
 GAME = jaxgames.make("chinese_checkers", size=1, num_players=2, max_rounds=5, reward="sparse")
 ENV = auto_reset(GAME, keep_before_reset=True)
@@ -61,7 +61,6 @@ def test_draw_is_that_of_the_game() -> None:
     )
     drawn = draw(keys, game, state)
     assert len({*drawn.tolist()}) > 3
-    np.testing.assert_array_equal(draw(keys, Wrapper(game), state), drawn)
     np.testing.assert_array_equal(draw(keys, auto_reset(game), auto_reset(game).init()), drawn)
 
 
@@ -199,7 +198,7 @@ def test_plain_values_are_those_of_the_env_inside() -> None:
         *("reward_range", "zero_sum", "terminal_rewards", "return_range", "needs_key"),
     ]
     for name in names:
-        assert getattr(ENV, name) == getattr(auto_reset(Wrapper(GAME)), name) == getattr(GAME, name), name
+        assert getattr(ENV, name) == getattr(GAME, name), name
     np.testing.assert_array_equal(ENV.observation_support, GAME.observation_support)
     assert auto_reset(LuckySticks()).needs_key
     assert GAME.max_steps is not None
@@ -230,33 +229,9 @@ def test_mask_and_observations_are_those_of_the_live_board() -> None:
         np.testing.assert_array_equal(jax.jit(ENV.observe)(state, seat), observe(state.board, seat))
 
 
-@pytest.mark.parametrize("wrap", [auto_reset, Wrapper])
-def test_env_that_restarts_already_is_refused(wrap: Callable[[Env[Any]], Env[Any]]) -> None:
+def test_env_that_restarts_already_is_refused() -> None:
     with pytest.raises(TypeError, match=r"auto_reset\(chinese_checkers.* restarts finished boards already"):
-        wrap(ENV)
-
-
-def test_wrapper_returns_the_results_of_the_env_inside() -> None:
-    inner = Sticks()
-    env: Env[Any] = Wrapper(inner)
-    assert auto_reset(Wrapper(env)).unwrapped is inner.unwrapped is inner
-    assert same(env.init(jax.random.key(0)), inner.init(jax.random.key(0)))
-    state = env.from_string("2 1")
-    assert same(state, inner.from_string("2 1"))
-    assert env.action_from_string(state, "take 2") == 1
-    assert env.action_to_string(state, 1) == "take 2"
-    for action in (1, 2, 2, -1):
-        after = env.step(state, action)
-        assert same(after, inner.step(state, action))
-        state = after
-        assert env.to_string(state) == inner.to_string(state)
-        assert env.outcome(state) == inner.outcome(state)
-        for method in ("legal_action_mask", "observe", "winners"):
-            assert same(getattr(env, method)(state), getattr(inner, method)(state))
-    assert env.max_steps == inner.max_steps
-    np.testing.assert_array_equal(env.observation_support, inner.observation_support)
-    assert str(env) == f"Wrapper({inner})"
-    assert hash(env) == hash(Wrapper(inner))
+        auto_reset(ENV)
 
 
 # -- games of chance -----------------------------------------------------------------------------------------

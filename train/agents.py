@@ -38,7 +38,8 @@ from jaxgames import make as make_env
 from jaxgames._checks import check_text
 from jaxgames._specs import MODULE_AND_NAME, split_parameters
 from jaxgames.agents import Agent
-from jaxgames.policies.agent import PolicyAgent, SearchAgent
+from jaxgames.mcts import SearchAgent
+from jaxgames.policies.agent import PolicyAgent
 from train.driver.commands import run_command
 from train.driver.learner import Learner
 from train.driver.run_folder import RunFolder
@@ -148,12 +149,11 @@ def play_of(agent: Agent) -> str:
     """Returns how an agent of a network chooses, such as "greedy" or "64 simulations"; "" for any other agent."""
     if isinstance(agent, agents.EpsilonAgent):
         return play_of(agent.agent)
-    if isinstance(agent, SearchAgent):
-        chooses = play_of(agent.agent)
-        return f"{agent.config.simulations} simulations{'' if chooses == 'greedy' else f', {chooses}'}"
-    if not isinstance(agent, PolicyAgent):
+    if not isinstance(agent, PolicyAgent | SearchAgent):
         return ""
-    return "greedy" if agent.temperature is None else f"temperature {float(agent.temperature):g}"
+    draws = "" if agent.temperature is None else f"temperature {float(agent.temperature):g}"
+    searches = f"{agent.config.simulations} simulations" if isinstance(agent, SearchAgent) else ""
+    return ", ".join(part for part in (searches, draws) if part) or "greedy"
 
 
 def text_of(run: RunText) -> str:

@@ -10,7 +10,7 @@ import jaxgames
 from jaxgames.agents import Agent
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import SelectionRule
-from jaxgames.policies.agent import PolicyAgent, SearchAgent, temperature_of
+from jaxgames.policies.agent import PolicyAgent, temperature_of
 from train import agents
 from train.driver.learner import Learner
 from train.models.policy import Params, Policy
@@ -81,7 +81,7 @@ class NetworkLearner(Learner):
         """
         if not simulations:
             return self.make_network_agent(params, None, temperature, top)
-        settings = SearchConfig(simulations=simulations, policy=search or "gumbel", gamma=self.search_gamma)
+        settings = SearchConfig(simulations=simulations, search=search or "gumbel", gamma=self.search_gamma)
         return self.make_network_agent(params, settings, temperature_of(temperature, 0.0, top), top)
 
     def make_network_agent(
@@ -90,7 +90,7 @@ class NetworkLearner(Learner):
         """Returns the agent that plays with a search, or for None without; see `agent` for the other arguments."""
         temperature = temperature_of(temperature, self.config.temperature, top)
         agent = PolicyAgent(params, self.env, self.policy, temperature, top)
-        return agent if search is None else SearchAgent(agent, search)
+        return agent if search is None else agent.with_search(search)
 
     def make_agent(self, text: str) -> Agent:
         return agents.make(text, self.env)

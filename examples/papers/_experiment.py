@@ -27,7 +27,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -36,6 +36,7 @@ import numpy as np
 import tyro
 from matplotlib.figure import Figure
 
+from jaxgames._progress import Progress
 from train import plot
 from train.driver import cli, loop
 from train.driver.commands import check_games, print_result
@@ -83,6 +84,7 @@ class Experiment(ExperimentFields):
     """Tries everything with small numbers."""
 
 
+ItemT = TypeVar("ItemT")
 ArgumentsT = TypeVar("ArgumentsT")  # a dataclass with the field `quick`
 
 
@@ -222,6 +224,15 @@ def new_picture(
     for axes in panels:
         axes.grid(alpha=0.3)
     return figure, panels
+
+
+def progress_over(items: Iterable[ItemT], unit: str, title: str = "") -> Generator[ItemT]:
+    """Yields the items with the progress over them."""
+    listed = list(items)
+    with Progress(len(listed), unit, title) as bar:
+        for item in listed:
+            yield item
+            bar.update()
 
 
 def shortened(arguments: ArgumentsT, quick: Mapping[str, Any]) -> ArgumentsT:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jaxgames._checks import check_int
+from jaxgames._checks import ParameterError, check_int
 
 ELO_PER_LOG_ODDS = 400 / np.log(10)
 VIRTUAL_SCORE = 0.5  # what each agent of a pair scores in their virtual draw
@@ -115,20 +115,20 @@ def _counts(wins: ArrayLike, draws: ArrayLike | None, anchor: Any) -> tuple[Floa
     won = np.asarray(wins, np.float64)
     drawn = np.zeros_like(won) if draws is None else np.asarray(draws, np.float64)
     if won.ndim != 2 or won.shape[0] != won.shape[1] or len(won) < 2:
-        raise ValueError(f"wins must have shape [agents, agents] for two or more agents, not {list(won.shape)}")
+        raise ParameterError(f"wins must have shape [agents, agents] for two or more agents, not {list(won.shape)}")
     if drawn.shape != won.shape:
-        raise ValueError(f"draws must have the shape of wins, {list(won.shape)}, not {list(drawn.shape)}")
+        raise ParameterError(f"draws must have the shape of wins, {list(won.shape)}, not {list(drawn.shape)}")
     for name, counts in (("wins", won), ("draws", drawn)):
         if not (np.isfinite(counts).all() and (counts >= 0).all() and (counts == np.floor(counts)).all()):
-            raise ValueError(f"{name} must hold counts of games, which are whole numbers from 0")
+            raise ParameterError(f"{name} must hold counts of games, which are whole numbers from 0")
         if np.diagonal(counts).any():
-            raise ValueError(f"{name} must be 0 on the diagonal: no agent plays against itself")
+            raise ParameterError(f"{name} must be 0 on the diagonal: no agent plays against itself")
     if (drawn != drawn.T).any():
-        raise ValueError("draws[i, j] and draws[j, i] must be equal: they count the same games")
+        raise ParameterError("draws[i, j] and draws[j, i] must be equal: they count the same games")
     check_int("anchor", anchor, 0, len(won) - 1)
     apart = np.flatnonzero(~_reachable(won + won.T + drawn > 0)[anchor])
     if apart.size:
-        raise ValueError(
+        raise ParameterError(
             f"no chain of games leads from agent {anchor}, which has rating 0, to agents "
             f"{', '.join(map(str, apart.tolist()))}: play games between them"
         )

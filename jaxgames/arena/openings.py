@@ -23,10 +23,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import games
+from jaxgames._checks import ParameterError, check_int
 from jaxgames._text_files import read_text
 from jaxgames.env import Env, State
+from jaxgames.host import host
 
-MAX_PLIES = 10_000
+MAX_PLIES, MAX_OPENINGS = 10_000, 2**31 - 1
 
 
 class Openings(NamedTuple):
@@ -40,8 +42,7 @@ class Openings(NamedTuple):
 
     def for_games(self, num_games: int, games_each: int = 1) -> "Openings":
         """Returns one opening per game: each for `games_each` games in a row, and the first again after the last."""
-        if games_each < 1:
-            raise ValueError(f"games_each must be at least 1, not {games_each}")
+        check_int("games_each", games_each, 1, MAX_OPENINGS)
         place = jnp.arange(num_games) // games_each % self.number.size
         return _rows(self, place)
 
@@ -50,7 +51,7 @@ class Openings(NamedTuple):
 
         The order depends only on the key: a longer draw begins with the shorter one.
         """
-        _check_count(num_openings)
+        check_int("num_openings", num_openings, 1, MAX_OPENINGS)
         passes = jnp.arange(-(-num_openings // self.number.size))
         order = jax.vmap(lambda i: jax.random.permutation(jax.random.fold_in(key, i), self.number.size))(passes)
         return _rows(self, order.reshape(-1)[:num_openings])
@@ -61,21 +62,11 @@ def _rows(openings: Openings, place: jax.Array) -> Openings:
     return jax.tree.map(lambda leaf: leaf[place], openings)
 
 
+@functools.partial(jax.jit, static_argnames=("env", "num_openings", "plies"))
 def random_openings(env: Env[Any], key: jax.Array, num_openings: int, plies: int) -> Openings:
     """Returns a list of openings of uniformly random legal actions, of at most `plies` plies each."""
-    _check_count(num_openings)
-    if not 0 <= plies <= MAX_PLIES:
-        raise ValueError(f"the plies of an opening must be from 0 to {MAX_PLIES}, not {plies}")
-    return _random_openings(env, key, num_openings, plies)
-
-
-def _check_count(num_openings: int) -> None:
-    if num_openings < 1:
-        raise ValueError(f"the number of openings must be at least 1, not {num_openings}")
-
-
-@functools.partial(jax.jit, static_argnames=("env", "num_openings", "plies"))
-def _random_openings(env: Env[Any], key: jax.Array, num_openings: int, plies: int) -> Openings:
+    check_int("num_openings", num_openings, 1, MAX_OPENINGS)
+    check_int("plies", plies, 0, MAX_PLIES)
     number = jnp.arange(num_openings, dtype=jnp.int32)
     keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(number)
     boards, actions, kept = jax.vmap(lambda key: _random_opening(env, key, plies))(keys)
@@ -110,7 +101,7 @@ def openings_of_moves(env: Env[Any], lines: Sequence[str], names: Sequence[str] 
     move that the game does not allow, and for an opening that ends the game or ends in the middle of a turn.
     """
     if not lines:
-        raise ValueError("expected at least one opening, as moves such as '9-13 22-18 6-9'")
+        raise ParameterError("expected at least one opening, as moves such as '9-13 22-18 6-9'")
     names = [f"opening {number + 1}" for number in range(len(lines))] if names is None else names
     played = [_played(env, name, line) for name, line in zip(names, lines, strict=True)]
     plies = np.array([len(actions) for _, actions in played], np.int32)
@@ -150,9 +141,9 @@ def load_openings(env: Env[Any], text: str) -> Openings:
 def openings_of_boards(boards: State) -> Openings:
     """Returns a list of openings that are positions of live games; the boards have a leading axis of openings."""
     over = np.asarray(boards.terminated | boards.truncated)
-    _check_count(over.size)
+    check_int("the number of openings", over.size, 1, MAX_OPENINGS)
     if over.any():
-        raise ValueError(f"opening {int(over.argmax()) + 1} is a board that is over: leave it out")
+        raise ParameterError(f"opening {int(over.argmax()) + 1} is a board that is over: leave it out")
     boards = jax.tree.map(jnp.asarray, boards)
     plies = jnp.zeros(over.size, jnp.int32)
     return Openings(
@@ -162,31 +153,21 @@ def openings_of_boards(boards: State) -> Openings:
 
 def _played(env: Env[Any], name: str, line: str) -> tuple[State, list[int]]:
     """Returns the board after the moves of a line, on the host, and their actions; errors call the opening `name`."""
-    board, actions, begins_turn = jax.device_get(_start(env)), list[int](), True
+    key, game = jax.random.key(0), host(env)
+    (board, info), actions, begins_turn = game.init(key), list[int](), True
     for text in line.split():
         try:
             action = env.action_from_string(board, text)
         except ValueError as error:
             raise ValueError(f"{name}, {line!r}: {error}") from None
-        after, is_legal, begins_turn = jax.device_get(_after(env, board, action))
-        if not is_legal:
+        if not info.mask[action]:
             raise ValueError(f"{name}, {line!r}: {text} is not legal in {env.to_string(board)}")
-        board = after
+        mover = info.player
+        board, info = game.step(board, action, key)
+        begins_turn = info.player != mover
         actions.append(action)
-    if board.terminated | board.truncated:
+    if info.over:
         raise ValueError(f"{name}, {line!r}, ends the game: leave out its last moves")
     if not begins_turn:
         raise ValueError(f"{name}, {line!r}, ends in the middle of a turn: add the rest of the turn")
-    return board, actions
-
-
-@functools.partial(jax.jit, static_argnames="env")
-def _start(env: Env[Any]) -> State:
-    return env.init(jax.random.key(0))
-
-
-@functools.partial(jax.jit, static_argnames="env")
-def _after(env: Env[Any], board: State, action: jax.Array) -> tuple[State, jax.Array, jax.Array]:
-    """Returns the board after an action, whether the action is legal, and whether another seat is to move."""
-    after = env.step(board, action, jax.random.key(0))
-    return after, env.legal_action_mask(board)[action], after.current_player != board.current_player
+    return jax.device_get(board), actions

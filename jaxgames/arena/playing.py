@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent, act_compiled, act_on_one_board
 from jaxgames.arena.games import Games, advance_and_record, after_action, start
 from jaxgames.arena.openings import Openings
@@ -57,7 +58,7 @@ def play(
     games = start(env, start_key, num_games)
     if openings is not None:
         if openings.number.size != num_games:
-            raise ValueError(
+            raise ParameterError(
                 f"expected one opening per game, {num_games}, not {openings.number.size}: "
                 f"pass openings.for_games({num_games})"
             )
@@ -70,9 +71,11 @@ def play(
 def _check_seats(env: Env[Any], num_agents: int, agent_of_seat: np.ndarray) -> None:
     """Raises ValueError unless `agent_of_seat` is [games, num_players] and holds indices of agents."""
     if agent_of_seat.ndim != 2 or agent_of_seat.shape[1] != env.num_players:
-        raise ValueError(f"agent_of_seat must have shape [games, {env.num_players}], not {list(agent_of_seat.shape)}")
+        raise ParameterError(
+            f"agent_of_seat must have shape [games, {env.num_players}], not {list(agent_of_seat.shape)}"
+        )
     if agent_of_seat.size and not (agent_of_seat.min() >= 0 and agent_of_seat.max() < num_agents):
-        raise ValueError(
+        raise ParameterError(
             f"agent_of_seat must hold indices of the {num_agents} agents, not {agent_of_seat.min()} to "
             f"{agent_of_seat.max()}"
         )
@@ -92,7 +95,8 @@ def _play_at_once(
     slices: list[np.ndarray] = []  # int32[STEPS_PER_SLICE, games] each
     while num_over < num_games:
         key, subkey = jax.random.split(key)
-        games, actions = _slice(env, agents, agent_of_seat, games, subkey, on_recorded is not None)
+        actions = None if on_recorded is None else jnp.zeros((STEPS_PER_SLICE, num_games), jnp.int32)
+        games, actions = _advance(env, agents, agent_of_seat, games, subkey, actions, max_steps=STEPS_PER_SLICE)
         if actions is not None:
             slices.append(np.asarray(actions))
         before, num_over = num_over, int(games.over.sum())
@@ -102,21 +106,7 @@ def _play_at_once(
     return games
 
 
-@functools.partial(jax.jit, static_argnames=("env", "records"))
-def _slice(
-    env: Env[Any],
-    agents: tuple[Agent, ...],
-    agent_of_seat: jax.Array,
-    games: Games,
-    key: jax.Array,
-    records: bool,
-) -> tuple[Games, jax.Array | None]:
-    """Returns the games after at most `STEPS_PER_SLICE` steps, and the actions of these steps, or None.
-
-    The actions are int32[STEPS_PER_SLICE, games].
-    """
-    actions = jnp.zeros((STEPS_PER_SLICE, agent_of_seat.shape[0]), jnp.int32) if records else None
-    return advance_and_record(env, agents, agent_of_seat, games, key, actions, STEPS_PER_SLICE)
+_advance = functools.partial(jax.jit, static_argnames=("env", "max_steps"))(advance_and_record)
 
 
 # -- with agents on the host ---------------------------------------------------------------------------------------

@@ -17,14 +17,12 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NotRequired, Self, TypedDict, cast
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._checks import shortened
+from jaxgames._checks import ParameterError, shortened
 from jaxgames._fields import Fields
 from jaxgames._text_files import read_text
 from jaxgames.arena.openings import Openings
@@ -32,8 +30,7 @@ from jaxgames.arena.playing import Recorded
 from jaxgames.env import Env, State
 from jaxgames.registry import make_named_in_file
 
-STEPS_PER_PART = 64  # steps of a batch of games that are computed in one call
-GAMES_PER_PART = 64
+STEPS_PER_PART = 64  # steps of a game that are computed in one call
 
 
 class OpeningRecord(TypedDict):
@@ -115,9 +112,7 @@ class GameFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
 
@@ -137,63 +132,43 @@ def game_records(
       openings: one for every game, as `arena.play` took them.
     """
     _check_no_chance(env)
-    seats: list[list[int]] = np.asarray(agent_of_seat)[recorded.numbers].tolist()
-    opened: Openings | None = None
-    if openings is not None:
-        opened = jax.tree.map(lambda leaf: np.asarray(leaf)[recorded.numbers], openings._replace(boards=None))
-    actions = [_actions_of(recorded, opened, row) for row in range(len(recorded.numbers))]
-    for begin in range(0, len(actions), GAMES_PER_PART):
-        part = actions[begin : begin + GAMES_PER_PART]
-        width = min(GAMES_PER_PART, len(actions))
-        boards = None if opened is None or opened.starts is None else _filled(opened.starts, begin, width)
-        starts, moves = _notation(env, part, boards, width)
-        for place, (start, game_moves) in enumerate(zip(starts, moves, strict=True)):
-            row = begin + place
-            game = jax.tree.map(lambda leaf, row=row: leaf[row], recorded.games)
-            yield {
-                "env": str(env),
-                "game": int(recorded.numbers[row]),
-                "agents": [names[agent] for agent in seats[row]],
-                "opening": None if opened is None else _opening_record(opened, row, start),
-                "start": start,
-                "end": env.to_string(game.boards),
-                "actions": part[place],
-                "moves": game_moves,
-                "outcome": outcome_record(env, game.boards),
-                "returns": game.returns.tolist(),
-                "turns": game.turns.tolist(),
-                "length": int(game.length),
-            }
+    seats: list[list[int]] = np.asarray(agent_of_seat).tolist()
+    numbers: list[int] = recorded.numbers.tolist()
+    openings = jax.tree.map(np.asarray, openings)
+    for row, number in enumerate(numbers):
+        game = _row(recorded.games, row)
+        actions: list[int] = recorded.actions[row, : game.length].tolist()
+        start, opening = None, None
+        if openings is not None:
+            opened = _row(openings, number)
+            start, opening = opened.starts, OpeningRecord(number=int(opened.number), plies=int(opened.plies))
+            actions = opened.actions[: opened.plies].tolist() + actions
+            if start is not None:
+                opening["position"] = env.to_string(start)
+        states = _states(env, start, actions)
+        yield {
+            "env": str(env),
+            "game": number,
+            "agents": [names[agent] for agent in seats[number]],
+            "opening": opening,
+            "start": env.to_string(states[0]),
+            "end": env.to_string(game.boards),
+            "actions": actions,
+            "moves": [_move(env, state, action) for state, action in zip(states[:-1], actions, strict=True)],
+            "outcome": outcome_record(env, game.boards),
+            "returns": game.returns.tolist(),
+            "turns": game.turns.tolist(),
+            "length": int(game.length),
+        }
+
+
+def _row(batch: Any, row: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[row], batch)
 
 
 def _check_no_chance(env: Env[Any]) -> None:
     if env.needs_key:
-        raise ValueError(f"{env.id} is a game of chance: its games cannot be recorded as actions")
-
-
-def _actions_of(recorded: Recorded, opened: Openings | None, row: int) -> list[int]:
-    """Returns the actions of one whole game, the opening included."""
-    opening = [] if opened is None else opened.actions[row, : opened.plies[row]].tolist()
-    return opening + recorded.actions[row, : recorded.games.length[row]].tolist()
-
-
-def _filled(boards: State, begin: int, width: int) -> State:
-    """Returns `width` boards from a place on; the last one again where there are fewer."""
-    rows = np.arange(begin, begin + width).clip(max=len(boards.current_player) - 1)
-    return jax.tree.map(lambda leaf: leaf[rows], boards)
-
-
-def _notation(
-    env: Env[Any], actions: Sequence[Sequence[int]], boards: State | None, width: int
-) -> tuple[list[str], list[list[str | None]]]:
-    """Returns the first position and the moves of some games; see `_positions`."""
-    starts, moves = [""] * len(actions), [list[str | None]() for _ in actions]
-    for place, step, state in _positions(env, actions, boards, width):
-        if step == 0:
-            starts[place] = env.to_string(state)
-        if step < len(actions[place]):
-            moves[place].append(_move(env, state, actions[place][step]))
-    return starts, moves
+        raise ParameterError(f"{env.id} is a game of chance: its games cannot be recorded as actions")
 
 
 def _move(env: Env[Any], state: State, action: int) -> str | None:
@@ -204,57 +179,36 @@ def _move(env: Env[Any], state: State, action: int) -> str | None:
         return None
 
 
-def _opening_record(opened: Openings, row: int, start: str) -> OpeningRecord:
-    record: OpeningRecord = {"number": int(opened.number[row]), "plies": int(opened.plies[row])}
-    return record if opened.starts is None else {**record, "position": start}
-
-
 def outcome_record(env: Env[Any], state: State) -> OutcomeRecord:
     """Returns how a game ended by the rules, on the host."""
     outcome = env.outcome(state)
     return {"kind": outcome.kind, "winners": [*outcome.winners], "reason": outcome.reason}
 
 
-# -- positions -----------------------------------------------------------------------------------------------------
+def _states(env: Env[Any], start: State | None, actions: Sequence[int]) -> list[Any]:
+    """Returns the states before and after the actions of a game, one more than actions, on the host.
 
-
-def _positions(
-    env: Env[Any], actions: Sequence[Sequence[int]], boards: State | None, width: int
-) -> Iterator[tuple[int, int, State]]:
-    """Yields the place of a game, a number of steps, and the state after this number of its steps, on the host.
-
-    A game with n actions has n + 1 states. The states of one game come in order.
-
-    Args:
-      actions: of some games, at most `width`.
-      boards: the first positions, leaves with a leading axis of `width`; None: the start of the game.
-      width: games of one compiled call; all calls with the same width share a program.
+    A game has its actions in parts of one length, so all games share one program.
     """
-    lengths = [len(of_game) for of_game in actions]
-    num_parts = max(lengths) // STEPS_PER_PART + 1  # at least one column more than actions, for the last state
-    padded = np.zeros((num_parts * STEPS_PER_PART, width), np.int32)  # after its last action, a game is over
-    for place, of_game in enumerate(actions):
-        padded[: len(of_game), place] = of_game
-    boards = _start(env, width) if boards is None else boards
-    for part in range(num_parts):
-        first = part * STEPS_PER_PART
-        boards, before = _replayed(env, boards, padded[first : first + STEPS_PER_PART])
+    padded = np.zeros((len(actions) // STEPS_PER_PART + 1) * STEPS_PER_PART, np.int32)
+    padded[: len(actions)] = actions
+    board, states = _start(env) if start is None else start, list[Any]()
+    for part in padded.reshape(-1, STEPS_PER_PART):
+        board, before = _replayed(env, board, part)
         leaves, structure = jax.tree.flatten(jax.device_get(before))
-        for place, length in enumerate(lengths):
-            for step in range(first, min(length + 1, first + STEPS_PER_PART)):
-                yield place, step, structure.unflatten([leaf[step - first, place] for leaf in leaves])
-
-
-@functools.partial(jax.jit, static_argnames=("env", "width"))
-def _start(env: Env[Any], width: int) -> State:
-    """Returns boards at the start, leaves with a leading axis of `width`."""
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (width, *leaf.shape)), env.init())
+        states += [structure.unflatten([leaf[step] for leaf in leaves]) for step in range(STEPS_PER_PART)]
+    return states[: len(actions) + 1]
 
 
 @functools.partial(jax.jit, static_argnames="env")
-def _replayed(env: Env[Any], boards: State, actions: jax.Array) -> tuple[State, State]:
-    """Returns the boards after `actions` (int32[steps, games]), and those before each, leaves [steps, games, ...]."""
-    return jax.lax.scan(lambda boards, action: (jax.vmap(env.step)(boards, action), boards), boards, actions)
+def _start(env: Env[Any]) -> State:
+    return env.init()
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def _replayed(env: Env[Any], board: State, actions: jax.Array) -> tuple[State, State]:
+    """Returns the board after `actions` (int32[steps]), and those before each, leaves [steps, ...]."""
+    return jax.lax.scan(lambda board, action: (env.step(board, action), board), board, actions)
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
@@ -285,10 +239,8 @@ def replay(game: GameRecord | str, env: Env[Any] | None = None) -> list[Any]:
     env = make_named_in_file(record["env"]) if env is None else env
     _check_no_chance(env)
     opening = record["opening"]
-    boards = None
-    if opening is not None and "position" in opening:
-        boards = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], env.from_string(opening["position"]))
-    states = [state for _, _, state in _positions(env, [record["actions"]], boards, width=1)]
+    start = env.from_string(opening["position"]) if opening is not None and "position" in opening else None
+    states = _states(env, start, record["actions"])
     check_fits(env, record, states)
     return states
 

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.arena.games import Games, advance_until_over, start
 from jaxgames.arena.seats import one_seat
@@ -101,7 +102,7 @@ def wilson(successes: float, trials: int) -> Interval:
     A draw can count as half a success. The interval is then wider than it need be.
     """
     if not 0 <= successes <= trials:
-        raise ValueError(f"successes must be from 0 to the number of trials, {trials}, not {successes}")
+        raise ParameterError(f"successes must be from 0 to the number of trials, {trials}, not {successes}")
     if trials == 0:
         return 0.0, 1.0
     share, per_trial = successes / trials, Z * Z / trials

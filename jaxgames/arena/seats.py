@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._checks import ParameterError, check_choice
+
 Seating = Literal["fixed", "alternating", "drawn"]
 
 
@@ -18,7 +20,7 @@ def one_seat(key: jax.Array, num_games: int, num_players: int, seat: int | None 
     With None, the seat of agent 0 is drawn for each game.
     """
     if seat is not None and not 0 <= seat < num_players:
-        raise ValueError(f"seat must be from 0 to {num_players - 1}, not {seat}")
+        raise ParameterError(f"seat must be from 0 to {num_players - 1}, not {seat}")
     seat_of_0 = jax.random.randint(key, (num_games,), 0, num_players) if seat is None else jnp.full(num_games, seat)
     return jnp.where(jnp.arange(num_players) == seat_of_0[:, None], 0, 1)
 
@@ -35,17 +37,16 @@ def seating(seats: Sequence[int], how: Seating, num_games: int, key: jax.Array |
       seats: the number of seats of each agent; their sum is the number of players.
       key: a PRNG key, only for "drawn".
     """
+    check_choice("how", how, get_args(Seating))
     if not seats or min(seats) < 1:
-        raise ValueError(f"every agent needs at least one seat, not {' '.join(map(str, seats)) or 'none'}")
+        raise ParameterError(f"every agent needs at least one seat, not {' '.join(map(str, seats)) or 'none'}")
     agents = np.repeat(np.arange(len(seats), dtype=np.int32), seats)
     if how == "fixed":
         return jnp.tile(agents, (num_games, 1))
     if how == "alternating":
         return jnp.asarray(agents[(np.arange(agents.size) - np.arange(num_games)[:, None]) % agents.size])
-    if how != "drawn":
-        raise ValueError(f"the seating must be one of {', '.join(get_args(Seating))}, not {how!r}")
     if key is None:
-        raise ValueError("a drawn seating needs a key: seating(seats, 'drawn', num_games, key)")
+        raise ParameterError("a drawn seating needs a key: seating(seats, 'drawn', num_games, key)")
     return _shuffled(key, agents, num_games)
 
 

@@ -15,10 +15,10 @@ from jaxgames.baselines import cards
 from jaxgames.env import Env
 from jaxgames.mcts import SearchConfig
 from jaxgames.policies import file
-from jaxgames.policies.evaluate import has_seat_values
 from jaxgames.policies.exported import Play
+from jaxgames.policies.policy import has_seat_values
 from jaxgames.registry import make as make_env
-from jaxgames.wrappers import auto_reset, inside
+from jaxgames.wrappers import auto_reset
 
 ADVICE = "Use greedy, or mcts(simulations=200)"  # at the end of an error
 
@@ -28,7 +28,7 @@ def make(
     temperature: float | None = None,
     top: int | None = None,
     simulations: int | None = None,
-    search: str = SearchConfig.policy,
+    search: str = SearchConfig.search,
     seats: str = SearchConfig.seats,
 ) -> Agent:
     """Returns the agent `baseline` for a game, or `baseline(simulations=64)` with a tree search.
@@ -46,10 +46,9 @@ def make(
     card = cards.card(name)
     try:
         policy, params = file.load(card.file, env, cards.plays)
-    except file.UnfitFileError as error:
-        raise ParameterError(f"{error.reason}. {ADVICE}") from error
     except ValueError as error:
-        raise ParameterError(str(error)) from error
+        reason = str(error).partition(": ")[0]  # without what people do who have the run of the file
+        raise ParameterError(f"{reason}. {ADVICE}") from error
     is_trained = policy.header.iteration > 0 and card.has_values
     if simulations and not (is_trained and has_seat_values(env, policy.header.value_shape)):
         raise ParameterError(f"baseline has no search in {env}: its network has no trained value for every seat")
@@ -60,7 +59,7 @@ def make(
 
 def _with_reward_of(learned: Any, env: Env[Any]) -> Env[Any]:
     """Returns a game with the `reward` of the game of the training, if it has this parameter."""
-    game: Any = inside(env)[0]
+    game: Any = env.unwrapped
     if not hasattr(game, "reward") or game.reward == learned.reward:
         return env
     changed = dataclasses.replace(game, reward=learned.reward)

@@ -20,12 +20,11 @@ from jaxgames.registry import record_of
 
 NAMES = ("easy", "medium", "hard")
 FILE = Path(__file__).with_name("levels.json")
-# The levels of a game whose record has none for a board. Where only the end of a game pays, as on the diamond, a tree
-# search with greedy rollouts sees no difference between quick and slow wins, and does not end games against weak
-# opponents.
+# The levels of a game whose record has none for a board. Where only the end of a game pays, a tree search with greedy
+# rollouts sees no difference between quick and slow wins, and does not end games against weak opponents.
 WITH_GREEDY = ("greedy(epsilon=0.4)", "greedy(epsilon=0.15)", "greedy")
 WITH_GREEDY_AND_BONUSES = ("greedy(epsilon=0.3)", "greedy", "mcts(simulations=400, playout='greedy')")
-MAX_ACTIONS = 800  # of a board on which this tree search takes at most about a second: stars up to size 4
+MAX_ACTIONS = 800  # of a board on which this tree search takes at most about a second
 ANY_GAME = ("mcts(simulations=10)", "mcts(simulations=100)", "mcts(simulations=1000)")
 
 

@@ -228,7 +228,7 @@ def make(
     """Returns an engine that speaks UCI as an agent of minichess with standard rules.
 
     Args:
-      env: minichess with rules="standard", promotion="all" and single pawn steps, or a `Wrapper` of it.
+      env: minichess with rules="standard", promotion="all" and single pawn steps, or `auto_reset` of it.
         The board can be any of the three.
       command: the program, with arguments if it needs some; it must know the variant "gardner".
       nodes: positions that a search visits; None: 1,000, or without a limit if another one is set.

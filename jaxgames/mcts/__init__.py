@@ -1,6 +1,6 @@
 """Tree search for every game; see `jaxgames.mcts.search`."""
 
-from jaxgames.mcts.agents import MCTSAgent
+from jaxgames.mcts.agents import MCTSAgent, SearchAgent
 from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
 from jaxgames.mcts.search import SearchResult, bytes_per_node, search
 
@@ -8,6 +8,7 @@ __all__ = [
     "Evaluate",
     "Evaluation",
     "MCTSAgent",
+    "SearchAgent",
     "SearchConfig",
     "SearchResult",
     "bytes_per_node",

@@ -1,4 +1,4 @@
-"""Agents that search: `MCTSAgent` with a network or any other function, and UCT, `mcts(simulations=1000)`.
+"""Agents that search: `SearchAgent` with a policy or any other function, `MCTSAgent` with rollouts.
 
 A batch whose trees would take more than `MAX_TREE_BYTES` is searched in parts, one after the other.
 """
@@ -16,31 +16,49 @@ from jaxgames.agents import Agent, Analysis, pytree
 from jaxgames.env import Env
 from jaxgames.mcts.config import Evaluate, SearchConfig
 from jaxgames.mcts.rollouts import UctConfig, uct_search
-from jaxgames.mcts.search import SearchResult, bytes_per_node, node_bytes, search
-from jaxgames.wrappers import inside
+from jaxgames.mcts.search import SearchResult, bytes_per_node, search
+from jaxgames.wrappers import live_boards
 
 MAX_TREE_BYTES = 2**30  # of the trees of all boards that are searched at once
 
 
 @pytree
 @dataclass(frozen=True)
-class MCTSAgent:
-    """Plays the best action of a tree search with a function that gives logits and values."""
+class SearchAgent:
+    """Plays by a tree search with a function that gives logits and values, such as a policy.
+
+    With a temperature it draws an action in proportion to w^(1 / temperature), where w is its improved probability in
+    the search. Without one it plays the action that the search chooses.
+    """
 
     on_device: ClassVar[bool] = True
     env: Env[Any] = field(metadata={"static": True})
     evaluate: Evaluate = field(metadata={"static": True})
     config: SearchConfig = field(metadata={"static": True})
     params: Any  # a pytree for `evaluate`
+    temperature: Any = None  # float32[] above 0, or None
+    top: int | None = field(default=None, metadata={"static": True})  # the most probable actions that it draws from
+    has_values: bool = field(default=True, metadata={"static": True})  # whether `analyse` returns values
+    text: str = field(default="search", metadata={"static": True})  # the agent's name, as in tables of results
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        return self.search(key, states).action
+        search_key, draw_key = jax.random.split(key)
+        result = self.search(search_key, states)
+        if self.temperature is None:
+            return result.action
+        slot = jax.random.categorical(draw_key, self._logits(result))
+        return jnp.take_along_axis(result.slots, slot[:, None], axis=1)[:, 0].astype(jnp.int32)
 
     def analyse(self, states: Any) -> Analysis:
-        """Returns the `weights` of a search as probabilities, and its `policy_values`. Its noise has one fixed key."""
+        """Returns the probabilities that `act` plays with, and the `policy_values` of a search with one fixed key."""
         result = self.search(jax.random.key(0), states)
-        probabilities = result.by_action(result.weights, self.env.num_actions)
-        return of_live_boards(self.env, states, Analysis(probabilities, result.policy_values))
+        if self.temperature is None:
+            of_slots = (result.slots == result.action[:, None]).astype(jnp.float32)
+        else:
+            of_slots = jax.nn.softmax(self._logits(result))
+        probabilities = result.by_action(of_slots, self.env.num_actions)
+        analysis = Analysis(probabilities, result.policy_values if self.has_values else None)
+        return of_live_boards(states, analysis)
 
     def search(self, key: jax.Array, states: Any) -> SearchResult:
         """Returns the result of `jaxgames.mcts.search` on every board of a batch."""
@@ -50,14 +68,23 @@ class MCTSAgent:
 
         return _in_parts(search_part, self.config.simulations * bytes_per_node(self.env, self.config), key, states)
 
+    def _logits(self, result: SearchResult) -> jax.Array:
+        """Returns float32[B, K], of the distribution over the slots that it draws from."""
+        weights = result.weights
+        if self.top is not None and self.top < weights.shape[1]:
+            _, best = jax.lax.top_k(weights, self.top)
+            is_best = jnp.zeros(weights.shape, jnp.bool_).at[jnp.arange(weights.shape[0])[:, None], best].set(True)
+            weights = jnp.where(is_best, weights, 0)
+        return jnp.log(weights) / self.temperature
+
     def __str__(self) -> str:
-        return f"search({self.evaluate}, {self.config})"
+        return self.text
 
 
 @pytree
 @dataclass(frozen=True)
-class UctAgent:
-    """Plays the most visited action of UCT, a tree search that values boards by rollouts."""
+class MCTSAgent:
+    """Plays the most visited action of UCT, a tree search that values boards by rollouts: `mcts(simulations=1000)`."""
 
     on_device: ClassVar[bool] = True
     env: Env[Any] = field(metadata={"static": True})
@@ -72,7 +99,7 @@ class UctAgent:
         result = self.search(jax.random.key(0), states)
         shares = result.visits / jnp.maximum(result.visits.sum(-1, keepdims=True), 1)
         probabilities = result.by_action(shares, self.env.num_actions)
-        return of_live_boards(self.env, states, Analysis(probabilities, result.values))
+        return of_live_boards(states, Analysis(probabilities, result.values))
 
     def search(self, key: jax.Array, states: Any) -> SearchResult:
         """Returns the result of `jaxgames.mcts.rollouts.uct_search` on every board of a batch."""
@@ -80,9 +107,7 @@ class UctAgent:
         def search_part(key: jax.Array, states: Any) -> SearchResult:
             return uct_search(self.env, self.playout, self.config, key, states)
 
-        num_slots = self.config.num_slots(self.env.num_actions)
-        bytes_per_board = self.config.simulations * node_bytes(self.env, num_slots, self.config.simulations)
-        return _in_parts(search_part, bytes_per_board, key, states)
+        return _in_parts(search_part, self.config.simulations * bytes_per_node(self.env, self.config), key, states)
 
     def __str__(self) -> str:
         changed = [
@@ -114,12 +139,12 @@ def mcts(
         raise ParameterError(f"mcts needs a game without chance, and {env.id} has random events")
     refusal = f"playout must be an agent on the device, such as random or greedy, not {playout!r}"
     player = agents.make_on_device(playout, lambda: agents.make(playout, env.unwrapped), refusal)
-    return UctAgent(env, config, player)
+    return MCTSAgent(env, config, player)
 
 
-def of_live_boards(env: Env[Any], states: Any, analysis: Analysis) -> Analysis:
+def of_live_boards(states: Any, analysis: Analysis) -> Analysis:
     """Returns the analysis of a batch of boards, with probabilities and values of 0 on finished ones."""
-    _, boards = inside(env, states)
+    boards = live_boards(states)
     over = (boards.terminated | boards.truncated)[:, None]
     return jax.tree.map(lambda leaf: jnp.where(over, 0, leaf), analysis)
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 
-from jaxgames._checks import ParameterError, check_choice, check_int, check_number, check_probability
+from jaxgames._checks import ParameterError, check_choice, check_int, check_number
 
 SelectionRule = Literal["gumbel", "puct"]
 Seats = Literal["paranoid", "max_n"]  # how seats choose in the tree
@@ -32,7 +32,7 @@ class SearchConfig:
 
     Args:
       simulations: boards that the search adds to the tree of each root.
-      policy: "gumbel" (Danihelka et al., 2022) or "puct" (Silver et al., 2018).
+      search: "gumbel" (Danihelka et al., 2022) or "puct" (Silver et al., 2018).
       slots: K, the actions that a node can try: the legal ones with the highest logits. None: 64. A game with fewer
         actions has a slot for each.
       max_considered: actions that the Gumbel search tries at the root.
@@ -54,7 +54,7 @@ class SearchConfig:
     """
 
     simulations: int = 64
-    policy: str = "gumbel"
+    search: str = "gumbel"
     slots: int | None = None
     max_considered: int = 16
     gumbel_scale: float = 0.0
@@ -71,17 +71,17 @@ class SearchConfig:
 
     def __post_init__(self) -> None:
         check_int("simulations", self.simulations, 1, MAX_SIMULATIONS)
-        check_choice("policy", self.policy, SELECTION_RULES)
+        check_choice("search", self.search, SELECTION_RULES)
         if self.slots is not None:
             check_int("slots", self.slots, 1, 2**31 - 1, " or None")
         check_int("max_considered", self.max_considered, 1, 2**31 - 1)
         check_choice("seats", self.seats, SEATS)
-        check_probability("dirichlet_fraction", self.dirichlet_fraction)
-        check_probability("gamma", self.gamma)
+        check_number("dirichlet_fraction", self.dirichlet_fraction, 0, 1)
+        check_number("gamma", self.gamma, 0, 1)
         for name in ("gumbel_scale", "forced_playouts", "value_scale", "maxvisit_init", "pb_c_init"):
             check_number(name, getattr(self, name), lowest=0)
-        if self.forced_playouts > 0 and self.policy != "puct":
-            raise ParameterError("forced_playouts needs policy='puct'")
+        if self.forced_playouts > 0 and self.search != "puct":
+            raise ParameterError("forced_playouts needs search='puct'")
         for name in ("dirichlet_alpha", "pb_c_base", "value_epsilon"):
             check_number(name, getattr(self, name))
 

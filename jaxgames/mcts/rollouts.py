@@ -66,6 +66,7 @@ class UctConfig:
         return min(num_actions, DEFAULT_SLOTS if self.slots is None else self.slots)
 
 
+@functools.partial(jax.jit, static_argnames=("env", "config"))
 def uct_search(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array, states: Any) -> SearchResult:
     """Returns the result of UCT on every board. It is compiled, and can be part of a compiled program.
 
@@ -73,12 +74,6 @@ def uct_search(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array,
     device that plays all seats of the rollouts, and `key` the PRNG key of the rollouts.
     """
     env, states = playable(env, states)
-    return _uct_search(env, playout, config, key, states)
-
-
-@functools.partial(jax.jit, static_argnames=("env", "config"))
-def _uct_search(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array, states: Any) -> SearchResult:
-    """Returns the result of `uct_search` for an env that does not restart its boards."""
 
     def evaluate_states(states: Any, key: jax.Array) -> Evaluation:
         order_key, key = jax.random.split(key)

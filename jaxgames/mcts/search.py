@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxgames._checks import written_shape
+from jaxgames._checks import ParameterError, written_shape
 from jaxgames.env import Env
 from jaxgames.mcts import tree as trees
 from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
 from jaxgames.mcts.selection import Rule, rule_of
 from jaxgames.mcts.tree import NO_NODE, PADDING, Expansion, Path, Tree
 from jaxgames.sampling import MASKED_LOGIT
-from jaxgames.wrappers import inside
+from jaxgames.wrappers import live_boards
 
 LOGIT_RANGE = 12.0  # a legal action counts as at most this much less likely than the best one
 MAX_LOGIT = 1e6  # logits beyond it and its negative are clipped, so that those of legal actions are finite
@@ -45,6 +45,7 @@ class SearchResult(NamedTuple):
         return nothing.at[rows, self.slots].add(jnp.where(self.slots == PADDING, 0, of_slots))
 
 
+@functools.partial(jax.jit, static_argnames=("env", "evaluate", "config"))
 def search(
     env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
 ) -> SearchResult:
@@ -62,15 +63,7 @@ def search(
     Raises:
       ImportError: mctx is missing (extra `search`).
     """
-    _check_hashable(evaluate)
     env, states = playable(env, states)
-    return _search(env, evaluate, config, key, params, states)
-
-
-@functools.partial(jax.jit, static_argnames=("env", "evaluate", "config"))
-def _search(
-    env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
-) -> SearchResult:
     with jax.numpy_dtype_promotion("standard"):  # mctx needs it
         return summary(*search_tree(env, evaluate, config, key, params, states), config.simulations)
 
@@ -135,7 +128,7 @@ class Expand(NamedTuple):
         shapes = tuple(jnp.shape(array) for array in evaluation)
         if shapes != expected:
             found = " and ".join(f"[{', '.join(map(str, shape))}]" for shape in shapes)
-            raise ValueError(
+            raise ParameterError(
                 f"evaluate must return logits [{batch}, num_actions = {self.env.num_actions}] and values "
                 f"[{batch}, num_players = {self.env.num_players}] for {batch} boards, not {found}"
             )
@@ -175,47 +168,40 @@ def summary(tree: Tree, rule: Rule, simulations: int) -> SearchResult:
     """Returns the result of a search of `simulations` simulations, from its finished trees."""
     slots, values = trees.at(tree, 0), tree.root_returns / (simulations + 1)
     best, weights = rule.decide(slots)
-    policy_values = weighted_returns(tree.slot_returns, jnp.where(slots.visits > 0, weights, 0.0), values)
+    tried = jnp.where(slots.visits > 0, weights, 0.0)
+    total = tried.sum(-1, keepdims=True)
+    policy_values = (tried[..., None] * tree.slot_returns).sum(1) / jnp.where(total > 0, total, 1.0)
     return SearchResult(
         action=jnp.maximum(jnp.take_along_axis(slots.actions, best[:, None], 1)[:, 0], 0),
         slots=slots.actions,
         weights=jnp.where(slots.actions == PADDING, 0.0, weights),
         visits=slots.visits,
         values=values,
-        policy_values=policy_values,
+        policy_values=jnp.where(total > 0, policy_values, values),
         raw_values=slots.raw_value,
     )
 
 
-def weighted_returns(returns: jax.Array, weights: jax.Array, otherwise: jax.Array) -> jax.Array:
-    """Returns float32[B, num_players], the mean of the returns float32[B, K, num_players] with weights float32[B, K].
+def bytes_per_node(env: Env[Any], config: Any) -> int:
+    """Returns the bytes of a node: its board, its value, and logit, visits, mean, action and child of each slot.
 
-    A board without weights has the returns `otherwise`, float32[B, num_players].
+    `config` is a `SearchConfig`, or the `UctConfig` of `mcts(...)`.
     """
-    total = weights.sum(-1, keepdims=True)
-    mean = (weights[..., None] * returns).sum(1) / jnp.where(total > 0, total, 1.0)
-    return jnp.where(total > 0, mean, otherwise)
-
-
-def bytes_per_node(env: Env[Any], config: SearchConfig) -> int:
-    """Returns the bytes that a node of the tree takes: its board, its value and its slots."""
-    return node_bytes(env, config.num_slots(env.num_actions), config.simulations)
-
-
-def node_bytes(env: Env[Any], num_slots: int, simulations: int) -> int:
-    """Returns the bytes of a node with K slots: logit, visits, mean, action and child for each."""
-    indices = (trees.smallest_int(highest) for highest in (env.num_actions, simulations + 1))
-    return env.unwrapped.state_bytes + 4 + num_slots * (12 + sum(index.itemsize for index in indices))
+    indices = (trees.smallest_int(highest) for highest in (env.num_actions, config.simulations + 1))
+    bytes_per_slot = 12 + sum(index.itemsize for index in indices)
+    return env.unwrapped.state_bytes + 4 + config.num_slots(env.num_actions) * bytes_per_slot
 
 
 def playable(env: Env[Any], states: Any) -> tuple[Env[Any], Any]:
     """Returns the game and its boards for a tree: they do not restart, and their counters of length are set back."""
     if env.needs_key:
-        raise ValueError(f"a search needs a game without chance, and {env.id} has random events")
-    env, states = inside(env, states)
+        raise ParameterError(f"a search needs a game without chance, and {env.id} has random events")
+    env, states = env.unwrapped, live_boards(states)
     if jnp.ndim(states.terminated) != 1:
         found = written_shape(jnp.shape(states.terminated)) or "one board"
-        raise ValueError(f"expected boards with one leading axis, not {found}: jax.tree.map(lambda x: x[None], state)")
+        raise ParameterError(
+            f"expected boards with one leading axis, not {found}: jax.tree.map(lambda x: x[None], state)"
+        )
     return env, jax.vmap(env._restart_clock)(states)  # pyright: ignore[reportPrivateUsage]  # of this library
 
 
@@ -225,14 +211,6 @@ def step_legally(env: Env[Any], states: Any, actions: jax.Array) -> Any:
     `env.step` would check the actions, which takes as long as the step itself.
     """
     return jax.vmap(lambda state, action: env._step(state, action, None))(states, actions)  # pyright: ignore[reportPrivateUsage]  # of this library
-
-
-def _check_hashable(evaluate: Evaluate) -> None:
-    if getattr(type(evaluate), "__hash__", None) is None:
-        raise TypeError(
-            f"evaluate must be hashable, such as a function or a frozen dataclass, not {evaluate!r}: "
-            "pass its arrays as params"
-        )
 
 
 def choose_boards(choice: jax.Array, states: Any, others: Any) -> Any:

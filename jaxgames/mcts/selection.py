@@ -7,7 +7,7 @@ is the return by the criterion of the seat that moves. So its rewards are 0 and 
 import abc
 import functools
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,29 +17,34 @@ from jaxgames.mcts.config import SearchConfig
 from jaxgames.mcts.tree import PADDING, Slots
 
 
-class Rule(Protocol):
-    """The rule by which a search selects slots, and decides at the root in the end."""
+class Rule(abc.ABC):
+    """The rule by which a search selects slots: the same at the root and below it, unless a rule says otherwise."""
 
     def at_root(self, slots: Slots) -> jax.Array:
         """Returns int32[B], the slot of the root to visit."""
-        ...
+        return self.below(slots)
 
+    @abc.abstractmethod
     def below(self, slots: Slots) -> jax.Array:
         """Returns int32[B], the slot of another node to visit."""
-        ...
 
     def decide(self, slots: Slots) -> tuple[jax.Array, jax.Array]:
-        """Returns the best slot of the root, int32[B], and the improved policy, float32[B, K]; padding is not used."""
-        ...
+        """Returns the best slot of the root, int32[B], and the improved policy, float32[B, K]; padding is not used.
+
+        They are the most visited slot, of equal ones that with the lowest action, and the shares of the visits.
+        """
+        actions = jnp.where(_most_visited(slots), slots.actions, np.iinfo(np.int32).max)
+        shares = slots.visits / jnp.maximum(slots.visits.sum(-1, keepdims=True), 1)
+        return actions.argmin(-1).astype(jnp.int32), shares.astype(jnp.float32)
 
 
 def rule_of(config: SearchConfig, gumbel: jax.Array) -> Rule:
     """Returns the rule of a config; `gumbel` is noise at the root, float32[B, K]."""
-    return Gumbel(config, gumbel) if config.policy == "gumbel" else Puct(config)
+    return Gumbel(config, gumbel) if config.search == "gumbel" else Puct(config)
 
 
 @dataclass(frozen=True)
-class Gumbel:
+class Gumbel(Rule):
     """Sequential halving with Gumbel noise at the root, and the deterministic rule of the same paper below it.
 
     Source: Danihelka et al., Policy improvement by planning with Gumbel, ICLR 2022.
@@ -80,24 +85,8 @@ class Gumbel:
         )
 
 
-class MostVisited(abc.ABC):
-    """A rule that is the same at the root and below it, and decides by the visits."""
-
-    @abc.abstractmethod
-    def below(self, slots: Slots) -> jax.Array: ...
-
-    def at_root(self, slots: Slots) -> jax.Array:
-        return self.below(slots)
-
-    def decide(self, slots: Slots) -> tuple[jax.Array, jax.Array]:
-        """Returns the most visited slot, of equal ones that with the lowest action, and the shares of the visits."""
-        actions = jnp.where(_most_visited(slots), slots.actions, np.iinfo(np.int32).max)
-        shares = slots.visits / jnp.maximum(slots.visits.sum(-1, keepdims=True), 1)
-        return actions.argmin(-1).astype(jnp.int32), shares.astype(jnp.float32)
-
-
 @dataclass(frozen=True)
-class Puct(MostVisited):
+class Puct(Rule):
     """Selects slots with a high prior probability, a high mean return or few visits.
 
     Sources: Silver et al., A general reinforcement learning algorithm that masters chess, shogi and Go, 2018; of forced
@@ -161,7 +150,7 @@ class Puct(MostVisited):
 
 
 @dataclass(frozen=True)
-class Uct(MostVisited):
+class Uct(Rule):
     """The slot of the highest upper confidence bound; first those without visits.
 
     With Q the mean return of a slot, n its visits and N those of all slots, it is

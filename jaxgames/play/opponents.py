@@ -9,7 +9,7 @@ from jaxgames.baselines.level_agents import plays
 from jaxgames.env import Env
 from jaxgames.play.session import HUMAN
 from jaxgames.play.words import words_of
-from jaxgames.policies.evaluate import has_seat_values
+from jaxgames.policies.policy import has_seat_values
 
 PREFERRED = ("baseline", "alphabeta", "greedy", "mcts(simulations=100)")
 ADVISERS = ("alphabeta", "baseline", "mcts(simulations=100, playout='greedy')", "mcts(simulations=100)", "greedy")

@@ -1,14 +1,11 @@
-"""The agents of a policy with its parameters, such as the network of a training run or of a file (`exported`).
+"""The agent of a policy with its parameters, such as the network of a training run or of a file (`exported`).
 
-For the logits l of a position's legal actions, `PolicyAgent` plays an action a of the `top` most probable ones with
-probability
+For the logits l of a position's legal actions, it plays an action a of the `top` most probable ones with probability
 
     exp(l(a) / temperature) / sum of exp(l(b) / temperature) over these actions b
 
-With temperature 0 it is the most probable action; of equally probable actions, the first one. `SearchAgent` plays by a
-tree search, in which the policy gives logits and values. It samples from the search's policy: the weight w of an action
-becomes w^(1 / temperature). With temperature 0 it plays the action that the search chooses. The search needs the extra
-`search`.
+With temperature 0 it is the most probable action; of equally probable actions, the first one. `with_search` returns the
+agent that plays by a tree search, in which the policy gives logits and values. It needs the extra `search`.
 """
 
 from dataclasses import dataclass, field
@@ -22,11 +19,10 @@ from jax.core import Tracer
 from jaxgames._checks import check_int, check_number
 from jaxgames.agents import Analysis, pytree
 from jaxgames.env import Env
-from jaxgames.mcts import MCTSAgent, SearchConfig, SearchResult
+from jaxgames.mcts import SearchAgent, SearchConfig
 from jaxgames.mcts.agents import of_live_boards
-from jaxgames.policies.evaluate import Policy, PolicyEvaluate, evaluate
+from jaxgames.policies.policy import Policy, PolicyEvaluate, logits_and_values
 from jaxgames.sampling import MASKED_LOGIT, sample_action, shifted_logits
-from jaxgames.wrappers import inside
 
 MAX_TOP = 2**31 - 1
 
@@ -63,7 +59,7 @@ class PolicyAgent:
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         """Returns actions int32[B]."""
-        logits, mask, _ = self._evaluate(states)
+        logits, mask, _ = self._choices(states)
         if self.temperature is None:
             return _best(logits, mask)
         weights = jnp.exp(shifted_logits(logits, mask))
@@ -74,83 +70,38 @@ class PolicyAgent:
 
         They estimate the sum of a seat's rewards in the rest of the game, in the env's unit and discounted as in
         training. They are 0 on a finished board, and NaN where the policy does not know the value of a seat that is not
-        to move; see `jaxgames.policies.evaluate`.
+        to move; see `jaxgames.policies.policy`.
         """
-        logits, mask, values = self._evaluate(states)
+        logits, mask, values = self._choices(states)
         if self.temperature is None:
             probabilities = mask & (np.arange(mask.shape[-1]) == _best(logits, mask)[:, None])
         else:
             probabilities = jnp.where(mask, jax.nn.softmax(jnp.where(mask, logits, MASKED_LOGIT)), 0)
         analysis = Analysis(probabilities.astype(jnp.float32), values if self.has_values else None)
-        return of_live_boards(self.env, states, analysis)
+        return of_live_boards(states, analysis)
 
     @property
     def evaluate(self) -> PolicyEvaluate:
-        """The evaluation of boards for `jaxgames.mcts`, with the parameters `params`."""
-        return PolicyEvaluate(inside(self.env)[0], self.policy)  # of boards that do not restart
+        """The evaluation of boards that do not restart for `jaxgames.mcts`, with the parameters `params`."""
+        return PolicyEvaluate(self.env.unwrapped, self.policy)
 
-    def _evaluate(self, states: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    def _choices(self, states: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
         """Returns logits divided by the temperature and the actions to choose from, [B, num_actions]; and values."""
-        logits, values = evaluate(self.env, self.policy, self.params, states)
+        logits, values = logits_and_values(self.env, self.policy, self.params, states)
         mask = jax.vmap(self.env.legal_action_mask)(states)
         logits = shifted_logits(logits, mask)
         if self.top is not None and self.top < mask.shape[-1]:
             mask = mask & _is_among_best(logits, mask, self.top)
         return (logits if self.temperature is None else logits / self.temperature), mask, values  # the best one stays 0
 
+    def with_search(self, config: SearchConfig) -> SearchAgent:
+        """Returns the agent that plays by a tree search on this policy, with the same temperature and `top`."""
+        how = (self.temperature, self.top, self.has_values, str(self))
+        return SearchAgent(self.env, self.evaluate, config, self.params, *how)
+
     def __str__(self) -> str:
         """Returns the text that `jaxgames.agents.make` takes, if the policy is of a file."""
         return str(self.policy)
-
-
-@pytree
-@dataclass(frozen=True)
-class SearchAgent:
-    """Plays every seat by tree search with the policy of an agent, from which the temperature and `top` are too."""
-
-    on_device: ClassVar[bool] = True
-    agent: PolicyAgent
-    config: SearchConfig = field(metadata={"static": True})
-
-    def act(self, key: jax.Array, states: Any) -> jax.Array:
-        """Returns actions int32[B]."""
-        search_key, sample_key = jax.random.split(key)
-        result = self._search(search_key, states)
-        if self.agent.temperature is None:
-            return result.action
-        slot = jax.random.categorical(sample_key, self._logits(result))
-        return jnp.take_along_axis(result.slots, slot[:, None], axis=1)[:, 0].astype(jnp.int32)
-
-    def analyse(self, states: Any) -> Analysis:
-        """Returns the probabilities that `act` plays with, and the `policy_values` of the search.
-
-        The search that it makes has a fixed key. The values are 0 on a finished board.
-        """
-        result = self._search(jax.random.key(0), states)
-        if self.agent.temperature is None:
-            of_slots = (result.slots == result.action[:, None]).astype(jnp.float32)
-        else:
-            of_slots = jax.nn.softmax(self._logits(result))
-        probabilities = result.by_action(of_slots, self.agent.env.num_actions)
-        analysis = Analysis(probabilities, result.policy_values if self.agent.has_values else None)
-        return of_live_boards(self.agent.env, states, analysis)
-
-    def _search(self, key: jax.Array, states: Any) -> SearchResult:
-        """Returns the result of a search, in parts where all trees at once would be too large."""
-        agent = self.agent
-        return MCTSAgent(agent.env, agent.evaluate, self.config, agent.params).search(key, states)
-
-    def _logits(self, result: SearchResult) -> jax.Array:
-        """Returns float32[B, K], of the distribution over the slots that is sampled from."""
-        weights, top = result.weights, self.agent.top
-        if top is not None and top < weights.shape[1]:
-            _, best = jax.lax.top_k(weights, top)
-            is_best = jnp.zeros(weights.shape, jnp.bool_).at[jnp.arange(weights.shape[0])[:, None], best].set(True)
-            weights = jnp.where(is_best, weights, 0)
-        return jnp.log(weights) / self.agent.temperature
-
-    def __str__(self) -> str:
-        return str(self.agent)
 
 
 def temperature_of(temperature: float | None, default: float, top: int | None) -> float:

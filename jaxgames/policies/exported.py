@@ -6,7 +6,7 @@
 With a search of your own:
 
     agent = jaxgames.agents.make("exported(first.policy)", env)
-    player = jaxgames.mcts.MCTSAgent(env, agent.evaluate, SearchConfig(simulations=64, slots=16), agent.params)
+    player = jaxgames.mcts.SearchAgent(env, agent.evaluate, SearchConfig(simulations=64, slots=16), agent.params)
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from jaxgames._specs import written_file
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.mcts import SearchConfig
-from jaxgames.policies.agent import PolicyAgent, SearchAgent, temperature_of
+from jaxgames.policies.agent import PolicyAgent, temperature_of
 from jaxgames.policies.file import ExportedPolicy, load
 
 
@@ -25,7 +25,7 @@ class Play(NamedTuple):
     """How an agent plays with the policy of a file: the parameters of its text; see `make`."""
 
     simulations: int | None = None
-    search: str = SearchConfig.policy
+    search: str = SearchConfig.search
     seats: str = SearchConfig.seats
     temperature: float | None = None
     top: int | None = None
@@ -36,16 +36,14 @@ class Play(NamedTuple):
         written = [*first, *(f"{each}={value}" for each, value in changed.items())]
         return f"{name}({', '.join(written)})" if written else name
 
-    def agent(
-        self, text: str, env: Env[Any], policy: ExportedPolicy, params: Any, has_values: bool = True
-    ) -> PolicyAgent | SearchAgent:
+    def agent(self, text: str, env: Env[Any], policy: ExportedPolicy, params: Any, has_values: bool = True) -> Agent:
         """Returns the agent."""
         temperature = temperature_of(self.temperature, 0.0 if self.simulations else policy.header.temperature, self.top)
         agent = PolicyAgent(params, env, dataclasses.replace(policy, text=text), temperature, self.top, has_values)
         if not self.simulations:
             return agent
         config = SearchConfig(self.simulations, self.search, gamma=policy.header.gamma, seats=self.seats)
-        return SearchAgent(agent, config)
+        return agent.with_search(config)
 
 
 def make(
@@ -54,7 +52,7 @@ def make(
     temperature: float | None = None,
     top: int | None = None,
     simulations: int | None = None,
-    search: str = SearchConfig.policy,
+    search: str = SearchConfig.search,
     seats: str = SearchConfig.seats,
 ) -> Agent:
     """Returns the agent `exported(FILE)`, or `exported(FILE, simulations=64)` with a tree search.

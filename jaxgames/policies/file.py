@@ -27,7 +27,6 @@ from jax import export
 from jaxgames import _files
 from jaxgames._files import FileKind
 from jaxgames.env import Env
-from jaxgames.wrappers import inside
 
 Platform = Literal["cpu", "cuda", "rocm", "tpu"]
 
@@ -44,19 +43,6 @@ KIND = FileKind(
 )
 
 FORBIDDEN = re.compile(r"\.(custom_call(?! @shape_assertion\()|infeed|outfeed|send|recv)\b")  # operations of StableHLO
-
-
-class UnfitFileError(ValueError):
-    """Raised for a file that does not run here.
-
-    Args:
-      reason: the part of the message that says why.
-      advice: the part after it, for users who have the run of the file.
-    """
-
-    def __init__(self, reason: str, advice: str) -> None:
-        super().__init__(f"{reason}: {advice}")
-        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -91,7 +77,7 @@ class Content(NamedTuple):
 
 @dataclass(frozen=True)
 class ExportedPolicy:
-    """The program of a file as a `jaxgames.policies.evaluate.Policy`. Those of equal programs are equal."""
+    """The program of a file as a `jaxgames.policies.policy.Policy`. Those of equal programs are equal."""
 
     digest: str  # SHA-256 of the program
     header: Header = field(compare=False)
@@ -116,43 +102,34 @@ def load(
       env: the game to play, with or without `auto_reset`.
       plays: returns whether a policy for the first game plays the second one. By default they must be equal.
 
-    Raises OSError if the file cannot be read, ValueError, with the reason, if it is not for this game, and
-    UnfitFileError (a ValueError) if it is not for this platform and version of JAX.
+    Raises OSError if the file cannot be read, ValueError, with the reason, if it is not for this game, this platform or
+    this version of JAX.
     """
     game, (header, module, params) = read(path)
-    if not plays(game, inside(env)[0]):
+    if not plays(game, env.unwrapped):
         raise ValueError(f"{path} has a policy for {game}, not for {env}")
-    _check_fits(path, header, game)
+    _check_runs_here(path, header)
     with _files.refusing_wrong_entries(KIND, path):
         program = _program(header, module, params)
     digest = hashlib.sha256(module).hexdigest()
     return ExportedPolicy(digest, header, f"exported({path})", _mappable(program)), tuple(jax.device_put(params))
 
 
-def _check_fits(path: str | Path, header: Header, game: Env[Any]) -> None:
-    """Raises UnfitFileError unless the policy fits the sizes of the game, the platform, and the version of JAX."""
-    sizes = (game.observation_shape, game.num_actions, game.num_players)
-    of_file = (header.observation_shape, header.num_actions, header.num_players)
-    if sizes != of_file:
-        raise UnfitFileError(
-            f"{path} has a policy for observations {list(of_file[0])}, {of_file[1]} actions and {of_file[2]} seats, "
-            f"and {game} has {list(sizes[0])}, {sizes[1]} and {sizes[2]}",
-            KIND.again,
-        )
+def _check_runs_here(path: str | Path, header: Header) -> None:
+    """Raises ValueError unless the program is for this platform and for this version of JAX."""
     platform = export.default_export_platform()
     if platform not in header.platforms:
-        platforms = " ".join([*header.platforms, platform])
-        raise UnfitFileError(
-            f"{path} was made for {', '.join(header.platforms)}, not for {platform}",
-            f"export the run with --platforms {platforms}",
+        raise ValueError(
+            f"{path} was made for {', '.join(header.platforms)}, not for {platform}: export the run with --platforms "
+            f"{' '.join([*header.platforms, platform])}"
         )
     lowest = export.minimum_supported_calling_convention_version
     highest = export.maximum_supported_calling_convention_version
     if not lowest <= header.calling_convention_version <= highest:
-        raise UnfitFileError(
+        raise ValueError(
             f"{path} was made with JAX {header.jax_version} and its calling convention "
-            f"{header.calling_convention_version}, and JAX {jax.__version__} reads {lowest} to {highest}",
-            "install that JAX, or export the run again with this one",
+            f"{header.calling_convention_version}, and JAX {jax.__version__} reads {lowest} to {highest}: install that "
+            "JAX, or export the run again with this one"
         )
 
 

@@ -39,7 +39,7 @@ def svg(
     """Returns a picture of one board, or of a batch as a grid of boards.
 
     Args:
-      env: a game, or one inside a `Wrapper` such as `auto_reset`.
+      env: a game, or `auto_reset` of one.
       state: a state of it, or a batch: a list, or states stacked along one leading axis.
       last: the last move, which is marked, as `env.action_to_string` writes it. The plies of one turn are
         separated by spaces: `"3=>16 16=>18"`. For a batch, one text or None per board.
@@ -101,7 +101,7 @@ def animate(
     """Returns a picture of one game in motion, one frame per state, in an endless loop.
 
     Args:
-      env: a game, or one inside a `Wrapper` such as `auto_reset`.
+      env: a game, or `auto_reset` of one.
       states: the states of one game, as a list or stacked along a leading time axis. States after the first
         finished one are not drawn.
       actions: int[T] or int[T - 1] for T states; `actions[i]` was played in `states[i]`. An action in the last state

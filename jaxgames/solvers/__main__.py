@@ -16,7 +16,7 @@ from typing import Any
 
 from jaxgames._named import IMPORT, IMPORT_HELP, import_modules
 from jaxgames.registry import make
-from jaxgames.solvers.exact.solution import load, solution_class, solve
+from jaxgames.solvers.exact.solution import load, solve
 from jaxgames.solvers.exact.verify import count_errors
 
 SUFFIX = ".unfinished"  # of the file that keeps the progress, beside the output
@@ -55,8 +55,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         solution = load(arguments.game)
     else:
         env = make(arguments.game)
-        unfinished = None if output is None else output.with_name(output.name + SUFFIX)
-        solution = solve(env, unfinished=unfinished if solution_class(env).keeps_progress else None)
+        solution = solve(env, unfinished=None if output is None else output.with_name(output.name + SUFFIX))
     seconds = time.perf_counter() - begin
     print(solution.report())
     result = solution.facts() | {"bytes": solution.num_bytes, "seconds": round(seconds, 1)}

@@ -43,7 +43,7 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
     - a batch under `vmap` gives the same results as a loop.
 
     Args:
-      env: the game, or a `Wrapper` of one. The games of an `auto_reset` env never end; pass the env inside instead.
+      env: the game. The games of an `auto_reset` env never end; pass the env inside instead.
       games: the number of boards that are played at once.
       steps: the largest number of steps; positions that random play does not reach in `steps` steps are not checked.
       seed: the seed of the random play.

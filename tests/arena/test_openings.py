@@ -90,9 +90,9 @@ def test_games_start_after_the_opening_and_count_from_there() -> None:
 @pytest.mark.parametrize(
     ("number", "plies", "message"),
     [
-        (0, 2, "number of openings must be at least 1, not 0"),
-        (1, -1, "plies of an opening must be from 0 to 10000, not -1"),
-        (1, 10_001, "plies of an opening must be from 0 to 10000, not 10001"),
+        (0, 2, "num_openings must be an integer from 1 to 2147483647, not 0"),
+        (1, -1, "plies must be an integer from 0 to 10000, not -1"),
+        (1, 10_001, "plies must be an integer from 0 to 10000, not 10001"),
     ],
 )
 def test_wrong_numbers_are_refused(number: int, plies: int, message: str) -> None:
@@ -104,5 +104,5 @@ def test_openings_must_be_as_many_as_games() -> None:
     openings = arena.random_openings(STICKS, KEY, 3, 10)
     with pytest.raises(ValueError, match=r"expected one opening per game, 2, not 3: pass openings.for_games\(2\)"):
         arena.play(STICKS, (Taker(np.int32(1)),), jnp.zeros((2, 3), jnp.int32), KEY, openings=openings)
-    with pytest.raises(ValueError, match="games_each must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="games_each must be an integer from 1 to 2147483647, not 0"):
         openings.for_games(2, games_each=0)

@@ -56,7 +56,7 @@ def test_drawn_seating_is_at_uniform_places(seats: tuple[int, ...]) -> None:
     [
         ((2, 0), "fixed", "every agent needs at least one seat, not 2 0"),
         ((), "fixed", "every agent needs at least one seat, not none"),
-        ((1, 1), "shuffled", "seating must be one of fixed, alternating, drawn, not 'shuffled'"),
+        ((1, 1), "shuffled", "how must be one of 'fixed', 'alternating', 'drawn', not 'shuffled'"),
         ((1, 1), "drawn", "a drawn seating needs a key"),
     ],
 )

@@ -20,8 +20,8 @@ def temporary_registrations() -> Generator[None]:
     modules, registered = set(sys.modules), list[tuple[Registry[Any], str, Any]]()
     register = Registry[Any].register
 
-    def record(registry: Registry[Any], name: str, constructor: Any, file: str | None = None) -> None:
-        register(registry, name, constructor, file)
+    def record(registry: Registry[Any], name: str, constructor: Any) -> None:
+        register(registry, name, constructor)
         registered.append((registry, name, constructor))
 
     with pytest.MonkeyPatch.context() as patch:
@@ -31,6 +31,5 @@ def temporary_registrations() -> Generator[None]:
     for registry, name, constructor in registered:
         vars(registry)["_constructors"].pop(name, None)
         vars(registry)["_module_of"].pop(name, None)
-        vars(registry)["_file_of"].pop(name, None)
         if constructor.__module__ not in modules:
             sys.modules.pop(constructor.__module__, None)

@@ -4,12 +4,11 @@ NAME = "a b 'c' #1 %20 [x]{y}, (z)=1; é"  # of a file
 
 
 def saved_by_editors(text: str) -> list[bytes]:
-    """Returns a text in the encodings, line ends and ends of files of several systems."""
+    """Returns a text in the encodings and line ends of several systems."""
     windows = text.replace("\n", "\r\n")
     return [
         windows.encode("utf-8-sig"),
         windows.encode("utf-16"),
         b"\xfe\xff" + windows.encode("utf-16-be"),
         f"{text}\n \n".encode(),
-        f"{windows}\x1a".encode(),
     ]

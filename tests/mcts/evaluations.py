@@ -95,7 +95,7 @@ def mctx_visits(env: Env[Any], evaluate: Any, config: SearchConfig, params: Any,
     make_root: Any = mctx.RootFnOutput
     root = make_root(prior_logits=logits, value=values, embedding=states)
     arguments: Any = (None, jax.random.key(0), root, recurrent, config.simulations, ~mask)
-    if config.policy == "gumbel":
+    if config.search == "gumbel":
         transform: Any = functools.partial(mctx.qtransform_completed_by_mix_value, epsilon=config.value_epsilon)
         output = mctx.gumbel_muzero_policy(*arguments, qtransform=transform, gumbel_scale=0.0)
     else:

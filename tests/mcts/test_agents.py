@@ -13,11 +13,10 @@ import pytest
 
 import jaxgames
 from jaxgames import ParameterError, agents, arena, auto_reset
-from jaxgames.mcts import MCTSAgent, SearchConfig, bytes_per_node, rollouts, search, selection
+from jaxgames.mcts import SearchAgent, SearchConfig, bytes_per_node, rollouts, search, selection
 from jaxgames.mcts import agents as searching
 from jaxgames.mcts.selection import Uct
 from jaxgames.mcts.tree import PADDING, Slots
-from jaxgames.wrappers import Wrapper
 from tests.helpers.analysis import analysis_of
 from tests.helpers.positions import batched, repeated
 from tests.helpers.sticks import Sticks
@@ -123,7 +122,7 @@ def test_finished_boards_have_no_probabilities_and_values_of_0() -> None:
     boards = [live, STICKS.at(0, 1), dataclasses.replace(live, truncated=jnp.bool_(True))]
     states = jax.tree.map(lambda *leaves: jnp.stack(leaves), *boards)
     constant = jnp.array([0.7, -0.7])
-    agent = MCTSAgent(STICKS, Nothing(STICKS), SearchConfig(simulations=2), constant)
+    agent = SearchAgent(STICKS, Nothing(STICKS), SearchConfig(simulations=2), constant)
     probabilities, values = jax.jit(analysis_of)(agent, states)
     np.testing.assert_allclose(probabilities.sum(1), [1, 0, 0], rtol=1e-6)
     np.testing.assert_allclose(values, [[0.7, -0.7], [0, 0], [0, 0]], rtol=1e-6)
@@ -133,10 +132,10 @@ def test_agent_plays_by_its_params_and_analyses_by_its_weights() -> None:
     evaluate, config = Linear(BOXES), SearchConfig(simulations=4)
     states = random_boards(BOXES, 16, 6)
     chosen = [
-        MCTSAgent(BOXES, evaluate, config, evaluate.params(seed)).act(jax.random.key(0), states) for seed in (0, 1)
+        SearchAgent(BOXES, evaluate, config, evaluate.params(seed)).act(jax.random.key(0), states) for seed in (0, 1)
     ]
     assert (chosen[0] != chosen[1]).any()
-    probabilities, values = analysis_of(MCTSAgent(BOXES, evaluate, config, evaluate.params(0)), states)
+    probabilities, values = analysis_of(SearchAgent(BOXES, evaluate, config, evaluate.params(0)), states)
     mask = batched(BOXES).mask(states)
     np.testing.assert_allclose(probabilities.sum(-1), 1, atol=1e-5)
     assert (np.asarray(probabilities)[~np.asarray(mask)] == 0).all()
@@ -147,7 +146,7 @@ def test_agent_plays_by_its_params_and_analyses_by_its_weights() -> None:
 def test_large_batch_is_searched_in_parts_with_the_same_actions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three parts of six boards; two boards fill up the last part."""
     evaluate, config, searched = Linear(BOXES), SearchConfig(simulations=4), list[int]()
-    agent = MCTSAgent(BOXES, evaluate, config, evaluate.params(0))
+    agent = SearchAgent(BOXES, evaluate, config, evaluate.params(0))
     states = random_boards(BOXES, 16, 6)
     expected = agent.act(jax.random.key(0), states)
 
@@ -175,13 +174,13 @@ def test_without_mctx_the_error_names_what_to_install_and_uct_plays(monkeypatch:
     evaluate = Linear(BOXES)
     states = repeated(BOXES.init(), 5)
     with pytest.raises(ImportError, match=r'pip install "jaxgames\[search\]"'):
-        MCTSAgent(BOXES, evaluate, SearchConfig(simulations=3), evaluate.params(0)).act(jax.random.key(0), states)
+        SearchAgent(BOXES, evaluate, SearchConfig(simulations=3), evaluate.params(0)).act(jax.random.key(0), states)
     assert uct_actions() == [1, 0, 2, 2, 1]
 
 
 def test_uct_plays_the_live_boards_of_an_env_that_restarts() -> None:
     game = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
-    env = auto_reset(Wrapper(game))
+    env = auto_reset(game)
     states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 3))
     expected = agents.make("mcts(simulations=8)", game).act(jax.random.key(1), states.board)
     assert (agents.make("mcts(simulations=8)", env).act(jax.random.key(1), states) == expected).all()

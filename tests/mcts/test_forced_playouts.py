@@ -14,7 +14,7 @@ from jaxgames.mcts.tree import PADDING, Slots
 from jaxgames.sampling import MASKED_LOGIT
 from tests.mcts.evaluations import Linear, random_boards
 
-PLAIN = SearchConfig(policy="puct", pb_c_init=1.25)
+PLAIN = SearchConfig(search="puct", pb_c_init=1.25)
 FORCED = dataclasses.replace(PLAIN, forced_playouts=2.0)
 ROWS, SLOTS = 200, 5
 
@@ -100,5 +100,5 @@ def test_search_visits_every_tried_action_often_enough_and_its_policy_is_one() -
 
 
 def test_gumbel_search_has_no_forced_playouts() -> None:
-    with pytest.raises(ValueError, match="forced_playouts needs policy='puct'"):
-        dataclasses.replace(FORCED, policy="gumbel")
+    with pytest.raises(ValueError, match="forced_playouts needs search='puct'"):
+        dataclasses.replace(FORCED, search="gumbel")

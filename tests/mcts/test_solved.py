@@ -24,7 +24,7 @@ from tests.helpers.payoffs import TABLES, Payoffs, solve
 from tests.helpers.positions import read_all
 from tests.mcts.evaluations import Nothing
 
-EXPLORING = SearchConfig(simulations=256, policy="puct", pb_c_init=2.5)  # needed without knowledge
+EXPLORING = SearchConfig(simulations=256, search="puct", pb_c_init=2.5)  # needed without knowledge
 THREE_SEATS, REPEATED_TURNS = Payoffs(), Payoffs(num_players=2, order=(0, 1, 1, 0))
 
 
@@ -114,15 +114,15 @@ def test_dots_and_boxes_is_played_as_minimax_does_only_with_the_right_discount(m
 
 
 # The discount makes a win that minimax finds better than a later one, which it does not.
-LONG = SearchConfig(simulations=4096, policy="puct", pb_c_init=2.5, gamma=0.9, slots=20)
+LONG = SearchConfig(simulations=4096, search="puct", pb_c_init=2.5, gamma=0.9, slots=20)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", ["gumbel", "puct"])
-def test_larger_boards_of_dots_and_boxes_are_played_as_minimax_does(policy: str) -> None:
+@pytest.mark.parametrize("rule", ["gumbel", "puct"])
+def test_larger_boards_of_dots_and_boxes_are_played_as_minimax_does(rule: str) -> None:
     env, solved = boxes(2, 3, open_edges=6, games=900)
     assert len(solved.texts) == 200
-    config = dataclasses.replace(LONG, policy=policy, value_scale=1.0, gamma=1.0)
+    config = dataclasses.replace(LONG, search=rule, value_scale=1.0, gamma=1.0)
     assert plays_best(env, solved, config).mean() >= 0.99
 
 

@@ -20,7 +20,7 @@ import jaxgames
 from jaxgames import agents, arena
 from jaxgames.agents import Agent, analyse
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.mcts import MCTSAgent, SearchConfig
+from jaxgames.mcts import SearchAgent, SearchConfig
 from jaxgames.policies import file as exported
 from jaxgames.solvers.exact.solution import solve
 from tests.helpers.commands import error_of, last_json, run_command
@@ -196,7 +196,7 @@ def test_search_takes_the_network_of_a_file(file: Path, untrained: Runs, boards:
     of_run = agents_of_runs.make(f"{untrained.first}(simulations=16)", BOXES)
     config = dataclasses.replace(of_run.config, simulations=16)  # pyright: ignore[reportAttributeAccessIssue]  # a `SearchAgent`
     assert isinstance(config, SearchConfig)
-    player = MCTSAgent(BOXES, of_file.evaluate, config, of_file.params)
+    player = SearchAgent(BOXES, of_file.evaluate, config, of_file.params)
     by_text = agents.make(f"exported({file}, simulations=16)", BOXES)
     assert by_text.config.gamma == config.gamma  # pyright: ignore[reportAttributeAccessIssue]  # a `SearchAgent`
     expected = act(of_run, jax.random.key(0), boards)
@@ -301,12 +301,11 @@ def test_file_of_another_version_of_the_game_is_refused(file: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("header", "words"),
     [
-        ({"num_actions": 99}, ("observations [5, 5, 3], 99 actions and 2 seats", "has [5, 5, 3], 12 and 2")),
         ({"platforms": ("cuda", "tpu")}, ("for cuda, tpu, not for cpu", "--platforms cuda tpu cpu")),
         ({"calling_convention_version": 99, "jax_version": "9.9"}, ("JAX 9.9 and its calling convention 99",)),
     ],
 )
-def test_file_that_does_not_fit_the_game_the_platform_or_jax_is_refused(
+def test_file_that_does_not_fit_the_platform_or_jax_is_refused(
     header: dict[str, Any], words: tuple[str, ...], file: Path, tmp_path: Path
 ) -> None:
     message = refusal(changed(file, tmp_path / "file", **header))
@@ -346,9 +345,9 @@ def test_file_of_a_newer_format_is_refused(file: Path, tmp_path: Path) -> None:
         ("temperature=-1", "temperature must be a finite number from 0 on, not -1"),
         ("temperature=hot", "temperature must be a finite number from 0 on, not 'hot'"),
         ("top=0", "top must be an integer from 1 to 2147483647 or None, not 0"),
-        ("epsilon=2", "epsilon must be a number from 0 to 1, not 2"),
+        ("epsilon=2", "epsilon must be a finite number from 0 to 1, not 2"),
         ("simulations=-1", "simulations must be an integer from 1 to 100000, not -1"),
-        ("simulations=4, search=best", "policy must be one of 'gumbel', 'puct', not 'best'"),
+        ("simulations=4, search=best", "search must be one of 'gumbel', 'puct', not 'best'"),
         (
             "sims=3",
             "exported has no parameter 'sims'; its parameters are file, temperature, top, simulations, search, seats, "

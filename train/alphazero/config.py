@@ -182,7 +182,7 @@ class Config(NetworkConfig):
         """Returns a search without noise at the root; a rule or seats of None are those of self-play."""
         return SearchConfig(
             simulations=simulations,
-            policy=search or self.search,
+            search=search or self.search,
             slots=self.slots,
             max_considered=self.max_considered,
             gamma=self.gamma,

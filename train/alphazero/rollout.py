@@ -16,7 +16,7 @@ import jaxgames
 from jaxgames.agents import explored
 from jaxgames.mcts import SearchConfig, SearchResult, search
 from jaxgames.mcts.search import choose_boards
-from jaxgames.policies.evaluate import Policy, PolicyEvaluate, reward_scale
+from jaxgames.policies.policy import Policy, PolicyEvaluate, reward_scale
 from jaxgames.solvers.strength import VALUE_THRESHOLD
 from train.alphazero.config import Config
 from train.models.policy import Params

@@ -25,7 +25,7 @@ import tyro
 from jaxgames import Env, make
 from jaxgames._checks import check_int, check_number
 from jaxgames._files import check_output
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers.pdn import COLOURS, BrokenGame
@@ -93,7 +93,7 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
         raise ValueError("there is nothing to annotate by: add --agent or --data, or for checkers --depth 8")
     annotated: list[dict[str, Any]] = []
     of_player: list[Turn] = []
-    with progress_bar(sum(len(game.moves) for game in games), "turns", shown=depth is not None) as bar:
+    with Progress(sum(len(game.moves) for game in games), "turns", shown=depth is not None) as bar:
         for game in games:
             turns = annotate(game, depth, arguments.blunder, agent, database, bar.update)
             print(table(game, turns))

@@ -19,7 +19,7 @@ from jaxgames import Env
 from jaxgames._batches import in_chunks
 from jaxgames.agents import Agent, analyse_in_chunks
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers.search import evaluate
+from jaxgames.games.checkers.search import move_values
 from train.analyse.recorded_game import RecordedGame
 from train.data.positions import UNKNOWN, Positions, keys
 
@@ -138,8 +138,8 @@ def _valued(game: RecordedGame, turn: Turn, depth: int, blunder: float, on_value
     """Returns a turn with the values of alpha-beta. The last jump of a capture is valued on its own board."""
     assert isinstance(game.env, Checkers)
     plies = game.plies_of(turn.number - 1)
-    first = evaluate(game.env, game.state(plies[0]), depth)
-    last = first if len(plies) == 1 else evaluate(game.env, game.state(plies[-1]), depth)
+    first = move_values(game.env, game.state(plies[0]), depth)
+    last = first if len(plies) == 1 else move_values(game.env, game.state(plies[-1]), depth)
     played = _limited(last.values[last.actions.index(int(game.actions[plies[-1]]))])
     value = max(_limited(first.value), played)  # searches of two boards can differ
     own = first.values[first.actions.index(int(game.actions[plies[0]]))]

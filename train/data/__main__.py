@@ -27,7 +27,7 @@ import tyro
 
 import jaxgames
 from jaxgames import Env, _files
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.games.checkers import Checkers
 from train import agents
 from train.data import game_collections, labels
@@ -120,7 +120,7 @@ def data(arguments: Arguments) -> dict[str, Any]:
 
 def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, dict[str, Any]]:
     """Returns the positions of the recorded games, and what was read and left out for the result."""
-    with progress_bar(None, "games", "reading") as bar:
+    with Progress(None, "games", "reading") as bar:
         own = game_collections.read_collection(arguments.games, on_read=bar.update)
         others = game_collections.read_collection(
             arguments.external, known=(game for _, game in own.games), first_number=own.read, on_read=bar.update
@@ -131,7 +131,7 @@ def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, 
     if not games:
         raise ValueError(_no_game(arguments, own, others))
     splits = [game_collections.split_of(game, arguments.train, arguments.validation) for _, game in own.games]
-    with progress_bar(len(games), "games", "replaying") as bar:
+    with Progress(len(games), "games", "replaying") as bar:
         positions = game_collections.labelled(env, games, [*splits, *[EXTERNAL] * len(others.games)], bar.update)
     return positions, {"games": summary(own), "external": summary(others)}
 
@@ -148,17 +148,17 @@ def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, 
     """Returns positions of played games with their labels, and who labelled and played for the result."""
     player, played = agents.make(arguments.play, env), {"label": arguments.label or "results", "play": arguments.play}
     if arguments.label is None:
-        with progress_bar(arguments.positions, "positions", "playing") as bar:
+        with Progress(arguments.positions, "positions", "playing") as bar:
             settings = arguments.positions, arguments.per_game, arguments.seed, arguments.train
             return labels.positions_with_results(env, player, *settings, bar.update), played
     agent = agents.make(arguments.label, env)
-    with progress_bar(arguments.positions, "positions", "playing") as bar:
+    with Progress(arguments.positions, "positions", "playing") as bar:
         settings = arguments.positions, arguments.seed, bar.update, arguments.between
         positions = labels.played_positions(env, player, *settings)
     if arguments.between and not len(positions):
         shown = "{} to {}".format(*arguments.between)
         raise ValueError(f"no position was found after {shown} plies: choose smaller numbers with --between")
-    with progress_bar(len(positions), "positions", "labelling") as bar:
+    with Progress(len(positions), "positions", "labelling") as bar:
         positions = labels.labelled(positions, agent, arguments.train, bar.update, arguments.only_values)
     return positions, played
 

@@ -13,7 +13,7 @@ import tyro
 
 from jaxgames import Env, arena
 from jaxgames._named import IMPORT_LINE, command_line
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from train.driver import compilation
 
@@ -92,8 +92,8 @@ def play_games(
     num_games = len(agent_of_seat)
     writes_last = file is not None and all(agent.on_device for agent in agents)  # otherwise after every game
     with (
-        progress_bar(num_games, "games", " - ".join(names)) as bar,
-        progress_bar(num_games, "games", "writing", shown=writes_last) as writing,
+        Progress(num_games, "games", " - ".join(names)) as bar,
+        Progress(num_games, "games", "writing", shown=writes_last) as writing,
     ):
         recorder = None
         if file is not None:

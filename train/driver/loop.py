@@ -21,7 +21,7 @@ from jax.sharding import Mesh
 
 from jaxgames import Env, ParameterError, arena
 from jaxgames._named import import_options
-from jaxgames._progress import Progress, progress_bar
+from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
 from train.driver import compilation, loggers, processes
 from train.driver.learner import Config, Learner, TrainState, data_of
@@ -277,7 +277,7 @@ def of_one_run(folder: Path) -> ParallelRuns:
 def progress_of_run(config: Config, done: int) -> Progress:
     """Returns the progress of a run over its steps, after `done` iterations."""
     steps = config.steps_per_iteration
-    bar = progress_bar(config.num_iterations * steps, "steps", shown=processes.is_leader())
+    bar = Progress(config.num_iterations * steps, "steps", shown=processes.is_leader())
     bar.skip(done * steps)
     return bar
 

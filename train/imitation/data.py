@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from jaxgames.policies.evaluate import reward_scale
+from jaxgames.policies.policy import reward_scale
 from train.data.positions import Positions, evenly_spaced
 from train.imitation.config import Config, load_other_positions, load_positions
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from jaxgames.policies.evaluate import reward_scale
+from jaxgames.policies.policy import reward_scale
 from jaxgames.sampling import MASKED_LOGIT, shifted_logits
 from train.imitation.config import TRACED_SETTINGS, Config
 from train.imitation.data import (

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from jaxgames import Env, arena
 from jaxgames import make as make_env
 from jaxgames._files import write_whole
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from train import agents, plot
 from train.driver.commands import GameArguments, run_command
@@ -168,7 +168,7 @@ def play_pairs(
     missing = [pair for pair in pairs if file.get({"agents": pair}) is None]
     print(f"{file.path.parent}: {len(missing)} of {len(pairs)} pairs are to be played", file=sys.stderr, flush=True)
     done = (len(pairs) - len(missing)) * settings.games
-    with progress_bar(len(pairs) * settings.games, "games") as bar:
+    with Progress(len(pairs) * settings.games, "games") as bar:
         bar.skip(done)
         for number, (first, second) in enumerate(missing, start=1):
             bar.describe(f"pair {number} of {len(missing)}, {first} - {second}")

@@ -10,7 +10,7 @@ import psutil
 
 from jaxgames import Env, ParameterError, agents, auto_reset
 from jaxgames.agents import Agent, act_compiled
-from jaxgames.wrappers import inside
+from jaxgames.wrappers import live_boards
 
 BOARDS = 64  # on which an agent moves at once
 PLIES = 64  # of the games that the boards are from; board i is at ply i
@@ -52,7 +52,7 @@ def played_boards(env: Env[Any]) -> Any:
         states = jax.vmap(game.init)(jax.random.split(start_key, BOARDS))
         _, seen = jax.lax.scan(ply, states, jax.random.split(key, PLIES))
         number = jnp.arange(BOARDS)
-        return inside(game, jax.tree.map(lambda leaf: leaf[number % PLIES, number], seen))[1]
+        return live_boards(jax.tree.map(lambda leaf: leaf[number % PLIES, number], seen))
 
     return play(jax.random.key(0))
 

@@ -26,7 +26,7 @@ from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.minichess import Minichess
 from jaxgames.games.minichess.board import NUM_PLANES, PLACE
-from jaxgames.wrappers import Wrapper
+from jaxgames.wrappers import AutoReset
 
 
 class ActionCells(NamedTuple):
@@ -49,8 +49,8 @@ def action_cells(env: Env[Any]) -> ActionCells | None:
     return None
 
 
-@action_cells.register(Wrapper)
-def _(env: Wrapper[Any, Any]) -> ActionCells | None:
+@action_cells.register(AutoReset)
+def _(env: AutoReset[Any]) -> ActionCells | None:
     return action_cells(env.unwrapped)
 
 

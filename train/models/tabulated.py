@@ -21,9 +21,8 @@ from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.chinese_checkers_diamond.positions import num_positions
 from jaxgames.games.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
-from jaxgames.mcts import SearchConfig
-from jaxgames.policies import evaluate
-from jaxgames.policies.agent import SearchAgent
+from jaxgames.mcts import SearchAgent, SearchConfig
+from jaxgames.policies import policy as policies
 from jaxgames.sampling import MASKED_LOGIT
 from train.models.policy import Policy
 
@@ -41,7 +40,7 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class TabulatedPolicy:
-    """Looks up the outputs of a policy; see `jaxgames.policies.evaluate.Policy`. Its parameters are a `Table`.
+    """Looks up the outputs of a policy; see `jaxgames.policies.policy.Policy`. Its parameters are a `Table`.
 
     The observations are bool[B, size, size, 2]. Actions that are not in the table have `MASKED_LOGIT`.
     """
@@ -66,7 +65,7 @@ def table_pays(env: Env[Any], policy: Any, evaluations: int, slots: int) -> Type
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 3))
-def tabulate(env: ChineseCheckersDiamond, policy: evaluate.Policy, params: Any, slots: int) -> Table:
+def tabulate(env: ChineseCheckersDiamond, policy: policies.Policy, params: Any, slots: int) -> Table:
     """Returns the outputs of a policy with shared parameters in all positions, those that no game reaches too.
 
     Behind them the last position is repeated, up to whole chunks. `slots` is the number of actions of a position.
@@ -88,8 +87,8 @@ def tabulate(env: ChineseCheckersDiamond, policy: evaluate.Policy, params: Any, 
 
 
 def table_or_network(
-    env: Env[Any], policy: evaluate.Policy, params: Any, evaluations: int, config: SearchConfig
-) -> tuple[evaluate.Policy, Any]:
+    env: Env[Any], policy: policies.Policy, params: Any, evaluations: int, config: SearchConfig
+) -> tuple[policies.Policy, Any]:
     """Returns the policy and its parameters, or a table for a search where that takes fewer than `evaluations`."""
     slots = config.num_slots(env.num_actions)
     if table_pays(env, policy, evaluations, slots):
@@ -102,11 +101,10 @@ def with_table(agent: Agent, boards: int) -> Agent:
 
     It returns the agent itself where a table does not pay, and where the agent does not search.
     """
-    if not isinstance(agent, SearchAgent):
+    if not isinstance(agent, SearchAgent) or not isinstance(agent.evaluate, policies.PolicyEvaluate):
         return agent
-    evaluations = boards * agent.config.simulations
-    alone = agent.agent
-    policy, params = table_or_network(alone.env, alone.policy, alone.params, evaluations, agent.config)
-    if policy is alone.policy:
+    of_network, evaluations = agent.evaluate, boards * agent.config.simulations
+    policy, params = table_or_network(agent.env, of_network.policy, agent.params, evaluations, agent.config)
+    if policy is of_network.policy:
         return agent
-    return dataclasses.replace(agent, agent=dataclasses.replace(alone, policy=policy, params=params))
+    return dataclasses.replace(agent, evaluate=dataclasses.replace(of_network, policy=policy), params=params)

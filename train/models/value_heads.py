@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames import Env
-from jaxgames.policies.evaluate import in_turn_order, is_symmetric
+from jaxgames.policies.policy import in_turn_order, is_symmetric
 from train.models.layers import Network, small
 from train.models.policy import Policy
 

@@ -18,7 +18,7 @@ import jaxgames
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.chinese_checkers_diamond.board import corner, tables
 from jaxgames.mcts.search import choose_boards
-from jaxgames.wrappers import Wrapper
+from jaxgames.wrappers import AutoReset
 
 CANDIDATES = 8  # placements of which the first legal one is taken; all 8 are illegal about once in a billion
 
@@ -72,8 +72,8 @@ def placement(env: jaxgames.Env[Any]) -> Callable[[jax.Array], Any] | None:
     return None
 
 
-@placement.register(Wrapper)
-def _(env: Wrapper[Any, Any]) -> Callable[[jax.Array], Any] | None:
+@placement.register(AutoReset)
+def _(env: AutoReset[Any]) -> Callable[[jax.Array], Any] | None:
     return placement(env.unwrapped)
 
 

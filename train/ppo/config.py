@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import jaxgames
 from jaxgames._specs import split_list
-from jaxgames.policies.evaluate import is_symmetric
+from jaxgames.policies.policy import is_symmetric
 from train import settings
 from train.models.layers import ComputeDtype
 from train.models.policy import Sharing

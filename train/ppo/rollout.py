@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
-from jaxgames.policies.evaluate import has_seat_values, is_symmetric, reward_scale, seat_values
+from jaxgames.policies.policy import has_seat_values, is_symmetric, reward_scale, seat_values
 from jaxgames.wrappers import AutoResetState, split_step_key
 from train.models.policy import Params, Policy
 from train.ops.advantages import per_seat_advantages
@@ -160,7 +160,7 @@ def estimate_advantages(
     """Returns the steps of a rollout with `has_target`, and their advantages float32[rollout_length, num_envs].
 
     Where a rollout or a game is cut off, a policy may have no value of the seats that are not to move; see
-    `jaxgames.policies.evaluate`. Then their last decisions have no target.
+    `jaxgames.policies.policy`. Then their last decisions have no target.
     """
     bootstrap, is_valued = on_each_device(
         functools.partial(bootstrap_values, env, policy), REPLICATED, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD

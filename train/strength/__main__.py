@@ -21,11 +21,10 @@ from typing import Annotated, Any, NamedTuple
 import tyro
 
 from jaxgames import Env
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.solvers import Solution
 from jaxgames.solvers.strength import measure
-from jaxgames.solvers.strength.full_width import lookahead
-from jaxgames.solvers.strength.policy_table import Values
+from jaxgames.solvers.strength.policy_table import BATCH, Values
 from train import agents
 from train.driver.commands import run_command
 from train.driver.metrics import rounded
@@ -33,6 +32,7 @@ from train.driver.result_file import ResultFile
 from train.driver.tables import markdown
 from train.models.tabulated import with_table
 from train.strength.figures import draw_checkpoints
+from train.strength.full_width import lookahead
 from train.strength.players import DIGITS, Player, deterministic, format_measure, solution_of
 
 ROWS_FILE = "strength.jsonl"
@@ -187,8 +187,8 @@ def _looking_ahead(
     """Returns the agent that searches `depth` plies of full width on the values of a network."""
     if values is None:
         raise ValueError(f"--depth searches on the values of a network, and {text} has none")
-    with progress_bar(solution.num_states, "states", f"values of {text}") as bar:
-        act = lookahead(solution, values, depth, discount=arguments.discount, seat=arguments.seat, on_states=bar.update)
+    with Progress(solution.num_states, "states", f"values of {text}") as bar:
+        act = lookahead(solution, _counted(values, bar), depth, discount=arguments.discount, seat=arguments.seat)
     return Player(act, None)
 
 
@@ -201,21 +201,30 @@ def _measured(row: Row, env: Env[Any], solution: Solution[Any], arguments: Argum
     try:
         player = row.make()
         times = 1 if player.values is None else 2  # that a state is given to the agent: for its move, for its value
-        with progress_bar(times * solution.num_states, "states", title) as bar:
+        with Progress(times * solution.num_states, "states", title) as bar:
             measures = measure(
                 env,
-                player.act,
+                _counted(player.act, bar),
                 solution,
                 arguments.plies,
                 seat=arguments.seat,
-                values=player.values,
+                values=None if player.values is None else _counted(player.values, bar),
                 strong_states=arguments.strong_states,
                 weak=arguments.weak,
-                on_states=bar.update,
             )
     except ValueError as error:
         raise ValueError(f"{row.name}: {error}") from error
     return rounded({"seconds": time.monotonic() - begin, **measures}, DIGITS)
+
+
+def _counted(function: Callable[[Any], Any], bar: Progress) -> Callable[[Any], Any]:
+    """Returns a function of batches of states that shows on the bar how many it has been given."""
+
+    def call(states: Any) -> Any:
+        bar.update(BATCH)
+        return function(states)
+
+    return call
 
 
 def table(result: Mapping[str, Any]) -> str:

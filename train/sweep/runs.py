@@ -32,7 +32,7 @@ from typing import Any
 import jax
 
 from jaxgames._files import write_whole
-from jaxgames._progress import Progress, progress_bar
+from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from train.agents import learner_type
 from train.driver import loggers, loop, stored_config
@@ -286,7 +286,7 @@ def total_steps(group: BatchedRuns) -> int:
 
 def progress_of_sweep(groups: Sequence[BatchedRuns]) -> Progress:
     """Returns the progress over the steps of all cells."""
-    return progress_bar(sum(map(total_steps, groups)), "steps")
+    return Progress(sum(map(total_steps, groups)), "steps")
 
 
 @contextmanager

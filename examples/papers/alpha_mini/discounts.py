@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Column, Report, command, new_picture, table_of, train_all
+from examples.papers._experiment import Column, Report, command, new_picture, progress_over, table_of, train_all
 from examples.papers.alpha_mini import games, runs
-from jaxgames._progress import progress_over
 from train import plot
 from train.sweep import Sweep, sweep_of
 

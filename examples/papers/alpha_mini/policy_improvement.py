@@ -28,10 +28,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Report, command, new_picture, train
+from examples.papers._experiment import Report, command, new_picture, progress_over, train
 from examples.papers._intervals import draw_band, format_interval, interval
 from examples.papers.alpha_mini import games, runs
-from jaxgames._progress import progress_over
 from train import agents, plot
 from train.driver import compilation
 from train.driver.tables import markdown

@@ -30,7 +30,7 @@ from examples.papers._experiment import Report, command, new_picture, train, tra
 from examples.papers._intervals import difference, draw_band, format_interval, interval
 from examples.papers.alpha_mini import games, runs
 from jaxgames import Env
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from train import agents, plot
 from train.data import labels, positions
 from train.data.positions import Positions
@@ -125,7 +125,7 @@ def label_positions(arguments: Arguments, env: str, number: int) -> Path:
     boards, with_captures = played(game, arguments.play, arguments.positions), jaxgames.make(env)
     if not of_engine[number]:
         boards = with_king_capture(boards, with_captures)
-    with progress_bar(total=len(boards), title=f"labelling by {text}", unit="positions") as bar:
+    with Progress(total=len(boards), title=f"labelling by {text}", unit="positions") as bar:
         judge = agents.make(text, boards.env)
         boards = labels.labelled(boards, judge, train=90, on_labelled=bar.update, only_values=True)
     if of_engine[number]:
@@ -140,7 +140,7 @@ def label_positions(arguments: Arguments, env: str, number: int) -> Path:
 def played(env: str, text: str, count: int) -> Positions:
     """Returns different positions of games between copies of an agent."""
     game = jaxgames.make(env)
-    with progress_bar(total=count, title="playing", unit="positions") as bar:
+    with Progress(total=count, title="playing", unit="positions") as bar:
         return labels.played_positions(game, agents.make(text, game), count, seed=0, on_found=bar.update)
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import jaxgames
-from examples.papers._experiment import Column, Experiment, Report, command, table_of
+from examples.papers._experiment import Column, Experiment, Report, command, progress_over, table_of
 from examples.papers.alpha_mini import games, runs
-from jaxgames._progress import progress_over
 from jaxgames.agents import RandomAgent
 
 THEIRS = 0.527

@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import jax
 
-from examples.papers._experiment import Experiment
-from jaxgames._progress import progress_over
+from examples.papers._experiment import Experiment, progress_over
 from train import agents
 from train.driver import cli
 from train.driver.learner import Learner

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from examples.papers._experiment import Column, Experiment, Report, command, is_finished, table_of, train
+from examples.papers._experiment import Column, Experiment, Report, command, is_finished, progress_over, table_of, train
 from examples.papers.alpha_mini import games, runs
-from jaxgames._progress import progress_over
 from train.driver.loop import Settings
 from train.driver.result_file import ResultFile
 from train.ppo import PPO, config_for

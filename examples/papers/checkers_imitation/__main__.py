@@ -28,7 +28,7 @@ import tyro
 from examples.papers._experiment import ExperimentFields, Report, command
 from jaxgames import Env
 from jaxgames._batches import in_chunks
-from jaxgames.policies.evaluate import Policy
+from jaxgames.policies.policy import Policy
 from train import agents
 from train.data import positions
 from train.data.positions import Positions, evenly_spaced

@@ -29,7 +29,7 @@ import numpy as np
 from examples.papers._experiment import Column, Experiment, Report, command, table_of
 from examples.papers.checkers_imitation.__main__ import logits_of
 from jaxgames import Env, arena, make
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.games.checkers.pdn import BrokenGame
 from jaxgames.policies.agent import PolicyAgent
 from train import agents
@@ -114,7 +114,7 @@ def judge(env: Env[Any], text: str, arguments: Arguments) -> dict[str, Any]:
     """Returns the results of an agent's games, and what its moves lost by stage."""
     own: list[Turn] = []
     results, records = {"wins": 0, "losses": 0, "draws": 0}, play(env, text, arguments)
-    with progress_bar(arguments.games, "games", title=f"{text}, valued") as bar:
+    with Progress(arguments.games, "games", title=f"{text}, valued") as bar:
         for record in records:
             seat = record["agents"].index(text)
             winners = record["outcome"]["winners"]
@@ -137,7 +137,7 @@ def play(env: Env[Any], text: str, arguments: Arguments) -> list[arena.GameRecor
     seats = arena.seating((1, 1), "alternating", arguments.games)
     openings = settings.openings_for(env, "alternating")
     records: list[arena.GameRecord] = []
-    with progress_bar(arguments.games, "games", title=f"{text}, played") as bar:
+    with Progress(arguments.games, "games", title=f"{text}, played") as bar:
         arena.play(
             env,
             pair,

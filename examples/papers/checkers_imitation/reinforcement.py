@@ -31,7 +31,7 @@ import tyro
 from examples.papers import _experiment
 from examples.papers._experiment import RATE, Column, ExperimentFields, Report, command, table_of
 from jaxgames import Env, ParameterError, arena
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames._specs import split_parameters
 from jaxgames.agents import Agent, analyse
 from train import agents, alphazero, ppo
@@ -232,7 +232,7 @@ class Bench:
         pair = [agents.make(text, self.env) for text in (row.agent, row.opponent)]
         seats = arena.seating((1, 1), "alternating", row.size)
         openings = game_settings(self.arguments, row.size).openings_for(self.env, "alternating")
-        with progress_bar(total=row.size, unit="games", title=f"{row.agent} - {row.opponent}") as bar:
+        with Progress(total=row.size, unit="games", title=f"{row.agent} - {row.opponent}") as bar:
             key = jax.random.key(row.seed)
             games = arena.play(self.env, pair, seats, key, openings=openings, on_finished=bar.update)
         own, other = (arena.results(self.env, games, seats, number) for number in (0, 1))

@@ -34,7 +34,7 @@ import jaxgames
 from examples.papers._experiment import RATE, Column, Experiment, Report, command, table_of
 from jaxgames import Env, arena
 from jaxgames._checks import ParameterError
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.agents import Agent, act_on_one_board
 from train import agents
 from train.driver.metrics import rounded
@@ -82,7 +82,7 @@ def report(arguments: Arguments) -> Report:
     opponents = {name: opponent_of(name, env, arguments) for name in arguments.opponents}
     common = {name: getattr(arguments, name) for name in ("games", "milliseconds", "simulations", "seed")}
     rows: list[dict[str, Any]] = []
-    with progress_bar(total=arguments.games * len(opponents), unit="games") as bar:
+    with Progress(total=arguments.games * len(opponents), unit="games") as bar:
         for name, opponent in opponents.items():
             bar.describe(f"against {name}")
             key = {"env": str(env), "agent": str(agent), "opponent": name, **common}

@@ -30,7 +30,7 @@ import jaxgames
 from examples.papers._experiment import ExperimentFields, Report, command, new_picture
 from examples.papers.dots_and_boxes.matches import board_of, deterministic, play
 from jaxgames import Env, arena
-from jaxgames._progress import Progress, progress_bar
+from jaxgames._progress import Progress
 from train import agents, plot
 from train.driver import tables
 from train.driver.commands import text_of_rate
@@ -69,7 +69,7 @@ def report(arguments: Arguments) -> Report:
         if agent != opponent and plays(agent, env) and plays(opponent, env)
     ]
     rows: list[dict[str, Any]] = []
-    with progress_bar(total=len(keys) * arguments.games, unit="games") as bar:
+    with Progress(total=len(keys) * arguments.games, unit="games") as bar:
         for key in keys:
             bar.describe(f"{key['board']}: {key['agent']} - {key['opponent']}")
             rows.append(key | arguments.once(key, functools.partial(measure, envs[key["board"]], key, bar)))

@@ -27,7 +27,7 @@ from examples.papers._experiment import RATE, Column, Experiment, Report, comman
 from examples.papers.dots_and_boxes.agent import STUDY, Timed, milliseconds
 from examples.papers.dots_and_boxes.study_agent import player_of
 from jaxgames import agents, arena
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes import search_moves as boxes
 from jaxgames.games.dots_and_boxes.search import Search
@@ -94,7 +94,7 @@ def report(arguments: Arguments) -> Report:
     handouts = functools.cache(lambda: find_handouts(env, arguments))
     rows: list[dict[str, Any]] = []
     games: list[dict[str, Any]] = []
-    with progress_bar(total=len(arguments.depths) + len(arguments.changes), unit="rows") as bar:
+    with Progress(total=len(arguments.depths) + len(arguments.changes), unit="rows") as bar:
         for depth in arguments.depths:
             bar.describe(f"depth {depth}")
             key = {**common, "depth": depth, "positions": arguments.positions}

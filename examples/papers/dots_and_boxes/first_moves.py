@@ -22,7 +22,7 @@ import numpy as np
 from examples.papers._experiment import Column, Experiment, Report, command, table_of
 from examples.papers.dots_and_boxes.matches import board_of
 from jaxgames import State
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes.search import DEFAULT_TABLE_SIZE, Search
 from jaxgames.games.dots_and_boxes.search_moves import canonical_key, is_first_open, make_board, make_position
@@ -78,7 +78,7 @@ def report(arguments: Arguments) -> Report:
     envs = {name: game_of(name) for name in arguments.boards}
     boards: list[dict[str, Any]] = []
     edges: list[dict[str, Any]] = []
-    with progress_bar(total=len(envs), unit="boards") as bar:
+    with Progress(total=len(envs), unit="boards") as bar:
         for name, env in sorted(envs.items(), key=lambda item: item[1].num_actions):
             bar.describe(name)
             first, *others = search_board(arguments, name, env, bar)

@@ -30,10 +30,10 @@ import optax
 import jaxgames
 from examples.papers._experiment import Column, Experiment, Report, command, table_of
 from jaxgames import solvers
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.games.dots_and_boxes.rules import NOBODY, DotsAndBoxes, DotsAndBoxesState
 from jaxgames.games.dots_and_boxes.solution import boxes, table_shape, worth_of_edges
-from jaxgames.policies.evaluate import reward_scale
+from jaxgames.policies.policy import reward_scale
 from jaxgames.sampling import random_action
 from train.driver.metrics import rounded
 from train.models.policy import Params, Policy
@@ -225,7 +225,7 @@ def fitted(arguments: Arguments, env: DotsAndBoxes, policy: Policy, table: jax.A
     def advance(fit: Fit, table: jax.Array, keys: jax.Array) -> tuple[Fit, tuple[jax.Array, jax.Array]]:
         return jax.lax.scan(functools.partial(gradient_step, env, policy, optimizer, table), fit, keys)
 
-    with progress_bar(total=arguments.steps, unit="steps") as bar:
+    with Progress(total=arguments.steps, unit="steps") as bar:
         while bar.count < arguments.steps:
             number = min(arguments.steps_per_call, arguments.steps - bar.count)
             fit, (errors, hits) = advance(fit, table, jax.random.split(jax.random.fold_in(key, bar.count), number))

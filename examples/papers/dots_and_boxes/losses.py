@@ -29,7 +29,7 @@ import tyro
 from examples.papers._experiment import RATE, ExperimentFields, Report, command, table_of
 from examples.papers.dots_and_boxes.matches import OPENING_PLIES, board_of, deterministic, play
 from jaxgames import Env, arena
-from jaxgames._progress import Progress, progress_bar
+from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from jaxgames.games.dots_and_boxes.solution import boxes
 from train import agents
@@ -99,7 +99,7 @@ def measure(env: Env[Any], key: Mapping[str, Any], numbers: list[int]) -> dict[s
     """Returns the rows of open edges in descending order, with the first offer in its place, and of the games."""
     pair = agents.make(key["agent"], env), agents.make(key["reference"], env)
     num_games = key["games"]
-    with progress_bar(total=num_games * (len(numbers) + 2), unit="games") as bar:
+    with Progress(total=num_games * (len(numbers) + 2), unit="games") as bar:
         played = record(env, pair, num_games, key["seed"], bar)
         num_open = (~played.boards.edges).sum(-1)  # int[games, plies + 1]
         offer = first_offer(env, played.boards.edges)

@@ -26,7 +26,7 @@ from examples.papers._experiment import Experiment, Report, command
 from examples.papers.matrix_games import pictures, tables
 from examples.papers.matrix_games.tables import LEARNERS, SETTINGS, TABLES, Setting
 from jaxgames._checks import check_int
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from train.driver.commands import MAX_SEED
 from train.matrix.games import matrix_game
 from train.matrix.replicator import Dynamics, Floats, integrate
@@ -66,7 +66,7 @@ def report(arguments: Arguments) -> Report:
     check_int("seed", arguments.seed, 0, MAX_SEED)
     began, began_cpu = time.perf_counter(), time.process_time()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    with progress_bar(total=len(SETTINGS) + len(FIGURE_1) * len(FIGURE_LEARNERS) + 4, unit="parts") as bar:
+    with Progress(total=len(SETTINGS) + len(FIGURE_1) * len(FIGURE_LEARNERS) + 4, unit="parts") as bar:
         data = _all_runs(arguments, bar)
         paths = _pictures(arguments, data, bar)
     findings = tables.findings(data.shares, data.constant, data.predicted)

@@ -25,7 +25,7 @@ from examples.papers._experiment import Column, Experiment, Report, command, tab
 from examples.papers.matrix_games.tables import two
 from jaxgames import ParameterError, _specs
 from jaxgames._checks import check_int
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from train.driver.metrics import rounded
 from train.matrix.games import MatrixGame, matrix_game, nash
 from train.matrix.tabular import Learner, near, run, share_near
@@ -111,7 +111,7 @@ def report(arguments: Arguments) -> Report:
         Part("more actions", arguments.of_more_actions, constant, OF_MORE_ACTIONS, measure_more_actions),
     )
     rows: dict[str, list[dict[str, Any]]] = {part.name: [] for part in parts}
-    with progress_bar(total=sum(len(part.games) * len(part.settings) for part in parts), unit="rows") as bar:
+    with Progress(total=sum(len(part.games) * len(part.settings) for part in parts), unit="rows") as bar:
         for part in parts:
             for name, (text, steps) in itertools.product(part.games, part.settings):
                 bar.describe(f"{name}, {text}, {steps:,} steps")

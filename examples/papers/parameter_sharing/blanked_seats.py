@@ -55,7 +55,7 @@ class Arguments(FinishedRuns):
 
 @dataclass(frozen=True)
 class Blanked:
-    """A policy that does not see some planes of its observation; see `jaxgames.policies.evaluate.Policy`.
+    """A policy that does not see some planes of its observation; see `jaxgames.policies.policy.Policy`.
 
     Its parameters are the parameters of the policy, and bool[planes], the planes that it sees. So all kinds of blanking
     share their compiled programs.

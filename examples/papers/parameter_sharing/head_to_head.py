@@ -16,12 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Report, command, new_picture
+from examples.papers._experiment import Report, command, new_picture, progress_over
 from examples.papers._intervals import draw_band, format_interval, interval, paired_difference
 from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
 from examples.papers.parameter_sharing.study import STEPS_PER_ITERATION
 from jaxgames import Env, arena, make
-from jaxgames._progress import progress_over
 from jaxgames.policies.agent import PolicyAgent
 from train import plot
 from train.driver.run_folder import RunFolder

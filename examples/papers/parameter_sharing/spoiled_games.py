@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import arena
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from jaxgames.arena import Games
 from jaxgames.env import State
@@ -40,7 +40,7 @@ def play(env: ChineseCheckers, agents: Sequence[Agent], agent_of_seat: jax.Array
     """Returns whole games for six seats by agents on the device, with a progress bar; as `arena.play`."""
     start_key, key = jax.random.split(key)
     watched, over = _start(env, start_key, len(agent_of_seat)), 0
-    with progress_bar(total=len(agent_of_seat), unit="games") as bar:
+    with Progress(total=len(agent_of_seat), unit="games") as bar:
         while over < len(agent_of_seat):
             key, subkey = jax.random.split(key)
             watched = _advance(env, tuple(agents), agent_of_seat, watched, subkey)

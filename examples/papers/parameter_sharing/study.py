@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import jaxgames
-from jaxgames.policies.evaluate import reward_scale
+from jaxgames.policies.policy import reward_scale
 from train.models.policy import Sharing
 from train.recipes import PRESETS
 

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import jaxgames
 from examples.papers._experiment import Experiment, Report, command
 from jaxgames import Env, arena
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from jaxgames.arena import Seating
 from train import agents
@@ -91,7 +91,7 @@ def report(arguments: Arguments) -> Report:
     games = [_Game(text, arguments) for text in arguments.envs]
     matches = [(game, match) for game in games for match in game.matches()]
     rows: list[dict[str, Any]] = []
-    with progress_bar(total=sum(match.games for _, match in matches), unit="games") as bar:
+    with Progress(total=sum(match.games for _, match in matches), unit="games") as bar:
         for game, match in matches:
             bar.describe(f"{game.env.id}: {match.agent} against {match.opponent}")
             key = match._asdict()

@@ -259,4 +259,4 @@ SEARCHED_GAME = SearchedGame(
     after=after,
 )
 
-evaluate, make_player = SEARCHED_GAME.evaluate, SEARCHED_GAME.make_player
+move_values, make_player = SEARCHED_GAME.move_values, SEARCHED_GAME.make_player

@@ -10,7 +10,6 @@ import hashlib
 import math
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -57,7 +56,6 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     """
 
     ignored: ClassVar[tuple[str, ...]] = ("max_plies",)
-    keeps_progress: ClassVar[bool] = True
     has_plies: ClassVar[bool] = True
 
     def __init__(self, env: ChineseCheckersDiamond, table: np.ndarray, max_moves: int) -> None:
@@ -67,39 +65,22 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
         self.max_moves: int = max_moves
 
     @classmethod
-    def solve(cls, env: ChineseCheckersDiamond, progress: bool = True) -> Self:
+    def solve(cls, env: ChineseCheckersDiamond, progress: bool = True, unfinished: Path | None = None) -> Self:
         check_size(env)
         _log_size(env, progress)
-        return cls._finish(env, _begin(env), progress, after_sweep=lambda _: None)
-
-    @classmethod
-    def solve_with_file(cls, env: ChineseCheckersDiamond, progress: bool, unfinished: Path) -> Self:
-        check_size(env)
-        _log_size(env, progress)
-        arrays = _read_unfinished(env, unfinished) if unfinished.exists() else _begin(env)
+        arrays = _read_unfinished(env, unfinished) if unfinished is not None and unfinished.exists() else _begin(env)
         saved = time.monotonic()
 
         def save(plies: int) -> None:
             nonlocal saved
-            if time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
+            if unfinished is not None and time.monotonic() - saved > SECONDS_BETWEEN_SAVES:
                 write_file(SOLUTION_FILE, unfinished, env, {**arrays, PLIES: np.asarray(plies)})
                 saved = time.monotonic()
 
-        solution = cls._finish(env, arrays, progress, save)
-        unfinished.unlink(missing_ok=True)
-        return solution
-
-    @classmethod
-    def _finish(
-        cls,
-        env: ChineseCheckersDiamond,
-        arrays: dict[str, np.ndarray],
-        progress: bool,
-        after_sweep: Callable[[int], None],
-    ) -> Self:
-        """Returns the solution after the sweeps that the arrays of an unfinished analysis lack."""
         table, order, plies = arrays["table"], DiamondOrder(env, int(arrays[ROWS])), int(arrays[PLIES])
-        retrograde.analyse(table, arrays[MOVES_LEFT], order, chunk_size(), progress, after_sweep, plies)
+        retrograde.analyse(table, arrays[MOVES_LEFT], order, chunk_size(), progress, save, plies)
+        if unfinished is not None:
+            unfinished.unlink(missing_ok=True)
         return cls(env, table, int(arrays["max_moves"]))
 
     def value(self, states: State) -> np.ndarray:

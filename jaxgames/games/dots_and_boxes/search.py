@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgames._checks import ParameterError, check_int
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.env import Env, State
 from jaxgames.games.dots_and_boxes import search_moves as boxes
 from jaxgames.games.dots_and_boxes.chains import Chains, chain_openers, value_of_chains
@@ -160,7 +160,7 @@ def search(
     """Returns the value of a position, and the work that it took.
 
     Args:
-      env: `dots_and_boxes` with at most 62 edges and 8 boxes in a row or column, or a `Wrapper` of it.
+      env: `dots_and_boxes` with at most 62 edges and 8 boxes in a row or column, or `auto_reset` of it.
       state: one state; None is the start.
       window: (alpha, beta). A value between them is the margin. A value of at most alpha is an upper bound of the
         margin, and one of at least beta a lower bound. A narrow window takes less work.
@@ -198,7 +198,7 @@ class Search:
         work, counts = self._work, self._work.counts
         self._function(boxes.place)(work.board, work.position, ints(_drawn(self._game, state), self._compiled))
         began, nodes, piece = time.thread_time(), 0, NODES_PER_PIECE
-        with progress_bar(None, "nodes", shown=progress) as bar:
+        with Progress(None, "nodes", shown=progress) as bar:
             while True:
                 counts[NODES], counts[MAX_NODES] = 0, piece
                 value = int(self._function(alphabeta)(work, 0, TO_THE_END, alpha, beta))

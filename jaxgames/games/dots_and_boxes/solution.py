@@ -18,6 +18,7 @@ boxes (2^31 sets) less than a minute on two cores.
 """
 
 import functools
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import jax
@@ -25,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._batches import in_chunks
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.env import State
 from jaxgames.games.dots_and_boxes.rules import NOBODY, DotsAndBoxes, DotsAndBoxesState
 from jaxgames.solvers.exact.solution import ILLEGAL_SCORE, Children, Solution, not_of
@@ -52,7 +53,7 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
         self.max_moves: int = env.num_edges
 
     @classmethod
-    def solve(cls, env: DotsAndBoxes, progress: bool = True) -> Self:
+    def solve(cls, env: DotsAndBoxes, progress: bool = True, unfinished: Path | None = None) -> Self:
         return cls(env, solve_table(env, progress))
 
     def value(self, states: State) -> np.ndarray:
@@ -190,7 +191,7 @@ def solve_table(env: DotsAndBoxes, progress: bool) -> np.ndarray:
     num_bits = np.bitwise_count(np.arange(num_rows, dtype=np.uint32))
     part = min(1 << 11, max(4, num_rows >> 4))
     table = jnp.zeros((num_rows, num_columns), jnp.int8)
-    with progress_bar(num_rows * num_columns, "sets of edges", shown=progress) as bar:
+    with Progress(num_rows * num_columns, "sets of edges", shown=progress) as bar:
         for bits in range(int(num_bits.max()), -1, -1):
             rows = np.flatnonzero(num_bits == bits).astype(np.uint32)
             for begin in range(0, len(rows), part):

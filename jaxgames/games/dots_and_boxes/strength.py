@@ -89,7 +89,7 @@ def measure_margins(measured: Measured[DotsAndBoxesSolution]) -> dict[str, Any]:
     sets = _sample(solution, STRONG_STATES if measured.strong_states is None else measured.strong_states)
     measures: dict[str, Any] = {}
     if measured.weak:
-        other = PolicyTable(solution, game, measured.act, 1 - seat, measured.on_states)
+        other = PolicyTable(solution, game, measured.act, 1 - seat)
         policy.is_symmetric(sets[:SAMPLE])  # its answer is not used: a few moves of the other seat are enough
         by_seat = (policy, other) if seat == 0 else (other, policy)
         measures, margin = self_play(game, by_seat, 0, int(solution.table[0]), solution.max_moves)
@@ -227,7 +227,7 @@ def _sample(solution: DotsAndBoxesSolution, size: int) -> Sets:
 def _values(measured: Measured[DotsAndBoxesSolution], values: Values, sets: Sets) -> dict[str, Any]:
     """Returns the errors of the agent's values, in the unit of the game's reward."""
     solution, seat = measured.solution, measured.seat
-    predicted = call_in_batches(solution, values, sets, seat, measured.on_states)
+    predicted = call_in_batches(solution, values, sets, seat)
     read = functools.partial(jax.jit(solution.payoffs, static_argnums=0), measured.env.unwrapped, solution.device_table)
     true = call_in_batches(solution, read, sets, seat) * (1 if seat == 0 else -1)
     return value_errors(predicted, true)

@@ -350,4 +350,4 @@ SEARCHED_GAME = SearchedGame(
     expected_return=expected_return,
 )
 
-evaluate, make_player = SEARCHED_GAME.evaluate, SEARCHED_GAME.make_player
+move_values, make_player = SEARCHED_GAME.move_values, SEARCHED_GAME.make_player

@@ -20,7 +20,7 @@ from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.interop.openspiel.game import OpenSpielGame, OpenSpielState
 from jaxgames.interop.openspiel.positions import pyspiel, returns
-from jaxgames.wrappers import inside
+from jaxgames.wrappers import live_boards
 
 # Returns the bot of a player: (game, player, seed) -> bot. The seed is from 0 to 2**32 - 1.
 MakeBot = Callable[[OpenSpielGame, int, int], Any]
@@ -44,7 +44,7 @@ class OpenSpielAgent:
 
         Raises ValueError if the bot plays an illegal action.
         """
-        env, boards = inside(self.env, states)
+        env, boards = self.env.unwrapped, live_boards(states)
         boards = jax.device_get(boards)
         seeds = np.asarray(jax.random.bits(key, boards.current_player.shape, jnp.uint32)).tolist()
         game = OpenSpielGame(env)
@@ -96,7 +96,7 @@ def make(
     check_int("max_rollout_steps", max_rollout_steps, 0, MAX_SIMULATIONS)
     check_choice("solve", solve, (False, True))
     check_number("uct_c", uct_c, lowest=0)
-    game_env = inside(env)[0]
+    game_env = env.unwrapped
     refusal = f"playout must be an agent on the device, such as random or greedy, not {playout!r}"
     agent = agents.make_on_device(playout, lambda: agents.make(playout, game_env), refusal)
 

@@ -1,4 +1,6 @@
-"""The alpha-beta search of checkers and minichess, and what all players on the host share.
+"""Alpha-beta search: the agent `alphabeta`, and the search that games complete by their moves and evaluations."""
 
-Public: `agent.make`, which makes the agent `alphabeta`.
-"""
+from jaxgames.solvers.alphabeta.agent import AlphaBetaAgent, Player
+from jaxgames.solvers.alphabeta.deepening import MoveValues, SearchedGame, plies_to_end
+
+__all__ = ["AlphaBetaAgent", "MoveValues", "Player", "SearchedGame", "plies_to_end"]

@@ -68,11 +68,10 @@ def make(
     """Returns the agent `alphabeta(depth=9, milliseconds=200)`.
 
     Args:
-      env: a game with a player, or a `Wrapper` of one.
+      env: a game with a player, or `auto_reset` of one.
       depth: of a search that does not reach the end of the game; None for the default of the game's player.
       milliseconds: the time of a move; None for the default of the game's player, which can be no limit.
-      **settings: further parameters of the game's player: `jaxgames.games.dots_and_boxes.player.make_player`,
-        and in checkers and minichess `jaxgames.solvers.alphabeta.deepening.SearchedGame.make_player`.
+      **settings: further parameters of the game's player, the `search` of its record.
     """
     game = env.unwrapped
     make_player = record_of(game).part("search")

@@ -4,7 +4,7 @@
 
     player = GAME.make_player(env, depth=6)
     action = player.choose(state, seed=0)
-    values = GAME.evaluate(env, state, depth=6)         # Evaluation(value, actions, values), in men or pawns
+    values = GAME.move_values(env, state, depth=6)         # MoveValues(value, actions, values), in men or pawns
 
 All moves of the best value are found, and one of them is drawn. Python tries the moves of the position itself, and the
 game's `alphabeta` searches the positions after them.
@@ -31,7 +31,7 @@ from jaxgames.solvers.alphabeta.clock import MAX_MILLISECONDS, NO_LIMIT, Clock, 
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for
 from jaxgames.solvers.alphabeta.search import PLIES_LEFT, Search, new_search
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MIN_WIN_VALUE, MINUS_INFINITY, WIN
-from jaxgames.wrappers import inside
+from jaxgames.wrappers import live_boards
 
 NODES_PER_MILLISECOND = 1000  # a compiled search needs about a fifth of the time for them
 SHARE_OF_TIME = 0.8  # of `milliseconds`; the rest is for work that takes longer than expected
@@ -40,7 +40,7 @@ UNIT = 100  # the unit of a search is a hundredth of a man or a pawn
 MIN_WIN_IN_UNITS = MIN_WIN_VALUE / UNIT
 
 
-class Evaluation(NamedTuple):
+class MoveValues(NamedTuple):
     """The values of a position and of its moves for the mover, in men or pawns.
 
     A value of at least `MIN_WIN_IN_UNITS` is a win that the search has seen to its end, and its negative is a loss.
@@ -53,7 +53,7 @@ class Evaluation(NamedTuple):
 
 
 def plies_to_end(value: float) -> int | None:
-    """Returns the plies until the end of the game in a value of an `Evaluation`; None for neither a win nor a loss."""
+    """Returns the plies until the end of the game in a value of an `MoveValues`; None for neither a win nor a loss."""
     return round(WIN - UNIT * abs(value)) if abs(value) >= MIN_WIN_IN_UNITS else None
 
 
@@ -109,8 +109,8 @@ class SearchedGame:
 
         Args:
           env: the game.
-          depth: levels that the search looks ahead, before it follows captures to their end. A level is a turn of
-            checkers or a move of chess. None: `default_depth`, or with a limit of time as many as fit.
+          depth: turns that the search looks ahead, before it follows captures to their end. None: `default_depth`, or
+            with a limit of time as many as fit.
           milliseconds: the time of a move. None: no limit.
           evaluation: the static evaluation. "material" counts the pieces; "positional" adds what wins more games.
         """
@@ -122,23 +122,23 @@ class SearchedGame:
         default = self.default_depth if milliseconds is None else MAX_DEPTH
         return HostSearchPlayer(self, env, default if depth is None else depth, milliseconds, evaluation)
 
-    def evaluate(
+    def move_values(
         self, env: Env[Any], state: Any, depth: int | None = None, evaluation: str = "positional"
-    ) -> Evaluation:
+    ) -> MoveValues:
         """Returns the values of a live board and of each of its legal actions for the mover, in men or pawns.
 
         Args:
-          env: the game, or a `Wrapper` of it.
+          env: the game, or `auto_reset` of it.
           state: a live board of `env`.
           depth: as for `make_player`.
           evaluation: the same.
         """
-        game, board = env.unwrapped, jax.device_get(inside(env, state)[1])
+        game, board = env.unwrapped, jax.device_get(live_boards(state))
         if not isinstance(game, self.env_class):
             raise ParameterError(f"env must be {self.env_class.__name__.lower()}, not {env}")
         if np.any(board.terminated | board.truncated):
-            raise ValueError("expected a live board; a board that is over has no moves to value")
-        return evaluating_player(self, game, depth, evaluation).evaluate(board)
+            raise ParameterError("expected a live board; a board that is over has no moves to value")
+        return valuing_player(self, game, depth, evaluation).move_values(board)
 
 
 class HostSearchPlayer:
@@ -154,14 +154,9 @@ class HostSearchPlayer:
         table_size: int = TABLE_SIZE,
         compiled: bool | None = None,
     ) -> None:
-        """Compiles all functions, so that no move waits for that.
+        """Compiles all functions, so that no move waits for that; see also `SearchedGame.make_player`.
 
         Args:
-          game: its search.
-          env: the game.
-          depth: of the search.
-          milliseconds: the time of a move. None: no limit.
-          evaluation: the static evaluation, a name of `game.weights`.
           table_size: entries of the transposition table, a power of two; 0 for none.
           compiled: whether functions are compiled; None: where numba is installed.
         """
@@ -200,14 +195,14 @@ class HostSearchPlayer:
         self._clock.start(end, nodes)
         return self._deepened(position, actions)[0]
 
-    def evaluate(self, state: Any) -> Evaluation:
+    def move_values(self, state: Any) -> MoveValues:
         """Returns the values of a live board and of its actions, by a search to the whole depth without a clock."""
         position, actions = self._start(state)
         self._clock.start(math.inf, NO_LIMIT)
         valued: dict[int, int] = {}
         for depth in range(1, self.depth + 1):
             valued = dict(self._values(position, actions, depth, only_best=False))
-        return Evaluation(max(valued.values()) / UNIT, actions, [valued[action] / UNIT for action in actions])
+        return MoveValues(max(valued.values()) / UNIT, actions, [valued[action] / UNIT for action in actions])
 
     def analyse(self, state: Any) -> tuple[list[int], float]:
         """Returns the actions from which `choose` draws on a live board, and the expected return of the mover.
@@ -279,6 +274,6 @@ class HostSearchPlayer:
 
 
 @functools.lru_cache(maxsize=8)
-def evaluating_player(game: SearchedGame, env: Env[Any], depth: int | None, evaluation: str) -> HostSearchPlayer:
+def valuing_player(game: SearchedGame, env: Env[Any], depth: int | None, evaluation: str) -> HostSearchPlayer:
     """Returns a player without a limit of time, the same one for the same arguments."""
     return game.make_player(env, depth, None, evaluation)

@@ -3,9 +3,9 @@
     python -m jaxgames.solvers "chinese_checkers_diamond(size=4, pieces=3)" --output 43.npz
     jaxgames.agents.make("solver(43.npz)", env)
 
-It plays an action of the best value: on the diamond the one that wins soonest or loses latest, in Dots and Boxes one of
-the best margin. Of equal actions it plays the one with the lowest number, or with `ties=random` any. The table of the
-solution is a leaf of the agent, so it can be traced.
+It plays an action of the best value; where the solution has plies, the one that wins soonest or loses latest. Of equal
+actions it plays the one with the lowest number, or with `ties=random` any. The table of the solution is a leaf of the
+agent, so it can be traced.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from jaxgames._specs import written_file
 from jaxgames.agents import Agent, Analysis, pytree
 from jaxgames.env import Env
 from jaxgames.solvers.exact.solution import Solution, load
-from jaxgames.wrappers import inside
+from jaxgames.wrappers import live_boards
 
 Ties = Literal["first", "random"]  # which of several equal actions is played
 
@@ -38,12 +38,12 @@ class SolverAgent:
     table: jax.Array
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        logits = jnp.log(self._probabilities(inside(self.env, states)[1]))
+        logits = jnp.log(self._probabilities(live_boards(states)))
         return (logits.argmax(-1) if self.ties == "first" else jax.random.categorical(key, logits)).astype(jnp.int32)
 
     def analyse(self, states: Any) -> Analysis:
         """Returns the probabilities that `act` plays with, and the values of perfect play."""
-        boards = inside(self.env, states)[1]
+        boards = live_boards(states)
         over = (boards.terminated | boards.truncated)[:, None]
         value = self.solver.payoffs(self.env.unwrapped, self.table, boards)
         values = jnp.stack([value, -value], axis=-1)
@@ -65,7 +65,7 @@ def make(env: Env[Any], file: str, ties: Ties = "first") -> Agent:
     """Returns the agent `solver(FILE)`.
 
     Args:
-      env: the game of the solution, or a `Wrapper` of it.
+      env: the game of the solution, or `auto_reset` of it.
       file: the file, which `python -m jaxgames.solvers GAME --output FILE` wrote.
       ties: of several equal actions, the "first" is played, or a "random" one.
     """

@@ -23,7 +23,7 @@ from typing import Protocol
 import jax
 import numpy as np
 
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 
 DRAW, ILLEGAL = np.uint8(255), np.uint8(254)
 OPEN = DRAW  # until the analysis ends
@@ -86,7 +86,7 @@ def analyse(
         plies += 1
         if plies > MAX_PLIES:
             raise RuntimeError(f"a position ends after {MAX_PLIES} plies, and one byte cannot hold longer ends")
-        with progress_bar(found, "positions", f"sweep {plies}", progress) as bar:
+        with Progress(found, "positions", f"sweep {plies}", progress) as bar:
             found = sweep(table, moves_left, order, chunk, plies, bar.update)
         after_sweep(plies)
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from jaxgames import _files
 from jaxgames._batches import in_chunks
+from jaxgames._checks import ParameterError
 from jaxgames._files import FileKind
 from jaxgames.env import Env, State
 from jaxgames.registry import games_with, record_of
@@ -64,15 +65,18 @@ class Solution(abc.ABC, Generic[E]):
     max_moves: int  # K, the largest number of legal actions of a position
 
     ignored: ClassVar[tuple[str, ...]] = ()  # parameters of the game on which its solution does not depend
-    keeps_progress: ClassVar[bool] = False  # whether `solve_with_file` is supplied
     has_plies: ClassVar[bool] = False  # whether `plies` is supplied: the game is won or lost by its last move
 
     # -- supplied by a game ----------------------------------------------------------------------------------------
 
     @classmethod
     @abc.abstractmethod
-    def solve(cls, env: E, progress: bool = True) -> Self:
-        """Returns the solution of a game. Raises ValueError, with what it would take, for a game that is too large."""
+    def solve(cls, env: E, progress: bool = True, unfinished: Path | None = None) -> Self:
+        """Returns the solution of a game; the arguments are those of `jaxgames.solvers.solve`.
+
+        A solver that takes little time ignores `unfinished`. Raises ValueError, with what it would take, for a game
+        that is too large.
+        """
 
     @abc.abstractmethod
     def value(self, states: State) -> np.ndarray:
@@ -139,14 +143,6 @@ class Solution(abc.ABC, Generic[E]):
     def from_arrays(cls, env: E, arrays: dict[str, np.ndarray]) -> Self:
         """Returns the solution with the arrays of a file. Raises ValueError if they do not fit the game."""
 
-    @classmethod
-    def solve_with_file(cls, env: E, progress: bool, unfinished: Path) -> Self:
-        """Returns the solution. A file keeps the progress: it is read if it is there, and removed at the end.
-
-        Raises ValueError for a game whose solver keeps no progress.
-        """
-        raise ValueError(f"the solver of {env.id} keeps no progress: leave out the file {unfinished}")
-
     @property
     def num_bytes(self) -> int:
         """The bytes of the tables that a file keeps, before compression."""
@@ -173,9 +169,9 @@ class Solution(abc.ABC, Generic[E]):
         """Returns indices as uint32[B]. Raises ValueError unless they are numbers of positions."""
         numbers = np.asarray(indices)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
-            raise ValueError(f"expected integers of shape [B], not {numbers.dtype}{list(numbers.shape)}")
+            raise ParameterError(f"expected integers of shape [B], not {numbers.dtype}{list(numbers.shape)}")
         if len(numbers) and not (numbers.min() >= 0 and numbers.max() < self.num_states):
-            raise ValueError(f"indices must be from 0 to {self.num_states - 1}")
+            raise ParameterError(f"indices must be from 0 to {self.num_states - 1}")
         return numbers.astype(np.uint32)
 
     def save(self, path: str | Path) -> None:
@@ -198,17 +194,14 @@ def solve(env: Env[Any], progress: bool = True, unfinished: str | Path | None = 
     """Returns the exact solution of a game.
 
     Args:
-      env: the game, or a `Wrapper` of it.
+      env: the game, or `auto_reset` of it.
       progress: whether to show the progress on standard error.
-      unfinished: a file that keeps the progress of a long analysis, so that it can be resumed after an interruption.
-        Only `chinese_checkers_diamond` can have one.
+      unfinished: a file that keeps the progress of a long analysis, so that it can be resumed after an interruption. It
+        is read if it is there, and removed at the end.
 
     Raises ValueError for a game without a solver, and for a game that is too large, with what it would take.
     """
-    solver = solution_class(env)
-    if unfinished is None:
-        return solver.solve(env.unwrapped, progress)
-    return solver.solve_with_file(env.unwrapped, progress, Path(unfinished))
+    return solution_class(env).solve(env.unwrapped, progress, None if unfinished is None else Path(unfinished))
 
 
 def solution_class(env: Env[Any]) -> type[Solution[Any]]:
@@ -216,7 +209,7 @@ def solution_class(env: Env[Any]) -> type[Solution[Any]]:
     solution = record_of(env).part("solution") if isinstance(env, Env) else None  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
     if solution is None:
         solved = " or ".join(games_with("solution"))
-        raise ValueError(f"expected an env of {solved}, the games that can be solved, not {env}")
+        raise ParameterError(f"expected an env of {solved}, the games that can be solved, not {env}")
     return solution
 
 

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from jaxgames._batches import CHUNK, in_chunks
-from jaxgames._progress import progress_bar
+from jaxgames._progress import Progress
 from jaxgames.env import Env
 from jaxgames.solvers.exact.solution import Solution
 
@@ -19,19 +19,19 @@ from jaxgames.solvers.exact.solution import Solution
 def count_errors(solution: Solution[Any], positions: int, seed: int = 0, progress: bool = True) -> int:
     """Returns the number of random positions whose value or plies do not follow from their moves.
 
-    In `dots_and_boxes` the margins to go are compared; a finished board has the margin 0. In other games, a position is
-    also an error if one of its moves leads to an illegal position, or to a finished one that does not have 0 plies.
-    Nothing follows from an illegal position, so it is never an error.
+    Without plies, the values are margins to go, of a game with the reward "boxes"; a finished board has the margin 0.
+    With plies, a position is also an error if one of its moves leads to an illegal position, or to a finished one that
+    does not have 0 plies. Nothing follows from an illegal position, so it is never an error.
 
     Args:
-      solution: of `dots_and_boxes`, or of a game that is won or lost by its last move: `chinese_checkers_diamond`.
+      solution: of a game for two.
       positions: their number; they are drawn uniformly, with replacement.
       seed: of the positions; the same seed gives the same ones.
       progress: whether to show the progress on standard error.
     """
     is_consistent = _is_consistent if solution.has_plies else _has_best_margin
     random, errors = np.random.default_rng(seed), 0
-    with progress_bar(positions, "positions", shown=progress) as bar:
+    with Progress(positions, "positions", shown=progress) as bar:
         for begin in range(0, positions, CHUNK):
             indices = random.integers(0, solution.num_states, min(CHUNK, positions - begin))
             errors += int(np.count_nonzero(~is_consistent(solution, indices)))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from jaxgames._checks import ParameterError
 from jaxgames.solvers.exact.solution import Solution, start_of
 
 CHUNK = 1 << 16  # states whose children are computed at once
@@ -93,7 +94,7 @@ def graph_of(solution: Solution[Any]) -> Graph:
 def _build(solution: Solution[Any]) -> Graph:
     size, width = solution.num_states, solution.max_moves
     if size * width > MAX_ENTRIES:
-        raise ValueError(
+        raise ParameterError(
             f"{solution.env} has {size:,} states with up to {width} moves, which would take "
             f"{size * width * ENTRY_BYTES / 2**30:,.0f} GiB: the measures take games of up to {MAX_ENTRIES:,} entries"
         )

@@ -109,7 +109,7 @@ def _values(measured: Measured[Any], values: Values, graph: Graph, parts: dict[s
     """Returns the errors of the agent's values in each part of the states; their names begin with the part's."""
     of_states = np.full(graph.size, np.nan, np.float32)
     states = functools.reduce(np.union1d, parts.values())
-    of_states[states] = call_in_batches(measured.solution, values, states, measured.seat, measured.on_states)
+    of_states[states] = call_in_batches(measured.solution, values, states, measured.seat)
     errors = {part: _value_errors(of_states[rows], graph.value[rows]) for part, rows in parts.items()}
     return {f"{part}{name}": error for part, of_part in errors.items() for name, error in of_part.items()}
 

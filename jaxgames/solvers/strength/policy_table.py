@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jaxgames._batches import CHUNK, in_chunks
+from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.solvers.exact.solution import Solution
 from jaxgames.solvers.strength.graph import Mask, Slots, States
@@ -26,11 +27,6 @@ SAMPLE = 4096  # states in which an agent is asked on the other seat too
 
 Act = Callable[[Any], Any]  # states [BATCH] -> int32[BATCH], a legal action of every board
 Values = Callable[[Any], Any]  # states [BATCH] -> float32[BATCH], the mover's expected return
-OnStates = Callable[[int], object]  # is called with the number of states that were done
-
-
-def no_progress(count: int) -> None:
-    """Does nothing with the number of states that were done."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,11 +41,10 @@ class Measured(Generic[S]):
     values: Values | None
     strong_states: int | None
     weak: bool
-    on_states: OnStates
 
     def policy(self, game: "SolvedGame") -> "PolicyTable":
         """Returns the moves of the agent on its seat."""
-        return PolicyTable(self.solution, game, self.act, self.seat, self.on_states)
+        return PolicyTable(self.solution, game, self.act, self.seat)
 
 
 class SolvedGame(Protocol):
@@ -83,10 +78,8 @@ class SolvedGame(Protocol):
 class PolicyTable:
     """The moves of an agent on one seat. A state is given to the agent when its move is first needed."""
 
-    def __init__(
-        self, solution: Solution[Any], game: SolvedGame, act: Act, seat: int = 0, on_states: OnStates = no_progress
-    ) -> None:
-        self._solution, self._game, self._act, self._seat, self._on_states = solution, game, act, seat, on_states
+    def __init__(self, solution: Solution[Any], game: SolvedGame, act: Act, seat: int = 0) -> None:
+        self._solution, self._game, self._act, self._seat = solution, game, act, seat
         self._slots = np.zeros(solution.num_states, game.slot_type)  # a slot + 1; 0 where the agent was not asked
 
     def slots(self, states: States) -> Slots:
@@ -110,13 +103,13 @@ class PolicyTable:
         Raises ValueError if it plays another move in a second call with the same states.
         """
         first = self._fill(sample)
-        if np.array_equal(self._ask(sample, 1 - self._seat, no_progress), first):
+        if np.array_equal(self._ask(sample, 1 - self._seat), first):
             return True
-        again = self._ask(sample, self._seat, no_progress)
+        again = self._ask(sample, self._seat)
         differs = np.flatnonzero(again != first)
         if differs.size:
             state, old, new = (int(array[differs[0]]) for array in (sample, first, again))
-            raise ValueError(
+            raise ParameterError(
                 f"act must be deterministic: for {self._text_of(state)} it played action {old}, and {new} when it was "
                 "asked again. Expected a function of the board alone, with the same key in every call"
             )
@@ -124,13 +117,13 @@ class PolicyTable:
 
     def _fill(self, states: States) -> NDArray[Any]:
         """Asks the agent for its moves in states, and returns its actions. Raises ValueError for an illegal one."""
-        actions = self._ask(states, self._seat, self._on_states)
+        actions = self._ask(states, self._seat)
         slots = self._game.slots(states, actions)
         illegal = np.flatnonzero(slots < 0)
         if illegal.size:
             state = states[illegal[0]]
             moves = self._solution.children(np.array([state], np.uint32))
-            raise ValueError(
+            raise ParameterError(
                 f"act played the illegal action {int(actions[illegal[0]])} for {self._text_of(int(state))} and for "
                 f"{illegal.size - 1} other states; the legal actions there are "
                 f"{', '.join(map(str, moves.actions[moves.live]))}"
@@ -138,11 +131,11 @@ class PolicyTable:
         self._slots[states] = slots + 1
         return actions
 
-    def _ask(self, states: States, seat: int, on_states: OnStates) -> NDArray[Any]:
+    def _ask(self, states: States, seat: int) -> NDArray[Any]:
         """Returns int[B], the agent's actions, legal or not. Raises ValueError unless they are integers."""
-        actions = call_in_batches(self._solution, self._act, states, seat, on_states)
+        actions = call_in_batches(self._solution, self._act, states, seat)
         if actions.dtype.kind not in "iu":
-            raise ValueError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
+            raise ParameterError(f"act must return actions, an array of int32[{BATCH}], not of {actions.dtype}")
         return actions
 
     def _text_of(self, state: int) -> str:
@@ -151,27 +144,23 @@ class PolicyTable:
 
 
 def call_in_batches(
-    solution: Solution[Any],
-    function: Callable[[Any], Any],
-    states: States,
-    seat: int = 0,
-    on_states: OnStates = no_progress,
+    solution: Solution[Any], function: Callable[[Any], Any], states: States, seat: int = 0
 ) -> NDArray[Any]:
     """Returns `function` of each state (int[B], with `seat` to move), [B], computed for BATCH boards at a time.
 
-    `on_states` is called after every batch. Raises ValueError if `function` does not return one number per board.
+    Raises ValueError if `function` does not return one number per board.
     """
 
     def checked(batch: Any) -> NDArray[Any]:
         answer = np.asarray(jax.device_get(function(jax.tree.map(jnp.asarray, batch))))
         if answer.shape != (BATCH,):
-            raise ValueError(
+            raise ParameterError(
                 f"expected one number for each of {BATCH} boards, an array of shape ({BATCH},), not of {answer.shape}"
             )
         return answer
 
     answers = [
-        in_chunks(checked, boards(solution, states[begin : begin + CHUNK], seat), BATCH, on_done=on_states)
+        in_chunks(checked, boards(solution, states[begin : begin + CHUNK], seat), BATCH)
         for begin in range(0, len(states), CHUNK)
     ]
     return np.concatenate(answers) if answers else np.zeros(0, np.int32)

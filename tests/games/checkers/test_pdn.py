@@ -203,11 +203,6 @@ def test_line_ends_and_comments_do_not_matter(text: str, moves: list[tuple[str, 
     assert [game.moves if isinstance(game, Game) else None for game in read(text)] == moves
 
 
-def test_lines_of_joined_files_may_be_in_several_encodings() -> None:
-    lines = ["Müller".encode(), "Müller".encode("utf-8-sig"), "Müller".encode("cp1252"), b"\x81"]
-    assert decode(b"\n".join(lines)).replace("\ufeff", "") == "Müller\nMüller\nMüller\n\x81"
-
-
 def test_header_may_hold_quotes_and_a_game_no_moves() -> None:
     game = game_of('[Event "the "Union" match [1]"]\n[Result "0-1"]\n')
     assert (game.headers, game.moves, game.result) == ({"Event": 'the "Union" match [1]'}, (), "0-1")

@@ -111,7 +111,7 @@ def check_values(
         highest = max(expected.values())
         best = [action for action, value in expected.items() if value == highest]
         for player in players:
-            values = player.evaluate(state)
+            values = player.move_values(state)
             assert [round(100 * value) for value in values.values] == list(expected.values()), position
             assert (values.actions, round(100 * values.value)) == (list(expected), highest)
             assert player.best_actions(state) == best, position
@@ -155,7 +155,7 @@ def test_compiled_and_plain_functions_find_the_same_values(
     env = game.env()
     compiled, plain = (game.player(env, depth, None, evaluation, compiled=compiled) for compiled in (True, False))
     for state in game.states(env, 10, number):
-        assert compiled.evaluate(state) == plain.evaluate(state)
+        assert compiled.move_values(state) == plain.move_values(state)
         assert compiled.best_actions(state) == plain.best_actions(state)
 
 
@@ -261,23 +261,23 @@ def test_wrong_parameter_is_refused(game: Game, text: str, names: tuple[str, ...
 
 @both_games
 def test_wrapped_board_has_the_values_of_the_board(game: Game) -> None:
-    env, evaluate = game.env(), evaluate_of(game)
+    env, move_values = game.env(), move_values_of(game)
     board, wrapped = env.from_string(game.live), auto_reset(env)
     start = wrapped.init(jax.random.key(0))
-    assert evaluate(wrapped, replace(start, board=board), depth=2) == evaluate(env, board, depth=2)
+    assert move_values(wrapped, replace(start, board=board), depth=2) == move_values(env, board, depth=2)
 
 
 @both_games
 def test_other_boards_have_no_values(game: Game) -> None:
     env, other = game.env(), jaxgames.make("dots_and_boxes", rows=1, cols=1)
     with pytest.raises(ValueError, match="expected a live board"):
-        evaluate_of(game)(env, env.from_string(game.over), depth=1)
+        move_values_of(game)(env, env.from_string(game.over), depth=1)
     with pytest.raises(ParameterError, match=f"env must be {game}, not dots_and_boxes"):
-        evaluate_of(game)(other, other.init())
+        move_values_of(game)(other, other.init())
 
 
-def evaluate_of(game: Game) -> Callable[..., Any]:
-    return checkers.evaluate if game is CHECKERS else minichess.evaluate
+def move_values_of(game: Game) -> Callable[..., Any]:
+    return checkers.move_values if game is CHECKERS else minichess.move_values
 
 
 @pytest.mark.parametrize(

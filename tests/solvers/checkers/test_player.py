@@ -17,7 +17,7 @@ from jaxgames.games.checkers.search import (
     make_search,
 )
 from jaxgames.solvers.alphabeta.clock import MAX_NODES, NO_LIMIT
-from jaxgames.solvers.alphabeta.deepening import Evaluation, HostSearchPlayer, plies_to_end
+from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer, MoveValues, plies_to_end
 from jaxgames.solvers.alphabeta.search import GENERATION, PLIES_LEFT
 from jaxgames.solvers.alphabeta.table import GENERATION_RADIX, MINUS_INFINITY
 from tests.games.checkers.cases import START
@@ -31,11 +31,11 @@ def state(text: str, **leaves: int) -> Any:
     return state_of(replace(Reference().from_string(text), **leaves))
 
 
-def search(text: str, depth: int, draw_rule: str = "wcdf", **leaves: int) -> tuple[set[str], Evaluation]:
+def search(text: str, depth: int, draw_rule: str = "wcdf", **leaves: int) -> tuple[set[str], MoveValues]:
     """The best moves in notation, and the values, with the material alone at the leaves."""
     env, board = Checkers(draw_rule=draw_rule), state(text, **leaves)
     player = HostSearchPlayer(SEARCHED_GAME, env, depth, None, "material", LARGE_TABLE, compiled=False)
-    return {env.action_to_string(board, action) for action in player.best_actions(board)}, player.evaluate(board)
+    return {env.action_to_string(board, action) for action in player.best_actions(board)}, player.move_values(board)
 
 
 def test_jumps_of_one_turn_take_one_level() -> None:
@@ -124,10 +124,10 @@ def test_generations_begin_again_with_an_empty_table() -> None:
         HostSearchPlayer(SEARCHED_GAME, Checkers(), 3, None, "material", LARGE_TABLE, compiled=False),
         state(START),
     )
-    expected = player.evaluate(board)
+    expected = player.move_values(board)
     counts = player._search.counts  # pyright: ignore[reportPrivateUsage]  # 4 million moves are too many
     counts[GENERATION] = GENERATION_RADIX - 2
-    assert [player.evaluate(board) for _ in range(3)] == [expected] * 3
+    assert [player.move_values(board) for _ in range(3)] == [expected] * 3
     assert counts[GENERATION] == 2
 
 

@@ -13,7 +13,6 @@ import train.agents
 from jaxgames import agents, solvers
 from jaxgames._specs import split_list
 from jaxgames.solvers.exact.agent import SolverAgent
-from jaxgames.wrappers import Wrapper
 from tests.games.chinese_checkers_diamond.pictures import game as diamond
 from tests.games.dots_and_boxes.pictures import game as boxes
 from tests.helpers.solved import solved_boxes, solved_diamond
@@ -181,8 +180,8 @@ def test_agent_plays_boards_that_restart() -> None:
     assert act(agent, batch(env.from_string("111111110111 0.11 1"))).tolist() == [8]
 
 
-def test_game_inside_of_wrappers_is_played() -> None:
-    wrapped = jaxgames.auto_reset(Wrapper(GAMES["22.npz"]))
+def test_game_that_restarts_is_played() -> None:
+    wrapped = jaxgames.auto_reset(GAMES["22.npz"])
     assert isinstance(agents.make("solver(22.npz)", wrapped), SolverAgent)
 
 
@@ -195,7 +194,7 @@ def test_game_inside_of_wrappers_is_played() -> None:
         (".", "expected an agent such as"),
         ("solver(33.npz)", r"33.npz solves chinese_checkers_diamond\(.*\), not dots_and_boxes\("),
         ("solver(22.npz, depth=3)", "solver has no parameter 'depth'; its parameters are file, ties, epsilon"),
-        ("solver(22.npz, epsilon=2)", "epsilon must be a number from 0 to 1, not 2"),
+        ("solver(22.npz, epsilon=2)", "epsilon must be a finite number from 0 to 1, not 2"),
     ],
 )
 def test_wrong_text_is_refused_with_what_is_allowed(text: str, message: str) -> None:

@@ -34,7 +34,7 @@ def test_repetitions_are_valued_as_by_minimax_in_a_deep_search() -> None:
             continue
         expected = list(slow.values(position, 4).values())
         for player in players:
-            values = player.evaluate(state_of(STANDARD, reference, position)).values
+            values = player.move_values(state_of(STANDARD, reference, position)).values
             assert [round(100 * value) for value in values] == expected, position
 
 
@@ -42,7 +42,7 @@ def search(env: Minichess, text: str, depth: int) -> tuple[set[str], list[int | 
     """The best moves in notation, and the plies until the end by the values of all moves."""
     board = env.from_string(text)
     player = HostSearchPlayer(SEARCHED_GAME, env, depth, None, "material", LARGE_TABLE, compiled=False)
-    values = player.evaluate(board).values
+    values = player.move_values(board).values
     best = {env.action_to_string(board, action) for action in player.best_actions(board)}
     return best, [plies_to_end(value) for value in values]
 
@@ -100,7 +100,7 @@ def test_third_occurrence_is_a_draw_that_the_side_with_a_queen_less_seeks() -> N
         moves = {reference.move_to_string(position, move): move for move in reference.moves(position).values()}
         position = reference.after(position, moves[text])
     state = state_of(env, reference, position)
-    values = HostSearchPlayer(SEARCHED_GAME, env, 1, None, "material", LARGE_TABLE, compiled=False).evaluate(state)
+    values = HostSearchPlayer(SEARCHED_GAME, env, 1, None, "material", LARGE_TABLE, compiled=False).move_values(state)
     back = env.action_from_string(state, KNIGHTS_HOME[-1])
     assert values.value == values.values[values.actions.index(back)] == 0
     assert sorted(values.values)[-2] < -2

@@ -87,7 +87,7 @@ class GraphSolution(solvers.Solution[Any]):
         raise NotImplementedError(NO_TABLE)
 
     @classmethod
-    def solve(cls, env: Any, progress: bool = True) -> Any:
+    def solve(cls, env: Any, progress: bool = True, unfinished: Any = None) -> Any:
         raise NotImplementedError(NO_TABLE)
 
     @classmethod

@@ -10,11 +10,11 @@ import numpy as np
 
 from jaxgames import solvers
 from jaxgames.solvers.strength import measure
-from jaxgames.solvers.strength.full_width import lookahead
 from jaxgames.solvers.strength.policy_table import BATCH
 from tests.games.chinese_checkers_diamond.pictures import game
 from tests.helpers.hash_agent import hash_agent
 from tests.helpers.solved import solved_diamond
+from train.strength.full_width import lookahead
 
 Act = Callable[[Any], Any]
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from jaxgames.mcts import SearchResult
-from jaxgames.policies.evaluate import PolicyEvaluate
+from jaxgames.policies.policy import PolicyEvaluate
 from tests.helpers.analysis import analysis_of
 from tests.helpers.moments import clipped_norm
 from tests.helpers.sticks import Sticks

@@ -12,7 +12,7 @@ import pytest
 
 import jaxgames
 from jaxgames.agents import analyse
-from jaxgames.policies.agent import SearchAgent
+from jaxgames.mcts import SearchAgent
 from tests.helpers.commands import last_json, run_command
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.stored_runs import random_train_state, train_in
@@ -187,7 +187,7 @@ def test_agent_plays_every_board_of_the_game(text: str, run: RunFolder) -> None:
 def test_agent_searches_with_the_reward_that_it_has_learned(run: RunFolder) -> None:
     agent: Any = agents.make(f"{run.folder}(simulations=2)", jaxgames.make(OTHER_REWARD))
     assert isinstance(agent, SearchAgent)
-    assert agent.agent.env == jaxgames.make("dots_and_boxes(rows=1, cols=3, reward=win_loss)")
+    assert agent.env == jaxgames.make("dots_and_boxes(rows=1, cols=3, reward=win_loss)")
 
 
 def test_run_for_any_board_is_refused_on_another_game(run: RunFolder) -> None:

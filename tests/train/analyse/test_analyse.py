@@ -13,7 +13,7 @@ import pytest
 import jaxgames
 from jaxgames import agents
 from jaxgames.games.checkers.pdn import BrokenGame
-from jaxgames.solvers.alphabeta.deepening import Evaluation
+from jaxgames.solvers.alphabeta.deepening import MoveValues
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.positions import compiled, start
 from tests.helpers.registrations import temporary_registrations
@@ -55,14 +55,14 @@ def games(file: Path) -> list[RecordedGame]:
 def with_values(game: RecordedGame, values: Mapping[str, float], **settings: Any) -> list[Turn]:
     """The turns of a game when actions have these values for their mover, and all others -0.5."""
 
-    def evaluate(env: Any, state: Any, depth: int) -> Evaluation:
+    def move_values(env: Any, state: Any, depth: int) -> MoveValues:
         assert depth == 3
         legal = np.flatnonzero(env.legal_action_mask(state)).tolist()
         found = [values.get(env.action_to_string(state, action), -0.5) for action in legal]
-        return Evaluation(max(found), legal, found)
+        return MoveValues(max(found), legal, found)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(annotation, "evaluate", evaluate)
+        patch.setattr(annotation, "move_values", move_values)
         return annotate(game, depth=3, **settings)
 
 

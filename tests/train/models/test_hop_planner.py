@@ -81,7 +81,7 @@ def test_first_policy_begins_the_chain_that_leads_furthest() -> None:
 def test_other_games_and_wrong_parameters_are_refused() -> None:
     with pytest.raises(ParameterError, match="hops plays only chinese_checkers, not minichess"):
         networks.make("hops", jaxgames.make("minichess"))
-    with pytest.raises(ParameterError, match="steepness must be a finite number from 0 on and up to 512, not -1"):
+    with pytest.raises(ParameterError, match="steepness must be a finite number from 0 to 512, not -1"):
         networks.make("hops(steepness=-1)", ENV)
     with pytest.raises(ParameterError, match="hops must be"):
         networks.make("hops(hops=-1)", ENV)

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.policies.agent import PolicyAgent, SearchAgent
-from jaxgames.policies.evaluate import PolicyEvaluate, reward_scale
+from jaxgames.mcts import SearchAgent
+from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.policy import PolicyEvaluate, reward_scale
 from jaxgames.wrappers import auto_reset
 from tests.helpers.analysis import analysis_of
 from tests.helpers.random_leaves import random_leaves
@@ -154,7 +155,7 @@ def test_text_of_a_run_takes_simulations_and_the_rule_of_the_search(
         act(searching, key(0), boards), act(learner.agent(params, simulations=16), key(0), boards)
     )
     puct: Any = agents.make(f"{folder}(simulations=16, search=puct)", GAME)
-    assert puct.config.policy == "puct"
+    assert puct.config.search == "puct"
     for text in (folder, f"{folder}(simulations=0)"):
         assert isinstance(agents.make(text, GAME), PolicyAgent)
     with pytest.raises(ValueError, match=r"was trained on sticks\(.*\), not on auto_reset\(sticks"):
@@ -176,11 +177,11 @@ def test_run_of_alphazero_plays_by_its_settings() -> None:
     )
     params = jax.eval_shape(learner.init_params, key(0))
     default: Any = learner.agent(params)
-    assert (default.config.simulations, default.config.policy, default.config.gamma) == (4, "puct", 0.5)
-    assert default.agent.temperature is None
+    assert (default.config.simulations, default.config.search, default.config.gamma) == (4, "puct", 0.5)
+    assert default.temperature is None
     assert default.config.seats == "paranoid"
     other: Any = learner.agent(params, simulations=8, search="gumbel", seats="max_n")
-    assert (other.config.simulations, other.config.policy) == (8, "gumbel")
+    assert (other.config.simulations, other.config.search) == (8, "gumbel")
     assert other.config.seats == "max_n"
     assert isinstance(learner.agent(params, simulations=0), PolicyAgent)
 

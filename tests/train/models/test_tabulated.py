@@ -11,9 +11,9 @@ import pytest
 import jaxgames
 from jaxgames.games.chinese_checkers_diamond.positions import num_positions
 from jaxgames.games.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
-from jaxgames.mcts import SearchConfig
-from jaxgames.policies.agent import PolicyAgent, SearchAgent
-from jaxgames.policies.evaluate import PolicyEvaluate
+from jaxgames.mcts import SearchAgent, SearchConfig
+from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.policy import PolicyEvaluate
 from jaxgames.sampling import MASKED_LOGIT
 from tests.helpers.positions import batched, random_actions
 from tests.helpers.random_leaves import random_leaves
@@ -80,16 +80,17 @@ def test_observations_have_the_indices_of_their_states(size: int, pieces: int) -
 
 @pytest.mark.parametrize("slots", [SLOTS, pytest.param(None, marks=pytest.mark.slow)])
 def test_agent_with_a_table_plays_as_without(policy: Policy, params: Any, boards: Any, slots: int | None) -> None:
-    agent = SearchAgent(PolicyAgent(params, ENV, policy, 0.0), SearchConfig(simulations=8, slots=slots))
+    agent = PolicyAgent(params, ENV, policy, 0.0).with_search(SearchConfig(simulations=8, slots=slots))
     with_it = with_table(agent, POSITIONS // 8 + 1)
     assert isinstance(with_it, SearchAgent)
-    assert with_it.agent.policy == TabulatedPolicy(ENV)
+    assert isinstance(with_it.evaluate, PolicyEvaluate)
+    assert with_it.evaluate.policy == TabulatedPolicy(ENV)
     act = jax.jit(lambda agent: agent.act(jax.random.key(0), boards))
     np.testing.assert_array_equal(act(with_it), act(agent))
 
 
 def test_other_agents_stay_as_they_are(policy: Policy, params: Any) -> None:
-    few = SearchAgent(PolicyAgent(params, ENV, policy, 0.0), SearchConfig(simulations=8))
+    few = PolicyAgent(params, ENV, policy, 0.0).with_search(SearchConfig(simulations=8))
     assert with_table(few, POSITIONS // 8) is few
     alone = PolicyAgent(params, ENV, policy)
     assert with_table(alone, 10**9) is alone

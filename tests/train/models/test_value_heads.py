@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.policies.evaluate import by_seat, in_turn_order, is_symmetric
+from jaxgames.policies.policy import by_seat, in_turn_order, is_symmetric
 from tests.helpers.sticks import Sticks
 from train.models import networks
 from train.models.policy import Policy

@@ -18,7 +18,7 @@ import pytest
 import jaxgames
 from jaxgames.games.chinese_checkers_diamond.solution import index_of_observations
 from jaxgames.policies.agent import PolicyAgent
-from jaxgames.policies.evaluate import reward_scale
+from jaxgames.policies.policy import reward_scale
 from jaxgames.solvers.exact.agent import SolverAgent
 from jaxgames.solvers.exact.retrograde import ILLEGAL
 from jaxgames.solvers.exact.solution import Solution

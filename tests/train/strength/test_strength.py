@@ -14,7 +14,6 @@ import jaxgames
 from jaxgames import _progress, solvers
 from jaxgames.agents import GreedyAgent
 from jaxgames.solvers.strength import measure, share_of
-from jaxgames.solvers.strength.full_width import lookahead
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.solved import solved_diamond
 from tests.helpers.stored_runs import random_train_state
@@ -24,6 +23,7 @@ from train.ppo import PPO, Config
 from train.strength import __main__ as strength
 from train.strength import figures as strength_figures
 from train.strength import players
+from train.strength.full_width import lookahead
 
 GAME = "chinese_checkers_diamond(size=3, pieces=3)"
 ROW = {"episode_length": 8.0, "episode_win_rate/seat_0": 0.75, "episode_win_rate/seat_1": 0.125}

@@ -28,7 +28,7 @@ MAX_SETTING = 10_000  # of the candidates, samples and rounds
 def make(
     env: Env[Any], file: str, candidates: int = 10, samples: int = 8, rounds: int = 10, near: float = 5.0
 ) -> Agent:
-    """Returns the agent `race(FILE)`, for chinese_checkers with six seats or a `Wrapper` of it.
+    """Returns the agent `race(FILE)`, for chinese_checkers with six seats or `auto_reset` of it.
 
     `file` has the weights for the size of the board. `Settings` has the meaning of the other parameters.
 
@@ -48,4 +48,4 @@ def make(
     return HostPlayerAgent(env, RacePlayer(size, weights, settings), f"{__name__}:race({file!r}, {parameters})")
 
 
-agents.register("race", make, file="file")
+agents.register("race", make)

@@ -24,13 +24,12 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from examples.papers._experiment import Experiment, Report, command, table_of
+from examples.papers._experiment import Experiment, Report, command, progress_over, table_of
 from examples.papers.parameter_sharing.turn_search.moves import SEATS, Weights, distances
 from examples.papers.parameter_sharing.turn_search.player import WEIGHTS_FILE, save
 from examples.papers.parameter_sharing.turn_search.search import Settings, make_race, play_alone, seed_with
 from examples.papers.parameter_sharing.turn_search.star import mirrored_cells
 from jaxgames._files import read_file, write_file
-from jaxgames._progress import progress_over
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers.board import tables
 from train.driver import loop

@@ -49,10 +49,10 @@ def test_moves_of_the_agent_are_valued_and_those_of_the_opening_are_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pdn: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(deepening, "HAS_NUMBA", False)
-    deepening.evaluating_player.cache_clear()
+    deepening.valuing_player.cache_clear()
     options = ("--agents", "first", "--opponent", "random", "--games", 2, "--depth", 1, "--data", pdn)
     assert run_command(blunders.main, *options, "--output", tmp_path) is None
-    deepening.evaluating_player.cache_clear()
+    deepening.valuing_player.cache_clear()
     result = last_json(capsys)["games"]["first"]
     assert result["wins"] + result["losses"] + result["draws"] == 2
     arguments = Arguments(opponent="random", games=2)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from jaxgames._checks import ParameterError, check_int
 from jaxgames.solvers.exact.solution import Solution
 from jaxgames.solvers.strength.graph import CHUNK, Graph, graph_of
-from jaxgames.solvers.strength.policy_table import Act, OnStates, Values, call_in_batches, no_progress
+from jaxgames.solvers.strength.policy_table import Act, Values, call_in_batches
 
 MAX_DEPTH = 1000
 
@@ -25,7 +25,6 @@ def lookahead(
     *,
     discount: float = 0.99,
     seat: int = 0,
-    on_states: OnStates = no_progress,
 ) -> Act:
     """Returns the agent that searches `depth` plies and judges the leaves with `values`; of equal moves the first.
 
@@ -37,14 +36,13 @@ def lookahead(
       depth: 1 compares the values behind each move.
       discount: per ply, so that of two wins the sooner one is better, and of two losses the later one.
       seat: to move on the boards for `values`.
-      on_states: is called with the number of states for which `values` was called, for a progress bar.
     """
     check_int("depth", depth, 1, MAX_DEPTH)
     if not 0 < discount <= 1:
         raise ParameterError(f"discount must be a number above 0 and at most 1, such as 0.99, not {discount}")
     graph = graph_of(solution)
     leaves = np.full(graph.size, -1, np.float32)  # a finished game is lost for the seat to move
-    leaves[graph.live] = np.clip(call_in_batches(solution, values, graph.live, seat, on_states), -1, 1)
+    leaves[graph.live] = np.clip(call_in_batches(solution, values, graph.live, seat), -1, 1)
     actions = jnp.asarray(best_actions(graph, leaves, depth, discount))
     return lambda states: actions[jnp.asarray(solution.index(states))]
 

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.mcts.config import Evaluation
 
@@ -64,7 +65,7 @@ def seat_values(env: Env[Any], values: jax.Array, mover: jax.Array) -> jax.Array
     return jnp.where(mover[:, None] == np.arange(env.num_players), values[:, None], off_turn[:, None])
 
 
-def evaluate(env: Env[Any], policy: Policy, params: Any, states: Any) -> tuple[jax.Array, jax.Array]:
+def logits_and_values(env: Env[Any], policy: Policy, params: Any, states: Any) -> tuple[jax.Array, jax.Array]:
     """Returns logits float32[B, num_actions] and `seat_values` in the env's unit of reward, of the states [B]."""
     logits, values = policy.apply(params, jax.vmap(env.observe)(states), states.current_player)
     return logits, seat_values(env, values, states.current_player) / reward_scale(env)
@@ -82,14 +83,13 @@ class PolicyEvaluate:
 
         Raises ValueError for a policy that has no values of the seats that are not to move.
         """
-        mover = states.current_player
-        logits, values = self.policy.apply(params, jax.vmap(self.env.observe)(states), mover)
+        logits, values = self.policy.apply(params, jax.vmap(self.env.observe)(states), states.current_player)
         if not has_seat_values(self.env, values.shape[1:]):
-            raise ValueError(
+            raise ParameterError(
                 f"a search in {self.env} needs a value for every seat, and this policy has one for the seat to move "
                 "only: play without simulations, or train one with train.alphazero"
             )
-        return Evaluation(logits, seat_values(self.env, values, mover) / reward_scale(self.env))
+        return Evaluation(logits, seat_values(self.env, values, states.current_player) / reward_scale(self.env))
 
 
 def in_turn_order(values: jax.Array, mover: jax.Array) -> jax.Array:

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxgames.solvers.strength.full_width import lookahead
 from jaxgames.solvers.strength.graph import Graph, graph_of
 from jaxgames.solvers.strength.policy_table import boards
 from tests.solvers.strength.measured import solution, zeros
+from train.strength.full_width import lookahead
 
 DISCOUNT = 0.9
 
