@@ -8,7 +8,7 @@ key alone. docs/interop/openspiel.md has the bots that a text can name.
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,54 +18,44 @@ from jaxgames import agents
 from jaxgames._checks import check_choice, check_int, check_number
 from jaxgames.agents import Agent
 from jaxgames.env import Env
+from jaxgames.host_agent import HostPlayerAgent
 from jaxgames.interop.openspiel.game import OpenSpielGame, OpenSpielState
 from jaxgames.interop.openspiel.positions import pyspiel, returns
-from jaxgames.wrappers import live_boards
 
-# Returns the bot of a player: (game, player, seed) -> bot. The seed is from 0 to 2**32 - 1.
 MakeBot = Callable[[OpenSpielGame, int, int], Any]
 
 MAX_SIMULATIONS = 100_000_000
 
 
-@dataclass(frozen=True)
-class OpenSpielAgent:
-    """Plays the moves of an OpenSpiel bot."""
+class BotPlayer:
+    """Chooses moves by an OpenSpiel bot. The only legal action is played without the bot."""
 
-    on_device: ClassVar[bool] = False
-    env: Env[Any]
-    make_bot: MakeBot  # a new bot plays every move
-    text: str = "openspiel"  # the agent's name, as in tables of results
+    def __init__(self, env: Env[Any], make_bot: MakeBot) -> None:
+        self._game = OpenSpielGame(env.unwrapped)
+        self._make_bot = make_bot
 
-    def act(self, key: jax.Array, states: Any) -> jax.Array:
-        """Returns int32[B], the bot's action on every board; the same for the same key. 0 on finished boards.
-
-        An action is played without the bot where it is the only legal one.
-
-        Raises ValueError if the bot plays an illegal action.
-        """
-        env, boards = self.env.unwrapped, live_boards(states)
-        boards = jax.device_get(boards)
-        seeds = np.asarray(jax.random.bits(key, boards.current_player.shape, jnp.uint32)).tolist()
-        game = OpenSpielGame(env)
-        actions = np.zeros(len(seeds), np.int32)
-        for i in np.flatnonzero(~(boards.terminated | boards.truncated)).tolist():
-            state = game.state_at(jax.tree.map(lambda leaf, i=i: leaf[i], boards))
-            actions[i] = self._act(game, state, seeds[i])
-        return jnp.asarray(actions)
-
-    def __str__(self) -> str:
-        return self.text
-
-    def _act(self, game: OpenSpielGame, state: OpenSpielState, seed: int) -> int:
-        legal = state.position.legal
+    def choose(self, state: Any, seed: int) -> int:
+        """Returns the action of a new bot on one live board. Raises ValueError if it is illegal."""
+        shown = self._game.state_at(state)
+        legal = shown.position.legal
         if len(legal) == 1:
             return legal[0]
-        bot = self.make_bot(game, state.position.player, seed)
-        action = int(bot.step(state))
+        bot = self._make_bot(self._game, shown.position.player, seed)
+        action = int(bot.step(shown))
         if action not in legal:
-            raise ValueError(f"{type(bot).__name__} must play a legal action, one of {legal}, not {action}, in {state}")
+            raise ValueError(f"{type(bot).__name__} must play a legal action, one of {legal}, not {action}, in {shown}")
         return action
+
+
+def agent_of(env: Env[Any], make_bot: MakeBot, text: str = "openspiel") -> HostPlayerAgent:
+    """Returns the agent that plays the moves of an OpenSpiel bot; a new one, `make_bot(game, player, seed)`, per move.
+
+    Args:
+      env: the game.
+      make_bot: returns the bot of a player in an `OpenSpielGame`; the seed is from 0 to 2**32 - 1.
+      text: the agent's name, as in tables of results.
+    """
+    return HostPlayerAgent(env, BotPlayer(env, make_bot), text)
 
 
 def make(
@@ -77,7 +67,7 @@ def make(
     playout: str = "random",
     uct_c: float = 2.0,
     solve: bool = True,
-) -> OpenSpielAgent:
+) -> HostPlayerAgent:
     """Returns an OpenSpiel bot as an agent: `MCTSBot`, whose rollouts are played on the device, or the random bot.
 
     Args:
@@ -111,9 +101,9 @@ def make(
         return MCTSBot(game, uct_c, simulations, evaluator, solve=solve, random_state=random)
 
     if bot == "random":
-        return OpenSpielAgent(env, make_random, "openspiel(bot='random')")
+        return agent_of(env, make_random, "openspiel(bot='random')")
     settings = f"rollouts={rollouts}, max_rollout_steps={max_rollout_steps}, {playout=}, {uct_c=}, {solve=}"
-    return OpenSpielAgent(env, make_mcts, f"openspiel(simulations={simulations}, {settings})")
+    return agent_of(env, make_mcts, f"openspiel(simulations={simulations}, {settings})")
 
 
 # -- rollouts ------------------------------------------------------------------------------------------------------

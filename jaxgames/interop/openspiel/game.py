@@ -5,15 +5,14 @@ truncated game is over, with the returns so far. An illegal action raises ValueE
 docs/interop/openspiel.md has examples, and the algorithms and bots of OpenSpiel that play these games.
 """
 
+import contextlib
 import functools
-import inspect
-import typing
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from jaxgames import registry
+from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.host import BoardInfo, host
 from jaxgames.interop.openspiel.positions import HistoryObserver, Observer, Position, paid, pyspiel, won
@@ -79,16 +78,17 @@ class RegisteredGame(OpenSpielGame):
     """
 
     _pays = staticmethod(paid)
+    _id = ""  # of the env; `register` makes a class per game
 
-    def __init__(self, id: str, parameters: dict[str, Parameter]) -> None:
-        env = _make(id, parameters)
+    def __init__(self, parameters: dict[str, Parameter]) -> None:
+        env = _make(self._id, parameters)
         game_info = _game_info(env, env.return_range, env.zero_sum)
-        pyspiel.Game.__init__(self, _registered_type(id, env), game_info, parameters)
+        pyspiel.Game.__init__(self, _registered_type(env), game_info, parameters)
 
     @functools.cached_property
     def env(self) -> Env[Any]:  # pyright: ignore[reportIncompatibleVariableOverride]  # computed when it is asked for
         """The env of the parameters."""
-        return _make(self.get_type().short_name.removeprefix(PREFIX), self.get_parameters())
+        return _make(self._id, self.get_parameters())
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Returns what pickle stores: the name with the parameters, which any process can load."""
@@ -189,69 +189,42 @@ def register() -> None:
 
     Then `pyspiel.load_game("jaxgames_chinese_checkers(size=2,num_players=6)")` takes the parameters of the env that
     are numbers, texts or bools. The others have the env's defaults, with two exceptions. `reward` is "win_loss" where
-    the game has that scheme. A default of None is written as 0, 0.0 or "", since OpenSpiel has no None.
+    the game has that scheme. A default of None is written as 0, since OpenSpiel has no None.
 
-    A second call adds the games that `jaxgames.register` has added since the first. Games of chance are left out.
+    A second call adds the games that `jaxgames.register` has added since the first. Games of chance are left out, and
+    games that have a parameter without a default.
     """
     for id in registry.list_games():
-        asks = any(parameter.default is parameter.empty for parameter in registry.parameters(id))
-        env = None if asks else _make(id, _specification(id))
-        if env is None or not env.needs_key:
-            pyspiel.register_game(_registered_type(id, env), _creator(id))
+        if any(parameter.default is parameter.empty for parameter in registry.parameters(id)):
+            continue
+        env = _make(id, _specification(id))
+        if not env.needs_key:
+            # OpenSpiel drops its reference after Python has ended, when an object must not be freed. A class never is.
+            pyspiel.register_game(_registered_type(env), type("RegisteredGame", (RegisteredGame,), {"_id": id}))
 
 
-def _creator(id: str) -> Callable[[dict[str, Parameter]], RegisteredGame]:
-    """Returns the function that makes a game from its parameters, for OpenSpiel."""
-
-    def create(parameters: dict[str, Parameter]) -> RegisteredGame:
-        return RegisteredGame(id, parameters)
-
-    # OpenSpiel drops its reference after Python has ended. If it were the last one, the process would crash.
-    vars(create)["itself"] = create
-    return create
-
-
-def _registered_type(id: str, env: Env[Any] | None) -> Any:
-    """Returns the `pyspiel.GameType` of a game with the parameters of `env`, which is None without defaults for all."""
-    specification = _specification(id)
-    seats = (2, MAX_PLAYERS) if env is None or "num_players" in specification else (env.num_players, env.num_players)
-    zero_sum, terminal = (False, False) if env is None else (env.zero_sum, env.terminal_rewards)
-    return _game_type(f"{PREFIX}{id}", id, seats, specification, zero_sum, terminal)
+def _registered_type(env: Env[Any]) -> Any:
+    """Returns the `pyspiel.GameType` of a game with the parameters of `env`."""
+    specification = _specification(env.id)
+    seats = (2, MAX_PLAYERS) if "num_players" in specification else (env.num_players, env.num_players)
+    return _game_type(f"{PREFIX}{env.id}", env.id, seats, specification, env.zero_sum, env.terminal_rewards)
 
 
 def _specification(id: str) -> dict[str, Parameter]:
     """Returns the parameters that OpenSpiel offers, with their defaults."""
-    parameters = registry.parameters(id)
-    found = {each.name: default for each in parameters if (default := _default(each)) is not None}
-    if "reward" in found and _has_win_loss(id):
-        found["reward"] = "win_loss"
+    defaults = {each.name: 0 if each.default is None else each.default for each in registry.parameters(id)}
+    found = {name: default for name, default in defaults.items() if isinstance(default, Parameter)}
+    if "reward" in found:
+        with contextlib.suppress(ParameterError):  # the game has no such scheme
+            registry.make(id, reward="win_loss")
+            found["reward"] = "win_loss"
     return found
 
 
-def _has_win_loss(id: str) -> bool:
-    """Returns whether a game takes reward="win_loss" beside its defaults."""
-    try:
-        registry.make(id, reward="win_loss")
-    except ValueError:
-        return False
-    return True
-
-
-def _default(parameter: inspect.Parameter) -> Parameter | None:
-    """Returns the default in OpenSpiel; None for a parameter that is neither a number nor a text nor a bool."""
-    if isinstance(parameter.default, Parameter):
-        return parameter.default
-    kinds = typing.get_args(parameter.annotation) or (parameter.annotation,)  # of `int | None`: int and None
-    return next((kind() for kind in typing.get_args(Parameter) if kind in kinds), None)
-
-
 def _make(id: str, parameters: dict[str, Parameter]) -> Env[Any]:
-    """Returns the env of a game for OpenSpiel's parameters. Those that stand for None are left out."""
-    given = dict(parameters)
-    for parameter in registry.parameters(id):
-        if not isinstance(parameter.default, Parameter) and given.get(parameter.name) == _default(parameter):
-            given.pop(parameter.name, None)
-    return registry.make(id, **given)
+    """Returns the env of a game for OpenSpiel's parameters. A 0 that stands for None is left out."""
+    unset = {each.name for each in registry.parameters(id) if each.default is None and not parameters.get(each.name)}
+    return registry.make(id, **{name: value for name, value in parameters.items() if name not in unset})
 
 
 def _game_type(

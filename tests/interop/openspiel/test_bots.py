@@ -14,7 +14,7 @@ from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.agents import FirstAgent, RandomAgent
 from jaxgames.interop.openspiel import bots as openspiel_bots
-from jaxgames.interop.openspiel.bots import OpenSpielAgent
+from jaxgames.interop.openspiel.bots import agent_of
 from tests.helpers.positions import compiled, play, stacked, start
 from tests.helpers.sticks import Sticks
 
@@ -147,7 +147,7 @@ def test_actions_stand_at_the_place_of_their_board() -> None:
         asked.append((player, seed))
         return FirstBot(place=1)
 
-    actions = OpenSpielAgent(DOTS, make_bot).act(ANY_KEY, states)
+    actions = agent_of(DOTS, make_bot).act(ANY_KEY, states)
     assert actions.dtype == np.int32
     assert actions.tolist()[1:4] == [6, 1, 3]
     assert [player for player, _ in asked] == [0, 1]
@@ -162,7 +162,7 @@ def test_illegal_action_of_a_bot_is_refused() -> None:
     state = play(DOTS, start(DOTS), "h(0,0)")
     assert not compiled(DOTS).mask(state)[0]
     with pytest.raises(ValueError, match=r"Illegal must play a legal action, one of .*, not 0, in 1000000 \.\. 1"):
-        OpenSpielAgent(DOTS, lambda game, player, seed: Illegal()).act(ANY_KEY, stacked([state]))
+        agent_of(DOTS, lambda game, player, seed: Illegal()).act(ANY_KEY, stacked([state]))
 
 
 def test_agent_of_three_seats_plays_users_games() -> None:
