@@ -3,7 +3,7 @@
     python -m train.play runs/first
     python -m train.play "runs/first@40(temperature=0)" --seats human,greedy,runs/first --terminal
 
-In the terminal, `h` shows what the run thinks: its most probable moves, and the value for each seat.
+In the terminal, `h` shows the most probable moves of the run, and your chance to win.
 """
 
 import argparse

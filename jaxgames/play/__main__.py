@@ -1,13 +1,12 @@
 """Plays a game against agents or with other people, in the browser or in the terminal.
 
-python -m jaxgames.play                                         # a menu of games
+python -m jaxgames.play                                         # the page offers all games
 python -m jaxgames.play checkers
 python -m jaxgames.play "chinese_checkers(size=2, num_players=3)" --seats human,greedy,human --terminal
 """
 
 import argparse
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from jaxgames import agents, baselines, registry
@@ -15,9 +14,9 @@ from jaxgames._specs import split_list
 from jaxgames.env import Env
 from jaxgames.play.command import add_options, play, run_command
 from jaxgames.play.opponents import default_agent, default_seats
-from jaxgames.play.words import first_game, game_title, offered_games
+from jaxgames.play.words import first_game, offered_games
 
-FIRST = offered_games()[0]  # that the page shows, where no game is named
+FIRST = offered_games()[0]  # is played where no game is named
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -27,8 +26,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "game",
         nargs="?",
-        help=f"one of {games}; with parameters: 'dots_and_boxes(rows=4, cols=4)' (default: {FIRST}, where the page "
-        "offers all others; in the terminal, a menu)",
+        help=f"one of {games}; with parameters: 'dots_and_boxes(rows=4, cols=4)' (default: {FIRST}; the page offers "
+        "all others)",
     )
     add_options(
         parser,
@@ -37,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
 
     def run(options: argparse.Namespace) -> None:
-        text = options.game or (chosen_game() if options.terminal else FIRST)
+        text = options.game or FIRST
         env = registry.make(first_board(text) if options.seats is None else text)
         if options.seats is None:
             seats = default_seats(env)
@@ -48,23 +47,6 @@ def main(arguments: list[str] | None = None) -> None:
         play(env, seats, options, agents.make)
 
     run_command("jaxgames.play", parser, arguments, run)
-
-
-def chosen_game(read: Callable[[str], str] = input) -> str:
-    """Returns the game that a person chooses from a menu; the first at an empty line or the end of the input."""
-    games = offered_games()
-    for number, game in enumerate(games, start=1):
-        print(f"{number}  {game_title(game)}")
-    while True:
-        try:
-            line = read(f"Which game? 1 to {len(games)} (1)> ").strip() or "1"
-        except EOFError:
-            return FIRST
-        if line in games:
-            return line
-        if line.isdecimal() and 1 <= int(line) <= len(games):
-            return games[int(line) - 1]
-        print(f"expected a number from 1 to {len(games)}, not {line!r}")
 
 
 def first_board(text: str) -> str:

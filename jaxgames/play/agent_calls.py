@@ -8,7 +8,8 @@ import jax
 import numpy as np
 
 from jaxgames import agents
-from jaxgames.agents import Agent, EpsilonAgent, act_on_one_board
+from jaxgames._checks import ParameterError
+from jaxgames.agents import Agent, Analysis, EpsilonAgent, act_on_one_board
 from jaxgames.env import Env
 from jaxgames.host_agent import HostPlayerAgent
 from jaxgames.play.opponents import adviser, win_chance
@@ -16,13 +17,8 @@ from jaxgames.play.session import HUMAN, Session
 from jaxgames.render import Move
 
 Make = Callable[[str, Env[Any]], Agent]
-OnCompile = Callable[[str], object] | None
 OF_PACKAGE = ("random", "first", "greedy", "mcts", "alphabeta", "baseline")
-_compiled: set[tuple[str, str, Env[Any]]] = set()  # methods of agents that have run in this process
-
-
-class HasNoProbabilitiesError(ValueError):
-    """Raised where an agent has no probabilities."""
+_compiled: set[tuple[str, Env[Any]]] = set()  # agents that have moved in this process
 
 
 class Thoughts(NamedTuple):
@@ -33,7 +29,7 @@ class Thoughts(NamedTuple):
     values: tuple[float, ...] | None  # the expected return of each seat; None: the agent has none
 
 
-def agent_action(session: Session, make: Make = agents.make, on_compile: OnCompile = None) -> int:
+def agent_action(session: Session, make: Make = agents.make, on_compile: Callable[[str], object] | None = None) -> int:
     """Returns the action of the agent to move; it is not played yet.
 
     It depends on the seed, the position and the number of plies before it only.
@@ -41,7 +37,8 @@ def agent_action(session: Session, make: Make = agents.make, on_compile: OnCompi
     Args:
       session: the game.
       make: makes the agent of a text, for a game; give a function that keeps its agents where that takes long.
-      on_compile: called with the agent's text before its first move in this process, unless nothing is compiled.
+      on_compile: called with the agent's text before its first move in this process, unless the agent is a
+        `HostPlayerAgent`, which is ready when it is made.
 
     Raises ValueError if a person is to move, if the game is over, and for an agent that chooses no legal action.
     """
@@ -50,21 +47,21 @@ def agent_action(session: Session, make: Make = agents.make, on_compile: OnCompi
         what = "the game is over" if session.over else f"a person plays seat {session.mover}"
         raise ValueError(f"no agent is to move: {what}")
     agent = make(text, env)
-    _announce("act", agent, text, env, on_compile)
+    player = agent.agent if isinstance(agent, EpsilonAgent) else agent
+    if on_compile is not None and not isinstance(player, HostPlayerAgent) and (text, env) not in _compiled:
+        on_compile(text)  # other agents on the host can have parts that are compiled
     (action,) = act_on_one_board(agent, jax.random.fold_in(session.key(session.ply), 1), _batch_of_one(state)).tolist()
-    _compiled.add(("act", text, env))
+    _compiled.add((text, env))
     if not session.is_legal(action):
         raise ValueError(f"{text} chose action {action}, which is illegal in {env.to_string(state)!r}")
     return action
 
 
-def analyse(
-    session: Session, agent: str | None = None, make: Make = agents.make, on_compile: OnCompile = None
-) -> Thoughts:
+def analyse(session: Session, agent: str | None = None, make: Make = agents.make) -> Thoughts:
     """Returns the probabilities and values of an agent in the position that is shown.
 
     Args:
-      session: the game. It, `make` and `on_compile` are those of `agent_action`.
+      session: the game. It and `make` are those of `agent_action`.
       agent: its text. None: an agent of another origin that plays a seat, such as a run, else `opponents.adviser`.
 
     Raises ValueError if the game is over, and if no agent is left that thinks or the agent fails.
@@ -74,18 +71,17 @@ def analyse(
     if agent is None:
         agent = next(filter(_is_guest, (session.seats[session.mover], *session.seats)), adviser(session.env))
         if agent is None:
-            raise ValueError("no agent of the package thinks about this game: name one, such as random")
-    try:
-        probabilities, values = _analyse(session, agent, make, on_compile)
-        ranked = sorted(session.legal(), key=lambda move: -probabilities[move.action])
-    except (ValueError, ImportError):
-        raise
-    except Exception as error:  # an agent may fail in any way
-        raise ValueError(f"{agent} failed with {type(error).__name__}: {error}") from error
+            raise ParameterError("no agent of the package thinks about this game: name one, such as random")
+    analysis = _analysis(session, agent, make)
+    if analysis is None:
+        raise ParameterError(f"{agent} has no probabilities: choose an agent that has them, such as random or greedy")
+    probabilities = np.asarray(analysis.probabilities)[0]
+    ranked = sorted(session.legal(), key=lambda move: -probabilities[move.action])
+    values = None if analysis.values is None else tuple(np.asarray(analysis.values)[0].tolist())
     return Thoughts(agent, tuple((move, float(probabilities[move.action])) for move in ranked), values)
 
 
-def refuses_draw(session: Session, make: Make = agents.make, on_compile: OnCompile = None) -> int | None:
+def refuses_draw(session: Session, make: Make = agents.make) -> int | None:
     """Returns the first seat whose agent refuses a draw in the position that is shown; None if all accept.
 
     An agent accepts if, by its own value, it has no better chance to win than a draw counts: one divided by the number
@@ -97,13 +93,10 @@ def refuses_draw(session: Session, make: Make = agents.make, on_compile: OnCompi
     for seat, text in enumerate(session.seats):
         if text == HUMAN:
             continue
-        if is_too_early:
+        analysis = None if is_too_early else _analysis(session, text, make)
+        if analysis is None or analysis.values is None:
             return seat
-        try:
-            values = analyse(session, text, make, on_compile).values
-        except HasNoProbabilitiesError:
-            return seat
-        chance = None if values is None else win_chance(session.env, values[seat])
+        chance = win_chance(session.env, float(np.asarray(analysis.values)[0, seat]))
         if chance is None or chance > 1 / session.env.num_players:
             return seat
     return None
@@ -114,30 +107,14 @@ def _is_guest(seat: str) -> bool:
     return seat != HUMAN and re.split(r"\W", seat, maxsplit=1)[0] not in OF_PACKAGE
 
 
-def _analyse(
-    session: Session, text: str, make: Make, on_compile: OnCompile
-) -> tuple[np.ndarray, tuple[float, ...] | None]:
-    """Returns float32[num_actions], the probabilities of an agent, and its value for each seat or None."""
-    agent, boards = make(text, session.env), _batch_of_one(session.state)
-    _announce("analyse", agent, text, session.env, on_compile)
-    analysis = agents.analyse_compiled(agent, boards)
-    if analysis is None:
-        raise HasNoProbabilitiesError(
-            f"{text} has no probabilities: choose an agent that has them, such as random or greedy"
-        )
-    probabilities = np.asarray(analysis.probabilities)[0]
-    _compiled.add(("analyse", text, session.env))
-    return probabilities, None if analysis.values is None else tuple(np.asarray(analysis.values)[0].tolist())
-
-
-def _announce(method: str, agent: Agent, text: str, env: Env[Any], on_compile: OnCompile) -> None:
-    """Calls `on_compile` if this method of an agent is to be compiled: it has not run yet.
-
-    A `HostPlayerAgent` is ready when it is made. Other agents on the host can have parts that are compiled.
-    """
-    player = agent.agent if isinstance(agent, EpsilonAgent) else agent
-    if on_compile is not None and not isinstance(player, HostPlayerAgent) and (method, text, env) not in _compiled:
-        on_compile(text)
+def _analysis(session: Session, text: str, make: Make) -> Analysis | None:
+    """Returns the analysis of the position that is shown; None if the agent has no probabilities."""
+    try:
+        return agents.analyse_compiled(make(text, session.env), _batch_of_one(session.state))
+    except (ValueError, ImportError):
+        raise
+    except Exception as error:  # an agent may fail in any way
+        raise ValueError(f"{text} failed with {type(error).__name__}: {error}") from error
 
 
 def _batch_of_one(state: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jaxgames._checks import check_int
+from jaxgames._checks import ParameterError
 from jaxgames._named import IMPORT, IMPORT_HELP, import_modules
 from jaxgames.env import Env
 from jaxgames.play.agent_calls import Make
@@ -21,14 +21,6 @@ def add_options(parser: argparse.ArgumentParser, seats: str) -> None:
     parser.add_argument("--seats", help=seats)
     parser.add_argument("--seed", type=int, default=0, help="of the agents' choices (default: 0)")
     parser.add_argument("--terminal", action="store_true", help="play in the terminal; without it a page opens")
-    parser.add_argument(
-        "--show",
-        type=int,
-        default=0,
-        metavar="N",
-        help="after each move of an agent, the N moves that it thought of most, by a second search: the played move "
-        "can be missing (terminal; the page has a switch)",
-    )
     parser.add_argument("--position", metavar="TEXT", help="start from a position, as the game writes it (terminal)")
     parser.add_argument("--load", type=Path, metavar="FILE", help="continue a saved game (terminal)")
     parser.add_argument("--port", type=int, default=0, help="of the page (default: any free one)")
@@ -43,27 +35,19 @@ def play(env: Env[Any], seats: list[str], options: argparse.Namespace, make: Mak
     """
     if len(seats) != env.num_players:
         example = ",".join(default_seats(env))
-        raise ValueError(f"{env} has {env.num_players} seats: expected --seats {example}, not {','.join(seats)}")
+        raise ParameterError(f"{env} has {env.num_players} seats: expected --seats {example}, not {','.join(seats)}")
     make = functools.cache(make)
     for text in dict.fromkeys(seats):
         if text != HUMAN:
             make(text, env)  # a wrong text ends the program before the game begins
     if options.terminal:
-        check_int("--show", options.show, 0, env.num_actions)
-        Terminal(_session(env, seats, options), make=make, show=options.show).run()
+        Terminal(_session(env, seats, options), make=make).run()
         return
-    if options.position is not None or options.load is not None or options.show:
-        raise ValueError("--position, --load and --show need --terminal; the page has buttons for them")
+    if options.position is not None or options.load is not None:
+        raise ParameterError("--position and --load need --terminal; the page has buttons for them")
     from jaxgames.play.web.server import serve
 
-    serve(
-        env,
-        seats,
-        seed=options.seed,
-        make=make,
-        port=options.port,
-        open_browser=not options.no_browser,
-    )
+    serve(env, seats, seed=options.seed, make=make, port=options.port, open_browser=not options.no_browser)
 
 
 def _session(env: Env[Any], seats: list[str], options: argparse.Namespace) -> Session:
@@ -72,10 +56,10 @@ def _session(env: Env[Any], seats: list[str], options: argparse.Namespace) -> Se
         state = None if options.position is None else env.from_string(options.position)
         return Session(env, seats, seed=options.seed, state=state)
     if options.position is not None:
-        raise ValueError("--position and --load exclude each other: a saved game has its own start")
+        raise ParameterError("--position and --load exclude each other: a saved game has its own start")
     session = read_game(options.load)
     if session.env != env:
-        raise ValueError(f"{options.load} is a game of {session.env}, not of {env}")
+        raise ParameterError(f"{options.load} is a game of {session.env}, not of {env}")
     return session.with_seats(seats)
 
 

@@ -19,7 +19,6 @@ from jaxgames.arena.records import GameRecord, check_fits, checked, outcome_reco
 from jaxgames.play.session import Session
 
 WHAT = "the saved game"  # in messages
-OLD_FORMAT = '"format": "jaxgames game"'  # is in games that were saved in a format of their own
 
 
 def to_json(session: Session) -> str:
@@ -57,8 +56,6 @@ def from_json(text: str) -> Session:
 
 def parse(text: str) -> GameRecord:
     """Returns the record of a saved game, which has not been played yet. Raises ValueError for another text."""
-    if OLD_FORMAT in text:
-        raise ValueError("this game was saved in the format of an earlier version, which is not read any more")
     return checked(text, WHAT)
 
 

@@ -13,16 +13,12 @@ from jaxgames.host import host, legal_moves
 from jaxgames.play.session import Session
 from jaxgames.play.words import words_of
 
-MAX_TURN = 500  # characters of a typed turn
-
 
 def parse_turn(session: Session, text: str) -> list[int]:
     """Returns the actions that a text names, of one ply or of several that follow each other.
 
     Raises ValueError, with what is legal instead, unless each part names one legal move.
     """
-    if len(text) > MAX_TURN:
-        raise ValueError(f"expected a move of at most {MAX_TURN} characters, not {len(text)}")
     env, state, actions = session.env, session.state, list[int]()
     for word in _words(text):
         for action in _actions(env, state, word):

@@ -51,10 +51,8 @@ def reviewer(env: Env[Any]) -> str | None:
 
 
 def _values_every_seat(text: str, env: Env[Any]) -> bool:
-    if text != "baseline":
-        return True
-    agent: Any = agents.make(text, env)
-    return agent.has_values and has_seat_values(env, agent.policy.header.value_shape)
+    agent: Any = agents.make(text, env) if text == "baseline" else None
+    return agent is None or (agent.has_values and has_seat_values(env, agent.policy.header.value_shape))
 
 
 def win_chance(env: Env[Any], value: float) -> float | None:

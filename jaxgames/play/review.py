@@ -1,17 +1,14 @@
-"""A review of a game: the moves that lost most of the chance to win, by an agent that values positions.
-
-for mistake in review(session, reviewer(session.env)):
-    print(mistake.move, "lost", mistake.loss, "of the chance to win; better was", mistake.best)
-"""
+"""A review of a game: the moves that lost most of the chance to win, by an agent that values positions."""
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from jaxgames import agents
+from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.host import host
@@ -20,6 +17,7 @@ from jaxgames.play.opponents import win_chance
 from jaxgames.play.session import Session
 from jaxgames.play.words import people_of
 
+TOP = 5  # moves of a review
 MIN_LOSS = 0.02  # of the chance to win; less is not a mistake
 
 
@@ -33,15 +31,8 @@ class Mistake(NamedTuple):
     loss: float  # of the chance to win, from 0 to 1
 
 
-def review(
-    session: Session,
-    agent: str,
-    top: int = 5,
-    *,
-    seats: Collection[int] | None = None,
-    make: Make = agents.make,
-) -> list[Mistake]:
-    """Returns the moves of a game that lost most, the worst first.
+def review(session: Session, agent: str, make: Make = agents.make) -> list[Mistake]:
+    """Returns the `TOP` moves of the people that lost most, of all seats if there are no people; the worst first.
 
     A move loses the chance to win after the agent's own move minus the chance after it, both for the seat that moved. A
     finished game has the chances of its result, a draw the same for all seats.
@@ -49,15 +40,12 @@ def review(
     Args:
       session: the game; all its plies count, also those behind the position that is shown.
       agent: the text of an agent with values, such as `jaxgames.play.opponents.reviewer` returns it.
-      top: the largest number of moves.
-      seats: whose moves count. None: those of the people, or of all seats if there are none.
       make: makes the agent, for the game.
 
     Raises ValueError for an agent without values, and for a game whose returns do not tell who wins.
     """
     env, movers = session.env, session.movers()
-    people = people_of(session.seats)
-    counted = (people or range(env.num_players)) if seats is None else seats
+    counted = people_of(session.seats) or range(env.num_players)
     if session.plies == 0:
         return []
     made = make(agent, env)
@@ -79,18 +67,18 @@ def review(
         for (ply, seat, best), of_best in zip(suspects, chances_of_best, strict=True)
         if (loss := of_best[seat] - chances[ply + 1][seat]) >= MIN_LOSS
     ]
-    return sorted(mistakes, key=lambda mistake: -mistake.loss)[:top]
+    return sorted(mistakes, key=lambda mistake: -mistake.loss)[:TOP]
 
 
 def _chances(env: Env[Any], states: Sequence[Any], agent: Agent, text: str) -> tuple[np.ndarray, list[list[float]]]:
     """Returns float32[positions, num_actions], and the chance to win of each seat in every position."""
     analysis = agents.analyse_in_chunks(agent, jax.tree.map(lambda *leaves: np.stack(leaves), *states))
     if analysis.values is None or np.isnan(analysis.values).any():
-        raise ValueError(f"{text} does not value every seat: choose an agent that does, such as mcts(simulations=200)")
+        raise ParameterError(f"{text} does not value every seat: choose one that does, such as mcts(simulations=200)")
     chance = functools.partial(win_chance, env)
     chances = [[chance(value) for value in row] for row in np.asarray(analysis.values).tolist()]
     if any(each is None for each in chances[0]):
-        raise ValueError(f"the returns of {env} do not tell who wins, so moves have no chance to win")
+        raise ParameterError(f"the returns of {env} do not tell who wins, so moves have no chance to win")
     found = [_of_result(env, state) or row for state, row in zip(states, chances, strict=True)]
     return np.asarray(analysis.probabilities), found  # pyright: ignore[reportReturnType]  # none of them is None
 

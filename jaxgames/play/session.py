@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import registry
-from jaxgames._checks import shortened
+from jaxgames._checks import ParameterError, shortened
 from jaxgames.env import Env, Outcome
 from jaxgames.host import BoardInfo, host, legal_moves
 from jaxgames.render import Move, anchors, has_pictures
@@ -58,7 +58,7 @@ class Session:
         self.env: Env[Any] = registry.as_env(env)
         self.seats: tuple[str, ...] = _checked_seats(self.env, seats)
         if seed < 0:
-            raise ValueError(f"seed must be 0 or positive, not {seed}")
+            raise ParameterError(f"seed must be 0 or positive, not {seed}")
         self.seed = seed
         self.start: str | None = None if state is None else self.env.to_string(state)
         self.ply: int = 0
@@ -102,14 +102,9 @@ class Session:
         return self._positions[self.ply].info.over or self.is_stopped
 
     @property
-    def is_resigned(self) -> bool:
-        """True if a person has resigned in the position that is shown."""
-        return self.resigned is not None and self.ply == self.plies
-
-    @property
     def is_stopped(self) -> bool:
         """True if the players have ended the game in the position that is shown: by a resignation or by agreement."""
-        return self.is_resigned or (self.agreed and self.ply == self.plies)
+        return (self.resigned is not None or self.agreed) and self.ply == self.plies
 
     @property
     def ended(self) -> bool:
@@ -191,12 +186,11 @@ class Session:
         text = self.env.action_to_string(self.state, int(action))
         key = self.key(self.ply + 1) if self.env.needs_key else None
         state, info = host(self.env).step(self.state, int(action), key)
-        self._drop_later()
+        self.drop_later()
         self.actions.append(int(action))
         self._moves.append(text)
         self._append(state, info)
         self.ply += 1
-        self._continue()
 
     def end_turn(self) -> bool:
         """Plays the end of a turn that cannot go on, such as a chain of hops. Returns whether it was such a turn."""
@@ -207,36 +201,27 @@ class Session:
             self.play(move.action)
         return move.kind == "end turn"
 
-    def undo(self) -> None:
-        """Goes back by one ply, which `redo` plays again, or cancels a resignation or an agreement."""
-        if self.is_stopped:
-            self._continue()
-            return
-        if self.ply == 0:
-            raise ValueError("there is no move to undo: this is the start of the game")
-        self.ply -= 1
-
     def undo_turn(self) -> None:
         """Goes back to the start of the last turn that a person played, or cancels a resignation or an agreement."""
         if self.is_stopped:
-            self._continue()
+            self.resigned, self.agreed = None, False
             return
         people = [ply for ply, seat in enumerate(self.movers()[: self.ply]) if self.seats[seat] == HUMAN]
         if not people:
             raise ValueError("there is no turn to undo: no person has moved before this position")
         self.ply = self.turn_start(people[-1])
 
-    def redo(self) -> None:
-        """Goes forward by one ply. Raises ValueError in the last position."""
-        if self.ply == self.plies:
-            raise ValueError("there is no move to play again: this is the last position")
-        self.ply += 1
-
     def jump(self, ply: int) -> None:
         """Shows the position after `ply` plies. Raises ValueError if there is none."""
         if not 0 <= ply <= self.plies:
-            raise ValueError(f"ply must be from 0 to {self.plies}, not {ply}")
+            raise ParameterError(f"ply must be from 0 to {self.plies}, not {ply}")
         self.ply = ply
+
+    def drop_later(self) -> None:
+        """Drops what followed the position that is shown: plies, and a resignation or an agreement after them."""
+        if self.ply < self.plies:
+            self.resigned, self.agreed = None, False
+        del self.actions[self.ply :], self._moves[self.ply :], self._positions[self.ply + 1 :]
 
     def resign(self, seat: int | None = None) -> None:
         """Ends the game with the resignation of a person, and drops all plies after the position that is shown.
@@ -250,8 +235,8 @@ class Session:
         if seat is None:
             seat = people[0] if len(people) == 1 else self.mover
         if seat not in people:
-            raise ValueError(f"only people resign: expected one of the seats {people}, not {seat}")
-        self._drop_later()
+            raise ParameterError(f"only people resign: expected one of the seats {people}, not {seat}")
+        self.drop_later()
         self.resigned, self.agreed = seat, False
 
     def agree_on_draw(self) -> None:
@@ -261,7 +246,7 @@ class Session:
         """
         if self.over:
             raise ValueError(f"the game is over ({self.outcome.reason}): no draw can be agreed")
-        self._drop_later()
+        self.drop_later()
         self.resigned, self.agreed = None, True
 
     def with_seats(self, seats: Sequence[str]) -> Self:
@@ -275,16 +260,9 @@ class Session:
         """Returns a session of the same game, position and seats, which changes alone."""
         return self.with_seats(self.seats)
 
-    def _continue(self) -> None:
-        """Cancels a resignation and an agreement."""
-        self.resigned, self.agreed = None, False
-
     def _append(self, state: Any, info: BoardInfo) -> None:
         """Adds a position at the end. Its arrays are copied: arrays of a device take tens of kilobytes."""
         self._positions.append(_Position(jax.tree.map(_as_numpy, state), info))
-
-    def _drop_later(self) -> None:
-        del self.actions[self.ply :], self._moves[self.ply :], self._positions[self.ply + 1 :]
 
 
 def _as_numpy(leaf: Any) -> Any:
@@ -295,7 +273,7 @@ def _checked_seats(env: Env[Any], seats: Sequence[str]) -> tuple[str, ...]:
     texts = tuple(seats)
     if isinstance(seats, str) or len(texts) != env.num_players or not all(isinstance(text, str) for text in texts):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
         example = [HUMAN, *["greedy"] * (env.num_players - 1)]
-        raise ValueError(
+        raise ParameterError(
             f"{env.id} has {env.num_players} seats here: expected one text for each, such as {example}, not "
             f"{shortened(seats)}"
         )

@@ -1,10 +1,5 @@
 """What people read of a game: its title, its menus of boards, its rules on one screen, whose turn it is, how it ended.
 
-game_title("dots_and_boxes")                "Dots and Boxes"
-game_title(env)                             "Dots and Boxes, 4 by 4 boxes"
-first_game("chinese_checkers")              "chinese_checkers(size=2, num_players=3)", which is offered first
-game_text("dots_and_boxes", ["rows=4, cols=4"])     "dots_and_boxes(rows=4, cols=4)", for `jaxgames.make`
-
 A game has an object of a subclass of `Words` in its record. The names of the seats are those of the pictures. `people`
 are the seats that people play, as `people_of` returns them. One person is "you"; several people, and a game between
 agents, are named.
@@ -105,19 +100,10 @@ def offered_games() -> list[str]:
     return [*BUILT_IN, *(id for id in list_games() if id not in BUILT_IN)]
 
 
-def parameter_menus(game_id: str) -> list[Menu]:
-    """Returns the menus of a game; none for a game without such words, whose parameters are typed."""
-    return list(words_of(game_id).menus)
-
-
 def first_game(game_id: str) -> str:
     """Returns the text of the board of a game that is offered first: small enough for a first game."""
-    return game_text(game_id, [menu.default for menu in parameter_menus(game_id)])
-
-
-def game_text(game_id: str, parameters: Sequence[str]) -> str:
-    """Returns the text of a game for `jaxgames.make`; `parameters` are the chosen options of its menus."""
-    return f"{game_id}({', '.join(parameters)})" if parameters else game_id
+    parameters = ", ".join(menu.default for menu in words_of(game_id).menus)
+    return f"{game_id}({parameters})" if parameters else game_id
 
 
 def game_title(game: Env[Any] | str) -> str:
@@ -140,15 +126,7 @@ class Rules(NamedTuple):
 
 
 def rules(env: Env[Any], theme: str | None = "light") -> Rules:
-    """Returns the rules of a game; those that do not hold on a board with its parameters are left out.
-
-    A game of your own without `words` has the first paragraph of the docstring of its class. Every detail is in
-    docs/games/.
-
-    Args:
-      env: the game.
-      theme: of the pictures, "light" or "dark"; None for no pictures.
-    """
+    """Returns the rules of a game that hold on its board, with pictures in a theme; without pictures if it is None."""
     goal, paragraphs, examples = words_of(env).rules(env.unwrapped)
     pictures = () if theme is None else tuple((_svg(each, theme), each.caption) for each in examples)
     return Rules(game_title(env), goal, tuple(filter(None, paragraphs)), pictures)
@@ -184,11 +162,7 @@ def ending_of(session: Session) -> str:
 def ending(env: Env[Any], outcome: Outcome, state: Any = None, people: Collection[int] = ()) -> str:
     """Returns how a game ended, as in "You win 5 : 4", "You lost: checkmate", "White wins: Black resigned".
 
-    Args:
-      env: the game.
-      outcome: its end, of any kind but "live".
-      state: its last position, for the score of a game that counts points; None for a sentence without a score.
-      people: the seats that people play.
+    The score of a game that counts points needs `state`, its last position.
     """
     you = next(iter(people)) if len(people) == 1 else None
     names, reason = render.seat_names(env), _reason(env, outcome, you)

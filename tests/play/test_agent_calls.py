@@ -1,5 +1,6 @@
 """Agents in a game in progress: their moves and what they think."""
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ from jaxgames import agents, make
 from jaxgames.agents import RandomAgent
 from jaxgames.host_agent import HostPlayerAgent
 from jaxgames.play import HUMAN, Session, agent_action, agent_calls, analyse
+from jaxgames.play.agent_calls import refuses_draw
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
 
@@ -28,7 +30,7 @@ class HostFirst:
 
 
 def test_agents_on_device_and_host_play_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_calls, "_compiled", set[tuple[str, str, Any]]())  # as in a new process
+    monkeypatch.setattr(agent_calls, "_compiled", set[tuple[str, Any]]())  # as in a new process
     on_host = HostFirst()
     compiled_first: list[str] = []
 
@@ -44,7 +46,7 @@ def test_agents_on_device_and_host_play_a_game(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("name", ["ready", "alphabeta(depth=1)", "alphabeta(depth=1, epsilon=0.5)"])
 def test_agents_that_are_ready_when_they_are_made_are_not_announced(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_calls, "_compiled", set[tuple[str, str, Any]]())
+    monkeypatch.setattr(agent_calls, "_compiled", set[tuple[str, Any]]())
 
     class First:
         def choose(self, state: Any, seed: int) -> int:
@@ -77,6 +79,30 @@ def test_action_is_refused_where_no_agent_is_to_move() -> None:
     session.resign()
     with pytest.raises(ValueError, match="the game is over"):
         agent_action(session)
+
+
+@dataclass(frozen=True)
+class Valued:
+    """Gives every seat the same value."""
+
+    on_device: ClassVar[bool] = False
+    value: float
+
+    def analyse(self, states: Any) -> agents.Analysis:
+        return agents.Analysis(jnp.full((1, BOXES.num_actions), 1 / 7), jnp.full((1, 2), self.value))
+
+
+@pytest.mark.parametrize(("value", "accepts"), [(-0.5, True), (0.0, True), (0.1, False)])
+def test_agent_accepts_a_draw_that_is_no_worse_than_its_value(value: float, accepts: bool) -> None:
+    session = Session(BOXES, [HUMAN, "valued"])
+
+    def make_valued(text: str, env: Any) -> Any:
+        return Valued(value)
+
+    session.play(0)
+    assert refuses_draw(session, make_valued) == 1, "before every seat has moved"
+    session.play(1)
+    assert refuses_draw(session, make_valued) == (None if accepts else 1)
 
 
 def test_illegal_action_of_an_agent_is_refused() -> None:

@@ -50,7 +50,6 @@ def test_loss_is_the_chance_after_the_best_move_minus_the_chance_after_the_own_m
         Mistake(0, 0, "h(0,0)", "v(0,2)", pytest.approx(0.5)),  # pyright: ignore[reportArgumentType]
         Mistake(2, 0, "h(1,0)", "v(0,2)", pytest.approx(0.05)),  # pyright: ignore[reportArgumentType]
     ]
-    assert len(review(session, "it", top=1, make=lambda text, env: agent)) == 1
 
 
 def test_loss_that_the_best_move_does_not_avoid_is_no_mistake() -> None:
@@ -59,13 +58,12 @@ def test_loss_that_the_best_move_does_not_avoid_is_no_mistake() -> None:
     assert review(played("h(0,0)"), "it", make=lambda text, env: agent) == []
 
 
-def test_moves_of_the_other_seat_count_if_they_are_asked_for_or_nobody_is_a_person() -> None:
+def test_moves_of_agents_count_if_nobody_is_a_person() -> None:
     agent = Scripted({"1100000": 0.5})
     moves = ("h(0,0)", "h(0,1)")
     assert review(played(*moves), "it", make=lambda text, env: agent) == []
-    for session, seats in ((played(*moves), [1]), (played(*moves, seats=("first", "first")), None)):
-        (mistake,) = review(session, "it", seats=seats, make=lambda text, env: agent)
-        assert (mistake.ply, mistake.seat, mistake.loss) == (1, 1, 0.25)
+    (mistake,) = review(played(*moves, seats=("first", "first")), "it", make=lambda text, env: agent)
+    assert (mistake.ply, mistake.seat, mistake.loss) == (1, 1, 0.25)
 
 
 def test_move_that_the_agent_would_play_is_no_mistake() -> None:
@@ -75,15 +73,15 @@ def test_move_that_the_agent_would_play_is_no_mistake() -> None:
 
 def test_finished_game_has_the_chances_of_its_result() -> None:
     moves = ("h(0,0)", "h(0,1)", "h(1,0)", "h(1,1)", "v(0,2)", "v(0,0)", "v(0,1)")
-    session = played(*moves)
+    session = played(*moves, seats=("first", "first"))
     assert session.outcome.winners == (0,)
     returns = {"1111101": 1.0, "1111111": -1.0}  # wrong about the last position, in which seat 0 has won
-    mistakes = review(session, "it", seats=[0, 1], make=lambda text, env: Scripted(returns))
+    mistakes = review(session, "it", make=lambda text, env: Scripted(returns))
     assert [(mistake.ply, mistake.seat, mistake.loss) for mistake in mistakes] == [(5, 1, 0.5)]
 
 
 def test_agents_without_values_are_refused() -> None:
-    with pytest.raises(ValueError, match="greedy does not value every seat: choose an agent that does"):
+    with pytest.raises(ValueError, match="greedy does not value every seat: choose one that does"):
         review(played("h(0,0)"), "greedy", make=lambda text, env: GreedyAgent(env))
 
 

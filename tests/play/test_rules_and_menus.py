@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from jaxgames import make
-from jaxgames.play.words import first_game, game_text, game_title, offered_games, parameter_menus, rules
+from jaxgames.play.words import first_game, game_title, offered_games, rules, words_of
 from tests.helpers.sticks import Sticks
 
 
@@ -72,11 +72,11 @@ def test_game_of_ones_own_has_the_first_words_of_its_docstring() -> None:
 
 @pytest.mark.parametrize("game", offered_games())
 def test_every_choice_of_the_menus_makes_a_board(game: str) -> None:
-    menus = parameter_menus(game)
+    menus = words_of(game).menus
     for menu in menus:
         assert menu.default in dict(menu.options)
     for chosen in itertools.product(*(dict(menu.options) for menu in menus)):
-        assert make(game_text(game, chosen)).id == game
+        assert make(f"{game}({', '.join(chosen)})").id == game
 
 
 def test_star_that_is_offered_first_has_two_or_three_seats() -> None:

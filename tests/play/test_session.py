@@ -92,18 +92,6 @@ class Machine(RuleBasedStateMachine):
                 self.session.play(action)
 
     @rule()
-    def undo(self) -> None:
-        if self.is_resigned():
-            self.resigned = None
-        elif self.ply == 0:
-            with pytest.raises(ValueError, match="no move to undo"):
-                self.session.undo()
-            return
-        else:
-            self.ply -= 1
-        self.session.undo()
-
-    @rule()
     def undo_turn(self) -> None:
         if self.is_resigned():
             self.resigned = None
@@ -118,15 +106,6 @@ class Machine(RuleBasedStateMachine):
         else:
             with pytest.raises(ValueError, match="no person has moved"):
                 self.session.undo_turn()
-
-    @rule()
-    def redo(self) -> None:
-        if self.ply < len(self.actions):
-            self.session.redo()
-            self.ply += 1
-        else:
-            with pytest.raises(ValueError, match="no move to play again"):
-                self.session.redo()
 
     @rule(ply=st.integers(-1, 8))
     def jump(self, ply: int) -> None:

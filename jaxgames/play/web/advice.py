@@ -25,7 +25,7 @@ async def hint(server: GameServer, game: LiveGame, agent: str | None, of_last: b
     """
     if agent is not None:
         check_agent(server, agent)
-    session = shown = await server.rules.run(lambda: game.session.copy())
+    session = shown = game.session.copy()
     if of_last:
         session = _before_last(shown)
         agent = session.seats[session.mover]
@@ -53,7 +53,7 @@ async def mistakes(server: GameServer, game: LiveGame) -> dict[str, Any]:
 
     Raises ValueError for a game in which no agent of the package thinks.
     """
-    session = await server.rules.run(lambda: game.session.copy())
+    session = game.session.copy()
     agent = opponents.reviewer(session.env)
     if agent is None:
         raise ParameterError(f"no agent can review {session.env.id}: no agent knows the chance to win")

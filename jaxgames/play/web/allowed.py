@@ -29,7 +29,7 @@ def describe_process(server: GameServer) -> dict[str, Any]:
     games = {
         name: {
             "title": words.game_title(name),
-            "menus": [menu._asdict() for menu in words.parameter_menus(name)],
+            "menus": [menu._asdict() for menu in words.words_of(name).menus],
             "parameters": [{"name": item.name, "default": repr(item.default)} for item in registry.parameters(name)],
         }
         for name in words.offered_games()

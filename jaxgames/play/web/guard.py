@@ -7,10 +7,11 @@ forbids scripts, styles and connections of other origins.
 """
 
 import hmac
-import json
 import re
-from collections.abc import Mapping
 from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
 
 TOKEN_HEADER = "x-jaxgames-token"
 
@@ -39,7 +40,6 @@ class Refused(Exception):
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
         self.status = status
-        self.reason = reason
 
 
 class Guard:
@@ -69,46 +69,30 @@ class Guard:
             await send(message)
 
         try:
-            self._check(scope["method"], scope["path"], _headers(scope))
+            self._check(scope["method"], scope["path"], Headers(scope=scope))
         except Refused as refused:
-            await _refuse(guarded_send, refused)
+            await JSONResponse({"error": str(refused)}, refused.status)(scope, receive, guarded_send)
             return
         await self._app(scope, receive, guarded_send)
 
-    def _check(self, method: str, path: str, headers: Mapping[str, list[str]]) -> None:
+    def _check(self, method: str, path: str, headers: Headers) -> None:
         """Raises Refused for a request that the page of this server does not send."""
-        hosts = headers.get("host", [])
+        hosts = headers.getlist("host")
         if len(hosts) != 1 or HOST.fullmatch(hosts[0]) is None:
             allowed = "localhost, 127.0.0.1 or [::1]"
             raise Refused(400, f"the Host of a request must be {allowed}, not {', '.join(hosts) or 'missing'}")
-        origins = headers.get("origin", [])
+        origins = headers.getlist("origin")
         if origins and origins != [f"http://{hosts[0]}"]:
             raise Refused(403, f"requests from {', '.join(origins)} are refused: open http://{hosts[0]}/ itself")
         if method not in ("GET", "HEAD", "POST"):
             raise Refused(405, f"the method must be GET or POST, not {method}")
         if path.startswith("/api/"):
-            token = headers.get(TOKEN_HEADER, [])
+            token = headers.getlist(TOKEN_HEADER)
             if len(token) != 1 or not hmac.compare_digest(token[0].encode(), self._token.encode()):
                 raise Refused(403, "the token is missing or of another process: load the page again")
         if method == "POST":
             if not origins:
                 raise Refused(403, "a POST must name its Origin, as all browsers do")
-            kind = headers.get("content-type", [""])[0].partition(";")[0].strip().lower()
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
                 raise Refused(415, f"the Content-Type must be application/json, not {kind or 'missing'}")
-
-
-def _headers(scope: Scope) -> dict[str, list[str]]:
-    """Returns the values of each header, by its name in lower case."""
-    headers: dict[str, list[str]] = {}
-    for name, value in scope["headers"]:
-        headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-    return headers
-
-
-async def _refuse(send: Any, refused: Refused) -> None:
-    """Sends the reason of a refusal as JSON."""
-    body = json.dumps({"error": refused.reason}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

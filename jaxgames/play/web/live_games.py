@@ -1,16 +1,16 @@
 """Games in progress on the server: each is a `Session`, to which the agents' moves are added one ply at a time.
 
-The functions of a session run in the thread of the rules. Agents are made, and whole games are loaded and drawn, in the
-thread of the files: some agents take a second, and thousands of plies several. Searches run in the thread of the
-agents, on a copy of what they need, so a person can always look, undo or continue. A cancelled search still runs to its
-end: its result is discarded, and the next search waits for it.
+Sessions belong to the event loop, and no other thread changes them. Agents are made, and whole games are loaded and
+drawn, in the thread of the files: some agents take a second, and thousands of plies several. Searches run in the thread
+of the agents, on a copy of the session, so a person can always look, undo or continue. A cancelled search still runs to
+its end: its result is discarded, and the next search waits for it.
 """
 
 import asyncio
 import functools
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,14 +19,11 @@ from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.play.agent_calls import Make, agent_action, refuses_draw
 from jaxgames.play.session import HUMAN, Session
+from jaxgames.play.web.guard import Refused
 from jaxgames.play.web.threads import Worker
 from jaxgames.play.words import people_of, words_of
 
 PACE = 0.3  # seconds that a ply is visible before an agent plays the next one
-
-
-class UnknownGameError(LookupError):
-    """A game is not on the server."""
 
 
 @dataclass
@@ -39,16 +36,17 @@ class Thinking:
 
 
 class LiveGame:
-    """A session in progress. A search ends in the thread of the rules, at the moment in which the session changes.
+    """A session in progress; used in the event loop only.
 
     Attributes:
       id: names the game in requests.
-      session: the game; used only in the thread of the rules.
+      session: the game.
       version: of what a page shows; it grows with every change.
+      news: is set at the next change.
       paused: whether the agents wait until a person resumes them.
       closed: whether the game has left the server.
       thinking: the search that runs now, None if there is none.
-      problem: the error of an agent that could not move, "" if there is none.
+      problem: the error of an agent that could not move or answer, "" if there is none.
       offers: the seats of the people who offer a draw in the position that is shown.
       refusing: the seat whose agent has refused a draw in the position that is shown; None if none has.
     """
@@ -57,6 +55,7 @@ class LiveGame:
         self.id: str = secrets.token_urlsafe(9)
         self.session: Session = session
         self.version: int = 0
+        self.news = asyncio.Event()
         self.paused: bool = False
         self.closed: bool = False
         self.thinking: Thinking | None = None
@@ -64,81 +63,50 @@ class LiveGame:
         self.offers: tuple[int, ...] = ()
         self.refusing: int | None = None
         self._server = server
-        self._changes = 0  # of the session by people: an agent's move that was searched before one is discarded
-        self._from_here = False  # whether an agent may move before the last ply, which drops what follows
-        self._task: asyncio.Task[None] | None = None
-        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None  # the moves or the answer of agents
 
-    async def change(self, function: Callable[[Session], Session | None], *, paused: bool = False) -> None:
-        """Runs a function that changes the session, in the thread of the rules; then the agents move.
-
-        The move that an agent is thinking about is discarded. Raises what `function` raises.
+    def change(self, function: Callable[[Session], Session | None], *, paused: bool = False) -> None:
+        """Changes the session; then the agents move. What an agent is thinking about is discarded.
 
         Args:
           function: changes the session, or raises an error without a change. Where it returns a session, this one
             replaces the session of the game.
           paused: whether the agents wait afterwards.
         """
-
-        def changed() -> None:
-            self.session = function(self.session) or self.session
-            self._changes += 1
-            self.paused, self._from_here = paused, False
-            self.thinking, self.problem, self.offers, self.refusing = None, "", (), None
-
-        await self._server.rules.run(changed)
+        self.session = function(self.session) or self.session
+        self.paused, self.offers, self.refusing = paused, (), None
         self.restart()
 
-    async def offer_draw(self) -> None:
+    def offer_draw(self) -> None:
         """A person offers a draw, or accepts one: the mover, else the next person who has not offered.
 
         When all people have, the agents answer by `agent_calls.refuses_draw`. The game is then drawn, unless an agent
-        refuses. An offer ends if an agent refuses or fails.
+        refuses. An offer ends if an agent refuses or fails, and with any change of the session.
 
-        Raises ParameterError while an agent is to move, where no draw is possible, if the game has changed before the
-        answer, and while an offer waits for the agents. Raises what `refuses_draw` raises.
+        Raises ParameterError while an agent is to move, where no draw is possible, and while an offer waits for the
+        agents.
         """
-
-        def offer() -> tuple[Session, bool, int]:
-            session = self.session
-            people = people_of(session.seats)
-            order = [(session.mover + index) % session.env.num_players for index in range(session.env.num_players)]
-            asked = [seat for seat in order if seat in people and seat not in self.offers]
-            if not words_of(session.env).can_be_drawn(session.env):
-                raise ParameterError(f"no game of {session.env} ends in a draw")
-            if session.over or session.mover not in people:
-                raise ParameterError("no draw can be offered: the game is over, or no person is to move")
-            if not asked:
-                raise ParameterError("a draw is offered already: wait for the answer")
-            self.offers, self.refusing = (*self.offers, asked[0]), None
-            return session.copy(), len(asked) == 1, self._changes
-
-        position, is_agreed, changes = await self._server.rules.run(offer)
-        self.notify()
-        if not is_agreed:
+        session, people = self.session, people_of(self.session.seats)
+        order = sorted(people, key=lambda seat: (seat - session.mover) % session.env.num_players)
+        asked = [seat for seat in order if seat not in self.offers]
+        if not words_of(session.env).can_be_drawn(session.env):
+            raise ParameterError(f"no game of {session.env} ends in a draw")
+        if session.over or session.mover not in people:
+            raise ParameterError("no draw can be offered: the game is over, or no person is to move")
+        if not asked:
+            raise ParameterError("a draw is offered already: wait for the answer")
+        if len(asked) == 1 and len(people) == session.env.num_players:
+            self.change(Session.agree_on_draw)
             return
-        try:
-            refusing = await self._server.agents.run(lambda: refuses_draw(position, self._server.agent))
-        except BaseException:  # also where the request is cancelled
-            if self._changes == changes:  # else the offer has ended already
-                self.offers = ()
-                self.notify()
-            raise
-
-        def answer(session: Session) -> None:
-            if self._changes != changes:
-                raise ParameterError("the game has changed before the answer: offer the draw again")
-            if refusing is None:
-                session.agree_on_draw()
-
-        await self.change(answer)
-        if self._changes == changes + 1:  # nobody has moved since
-            self.refusing = refusing
-            self.notify()
+        self.offers, self.refusing = (*self.offers, asked[0]), None
+        if len(asked) == 1:
+            self._begin(self._answer)
+        self.notify()
 
     def resume_agents(self) -> None:
-        """Lets the agent to move play in the position that is shown, which drops what was played after it."""
-        self.paused, self._from_here = False, True
+        """Lets the agent to move play in the position that is shown, and drops what was played after it."""
+        self.session.drop_later()
+        self.paused = False
         self.restart()
 
     def pause(self) -> None:
@@ -154,65 +122,59 @@ class LiveGame:
     def notify(self) -> None:
         """Tells all pages that there is something new to show."""
         self.version += 1
-        self._news.set()
-        self._news = asyncio.Event()
-
-    async def versions(self) -> AsyncIterator[int]:
-        """Yields the version whenever it is new, first at once; ends when the game is closed."""
-        while not self.closed:
-            news, version = self._news, self.version
-            yield version
-            if self.version == version:
-                await news.wait()
+        self.news.set()
+        self.news = asyncio.Event()
 
     def restart(self) -> None:
         """Cancels the search that runs, and starts the search of the agent to move, if there is one that may move."""
         if self._task is not None:
             self._task.cancel()
         self.thinking, self.problem = None, ""
-        self._task = None if self.paused or self.closed else asyncio.get_running_loop().create_task(self._move())
+        if not (self.paused or self.closed):
+            self._begin(self._move)
         self.notify()
+
+    def _begin(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Starts what agents do in place of what they did before."""
+
+        async def run() -> None:
+            try:
+                await work()
+            except Exception as error:  # an agent may fail in any way; the page says so, and the game can continue
+                self.problem = f"{type(error).__name__}: {error}"
+                self.paused, self.thinking, self.offers = True, None, ()
+                self.notify()
+
+        self._task = asyncio.get_running_loop().create_task(run())
 
     async def _move(self) -> None:
-        """Plays the agents' plies, until a person is to move or the game is over."""
-        try:
-            while (position := await self._server.rules.run(self._position_of_agent)) is not None:
-                await self._one_ply(*position)
-        except Exception as error:  # an agent may fail in any way; the page says so, and the game can continue
-            self.problem = f"{type(error).__name__}: {error}"
-            self.paused, self.thinking = True, None
+        """Plays the agents' plies, until a person is to move or the game is over; none before the last ply."""
+        server, loop = self._server, asyncio.get_running_loop()
+        while (session := self.session).ply == session.plies and not session.over:
+            text, position, begin = session.seats[session.mover], session.copy(), time.monotonic()
+            if text == HUMAN:
+                break
+            thinking = self.thinking = Thinking(text, waits=server.agents.is_busy)
             self.notify()
 
-    def _position_of_agent(self) -> tuple[Session, int] | None:
-        """Returns a copy of the session, and the number of changes, if an agent may move now; None if none may."""
-        session = self.session
-        at_end = self._from_here or session.ply == session.plies
-        if not at_end or session.over or session.seats[session.mover] == HUMAN:
-            return None
-        return session.copy(), self._changes
+            def on_compile(_: str, thinking: Thinking = thinking) -> None:
+                thinking.compiles = True
+                loop.call_soon_threadsafe(self.notify)
 
-    async def _one_ply(self, position: Session, changes: int) -> None:
-        """Searches and plays one ply of an agent."""
-        server, begin = self._server, time.monotonic()
-        thinking = Thinking(position.seats[position.mover], waits=server.agents.unfinished > 0)
-        loop = asyncio.get_running_loop()
+            action = await server.agents.run(functools.partial(agent_action, position, server.agent, on_compile))
+            await asyncio.sleep(max(0.0, server.pace - (time.monotonic() - begin)))
+            session.play(action)
+            self.thinking, self.offers = None, ()
+            self.notify()
 
-        def compiles(_: str) -> None:
-            thinking.compiles = True
-            loop.call_soon_threadsafe(self.notify)
-
-        self.thinking = thinking
-        self.notify()
-        action = await server.agents.run(lambda: agent_action(position, server.agent, compiles))
-        await asyncio.sleep(max(0.0, server.pace - (time.monotonic() - begin)))
-
-        def play() -> None:
-            if self._changes == changes:
-                self.session.play(action)
-                self.thinking, self._from_here, self.offers = None, False, ()
-
-        await server.rules.run(play)
-        self.notify()
+    async def _answer(self) -> None:
+        position = self.session.copy()
+        refusing = await self._server.agents.run(lambda: refuses_draw(position, self._server.agent))
+        if refusing is None:
+            self.change(Session.agree_on_draw)
+        else:
+            self.offers, self.refusing = (), refusing
+            self.notify()
 
 
 @dataclass
@@ -224,7 +186,6 @@ class GameServer:
     seed: int
     make: Make
     pace: float = PACE
-    rules: Worker = field(default_factory=lambda: Worker("rules"))
     agents: Worker = field(default_factory=lambda: Worker("agents"))
     files: Worker = field(default_factory=lambda: Worker("files"))
     games: dict[str, LiveGame] = field(default_factory=dict[str, LiveGame])  # by their ids
@@ -243,7 +204,7 @@ class GameServer:
         return game
 
     def find(self, id: str) -> LiveGame:
-        """Returns a game by its id. Raises UnknownGameError if there is none."""
+        """Returns a game by its id. Raises Refused if there is none."""
         if id not in self.games:
-            raise UnknownGameError("this game is not on the server: it was restarted")
+            raise Refused(404, "this game is not on the server: it was restarted")
         return self.games[id]

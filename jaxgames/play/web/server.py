@@ -1,7 +1,5 @@
 """The server of the page on which people play, on this computer only.
 
-    serve(env, ["human", "greedy"])            # prints the address, opens the page and serves it until Ctrl-C
-
 The page of `python -m jaxgames.play` talks to it: see `jaxgames.play.web.routes`. Wrong requests are refused by
 `jaxgames.play.web.guard`. The server needs Starlette and uvicorn: `pip install "jaxgames[play]"`.
 """
@@ -9,25 +7,24 @@ The page of `python -m jaxgames.play` talks to it: see `jaxgames.play.web.routes
 import contextlib
 import secrets
 import socket
-import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from jaxgames import agents
 from jaxgames.env import Env
 from jaxgames.play.agent_calls import Make
-from jaxgames.play.web.allowed import check_seats
-from jaxgames.play.web.guard import Guard
-from jaxgames.play.web.live_games import PACE, GameServer
 
 try:
     import uvicorn
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
 
-    from jaxgames.play.web.routes import routes
+    from jaxgames.play.web.allowed import check_seats
+    from jaxgames.play.web.guard import Guard, Refused
+    from jaxgames.play.web.live_games import PACE, GameServer
+    from jaxgames.play.web.routes import refusal, routes
 except ImportError as error:
     raise ImportError('starlette or uvicorn is missing; install it with: pip install "jaxgames[play]"') from error
 
@@ -55,7 +52,11 @@ def app(
     server = GameServer(str(env), tuple(seats), seed, make, pace)
     check_seats(server, env, seats)
     token = secrets.token_urlsafe(24)
-    application = Starlette(routes=routes(server, token), middleware=[Middleware(Guard, token=token)])
+    application = Starlette(
+        routes=routes(server, token),
+        middleware=[Middleware(Guard, token=token)],
+        exception_handlers=dict.fromkeys((Refused, ValueError, ImportError), refusal),
+    )
     application.state.game_server = server
     return application
 
@@ -90,25 +91,21 @@ def serve(
     make: Make = agents.make,
     port: int = 0,
     open_browser: bool = True,
-    pace: float = PACE,
-    log: Callable[[str], object] = print,
 ) -> None:
-    """Serves the page to this computer until Ctrl-C.
+    """Prints the address of the page, and serves it to this computer until Ctrl-C.
 
     Args:
-      env: the game that the page begins with. It, `seats`, `seed`, `make` and `pace` are those of `app`.
+      env: the game that the page begins with. It, `seats`, `seed` and `make` are those of `app`.
       port: where the server listens; 0 for any free one.
       open_browser: whether the page is opened in the browser.
-      log: is called with the line for the person at the terminal, which has the address of the page.
 
     Raises OSError if the port is taken.
     """
-    application = app(env, seats, seed=seed, make=make, pace=pace)
+    application = app(env, seats, seed=seed, make=make)
     with socket.create_server((HOST, port)) as listener:
         address = f"http://{HOST}:{listener.getsockname()[1]}/"
-        log(f"{env.id} is served at {address} (Ctrl-C ends it)")
+        print(f"{env.id} is served at {address} (Ctrl-C ends it)", flush=True)
         if open_browser:
             threading.Timer(0.5, webbrowser.open, (address,)).start()
-        sys.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):
             Server(application).run(sockets=[listener])

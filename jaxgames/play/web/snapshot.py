@@ -36,7 +36,7 @@ class Look:
 
 
 def view(game: LiveGame, look: Look) -> dict[str, Any]:
-    """Returns what a page shows of a game. Call it in the thread of the rules.
+    """Returns what a page shows of a game.
 
     Its keys: `id`, `version`, `game`, `title`; `svg` (None for a game without pictures) or `text`; `cells`; `trails`,
     the paths of the seats' last turns; `bottom`, the seat at the bottom of the board, and whether the board `flips`;
@@ -46,19 +46,16 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
     that offer one; `thinking`, the agent that searches or None; `waits`, whether an agent is to move and waits for a
     person; `problem`, an error or ""; `saved`, the game as a file.
     """
-    # the event loop may change these meanwhile; the version is read first, so that a page asks again
-    version, thinking, paused, problem = game.version, game.thinking, game.paused, game.problem
-    offers = () if game.session.over else game.offers
-    session, refusing = game.session, game.refusing
+    session, thinking, offers = game.session, game.thinking, game.offers
     people, played = people_of(session.seats), turns.turns_of(session)
     legal = session.legal()
     agent_to_move = not session.over and session.seats[session.mover] != HUMAN
-    waits = agent_to_move and thinking is None and (paused or session.ply < session.plies)
+    waits = agent_to_move and thinking is None and (game.paused or session.ply < session.plies)
     if look.seat is None or look.seat >= session.env.num_players:
         look = dataclasses.replace(look, seat=people[0] if people else 0)
     return {
         "id": game.id,
-        "version": version,
+        "version": game.version,
         "game": str(session.env),
         "title": game_title(session.env.id),
         **_board(session, look, played),
@@ -72,14 +69,14 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
         "ended": session.ended,
         "seats": _seats(session, look.theme),
         "position": session.env.to_string(session.state),
-        "status": _of_draw(session, offers, refusing)
+        "status": _of_draw(session, offers, game.refusing)
         + _status(session, waits, thinking, offers, played, {move.kind for move in legal}),
         "can_draw": words_of(session.env).can_be_drawn(session.env),
         "offers": offers,
         "can_undo": session.is_stopped or any(seat in people for seat in session.movers()[: session.ply]),
         "thinking": None if thinking is None else thinking.agent,
         "waits": waits,
-        "problem": problem,
+        "problem": game.problem,
         "saved": to_json(session),
     }
 

@@ -119,7 +119,7 @@ def test_seats_of_the_command_line_must_fit_the_game() -> None:
 
 # -- malformed requests --------------------------------------------------------------------------------------------
 
-FIELDS = ("game", "seats", "seed", "saved", "action", "ply", "turn", "text", "agent", "theme", "seat", "last")
+FIELDS = ("game", "seats", "seed", "saved", "action", "ply", "text", "agent", "theme", "seat", "last")
 
 
 def strange(random: random.Random, depth: int = 0) -> Any:

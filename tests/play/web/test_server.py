@@ -16,7 +16,7 @@ import jaxgames
 from jaxgames import agents
 from jaxgames.play import Session, from_json, to_html, to_json, web
 from jaxgames.play.web import allowed, routes
-from jaxgames.play.web.live_games import GameServer, LiveGame
+from jaxgames.play.web.live_games import GameServer
 from jaxgames.play.web.snapshot import Look
 from tests.play.web.client import GAME, Page, moves_of, page
 
@@ -71,8 +71,7 @@ def test_undo_and_jump_are_those_of_the_session(here: Page) -> None:
         session.play(action)
         here.ask("play", id=id, action=action, ply=session.ply - 1)
     steps: list[tuple[str, dict[str, Any], Any]] = [
-        ("undo", {}, session.undo),
-        ("undo", {"turn": True}, session.undo_turn),
+        ("undo", {}, session.undo_turn),
         ("jump", {"ply": 4}, lambda: session.jump(4)),
         ("jump", {"ply": 1}, lambda: session.jump(1)),
         ("play", {"action": 6, "ply": 1}, lambda: session.play(6)),  # drops what followed
@@ -132,7 +131,6 @@ def test_position_is_set_up(here: Page) -> None:
         ({"actions": [0, 0]}, "action 2 of the saved game cannot be played"),
         ({"env": "os:dots_and_boxes"}, "the game must be one of"),
         ({"agents": ["human", "a:b"]}, "expected one of human, random"),
-        ({"format": "jaxgames game"}, "saved in the format of an earlier version"),
     ],
 )
 def test_saved_game_is_refused_with_its_reason(here: Page, changed: dict[str, Any], reason: str) -> None:
@@ -187,19 +185,14 @@ def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> No
 # -- events --------------------------------------------------------------------------------------------------------
 
 
-def new_game() -> tuple[GameServer, LiveGame]:
-    server = GameServer(GAME, ("human", "human"), 0, agents.make, 0.0)
-    return server, server.add(Session(GAME, PEOPLE))
-
-
 def test_events_tell_every_change_until_the_game_is_closed() -> None:
     async def run() -> list[list[str]]:
-        server, game = new_game()
+        game = GameServer(GAME, ("human", "human"), 0, agents.make, 0.0).add(Session(GAME, PEOPLE))
         moves: list[list[str]] = []
-        async for event in routes.events_of(server, game, Look()):
+        async for event in routes.events_of(game, Look()):
             moves.append(moves_of(json.loads(event.removeprefix("data: "))))
             if len(moves) < 3:
-                await game.change(lambda session: session.play(len(moves)))
+                game.change(lambda session: session.play(len(moves)))
             else:
                 game.close()
         return moves

@@ -12,11 +12,9 @@ import pytest
 
 import jaxgames
 from jaxgames import agents
-from jaxgames._checks import ParameterError
 from jaxgames.play import Session
 from jaxgames.play.web import snapshot
-from jaxgames.play.web.live_games import GameServer, LiveGame, Thinking
-from jaxgames.play.web.threads import Worker
+from jaxgames.play.web.live_games import GameServer
 from tests.play.web.client import GAME, Page, moves_of, page
 
 PEOPLE = ["human", "human"]
@@ -107,14 +105,15 @@ def test_people_agree_on_a_draw_and_a_move_declines_it() -> None:
         assert (view["over"], view["status"]) == (True, "Draw: agreed by the players")
         assert json.loads(view["saved"])["agreed"]
         assert "no draw can be offered" in here.refusal("draw", 422, id=id)
-        assert not here.ask("undo", id=id, turn=True)["over"]
+        assert not here.ask("undo", id=id)["over"]
 
 
 def test_agent_without_values_refuses_a_draw_until_the_next_change() -> None:
     with page(["human", "first"]) as here:
         id = here.ask("new", seats=["human", "first"])["id"]
-        view = here.ask("draw", id=id)
-        assert (view["offers"], view["over"]) == ([], False)
+        here.ask("draw", id=id)
+        view = here.wait(id, lambda view: view["offers"] == [])
+        assert not view["over"]
         assert view["status"] == "Blue refuses the draw. Your turn (Red)"
         here.ask("play", id=id, action=6, ply=0)
         view = here.wait(id, lambda view: view["ply"] == 2)
@@ -128,13 +127,12 @@ def test_page_says_that_an_offer_of_a_draw_is_considered() -> None:
         here.ask("play", id=id, action=6, ply=0)
         here.ask("play", id=id, action=0, ply=1)
         here.ask("seats", id=id, seats=["human", "gated"])
-        offer = threading.Thread(target=lambda: here.ask("draw", id=id))
-        offer.start()
+        here.ask("draw", id=id)
         view = here.wait(id, lambda view: begun == ["analyse"] and view["offers"] == [0])
         assert view["status"] == "You offer a draw. Blue considers it"
+        assert "a draw is offered already: wait for the answer" in here.refusal("draw", 422, id=id)
         gate.set()
-        offer.join(60)
-        assert here.ask("show", id=id)["status"] == "Draw: agreed by the players"
+        assert here.wait(id, lambda view: view["over"])["status"] == "Draw: agreed by the players"
 
 
 def test_draw_is_offered_at_a_turn_of_a_person_in_a_game_that_can_be_drawn() -> None:
@@ -143,7 +141,7 @@ def test_draw_is_offered_at_a_turn_of_a_person_in_a_game_that_can_be_drawn() -> 
         assert view["can_draw"]
         here.ask("play", id=view["id"], action=6, ply=0)
         here.wait(view["id"], lambda view: view["ply"] == 2)
-        here.ask("undo", id=view["id"])
+        here.ask("jump", id=view["id"], ply=1)
         assert "no person is to move" in here.refusal("draw", 422, id=view["id"])
         odd = here.ask("new", game="dots_and_boxes(rows=1, cols=1)", seats=["human", "first"])
         assert not odd["can_draw"]
@@ -175,29 +173,29 @@ def test_offer_of_a_draw_ends_if_the_agent_fails() -> None:
         id = here.ask("new", seats=["human", "failing"])["id"]
         here.ask("position", id=id, text=START)  # where an agent also answers before every seat has moved
         for _ in range(2):
-            assert here.refusal("draw", 422, id=id) == "failing failed with OSError: no disk"
-            assert here.ask("show", id=id)["offers"] == []
+            here.ask("draw", id=id)
+            view = here.wait(id, lambda view: view["offers"] == [])
+            assert view["problem"] == "ValueError: failing failed with OSError: no disk"
 
 
 def test_answer_to_an_offer_of_a_draw_does_not_end_another_game() -> None:
     """The other game has no plies either, and the person offers a draw only once."""
     gate, begun, make = gated_agents()
     seats = ("human", "gated")
-    game = GameServer(GAME, seats, 0, make).add(Session(GAME, seats, state=jaxgames.make(GAME).from_string(START)))
+    server = GameServer(GAME, seats, 0, make)
+    game = server.add(Session(GAME, seats, state=jaxgames.make(GAME).from_string(START)))
 
     async def run() -> None:
-        offer = asyncio.create_task(game.offer_draw())
+        game.offer_draw()
         while not begun:
             await asyncio.sleep(0.001)
-        with pytest.raises(ParameterError, match="a draw is offered already: wait for the answer"):
-            await game.offer_draw()
-        await game.change(lambda session: Session("dots_and_boxes(rows=2, cols=2)", seats))
+        game.change(lambda session: Session("dots_and_boxes(rows=2, cols=2)", seats))
         gate.set()
-        with pytest.raises(ParameterError, match="the game has changed before the answer: offer the draw again"):
-            await offer
+        await server.agents.run(lambda: None)  # after the answer
 
     asyncio.run(run())
     assert not game.session.over
+    assert game.offers == ()
 
 
 def test_agent_accepts_a_draw_in_a_lost_position() -> None:
@@ -206,7 +204,8 @@ def test_agent_accepts_a_draw_in_a_lost_position() -> None:
         id = here.ask("new", seats=["human", "human"])["id"]
         here.ask("position", id=id, text="1111110 0. 0")
         here.ask("seats", id=id, seats=["human", "alphabeta(depth=2)"])
-        assert here.ask("draw", id=id)["status"] == "Draw: agreed by the players"
+        here.ask("draw", id=id)
+        assert here.wait(id, lambda view: view["over"])["status"] == "Draw: agreed by the players"
 
 
 def test_page_shows_what_the_agent_of_the_last_move_thought() -> None:
@@ -242,7 +241,7 @@ def test_agent_waits_in_an_earlier_position_until_a_person_lets_it_move() -> Non
         id = here.ask("new", seats=["human", "first"])["id"]
         here.ask("play", id=id, action=6, ply=0)
         here.wait(id, lambda view: view["ply"] == 2)
-        assert here.ask("undo", id=id)["waits"]
+        assert here.ask("jump", id=id, ply=1)["waits"]
         here.ask("go", id=id)
         view = here.wait(id, lambda view: view["ply"] == 2)
         assert (view["plies"], view["waits"]) == (2, False)
@@ -262,44 +261,7 @@ def test_failure_of_an_agent_is_shown_and_the_game_goes_on() -> None:
         assert other.wait(id, lambda view: view["ply"] == 2)["problem"] == ""
 
 
-def test_view_is_made_of_one_moment_while_a_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    searches = [None, Thinking("first", waits=False)]
-    seats = ["human", "first"]
-    game = GameServer(GAME, tuple(seats), 0, agents.make).add(Session(GAME, seats))
-    game.session.play(0)
-    monkeypatch.delattr(game, "thinking")
-    monkeypatch.setattr(LiveGame, "thinking", property(lambda game: searches.pop()), raising=False)
-    view = snapshot.view(game, snapshot.Look())
-    assert (view["thinking"], view["waits"], view["status"]) == ("first", False, "Blue is thinking")
-
-
-def test_search_ends_in_the_moment_in_which_its_move_is_played() -> None:
-    """The next function in the thread of the rules sees the position after the move without the search."""
-    seen: list[tuple[int, bool]] = []
-
-    class Watched(Worker):
-        async def run(self, function: Callable[[], Any]) -> Any:
-            def watched() -> Any:
-                result = function()
-                seen.append((game.session.ply, game.thinking is not None))
-                return result
-
-            return await super().run(watched)
-
-    server = GameServer(GAME, ("human", "first"), 0, agents.make, 0.0, rules=Watched("rules"))
-    game = server.add(Session(GAME, ["human", "first"]))
-
-    async def run() -> None:
-        await game.change(lambda session: session.play(6))
-        while all(ply < 2 for ply, _ in seen):  # the position changes before it is seen
-            await asyncio.sleep(0.001)
-
-    asyncio.run(asyncio.wait_for(run(), timeout=20))
-    assert (2, False) in seen
-    assert (2, True) not in seen
-
-
-def test_agents_are_made_outside_of_the_thread_of_the_rules() -> None:
+def test_agents_are_made_outside_of_the_event_loop() -> None:
     threads: dict[str, str] = {}
 
     def make(text: str, env: Any) -> Any:

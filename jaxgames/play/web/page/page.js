@@ -247,7 +247,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 const CLICKS = {
-  undo: () => act("undo", { turn: true }),
+  undo: () => act("undo"),
   flip,
   resign,
   draw: () => act("draw"),
