@@ -1,11 +1,5 @@
 """The places of cells and moves on the picture of a board, for pages on which people play.
 
-    from jaxgames import render
-
-    anchors = render.anchors(env, state)
-    anchors.cells["11"]        # Cell(x=..., y=..., radius=..., label="11, Black man")
-    anchors.moves[0]           # Move(action=..., text="11-15", source="11", target="15", kind="step", label="11 to 15")
-
 Coordinates are those of the `viewBox` of `render.svg(env, state)`, whatever its theme and width.
 """
 
@@ -19,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.host import legal_moves
 from jaxgames.render import boards
@@ -58,7 +53,7 @@ def anchors(env: Env[Any], state: Any, seat: int | None = None) -> Anchors:
     """Returns the places of all cells and legal moves on `render.svg(env, state, seat=seat)`, for one state."""
     game, drawing = boards.drawing_of(env)
     if np.ndim(state.current_player) != 0:
-        raise ValueError(f"expected one state, got a batch of {len(state.current_player)}: pass one of them")
+        raise ParameterError(f"expected one state, got a batch of {len(state.current_player)}: pass one of them")
     board: Any = jax.device_get(state.board if isinstance(state, AutoResetState) else state)
     contents = drawing.contents(board)
     places, radius = _geometry(game, seat)

@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element
 import jax
 import numpy as np
 
+from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.registry import record_of
 from jaxgames.render import animation
@@ -27,8 +28,7 @@ def svg(
     state: Any,
     *,
     last: str | Sequence[str | None] | None = None,
-    ending: str | Sequence[str | None] | None = None,
-    moves_of: int | str | Sequence[int | str | None] | None = None,
+    moves_of: int | str | None = None,
     columns: int | None = None,
     theme: str = "light",
     width: float = CARD,
@@ -43,11 +43,9 @@ def svg(
       state: a state of it, or a batch: a list, or states stacked along one leading axis.
       last: the last move, which is marked, as `env.action_to_string` writes it. The plies of one turn are
         separated by spaces: `"3=>16 16=>18"`. For a batch, one text or None per board.
-      ending: the caption of a game that people have ended on this board, such as `"Black resigned"`. For a batch, one
-        text or None per board.
-      moves_of: the cell of one of the mover's pieces, whose legal moves are shown: a number as in the texts of moves,
-        or a square of minichess, `"b2"`. Arrows lead to the shaded cells that it can reach. On the diamond they follow
-        every shortest chain of hops; elsewhere they show plies. For a batch, one cell or None per board.
+      moves_of: the cell of one of the mover's pieces, whose legal moves are shown, as the texts of moves name it: a
+        number, or a square such as "b2". Arrows lead to the shaded cells that it can reach; those of a game of whole
+        moves follow every shortest chain of hops. For a single board.
       columns: number of columns of the grid. None: about the number of rows.
       theme: "light" or "dark".
       width: width of one board, in pixels.
@@ -58,31 +56,32 @@ def svg(
     """
     game, drawing = drawing_of(env, theme, width, seat)
     if goal_of is not None and not 0 <= goal_of < env.num_players:
-        raise ValueError(f"goal_of must be a seat from 0 to {env.num_players - 1}, not {goal_of}")
+        raise ParameterError(f"goal_of must be a seat from 0 to {env.num_players - 1}, not {goal_of}")
     if not caption:
         drawing = dataclasses.replace(drawing, caption_height=PADDING)
     boards = _boards(state)
     single = not isinstance(state, (list, tuple)) and np.ndim(state.current_player) == 0
-    moves = _per_board("last", "text", last, len(boards), single)
-    endings = _per_board("ending", "text", ending, len(boards), single)
-    marked = _per_board("moves_of", "cell", moves_of, len(boards), single)
+    texts = [last] if single else [None] * len(boards) if last is None else last
+    if len(texts) != len(boards) or (last is not None and isinstance(last, str) != single):
+        expected = "one text" if single else f"{len(boards)} texts, one per board"
+        raise ParameterError(f"last must be {expected}, not {last!r}")
+    if moves_of is not None and not single:
+        raise ParameterError("moves_of is for a single board, not for a batch: leave it out")
     if columns is None:
         columns = math.ceil(math.sqrt(len(boards)))
     if columns < 1:
-        raise ValueError(f"columns must be at least 1, not {columns}")
+        raise ParameterError(f"columns must be at least 1, not {columns}")
 
+    outlined = seat if goal_of is None else goal_of
     cards: list[Element] = []
-    for index, (board, text, end, piece) in enumerate(zip(boards, moves, endings, marked, strict=True)):
+    for index, (board, text) in enumerate(zip(boards, texts, strict=True)):
         turn = (text or "").split()
         inner = board.board if isinstance(board, AutoResetState) else board
         scene = drawing.scene(inner, turn)
-        outlined = seat if goal_of is None else goal_of
         if outlined is not None:
             scene = _with_goal_of(drawing, scene, outlined)
-        if end is not None:
-            scene = _ended(scene, end)
-        if piece is not None:
-            scene = _with_moves(env, drawing, scene, inner, piece)
+        if moves_of is not None:
+            scene = _with_moves(env, drawing, scene, inner, moves_of)
         title = scene.caption.text if single else f"{index}: {scene.caption.text}"
         cards.append(still(drawing, _captioned(scene, title, turn[-1] if turn else "")))
     picture = document(drawing, cards, min(columns, len(cards)), width, label=str(game))
@@ -112,11 +111,11 @@ def animate(
     """
     game, drawing = drawing_of(env, theme, width)
     if not seconds_per_step > 0:
-        raise ValueError(f"seconds_per_step must be positive, not {seconds_per_step}")
+        raise ParameterError(f"seconds_per_step must be positive, not {seconds_per_step}")
     boards = _boards(states)
     played: list[int] | None = None if actions is None else np.ravel(jax.device_get(actions)).tolist()
     if played is not None and len(played) not in (len(boards), len(boards) - 1):
-        raise ValueError(f"{len(boards)} states need {len(boards) - 1} or {len(boards)} actions, not {len(played)}")
+        raise ParameterError(f"{len(boards)} states need {len(boards) - 1} or {len(boards)} actions, not {len(played)}")
 
     scenes = _scenes(game, drawing, _one_game(boards), played)
     label = f"{game}: a game of {len(scenes) - 1} steps"
@@ -160,13 +159,13 @@ def drawing_of(
 ) -> tuple[Env[Any], Drawing]:
     """Returns the game without its wrapper, and its drawing, seen from a seat."""
     if not has_pictures(env):
-        raise ValueError(f"{env.id!r} has no pictures: add them with jaxgames.register(Game(..., drawing=...))")
+        raise ParameterError(f"{env.id!r} has no pictures: add them with jaxgames.register(Game(..., drawing=...))")
     if theme not in THEMES:
-        raise ValueError(f"theme must be one of {', '.join(map(repr, THEMES))}, not {theme!r}")
+        raise ParameterError(f"theme must be one of {', '.join(map(repr, THEMES))}, not {theme!r}")
     if not width > 0:
-        raise ValueError(f"width must be a positive number of pixels, not {width}")
+        raise ParameterError(f"width must be a positive number of pixels, not {width}")
     if seat is not None and not 0 <= seat < env.num_players:
-        raise ValueError(f"seat must be from 0 to {env.num_players - 1}, not {seat}")
+        raise ParameterError(f"seat must be from 0 to {env.num_players - 1}, not {seat}")
     game = env.unwrapped
     return game, _drawing(game, theme, seat)
 
@@ -204,22 +203,10 @@ def _boards(states: Any) -> list[Any]:
     else:
         boards = [jax.tree.map(operator.itemgetter(i), host) for i in range(len(host.current_player))]
     if not boards or any(np.ndim(board.current_player) != 0 for board in boards):
-        raise ValueError(
+        raise ParameterError(
             "expected a state, a list of states or states stacked along one axis, and at least one of them"
         )
     return boards
-
-
-def _per_board(name: str, kind: str, given: Any, boards: int, single: bool) -> list[Any]:
-    """Returns an argument of `svg` for each board: one value for a single board, a list for a batch, or None."""
-    if given is None:
-        return [None] * boards
-    alone = np.ndim(given) == 0
-    values: list[Any] = [given] if alone else list(given)
-    if len(values) != boards or alone != single:
-        expected = f"one {kind}" if single else f"{boards} {kind}s, one per board"
-        raise ValueError(f"{name} must be {expected}, not {given!r}")
-    return values
 
 
 def _with_goal_of(drawing: Drawing, scene: Scene, seat: int) -> Scene:
@@ -233,7 +220,7 @@ def _with_goal_of(drawing: Drawing, scene: Scene, seat: int) -> Scene:
 def _with_moves(env: Env[Any], drawing: Drawing, scene: Scene, board: Any, piece: Any) -> Scene:
     """Returns the scene with the marks of the moves of the piece on a cell."""
     if drawing.moves is None:
-        raise ValueError(f"moves_of is for games whose pieces move, and those of {env.id!r} do not: leave it out")
+        raise ParameterError(f"moves_of is for games whose pieces move, and those of {env.id!r} do not: leave it out")
     return dataclasses.replace(scene, marks={**scene.marks, **drawing.moves(board, piece)})
 
 

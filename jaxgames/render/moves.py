@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from jaxgames._checks import ParameterError
 from jaxgames.render.drawing import Motion, Place, at, number
 from jaxgames.render.theme import Theme
 
@@ -86,7 +87,7 @@ def checked_piece(piece: Any, pieces: Mapping[T, tuple[int, str]], seat: int, mo
     if isinstance(piece, (str, int, np.integer)) and not isinstance(piece, bool) and piece in own:
         return own[own.index(piece)]  # pyright: ignore[reportArgumentType]  # it is one of them
     named = ", ".join(map(repr, own)) or "none on this board"
-    raise ValueError(f"moves_of must be the cell of a piece of {mover}, the player to move: {named}; not {piece!r}")
+    raise ParameterError(f"moves_of must be the cell of a piece of {mover}, the player to move: {named}; not {piece!r}")
 
 
 def targets(motions: Iterable[Motion], cell: int | str) -> list[str]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from jaxgames._checks import ParameterError
+
 SUFFIXES = (".svg", ".png", ".gif")
 _GIF_COLOURS = 255
 
@@ -45,7 +47,7 @@ class Picture:
         elif suffix == ".gif":
             path.write_bytes(_gif(self._frames(), self.seconds, self.paper))
         else:
-            raise ValueError(f"the file's suffix must be one of {', '.join(SUFFIXES)}, not {suffix!r} in {str(path)!r}")
+            raise ParameterError(f"the suffix of {str(path)!r} must be one of {', '.join(SUFFIXES)}")
 
     def pixels(self) -> np.ndarray:
         """Returns uint8[height, width, 3], the picture on its paper; the last frame of an animation.

@@ -67,6 +67,5 @@ def _captions(drawing: Drawing, scenes: Sequence[Scene]) -> Element:
 
 
 def _at(element: Element, numbers: Sequence[int]) -> Element:
-    """Returns the element, visible in the positions with these numbers."""
     element.set("data-at", spans(numbers))
     return element

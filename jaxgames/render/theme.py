@@ -1,7 +1,7 @@
 """The colours of all pictures, in a light and a dark theme."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -127,39 +127,32 @@ THEMES = {
 
 def css_variables(theme: Theme) -> str:
     """Returns the colours of a theme as declarations of CSS variables, such as `--paper:#ffffff;`."""
-    return "".join(f"--{name}:{colour};" for name, colour in _colours(theme).items())
+    declared: list[str] = []
+
+    def declare(name: str, colour: str) -> str:
+        declared.append(f"--{name}:{colour};")
+        return colour
+
+    _mapped(theme, "", declare)
+    return "".join(declared)
 
 
 def variable_theme() -> Theme:
     """Returns the theme whose colours are the variables of `css_variables`, for an SVG inside a page in both themes."""
-    return _with_variables(THEMES["light"], "")
+    return _mapped(THEMES["light"], "", lambda name, colour: f"var(--{name})")
 
 
-def _colours(part: Any, prefix: str = "") -> dict[str, str]:
-    """Returns all colours inside a theme or a part of one, by the names of their fields joined by `-`."""
+def _mapped(part: Any, name: str, function: Callable[[str, str], str]) -> Any:
+    """Returns a theme or a part of one with `function(name, colour)` in place of each colour that is not "".
+
+    The name of a colour is the path of fields that leads to it, joined by `-`.
+    """
     if isinstance(part, str):
-        return {prefix: part} if part else {}
-    found: dict[str, str] = {}
-    for key, value in _fields(part):
-        found |= _colours(value, _joined(prefix, key))
-    return found
-
-
-def _with_variables(part: Any, prefix: str) -> Any:
-    """Returns a theme or a part of one with variables in place of its colours."""
-    if isinstance(part, str):
-        return f"var(--{prefix})" if part else ""
-    inside = {key: _with_variables(value, _joined(prefix, key)) for key, value in _fields(part)}
-    return tuple(inside.values()) if isinstance(part, tuple) else dataclasses.replace(part, **inside)
-
-
-def _fields(part: Any) -> list[tuple[str, Any]]:
-    """Returns the names and values inside a part of a theme, without the theme's name."""
+        return function(name, part) if part else ""
     if isinstance(part, tuple):
-        return [(str(index), value) for index, value in enumerate(cast(tuple[Any, ...], part))]
-    return [(field.name, getattr(part, field.name)) for field in dataclasses.fields(part) if field.name != "name"]
-
-
-def _joined(prefix: str, key: str) -> str:
-    key = key.replace("_", "-")
-    return f"{prefix}-{key}" if prefix else key
+        items = enumerate(cast(tuple[Any, ...], part))
+        return tuple(_mapped(value, f"{name}-{index}", function) for index, value in items)
+    names = [field.name for field in dataclasses.fields(part) if field.name != "name"]
+    prefix = f"{name}-" if name else ""
+    inside = {key: _mapped(getattr(part, key), prefix + key.replace("_", "-"), function) for key in names}
+    return dataclasses.replace(part, **inside)

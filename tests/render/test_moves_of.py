@@ -137,16 +137,12 @@ def test_each_target_of_minichess_is_shown_once() -> None:
 # -- arguments -------------------------------------------------------------------------------------------
 
 
-def test_each_board_of_a_batch_has_its_own_piece_or_none() -> None:
+def test_moves_of_a_piece_are_shown_on_a_single_board() -> None:
     state = FOUR.init()
     one, none = (render.svg(FOUR, state, moves_of=piece).svg.count("<path") for piece in (0, None))
     assert one == none + 4  # shades, casings, arrows and the star
-    three = render.svg(FOUR, [state] * 3).svg.count("<path")
-    assert render.svg(FOUR, [state] * 3, moves_of=[0, None, 1]).svg.count("<path") == three + 8
-    with pytest.raises(ValueError, match="moves_of must be 2 cells, one per board, not 0"):
+    with pytest.raises(ValueError, match="moves_of is for a single board"):
         render.svg(FOUR, [state, state], moves_of=0)
-    with pytest.raises(ValueError, match="moves_of must be one cell, not"):
-        render.svg(FOUR, state, moves_of=[0])
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_peg_in_a_png_has_the_colour_of_its_seat(tmp_path: Path) -> None:
 
 
 def test_other_suffix_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"\.svg, \.png, \.gif, not '\.jpg'"):
+    with pytest.raises(ValueError, match=r"board\.jpg' must be one of \.svg, \.png, \.gif"):
         render.svg(ENV, STATES[0]).save(tmp_path / "board.jpg")
 
 
