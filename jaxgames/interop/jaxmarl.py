@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._checks import check_choice
+from jaxgames._checks import ParameterTypeError, check_choice
 from jaxgames.env import Env
 from jaxgames.registry import as_env
 
@@ -135,15 +135,11 @@ class JaxMARLEnv(base.MultiAgentEnv):
 
     def _stacked(self, actions: dict[str, Any]) -> jax.Array:
         """Returns the actions as one array, [num_agents]."""
-        if not set(self.agents) <= set(actions):
-            raise ValueError(f"expected an action for each of {', '.join(self.agents)}, not for {', '.join(actions)}")
-        arrays = [jnp.asarray(actions[agent]) for agent in self.agents]
-        for agent, action in zip(self.agents, arrays, strict=True):
-            if not jnp.issubdtype(action.dtype, jnp.integer):  # as one array, a bool would become an integer
-                raise TypeError(f"action of {agent} must be an integer, not of dtype {action.dtype}")
-            if action.size != 1:
-                raise ValueError(f"expected one action of {agent}, not shape {action.shape}: put jax.vmap around step")
-        return jnp.stack([action.reshape(()) for action in arrays])
+        arrays = {agent: jnp.asarray(actions[agent]) for agent in self.agents}
+        for agent, action in arrays.items():
+            if not jnp.issubdtype(action.dtype, jnp.integer) or action.size != 1:
+                raise ParameterTypeError(f"expected one integer of {agent}, not {action.dtype}{list(action.shape)}")
+        return jnp.stack([action.reshape(()) for action in arrays.values()])
 
     def _by_agent(self, rows: jax.Array) -> ByAgent:
         return {agent: rows[seat] for seat, agent in enumerate(self.agents)}

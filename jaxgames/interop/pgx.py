@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames import render
-from jaxgames._checks import check_choice, check_seat
+from jaxgames._checks import ParameterError, check_choice, check_seat
 from jaxgames.env import Env
 from jaxgames.registry import as_env
 from jaxgames.render.drawing import CARD
@@ -27,7 +27,6 @@ try:
 except ImportError as error:
     raise ImportError('Pgx is missing; install it with: pip install "jaxgames[pgx]"') from error
 
-TRUNCATIONS = ("terminate", "keep")
 Theme = Literal["light", "dark"]
 
 
@@ -69,7 +68,7 @@ class PgxState(core.State):
     ) -> None:
         """Writes `to_svg` to a file. Raises ValueError unless its name ends with .svg."""
         if Path(filename).suffix.lower() != ".svg":
-            raise ValueError(f"the file's suffix must be .svg, not {Path(filename).suffix!r} in {str(filename)!r}")
+            raise ParameterError(f"the file's suffix must be .svg, not {Path(filename).suffix!r} in {str(filename)!r}")
         self._picture(color_theme, scale).save(filename)
 
     def _repr_html_(self) -> str:
@@ -104,7 +103,7 @@ class PgxEnv(core.Env):
             player id 0 always moves first, and player ids are seats.
         """
         super().__init__()
-        check_choice("truncation", truncation, TRUNCATIONS)
+        check_choice("truncation", truncation, ("terminate", "keep"))
         check_choice("shuffle_players", shuffle_players, (False, True))
         self.unwrapped: Env[Any] = as_env(env_or_id)
         self.truncation: str = truncation
@@ -135,7 +134,7 @@ class PgxEnv(core.Env):
     def init(self, key: jax.Array) -> PgxState:
         """Returns the start of a game; `key` is a PRNG key."""
         if self.shuffle_players and key is None:  # pyright: ignore[reportUnnecessaryComparison]  # from untyped code
-            raise ValueError("init(key) draws the player who moves first: pass a key, such as jax.random.key(0)")
+            raise ParameterError("init(key) draws the player who moves first: pass a key, such as jax.random.key(0)")
         self.unwrapped._check_key("init(key)", key)
         if not self.shuffle_players:
             return self.state_at(self.unwrapped.init(key))

@@ -16,8 +16,8 @@ The reward of a step is what all its plies paid the seat. So the rewards of an e
 The functions take one board: put `jax.vmap` around them for a batch. A batch is as slow as its slowest board, because
 `jax.vmap` runs the loop of the opponents' plies until it ends on every board.
 
-Against an agent on the host, `against_any` returns a `HostSeatPlay`, with the methods and the rules of `SeatPlay`. Its
-opponents move one by one on `jaxgames.host`, so its methods cannot be traced.
+Against an agent on the host, `against(..., on_host=True)` returns a `HostSeatPlay`, with the methods and the rules of
+`SeatPlay`. Its opponents move one by one on `jaxgames.host`, so its methods cannot be traced.
 """
 
 import dataclasses
@@ -125,41 +125,32 @@ class SeatPlay:
         return jax.lax.while_loop(is_opponents_turn, play_ply, (key, state))[1]
 
 
-def against(env: Env[Any], seat: Seat, opponent: str | Agent) -> SeatPlay:
+def against(env: Env[Any], seat: Seat, opponent: str | Agent, *, on_host: bool = False) -> SeatPlay:
     """Returns the game of one seat against an agent that plays all other seats.
 
     Args:
       env: the game.
       seat: from 0 to num_players - 1, or "random": drawn uniformly at every reset.
       opponent: an agent on the device, or its text for `jaxgames.agents.make`, such as "greedy(epsilon=0.1)".
+      on_host: whether the opponent can also be an agent on the host. The game against it is a `HostSeatPlay`.
     """
-    number, agent = _checked_seat_and_opponent(env, seat, opponent)
-    if not agent.on_device:
-        raise ParameterError(
-            f"the opponent {agent} runs on the host, and this env plays its opponents on the device: choose one with "
-            "on_device = True, such as 'random' or 'greedy', or play one board with "
-            "jaxgames.interop.gymnasium.SeatEnv, which takes any agent"
-        )
-    return SeatPlay(env, number, agent)
-
-
-def _checked_seat_and_opponent(env: Env[Any], seat: Seat, opponent: str | Agent) -> tuple[np.int32, Agent]:
-    """Returns the number of the seat, which can be RANDOM_SEAT, and the agent.
-
-    The agent may also run on the host.
-    """
-    if seat == "random":
-        number = RANDOM_SEAT
-    else:
+    if seat != "random":
         check_int("seat", seat, 0, env.num_players - 1, also=", or 'random'")
-        number = int(seat)
     agent = agents.make(opponent, env) if isinstance(opponent, str) else opponent
     if not (isinstance(getattr(agent, "on_device", None), bool) and callable(getattr(agent, "act", None))):
         raise ParameterTypeError(
             "opponent must be an agent of jaxgames.agents or its text, such as 'random' or 'greedy(epsilon=0.1)', "
             f"not {opponent!r}"
         )
-    return np.int32(number), agent
+    if not (agent.on_device or on_host):
+        raise ParameterError(
+            f"the opponent {agent} runs on the host, and this env plays its opponents on the device: choose one with "
+            "on_device = True, such as 'random' or 'greedy', or play one board with "
+            "jaxgames.interop.gymnasium.SeatEnv, which takes any agent"
+        )
+    return (SeatPlay if agent.on_device else HostSeatPlay)(
+        env, np.int32(RANDOM_SEAT if seat == "random" else seat), agent
+    )
 
 
 def games_by_id() -> dict[str, str]:
@@ -201,7 +192,7 @@ def step_episode(play: SeatPlay, episode: Episode, action: jax.Array | int) -> t
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class HostSeatPlay(SeatPlay):
-    """A game for one seat, played on the host; made by `against_any`. For the same keys it is that of `SeatPlay`.
+    """A game for one seat, played on the host; made by `against`. For the same keys it is that of `SeatPlay`.
 
     It is a pytree without leaves, because an agent on the host need not be a pytree. Boards are on the first CPU
     device. The agent gets them there, with a leading axis of 1.
@@ -256,12 +247,3 @@ def _turn(key: jax.Array, board: State) -> tuple[jax.Array, jax.Array, jax.Array
     """
     key, act_key, step_key = jax.random.split(key, 3)
     return key, act_key, step_key, jax.tree.map(lambda leaf: leaf[None], board)
-
-
-def against_any(env: Env[Any], seat: Seat, opponent: str | Agent) -> SeatPlay:
-    """Returns the game of one seat against an agent on the device, or a `HostSeatPlay` against one on the host.
-
-    The arguments and errors are those of `against`, which refuses agents on the host.
-    """
-    number, agent = _checked_seat_and_opponent(env, seat, opponent)
-    return (SeatPlay if agent.on_device else HostSeatPlay)(env, number, agent)

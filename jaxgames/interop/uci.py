@@ -14,7 +14,7 @@ import shutil
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,7 +27,7 @@ from jaxgames.host import legal_moves
 from jaxgames.host_agent import HostPlayerAgent, board_of
 from jaxgames.interop._engine_program import MAX_SEARCH, MAX_SILENCE, MAX_START, EngineError, EngineProgram
 
-__all__ = ["Engine", "EngineError", "Search", "UciAgent", "UciPlayer", "arguments_of", "make"]
+__all__ = ["Engine", "EngineError", "UciAgent", "UciPlayer", "arguments_of", "make"]
 
 VARIANT = "gardner"
 FOLDERS = ("/usr/games", "/usr/local/games")  # of programs on Debian, which are not on the path of every user
@@ -39,23 +39,6 @@ MAX_LINES = 500  # of Fairy-Stockfish
 MAX_NUMBER = 10**12
 
 
-class Search(NamedTuple):
-    """The answer of an engine.
-
-    Values are the mover's expected results, and above 1 or below -1 for a mate, the more so the sooner it comes.
-    """
-
-    best: str  # the move, such as e2e3; "(none)" if there is none
-    values: dict[str, float]  # of the moves with which lines begin, the latest last. Empty if the engine names no value
-
-
-class Option(NamedTuple):
-    """An option of an engine, as the engine writes it."""
-
-    name: str
-    words: tuple[str, ...]  # what follows the name, such as "type", "spin", "default", "20"
-
-
 class Engine:
     """A running program that speaks UCI. It ends as an `EngineProgram`: with this object, and with this process."""
 
@@ -64,23 +47,27 @@ class Engine:
 
         Raises ParameterError if it is not there or cannot be run, EngineError if it does not speak UCI.
         """
-        self.options: dict[str, Option] = {}  # by their names in small letters: UCI ignores the case
+        # The name and the words behind it, such as "type", "spin"; by the name in small letters: UCI ignores the case
+        self.options: dict[str, tuple[str, list[str]]] = {}
         self.program = EngineProgram(command, arguments_of(command))
         for line in self.program.ask("uci", last="uciok", silence=MAX_START):
             words = line.split()
             if words[:2] == ["option", "name"] and "type" in words:
                 end = words.index("type")
                 name = " ".join(words[2:end])
-                self.options[name.lower()] = Option(name, tuple(words[end:]))
+                self.options[name.lower()] = name, words[end:]
 
     def set_option(self, name: str, value: object) -> None:
         """Sets an option, named in any case. Raises ParameterError if the engine has none with this name."""
-        if (option := self.options.get(name.lower())) is None:
+        if name.lower() not in self.options:
             raise ParameterError(f"the engine {self.program.name!r} has no option {name!r}")
-        self.program.send(f"setoption name {option.name} value {value}")
+        self.program.send(f"setoption name {self.options[name.lower()][0]} value {value}")
 
-    def search(self, fen: str, limits: str, silence: float = MAX_SILENCE) -> Search:
-        """Returns the best move in a position, and the values of the engine's lines.
+    def search(self, fen: str, limits: str, silence: float = MAX_SILENCE) -> tuple[str, dict[str, float]]:
+        """Returns the best move in a position, "(none)" if there is none, and the values of the engine's lines.
+
+        The values are by the first moves of the lines, the latest last, and empty if the engine names none. They are
+        the mover's expected results, and above 1 or below -1 for a mate, the more so the sooner it comes.
 
         Args:
           fen: the position.
@@ -97,11 +84,11 @@ class Engine:
             for move, value in _value(line).items():
                 values.pop(move, None)  # the latest come last
                 values[move] = value
-        return Search((lines[-1].split()[1:] or ["(none)"])[0], values)
+        return (lines[-1].split()[1:] or ["(none)"])[0], values
 
 
 def _value(line: str) -> dict[str, float]:
-    """Returns the first move of an `info` line with its value (`Search`); nothing for other lines and mere bounds."""
+    """Returns the first move of an `info` line with its value; nothing for other lines and mere bounds."""
     words = line.split()
     if "string" in words:
         words = words[: words.index("string")]  # the rest is for people
@@ -118,7 +105,7 @@ def _value(line: str) -> dict[str, float]:
 
 
 def _value_of_mate(moves: float) -> float:
-    """Returns the value (`Search`) of a mate in `moves` moves; with 0 or a negative number, the mover is mated."""
+    """Returns the value of a mate in `moves` moves; with 0 or a negative number, the mover is mated."""
     return math.copysign(1 + MATE / max(abs(moves), 1), moves or -1)
 
 
@@ -171,7 +158,7 @@ class UciPlayer:
 
     def _start(self) -> Engine:
         engine = Engine(self._command)
-        words = engine.options["uci_variant"].words if "uci_variant" in engine.options else ()
+        _, words = engine.options.get("uci_variant", ("", []))
         variant = next((word for word in words if word.lower() == VARIANT), None)
         if variant is None:
             engine.program.close()
@@ -247,19 +234,20 @@ def make(
         raise ParameterError(
             f"uci plays minichess with rules='standard', promotion='all' and double_step=False, not {game}"
         )
-    numbers = {"nodes": nodes, "depth": depth, "movetime": milliseconds}
-    if all(number is None for number in numbers.values()):
-        numbers["nodes"] = DEFAULT_NODES
-    for name, number in (("nodes", nodes), ("depth", depth), ("milliseconds", milliseconds)):
+    limits = {"nodes": nodes, "depth": depth, "milliseconds": milliseconds}
+    if all(number is None for number in limits.values()):
+        limits["nodes"] = DEFAULT_NODES
+    for name, number in limits.items():
         if number is not None:
             check_int(name, number, 1, MAX_NUMBER)
     if skill is not None:
         check_int("skill", skill, -20, 20)
     if lines is not None:
         check_int("lines", lines, 1, MAX_LINES)
-    limits = " ".join(f"{name} {number}" for name, number in numbers.items() if number is not None)
+    go = " ".join(f"{name} {number}" for name, number in limits.items() if number is not None)
+    go = go.replace("milliseconds", "movetime")  # as UCI names it
     options = {name: value for name, value in (("Skill Level", skill), ("MultiPV", lines)) if value is not None}
-    player = UciPlayer(game, command, limits, MAX_SILENCE + (milliseconds or 0) / 1000, options)
-    shown = {"nodes": numbers["nodes"], "depth": depth, "milliseconds": milliseconds, "skill": skill, "lines": lines}
+    player = UciPlayer(game, command, go, MAX_SILENCE + (milliseconds or 0) / 1000, options)
+    shown = {**limits, "skill": skill, "lines": lines}
     written = "".join(f", {name}={value}" for name, value in shown.items() if value is not None)
     return UciAgent(env, player, f"uci(command={command!r}{written})", lines or 1)

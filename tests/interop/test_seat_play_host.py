@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.interop.seat_play import HostSeatPlay, SeatPlay, against, against_any, reset_episode, step_episode
+from jaxgames.interop.seat_play import HostSeatPlay, SeatPlay, against, reset_episode, step_episode
 from tests.helpers.scripted_agents import OnHost, TakerOnHost
 from tests.helpers.sticks import LuckySticks, Sticks
 
@@ -72,15 +72,15 @@ def test_games_are_those_of_the_device_step_by_step(env: Any, seat: Any, opponen
 
 
 def test_agent_on_the_host_is_played_on_the_host() -> None:
-    assert type(against_any(STICKS, 0, "first")) is SeatPlay
-    play = against_any(STICKS, 2, TakerOnHost(2))
+    assert type(against(STICKS, 0, "first", on_host=True)) is SeatPlay
+    play = against(STICKS, 2, TakerOnHost(2), on_host=True)
     assert type(play) is HostSeatPlay
     board: Any = play.reset(jax.random.key(0)).board
     assert (int(board.left), int(board.current_player)) == (2, 2)
     with pytest.raises(ValueError, match=r"TakerOnHost.act must return one integer per board.* not float64\[1\]"):
-        against_any(STICKS, 1, TakerOnHost(1.5)).reset(jax.random.key(0))
+        against(STICKS, 1, TakerOnHost(1.5), on_host=True).reset(jax.random.key(0))
 
 
 def test_wrong_seat_is_refused() -> None:
     with pytest.raises(ValueError, match="seat must be an integer from 0 to 2, or 'random', not 3"):
-        against_any(STICKS, 3, OnHost(STICKS))
+        against(STICKS, 3, OnHost(STICKS), on_host=True)

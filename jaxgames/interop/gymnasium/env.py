@@ -5,15 +5,13 @@ default device, against an agent that runs on the device. Importing this module 
 `jaxgames/DotsAndBoxes-v0`. docs/interop/gymnasium.md has examples of both, and what differs from the env.
 """
 
-import functools
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import jax
 import numpy as np
 
 from jaxgames import render
-from jaxgames._checks import check_choice, check_process, host_int32
+from jaxgames._checks import ParameterError, check_choice, check_process, host_int32
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.host import host
@@ -25,7 +23,7 @@ from jaxgames.interop.seat_play import (
     Seat,
     SeatInfo,
     SeatPlay,
-    against_any,
+    against,
     games_by_id,
     reset_episode,
     step_episode,
@@ -81,7 +79,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         self.metadata = self.metadata | {"render_modes": render_modes}
         self.observation_space, self.action_space = spaces_of(self.game)
         self._device = host(self.game).device
-        self._play = jax.device_put(against_any(self.game, seat, opponent), self._device)
+        self._play = jax.device_put(against(self.game, seat, opponent, on_host=True), self._device)
         self._episode: Episode | None = None
         self._mask: Any = None  # bool[num_actions], of the last call
 
@@ -96,14 +94,14 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         """
         check_process()
         if options:
-            raise ValueError(f"reset takes no options, not {', '.join(map(repr, options))}")
+            raise ParameterError(f"reset takes no options, not {', '.join(map(repr, options))}")
         super().reset(seed=seed)
         if seed is None and self._episode is not None:
             key = self._episode.key
         else:
             with jax.default_device(self._device):
                 key = jax.device_put(_key(draw_words(self.np_random)), self._device)  # later keys are split there too
-        self._episode, seat_info = _new_game(self._play, key)
+        self._episode, seat_info = self._run(_new_game, key)
         return self._observation_and_info(jax.device_get(seat_info))
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
@@ -114,7 +112,7 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         Raises ResetNeeded before the first reset.
         """
         number = host_int32("action", action)
-        self._episode, *results = _step(self._play, self._started(), number)
+        self._episode, *results = self._run(_step, self._started(), number)
         seat_info, reward = jax.device_get(results)
         observation, info = self._observation_and_info(seat_info)
         return observation, float(reward), bool(seat_info.terminated), bool(seat_info.truncated), info
@@ -142,6 +140,10 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
         self._device = host(self.game).device
         self._play, self._episode = jax.device_put((self._play, self._episode), self._device)
 
+    def _run(self, function: Any, *arguments: Any) -> Any:
+        """Returns the result of a function of a `SeatPlay`: compiled, but as it is for a `HostSeatPlay`."""
+        return (function if isinstance(self._play, HostSeatPlay) else _COMPILED[function])(self._play, *arguments)
+
     def _started(self) -> Episode:
         if self._episode is None:
             raise gym.error.ResetNeeded("call reset() first")
@@ -156,31 +158,18 @@ class SeatEnv(gym.Env[np.ndarray, Any]):
 
 _key = jax.jit(key_of)
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
-
-def _jit_on_device(function: Callable[P, R]) -> Callable[P, R]:
-    """Returns the function of a `SeatPlay` and other arguments, compiled, but as it is for a `HostSeatPlay`."""
-    compiled = jax.jit(function)
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        return (function if isinstance(args[0], HostSeatPlay) else compiled)(*args, **kwargs)
-
-    return call
-
-
-@_jit_on_device
 def _new_game(play: SeatPlay, key: jax.Array) -> tuple[Episode, SeatInfo]:
     episode = reset_episode(play, key)
     return episode, play.look(episode.state)
 
 
-@_jit_on_device
 def _step(play: SeatPlay, episode: Episode, action: Any) -> tuple[Episode, SeatInfo, Any]:
     episode, reward = step_episode(play, episode, action)
     return episode, play.look(episode.state), reward
+
+
+_COMPILED = {function: jax.jit(function) for function in (_new_game, _step)}
 
 
 # -- environments by name ------------------------------------------------------------------------------------------

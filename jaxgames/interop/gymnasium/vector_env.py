@@ -92,7 +92,9 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self.single_observation_space, self.single_action_space = spaces_of(self.game)
         self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, num_envs)
         self.action_space = gym.vector.utils.batch_space(self.single_action_space, num_envs)
-        self._mode = _checked_mode(autoreset_mode)
+        if not isinstance(autoreset_mode, AutoresetMode):
+            check_choice("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
+        self._mode = AutoresetMode(autoreset_mode)
         self._numpy = output == "numpy"
         self.metadata = {"autoreset_mode": self._mode, "render_modes": [], "jax": not self._numpy}
         self._play = jax.device_put(against(self.game, seat, opponent))
@@ -178,7 +180,7 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         if actions.dtype.kind not in "iu":
             raise TypeError(f"actions must be integers [{self.num_envs}], not of dtype {actions.dtype}")
         if actions.shape != (self.num_envs,):
-            raise ValueError(f"actions must have the shape ({self.num_envs},), not {actions.shape}")
+            raise ParameterError(f"actions must have the shape ({self.num_envs},), not {actions.shape}")
         return actions if isinstance(actions, jax.Array) else np.clip(actions, INT32.min, INT32.max).astype(np.int32)
 
     def _reset_mask(self, options: dict[str, Any] | None) -> np.ndarray | jax.Array | None:
@@ -186,14 +188,14 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         if not options:
             return None
         if options.keys() != {"reset_mask"}:
-            raise ValueError(f"reset takes the option 'reset_mask', not {', '.join(map(repr, options))}")
+            raise ParameterError(f"reset takes the option 'reset_mask', not {', '.join(map(repr, options))}")
         mask = options["reset_mask"]
         if not isinstance(mask, np.ndarray | jax.Array) or mask.dtype != np.bool_:
             raise TypeError(f"reset_mask must be an array of bool, not {mask!r}")
         if mask.shape != (self.num_envs,):
-            raise ValueError(f"reset_mask must have the shape ({self.num_envs},), not {mask.shape}")
+            raise ParameterError(f"reset_mask must have the shape ({self.num_envs},), not {mask.shape}")
         if self._numpy and not mask.any():
-            raise ValueError("reset_mask must be True for at least one board")
+            raise ParameterError("reset_mask must be True for at least one board")
         return mask
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> tuple[np.ndarray, np.ndarray]:
@@ -207,17 +209,9 @@ class SeatVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             super().reset(seed=int(seed))
             seed = range(int(seed), int(seed) + self.num_envs)
         if len(seed) != self.num_envs:
-            raise ValueError(f"seed must be one integer or {self.num_envs} of them, not {len(seed)}")
+            raise ParameterError(f"seed must be one integer or {self.num_envs} of them, not {len(seed)}")
         generators = [self.np_random if each is None else seeding.np_random(each)[0] for each in seed]
         return np.stack([draw_words(generator) for generator in generators]), np.array([s is not None for s in seed])
-
-
-def _checked_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    try:
-        return AutoresetMode(mode)
-    except ValueError:
-        allowed = ", ".join(f"AutoresetMode.{each.name} or {each.value!r}" for each in AutoresetMode)
-        raise ParameterError(f"autoreset_mode must be one of {allowed}, not {mode!r}") from None
 
 
 def _infos(rows: "Rows") -> Infos:

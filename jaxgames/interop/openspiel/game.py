@@ -58,7 +58,7 @@ class OpenSpielGame(pyspiel.Game):  # pyright: ignore[reportUntypedBaseClass]  #
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> "Observer | HistoryObserver":
         """Returns an observer: of the history if the type asks for perfect recall, else of the board."""
         if params:
-            raise ValueError(f"the observations of {self.env} have no parameters, not {params!r}")
+            raise ParameterError(f"the observations of {self.env} have no parameters, not {params!r}")
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
             return Observer(self.env)
         return HistoryObserver(iig_obs_type)
@@ -160,7 +160,7 @@ def registered_game(env_or_id: Env[Any] | str) -> RegisteredGame:
         given |= {name: value for name in given if (value := getattr(env, name, None)) is not None}
         if _make(env.id, given) == env:
             return pyspiel.load_game(f"{PREFIX}{env.id}", given)
-    raise ValueError(f"no registered game is {env}; use OpenSpielGame(env), or jaxgames.register its constructor")
+    raise ParameterError(f"no registered game is {env}; use OpenSpielGame(env), or jaxgames.register its constructor")
 
 
 def load(text: str) -> RegisteredGame:
@@ -258,7 +258,7 @@ def _game_type(
 def _game_info(env: Env[Any], utility: tuple[float, float], zero_sum: bool) -> Any:
     """Returns a `pyspiel.GameInfo`; `utility` is the lowest and the highest return of a seat."""
     if env.needs_key:
-        raise ValueError(f"{env.id} is a game of chance; OpenSpiel can play games without chance only")
+        raise ParameterError(f"{env.id} is a game of chance; OpenSpiel can play games without chance only")
     return pyspiel.GameInfo(
         num_distinct_actions=env.num_actions,
         max_chance_outcomes=0,

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from jaxgames import render
+from jaxgames._checks import check_choice
 from jaxgames.env import Env
 from jaxgames.host import BoardInfo, host
 from jaxgames.registry import as_env
@@ -44,9 +45,8 @@ class BoardGameEnv(AECEnv[str, dict[str, np.ndarray], int]):
     def __init__(self, env: Env[Any], render_mode: str | None = None) -> None:
         super().__init__()
         modes = render_modes(env)
-        if render_mode is not None and render_mode not in modes:
-            needs = "" if "rgb_array" in modes else '; rgb_array needs a game with pictures, and "jaxgames[render]"'
-            raise ValueError(f"render_mode must be one of {', '.join(modes)} or None, not {render_mode!r}{needs}")
+        if render_mode is not None:
+            check_choice("render_mode", render_mode, modes)
         self.game: Env[Any] = env
         self.render_mode: str | None = render_mode
         self.metadata: dict[str, Any] = {

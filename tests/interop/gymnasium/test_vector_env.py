@@ -178,7 +178,7 @@ def test_jax_output_does_not_look_for_finished_boards() -> None:
     ("arguments", "error", "message"),
     [
         ({"num_envs": 0}, ValueError, "num_envs must be an integer from 1 to"),
-        ({"autoreset_mode": "Never"}, ValueError, "AutoresetMode.NEXT_STEP or 'NextStep'.*not 'Never'"),
+        ({"autoreset_mode": "Never"}, ValueError, "autoreset_mode must be one of 'NextStep',.*not 'Never'"),
         ({"output": "torch"}, ValueError, "output must be one of 'numpy', 'jax', not 'torch'"),
         ({"seat": 2}, ValueError, "seat must be an integer from 0 to 1"),
         ({"opponent": "openspiel"}, ValueError, "gymnasium.SeatEnv, which takes any agent"),

@@ -241,7 +241,7 @@ def test_copies_and_pickles_play_on_alone() -> None:
         (("chess",), ValueError, "the games are"),
         ((3,), TypeError, "expected an env or a text"),
         ((jaxgames.auto_reset(Sticks()),), ValueError, "without auto_reset"),
-        ((BOXES, "pixels"), ValueError, "render_mode must be one of ansi, rgb_array, human or None, not 'pixels'"),
+        ((BOXES, "pixels"), ValueError, "render_mode must be one of 'ansi', 'rgb_array', 'human', not 'pixels'"),
     ],
 )
 def test_bad_input_is_refused_with_what_is_allowed(arguments: Any, error: type[Exception], message: str) -> None:

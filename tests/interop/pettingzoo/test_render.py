@@ -51,10 +51,10 @@ def test_image_is_the_picture_of_the_board() -> None:
 
 
 def test_images_need_packages_and_a_game_with_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match=r"one of ansi, human or None, not 'rgb_array'; .* needs a game with pictures"):
+    with pytest.raises(ValueError, match="one of 'ansi', 'human', not 'rgb_array'"):
         raw_env(Sticks(), render_mode="rgb_array")
     monkeypatch.setattr(importlib.util, "find_spec", lambda package: None)
-    with pytest.raises(ValueError, match=r'one of ansi, human or None, not .*"jaxgames\[render\]"'):
+    with pytest.raises(ValueError, match="one of 'ansi', 'human', not 'rgb_array'"):
         raw_env(BOXES, render_mode="rgb_array")
     assert raw_env(BOXES).metadata["render_modes"] == ["ansi", "human"]
 
