@@ -1,7 +1,7 @@
 """Moves as people type them: plies and whole turns in the game's notation, and the beginnings of them.
 
-11-15, 22x15x6            checkers: a step, a whole capture; 22x6 if only one capture leads there
-3->14, 3=>16=>18 end      Chinese Checkers: a step, a chain of hops and the end of the turn
+11-15, 22x15x6            a step, a whole capture; 22x6 if only one capture leads there
+3->14, 3=>16=>18 end      a step, a chain of hops and the end of the turn
 b1                        the beginning of a move is enough where only one legal move has it
 """
 
@@ -30,7 +30,7 @@ def parse_turn(session: Session, text: str) -> list[int]:
 
 
 def legal_texts(env: Env[Any], state: Any) -> list[str]:
-    """Returns the legal moves as people write them: whole captures in checkers, plies in the other games."""
+    """Returns the legal moves as people write them: whole turns where a game has words for them, else plies."""
     return words_of(env).legal_texts(env, state)
 
 

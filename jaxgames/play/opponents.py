@@ -58,8 +58,8 @@ def _values_every_seat(text: str, env: Env[Any]) -> bool:
 def win_chance(env: Env[Any], value: float) -> float | None:
     """Returns the chance to win, from 0 to 1, of a seat with an expected return; a draw counts as half a win.
 
-    None for an unknown value, NaN, and in a game whose returns do not tell who wins, such as minichess with
-    reward="material". On the star, small bonuses for single moves count as part of the chance.
+    None for an unknown value, NaN, and in a game whose returns do not tell who wins. Small bonuses for single moves
+    count as part of the chance.
     """
     bounds = words_of(env).returns(env.unwrapped)
     if bounds is None or math.isnan(value):

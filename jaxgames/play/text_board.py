@@ -1,7 +1,7 @@
 """The board in the terminal, from the side of the person who plays: `env.to_text` with names in place of seats.
 
 The only person sits at the bottom: a board whose upper side is the person's is rotated by half a turn, with its numbers
-and letters. Other seats of the star, Dots and Boxes, and games of your own are shown as `env.to_text` draws them.
+and letters. Other seats, and games that have no upper side, are shown as `env.to_text` draws them.
 """
 
 import re

@@ -22,7 +22,7 @@ from jaxgames.wrappers import AutoResetState
 
 
 class Cell(NamedTuple):
-    """A cell of a board, or an edge of Dots and Boxes, on its picture."""
+    """A cell of a board, or an edge that a move draws, on its picture."""
 
     x: float
     y: float

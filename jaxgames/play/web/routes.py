@@ -31,12 +31,9 @@ from jaxgames.play.web.guard import Refused
 from jaxgames.play.web.live_games import GameServer, LiveGame
 from jaxgames.play.web.snapshot import Look
 
-SCRIPTS = (
-    *("page.js", "board.js", "drag.js", "pieces.js", "panels.js", "replay.js", "hints.js", "review.js", "newgame.js"),
-    *("marks.js", "rules.js", "files.js", "game.js", "memory.js", "connection.js", "server.js"),
-)
-STYLES = ("page.css", "board.css", "panels.css")
-FILES = {**dict.fromkeys(STYLES, "text/css"), **dict.fromkeys(SCRIPTS, "text/javascript")}
+PAGE = resources.files("jaxgames.play.web").joinpath("page")
+TYPES = {".css": "text/css", ".js": "text/javascript"}
+FILES = {file.name: kind for file in PAGE.iterdir() for suffix, kind in TYPES.items() if file.name.endswith(suffix)}
 VERBS = ("new", "load", "show", "play", "undo", "jump", "position", "seats", "resign", "draw", "stop", "go")
 HEARTBEAT = 15.0  # seconds between the comments that keep a quiet stream of events alive
 
@@ -185,4 +182,4 @@ def _json(content: dict[str, Any], status: int = 200) -> Response:
 
 
 def _file(name: str) -> str:
-    return resources.files("jaxgames.play.web").joinpath("page", name).read_text(encoding="utf-8")
+    return PAGE.joinpath(name).read_text(encoding="utf-8")

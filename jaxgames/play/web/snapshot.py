@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from jaxgames.baselines import levels
 from jaxgames.play.game_file import to_json
 from jaxgames.play.session import HUMAN, Session
 from jaxgames.play.web import turns
-from jaxgames.play.web.live_games import LiveGame, Thinking
+from jaxgames.play.web.live_games import LiveGame
 from jaxgames.play.words import ending_of, game_title, people_of, turn_text, words_of
 from jaxgames.render.boards import drawing_of
 from jaxgames.render.drawing import CELL
@@ -46,7 +45,7 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
     that offer one; `thinking`, the agent that searches or None; `waits`, whether an agent is to move and waits for a
     person; `problem`, an error or ""; `saved`, the game as a file.
     """
-    session, thinking, offers = game.session, game.thinking, game.offers
+    session, thinking = game.session, game.thinking
     people, played = people_of(session.seats), turns.turns_of(session)
     legal = session.legal()
     agent_to_move = not session.over and session.seats[session.mover] != HUMAN
@@ -69,10 +68,9 @@ def view(game: LiveGame, look: Look) -> dict[str, Any]:
         "ended": session.ended,
         "seats": _seats(session, look.theme),
         "position": session.env.to_string(session.state),
-        "status": _of_draw(session, offers, game.refusing)
-        + _status(session, waits, thinking, offers, played, {move.kind for move in legal}),
+        "status": _of_draw(game) + _status(game, waits, played, {move.kind for move in legal}),
         "can_draw": words_of(session.env).can_be_drawn(session.env),
-        "offers": offers,
+        "offers": game.offers,
         "can_undo": session.is_stopped or any(seat in people for seat in session.movers()[: session.ply]),
         "thinking": None if thinking is None else thinking.agent,
         "waits": waits,
@@ -157,29 +155,25 @@ def _seats(session: Session, theme: str) -> list[dict[str, Any]]:
     ]
 
 
-def _of_draw(session: Session, offers: Sequence[int], refusing: int | None) -> str:
+def _of_draw(game: LiveGame) -> str:
     """Returns the sentence of an offer of a draw or of its refusal, and a blank; "" without them."""
-    if refusing is not None:
-        return f"{render.seat_names(session.env)[refusing]} refuses the draw. "
-    if not offers:
+    names = render.seat_names(game.session.env)
+    if game.refusing is not None:
+        return f"{names[game.refusing]} refuses the draw. "
+    if not game.offers:
         return ""
-    you = len(people_of(session.seats)) == 1
-    seats = " and ".join(render.seat_names(session.env)[seat] for seat in offers)
-    return f"{'You offer' if you else f'{seats} offers' if len(offers) == 1 else f'{seats} offer'} a draw. "
+    if len(people_of(game.session.seats)) == 1:
+        return "You offer a draw. "
+    seats = " and ".join(names[seat] for seat in game.offers)
+    return f"{seats} {'offers' if len(game.offers) == 1 else 'offer'} a draw. "
 
 
-def _status(
-    session: Session,
-    waits: bool,
-    thinking: Thinking | None,
-    offers: Sequence[int],
-    played: list[turns.Turn],
-    kinds: set[str],
-) -> str:
+def _status(game: LiveGame, waits: bool, played: list[turns.Turn], kinds: set[str]) -> str:
     """Returns sentences: the last turn, and who is to move or is thinking, or how the game ended.
 
     In an earlier position they say so; who would move in a finished game is left out.
     """
+    session, thinking, offers = game.session, game.thinking, game.offers
     if session.over:
         return ending_of(session)
     env, people, mover = session.env, people_of(session.seats), session.mover

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from jaxgames.play.session import Session
 from jaxgames.render import Cell
 
-END_OF_TURN = "end"  # the ply that ends a chain of hops in Chinese Checkers, which moves nothing
+END_OF_TURN = "end"  # the ply that ends a chain of hops, which moves nothing
 LEG = re.compile(r"(\w+)(=>|x)(\w+)")  # a hop or a capture: from a cell, over a piece, to a cell
 ARROW = re.compile("=>|->|>")
 

@@ -45,7 +45,7 @@ function problem(message) {
   node("problem").hidden = !(stopped || message);
 }
 
-// Shows a problem until a person acts. The refusal of a draw comes with a new view, which must not hide it.
+// Shows a problem until a person acts; a new view does not hide it.
 function keepProblem(message) {
   notice = message;
   problem(message);
