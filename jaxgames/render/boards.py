@@ -61,7 +61,7 @@ def svg(
         drawing = dataclasses.replace(drawing, caption_height=PADDING)
     boards = _boards(state)
     single = not isinstance(state, (list, tuple)) and np.ndim(state.current_player) == 0
-    texts = [last] if single else [None] * len(boards) if last is None else last
+    texts: Any = [last] if single else [None] * len(boards) if last is None else last
     if len(texts) != len(boards) or (last is not None and isinstance(last, str) != single):
         expected = "one text" if single else f"{len(boards)} texts, one per board"
         raise ParameterError(f"last must be {expected}, not {last!r}")

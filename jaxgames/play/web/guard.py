@@ -62,7 +62,7 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
 
-        async def guarded_send(message: dict[str, Any]) -> None:
+        async def guarded_send(message: Any) -> None:
             if message["type"] == "http.response.start":
                 added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
                 message = {**message, "headers": [*message.get("headers", []), *added]}

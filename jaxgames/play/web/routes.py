@@ -34,7 +34,7 @@ from jaxgames.play.web.snapshot import Look
 PAGE = resources.files("jaxgames.play.web").joinpath("page")
 TYPES = {".css": "text/css", ".js": "text/javascript"}
 FILES = {file.name: kind for file in PAGE.iterdir() for suffix, kind in TYPES.items() if file.name.endswith(suffix)}
-VERBS = ("new", "load", "show", "play", "undo", "jump", "position", "seats", "resign", "draw", "stop", "go")
+VERBS = ["new", "load", "show", "play", "undo", "jump", "position", "seats", "resign", "draw", "stop", "go"]
 HEARTBEAT = 15.0  # seconds between the comments that keep a quiet stream of events alive
 
 # -- what a page asks for ------------------------------------------------------------------------------------------
