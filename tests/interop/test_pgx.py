@@ -280,7 +280,7 @@ def test_pictures_are_those_of_jaxgames(tmp_path: Path) -> None:
         (lambda: ENV.step(start(SEATS.unwrapped), 0), TypeError, r"not SticksState: begin with env.init\(key\)"),
         (lambda: ENV.observe(new(SEATS)), TypeError, "got one of sticks"),
         (lambda: ENV.observe(new(ENV), 2), ValueError, "player must be a seat from 0 to 1, not 2"),
-        (lambda: ENV.step(new(ENV), jnp.float32(0)), TypeError, "action must be an integer"),
+        (lambda: ENV.step(new(ENV), jnp.float32(0)), TypeError, "action must be one integer"),
         (lambda: ENV.state_at(start(SEATS.unwrapped)), TypeError, "expected a state of chinese_checkers_diamond"),
     ],
 )
