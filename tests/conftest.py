@@ -58,13 +58,11 @@ def every_form(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def searches_in_plain_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def searches_in_plain_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Has agents that search on the host run as plain Python in fast tests: numba compiles each of them for seconds."""
     if request.node.get_closest_marker("slow") is None:
         monkeypatch.setattr(deepening, "HAS_NUMBA", False)
         monkeypatch.setattr(boxes_player, "HAS_NUMBA", False)
-    yield
-    deepening.valuing_player.cache_clear()  # those of slow tests are compiled
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,6 +8,7 @@ same search. A turn loses the value of the best move minus the value of its own 
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,8 @@ from jaxgames import Env
 from jaxgames._batches import in_chunks
 from jaxgames.agents import Agent, analyse_in_chunks
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers.search import move_values
+from jaxgames.games.checkers.search import make_player
+from jaxgames.solvers.alphabeta import MoveValues
 from train.analyse.recorded_game import RecordedGame
 from train.data.positions import UNKNOWN, Positions, keys
 
@@ -132,6 +134,13 @@ def summary(turns: Sequence[Turn], seat: int) -> dict[str, Any]:
 
 
 # -- alpha-beta ----------------------------------------------------------------------------------------------------
+
+player_of = functools.lru_cache(maxsize=8)(make_player)  # by env and depth
+
+
+def move_values(env: Checkers, state: Any, depth: int) -> MoveValues:
+    """Returns the values of a live board and of each of its legal actions for the mover, in men."""
+    return player_of(env, depth).move_values(state)
 
 
 def _valued(game: RecordedGame, turn: Turn, depth: int, blunder: float, on_valued: Callable[[int], object]) -> Turn:

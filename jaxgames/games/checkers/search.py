@@ -248,7 +248,6 @@ def write_legal_moves(search: Search, position: Position) -> int:
 
 
 SEARCHED_GAME = SearchedGame(
-    Checkers,
     default_depth=6,
     scale=250.0,  # docs/games/checkers.md
     weights=WEIGHTS,
@@ -259,4 +258,4 @@ SEARCHED_GAME = SearchedGame(
     after=after,
 )
 
-move_values, make_player = SEARCHED_GAME.move_values, SEARCHED_GAME.make_player
+make_player = SEARCHED_GAME.make_player

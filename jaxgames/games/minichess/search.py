@@ -338,7 +338,6 @@ def expected_return(env: Minichess, search: Search, state: MinichessState, value
 
 
 SEARCHED_GAME = SearchedGame(
-    Minichess,
     default_depth=4,
     scale=500.0,  # docs/games/minichess.md
     weights=WEIGHTS,
@@ -350,4 +349,4 @@ SEARCHED_GAME = SearchedGame(
     expected_return=expected_return,
 )
 
-move_values, make_player = SEARCHED_GAME.move_values, SEARCHED_GAME.make_player
+make_player = SEARCHED_GAME.make_player

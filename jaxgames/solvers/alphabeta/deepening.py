@@ -4,7 +4,7 @@
 
     player = GAME.make_player(env, depth=6)
     action = player.choose(state, seed=0)
-    values = GAME.move_values(env, state, depth=6)         # MoveValues(value, actions, values), in men or pawns
+    values = player.move_values(state)                  # MoveValues(value, actions, values), in men or pawns
 
 All moves of the best value are found, and one of them is drawn. Python tries the moves of the position itself, and the
 game's `alphabeta` searches the positions after them.
@@ -23,15 +23,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
-import numpy as np
 
-from jaxgames._checks import ParameterError, check_choice, check_int
-from jaxgames.env import Env
+from jaxgames._checks import check_choice, check_int
 from jaxgames.solvers.alphabeta.clock import MAX_MILLISECONDS, NO_LIMIT, Clock, OutOfTimeError
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for
 from jaxgames.solvers.alphabeta.search import PLIES_LEFT, Search, new_search
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MIN_WIN_VALUE, MINUS_INFINITY, WIN
-from jaxgames.wrappers import live_boards
 
 NODES_PER_MILLISECOND = 1000  # a compiled search needs about a fifth of the time for them
 SHARE_OF_TIME = 0.8  # of `milliseconds`; the rest is for work that takes longer than expected
@@ -81,7 +78,6 @@ def deepen(
 class SearchedGame:
     """A game of two seats that sums to zero, and its search."""
 
-    env_class: type[Env[Any]]
     default_depth: int  # without a limit of time
     scale: float  # the value of a search with the expected result tanh(1)
     weights: dict[str, list[int]]  # of the static evaluations, by name
@@ -121,24 +117,6 @@ class SearchedGame:
         check_choice("evaluation", evaluation, self.weights)
         default = self.default_depth if milliseconds is None else MAX_DEPTH
         return HostSearchPlayer(self, env, default if depth is None else depth, milliseconds, evaluation)
-
-    def move_values(
-        self, env: Env[Any], state: Any, depth: int | None = None, evaluation: str = "positional"
-    ) -> MoveValues:
-        """Returns the values of a live board and of each of its legal actions for the mover, in men or pawns.
-
-        Args:
-          env: the game, or `auto_reset` of it.
-          state: a live board of `env`.
-          depth: as for `make_player`.
-          evaluation: the same.
-        """
-        game, board = env.unwrapped, jax.device_get(live_boards(state))
-        if not isinstance(game, self.env_class):
-            raise ParameterError(f"env must be {self.env_class.__name__.lower()}, not {env}")
-        if np.any(board.terminated | board.truncated):
-            raise ParameterError("expected a live board; a board that is over has no moves to value")
-        return valuing_player(self, game, depth, evaluation).move_values(board)
 
 
 class HostSearchPlayer:
@@ -271,9 +249,3 @@ class HostSearchPlayer:
         alphabeta = functools.partial(self._alphabeta, self._search, following, 1, *window, 0)
         value = self._clock.search(self._search.counts, alphabeta)
         return value if moves_again else -value
-
-
-@functools.lru_cache(maxsize=8)
-def valuing_player(game: SearchedGame, env: Env[Any], depth: int | None, evaluation: str) -> HostSearchPlayer:
-    """Returns a player without a limit of time, the same one for the same arguments."""
-    return game.make_player(env, depth, None, evaluation)

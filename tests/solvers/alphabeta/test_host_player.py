@@ -1,7 +1,7 @@
 """Alpha-beta in checkers and minichess: the values of minimax, seeds, time, texts. In plain Python unless slow."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -12,9 +12,8 @@ import jaxgames
 from jaxgames import agents, arena
 from jaxgames._checks import ParameterError
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers import search as checkers
 from jaxgames.games.checkers.search import SEARCHED_GAME as SEARCHED_CHECKERS
-from jaxgames.games.minichess import search as minichess
+from jaxgames.games.minichess import Minichess
 from jaxgames.games.minichess.search import SEARCHED_GAME as SEARCHED_MINICHESS
 from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta import deepening
@@ -36,6 +35,7 @@ LARGE_TABLE, SMALL_TABLE, NO_TABLE = 1 << 12, 4, 0
 class Game:
     """The parts of a game that the tests use."""
 
+    env_class: type[Any]
     searched: SearchedGame
     make_reference: Callable[[Any], Any]
     minimax: Callable[[Any, str], Minimax]
@@ -45,10 +45,10 @@ class Game:
     over: str
 
     def __str__(self) -> str:
-        return self.searched.env_class.__name__.lower()
+        return self.env_class.__name__.lower()
 
     def env(self, **parameters: Any) -> Any:
-        return self.searched.env_class(**parameters)
+        return self.env_class(**parameters)
 
     def player(self, *arguments: Any, **named: Any) -> HostSearchPlayer:
         return HostSearchPlayer(self.searched, *arguments, **named)
@@ -62,6 +62,7 @@ class Game:
 
 
 CHECKERS = Game(
+    Checkers,
     SEARCHED_CHECKERS,
     checkers_cases.make_reference,
     slow_checkers.minimax,
@@ -71,6 +72,7 @@ CHECKERS = Game(
     over="B:W18:B",
 )
 MINICHESS = Game(
+    Minichess,
     SEARCHED_MINICHESS,
     minichess_cases.make_reference,
     slow_minichess.minimax,
@@ -257,27 +259,6 @@ def test_wrong_parameter_is_refused(game: Game, text: str, names: tuple[str, ...
     with pytest.raises(ParameterError) as error:
         agents.make(text, game.env())
     assert all(name in str(error.value) for name in names)
-
-
-@both_games
-def test_wrapped_board_has_the_values_of_the_board(game: Game) -> None:
-    env, move_values = game.env(), move_values_of(game)
-    board, wrapped = env.from_string(game.live), auto_reset(env)
-    start = wrapped.init(jax.random.key(0))
-    assert move_values(wrapped, replace(start, board=board), depth=2) == move_values(env, board, depth=2)
-
-
-@both_games
-def test_other_boards_have_no_values(game: Game) -> None:
-    env, other = game.env(), jaxgames.make("dots_and_boxes", rows=1, cols=1)
-    with pytest.raises(ValueError, match="expected a live board"):
-        move_values_of(game)(env, env.from_string(game.over), depth=1)
-    with pytest.raises(ParameterError, match=f"env must be {game}, not dots_and_boxes"):
-        move_values_of(game)(other, other.init())
-
-
-def move_values_of(game: Game) -> Callable[..., Any]:
-    return checkers.move_values if game is CHECKERS else minichess.move_values
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from jaxgames import make
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.solvers.alphabeta import deepening
 from tests.helpers.commands import last_json, run_command
+from train.analyse import annotation
 
 ENV = make("checkers")
 GAME = '[FEN "W:W14,32:B9,1"]\n\n1... 14x5 1-6 2. 32-28 *\n'
@@ -49,10 +50,10 @@ def test_moves_of_the_agent_are_valued_and_those_of_the_opening_are_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pdn: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(deepening, "HAS_NUMBA", False)
-    deepening.valuing_player.cache_clear()
+    annotation.player_of.cache_clear()
     options = ("--agents", "first", "--opponent", "random", "--games", 2, "--depth", 1, "--data", pdn)
     assert run_command(blunders.main, *options, "--output", tmp_path) is None
-    deepening.valuing_player.cache_clear()
+    annotation.player_of.cache_clear()
     result = last_json(capsys)["games"]["first"]
     assert result["wins"] + result["losses"] + result["draws"] == 2
     arguments = Arguments(opponent="random", games=2)
