@@ -31,7 +31,7 @@ from benchmarks.harness import Command
 from jaxgames.games.checkers import Checkers, CheckersState
 from jaxgames.games.checkers.search import SEARCHED_GAME, make_player
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.games.dots_and_boxes.search import search
+from jaxgames.games.dots_and_boxes.search import ExactSearch
 from jaxgames.host import host
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE, HostSearchPlayer
@@ -73,12 +73,13 @@ def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
     made = {"command": f"python -m benchmarks.solvers {shlex.join(sys.argv[1:])}", "commit": commit(), **stamp()}
     result = {**made, "rows": rows, "compiled": HAS_NUMBA, "numba": harness.package_version("numba")}
     for board, game, window in points:
-        found = search(game, None, window, arguments.table_size)
+        found = ExactSearch(game, arguments.table_size).search(None, window, progress=True)
         row: dict[str, Any] = {"board": board, "window": window, **found._asdict(), "plain_seconds": None}
         if not HAS_NUMBA:
             row["plain_seconds"] = found.seconds
         elif found.nodes <= arguments.plain_nodes:
-            row["plain_seconds"] = search(game, None, window, arguments.table_size, compiled=False).seconds
+            plain = ExactSearch(game, arguments.table_size, compiled=False)
+            row["plain_seconds"] = plain.search(None, window, progress=True).seconds
         rows.append({**row, "microseconds": 1e6 * found.seconds / found.nodes})
         harness.save(arguments, result | {"cpu_seconds": round(cpu_seconds(), 1)})
         progress.finish(f"{board}, {window or 'no window'}: {found.nodes:,} nodes, {found.seconds:.2g} s")

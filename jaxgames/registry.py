@@ -14,20 +14,21 @@ from jaxgames.env import MODULE_OF_GAME, Env
 from jaxgames.wrappers import AutoReset
 
 Part = ModuleType | str | None
+NAMES_OF_PARTS = {"search": "make_player"}  # the functions of modules that do not have the name of their part
 
 
 @dataclass(frozen=True)
 class Game:
     """The record of a game: its env, and where the library finds what it can do with it beside playing by the rules.
 
-    A part is a module or the path of one, such as `__name__`, which is imported when it is first needed. It has a
-    function or a value with the name of the part; one of another name stands behind a colon: "module:name".
+    A part is a module or the path of one, such as `__name__`, which is imported when it is first needed. It has the
+    function or the value of the part by the name below; one of another name stands behind a colon: "module:name".
 
         drawing     drawing(env, theme) returns the `jaxgames.render.drawing.Drawing` of the boards of `env`
         scores      scores(env, state) returns float32[num_actions], what the mover gains at once by each action;
                     any number for an illegal one
-        search      search(env, ...) returns a `jaxgames.solvers.alphabeta.agent.Player`; it has the parameters `depth`
-                    and `milliseconds`, and those of its own
+        search      make_player(env, ...) returns a `jaxgames.solvers.alphabeta.agent.Player`; it has the parameters
+                    `depth` and `milliseconds`, and those of its own
         solution    the class of its solutions, a `jaxgames.solvers.Solution`
         strength    strength(measured) measures the agent of a `jaxgames.solvers.strength.policy_table.Measured` whose
                     mover does not alternate
@@ -47,10 +48,10 @@ class Game:
 
     def part(self, name: str) -> Any:
         """Returns the function or value of a part, such as "drawing"; None for a part that the game does not have."""
-        module, wanted = getattr(self, name), name
+        module, wanted = getattr(self, name), NAMES_OF_PARTS.get(name, name)
         if isinstance(module, str):
             path, _, other_name = module.partition(":")
-            module, wanted = importlib.import_module(path), other_name or name
+            module, wanted = importlib.import_module(path), other_name or wanted
         if module is None or hasattr(module, wanted):
             return getattr(module, wanted, None)
         raise ParameterError(f"the record of {self.id} names {module.__name__} for its {name}, which has no {wanted!r}")

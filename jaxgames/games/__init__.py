@@ -3,25 +3,26 @@
 `from jaxgames.games import Checkers` loads the folder of that game only.
 """
 
-import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from jaxgames.games.checkers import Checkers
-    from jaxgames.games.chinese_checkers import ChineseCheckers
-    from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
-    from jaxgames.games.dots_and_boxes import DotsAndBoxes
-    from jaxgames.games.minichess import Minichess
+from jaxgames.registry import BUILT_IN
 
-__all__ = ["Checkers", "ChineseCheckers", "ChineseCheckersDiamond", "DotsAndBoxes", "Minichess"]
+if TYPE_CHECKING:
+    from jaxgames.games.checkers import Checkers as Checkers
+    from jaxgames.games.chinese_checkers import ChineseCheckers as ChineseCheckers
+    from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond as ChineseCheckersDiamond
+    from jaxgames.games.dots_and_boxes import DotsAndBoxes as DotsAndBoxes
+    from jaxgames.games.minichess import Minichess as Minichess
+
+_FOLDERS = {id.title().replace("_", ""): id for id in BUILT_IN}  # by class: DotsAndBoxes is in dots_and_boxes/
+__all__ = [*_FOLDERS]  # pyright: ignore[reportUnsupportedDunderAll]  # the games of the registry
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its games are {', '.join(__all__)}")
-    folder = re.sub(r"\B(?=[A-Z])", "_", name).lower()  # DotsAndBoxes is in dots_and_boxes/
-    return getattr(import_module(f"{__name__}.{folder}"), name)
+    if name not in _FOLDERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its games are {', '.join(_FOLDERS)}")
+    return getattr(import_module(f"{__name__}.{_FOLDERS[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -41,26 +41,16 @@ class HexagonalBoard(abc.ABC):
 
     def axial(self, cell: int) -> tuple[int, int]:
         """Returns the axial coordinates (q, r) of a cell, by its number as in the texts of moves."""
-        check_int("cell", _plain(cell), 0, len(self._axial) - 1)
+        check_int("cell", int(cell) if isinstance(cell, np.integer) else cell, 0, len(self._axial) - 1)
         q, r = self._axial[cell].tolist()
         return q, r
 
     def cell(self, q: int, r: int) -> int:
         """Returns the number of the cell with the axial coordinates (q, r)."""
-        lowest, highest = self._axial.min(0).tolist(), self._axial.max(0).tolist()
-        for name, value, low, high in zip(("q", "r"), (q, r), lowest, highest, strict=True):
-            check_int(name, _plain(value), low, high)
         found = np.flatnonzero((self._axial == (q, r)).all(1)).tolist()
         if not found:
-            raise ParameterError(
-                f"no cell of {self} is at (q, r) = ({q}, {r}): env.axial(cell) returns the place of a cell"
-            )
+            raise ParameterError(f"no cell of {self} is at (q, r) = ({q}, {r}): env.axial(cell) has the places")
         return found[0]
-
-
-def _plain(value: object) -> object:
-    """Returns an integer of numpy as one of Python; everything else as it is."""
-    return int(value) if isinstance(value, np.integer) else value
 
 
 def hexagonal_distance(difference: np.ndarray) -> np.ndarray:

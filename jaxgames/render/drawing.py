@@ -112,8 +112,10 @@ class Drawing:
         return round(x + self.scale * right, 2), round(y + self.scale * down, 2)
 
 
-def ending(outcome: Outcome, mover: int, looks: Sequence[str], names: Sequence[str]) -> Caption:
-    """Returns the caption of a finished game; `looks` and `names` are those of the seats."""
+def caption_of(outcome: Outcome, mover: int, looks: Sequence[str], names: Sequence[str], live: str) -> Caption:
+    """Returns the caption of a board; `looks` and `names` are those of the seats, `live` says what the mover does."""
+    if outcome.kind == "live":
+        return Caption(looks[mover], f"{names[mover]} {live}")
     if outcome.kind == "win":
         winner = outcome.winners[0]
         return Caption(looks[winner], f"{names[winner]} wins: {outcome.reason}", strong=True)

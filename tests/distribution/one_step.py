@@ -57,9 +57,9 @@ def search() -> None:
 
 def numba() -> None:
     """Compiles the search in Dots and Boxes and finds a value."""
-    from jaxgames.games.dots_and_boxes.search import search
+    from jaxgames.games.dots_and_boxes.search import ExactSearch
 
-    assert search(jaxgames.make(GAME), compiled=True).value == 0
+    assert ExactSearch(jaxgames.make(GAME), compiled=True).search().value == 0
 
 
 def distrax() -> None:

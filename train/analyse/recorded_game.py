@@ -25,7 +25,7 @@ from jaxgames.games.checkers.pdn import (
     UNKNOWN_RESULT,
     WHITE_WINS,
     BrokenGame,
-    Game,
+    PdnGame,
     decode,
     record,
 )
@@ -99,7 +99,7 @@ def read_games(path: Path, env: Env[Any] | None = None) -> list[RecordedGame | B
     ]
 
 
-def _of_pdn(env: Checkers, game: Game, number: int) -> RecordedGame:
+def _of_pdn(env: Checkers, game: PdnGame, number: int) -> RecordedGame:
     states = states_before(env, [game])
     first = _first_plies(np.asarray(states.current_player))
     assert len(first) == len(game.moves), "a move of PDN is a turn"

@@ -1,8 +1,8 @@
 """Collections of recorded games as labelled positions: files are read, duplicates left out, games put into splits.
 
 A collection is a .pdn file, or a .zip with such files. The split of a game depends only on its moves: SHA-256 of
-`Game.text` in UTF-8, the first eight hexadecimal digits as a number modulo 100. So all positions of a game are in one
-split, a duplicate cannot be in another one, and other collections do not change it.
+`PdnGame.text` in UTF-8, the first eight hexadecimal digits as a number modulo 100. So all positions of a game are in
+one split, a duplicate cannot be in another one, and other collections do not change it.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers.pdn import REWARDS, BrokenGame, Game, decode, read
+from jaxgames.games.checkers.pdn import REWARDS, BrokenGame, PdnGame, decode, read
 from train.data.positions import Positions
 from train.data.replay import states_before
 
@@ -41,7 +41,7 @@ class NumberedGame(NamedTuple):
     """A game, and its number in the order in which games were read, from 0."""
 
     number: int
-    game: Game
+    game: PdnGame
 
 
 class Refusal(NamedTuple):
@@ -54,7 +54,7 @@ class Refusal(NamedTuple):
 
 def read_collection(
     paths: Iterable[Path],
-    known: Iterable[Game] = (),
+    known: Iterable[PdnGame] = (),
     first_number: int = 0,
     on_read: Callable[[int], object] = lambda _: None,
 ) -> Collection:
@@ -88,7 +88,7 @@ def read_collection(
     return collection
 
 
-def split_of(game: Game, train: int = 85, validation: int = 10) -> int:
+def split_of(game: PdnGame, train: int = 85, validation: int = 10) -> int:
     """Returns the index in SPLITS of the split of a game; equal moves give equal splits.
 
     `train` and `validation` are shares in percent. All other games are the test set.

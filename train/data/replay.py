@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.games.checkers.pdn import Game
+from jaxgames.games.checkers.pdn import PdnGame
 from jaxgames.games.checkers.rules import EARLIEST_END, Checkers, CheckersState
 
 BATCH = 4096  # games that are replayed at once
@@ -17,7 +17,7 @@ NO_ACTION = -1  # after the end of a game
 
 
 def states_before(
-    env: Checkers, games: Sequence[Game], *, on_replayed: Callable[[int], object] | None = None
+    env: Checkers, games: Sequence[PdnGame], *, on_replayed: Callable[[int], object] | None = None
 ) -> CheckersState:
     """Returns the board before every action of some games, those of the first game first.
 
@@ -81,7 +81,7 @@ def _replay(env: Checkers, states: CheckersState, actions: jax.Array) -> tuple[C
 
 
 def _check_legal(
-    env: Checkers, games: Sequence[Game], chosen: np.ndarray, ply: int, actions: np.ndarray, legal: np.ndarray
+    env: Checkers, games: Sequence[PdnGame], chosen: np.ndarray, ply: int, actions: np.ndarray, legal: np.ndarray
 ) -> None:
     """Raises ValueError for the first action that is illegal; `actions` and `legal` are [PLIES, boards]."""
     wrong = np.argwhere((actions != NO_ACTION) & ~legal)

@@ -30,7 +30,7 @@ from jaxgames import agents, arena
 from jaxgames._progress import Progress
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes import search_moves as boxes
-from jaxgames.games.dots_and_boxes.search import Search
+from jaxgames.games.dots_and_boxes.search import ExactSearch
 from train.driver.metrics import rounded
 
 KINDS = ("2 boxes, leave", "2 boxes, take", "4 boxes, leave", "4 boxes, take")
@@ -118,7 +118,7 @@ def report(arguments: Arguments) -> Report:
 def find_handouts(env: DotsAndBoxes, arguments: Arguments) -> list[Handout]:
     """Returns positions of all kinds, at most `positions` of each, from at most a hundred times as many games."""
     found: dict[str, list[Handout]] = {kind: [] for kind in KINDS}
-    search = Search(env, table_size=TABLE_SIZE)
+    search = ExactSearch(env, table_size=TABLE_SIZE)
     start, generator = jax.device_get(env.init()), random.Random(arguments.seed)
     for _ in range(100 * arguments.positions):
         for handout in handouts_of_a_game(env, search, start, generator):
@@ -129,10 +129,12 @@ def find_handouts(env: DotsAndBoxes, arguments: Arguments) -> list[Handout]:
     return [handout for each in found.values() for handout in each]
 
 
-def handouts_of_a_game(env: DotsAndBoxes, search: Search, start: Any, generator: random.Random) -> Iterator[Handout]:
+def handouts_of_a_game(
+    env: DotsAndBoxes, search: ExactSearch, start: Any, generator: random.Random
+) -> Iterator[Handout]:
     """Yields the choices of a game whose edges are boxes that cost nothing, else safe edges, else any, at random."""
     board = boxes.make_board(env.rows, env.cols, compiled=False)
-    position, moves = boxes.make_position(board), boxes.make_moves(board)
+    position, moves = boxes.make_position(board), [0] * env.num_actions
     captures, is_safe, draw, undraw = boxes.captures, boxes.is_safe, boxes.draw, boxes.undraw
 
     def state() -> Any:

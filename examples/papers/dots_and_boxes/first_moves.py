@@ -24,7 +24,7 @@ from examples.papers.dots_and_boxes.matches import board_of
 from jaxgames import State
 from jaxgames._progress import Progress
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.games.dots_and_boxes.search import DEFAULT_TABLE_SIZE, Search
+from jaxgames.games.dots_and_boxes.search import DEFAULT_TABLE_SIZE, ExactSearch
 from jaxgames.games.dots_and_boxes.search_moves import canonical_key, is_first_open, make_board, make_position
 
 # wilson.engr.wisc.edu/boxes/results.shtml, where all first moves of a board have its value
@@ -100,11 +100,11 @@ def game_of(name: str) -> DotsAndBoxes:
 def search_board(arguments: Arguments, name: str, env: DotsAndBoxes, bar: Any) -> Iterator[dict[str, Any]]:
     """Yields the result of the start, and of each class of first edges if the board is among `edges_of`."""
     size = min(2**env.num_actions, arguments.table_size if env.num_actions > 32 else DEFAULT_TABLE_SIZE)
-    search: Search | None = None
+    search: ExactSearch | None = None
 
     def value_of(state: State, guess: int) -> dict[str, Any]:
         nonlocal search
-        search = search or Search(env, table_size=size)
+        search = search or ExactSearch(env, table_size=size)
         return value_by_windows(search, state, guess)
 
     start = env.init()
@@ -123,7 +123,7 @@ def search_board(arguments: Arguments, name: str, env: DotsAndBoxes, bar: Any) -
         yield {**found, "edge": text, "alike": alike, "value": -found["value"]}
 
 
-def value_by_windows(search: Search, state: State, guess: int) -> dict[str, Any]:
+def value_by_windows(search: ExactSearch, state: State, guess: int) -> dict[str, Any]:
     """Returns the value of a state for its mover, by windows around guesses, and the work."""
     nodes, seconds = 0, 0.0
     while True:

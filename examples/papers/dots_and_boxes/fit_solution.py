@@ -31,8 +31,8 @@ import jaxgames
 from examples.papers._experiment import Column, Experiment, Report, command, table_of
 from jaxgames import solvers
 from jaxgames._progress import Progress
-from jaxgames.games.dots_and_boxes.rules import NOBODY, DotsAndBoxes, DotsAndBoxesState
-from jaxgames.games.dots_and_boxes.solution import boxes, table_shape, worth_of_edges
+from jaxgames.games.dots_and_boxes.rules import NOBODY, DotsAndBoxes, DotsAndBoxesState, boxes
+from jaxgames.games.dots_and_boxes.solution import table_shape, worth_of_edges
 from jaxgames.policies.policy import reward_scale
 from jaxgames.sampling import random_action
 from train.driver.metrics import rounded

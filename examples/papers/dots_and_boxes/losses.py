@@ -31,7 +31,7 @@ from examples.papers.dots_and_boxes.matches import OPENING_PLIES, board_of, dete
 from jaxgames import Env, arena
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent
-from jaxgames.games.dots_and_boxes.solution import boxes
+from jaxgames.games.dots_and_boxes.rules import boxes
 from train import agents
 from train.driver.metrics import rounded
 

@@ -28,7 +28,7 @@ import tyro
 from examples.papers._experiment import Column, Report, command, table_of
 from jaxgames.agents import analyse
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.games.dots_and_boxes.solution import boxes
+from jaxgames.games.dots_and_boxes.rules import boxes
 from train import agents
 from train.data import positions
 from train.data.positions import Positions

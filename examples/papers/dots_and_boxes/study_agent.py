@@ -34,10 +34,10 @@ from jaxgames.games.dots_and_boxes.search import Work
 from jaxgames.games.dots_and_boxes.search_moves import OPEN_EDGES, captures, draw, is_first_open, is_safe, undraw
 from jaxgames.host_agent import HostPlayerAgent
 from jaxgames.solvers.alphabeta.clock import MAX_NODES, NODES, Clock
-from jaxgames.solvers.alphabeta.compiled import compiled
+from jaxgames.solvers.alphabeta.compiled import compiled, ints
 from jaxgames.solvers.alphabeta.table import MINUS_INFINITY
 
-MAX_MOVES = 3  # place in `Work.counts`; 0: no limit
+MAX_MOVES = 3  # place in the counts of this search; 0: no limit
 
 
 def study(env: Env[Any], depth: int = 9, milliseconds: int = 200, max_moves: int | None = None) -> Agent:
@@ -78,7 +78,7 @@ def studys_move(turn: Turn, clock: Clock, max_moves: int) -> int:
         turn.moves = safe[:1] or edges[: max_moves or None]
     if len(turn.moves) == 1:
         return turn.moves[0]
-    turn.work.counts[MAX_MOVES] = max_moves
+    turn.work = turn.work._replace(counts=ints([0, 0, 0, max_moves], not isinstance(board.order, list)))
     return best_to_a_depth(turn, clock, most_boxes)
 
 

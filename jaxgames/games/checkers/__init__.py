@@ -10,7 +10,7 @@ GAME = Game(
     env=Checkers,
     drawing=f"{__name__}.drawing",
     scores=f"{__name__}.scores",
-    search=f"{__name__}.search:make_player",
+    search=f"{__name__}.search",
     words=f"{__name__}.words",
     levels=(
         ("alphabeta(depth=1, epsilon=0.5)", "baseline", "alphabeta(depth=8, milliseconds=1000)"),

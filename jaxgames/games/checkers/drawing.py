@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 from jaxgames.games.checkers.rules import Checkers, CheckersState
 from jaxgames.host import legal_moves
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node, text_node
+from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, at, caption_of, node, text_node
 from jaxgames.render.theme import Theme
 
 MAN_RADIUS = 7.3
@@ -54,15 +54,10 @@ def drawing(env: Checkers, theme: Theme) -> Drawing:
 
 
 def _scene(env: Checkers, state: CheckersState, turn: Sequence[str]) -> Scene:
-    """Returns the scene of a state after the plies `turn` of its last turn."""
     seat, jumper = int(state.current_player), env.jumper(state)
     pieces = {_place(square): f"{kind}{owner}" for square, (owner, kind) in env.pieces_of(state).items()}
-    outcome = env.outcome(state)
-    if outcome.kind == "live":
-        caption = Caption(f"man{seat}", f"{SEAT_NAMES[seat]} {'must jump again' if jumper is not None else 'to move'}")
-    else:
-        caption = ending(outcome, seat, ("man0", "man1"), SEAT_NAMES)
-
+    live = "to move" if jumper is None else "must jump again"
+    caption = caption_of(env.outcome(state), seat, ("man0", "man1"), SEAT_NAMES, live)
     marks: dict[str, str] = {}
     if legs := [_leg(move) for move in turn]:
         through = [legs[0][0], *(to for _, to in legs)]
@@ -77,7 +72,6 @@ def _scene(env: Checkers, state: CheckersState, turn: Sequence[str]) -> Scene:
 
 
 def _leg(text: str) -> tuple[Place, Place]:
-    """Returns the places where a ply begins and ends."""
     found = re.fullmatch(r"(\d{1,2})[-x](\d{1,2})", text)
     if not found or not all(1 <= int(square) <= 32 for square in found.groups()):
         raise ValueError(f"expected a step '11-15' or a jump '15x22' of squares from 1 to 32, not {text!r}")
@@ -106,7 +100,6 @@ def _motions(env: Checkers, state: CheckersState, texts: Sequence[str]) -> list[
 
 
 def _moves(env: Checkers, state: CheckersState, piece: Any) -> dict[str, str]:
-    """Returns the marks of a man or king and of its plies: its steps, or its next jumps."""
     seat = int(state.current_player)
     square = moves.checked_piece(piece, env.pieces_of(state), seat, SEAT_NAMES[seat])
     motions = _motions(env, state, list(legal_moves(env, state).values()))
@@ -119,7 +112,6 @@ def _moves(env: Checkers, state: CheckersState, piece: Any) -> dict[str, str]:
 
 
 def _place(square: int) -> Place:
-    """Returns (x, y) of the middle of a square by its PDN number."""
     row, k = divmod(square - 1, 4)
     return CELL * (2 * k + (1 - row % 2) - 3.5), CELL * (row - 3.5)
 

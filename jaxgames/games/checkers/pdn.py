@@ -68,7 +68,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True)
-class Game:
+class PdnGame:
     """One recorded game, legal from its start."""
 
     actions: tuple[int, ...]  # of the env, one per ply
@@ -98,7 +98,7 @@ def decode(content: bytes) -> str:
     return _text_files.decode(content)
 
 
-def read(text: str) -> Iterator[Game | BrokenGame]:
+def read(text: str) -> Iterator[PdnGame | BrokenGame]:
     """Yields the games of a text in their order, and a `BrokenGame` for each that cannot be read."""
     for draft in _drafts(_tokens(text.replace("\r\n", "\n").replace("\r", "\n"))):
         yield _replayed(draft)
@@ -110,7 +110,7 @@ def record(
     start: str = START,
     result: str | None = None,
     headers: Mapping[str, str] | None = None,
-) -> Game:
+) -> PdnGame:
     """Returns the game that some actions of the env make.
 
     Args:
@@ -132,10 +132,10 @@ def record(
         moves.append(text_of(path))
     if result is None:
         result = UNKNOWN_RESULT if board.legal_paths() else (WHITE_WINS, BLACK_WINS)[board.seat]
-    return Game(tuple(played), tuple(moves), start, result, dict(headers or {}))
+    return PdnGame(tuple(played), tuple(moves), start, result, dict(headers or {}))
 
 
-def write(game: Game) -> str:
+def write(game: PdnGame) -> str:
     """Returns a game as PDN, with an empty line at its end; `read` returns an equal game.
 
     Raises ValueError for a header that PDN cannot hold.
@@ -255,7 +255,7 @@ def _shown(text: str) -> str:
 # -- from drafts to games ----------------------------------------------------------------------------------------------
 
 
-def _replayed(draft: _Draft) -> Game | BrokenGame:
+def _replayed(draft: _Draft) -> PdnGame | BrokenGame:
     """Returns the game of a draft, or the first reason for which it is none."""
     headers = {name: value for name, value in draft.headers.items() if name not in ("Result", "SetUp", "FEN")}
     if draft.errors:
@@ -275,7 +275,7 @@ def _replayed(draft: _Draft) -> Game | BrokenGame:
             paths[-1:] = [paths[-1] + path[1:]] if goes_on else [*paths[-1:], path]
     except ValueError as error:
         return BrokenGame(line, str(error), headers)
-    return Game(tuple(actions), tuple(map(text_of, paths)), start, result, headers, draft.line)
+    return PdnGame(tuple(actions), tuple(map(text_of, paths)), start, result, headers, draft.line)
 
 
 def _path(board: Board, text: str) -> Path:
@@ -335,7 +335,7 @@ def _plain(text: str) -> str:
 def _position(text: str) -> tuple[Board, str]:
     """Returns the position that a text names, and its text as the env writes it. Raises ValueError for another text."""
     board, text = _parsed(text)
-    return dataclasses.replace(board), text
+    return dataclasses.replace(board, pieces={**board.pieces}), text
 
 
 @functools.lru_cache

@@ -33,7 +33,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, check_choice, check_int
-from jaxgames.bits import W, reversed_bits, union
+from jaxgames.bits import W, union
+from jaxgames.bits import reversed_bits as rotated  # the board, by 180 degrees: index i becomes 31 - i
 from jaxgames.env import Env, State
 from jaxgames.games import _text
 from jaxgames.games._text import NOBODY, parse_int
@@ -171,10 +172,10 @@ class Checkers(Env[CheckersState]):
         jumps_again = is_jump & ~is_crowned & (union(jumps) != 0)
 
         own, opponents = (
-            jnp.where(jumps_again, own, _rotate(opponents)),
-            jnp.where(jumps_again, opponents, _rotate(own)),
+            jnp.where(jumps_again, own, rotated(opponents)),
+            jnp.where(jumps_again, opponents, rotated(own)),
         )
-        kings = jnp.where(jumps_again, kings, _rotate(kings))
+        kings = jnp.where(jumps_again, kings, rotated(kings))
         if self.draw_rule == "adjudicated":
             quiet = jnp.where(jumps_again, state.quiet, state.quiet + 1)
         else:
@@ -245,9 +246,9 @@ class Checkers(Env[CheckersState]):
 
     def _observe(self, state: CheckersState, player: jax.Array) -> jax.Array:
         is_mover = player == state.current_player
-        own = jnp.where(is_mover, state.own, _rotate(state.opponents))
-        opponents = jnp.where(is_mover, state.opponents, _rotate(state.own))
-        kings, jumper = (jnp.where(is_mover, word, _rotate(word)) for word in (state.kings, state.jumper))
+        own = jnp.where(is_mover, state.own, rotated(state.opponents))
+        opponents = jnp.where(is_mover, state.opponents, rotated(state.own))
+        kings, jumper = (jnp.where(is_mover, word, rotated(word)) for word in (state.kings, state.jumper))
         planes = [own & ~kings, own & kings, opponents & ~kings, opponents & kings, jumper]
         return unpack(planes).reshape(8, 4, 5)
 
@@ -381,11 +382,6 @@ def shift(word: W, direction: int) -> W:
 def _shift_bits(word: W, by: int) -> W:
     """Returns the word with its bits moved to higher places, or to lower ones where `by` is negative."""
     return word << np.uint32(by) if by > 0 else word >> np.uint32(-by)
-
-
-def _rotate(word: jax.Array) -> jax.Array:
-    """Returns the squares after a rotation of the board by 180 degrees: index i becomes 31 - i."""
-    return reversed_bits(word)
 
 
 def _move_sources(own: W, opponents: W, kings: W, movers: W) -> tuple[list[W], list[W]]:

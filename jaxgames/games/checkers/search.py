@@ -19,18 +19,8 @@ that are left if the limit can.
 
 from typing import NamedTuple
 
+from jaxgames.games.checkers import search_moves as moves
 from jaxgames.games.checkers.rules import FIRST_LEAD, FIRST_TURN, LAST_TURN, QUIET_LIMIT, Checkers, CheckersState
-from jaxgames.games.checkers.search_moves import (
-    JUMP,
-    MAN_STEP,
-    MAX_MOVES,
-    jump_sources,
-    legal_sources,
-    moved,
-    opponent_can_jump,
-    step_sources,
-    write_moves,
-)
 from jaxgames.solvers.alphabeta import search as alphabeta_search
 from jaxgames.solvers.alphabeta.clock import NO_LIMIT
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits, inlined
@@ -83,7 +73,8 @@ def rules_of(env: Checkers) -> Rules:
 
 def make_search(rules: Rules, weights: list[int], table_size: int, compiled: bool) -> Search:
     """Returns the work space of a search, on arrays for compiled functions or on lists for plain ones."""
-    return alphabeta_search.make_search(rules, weights, table_size, (MAX_PLIES, MAX_MOVES, NUM_ACTIONS, 0), compiled)
+    sizes = (MAX_PLIES, moves.MAX_MOVES, NUM_ACTIONS, 0)
+    return alphabeta_search.make_search(rules, weights, table_size, sizes, compiled)
 
 
 # -- the static evaluation --------------------------------------------------------------------------------------------
@@ -148,10 +139,10 @@ def sum_of_rows(word: int) -> int:
 def enter(search: Search, position: Position, plies: int, depth: int, begin: int) -> Node:
     own, opponents, kings, jumper, quiet = position
     rules: Rules = search.game
-    sources = jump_sources(own, opponents, kings, jumper if jumper != 0 else own)
+    sources = moves.jump_sources(own, opponents, kings, jumper if jumper != 0 else own)
     must_jump = sources[0] | sources[1] | sources[2] | sources[3] != 0
     if not must_jump:
-        sources = step_sources(own, opponents, kings)
+        sources = moves.step_sources(own, opponents, kings)
     cannot_move = sources[0] | sources[1] | sources[2] | sources[3] == 0
     is_drawn = quiet >= rules.draw_at
     value, is_leaf = MINUS_INFINITY, True
@@ -166,7 +157,7 @@ def enter(search: Search, position: Position, plies: int, depth: int, begin: int
         value = value_without_move(search, position, plies)
     elif is_drawn or plies >= search.counts[PLIES_LEFT]:
         value = 0
-    elif depth <= 0 and not must_jump and not (depth == 0 and opponent_can_jump(own, opponents, kings)):
+    elif depth <= 0 and not must_jump and not (depth == 0 and moves.opponent_can_jump(own, opponents, kings)):
         value = evaluation(search.weights, own, opponents, kings)
     else:
         is_leaf = False
@@ -187,7 +178,7 @@ def table_words(search: Search, position: Position, plies: int, depth: int) -> t
 
 @inlined
 def write_node_moves(search: Search, node: Node, begin: int) -> int:
-    return write_moves(node.sources, search.moves, begin)
+    return moves.write_moves(node.sources, search.moves, begin)
 
 
 @inlined
@@ -207,12 +198,12 @@ def is_quiet(search: Search, node: Node, action: int) -> bool:
 
 @inlined
 def after(search: Search, position: Position, action: int) -> tuple[Position, bool]:
-    own, opponents, kings, jumper, kind = moved(position.own, position.opponents, position.kings, action)
+    own, opponents, kings, jumper, kind = moves.moved(position.own, position.opponents, position.kings, action)
     moves_again = jumper != 0
     if search.game.lead_from > 0:
         quiet = position.quiet if moves_again else position.quiet + 1
     else:
-        is_progress = kind == JUMP or (kind == MAN_STEP and search.game.men_progress == 1)
+        is_progress = kind == moves.JUMP or (kind == moves.MAN_STEP and search.game.men_progress == 1)
         quiet = 0 if is_progress else position.quiet + 1
     return Position(own, opponents, kings, jumper, quiet), moves_again
 
@@ -244,7 +235,7 @@ def read(env: Checkers, search: Search, state: CheckersState) -> tuple[Position,
 def write_legal_moves(search: Search, position: Position) -> int:
     """Writes the legal actions to `search.moves`, and returns their number."""
     own, opponents, kings, jumper, _ = position
-    return write_moves(legal_sources(own, opponents, kings, jumper), search.moves, 0)
+    return moves.write_moves(moves.legal_sources(own, opponents, kings, jumper), search.moves, 0)
 
 
 SEARCHED_GAME = SearchedGame(

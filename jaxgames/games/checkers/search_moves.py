@@ -157,17 +157,3 @@ def moved(own: int, opponents: int, kings: int, action: int) -> tuple[int, int, 
             return own, opponents, kings, to, JUMP
     kind = JUMP if captured != 0 else MAN_STEP if is_man else KING_STEP
     return rotated(opponents), rotated(own), rotated(kings), 0, kind
-
-
-@compiled
-def num_sequences(own: int, opponents: int, kings: int, jumper: int, turns: int, moves: Ints, begin: int) -> int:
-    """Returns the number of sequences of a number of whole turns. `moves` has room for the actions of all plies."""
-    if turns == 0:
-        return 1
-    number = write_moves(legal_sources(own, opponents, kings, jumper), moves, begin)
-    total = 0
-    for place in range(begin, begin + number):
-        next_own, next_opponents, next_kings, jumps_on, _ = moved(own, opponents, kings, moves[place])
-        left = turns if jumps_on != 0 else turns - 1
-        total += num_sequences(next_own, next_opponents, next_kings, jumps_on, left, moves, begin + number)
-    return total

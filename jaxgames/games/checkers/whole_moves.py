@@ -1,9 +1,8 @@
 """Whole moves of checkers on the host: a turn is one path of squares, also where it has several jumps.
 
 The env plays one jump per action, but people write one move per turn and may leave out the squares between. So this
-module lists all legal paths of a turn. A position is a few Python integers: bit i is PDN square i + 1 for both seats.
-The neighbours of a square are from `rules.shift`; `tests/games/checkers/test_whole_moves.py` compares the rest with
-the env.
+module lists all legal paths of a turn. Squares are PDN numbers for both seats; 0 is outside of the board.
+`tests/games/checkers/test_whole_moves.py` compares the moves with the env.
 """
 
 import functools
@@ -14,19 +13,20 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from jaxgames.games.checkers.rules import CheckersState, shift
+from jaxgames.games.checkers.rules import Checkers, CheckersState, shift
 
-Path = tuple[int, ...]  # PDN squares: the first is the piece's, the others are those on which it stops
+Path = tuple[int, ...]  # the first square is the piece's, the others are those on which it stops
+Pieces = dict[int, tuple[int, str]]  # the seat and "man" or "king" of the piece on each square
 
-_CROWNING = (0xF0000000, 0x0000000F)  # by seat, the row on which its men become kings
+LAST_ROW = ((29, 30, 31, 32), (1, 2, 3, 4))  # by seat, where its men become kings
 
 
-class _Way(NamedTuple):
-    """One direction from a square. A set outside of the board is 0."""
+class Way(NamedTuple):
+    """One direction from a square."""
 
     action: int  # the env's, for the seat that moves
-    near: int  # the set of the next square
-    far: int  # the set of the square behind it
+    near: int  # the next square
+    far: int  # the square behind it
 
 
 @dataclass(slots=True)
@@ -34,48 +34,37 @@ class Board:
     """A position on the host, which `play` changes."""
 
     seat: int  # to move
-    own: int  # the set of the mover's pieces
-    opponents: int
-    kings: int  # of both seats
-    jumper: int = 0  # the set of the piece that must jump again; 0 at the beginning of a turn
+    pieces: Pieces
+    jumper: int | None = None  # the square of the piece that must jump again; None at the beginning of a turn
 
     @classmethod
     def of(cls, state: CheckersState) -> Self:
         """Returns the position of one board of the env."""
-        seat = int(state.current_player)
-        words = (state.own, state.opponents, state.kings, state.jumper)
-        return cls(seat, *(_printed(np.uint32(word), seat) for word in words))
+        env = Checkers()
+        return cls(int(state.current_player), env.pieces_of(state), env.jumper(state))
 
     def legal_paths(self) -> list[Path]:
         """Returns all legal moves of the turn; in the middle of a capture, all ways to complete it."""
-        origins = _single_bits(self.jumper or self.own)
-        captures = [path for origin in origins for path in self._captures(origin)]
-        if captures:
-            return captures
-        occupied = self.own | self.opponents
-        return [
-            (origin.bit_length(), way.near.bit_length())
-            for origin in origins
-            for way in _ways(self.seat, bool(self.kings & origin))[origin]
-            if way.near & ~occupied
+        own = [square for square, (seat, _) in self.pieces.items() if seat == self.seat]
+        movers = sorted(own) if self.jumper is None else [self.jumper]
+        captures = [path for square in movers for path in self._captures(square)]
+        return captures or [
+            (square, near) for square in movers for _, near, _ in self._ways(square) if near and near not in self.pieces
         ]
 
     def play(self, path: Path) -> list[int]:
         """Plays a legal path, or the first jumps of one. Returns the env's actions, one per step or jump."""
         actions: list[int] = []
         for square, target in itertools.pairwise(path):
-            origin, to = 1 << square - 1, 1 << target - 1
-            is_man = not self.kings & origin
-            way = next(way for way in _ways(self.seat, not is_man)[origin] if to in (way.near, way.far))
-            captured = way.near & self.opponents
-            is_crowned = is_man and bool(to & _CROWNING[self.seat])
-            self.own = self.own & ~origin | to
-            self.opponents &= ~captured
-            self.kings = self.kings & ~(origin | captured) | (0 if is_man and not is_crowned else to)
-            self.jumper = to if captured and not is_crowned and self._captures(to) else 0
+            way = next(way for way in self._ways(square) if target in (way.near, way.far))
+            _, kind = self.pieces.pop(square)
+            captured = self.pieces.pop(way.near, None)
+            is_crowned = kind == "man" and target in LAST_ROW[self.seat]
+            self.pieces[target] = (self.seat, "king" if is_crowned else kind)
+            self.jumper = target if captured and not is_crowned and self._captures(target) else None
             actions.append(way.action)
-        if not self.jumper:
-            self.seat, self.own, self.opponents = 1 - self.seat, self.opponents, self.own
+        if self.jumper is None:
+            self.seat = 1 - self.seat
         return actions
 
     def path_of(self, actions: Iterable[int]) -> Path:
@@ -87,29 +76,32 @@ class Board:
         path: Path = ()
         for action in actions:
             square, near, far = _squares(self.seat).get(action, (0, 0, 0))
-            is_jump = near > 0 and self.opponents >> near - 1 & 1
-            path = (*(path or (square,)), far if is_jump else near)
+            path = (*(path or (square,)), far if self.pieces.get(near, (self.seat,))[0] != self.seat else near)
             if path[-2] != square or not any(longer[: len(path)] == path for longer in legal):
                 raise ValueError(f"action {action} is illegal here, where {texts_of(legal)} can be played")
             if path in legal:
                 break
         return path
 
-    def _captures(self, origin: int) -> list[Path]:
+    def _ways(self, square: int) -> list[Way]:
+        return _ways(self.seat, self.pieces[square][1])[square]
+
+    def _captures(self, square: int) -> list[Path]:
         """Returns the captures of the piece on a square, each to its end."""
-        is_king, empty = bool(self.kings & origin), ~(self.own | self.opponents) | origin
-        square = origin.bit_length()
-        return [(square, *rest) for rest in _jumps(self.seat, is_king, origin, empty, self.opponents)]
+        return [(square, *rest) for rest in _jumps(*self.pieces[square], square, square, self.pieces)]
 
 
-def _jumps(seat: int, is_king: bool, origin: int, empty: int, opponents: int) -> list[Path]:
-    """Returns the squares after `origin` of every capture from it. A captured piece leaves the board at once."""
+def _jumps(seat: int, kind: str, origin: int, square: int, pieces: Pieces) -> list[Path]:
+    """Returns the squares after `square` of every capture from there by the piece that stands on `origin`.
+
+    A captured piece leaves the board at once.
+    """
     paths: list[Path] = []
-    for way in _ways(seat, is_king)[origin]:
-        if way.near & opponents and way.far & empty:
-            is_crowned = not is_king and way.far & _CROWNING[seat]
-            more = [] if is_crowned else _jumps(seat, is_king, way.far, empty | way.near, opponents & ~way.near)
-            paths += [(way.far.bit_length(), *rest) for rest in more or [()]]
+    for _, near, far in _ways(seat, kind)[square]:
+        if far and (far not in pieces or far == origin) and pieces.get(near, (seat,))[0] != seat:
+            rest = {other: piece for other, piece in pieces.items() if other != near}
+            is_crowned = kind == "man" and far in LAST_ROW[seat]
+            paths += [(far, *more) for more in (not is_crowned and _jumps(seat, kind, origin, far, rest)) or [()]]
     return paths
 
 
@@ -130,41 +122,19 @@ def texts_of(paths: Iterable[Path]) -> str:
     return ", ".join(map(text_of, sorted(paths))) or "no move"
 
 
-# -- squares and sets ------------------------------------------------------------------------------------------------
-
-
 @functools.cache
-def _ways(seat: int, is_king: bool) -> dict[int, list[_Way]]:
-    """Returns the directions in which a seat's piece may go, by the set of its square."""
-    found: dict[int, list[_Way]] = {}
-    for index in range(32):
-        origin = np.uint32(1 << index)  # in the mover's frame
-        for direction in range(4) if is_king else (0, 3):
-            near = shift(origin, direction)
-            way = _Way(4 * index + direction, _printed(near, seat), _printed(shift(near, direction), seat))
-            found.setdefault(_printed(origin, seat), []).append(way)
-    return found
+def _ways(seat: int, kind: str) -> dict[int, list[Way]]:
+    """Returns the directions in which a seat's man or king may go, by its square."""
+    number = {1 << index: index + 1 if seat == 1 else 32 - index for index in range(32)} | {0: 0}
+    ways: dict[int, list[Way]] = {}
+    for index, direction in itertools.product(range(32), range(4) if kind == "king" else (0, 3)):
+        near = shift(np.uint32(1 << index), direction)
+        way = Way(4 * index + direction, number[int(near)], number[int(shift(near, direction))])
+        ways.setdefault(number[1 << index], []).append(way)
+    return ways
 
 
 @functools.cache
 def _squares(seat: int) -> dict[int, Path]:
-    """Returns by action of a seat the PDN squares from which it goes, next to it and behind that; 0 for none."""
-    return {
-        way.action: (origin.bit_length(), way.near.bit_length(), way.far.bit_length())
-        for origin, ways in _ways(seat, is_king=True).items()
-        for way in ways
-    }
-
-
-def _printed(word: np.uint32, seat: int) -> int:
-    """Returns a set of the mover's frame with bit i for PDN square i + 1."""
-    return int(word) if seat == 1 else int(f"{int(word):032b}"[::-1], 2)
-
-
-def _single_bits(word: int) -> list[int]:
-    """Returns the sets of one square of which a set is made."""
-    bits: list[int] = []
-    while word:
-        bits.append(word & -word)
-        word &= word - 1
-    return bits
+    """Returns by action of a seat the squares from which it goes, next to it and behind that."""
+    return {way.action: (square, way.near, way.far) for square, ways in _ways(seat, "king").items() for way in ways}

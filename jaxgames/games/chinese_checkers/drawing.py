@@ -15,7 +15,7 @@ from jaxgames.games.chinese_checkers.board import DIRECTIONS, tables
 from jaxgames.games.chinese_checkers.rules import TRIANGLES, ChineseCheckers, ChineseCheckersState
 from jaxgames.host import legal_moves
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node
+from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, at, caption_of, node
 from jaxgames.render.pegs import GOAL, LAST_MOVE, PEG_RADIUS, RIM, ROW, holes, lines, path, peg, rounded
 from jaxgames.render.theme import SEAT_NAMES, Theme
 
@@ -57,22 +57,15 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
 
 
 def _scene(env: ChineseCheckers, state: ChineseCheckersState, turn: Sequence[str]) -> Scene:
-    """Returns the scene of a state after the submoves `turn` of its last turn."""
     seat, chain, rounds, places = int(state.current_player), env.chain(state), int(state.round), _places(env.size)
     pieces = {places[cell]: f"seat{owner}" for cell, (owner, _) in env.pieces_of(state).items()}
 
     marks: dict[str, str] = {}
-    outcome = env.outcome(state)
-    if outcome.kind == "live":
-        what = "may hop on" if chain else "to move"
-        caption = Caption(f"seat{seat}", f"{SEAT_NAMES[seat]} {what} · round {rounds}")
-        marks[f"goal{seat}"] = _goal(env, seat)
-    else:
-        seats = range(env.num_players)
-        caption = ending(outcome, seat, [f"seat{i}" for i in seats], SEAT_NAMES)
-    for winner in outcome.winners:
+    outcome, looks = env.outcome(state), [f"seat{i}" for i in range(env.num_players)]
+    caption = caption_of(outcome, seat, looks, SEAT_NAMES, "may hop on" if chain else "to move")
+    for each in (seat,) if outcome.kind == "live" else outcome.winners:
         caption = dataclasses.replace(caption, text=f"{caption.text} · round {rounds}")
-        marks[f"goal{winner}"] = _goal(env, winner)
+        marks[f"goal{each}"] = _goal(env, each)
 
     if trail := _trail(env, turn):
         marks["last"] = path([places[cell] for cell in (trail[-2:] if chain else trail)])
@@ -119,7 +112,6 @@ def _motions(env: ChineseCheckers, state: ChineseCheckersState, texts: Sequence[
 
 
 def _moves(env: ChineseCheckers, state: ChineseCheckersState, piece: Any) -> dict[str, str]:
-    """Returns the marks of a peg and of its submoves: its steps and its next hops."""
     seat, places = int(state.current_player), _places(env.size)
     cell = moves.checked_piece(piece, env.pieces_of(state), seat, SEAT_NAMES[seat])
     motions = _motions(env, state, list(legal_moves(env, state).values()))
@@ -133,7 +125,6 @@ def _moves(env: ChineseCheckers, state: ChineseCheckersState, piece: Any) -> dic
 
 @functools.lru_cache
 def _places(size: int) -> list[Place]:
-    """Returns (x, y) of the middle of every cell."""
     return [(round(CELL * (q + r / 2), 2), round(ROW * r, 2)) for q, r in tables(size).axial.tolist()]
 
 
@@ -172,7 +163,6 @@ def _goal(env: ChineseCheckers, seat: int) -> str:
 
 
 def _board(env: ChineseCheckers, theme: Theme) -> Element:
-    """Returns the star, the homes in the colours of their seats, the lines between neighbours and the holes."""
     n, places = env.size, _places(env.size)
     inside = n * ROW + RIM  # from the middle to the sides of the two large triangles that make the star
     star = [_polar(2 * inside if k % 2 == 0 else inside / math.cos(math.pi / 6), 30 * k - 90) for k in range(12)]

@@ -24,7 +24,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames._platforms import at
 from jaxgames.bits import reversed_bits
 
 DIRECTIONS = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))
@@ -148,17 +147,12 @@ def count_cells(cells: jax.Array) -> jax.Array:
     return jax.lax.population_count(cells).sum(dtype=jnp.int32)
 
 
-def any_cell(cells: jax.Array) -> jax.Array:
-    """Returns bool[], whether a set, uint32[2, 2], has a cell."""
-    return (cells != 0).any()
+def is_filled(cells: np.ndarray, by: jax.Array, other: jax.Array) -> jax.Array:
+    """Returns bool[], whether pieces of two sides fill some cells, and one of them is of the side `by`."""
+    return ((~(by | other) & cells) == 0).all() & ((by & cells) != 0).any()
 
 
 def split_number(number: jax.Array, divisor: int) -> tuple[jax.Array, jax.Array]:
     """Returns the quotient and the remainder, int32[], of a number that is not negative: cheaper than `divmod`."""
     by = np.int32(divisor)
     return jax.lax.div(number, by), jax.lax.rem(number, by)
-
-
-def move_bit(size: int, origin: jax.Array, target: jax.Array) -> jax.Array:
-    """Returns uint32[], the bit of the move from a cell to a cell, int32[]; 0 if there is none."""
-    return at(jnp.asarray(tables(size).move.ravel()), origin * size * size + target)

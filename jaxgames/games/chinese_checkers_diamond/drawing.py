@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from jaxgames.games.chinese_checkers_diamond.board import DIRECTIONS, corner
+from jaxgames.games.chinese_checkers_diamond.board import DIRECTIONS
 from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.host import legal_moves
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, ending, node, text_node
+from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, caption_of, node, text_node
 from jaxgames.render.pegs import GOAL, LAST_MOVE, RIM, ROW, holes, lines, path, peg, rounded
 from jaxgames.render.theme import SEAT_NAMES, Theme
 
@@ -52,19 +52,14 @@ def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
 
 
 def _scene(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, turn: Sequence[str]) -> Scene:
-    """Returns the scene of a state after the moves `turn`, of which the last is marked."""
     seat, ply, places, standing = int(state.current_player), int(state.ply), _places(env.size), env.pieces_of(state)
     pieces = {places[cell]: f"seat{owner}" for cell, (owner, _) in standing.items()}
     marks = {"last": path([places[cell] for cell in _trail(env, set(standing), turn[-1])])} if turn else {}
     outcome = env.outcome(state)
-    if outcome.kind == "live":
-        caption = Caption(f"seat{seat}", f"{SEAT_NAMES[seat]} to move · ply {ply}")
-        marks[f"goal{seat}"] = _triangle(env, 1 - seat)
-    else:
-        caption = ending(outcome, seat, ("seat0", "seat1"), SEAT_NAMES)
-    for winner in outcome.winners:
+    caption = caption_of(outcome, seat, ("seat0", "seat1"), SEAT_NAMES, "to move")
+    for each in (seat,) if outcome.kind == "live" else outcome.winners:
         caption = dataclasses.replace(caption, text=f"{caption.text} · ply {ply}")
-        marks[f"goal{winner}"] = _triangle(env, 1 - winner)
+        marks[f"goal{each}"] = _triangle(env, 1 - each)
     return Scene(caption, pieces, marks)
 
 
@@ -88,7 +83,6 @@ def _contents(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState) -
 
 
 def _motions(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, texts: Sequence[str]) -> list[Motion]:
-    """Returns the parts of moves: steps, whole chains of hops, and the pass."""
 
     def motion(text: str) -> Motion:
         source, target = text.split(">")
@@ -141,7 +135,6 @@ def _sources_of_hops(n: int, occupied: set[int], origin: int) -> dict[int, list[
 
 
 def _hops(n: int, occupied: set[int], cell: int) -> list[int]:
-    """Returns the empty cells that one hop reaches."""
     row, col = divmod(cell, n)
     ends = [
         ((row + 2 * down) * n + col + 2 * right, (row + down) * n + col + right)
@@ -156,23 +149,13 @@ def _hops(n: int, occupied: set[int], cell: int) -> list[int]:
 
 @functools.lru_cache
 def _places(size: int) -> list[Place]:
-    """Returns (x, y) of the middle of every cell."""
-    return [
-        (round(CELL * (col - row) / 2, 2), round(ROW * (row + col - (size - 1)), 2))
-        for row in range(size)
-        for col in range(size)
-    ]
-
-
-def _home(env: ChineseCheckersDiamond, seat: int) -> list[int]:
-    assert env.pieces is not None  # settled by the env
-    cells = corner(env.size, env.pieces)
-    return [env.num_cells - 1 - cell if seat == 1 else cell for cell in cells]
+    cells = [divmod(cell, size) for cell in range(size * size)]
+    return [(round(CELL * (col - row) / 2, 2), round(ROW * (row + col - (size - 1)), 2)) for row, col in cells]
 
 
 def _triangle(env: ChineseCheckersDiamond, seat: int) -> str:
     """Returns the outline of a home, half a row away from the next cells, and wide enough for the number of the tip."""
-    rows = max(cell // env.size for cell in _home(env, 0))
+    rows = max(cell // env.size for cell in env.home_of(0))
     up = 1 if seat == 0 else -1
     top, base = -(env.size - 1) * ROW - 1.25 * ROW, (rows - (env.size - 1)) * ROW + ROW / 2
     half = (base - top) * CELL / 2 / ROW
@@ -188,16 +171,10 @@ def _tip(size: int, seat: int) -> Place:
 
 
 def _board(env: ChineseCheckersDiamond, theme: Theme) -> Element:
-    """Returns the diamond, the homes in the colours of their seats, the lines, the holes and their numbers."""
     n, places = env.size, _places(env.size)
     (_, top), (_, bottom), side = _tip(n, 0), _tip(n, 1), (n - 1) * CELL / 2 + RIM / ROW * CELL
-    board = node(
-        "path",
-        d=rounded([(0, top), (side, 0), (0, bottom), (-side, 0)], 12),
-        fill=theme.board,
-        stroke=theme.edge,
-        stroke_width=1.2,
-    )
+    outline = rounded([(0, top), (side, 0), (0, bottom), (-side, 0)], 12)
+    board = node("path", d=outline, fill=theme.board, stroke=theme.edge, stroke_width=1.2)
     homes = [node("path", d=_triangle(env, seat), fill=theme.seats[seat], fill_opacity=".24") for seat in (0, 1)]
     strokes: list[list[Place]] = []
     for i in range(n):

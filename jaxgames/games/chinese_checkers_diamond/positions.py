@@ -25,22 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.games.chinese_checkers_diamond.board import DIRECTIONS, corner
-from jaxgames.games.chinese_checkers_diamond.cell_sets import (
-    Words,
-    above,
-    below,
-    both,
-    count,
-    either,
-    is_empty,
-    keep,
-    lowest,
-    rotated,
-    shifted,
-    split,
-    without,
-    words_of,
-)
+from jaxgames.games.chinese_checkers_diamond.cell_sets import Cells
 from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond
 
 C = TypeVar("C")
@@ -53,11 +38,11 @@ class Geometry(NamedTuple):
     pieces: int  # k
     num_own: int  # C(N, k)
     num_other: int  # C(N - k, k)
-    all: Words
-    home: Words  # of the mover
-    goal: Words  # of the mover
-    near: list[Words]  # by direction: the cells with a neighbour there
-    far: list[Words]  # by direction: the cells with a cell two away
+    all: Cells
+    home: Cells  # of the mover
+    goal: Cells  # of the mover
+    near: list[Cells]  # by direction: the cells with a neighbour there
+    far: list[Cells]  # by direction: the cells with a cell two away
     offset: list[int]  # by direction: the number of the neighbour minus the number of the cell
     binomial: np.ndarray  # uint32[k + 1, N + 1], C(n, r) at [r, n]
     own_sets: np.ndarray  # uint32[C(N, k), words], the set of each rank
@@ -70,9 +55,9 @@ def geometry(size: int, pieces: int) -> Geometry:
     cells = size * size
     places = [(row, col) for row in range(size) for col in range(size)]
 
-    def with_cell(distance: int, direction: tuple[int, int]) -> Words:
+    def with_cell(distance: int, direction: tuple[int, int]) -> Cells:
         inside = [all(0 <= x + distance * dx < size for x, dx in zip(at, direction, strict=True)) for at in places]
-        return words_of(np.flatnonzero(inside).tolist(), cells)
+        return Cells.of(np.flatnonzero(inside).tolist(), cells)
 
     home = corner(size, pieces)
     return Geometry(
@@ -80,9 +65,9 @@ def geometry(size: int, pieces: int) -> Geometry:
         pieces=pieces,
         num_own=math.comb(cells, pieces),
         num_other=math.comb(cells - pieces, pieces),
-        all=words_of(range(cells), cells),
-        home=words_of(home, cells),
-        goal=words_of([cells - 1 - cell for cell in home], cells),
+        all=Cells.of(range(cells), cells),
+        home=Cells.of(home, cells),
+        goal=Cells.of([cells - 1 - cell for cell in home], cells),
         near=[with_cell(1, direction) for direction in DIRECTIONS],
         far=[with_cell(2, direction) for direction in DIRECTIONS],
         offset=[size * row + col for row, col in DIRECTIONS],
@@ -99,57 +84,56 @@ def _sets_by_rank(numbers: int, pieces: int, num_cells: int) -> np.ndarray:
     sets = np.zeros((1, -(-num_cells // 32)), np.uint32)
     by_count = [sets] + [sets[:0]] * pieces  # all sets of 0, 1, ... of the numbers so far
     for number in range(numbers):
-        bit = np.array(words_of([number], num_cells), np.uint32)
+        bit = np.array(Cells.of([number], num_cells), np.uint32)
         by_count = [by_count[0]] + [np.concatenate([by_count[i], by_count[i - 1] | bit]) for i in range(1, pieces + 1)]
     return by_count[pieces]
 
 
 def num_positions(env: ChineseCheckersDiamond) -> int:
     """Returns the number of placements, C(N, k) * C(N - k, k)."""
-    assert env.pieces is not None  # settled by the env
-    return math.comb(env.num_cells, env.pieces) * math.comb(env.num_cells - env.pieces, env.pieces)
+    pieces = len(env.home_of(0))
+    return math.comb(env.num_cells, pieces) * math.comb(env.num_cells - pieces, pieces)
 
 
 def geometry_of(env: ChineseCheckersDiamond) -> Geometry:
     """Returns the tables of a game."""
-    assert env.pieces is not None  # settled by the env
-    return geometry(env.size, env.pieces)
+    return geometry(env.size, len(env.home_of(0)))
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def position_at(env: ChineseCheckersDiamond, indices: jax.Array) -> tuple[Words, Words]:
+def position_at(env: ChineseCheckersDiamond, indices: jax.Array) -> tuple[Cells, Cells]:
     """Returns the mover's and the opponent's cells of the positions with these numbers, uint32[B]."""
     g = geometry_of(env)
     own_rank, other_rank = jnp.divmod(indices, np.uint32(g.num_other))
     own = _row(g.own_sets, own_rank)
     other = _row(g.other_sets, other_rank)
-    for bit in split(own, g.pieces):  # makes room for each cell of the mover, the lowest first
-        under = below(bit)
-        other = either(both(other, under), shifted(without(other, under), 1))
+    for bit in own.split(g.pieces):  # makes room for each cell of the mover, the lowest first
+        under = bit.below()
+        other = (other & under) | (other - under).shifted(1)
     return own, other
 
 
-def index_of(env: ChineseCheckersDiamond, own: Words, other: Words) -> jax.Array:
+def index_of(env: ChineseCheckersDiamond, own: Cells, other: Cells) -> jax.Array:
     """Returns uint32[B], the numbers of positions."""
     g = geometry_of(env)
-    free = without(g.all, own)
-    own_rank = _rank(g, [count(below(bit)) for bit in split(own, g.pieces)])
-    other_rank = _rank(g, [count(both(free, below(bit))) for bit in split(other, g.pieces)])
+    free = g.all - own
+    own_rank = _rank(g, [bit.below().count() for bit in own.split(g.pieces)])
+    other_rank = _rank(g, [(free & bit.below()).count() for bit in other.split(g.pieces)])
     return own_rank * np.uint32(g.num_other) + other_rank
 
 
-def after_pass(env: ChineseCheckersDiamond, own: Words, other: Words) -> tuple[Words, Words]:
+def after_pass(env: ChineseCheckersDiamond, own: Cells, other: Cells) -> tuple[Cells, Cells]:
     """Returns the same placement with the other side to move, in its frame: its cells, and the cells of its opponent.
 
     Applied twice it returns the position itself.
     """
-    return rotated(other, env.num_cells), rotated(own, env.num_cells)
+    return other.rotated(env.num_cells), own.rotated(env.num_cells)
 
 
-def _row(sets: np.ndarray, rank: jax.Array) -> Words:
-    return tuple(jnp.asarray(word).at[rank].get(mode="promise_in_bounds") for word in sets.T)
+def _row(sets: np.ndarray, rank: jax.Array) -> Cells:
+    return Cells(jnp.asarray(word).at[rank].get(mode="promise_in_bounds") for word in sets.T)
 
 
 def _binomial(g: Geometry, numbers: jax.Array, r: int) -> jax.Array:
@@ -167,83 +151,80 @@ def _rank(g: Geometry, ascending: list[jax.Array]) -> jax.Array:
 # -- ends --------------------------------------------------------------------------------------------------------------
 
 
-def is_lost(env: ChineseCheckersDiamond, own: Words, other: Words) -> jax.Array:
+def is_lost(env: ChineseCheckersDiamond, own: Cells, other: Cells) -> jax.Array:
     """Returns bool[B], whether the last mover has won: the mover's home is full and holds one of its pieces."""
     home = geometry_of(env).home
-    return is_empty(without(home, either(own, other))) & ~is_empty(both(home, other))
+    return (home - (own | other)).is_empty() & ~(home & other).is_empty()
 
 
-def is_illegal(env: ChineseCheckersDiamond, own: Words, other: Words) -> jax.Array:
+def is_illegal(env: ChineseCheckersDiamond, own: Cells, other: Cells) -> jax.Array:
     """Returns bool[B], whether the rules forbid the position: the mover has won already, or a tip is locked."""
     g = geometry_of(env)
-    illegal = is_empty(without(g.goal, either(own, other))) & ~is_empty(both(g.goal, own))
+    illegal = (g.goal - (own | other)).is_empty() & ~(g.goal & own).is_empty()
     if env.tip_lock:
         for side, (tip, fence) in zip((own, other), _tips_and_fences(env), strict=True):
-            illegal |= is_empty(without(fence, side)) & is_empty(both(tip, either(own, other)))
+            illegal |= (fence - side).is_empty() & (tip & (own | other)).is_empty()
     return illegal
 
 
-def _tips_and_fences(env: ChineseCheckersDiamond) -> list[tuple[Words, Words]]:
-    """Returns the tip of a home and the four cells that lock it: the mover's, then the opponent's."""
-    cells, fence = env.num_cells, (1, env.size, 2, 2 * env.size)
-    return [
-        (words_of([0], cells), words_of(fence, cells)),
-        (words_of([cells - 1], cells), words_of([cells - 1 - cell for cell in fence], cells)),
-    ]
+def _tips_and_fences(env: ChineseCheckersDiamond) -> list[tuple[Cells, Cells]]:
+    """Returns the tip of a home and the four cells that can lock it: the mover's, then the opponent's."""
+    tip, fence = (Cells.of(cells, env.num_cells) for cells in ((0,), env.fence))
+    return [(tip, fence), (tip.rotated(env.num_cells), fence.rotated(env.num_cells))]
 
 
 # -- moves -------------------------------------------------------------------------------------------------------------
 
 
-def targets_of_pieces(env: ChineseCheckersDiamond, own: Words, other: Words) -> tuple[Words, Words]:
+def targets_of_pieces(env: ChineseCheckersDiamond, own: Cells, other: Cells) -> tuple[Cells, Cells]:
     """Returns each piece's cell and the cells that it may move to, words of shape [k, B], the lowest piece first.
 
     Moves are also listed on finished boards, and where the mover has won already. With `tip_lock`, no tip may be
     locked. A pass is not listed.
     """
     g = geometry_of(env)
-    pieces = tuple(jnp.stack(words) for words in zip(*split(own, g.pieces), strict=True))
-    occupied = either(own, other)
-    empty = without(g.all, occupied)
+    pieces = Cells(jnp.stack(words) for words in zip(*own.split(g.pieces), strict=True))
+    occupied = own | other
+    empty = g.all - occupied
 
-    steps: Words = tuple(jnp.zeros_like(x) for x in pieces)
-    can_hop: list[Words] = []  # by direction: the cells from which a hop is possible
+    steps = Cells(jnp.zeros_like(x) for x in pieces)
+    can_hop: list[Cells] = []  # by direction: the cells from which a hop is possible
     for near, far, offset in zip(g.near, g.far, g.offset, strict=True):
-        steps = either(steps, shifted(both(pieces, near), offset))
-        can_hop.append(both(both(far, shifted(occupied, -offset)), shifted(empty, -2 * offset)))
+        steps |= (pieces & near).shifted(offset)
+        can_hop.append(far & occupied.shifted(-offset) & empty.shifted(-2 * offset))
 
-    def further(reached: Words) -> Words:
+    def further(reached: Cells) -> Cells:
         for hop_from, offset in zip(can_hop, g.offset, strict=True):
-            reached = either(reached, shifted(both(reached, hop_from), 2 * offset))
+            reached |= (reached & hop_from).shifted(2 * offset)
         return reached
 
-    def advance(carry: tuple[Words, jax.Array]) -> tuple[Words, jax.Array]:
+    def advance(carry: tuple[Cells, jax.Array]) -> tuple[Cells, jax.Array]:
         reached = further(carry[0])
         after = further(reached)
-        return after, ~is_empty(without(after, carry[0])).all()
+        return after, ~(after - carry[0]).is_empty().all()
 
     reached = jax.lax.while_loop(lambda carry: carry[1], advance, (pieces, jnp.bool_(True)))[0]
-    targets = either(both(steps, empty), without(reached, pieces))
+    targets = (steps & empty) | (reached - pieces)
     for origins, forbidden in _forbidden(env, own, other):
-        targets = without(targets, keep(~is_empty(both(pieces, origins)), forbidden))
+        targets -= forbidden.where(~(pieces & origins).is_empty())
     return pieces, targets
 
 
-def _forbidden(env: ChineseCheckersDiamond, own: Words, other: Words) -> list[tuple[Words, Words]]:
+def _forbidden(env: ChineseCheckersDiamond, own: Cells, other: Cells) -> list[tuple[Cells, Cells]]:
     """Returns pairs of sets: no piece may move from the first to the second."""
     g = geometry_of(env)
-    occupied = either(own, other)
+    occupied = own | other
     # The last empty cell of the mover's home while an opponent's piece is there: filling it lets the opponent win.
-    hole = without(g.home, occupied)
-    fills = ~is_empty(both(g.home, other)) & (count(hole) == 1)
-    forbidden = [(without(g.all, g.home), keep(fills, hole))]
+    hole = g.home - occupied
+    fills = ~(g.home & other).is_empty() & (hole.count() == 1)
+    forbidden = [(g.all - g.home, hole.where(fills))]
     if env.tip_lock:
         tip, fence = _tips_and_fences(env)[0]
-        missing = without(fence, own)  # not empty while the tip is: a legal position has no locked tip
+        missing = fence - own  # not empty while the tip is: a legal position has no locked tip
         # The tip is empty after the move if it was empty before, or if the piece leaves it.
-        free_tip = is_empty(both(tip, occupied))
-        origins = either(keep(free_tip, without(g.all, fence)), tip)
-        forbidden.append((origins, keep(count(missing) == 1, missing)))
+        free_tip = (tip & occupied).is_empty()
+        origins = (g.all - fence).where(free_tip) | tip
+        forbidden.append((origins, missing.where(missing.count() == 1)))
     return forbidden
 
 
@@ -251,15 +232,15 @@ class _Placed(NamedTuple):
     """The parts of a following position's number that do not depend on the target; see the top of the file."""
 
     row: jax.Array  # uint32[B], rank(own) * C(N - k, k) of all following positions
-    free: Words  # [B], the cells without a piece of the opponent
-    others: Words  # [k, B], the mover's pieces without the one that moves
+    free: Cells  # [B], the cells without a piece of the opponent
+    others: Cells  # [k, B], the mover's pieces without the one that moves
     base: list[jax.Array]  # uint32[k, B] by j: the rank of these pieces if j of them come before the target
 
 
-def _placed(g: Geometry, own: Words, other: Words, pieces: Words) -> _Placed:
-    free = without(g.all, other)
-    opponent = [count(both(g.all, above(bit))) for bit in reversed(split(other, g.pieces))]
-    number = count(both(free, above(pieces)))[::-1]  # of the mover's cells after the rotation: ascending
+def _placed(g: Geometry, own: Cells, other: Cells, pieces: Cells) -> _Placed:
+    free = g.all - other
+    opponent = [(g.all & bit.above()).count() for bit in reversed(other.split(g.pieces))]
+    number = (free & pieces.above()).count()[::-1]  # of the mover's cells after the rotation: ascending
     base: list[jax.Array] = []
     for j in range(g.pieces):
         ranks: list[jax.Array] = []
@@ -268,13 +249,13 @@ def _placed(g: Geometry, own: Words, other: Words, pieces: Words) -> _Placed:
             places = [i + (i >= j) for i in range(len(rest))]  # those from j on make room for the target
             ranks.append(sum((_binomial(g, n, i + 1) for n, i in zip(rest, places, strict=True)), jnp.uint32(0)))
         base.append(jnp.stack([jnp.broadcast_to(rank, number.shape[1:]) for rank in ranks]))
-    return _Placed(_rank(g, opponent) * np.uint32(g.num_other), free, without(own, pieces), base)
+    return _Placed(_rank(g, opponent) * np.uint32(g.num_other), free, own - pieces, base)
 
 
 def fold_children(
     env: ChineseCheckersDiamond,
-    own: Words,
-    other: Words,
+    own: Cells,
+    other: Cells,
     function: Callable[[C, jax.Array, jax.Array, jax.Array], C],
     carry: C,
 ) -> C:
@@ -290,22 +271,22 @@ def fold_children(
     pieces, targets = targets_of_pieces(env, own, other)
     placed = _placed(g, own, other, pieces)
     first = jnp.arange(g.pieces)[:, None] == 0
-    passes = first & is_empty(targets).all(0)
+    passes = first & targets.is_empty().all(0)
     passed = index_of(env, *after_pass(env, own, other))
     carry = function(carry, jnp.where(passes, passed, 0), jnp.full(passes.shape, -1), passes)
 
-    def visit(loop: tuple[Words, C]) -> tuple[Words, C]:
+    def visit(loop: tuple[Cells, C]) -> tuple[Cells, C]:
         remaining, carry = loop
-        target = lowest(remaining)
-        higher = above(target)
-        before = count(both(placed.others, higher))  # the pieces that come before the target after the rotation
-        number = count(both(placed.free, higher))
+        target = remaining.lowest()
+        higher = target.above()
+        before = (placed.others & higher).count()  # the pieces that come before the target after the rotation
+        number = (placed.free & higher).count()
         place = (before + 1) * (g.cells + 1) + number
         rank = jnp.asarray(g.binomial.ravel()).at[place].get(mode="promise_in_bounds")
         for j, base in enumerate(placed.base):
             rank += jnp.where(before == j, base, 0)
-        live = ~is_empty(target)
-        cell = g.cells - 1 - count(both(g.all, higher))
-        return without(remaining, target), function(carry, jnp.where(live, placed.row + rank, 0), cell, live)
+        live = ~target.is_empty()
+        cell = g.cells - 1 - (g.all & higher).count()
+        return remaining - target, function(carry, jnp.where(live, placed.row + rank, 0), cell, live)
 
-    return jax.lax.while_loop(lambda loop: ~is_empty(loop[0]).all(), visit, (targets, carry))[1]
+    return jax.lax.while_loop(lambda loop: ~loop[0].is_empty().all(), visit, (targets, carry))[1]

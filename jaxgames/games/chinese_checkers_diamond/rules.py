@@ -29,22 +29,7 @@ from jaxgames._platforms import at, by_platform
 from jaxgames.env import Env, State
 from jaxgames.games._hexagons import HexagonalBoard
 from jaxgames.games._text import hexagonal, parse_int, parse_seat, split_fields, split_rows, written_rows
-from jaxgames.games.chinese_checkers_diamond.board import (
-    FIRST_STEP_BIT,
-    PASS_BIT,
-    any_cell,
-    cell_set,
-    corner,
-    count_cells,
-    move_bit,
-    rotate,
-    shift_bits,
-    sources,
-    split_number,
-    tables,
-    unpack,
-    unpack_words,
-)
+from jaxgames.games.chinese_checkers_diamond import board
 from jaxgames.sampling import random_bit
 
 ROW_PARITY, COL_PARITY = np.indices((2, 2), np.int32)  # of the cells of each word
@@ -141,19 +126,23 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
     @property
     def _home(self) -> np.ndarray:
         """The mover's home, which is the opponent's goal: uint32[2, 2]."""
-        assert self.pieces is not None  # settled in __post_init__
-        return cell_set(self.size, corner(self.size, self.pieces))
+        return board.cell_set(self.size, self.home_of(0))
 
     @property
     def _goal(self) -> np.ndarray:
         """The mover's goal: uint32[2, 2]."""
-        assert self.pieces is not None  # settled in __post_init__
-        return cell_set(self.size, [self.num_cells - 1 - cell for cell in corner(self.size, self.pieces)])
+        return board.cell_set(self.size, self.home_of(1))
 
     @property
     def _dtype(self) -> np.dtype[np.unsignedinteger]:
         """The smallest type of words that holds a set of cells."""
-        return np.min_scalar_type((1 << tables(self.size).bits) - 1)
+        return np.min_scalar_type((1 << board.tables(self.size).bits) - 1)
+
+    def home_of(self, seat: int) -> list[int]:
+        """Returns the cells of a seat's home, its tip first; the home of seat 1 is the goal in the mover's frame."""
+        assert self.pieces is not None  # settled in __post_init__
+        cells = board.corner(self.size, self.pieces)
+        return [self.num_cells - 1 - cell if seat == 1 else cell for cell in cells]
 
     # -- rules -------------------------------------------------------------------------------------
 
@@ -168,26 +157,27 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
         )
 
     def _legal_action_mask(self, state: ChineseCheckersDiamondState) -> jax.Array:
-        return ((self._moves(state)[:, None] & tables(self.size).move) != 0).ravel()
+        return ((self._moves(state)[:, None] & board.tables(self.size).move) != 0).ravel()
 
     def _random_legal_action(self, state: ChineseCheckersDiamondState, key: jax.Array) -> jax.Array:
         origin, bit = random_bit(key, self._moves(state))
-        return self.num_cells * origin + at(jnp.asarray(tables(self.size).target.ravel()), 32 * origin + bit)
+        return self.num_cells * origin + at(jnp.asarray(board.tables(self.size).target.ravel()), 32 * origin + bit)
 
     def _is_legal(self, state: ChineseCheckersDiamondState, action: jax.Array) -> jax.Array:
-        origin, target = split_number(jnp.clip(action, 0, self.num_actions - 1), self.num_cells)
+        origin, target = board.split_number(jnp.clip(action, 0, self.num_actions - 1), self.num_cells)
         moves = at(self._moves(state), origin)
-        return (action >= 0) & (action < self.num_actions) & ((moves & move_bit(self.size, origin, target)) != 0)
+        move = at(jnp.asarray(board.tables(self.size).move.ravel()), origin * self.num_cells + target)
+        return (action >= 0) & (action < self.num_actions) & ((moves & move) != 0)
 
     def _moves(self, state: ChineseCheckersDiamondState) -> jax.Array:
-        """Returns uint32[cells], the moves from each cell as bits (see FIRST_STEP_BIT), with the pass."""
-        n, t = self.size, tables(self.size)
+        """Returns uint32[cells], the moves from each cell as bits (see `board.FIRST_STEP_BIT`), with the pass."""
+        n, t = self.size, board.tables(self.size)
         own, other = state.pieces.astype(jnp.uint32)
         occupied, empty = own | other, ~(own | other) & t.all
 
         reached = jnp.zeros((2, 2, t.bits), jnp.uint32)  # [word and bit of the origin]: targets, first of one hop
         for direction, hop in enumerate(t.hop_ahead.tolist()):
-            landing = shift_bits(sources(n, occupied, direction) & t.far[direction], hop) & empty
+            landing = board.shift_bits(board.sources(n, occupied, direction) & t.far[direction], hop) & empty
             target = np.arange(t.bits) + hop
             target_bit = np.where((target >= 0) & (target < t.bits), 1 << np.clip(target, 0, 31), 0)
             reached |= landing[..., None] & target_bit.astype(np.uint32)[None, None]
@@ -195,52 +185,52 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
 
         forbidden = self._forbidden(own, other)
         for origins, targets in forbidden:
-            reached &= ~jnp.where(unpack_words(n, origins) != 0, targets[..., None], 0)
+            reached &= ~jnp.where(board.unpack_words(n, origins) != 0, targets[..., None], 0)
         for direction in range(6):
-            free = sources(n, empty, direction)
+            free = board.sources(n, empty, direction)
             for origins, targets in forbidden:
-                free &= ~(sources(n, targets, direction) & origins)
-            reached |= unpack_words(n, free) << np.uint32(FIRST_STEP_BIT + direction)
-        reached = jnp.where(unpack_words(n, own) != 0, reached, 0).ravel()
+                free &= ~(board.sources(n, targets, direction) & origins)
+            reached |= board.unpack_words(n, free) << np.uint32(board.FIRST_STEP_BIT + direction)
+        reached = jnp.where(board.unpack_words(n, own) != 0, reached, 0).ravel()
 
         moves = reached.at[t.word * t.bits + t.bit].get(mode="promise_in_bounds")
-        passes = jnp.where((moves != 0).any(), 0, np.uint32(1 << PASS_BIT))
+        passes = jnp.where((moves != 0).any(), 0, np.uint32(1 << board.PASS_BIT))
         return moves | jnp.where(np.arange(self.num_cells) == 0, passes, 0)
 
     def _forbidden(self, own: jax.Array, other: jax.Array) -> list[tuple[jax.Array, jax.Array]]:
         """Returns pairs of sets of cells: no piece may move from the first to the second, even if the path is free."""
-        home, everywhere = jnp.asarray(self._home), jnp.asarray(tables(self.size).all)
+        home, everywhere = jnp.asarray(self._home), jnp.asarray(board.tables(self.size).all)
         occupied = own | other
         # The last empty cell of the mover's home while an opponent's piece is there: filling it lets the opponent win.
         hole = home & ~occupied
-        fills = any_cell(home & other) & (count_cells(hole) == 1)
+        fills = (home & other).any() & (board.count_cells(hole) == 1)
         forbidden = [(everywhere & ~home, jnp.where(fills, hole, 0))]
         if self.tip_lock:
-            tip, fence = (jnp.asarray(cell_set(self.size, cells)) for cells in self._tip_and_fence)
-            missing = fence & ~own
+            tip, fence = (jnp.asarray(board.cell_set(self.size, cells)) for cells in ((0,), self.fence))
+            missing, num_missing = fence & ~own, board.count_cells(fence & ~own)
             # A move to one of these cells completes the fence: to any cell if it is whole, or to its only missing cell.
-            locks = jnp.where(count_cells(missing) == 0, everywhere, jnp.where(count_cells(missing) == 1, missing, 0))
+            locks = jnp.where(num_missing == 0, everywhere, jnp.where(num_missing == 1, missing, 0))
             # The tip is empty after the move if it was empty before, or if the piece leaves it. A move that starts on
             # the fence cannot complete it.
-            forbidden.append((jnp.where(any_cell(occupied & tip), tip, everywhere & ~fence), locks))
+            forbidden.append((jnp.where((occupied & tip).any(), tip, everywhere & ~fence), locks))
             # A locked tip of the opponent stays locked and forbidden, whatever the mover plays.
-            tip, fence = rotate(self.size, tip), rotate(self.size, fence)
-            locked = ~any_cell(fence & ~other | occupied & tip)
+            tip, fence = board.rotate(self.size, tip), board.rotate(self.size, fence)
+            locked = ~(fence & ~other | occupied & tip).any()
             forbidden.append((everywhere, jnp.where(locked, everywhere, 0)))
         return forbidden
 
     @property
-    def _tip_and_fence(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The tip of the mover's home, and its fence: the cells (0, 1), (1, 0), (0, 2), (2, 0) that can lock it."""
-        return (0,), (1, self.size, 2, 2 * self.size)
+    def fence(self) -> tuple[int, ...]:
+        """The cells (0, 1), (1, 0), (0, 2), (2, 0) that can lock the tip of the mover's home."""
+        return (1, self.size, 2, 2 * self.size)
 
     def _step(
         self, state: ChineseCheckersDiamondState, action: jax.Array, key: jax.Array | None
     ) -> ChineseCheckersDiamondState:
-        origin, target = split_number(jnp.clip(action, 0, self.num_actions - 1), self.num_cells)
+        origin, target = board.split_number(jnp.clip(action, 0, self.num_actions - 1), self.num_cells)
         own, other = state.pieces.astype(jnp.uint32)
         own = jnp.where(origin == target, own, own & ~self._single(origin) | self._single(target))
-        won = self._has_won(own, other)
+        won = board.is_filled(self._goal, own, other)
         ply = state.ply + 1
         is_mover = np.arange(2) == state.current_player
         return ChineseCheckersDiamondState(
@@ -248,20 +238,16 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
             rewards=jnp.where(won, jnp.where(is_mover, 1.0, -1.0), 0.0).astype(jnp.float32),
             terminated=won,
             truncated=~won & (ply >= self.max_plies),
-            pieces=rotate(self.size, jnp.where(IS_OTHER, own, other)).astype(self._dtype),
+            pieces=board.rotate(self.size, jnp.where(IS_OTHER, own, other)).astype(self._dtype),
             ply=ply,
         )
 
     def _single(self, cell: jax.Array) -> jax.Array:
         """Returns uint32[2, 2], the set of one cell."""
-        row, col = split_number(cell, self.size)
+        row, col = board.split_number(cell, self.size)
         here = (row % 2 == ROW_PARITY) & (col % 2 == COL_PARITY)
         bit = row // 2 * ((self.size + 1) // 2) + col // 2
         return jnp.where(here, np.uint32(1) << bit.astype(jnp.uint32), 0)
-
-    def _has_won(self, own: jax.Array, other: jax.Array) -> jax.Array:
-        """Returns bool[], whether the mover's goal is full and one of its pieces is there."""
-        return ~any_cell(~(own | other) & self._goal) & any_cell(own & self._goal)
 
     def _restart_clock(self, state: ChineseCheckersDiamondState) -> ChineseCheckersDiamondState:
         return dataclasses.replace(state, ply=jnp.zeros_like(state.ply))
@@ -278,15 +264,15 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
 
     def _is_won(self, state: ChineseCheckersDiamondState) -> jax.Array:
         """Returns bool[], whether the last mover has won: its goal, the mover's home, is full and holds its piece."""
-        home, (own, other) = self._home.astype(self._dtype), state.pieces
-        return (((own | other) & home) == home).all() & ((other & home) != 0).any()
+        own, other = state.pieces
+        return board.is_filled(self._home.astype(self._dtype), other, own)
 
     # -- observation -------------------------------------------------------------------------------
 
     def _observe(self, state: ChineseCheckersDiamondState, player: jax.Array) -> jax.Array:
-        opposite = rotate(self.size, state.pieces.astype(jnp.uint32)[::-1]).astype(self._dtype)
+        opposite = board.rotate(self.size, state.pieces.astype(jnp.uint32)[::-1]).astype(self._dtype)
         pieces = jnp.where(player == state.current_player, state.pieces, opposite)
-        return jnp.moveaxis(unpack(self.size, pieces), 0, -1).reshape(self.observation_shape)
+        return jnp.moveaxis(board.unpack(self.size, pieces), 0, -1).reshape(self.observation_shape)
 
     # -- notation ----------------------------------------------------------------------------------
 
@@ -314,7 +300,7 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
 
     def pieces_of(self, state: ChineseCheckersDiamondState) -> dict[int, tuple[int, str]]:
         """Returns the seat and "piece" for each cell with a piece, in the order of the cells; on the host."""
-        mover, t = int(state.current_player), tables(self.size)
+        mover, t = int(state.current_player), board.tables(self.size)
         sides = (np.asarray(state.pieces).reshape(2, 4)[:, t.word] >> t.bit) & 1
         sides = sides if mover == 0 else sides[::-1, ::-1]
         return {cell: (int(sides[1, cell]), "piece") for cell in np.flatnonzero(sides.any(0)).tolist()}
@@ -341,7 +327,7 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
         cells = [[i for i, letter in enumerate(content) if letter == owner] for owner in "01"]
         if mover == 1:
             cells = [[self.num_cells - 1 - cell for cell in side] for side in reversed(cells)]
-        pieces = np.array([cell_set(self.size, side) for side in cells]).astype(self._dtype)
+        pieces = np.array([board.cell_set(self.size, side) for side in cells]).astype(self._dtype)
         state = dataclasses.replace(
             self._init(None), current_player=jnp.int32(mover), pieces=jnp.asarray(pieces), ply=jnp.int32(turns)
         )

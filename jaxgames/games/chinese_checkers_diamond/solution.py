@@ -22,7 +22,7 @@ from jaxgames._batches import in_chunks
 from jaxgames._files import read_file, write_file
 from jaxgames.env import State
 from jaxgames.games.chinese_checkers_diamond.board import tables, unpack
-from jaxgames.games.chinese_checkers_diamond.cell_sets import Words, below, both, count, is_empty
+from jaxgames.games.chinese_checkers_diamond.cell_sets import Cells
 from jaxgames.games.chinese_checkers_diamond.positions import (
     after_pass,
     fold_children,
@@ -67,7 +67,9 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     @classmethod
     def solve(cls, env: ChineseCheckersDiamond, progress: bool = True, unfinished: Path | None = None) -> Self:
         check_size(env)
-        _log_size(env, progress)
+        if progress:
+            mib = math.ceil(BYTES_PER_POSITION * num_positions(env) / 2**20)
+            print(f"{env}: {num_positions(env):,} positions, tables of {mib:,} MiB", file=sys.stderr)
         arrays = _read_unfinished(env, unfinished) if unfinished is not None and unfinished.exists() else _begin(env)
         saved = time.monotonic()
 
@@ -99,7 +101,7 @@ class DiamondSolution(Solution[ChineseCheckersDiamond]):
     @staticmethod
     def scores(env: ChineseCheckersDiamond, table: jax.Array, states: ChineseCheckersDiamondState) -> jax.Array:
         own, other = position_at(env, index_of_states(env, states.pieces)[0])
-        origin = count(below(targets_of_pieces(env, own, other)[0]))
+        origin = targets_of_pieces(env, own, other)[0].below().count()
         rows = jnp.arange(origin.shape[1])
 
         def visit(scores: jax.Array, children: jax.Array, cell: jax.Array, live: jax.Array) -> jax.Array:
@@ -220,14 +222,6 @@ def check_size(env: ChineseCheckersDiamond) -> None:
         )
 
 
-def _log_size(env: ChineseCheckersDiamond, progress: bool) -> None:
-    """Writes on standard error how many positions are solved, and with how much memory."""
-    if progress:
-        positions = num_positions(env)
-        mib = math.ceil(BYTES_PER_POSITION * positions / 2**20)
-        print(f"{env}: {positions:,} positions, tables of {mib:,} MiB", file=sys.stderr)
-
-
 def chunk_size() -> int:
     """Returns the number of positions that are computed at once."""
     return CHUNK if jax.default_backend() == "cpu" else CHUNK_ON_ACCELERATOR
@@ -292,19 +286,16 @@ def _classify(env: ChineseCheckersDiamond, slots: jax.Array) -> tuple[jax.Array,
     """Returns the places, 0, ILLEGAL or OPEN, and the moves of open positions, by slot; then the most of any piece."""
     position = after_pass(env, *position_at(env, slots))
     ends = jnp.where(is_illegal(env, *position), ILLEGAL, jnp.where(is_lost(env, *position), 0, OPEN))
-    of_pieces = count(targets_of_pieces(env, *position)[1])
+    of_pieces = targets_of_pieces(env, *position)[1].count()
     moves = jnp.maximum(of_pieces.sum(0), 1)  # a pass without other moves
     moves = jnp.where(ends == OPEN, moves, retrograde.CLOSED)
     return index_of(env, *position), ends.astype(jnp.uint8), moves, of_pieces.max()
 
 
-def _words(env: ChineseCheckersDiamond, on_cells: jax.Array) -> Words:
+def _words(env: ChineseCheckersDiamond, on_cells: jax.Array) -> Cells:
     """Returns sets of cells, bool[B, N], as rows of words."""
-    num_words = -(-env.num_cells // 32)
-    padded = jnp.pad(on_cells, ((0, 0), (0, 32 * num_words - env.num_cells)))
-    bits = padded.reshape(-1, num_words, 32).astype(jnp.uint32) << np.arange(32, dtype=np.uint32)
-    words = bits.sum(-1, dtype=jnp.uint32)
-    return tuple(words[:, i] for i in range(num_words))
+    bits = on_cells.astype(jnp.uint32) << np.arange(env.num_cells, dtype=np.uint32) % 32
+    return Cells(bits[:, first : first + 32].sum(-1, dtype=jnp.uint32) for first in range(0, env.num_cells, 32))
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -312,7 +303,7 @@ def index_of_states(env: ChineseCheckersDiamond, pieces: jax.Array) -> tuple[jax
     """Returns uint32[B], the indices, and bool[B], whether each side has its k pieces, on different cells."""
     on_cells = unpack(env.size, pieces)  # bool[B, 2, N]
     own, other = (_words(env, on_cells[:, side]) for side in range(2))
-    fits = (count(own) == env.pieces) & (count(other) == env.pieces) & is_empty(both(own, other))
+    fits = (own.count() == env.pieces) & (other.count() == env.pieces) & (own & other).is_empty()
     fits &= ((pieces & ~tables(env.size).all) == 0).all((1, 2, 3))
     return jnp.where(fits, index_of(env, own, other), 0), fits
 
@@ -332,18 +323,13 @@ def states_of_indices(env: ChineseCheckersDiamond, indices: jax.Array) -> Chines
     """Returns the states of the positions with these indices, uint32[B], at ply 0 with seat 0 to move."""
     own, other = position_at(env, indices)
     start = env.init(None)
-    t = tables(env.size)
-    words: list[jax.Array] = []
-    for side in (own, other):
-        on_cells = [(side[cell // 32] >> (cell % 32)) & 1 for cell in range(env.num_cells)]
-        by_word = [jnp.zeros_like(side[0])] * 4
-        for cell, bit in enumerate(on_cells):
-            by_word[t.word[cell]] |= bit << int(t.bit[cell])
-        words.append(jnp.stack(by_word, -1))
-    pieces = jnp.stack(words, 1).reshape(-1, 2, 2, 2).astype(start.pieces.dtype)
-    rows = indices.shape[0]
-    states: ChineseCheckersDiamondState = jax.tree.map(lambda x: jnp.broadcast_to(x, (rows, *x.shape)), start)
-    return dataclasses.replace(states, terminated=is_lost(env, own, other), pieces=pieces)
+    single = tables(env.size).single
+    pieces = jnp.zeros((len(indices), 2, 2, 2), jnp.uint32)
+    for cell in range(env.num_cells):
+        on_cell = jnp.stack([(side[cell // 32] >> (cell % 32)) & 1 for side in (own, other)], -1)
+        pieces |= on_cell[..., None, None] * single[cell]
+    states: ChineseCheckersDiamondState = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(indices), *x.shape)), start)
+    return dataclasses.replace(states, terminated=is_lost(env, own, other), pieces=pieces.astype(start.pieces.dtype))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -351,9 +337,9 @@ def children_of(env: ChineseCheckersDiamond, max_moves: int, indices: jax.Array)
     """Returns the positions that follow, with meaningless results for finished and illegal positions."""
     own, other = position_at(env, indices)
     pieces, targets = targets_of_pieces(env, own, other)
-    moves = count(targets)
+    moves = targets.count()
     first_slot = jnp.cumsum(moves, 0) - moves  # int32[k, B]
-    origin = count(below(pieces))
+    origin = pieces.below().count()
     rows = jnp.broadcast_to(jnp.arange(indices.shape[0]), moves.shape)
 
     def visit(carry: Any, children: jax.Array, cell: jax.Array, live: jax.Array) -> Any:

@@ -1,7 +1,6 @@
 """Chinese Checkers on the diamond in the words of people."""
 
 from jaxgames.games._hexagons import DASHED_GOAL, STEP_OR_HOP
-from jaxgames.games.chinese_checkers_diamond.board import corner
 from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond
 from jaxgames.play.words import Example, Menu, Words, limit
 
@@ -52,10 +51,8 @@ class ChineseCheckersDiamondWords(Words[ChineseCheckersDiamond]):
         )
 
     def goal(self, env: ChineseCheckersDiamond, seat: int, is_rotated: bool) -> str:
-        home = corner(env.size, env.pieces or 1)
-        cells = sorted(env.num_cells - 1 - cell for cell in home) if seat == 0 else sorted(home)
         place = "top" if (seat == 1) != is_rotated else "bottom"
-        return f"your goal: the corner at the {place}, cells {', '.join(map(str, cells))}"
+        return f"your goal: the corner at the {place}, cells {', '.join(map(str, sorted(env.home_of(1 - seat))))}"
 
 
 words = ChineseCheckersDiamondWords()

@@ -12,24 +12,12 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes, DotsAndBoxesState
-from jaxgames.render.drawing import (
-    CARD,
-    CELL,
-    PADDING,
-    Caption,
-    Drawing,
-    Motion,
-    Place,
-    Scene,
-    ending,
-    node,
-    number,
-    text_node,
-)
+from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes, DotsAndBoxesState, boxes
+from jaxgames.render import drawing as render
+from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, at, caption_of, node, number, text_node
 from jaxgames.render.theme import SEAT_NAMES, Theme
 
-DOT_RADIUS, HALF_TILE = 2.3, 7.0  # HALF_TILE is half the side of a taken box
+DOT_RADIUS, TILE = 2.3, 14.0  # TILE is the side of a taken box
 RIM = 9.0  # from the outermost dots to the board's edge on the right and below
 LABEL_SIZE = 11.0  # of the numbers, in pixels of a card
 
@@ -48,7 +36,7 @@ def drawing(env: DotsAndBoxes, theme: Theme) -> Drawing:
         under={f"last{seat}": {**last, "stroke": theme.seats[seat]} for seat in range(2)},
         over={"drawn": edge},
         scene=functools.partial(_scene, env),
-        cells=dict(zip(_names(env), _edge_middles(env), strict=True)),
+        cells=_edge_middles(env),
         contents=functools.partial(_contents, env),
         motions=functools.partial(_motions, env),
         seats=theme.named_seats(2),
@@ -59,18 +47,13 @@ def drawing(env: DotsAndBoxes, theme: Theme) -> Drawing:
 
 
 def _scene(env: DotsAndBoxes, state: DotsAndBoxesState, moves: Sequence[str]) -> Scene:
-    """Returns the scene of a state after the edges `moves` of its last turn."""
     edges, owner, mover = np.asarray(state.edges), np.asarray(state.owner), int(state.current_player)
     turn = [env.action_from_string(state, text) for text in moves]
     pieces = {_middle(env, box): f"seat{owner[box]}" for box in np.flatnonzero(owner >= 0).tolist()}
-    boxes = [int((owner == seat).sum()) for seat in range(2)]
-    score = f"{boxes[0]} : {boxes[1]}"
+    score = f"{(owner == 0).sum()} : {(owner == 1).sum()}"
     outcome = env.outcome(state)
-    if outcome.kind == "live":
-        caption = Caption(f"seat{mover}", f"{SEAT_NAMES[mover]} to move · {score}")
-    else:
-        caption = ending(outcome, mover, ("seat0", "seat1"), SEAT_NAMES)
-    if outcome.kind in ("win", "draw"):
+    caption = caption_of(outcome, mover, ("seat0", "seat1"), SEAT_NAMES, "to move")
+    if outcome.kind != "forfeit":
         caption = dataclasses.replace(caption, text=f"{caption.text} · {score}")
 
     marks = {"drawn": _lines(env, np.flatnonzero(edges).tolist())} if edges.any() else {}
@@ -81,29 +64,25 @@ def _scene(env: DotsAndBoxes, state: DotsAndBoxesState, moves: Sequence[str]) ->
 
 def _drawer(env: DotsAndBoxes, state: DotsAndBoxesState, edge: int) -> int:
     """Returns the seat that drew the last edge: the owner of a box that it completed, else the seat not to move."""
-    owners = [int(state.owner[box]) for box in range(env.num_boxes) if edge in _around(env, box)]
+    owners = np.asarray(state.owner)[(boxes(env) == edge).any(1)].tolist()
     return next((owner for owner in owners if owner >= 0), 1 - int(state.current_player))
 
 
 def _contents(env: DotsAndBoxes, state: DotsAndBoxesState) -> dict[str, str]:
-    """Returns for each edge whether it is drawn, in words."""
-    return {
-        name: "drawn" if drawn else "not drawn" for name, drawn in zip(_names(env), state.edges.tolist(), strict=True)
-    }
+    names = [_name(*edge) for edge in _edges(env)]
+    return dict(zip(names, ["drawn" if drawn else "not drawn" for drawn in state.edges.tolist()], strict=True))
 
 
 def _motions(env: DotsAndBoxes, state: DotsAndBoxesState, texts: Sequence[str]) -> list[Motion]:
     """Returns the parts of moves: the edge, and in words the boxes that it completes."""
-    edges, names = np.asarray(state.edges), _names(env)
-    missing = [[edge for edge in _around(env, box) if not edges[edge]] for box in range(env.num_boxes)]
+    lacks_one = np.asarray(state.edges)[boxes(env)].sum(1) == 3
+    completed = {_name(*each): (boxes(env) == edge).any(1) & lacks_one for edge, each in enumerate(_edges(env))}
 
     def motion(text: str) -> Motion:
-        edge = names.index(text)
-        completed = sum(left == [edge] for left in missing)
-        boxes = ("", ", completes a box", ", completes two boxes")[completed]
+        takes = ("", ", completes a box", ", completes two boxes")[int(completed[text].sum())]
         row, col = text[2:-1].split(",")
         direction = "horizontal" if text[0] == "h" else "vertical"
-        return Motion(None, text, "edge", f"{direction} edge, row {row}, column {col}{boxes}")
+        return Motion(None, text, "edge", f"{direction} edge, row {row}, column {col}{takes}")
 
     return [motion(text) for text in texts]
 
@@ -118,7 +97,7 @@ def _width(env: DotsAndBoxes) -> float:
 
 def _label(env: DotsAndBoxes) -> float:
     """Returns the size of the numbers in units; on the card it is the same for boards of most sizes."""
-    return min(8.0, LABEL_SIZE * (_width(env) + 1.5 * CELL) / (CARD - 2 * PADDING))
+    return min(8.0, LABEL_SIZE * (_width(env) + 1.5 * CELL) / (render.CARD - 2 * render.PADDING))
 
 
 def _margin(env: DotsAndBoxes) -> float:
@@ -136,37 +115,31 @@ def _middle(env: DotsAndBoxes, box: int) -> Place:
     return x + CELL / 2, y + CELL / 2
 
 
-def _around(env: DotsAndBoxes, box: int) -> tuple[int, int, int, int]:
-    """Returns the edges of a box: above, below, left, right."""
-    row, col = divmod(box, env.cols)
-    left = env.num_horizontal + row * (env.cols + 1) + col
-    return box, box + env.cols, left, left + 1
+def _edges(env: DotsAndBoxes) -> list[tuple[str, int, int]]:
+    """Returns "h" or "v" for each edge, and the row and the column of the dot where it begins."""
+    horizontal = [("h", row, col) for row in range(env.rows + 1) for col in range(env.cols)]
+    return horizontal + [("v", row, col) for row in range(env.rows) for col in range(env.cols + 1)]
 
 
-def _names(env: DotsAndBoxes) -> list[str]:
-    """Returns the texts of all edges: h(r,c) and v(r,c)."""
-    horizontal = [f"h({row},{col})" for row in range(env.rows + 1) for col in range(env.cols)]
-    return horizontal + [f"v({row},{col})" for row in range(env.rows) for col in range(env.cols + 1)]
+def _name(kind: str, row: int, col: int) -> str:
+    return f"{kind}({row},{col})"
 
 
-def _edge_middles(env: DotsAndBoxes) -> list[Place]:
-    horizontal = [_dot(env, row, col) for row in range(env.rows + 1) for col in range(env.cols)]
-    vertical = [_dot(env, row, col) for row in range(env.rows) for col in range(env.cols + 1)]
-    return [(x + CELL / 2, y) for x, y in horizontal] + [(x, y + CELL / 2) for x, y in vertical]
+def _edge_middles(env: DotsAndBoxes) -> dict[str, Place]:
+    middles: dict[str, Place] = {}
+    for kind, row, col in _edges(env):
+        x, y = _dot(env, row, col)
+        middles[_name(kind, row, col)] = (x + CELL / 2, y) if kind == "h" else (x, y + CELL / 2)
+    return middles
 
 
 def _lines(env: DotsAndBoxes, edges: Sequence[int]) -> str:
     """Returns the path data of edges, each from the rim of a dot to the rim of the next."""
-    gap = DOT_RADIUS + 1.9
-    length = number(CELL - 2 * gap)
-    strokes: list[str] = []
-    for edge in edges:
-        if edge < env.num_horizontal:
-            x, y = _dot(env, *divmod(edge, env.cols))
-            strokes.append(f"M{number(x + gap)},{number(y)}h{length}")
-        else:
-            x, y = _dot(env, *divmod(edge - env.num_horizontal, env.cols + 1))
-            strokes.append(f"M{number(x)},{number(y + gap)}v{length}")
+    gap, strokes, every = DOT_RADIUS + 1.9, list[str](), _edges(env)
+    for kind, row, col in (every[edge] for edge in edges):
+        x, y = _dot(env, row, col)
+        begin = at((x + gap, y) if kind == "h" else (x, y + gap))
+        strokes.append(f"M{begin}{kind}{number(CELL - 2 * gap)}")
     return "".join(strokes)
 
 
@@ -174,19 +147,12 @@ def _lines(env: DotsAndBoxes, edges: Sequence[int]) -> str:
 
 
 def _board(env: DotsAndBoxes, theme: Theme) -> Element:
-    """Returns the board, a faint line for every edge, the dots, and the numbers of their rows and columns."""
     label, margin = _label(env), _margin(env)
     left, top = _dot(env, 0, 0)
+    x, y = left - margin + 1, top - margin + 1
+    width, height = (boxes * CELL + margin + RIM - 2 for boxes in (env.cols, env.rows))
     board = node(
-        "rect",
-        x=left - margin + 1,
-        y=top - margin + 1,
-        width=env.cols * CELL + margin + RIM - 2,
-        height=env.rows * CELL + margin + RIM - 2,
-        rx=6,
-        fill=theme.board,
-        stroke=theme.edge,
-        stroke_width=1.2,
+        "rect", x=x, y=y, width=width, height=height, rx=6, fill=theme.board, stroke=theme.edge, stroke_width=1.2
     )
     faint = _lines(env, range(env.num_edges))
     lines = node("path", d=faint, fill="none", stroke=theme.line, stroke_width=1, stroke_linecap="round")
@@ -205,15 +171,5 @@ def _board(env: DotsAndBoxes, theme: Theme) -> Element:
 
 
 def _tile(theme: Theme, colour: str) -> Element:
-    """Returns the tile of a taken box."""
-    return node(
-        "rect",
-        x=-HALF_TILE,
-        y=-HALF_TILE,
-        width=2 * HALF_TILE,
-        height=2 * HALF_TILE,
-        rx=2,
-        fill=colour,
-        stroke=theme.outline,
-        stroke_width=0.7,
-    )
+    x, side = -TILE / 2, TILE
+    return node("rect", x=x, y=x, width=side, height=side, rx=2, fill=colour, stroke=theme.outline, stroke_width=0.7)

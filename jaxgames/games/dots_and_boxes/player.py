@@ -24,9 +24,9 @@ import numpy as np
 from jaxgames._checks import ParameterError, check_int
 from jaxgames.games.dots_and_boxes.chains import chain_openers
 from jaxgames.games.dots_and_boxes.playouts import NODES_PER_PLAYOUT, play_out
-from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes, DotsAndBoxesState
+from jaxgames.games.dots_and_boxes.rules import MAX_SEARCHED_SIZE, DotsAndBoxes, DotsAndBoxesState
 from jaxgames.games.dots_and_boxes.search import TO_THE_END, Work, alphabeta, make_work
-from jaxgames.games.dots_and_boxes.search_moves import MAX_SIZE, captures, draw, is_safe, place, undraw
+from jaxgames.games.dots_and_boxes.search_moves import captures, draw, place, undraw
 from jaxgames.solvers.alphabeta.clock import MAX_MILLISECONDS, Clock, OutOfTimeError
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for, ints
 from jaxgames.solvers.alphabeta.deepening import SHARE_OF_TIME, deepen
@@ -207,8 +207,8 @@ class DotsAndBoxesPlayer:
         self, env: DotsAndBoxes, depth: int, milliseconds: int, strategies: Sequence[Strategy] = STRATEGIES
     ) -> None:
         """Compiles all functions, so that no move waits for that; see `make_player` for the arguments."""
-        if max(env.rows, env.cols) > MAX_SIZE:
-            raise ParameterError(f"alphabeta plays boards of up to {MAX_SIZE} x {MAX_SIZE} boxes, not {env}")
+        if max(env.rows, env.cols) > MAX_SEARCHED_SIZE:
+            raise ParameterError(f"alphabeta plays boards of up to 8 x 8 boxes, not {env}")
         check_int("depth", depth, 1, MAX_DEPTH)
         check_int("milliseconds", milliseconds, 1, MAX_MILLISECONDS)
         self.depth: int = depth
@@ -230,7 +230,6 @@ class DotsAndBoxesPlayer:
         return next(move for strategy in self._strategies if (move := strategy(turn, self.clock)) is not None)
 
     def best_actions(self, state: DotsAndBoxesState) -> list[int]:
-        """Returns the best edges of a live board; see `analyse`."""
         return self.analyse(state)[0]
 
     def analyse(self, state: DotsAndBoxesState) -> tuple[list[int], float]:
@@ -266,16 +265,13 @@ class DotsAndBoxesPlayer:
         work.playouts.random[0] = seed << 16
         chains = work.playouts.chains
         number, num_safe = function(captures)(work.board, work.position, chains.moves, 0), 0
-        is_forced = number > 0
-        if not is_forced:
-            number = function(chain_openers)(work.board, work.position, chains, chains.moves, 0)
         moves = [int(chains.moves[place]) for place in range(number)]
-        if not is_forced:
+        if not moves:
+            number = function(chain_openers)(work.board, work.position, chains, chains.moves, 0)
+            moves = [int(chains.moves[place]) for place in range(number)]
             random.Random(seed).shuffle(moves)
-            sizes = {move: int(chains.sizes[move]) for move in moves}
-            safe = [move for move in moves if function(is_safe)(work.board, work.position, move)]
-            moves = safe + sorted((move for move in moves if move not in safe), key=lambda move: sizes[move])
-            num_safe = len(safe)
+            moves.sort(key=lambda move: int(chains.sizes[move]))  # 0 for a safe edge
+            num_safe = sum(int(chains.sizes[move]) == 0 for move in moves)
         owner, seat = np.asarray(state.owner), int(state.current_player)
         behind = int((owner == 1 - seat).sum() - (owner == seat).sum())
         return Turn(work, function, seed, drawn, behind, moves, num_safe, self.depth, self.milliseconds)

@@ -13,6 +13,7 @@ Rules, rewards and notation: docs/games/dots_and_boxes.md.
 """
 
 import dataclasses
+import functools
 import re
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
@@ -28,6 +29,7 @@ from jaxgames.games import _text
 from jaxgames.games._text import SEAT_LETTERS, parse_seat, split_fields
 
 REWARDS = ("win_loss", "margin", "boxes")
+MAX_SEARCHED_SIZE = 8  # rows or columns of boxes of the boards that the search plays
 NOBODY = -1  # owner of a box that is not taken
 
 Edges = TypeVar("Edges", jax.Array, np.ndarray)  # on the device or on the host
@@ -164,7 +166,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
         left, right = (jnp.concatenate([edges[x : x + self.cols] for x in first + side]) for side in (0, 1))
         return above & below & left & right
 
-    def _split(self, edges: Edges) -> tuple[Edges, Edges]:
+    def split(self, edges: Edges) -> tuple[Edges, Edges]:
         """Returns the horizontal edges, [rows + 1, cols], and the vertical ones, [rows, cols + 1]."""
         horizontal = edges[: self.num_horizontal].reshape(self.rows + 1, self.cols)
         return horizontal, edges[self.num_horizontal :].reshape(self.rows, self.cols + 1)
@@ -181,7 +183,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
     # -- observation -------------------------------------------------------------------------------
 
     def _observe(self, state: DotsAndBoxesState, player: jax.Array) -> jax.Array:
-        horizontal, vertical = self._split(state.edges)
+        horizontal, vertical = self.split(state.edges)
         drawn = _spread(horizontal, 0, 1) | _spread(vertical, 1, 0)
         owner = state.owner.reshape(self.rows, self.cols)
         boxes = [_spread(owner == seat.astype(jnp.int8), 1, 1) for seat in (player, 1 - player)]
@@ -217,8 +219,7 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
 
     def _to_text(self, state: DotsAndBoxesState) -> str:
         edges, owner = np.asarray(state.edges), np.asarray(state.owner).tolist()
-        horizontal = edges[: self.num_horizontal].reshape(self.rows + 1, self.cols)
-        vertical = edges[self.num_horizontal :].reshape(self.rows, self.cols + 1)
+        horizontal, vertical = self.split(edges)
         lines = ["    " + _text.row([str(col) for col in range(self.cols + 1)], 4)]
         for row in range(self.rows + 1):
             lines.append(f"{row:>2}  +" + "".join("---+" if edge else "   +" for edge in horizontal[row]))
@@ -258,6 +259,13 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
             edges=jnp.asarray(edges),
             owner=jnp.asarray(owner),
         )
+
+
+@functools.lru_cache
+def boxes(env: DotsAndBoxes) -> np.ndarray:
+    """Returns int[num_boxes, 4], the edges of each box: above, below, left, right."""
+    across, down = env.split(np.arange(env.num_edges))
+    return np.stack([across[:-1], across[1:], down[:, :-1], down[:, 1:]], axis=-1).reshape(-1, 4)
 
 
 def _margin(owner: jax.Array) -> jax.Array:

@@ -8,9 +8,7 @@ from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes, DotsAndBoxesState
 
 def scores(env: DotsAndBoxes, state: DotsAndBoxesState) -> jax.Array:
     """Returns float32[num_edges], the boxes that each edge completes."""
-    edges = state.edges.astype(jnp.int32)
-    horizontal = edges[: env.num_horizontal].reshape(env.rows + 1, env.cols)
-    vertical = edges[env.num_horizontal :].reshape(env.rows, env.cols + 1)
+    horizontal, vertical = env.split(state.edges.astype(jnp.int32))
     drawn = horizontal[:-1] + horizontal[1:] + vertical[:, :-1] + vertical[:, 1:]
     lacks_one = (drawn == 3).astype(jnp.float32)  # [rows, cols], one edge of the box is left
     above, left = jnp.pad(lacks_one, ((1, 1), (0, 0))), jnp.pad(lacks_one, ((0, 0), (1, 1)))

@@ -25,7 +25,7 @@ from jaxgames.env import Env, State
 from jaxgames.games.dots_and_boxes import search_moves as boxes
 from jaxgames.games.dots_and_boxes.chains import Chains, chain_openers, value_of_chains
 from jaxgames.games.dots_and_boxes.playouts import NODES_PER_PLAYOUT, Playouts, play_out
-from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
+from jaxgames.games.dots_and_boxes.rules import MAX_SEARCHED_SIZE, DotsAndBoxes
 from jaxgames.games.dots_and_boxes.search_moves import Board, Position, canonical_key, captures, draw, is_safe, undraw
 from jaxgames.solvers.alphabeta.clock import MAX_NODES, NODES
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, compiled, function_for, ints
@@ -51,7 +51,7 @@ class Work(NamedTuple):
     position: Position
     playouts: Playouts
     moves: Ints  # [(num_edges + 1) * num_edges], of each level
-    counts: Ints  # [4], see above; the last one is free for searches of others
+    counts: Ints  # [3], see above
     table: Ints  # [BOUNDS_WORDS * size], the size a power of two
 
 
@@ -66,7 +66,7 @@ def make_work(rows: int, cols: int, table_size: int, symmetries: bool, compiled:
     chains = Chains(*zeros(num_boxes, num_edges, num_edges, 2 * num_boxes, num_boxes + 1))
     random, safe, path = zeros(1, num_edges, num_edges + 1)
     playouts = Playouts(random, safe, path, chains, *zeros(*[num_edges] * 4))
-    rest = zeros((num_edges + 1) * num_edges, 4, BOUNDS_WORDS * table_size)
+    rest = zeros((num_edges + 1) * num_edges, 3, BOUNDS_WORDS * table_size)
     return Work(board, boxes.make_position(board), playouts, *rest)
 
 
@@ -139,61 +139,45 @@ def alphabeta(work: Work, level: int, depth: int, alpha: int, beta: int) -> int:
 # -- exact values ------------------------------------------------------------------------------------------------------
 
 
-class SearchResult(NamedTuple):
+class ExactValue(NamedTuple):
     """The result of a search."""
 
-    value: int  # the margin to go for the mover; with a window a bound outside of it, see `search`
+    value: int  # the margin to go for the mover; with a window a bound outside of it
     nodes: int  # positions that were looked at, with repetitions
     keys: int  # entries of the table in use at the end
     seconds: float  # of CPU time, without compilation
 
 
-def search(
-    env: Env[Any],
-    state: State | None = None,
-    window: tuple[int, int] | None = None,
-    table_size: int | None = None,
-    *,
-    compiled: bool = HAS_NUMBA,
-    progress: bool = True,
-) -> SearchResult:
-    """Returns the value of a position, and the work that it took.
+class ExactSearch:
+    """A search to the end of the game, whose table is kept from one position of a board to the next.
 
     Args:
       env: `dots_and_boxes` with at most 62 edges and 8 boxes in a row or column, or `auto_reset` of it.
-      state: one state; None is the start.
-      window: (alpha, beta). A value between them is the margin. A value of at most alpha is an upper bound of the
-        margin, and one of at least beta a lower bound. A narrow window takes less work.
       table_size: entries of the table, a power of two from 4 to 2^30, of 16 bytes each. None: one for 16 sets of
         edges, but at most 2^24. In a full table, entries with fewer open edges give way.
       compiled: whether numba compiles the search, which takes seconds at the first call.
-      progress: whether to show the nodes on standard error.
     """
-    return Search(env, table_size, compiled=compiled).search(state, window, progress)
-
-
-class Search:
-    """A search whose table is kept from one position of a board to the next; `search` has the arguments."""
 
     def __init__(self, env: Env[Any], table_size: int | None = None, *, compiled: bool = HAS_NUMBA) -> None:
         self._game = _game(env)
         size = _table_size(table_size, self._game.num_edges)
         if compiled and not HAS_NUMBA:
             raise ParameterError("compiled=True needs numba: pip install 'jaxgames[numba]', or pass compiled=False")
-        try:
-            self._work = make_work(self._game.rows, self._game.cols, size, True, compiled)
-        except MemoryError:
-            raise ParameterError(
-                f"a table of {size:,} entries takes {8 * BOUNDS_WORDS * size / 2**30:,.1f} GiB, more than the free "
-                f"memory: pass a smaller table_size, such as {DEFAULT_TABLE_SIZE}"
-            ) from None
+        self._work = make_work(self._game.rows, self._game.cols, size, True, compiled)
         self._compiled, self._function = compiled, function_for(compiled)
         self._function(alphabeta)(self._work, 0, TO_THE_END, -1, 1)  # compiles; no node is allowed
 
     def search(
         self, state: State | None = None, window: tuple[int, int] | None = None, progress: bool = False
-    ) -> SearchResult:
-        """Returns the value of a position of the board, with the table as it is."""
+    ) -> ExactValue:
+        """Returns the value of a position of the board, and the work that it took with the table as it is.
+
+        Args:
+          state: one state; None is the start.
+          window: (alpha, beta). A value between them is the margin. A value of at most alpha is an upper bound of the
+            margin, and one of at least beta a lower bound. A narrow window takes less work.
+          progress: whether to show the nodes on standard error.
+        """
         alpha, beta = _window(window)
         work, counts = self._work, self._work.counts
         self._function(boxes.place)(work.board, work.position, ints(_drawn(self._game, state), self._compiled))
@@ -206,7 +190,7 @@ class Search:
                 nodes += visited
                 bar.update(visited)
                 if counts[NODES] <= piece:
-                    return SearchResult(value, nodes, int(counts[KEYS]), time.thread_time() - began)
+                    return ExactValue(value, nodes, int(counts[KEYS]), time.thread_time() - began)
                 # The table has what was found. A larger piece, because a table that is too small can forget it.
                 piece += piece // 8
 
@@ -218,11 +202,10 @@ def _game(env: Env[Any]) -> DotsAndBoxes:
     game: Any = env.unwrapped if isinstance(env, Env) else env  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
     if not isinstance(game, DotsAndBoxes):
         raise ParameterError(f"expected an env of dots_and_boxes, not {env}")
-    if game.num_edges > boxes.MAX_EDGES_IN_KEY or max(game.rows, game.cols) > boxes.MAX_SIZE:
+    if game.num_edges > boxes.MAX_EDGES_IN_KEY or max(game.rows, game.cols) > MAX_SEARCHED_SIZE:
         raise ParameterError(
             f"{game} has {game.num_edges} edges: only boards of at most {boxes.MAX_EDGES_IN_KEY} edges, with rows and "
-            f"cols from 1 to {boxes.MAX_SIZE}, can be searched to the end. The agent alphabeta plays boards of up to "
-            "8 x 8"
+            f"cols from 1 to {MAX_SEARCHED_SIZE}, can be searched to the end. The agent alphabeta plays up to 8 x 8"
         )
     return game
 
@@ -241,14 +224,13 @@ def _drawn(game: DotsAndBoxes, state: Any) -> np.ndarray:
 def _window(window: Any) -> tuple[int, int]:
     if window is None:
         return -MAX_WINDOW, MAX_WINDOW
-    if not isinstance(window, tuple) or len(window) != 2 or not all(type(bound) is int for bound in window):
-        raise ParameterError(f"window must be two integers such as (0, 1), not {window!r}")
-    alpha, beta = window
-    if not -MAX_WINDOW <= alpha < beta <= MAX_WINDOW:
+    is_pair = isinstance(window, tuple) and len(window) == 2 and all(type(bound) is int for bound in window)
+    if not is_pair or not -MAX_WINDOW <= window[0] < window[1] <= MAX_WINDOW:
         raise ParameterError(
-            f"window must be (alpha, beta) with -{MAX_WINDOW} <= alpha < beta <= {MAX_WINDOW}, not {window}"
+            f"window must be two integers (alpha, beta) with -{MAX_WINDOW} <= alpha < beta <= {MAX_WINDOW}, "
+            f"not {window!r}"
         )
-    return alpha, beta
+    return window
 
 
 def _table_size(table_size: Any, num_edges: int) -> int:

@@ -5,13 +5,6 @@ jaxgames/games/dots_and_boxes/rules.py. Box `rows * cols` is the outside. The de
 edges, and the outside counts as a box that is never complete. Where functions are not compiled, lists take the place of
 arrays.
 
-    board = make_board(3, 3)
-    position = make_position(board)
-    moves = make_moves(board)
-    boxes = draw(board, position, 4)                        # completed by edge 4
-    number = captures(board, position, moves, 0)            # of moves, in moves[:number]
-    undraw(board, position, 4)
-
 Chains. A box of degree 3 can be taken. A chain leads from it, through its open edge, to the next box as long as that
 box has degree 2:
 
@@ -28,15 +21,14 @@ interchangeable edges of a corner, edges from the centre outwards).
 """
 
 import itertools
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from jaxgames._checks import check_int
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, Ints, compiled, ints
 
-MAX_SIZE = 8  # rows or columns of boxes
 MAX_EDGES_IN_KEY = 62  # a key is the set of edges itself up to here
 
 # Places in `Position.counts`.
@@ -70,35 +62,27 @@ class Position(NamedTuple):
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
-def make_board(
-    rows: int,
-    cols: int,
-    *,
-    symmetries: bool = True,
-    corners: bool = True,
-    compiled: bool = HAS_NUMBA,
-) -> Board:
+def make_board(rows: int, cols: int, *, symmetries: bool = True, compiled: bool = HAS_NUMBA) -> Board:
     """Returns the tables of a board.
+
+    The edges between one box and the outside are interchangeable: they are drawn in ascending order.
 
     Args:
       rows: rows of boxes, 1..8.
       cols: boxes per row, 1..8.
       symmetries: whether a position has a key for each of the 4 symmetries of the board, 8 of a square one, or one key.
-      corners: whether the edges between one box and the outside are interchangeable: they are drawn in ascending order.
       compiled: whether tables are arrays, for compiled functions, or lists, for plain ones.
     """
-    check_int("rows", rows, 1, MAX_SIZE)
-    check_int("cols", cols, 1, MAX_SIZE)
     boxes_of = sides_of_edges(rows, cols)
-    classes = outer_edges(rows, cols) if corners else {}
+    classes = outer_edges(rows, cols)
     permutations = edge_symmetries(rows, cols, classes) if symmetries else [list(range(len(boxes_of)))]
-    key_of = keys_of_edges(permutations)
     before = [-1] * len(boxes_of)
     for edges in classes.values():
         for first, second in itertools.pairwise(edges):
             before[second] = first
-    order = sorted(range(len(boxes_of)), key=lambda edge: _from_centre(rows, cols, edge))
-    tables = ([box for pair in boxes_of for box in pair], key_of, order, before)
+    places = [edge_place(rows, cols, edge) for edge in range(len(boxes_of))]
+    order = sorted(range(len(places)), key=lambda edge: math.dist(places[edge], (rows, cols)))
+    tables = (list(itertools.chain(*boxes_of)), keys_of_edges(permutations), order, before)
     return Board(*(ints(table, compiled) for table in tables))
 
 
@@ -119,11 +103,6 @@ def make_position(board: Board, drawn: Iterable[int] = ()) -> Position:
     return Position(*(ints(part, not isinstance(board.order, list)) for part in position))
 
 
-def make_moves(board: Board) -> Ints:
-    """Returns int64[num_edges], room for the moves of a position."""
-    return ints([0] * len(board.order), not isinstance(board.order, list))
-
-
 def edge_place(rows: int, cols: int, edge: int) -> tuple[int, int]:
     """Returns the row and column of an edge on the grid [2 * rows + 1, 2 * cols + 1] of dots, edges and boxes."""
     num_horizontal = (rows + 1) * cols
@@ -135,15 +114,12 @@ def edge_place(rows: int, cols: int, edge: int) -> tuple[int, int]:
 
 def sides_of_edges(rows: int, cols: int) -> list[tuple[int, int]]:
     """Returns the two boxes of each edge: above and below, or left and right of it."""
-    outside = rows * cols
+    box_at = {(2 * (box // cols) + 1, 2 * (box % cols) + 1): box for box in range(rows * cols)}
     sides: list[tuple[int, int]] = []
     for edge in range((rows + 1) * cols + rows * (cols + 1)):
         y, x = edge_place(rows, cols, edge)
-        step = (1, 0) if y % 2 == 0 else (0, 1)
-        pair = [((y + sign * step[0]) // 2, (x + sign * step[1]) // 2) for sign in (-1, 1)]
-        inside = [0 <= y + sign * step[0] <= 2 * rows and 0 <= x + sign * step[1] <= 2 * cols for sign in (-1, 1)]
-        first, second = (r * cols + c if is_in else outside for (r, c), is_in in zip(pair, inside, strict=True))
-        sides.append((first, second))
+        before, behind = ((y - 1, x), (y + 1, x)) if y % 2 == 0 else ((y, x - 1), (y, x + 1))
+        sides.append((box_at.get(before, rows * cols), box_at.get(behind, rows * cols)))
     return sides
 
 
@@ -166,26 +142,16 @@ def edge_symmetries(rows: int, cols: int, classes: dict[int, list[int]]) -> list
     The edges of a class are mapped in ascending order. So a position in which each class is drawn in ascending order
     has images that are drawn so, too.
     """
-    num_edges = (rows + 1) * cols + rows * (cols + 1)
-    number = {edge_place(rows, cols, edge): edge for edge in range(num_edges)}
-    class_of = {edge: edges for edges in classes.values() for edge in edges}
+    places = [edge_place(rows, cols, edge) for edge in range((rows + 1) * cols + rows * (cols + 1))]
+    number = {place: edge for edge, place in enumerate(places)}
     maps: list[list[int]] = []
-    for swap in (False, True)[: 2 if rows == cols else 1]:
-        for flip_y in (False, True):
-            for flip_x in (False, True):
-                images: list[int] = []
-                for edge in range(num_edges):
-                    y, x = edge_place(rows, cols, edge)
-                    y, x = (2 * rows - y if flip_y else y), (2 * cols - x if flip_x else x)
-                    images.append(number[(x, y) if swap else (y, x)])
-                maps.append(
-                    [
-                        sorted(images[other] for other in class_of[edge])[class_of[edge].index(edge)]
-                        if edge in class_of
-                        else images[edge]
-                        for edge in range(num_edges)
-                    ]
-                )
+    for swap, flip_y, flip_x in itertools.product((False, True) if rows == cols else (False,), *[(False, True)] * 2):
+        flipped = [(2 * rows - y if flip_y else y, 2 * cols - x if flip_x else x) for y, x in places]
+        images = [number[(x, y) if swap else (y, x)] for y, x in flipped]
+        for edges in classes.values():
+            for edge, image in zip(edges, sorted(images[edge] for edge in edges), strict=True):
+                images[edge] = image
+        maps.append(images)
     return maps
 
 
@@ -197,11 +163,6 @@ def keys_of_edges(permutations: list[list[int]]) -> list[int]:
     else:
         parts = np.random.default_rng(0).integers(1, 2**62, num_edges).tolist()
     return [parts[images[edge]] for edge in range(num_edges) for images in permutations]
-
-
-def _from_centre(rows: int, cols: int, edge: int) -> tuple[int, int]:
-    y, x = edge_place(rows, cols, edge)
-    return (y - rows) ** 2 + (x - cols) ** 2, edge
 
 
 # -- positions ---------------------------------------------------------------------------------------------------------

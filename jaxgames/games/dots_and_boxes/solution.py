@@ -17,6 +17,7 @@ So no entry is gathered alone, and the table is read almost in order. 3 x 3 boxe
 boxes (2^31 sets) less than a minute on two cores.
 """
 
+import dataclasses
 import functools
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -28,7 +29,7 @@ import numpy as np
 from jaxgames._batches import in_chunks
 from jaxgames._progress import Progress
 from jaxgames.env import State
-from jaxgames.games.dots_and_boxes.rules import NOBODY, DotsAndBoxes, DotsAndBoxesState
+from jaxgames.games.dots_and_boxes.rules import NOBODY, DotsAndBoxes, DotsAndBoxesState, boxes
 from jaxgames.solvers.exact.solution import ILLEGAL_SCORE, Children, Solution, not_of
 
 MAX_EDGES = 32  # an index is one uint32
@@ -56,17 +57,12 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
     def solve(cls, env: DotsAndBoxes, progress: bool = True, unfinished: Path | None = None) -> Self:
         return cls(env, solve_table(env, progress))
 
+    @property
+    def paying_env(self) -> DotsAndBoxes:
+        return dataclasses.replace(self.env, reward="boxes")  # each box when it is taken
+
     def value(self, states: State) -> np.ndarray:
         return self.table[self.index(states)]
-
-    def plies(self, states: State) -> np.ndarray:
-        raise ValueError(
-            "dots_and_boxes is played until all edges are drawn, so a solution has no plies to the end: only "
-            "chinese_checkers_diamond has them. Use value(states), the margin to go"
-        )
-
-    def is_legal(self, states: State) -> np.ndarray:
-        return np.ones(len(self.index(states)), np.bool_)
 
     @functools.cached_property
     def device_table(self) -> jax.Array:
@@ -127,17 +123,11 @@ class DotsAndBoxesSolution(Solution[DotsAndBoxes]):
         are equal, or seat 0 is ahead by one box.
         """
         edges = _bits(self.env, self.checked_indices(indices))
-        complete = np.stack([edges[:, list(box)].all(1) for box in boxes(self.env)], axis=1)
+        complete = edges[:, boxes(self.env)].all(-1)
         owner = np.where(complete, (np.cumsum(complete, axis=1) - 1) % 2, NOBODY).astype(np.int8)
-        rows = len(edges)
-        return DotsAndBoxesState(
-            current_player=jnp.zeros(rows, jnp.int32),
-            rewards=jnp.zeros((rows, 2), jnp.float32),
-            terminated=jnp.asarray(edges.all(1)),
-            truncated=jnp.zeros(rows, jnp.bool_),
-            edges=jnp.asarray(edges),
-            owner=jnp.asarray(owner),
-        )
+        start: Any = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (len(edges), *leaf.shape)), self.env.init())
+        over, edges, owner = map(jnp.asarray, (edges.all(1), edges, owner))
+        return dataclasses.replace(start, terminated=over, edges=edges, owner=owner)
 
     def children(self, indices: Any) -> Children:
         """Returns the positions that follow those with these indices, uint32[B]; see `gains` for who moves next."""
@@ -185,7 +175,13 @@ def solve_table(env: DotsAndBoxes, progress: bool) -> np.ndarray:
 
     Raises ValueError, with what it would take, for a board with more than 32 edges.
     """
-    check_size(env)
+    if env.num_edges > MAX_EDGES:
+        sets = 2**env.num_edges
+        raise ValueError(
+            f"{env} has 2^{env.num_edges} = {sets:,} sets of edges, and boards of at most {MAX_EDGES} edges can be "
+            f"solved: it would take {sets / 2**30:,.0f} GiB for one byte per set and about "
+            f"{sets / SETS_PER_SECOND / 3600:,.1f} hours on two cores"
+        )
     board = DotsAndBoxes(rows=env.rows, cols=env.cols)  # whatever the reward, one program
     num_rows, num_columns = table_shape(board)
     num_bits = np.bitwise_count(np.arange(num_rows, dtype=np.uint32))
@@ -201,17 +197,6 @@ def solve_table(env: DotsAndBoxes, progress: bool) -> np.ndarray:
     return np.asarray(table).reshape(-1)
 
 
-def check_size(env: DotsAndBoxes) -> None:
-    """Raises ValueError, with what it would take, for a board with more than 32 edges."""
-    if env.num_edges > MAX_EDGES:
-        sets = 2**env.num_edges
-        raise ValueError(
-            f"{env} has 2^{env.num_edges} = {sets:,} sets of edges, and boards of at most {MAX_EDGES} edges can be "
-            f"solved: it would take {sets / 2**30:,.0f} GiB for one byte per set and about "
-            f"{sets / SETS_PER_SECOND / 3600:,.1f} hours on two cores"
-        )
-
-
 def table_shape(env: DotsAndBoxes) -> tuple[int, int]:
     """Returns the rows and columns of the table as a matrix, both powers of two."""
     low = min(12, max(1, (env.num_edges - 4) // 2))
@@ -219,20 +204,10 @@ def table_shape(env: DotsAndBoxes) -> tuple[int, int]:
 
 
 @functools.lru_cache
-def boxes(env: DotsAndBoxes) -> tuple[tuple[int, ...], ...]:
-    """Returns the four edges of each box."""
-    edges = np.arange(env.num_edges)
-    across = edges[: env.num_horizontal].reshape(env.rows + 1, env.cols)
-    down = edges[env.num_horizontal :].reshape(env.rows, env.cols + 1)
-    around = np.stack([across[:-1], across[1:], down[:, :-1], down[:, 1:]], axis=-1)
-    return tuple(map(tuple, around.reshape(-1, 4).tolist()))
-
-
-@functools.lru_cache
 def rest_of_boxes(env: DotsAndBoxes) -> tuple[tuple[int, ...], ...]:
     """Returns for each edge the other three edges of its one or two boxes, as sets."""
     return tuple(
-        tuple(sum(1 << other for other in box if other != edge) for box in boxes(env) if edge in box)
+        tuple(sum(1 << other for other in box if other != edge) for box in boxes(env).tolist() if edge in box)
         for edge in range(env.num_edges)
     )
 
@@ -323,9 +298,8 @@ def worth_of_edges(env: DotsAndBoxes, table: jax.Array, edges: jax.Array) -> jax
     The table, int8[rows, columns], has all sets solved. The drawn edges are bool[num_edges].
     """
     to_go = table[place_of(env, edges | np.eye(env.num_edges, dtype=np.bool_))]
-    incident = np.array([[edge in box for box in boxes(env)] for edge in range(env.num_edges)])
-    drawn = jnp.stack([edges[np.array(box)].sum(dtype=jnp.int8) for box in boxes(env)])
-    gain = (incident & (drawn == 3)).sum(-1, dtype=jnp.int8)
+    is_around = (boxes(env) == np.arange(env.num_edges)[:, None, None]).any(-1)  # [num_edges, num_boxes]
+    gain = (is_around & (edges[boxes(env)].sum(-1) == 3)).sum(-1, dtype=jnp.int8)
     return jnp.where(gain > 0, gain + to_go, -to_go)
 
 

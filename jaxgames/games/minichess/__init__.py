@@ -10,7 +10,7 @@ GAME = Game(
     env=Minichess,
     drawing=f"{__name__}.drawing",
     scores=f"{__name__}.scores",
-    search=f"{__name__}.search:make_player",
+    search=f"{__name__}.search",
     words=f"{__name__}.words",
     levels=(
         ("greedy", "baseline", "alphabeta(depth=6, milliseconds=1000)"),

@@ -16,7 +16,7 @@ from jaxgames.games.minichess.board import Position, legal_masks
 from jaxgames.games.minichess.rules import SQUARES, Minichess, MinichessState
 from jaxgames.host import legal_moves
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Caption, Drawing, Motion, Place, Scene, at, ending, node, number, text_node
+from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, at, caption_of, node, number, text_node
 from jaxgames.render.theme import Theme
 
 SEAT_NAMES = ("White", "Black")
@@ -79,7 +79,6 @@ def drawing(env: Minichess, theme: Theme) -> Drawing:
 
 
 def _scene(env: Minichess, state: MinichessState, turn: Sequence[str]) -> Scene:
-    """Returns the scene of a state after the moves `turn`, of which the last is marked."""
     standing = {_place_of(square): piece for square, piece in env.pieces_of(state).items()}
     pieces = {place: f"black-{kind.lower()}" if owner else kind for place, (owner, kind) in standing.items()}
     marks: dict[str, str] = {}
@@ -89,18 +88,13 @@ def _scene(env: Minichess, state: MinichessState, turn: Sequence[str]) -> Scene:
     in_check = bool(_is_king_attacked(state.position))
     if in_check:
         marks["check"] = "".join(_square(place) for place, piece in standing.items() if piece == (seat, "K"))
-    looks, outcome = ("K", "black-k"), env.outcome(state)
-    if outcome.kind == "live":
-        also = ", in check" if in_check else ""
-        caption = Caption(looks[seat], f"{SEAT_NAMES[seat]} to move{also} · move {int(state.ply) // 2 + 1}")
-    else:
-        caption = ending(outcome, seat, looks, SEAT_NAMES)
+    live = f"to move{', in check' if in_check else ''} · move {int(state.ply) // 2 + 1}"
+    caption = caption_of(env.outcome(state), seat, ("K", "black-k"), SEAT_NAMES, live)
     return Scene(caption, pieces, marks)
 
 
 @jax.jit
 def _is_king_attacked(position: Position) -> jax.Array:
-    """Returns bool[], whether an opponent's piece attacks the mover's king, under either rules."""
     return legal_masks(position).checkers != 0
 
 
@@ -137,7 +131,6 @@ def _moves(env: Minichess, state: MinichessState, piece: Any) -> dict[str, str]:
 
 
 def _ends(move: str) -> list[Place]:
-    """Returns the middles of the squares where a move begins and ends."""
     if not re.fullmatch(r"([a-e][1-5]){2}[qrbn]?", move):
         raise ValueError(f"expected a move such as 'a2a3' or 'd4d5q', not {move!r}")
     return [_place_of(move[i : i + 2]) for i in (0, 2)]
@@ -146,14 +139,9 @@ def _ends(move: str) -> list[Place]:
 # -- geometry --------------------------------------------------------------------------------------
 
 
-def _place(file: int, rank: int) -> Place:
-    """Returns the middle of a square, a1 at the bottom left."""
-    return CELL * (file - 2), CELL * (2 - rank)
-
-
 def _place_of(square: str) -> Place:
-    """Returns the middle of a square by its name, such as "a1"."""
-    return _place("abcde".index(square[0]), int(square[1]) - 1)
+    """Returns the middle of a square, a1 at the bottom left."""
+    return CELL * ("abcde".index(square[0]) - 2), CELL * (3 - int(square[1]))
 
 
 def _square(place: Place) -> str:
@@ -170,7 +158,7 @@ def _board(theme: Theme) -> Element:
     edge = 2 * (HALF_WIDTH + MARGIN) - 2
     frame = node("rect", x=-edge / 2, y=-edge / 2, width=edge, height=edge, rx=2.4, fill=theme.edge)
     all_light = node("rect", x=-HALF_WIDTH, y=-HALF_WIDTH, width=2 * HALF_WIDTH, height=2 * HALF_WIDTH, fill=light)
-    squares = [_square(_place(file, rank)) for file in range(5) for rank in range(5) if (file + rank) % 2 == 0]
+    squares = [_square(_place_of(name)) for name in sorted(SQUARES)[::2]]
     names = node("g", font_size=3.7, font_weight="600", text_anchor="middle")
     for i in range(5):
         color = light if i % 2 == 0 else dark

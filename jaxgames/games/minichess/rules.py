@@ -353,22 +353,19 @@ class Minichess(Env[MinichessState]):
         if side == "b":
             content = -content.reshape(5, 5)[:, ::-1].ravel()
         ply = 2 * (move_number - 1) + (side == "b")
-        return self._read(board.pack(content), jnp.int32(ply), jnp.int32(quiet_plies))
+        return self.placed(board.pack(content), jnp.int32(ply), jnp.int32(quiet_plies))
 
-    def placed(self, position: Position, ply: jax.Array) -> MinichessState:
+    @functools.partial(jax.jit, static_argnums=0)
+    def placed(self, position: Position, ply: jax.Array, quiet: jax.Array | int = 0) -> MinichessState:
         """Returns the board of a position in the mover's frame, its first occurrence; the last move may have ended it.
 
         Args:
           position: the pieces.
           ply: int32[], plies since the start; the seat to move is ply % 2.
+          quiet: int32[], plies since the last capture or pawn move.
         """
-        return self._read(position, ply, jnp.int32(0))
-
-    @functools.partial(jax.jit, static_argnums=0)
-    def _read(self, position: Position, ply: jax.Array, quiet: jax.Array) -> MinichessState:
-        """Returns the state of a position from a text, which the last move may have ended."""
-        state = self._state(position, ply, quiet)
-        _, over = self._end(position, quiet, state.occurred)
+        state = self._state(position, ply, jnp.asarray(quiet, jnp.int32))
+        _, over = self._end(position, state.quiet, state.occurred)
         return dataclasses.replace(state, terminated=over, truncated=~over & (ply >= self.max_steps))
 
 

@@ -23,54 +23,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxgames.games.minichess import search_moves as board_moves
+from jaxgames.games.minichess import search_moves as moves
 from jaxgames.games.minichess.board import MULTIPLIERS, VALUES
 from jaxgames.games.minichess.rules import QUIET_LIMIT as DRAW_AT
 from jaxgames.games.minichess.rules import Minichess, MinichessState
-from jaxgames.games.minichess.search_moves import (
-    MAX_MOVES,
-    NUM_ACTIONS,
-    NUM_PLANES,
-    PAWN,
-    QUEEN,
-    Pieces,
-    Rules,
-    Tables,
-    attacks,
-    cannot_mate,
-    is_legal,
-    kind_on,
-    king_is_attacked,
-    kings_of,
-    make_tables,
-    moved,
-    occupied_cells,
-    pieces_of,
-    rules_of,
-    turned,
-    write_moves,
-)
+from jaxgames.games.minichess.search_moves import PAWN, QUEEN, Pieces, Rules, Tables, kind_on, king_is_attacked
 from jaxgames.solvers.alphabeta import search as alphabeta_search
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits, inlined, ints
 from jaxgames.solvers.alphabeta.deepening import SearchedGame
-from jaxgames.solvers.alphabeta.search import (
-    FIRST_OF_GAME,
-    KILLER_SCORE,
-    PLIES_LEFT,
-    GameFunctions,
-    Search,
-    make_alphabeta,
-)
+from jaxgames.solvers.alphabeta.search import KILLER_SCORE, PLIES_LEFT, GameFunctions, Search, make_alphabeta
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH, MIN_WIN_VALUE, MINUS_INFINITY, WIN
 
 MAX_NOISY = 48  # captures and promotions of a line: each removes a piece or a pawn
 MAX_PLIES = MAX_DEPTH + 1 + MAX_NOISY  # of a line
 OCCURRENCE = 4  # plies at least between two occurrences of a position: both players leave and return
 KING_REWARD = VALUES[-1] / 1000  # that the capture of a king pays with reward="material"
-ROOT_CLOCK = FIRST_OF_GAME  # place of the halfmove clock at the root in `Search.counts`
+ROOT_CLOCK = alphabeta_search.FIRST_OF_GAME  # place of the halfmove clock at the root in `Search.counts`
 
 
-class Game(NamedTuple):
+class RulesAndTables(NamedTuple):
     """The rules and the tables of a search."""
 
     rules: Rules
@@ -100,8 +71,9 @@ class Node(NamedTuple):
 def make_search(rules: Rules, weights: list[int], table_size: int, compiled: bool) -> Search:
     """Returns the work space of a search, on arrays for compiled functions or on lists for plain ones."""
     hashes, multipliers = ints([0] * (DRAW_AT + MAX_PLIES), compiled), ints(MULTIPLIERS.ravel(), compiled)
-    game = Game(rules, make_tables(compiled), hashes, multipliers)
-    return alphabeta_search.make_search(game, weights, table_size, (MAX_PLIES, MAX_MOVES, NUM_ACTIONS, 1), compiled)
+    game = RulesAndTables(rules, moves.make_tables(compiled), hashes, multipliers)
+    sizes = (MAX_PLIES, moves.MAX_MOVES, moves.NUM_ACTIONS, 1)
+    return alphabeta_search.make_search(game, weights, table_size, sizes, compiled)
 
 
 # -- the static evaluation ---------------------------------------------------------------------------------------------
@@ -124,7 +96,7 @@ CENTRE_CELLS = 0x0739C0
 @compiled
 def evaluation(weights: Ints, tables: Tables, pieces: Pieces) -> int:
     """Returns the static evaluation of a position for the mover."""
-    own, occupied = pieces.own, occupied_cells(pieces)
+    own, occupied = pieces.own, moves.occupied_cells(pieces)
     total = 0
     left = occupied
     while left != 0:
@@ -137,7 +109,7 @@ def evaluation(weights: Ints, tables: Tables, pieces: Pieces) -> int:
         if kind == PAWN:
             worth += weights[RANKS] * (rank - 1)
         if weights[ATTACKS] != 0 and kind != PAWN:
-            worth += weights[ATTACKS] * count_bits(attacks(tables, cell, kind, occupied))
+            worth += weights[ATTACKS] * count_bits(moves.attacks(tables, cell, kind, occupied))
         if first & CENTRE_CELLS != 0:
             worth += weights[CENTRE]
         total += worth if own & first != 0 else -worth
@@ -149,10 +121,10 @@ def evaluation(weights: Ints, tables: Tables, pieces: Pieces) -> int:
 
 @inlined
 def enter(search: Search, position: Position, plies: int, depth: int, begin: int) -> Node:
-    game: Game = search.game
+    game: RulesAndTables = search.game
     pieces, clock, repeats = position
     value, is_leaf, only_noisy = MINUS_INFINITY, True, False
-    if game.rules.king_capture == 1 and kings_of(pieces) == 0:
+    if game.rules.king_capture == 1 and moves.kings_of(pieces) == 0:
         value = plies - WIN
     else:
         times = 0 if game.rules.king_capture == 1 else occurrences(search, pieces, clock, plies)
@@ -183,17 +155,17 @@ def table_words(search: Search, position: Position, plies: int, depth: int) -> t
 
 @inlined
 def write_node_moves(search: Search, node: Node, begin: int) -> int:
-    game: Game = search.game
+    game: RulesAndTables = search.game
     noisy = 1 if node.only_noisy else 0
-    return write_moves(game.tables, game.rules, node.position.pieces, noisy, search.moves, begin)
+    return moves.write_moves(game.tables, game.rules, node.position.pieces, noisy, search.moves, begin)
 
 
 @inlined
 def capture_score(search: Search, position: Position, action: int) -> int:
     to = search.game.tables.targets[action]
     victim = kind_on(position.pieces, to)
-    kind = kind_on(position.pieces, action // NUM_PLANES)
-    if kind == PAWN and to % 5 == 4 and action % NUM_PLANES >= 9:
+    kind = kind_on(position.pieces, action // moves.NUM_PLANES)
+    if kind == PAWN and to % 5 == 4 and action % moves.NUM_PLANES >= 9:
         victim = max(victim, QUEEN)
     return KILLER_SCORE + 16 * victim - kind if victim > 0 else 0
 
@@ -201,27 +173,27 @@ def capture_score(search: Search, position: Position, action: int) -> int:
 @inlined
 def is_quiet(search: Search, node: Node, action: int) -> bool:
     pieces, to = node.position.pieces, search.game.tables.targets[action]
-    is_capture = occupied_cells(pieces) >> to & 1 != 0
-    is_noisy = is_capture or (to % 5 == 4 and kind_on(pieces, action // NUM_PLANES) == PAWN)
+    is_capture = moves.occupied_cells(pieces) >> to & 1 != 0
+    is_noisy = is_capture or (to % 5 == 4 and kind_on(pieces, action // moves.NUM_PLANES) == PAWN)
     return not node.only_noisy and not is_noisy
 
 
 @inlined
 def is_playable(search: Search, position: Position, action: int) -> bool:
-    game: Game = search.game
-    return game.rules.king_capture == 1 or is_legal(game.tables, position.pieces, action)
+    game: RulesAndTables = search.game
+    return game.rules.king_capture == 1 or moves.is_legal(game.tables, position.pieces, action)
 
 
 @inlined
 def after(search: Search, position: Position, action: int) -> tuple[Position, bool]:
-    pieces, is_irreversible = moved(search.game.tables, position.pieces, action)
+    pieces, is_irreversible = moves.moved(search.game.tables, position.pieces, action)
     clock = 0 if is_irreversible else position.halfmove_clock + 1
-    return Position(turned(pieces), clock, position.repeats), False
+    return Position(moves.turned(pieces), clock, position.repeats), False
 
 
 @inlined
 def value_without_move(search: Search, position: Position, plies: int) -> int:
-    game: Game = search.game
+    game: RulesAndTables = search.game
     is_mate = game.rules.king_capture == 0 and king_is_attacked(game.tables, position.pieces)
     return plies - WIN if is_mate else 0
 
@@ -246,19 +218,19 @@ def is_draw(search: Search, pieces: Pieces, clock: int, times: int, plies: int) 
         return True
     if search.game.rules.king_capture == 1:
         return False
-    return times >= 2 or clock >= DRAW_AT or cannot_mate(pieces)
+    return times >= 2 or clock >= DRAW_AT or moves.cannot_mate(pieces)
 
 
 @compiled
 def has_move(search: Search, pieces: Pieces, begin: int) -> bool:
     """Returns whether the mover has a legal move. `search.moves[begin:]` is overwritten."""
-    game: Game = search.game
+    game: RulesAndTables = search.game
     noisy = 0
-    number = write_moves(game.tables, game.rules, pieces, noisy, search.moves, begin)
+    number = moves.write_moves(game.tables, game.rules, pieces, noisy, search.moves, begin)
     if game.rules.king_capture == 1:
         return number > 0
     for place in range(begin, begin + number):  # noqa: SIM110  # numba compiles no generators
-        if is_legal(game.tables, pieces, search.moves[place]):
+        if moves.is_legal(game.tables, pieces, search.moves[place]):
             return True
     return False
 
@@ -314,13 +286,13 @@ def read(env: Minichess, search: Search, state: MinichessState) -> tuple[Positio
         known = [(place % 2, word) for place, word in enumerate(hashes) if word]
         repeats = int(len({*known}) < len(known))
     search.counts[ROOT_CLOCK] = clock
-    return Position(pieces_of(state), clock, repeats), env.max_steps - int(state.ply)
+    return Position(moves.pieces_of(state), clock, repeats), env.max_steps - int(state.ply)
 
 
 def write_legal_moves(search: Search, position: Position) -> int:
     """Writes the legal actions to `search.moves`, and returns their number."""
-    game: Game = search.game
-    return board_moves.write_legal_moves(game.tables, game.rules, position.pieces, search.moves, 0)
+    game: RulesAndTables = search.game
+    return moves.write_legal_moves(game.tables, game.rules, position.pieces, search.moves, 0)
 
 
 def expected_return(env: Minichess, search: Search, state: MinichessState, value: int, result: float) -> float:
@@ -332,7 +304,7 @@ def expected_return(env: Minichess, search: Search, state: MinichessState, value
     """
     if env.reward == "win_loss":
         return result
-    now = int(evaluation(search.weights, search.game.tables, pieces_of(state)))
+    now = int(evaluation(search.weights, search.game.tables, moves.pieces_of(state)))
     gain = 0.0 if abs(value) >= MIN_WIN_VALUE else (value - now) / 1000
     return gain + (KING_REWARD * result if env.rules == "king_capture" else 0.0)
 
@@ -341,7 +313,7 @@ SEARCHED_GAME = SearchedGame(
     default_depth=4,
     scale=500.0,  # docs/games/minichess.md
     weights=WEIGHTS,
-    make_search=lambda env, *arguments: make_search(rules_of(env), *arguments),
+    make_search=lambda env, *arguments: make_search(moves.rules_of(env), *arguments),
     read=read,
     write_legal_moves=write_legal_moves,
     alphabeta=alphabeta,

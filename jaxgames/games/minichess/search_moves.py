@@ -300,16 +300,3 @@ def write_legal_moves(tables: Tables, rules: Rules, pieces: Pieces, moves: Ints,
             moves[end] = moves[place]
             end += 1
     return end - begin
-
-
-@compiled
-def num_sequences(tables: Tables, rules: Rules, pieces: Pieces, plies: int, moves: Ints, begin: int) -> int:
-    """Returns the number of sequences of a number of moves, draws left out. `moves` has room for all plies."""
-    if plies == 0:
-        return 1
-    number = write_legal_moves(tables, rules, pieces, moves, begin)
-    total = 0
-    for place in range(begin, begin + number):
-        after, _ = moved(tables, pieces, moves[place])
-        total += num_sequences(tables, rules, turned(after), plies - 1, moves, begin + number)
-    return total

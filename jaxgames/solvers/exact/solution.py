@@ -82,16 +82,16 @@ class Solution(abc.ABC, Generic[E]):
     def value(self, states: State) -> np.ndarray:
         """Returns int8[B], the value for the mover with best play of both sides."""
 
-    @abc.abstractmethod
     def plies(self, states: State) -> np.ndarray:
         """Returns int32[B], the plies to the end if the winner wins soonest and the loser loses latest; -1 for draws.
 
         Raises ValueError for a game that is not won or lost by its last move.
         """
+        raise ValueError(f"{self.env.id} is not won by its last move, so it has no plies to the end: use value(states)")
 
-    @abc.abstractmethod
     def is_legal(self, states: State) -> np.ndarray:
         """Returns bool[B], whether the rules allow the position."""
+        return np.ones(len(self.index(states)), np.bool_)
 
     @abc.abstractmethod
     def counts(self) -> dict[str, Any]:
@@ -142,6 +142,11 @@ class Solution(abc.ABC, Generic[E]):
     @abc.abstractmethod
     def from_arrays(cls, env: E, arrays: dict[str, np.ndarray]) -> Self:
         """Returns the solution with the arrays of a file. Raises ValueError if they do not fit the game."""
+
+    @property
+    def paying_env(self) -> E:
+        """The game with rewards whose sum for the mover, from a position on, is the value of the position."""
+        return self.env
 
     @property
     def num_bytes(self) -> int:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from jaxgames.games.checkers.pdn import START, BrokenGame, Game, decode, read, record, write
+from jaxgames.games.checkers.pdn import START, BrokenGame, PdnGame, decode, read, record, write
 from jaxgames.games.checkers.whole_moves import Board
 from tests.games.checkers.pictures import WCDF
 from tests.games.checkers.pictures import read as position
@@ -21,10 +21,10 @@ HEADERS = {"Event": "game 7", "Black": 'the "quick" one', "Note": "{11-15} [x] 1
 CIRCLE = "B:W9,10,17,18,32:BK6"  # the king on 6 captures on the way around, in two directions
 
 
-def game_of(text: str) -> Game:
+def game_of(text: str) -> PdnGame:
     """The only game of a text, which must not be broken."""
     (game,) = read(textwrap.dedent(text))
-    assert isinstance(game, Game), game
+    assert isinstance(game, PdnGame), game
     return game
 
 
@@ -42,7 +42,7 @@ def compare_with_pydraughts(text: str) -> int:
     """The number of captures of two or more pieces, after comparing results and last positions."""
     captures = 0
     for number, game in enumerate(read(text)):
-        assert isinstance(game, Game), game
+        assert isinstance(game, PdnGame), game
         assert game.result == RESULTS[number % len(RESULTS)]
         board = Board.of(position(WCDF, game.start))
         for move in game.moves:
@@ -86,7 +86,7 @@ def test_many_games_of_pydraughts_end_on_its_positions() -> None:
 )
 def test_moves_are_read_in_every_way_of_writing(movetext: str) -> None:
     game = game_of(f'[Event "a match"]\n\n{movetext}\n')
-    assert game == Game(game.actions, OPENING, START, "1/2-1/2" if "½" in movetext else "1-0", {"Event": "a match"})
+    assert game == PdnGame(game.actions, OPENING, START, "1/2-1/2" if "½" in movetext else "1-0", {"Event": "a match"})
     assert [len(game.actions), game.line] == [8, 1]
 
 
@@ -95,9 +95,9 @@ def test_moves_are_read_in_every_way_of_writing(movetext: str) -> None:
 def test_files_are_read_in_every_coding(coding: str, end: str) -> None:
     lines = ['[Black "Gonçalves, J."]', '[White "Müller"]', "", "1. 11-15", "24-20 *", "", "11-16 *"]
     first, second = read(decode(end.join(lines).encode(coding)))
-    assert isinstance(first, Game)
+    assert isinstance(first, PdnGame)
     assert first.headers == {"Black": "Gonçalves, J.", "White": "Müller"}
-    assert isinstance(second, Game)
+    assert isinstance(second, PdnGame)
     assert (second.moves, second.headers, second.line) == (("11-16",), {}, 7)
 
 
@@ -113,7 +113,7 @@ def test_files_are_read_in_every_coding(coding: str, end: str) -> None:
 )
 def test_headers_and_results_separate_games(text: str) -> None:
     games = list(read(text))
-    assert [(game.headers["Event"], game.moves, game.result) for game in games if isinstance(game, Game)] == [
+    assert [(game.headers["Event"], game.moves, game.result) for game in games if isinstance(game, PdnGame)] == [
         ("1", ("11-15",), "1-0"),
         ("2", ("11-16",), "*"),
     ]
@@ -122,7 +122,7 @@ def test_headers_and_results_separate_games(text: str) -> None:
 COMMENTED = ["11-15", "1-0", "0 - 1", "*", "½", "(9-14", ")", ";", "%", "[x]", "$3", "Müller", "\u2013"]
 
 
-def decorated(game: Game, random: Random, sign: str) -> str:
+def decorated(game: PdnGame, random: Random, sign: str) -> str:
     """Returns a game with comments, marks, blanks, line ends and dashes at random."""
 
     def gap(*, with_variations: bool = True) -> str:
@@ -162,7 +162,7 @@ def decorated(game: Game, random: Random, sign: str) -> str:
 def test_games_are_read_whatever_stands_between_their_parts(seed: int) -> None:
     """Two files in any encoding, one behind the other, with the ends of files of several systems."""
     random = Random(seed)
-    games: list[Game] = []
+    games: list[PdnGame] = []
     content = b""
     coding, sign = random.choice(
         [("utf-8", "\u2212"), ("utf-8-sig", "\u2014"), ("utf-16", "\u2011"), ("cp1252", "\u2013"), ("cp1252", "-")]
@@ -200,7 +200,7 @@ def test_games_are_read_whatever_stands_between_their_parts(seed: int) -> None:
     ],
 )
 def test_line_ends_and_comments_do_not_matter(text: str, moves: list[tuple[str, ...] | None]) -> None:
-    assert [game.moves if isinstance(game, Game) else None for game in read(text)] == moves
+    assert [game.moves if isinstance(game, PdnGame) else None for game in read(text)] == moves
 
 
 def test_header_may_hold_quotes_and_a_game_no_moves() -> None:
@@ -210,7 +210,7 @@ def test_header_may_hold_quotes_and_a_game_no_moves() -> None:
 
 def test_games_without_moves_are_separate() -> None:
     games = list(read('[Event "1"]\n[Result "1-0"]\n\n[Event "2"]\n[Result "0-1"]\n\n[Event "3"]\n1. 11-15 *'))
-    assert [(game.headers, game.moves, game.result) for game in games if isinstance(game, Game)] == [
+    assert [(game.headers, game.moves, game.result) for game in games if isinstance(game, PdnGame)] == [
         ({"Event": "1"}, (), "1-0"),
         ({"Event": "2"}, (), "0-1"),
         ({"Event": "3"}, ("11-15",), "*"),
@@ -334,8 +334,8 @@ def test_broken_game_is_reported_with_its_line_and_the_others_are_kept(game: str
     assert isinstance(wrong, BrokenGame)
     assert (wrong.line - 3, wrong.headers["Event"]) == (line, "broken")
     assert wrong.reason.startswith(reason)
-    assert isinstance(first, Game)
-    assert isinstance(last, Game)
+    assert isinstance(first, PdnGame)
+    assert isinstance(last, PdnGame)
     assert (first.headers["Event"], last.headers["Event"]) == ("first", "last")
 
 
@@ -343,7 +343,7 @@ def test_broken_game_without_headers_ends_at_its_result() -> None:
     wrong, game = read("11-15 8-8\n9-14 1-0\n11-16 *")
     assert isinstance(wrong, BrokenGame)
     assert wrong.line == 1
-    assert isinstance(game, Game)
+    assert isinstance(game, PdnGame)
     assert game.moves == ("11-16",)
 
 

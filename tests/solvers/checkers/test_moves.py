@@ -1,5 +1,7 @@
 """Moves of checkers as shifts of words: published counts, and the slow reference. In plain Python unless slow."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,13 +11,12 @@ from jaxgames.games.checkers.search_moves import (
     count_bits,
     legal_sources,
     moved,
-    num_sequences,
     opponent_can_jump,
     rotated,
     shifted,
     write_moves,
 )
-from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for, ints
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, compiled, function_for, ints
 from tests.games.checkers.random_positions import crowds, endgames, hunts
 from tests.games.checkers.reference import Position, Reference
 from tests.games.checkers.test_perft import POSITIONS, START_MOVES
@@ -36,6 +37,20 @@ def legal(position: Position) -> list[int]:
     moves = [0] * MAX_MOVES
     number = write_moves(legal_sources(*words(position)), moves, 0)
     return moves[:number]
+
+
+@compiled
+def num_sequences(own: int, opponents: int, kings: int, jumper: int, turns: int, moves: Any, begin: int) -> int:
+    """The number of sequences of a number of whole turns. `moves` has room for the actions of all plies."""
+    if turns == 0:
+        return 1
+    number = write_moves(legal_sources(own, opponents, kings, jumper), moves, begin)
+    total = 0
+    for place in range(begin, begin + number):
+        after = moved(own, opponents, kings, moves[place])
+        left = turns if after[3] != 0 else turns - 1
+        total += num_sequences(after[0], after[1], after[2], after[3], left, moves, begin + number)
+    return total
 
 
 def counts(text: str, turns: int) -> list[int]:

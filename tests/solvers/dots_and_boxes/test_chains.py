@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from jaxgames.games.dots_and_boxes.chains import Chains, chain_openers, value_of_chains
-from jaxgames.games.dots_and_boxes.search import search
+from jaxgames.games.dots_and_boxes.search import ExactSearch
 from jaxgames.games.dots_and_boxes.search_moves import (
     Board,
     Position,
     draw,
     make_board,
-    make_moves,
     make_position,
     undraw,
 )
@@ -68,14 +67,14 @@ def test_loop_is_opened_before_a_chain_if_that_costs_less() -> None:
     """The opponent leaves the four boxes, and must open the chain of five: 5 - 4 = 1. The chain first would cost 5."""
     board, state = make_board(3, 3, compiled=False), game(3, 3).from_string(written(LOOP_AND_CHAIN))
     position = make_position(board, np.flatnonzero(state.edges).tolist())
-    assert search(game(3, 3), state, compiled=False, progress=False).value == -1
+    assert ExactSearch(game(3, 3), compiled=False).search(state).value == -1
     assert value_of_chains(board, position, work_space(board, 3, 3)) == -1
 
 
 @pytest.mark.parametrize(("rows", "cols", "number"), [(2, 2, 400), (2, 3, 300)])
 def test_a_best_move_is_a_safe_edge_or_opens_a_chain(rows: int, cols: int, number: int) -> None:
     board, table = make_board(rows, cols, compiled=False), solved_boxes(rows, cols).table
-    chains, moves = work_space(board, rows, cols), make_moves(board)
+    chains, moves = work_space(board, rows, cols), [0] * len(board.order)
     for drawn in sets_with_degrees(rows, cols, {0, 1, 2, 4}, number):
         position = position_of(board, drawn)
         values: list[int] = []

@@ -23,7 +23,7 @@ from jaxgames.games.dots_and_boxes.player import (
     order_by_long_chain_rule,
 )
 from jaxgames.games.dots_and_boxes.rules import REWARDS, DotsAndBoxes
-from jaxgames.games.dots_and_boxes.search import search
+from jaxgames.games.dots_and_boxes.search import ExactSearch
 from jaxgames.games.dots_and_boxes.solution import table_shape, worth_of_edges
 from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
@@ -126,7 +126,7 @@ def test_chain_is_taken_down_to_the_boxes_that_keep_control() -> None:
 
 
 def test_loop_of_four_boxes_is_left_for_a_longer_chain() -> None:
-    assert search(game(3, 3), state_of(LOOP, 3, 3), compiled=False, progress=False).value == 5 - 4
+    assert ExactSearch(game(3, 3), compiled=False).search(state_of(LOOP, 3, 3)).value == 5 - 4
     assert played(LOOP, 3, 3) == "h(1,0)"
 
 

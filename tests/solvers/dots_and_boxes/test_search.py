@@ -11,7 +11,7 @@ import jaxgames
 from jaxgames._checks import ParameterError
 from jaxgames.games.dots_and_boxes import search as searching
 from jaxgames.games.dots_and_boxes.rules import DotsAndBoxes
-from jaxgames.games.dots_and_boxes.search import Search, SearchResult, search
+from jaxgames.games.dots_and_boxes.search import ExactSearch, ExactValue
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.wrappers import auto_reset
 from tests.helpers.solved import solved_boxes
@@ -21,12 +21,16 @@ FOUND_VALUES = {(1, 1): -1, (1, 2): 0, (1, 3): -1, (2, 2): 2, (2, 3): -2, (3, 3)
 needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason="takes hours in plain Python")
 
 
-def plainly(rows: int, cols: int, *arguments: Any, **named: Any) -> SearchResult:
-    return search(DotsAndBoxes(rows, cols), *arguments, **named, compiled=False, progress=False)
+def search(env: Any, state: Any = None, window: Any = None, **named: Any) -> ExactValue:
+    return ExactSearch(env, **named).search(state, window)
 
 
-def quickly(rows: int, cols: int, *arguments: Any, **named: Any) -> SearchResult:
-    return search(DotsAndBoxes(rows, cols), *arguments, **named, progress=False)
+def plainly(rows: int, cols: int, *arguments: Any, **named: Any) -> ExactValue:
+    return search(DotsAndBoxes(rows, cols), *arguments, **named, compiled=False)
+
+
+def quickly(rows: int, cols: int, *arguments: Any, **named: Any) -> ExactValue:
+    return search(DotsAndBoxes(rows, cols), *arguments, **named)
 
 
 def random_sets(rows: int, cols: int, open_edges: int, number: int) -> list[int]:
@@ -58,7 +62,7 @@ def test_value_of_a_larger_board_is_that_of_other_programs(rows: int, cols: int)
 @pytest.mark.slow
 @needs_numba
 def test_values_of_3x3_are_those_of_the_solved_game() -> None:
-    running, solution = Search(DotsAndBoxes(3, 3)), solved_boxes(3, 3)
+    running, solution = ExactSearch(DotsAndBoxes(3, 3)), solved_boxes(3, 3)
     for open_edges in range(1, 24):
         for drawn in random_sets(3, 3, open_edges, 40):
             assert running.search(state_of(3, 3, drawn)).value == solution.table[drawn], drawn
@@ -67,7 +71,7 @@ def test_values_of_3x3_are_those_of_the_solved_game() -> None:
 def test_values_of_2x2_are_those_of_the_solved_game() -> None:
     """Positions with few open edges come first, so each of the others is one move from bounds that the table has."""
     table, states = solved_boxes(2, 2).table, solved_boxes(2, 2).states_at(np.arange(4096))
-    running = Search(DotsAndBoxes(2, 2), compiled=False)
+    running = ExactSearch(DotsAndBoxes(2, 2), compiled=False)
     for drawn in sorted(range(4096), key=lambda drawn: -drawn.bit_count()):
         margin = int(table[drawn])
         window = (None, (margin - 1, margin + 1), (0, 1))[drawn % 3]
@@ -77,7 +81,7 @@ def test_values_of_2x2_are_those_of_the_solved_game() -> None:
 
 
 def test_table_is_kept_from_one_search_to_the_next() -> None:
-    running = Search(DotsAndBoxes(2, 2), compiled=False)
+    running = ExactSearch(DotsAndBoxes(2, 2), compiled=False)
     assert running.search(state_of(2, 2, 0b11)).value == solved_boxes(2, 2).table[0b11]
     assert running.search(state_of(2, 2, 0b11)).nodes == 1
 
@@ -171,15 +175,6 @@ def test_wrong_arguments_are_refused(arguments: dict[str, Any], names: tuple[str
     with pytest.raises(ParameterError) as error:
         search(**every)
     assert all(name in str(error.value) for name in names)
-
-
-def test_table_that_does_not_fit_in_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_memory(*_: Any, **__: Any) -> Any:
-        raise MemoryError
-
-    monkeypatch.setattr(searching, "make_work", no_memory)
-    with pytest.raises(ParameterError, match=r"16,777,216 entries takes 0.2 GiB, .* pass a smaller table_size"):
-        plainly(3, 4)
 
 
 def test_compiled_search_without_numba_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

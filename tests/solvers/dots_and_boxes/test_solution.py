@@ -173,7 +173,7 @@ def test_batch_may_be_empty() -> None:
 
 def test_wrong_questions_are_refused() -> None:
     solution = solved_boxes(2, 2)
-    with pytest.raises(ValueError, match="only chinese_checkers_diamond has them"):
+    with pytest.raises(ValueError, match="is not won by its last move"):
         solution.plies(states_of(solution))
     with pytest.raises(ValueError, match=r"expected a batch of states of .*rows=2, cols=2.*, not DotsAndBoxesState"):
         solution.value(stacked([game(2, 3).init()]))

@@ -10,6 +10,7 @@ from jaxgames.games.minichess import Minichess
 from jaxgames.games.minichess.search_moves import (
     MAX_MOVES,
     Pieces,
+    Rules,
     Tables,
     cannot_mate,
     count_bits,
@@ -17,14 +18,13 @@ from jaxgames.games.minichess.search_moves import (
     make_tables,
     mirrored,
     moved,
-    num_sequences,
     pieces_of,
     rules_of,
     turned,
     write_legal_moves,
     write_moves,
 )
-from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, function_for, ints
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, compiled, function_for, ints
 from tests.games.minichess.cases import make_reference
 from tests.games.minichess.reference import Position, Reference, is_dead
 from tests.games.minichess.test_perft import PERFT
@@ -90,6 +90,19 @@ def test_moves_follow_the_reference(parameters: dict[str, Any]) -> None:
 @pytest.mark.parametrize("parameters", RULES)
 def test_moves_of_many_positions_follow_the_reference(parameters: dict[str, Any]) -> None:
     check_positions(parameters, number=600, seed=2)
+
+
+@compiled
+def num_sequences(tables: Tables, rules: Rules, pieces: Pieces, plies: int, moves: Any, begin: int) -> int:
+    """The number of sequences of a number of moves, draws left out. `moves` has room for all plies."""
+    if plies == 0:
+        return 1
+    number = write_legal_moves(tables, rules, pieces, moves, begin)
+    total = 0
+    for place in range(begin, begin + number):
+        after, _ = moved(tables, pieces, moves[place])
+        total += num_sequences(tables, rules, turned(after), plies - 1, moves, begin + number)
+    return total
 
 
 def count(

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames.games.checkers.pdn import Game, decode, read
+from jaxgames.games.checkers.pdn import PdnGame, decode, read
 from tests.games.checkers.record_pydraughts import FILE
 from tests.helpers.commands import error_of, run_command
 from tests.helpers.positions import board
@@ -59,8 +59,8 @@ def write(path: Path, text: str = SHORT_GAMES) -> Path:
     return path
 
 
-def game(*moves: str) -> Game:
-    return Game(actions=(0,) * len(moves), moves=moves)
+def game(*moves: str) -> PdnGame:
+    return PdnGame(actions=(0,) * len(moves), moves=moves)
 
 
 # -- recorded games ----------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Positions, dict[str
 
 def test_positions_are_those_of_the_recorded_games(pairs: tuple[Positions, dict[str, Any]]) -> None:
     found, result = pairs
-    recorded = [game for game in read(decode(FILE.read_bytes())) if isinstance(game, Game)]
+    recorded = [game for game in read(decode(FILE.read_bytes())) if isinstance(game, PdnGame)]
     assert result["games"] | {"results": None} == {
         "read": 12,
         "kept": 12,
@@ -174,7 +174,7 @@ def test_split_of_known_moves(moves: str, digits: str, split: str) -> None:
 
 
 def test_games_of_one_start_differ_from_those_of_another() -> None:
-    a, b = (Game((1,), ("18-15",), start=start) for start in ("W:W18,K30:B2", "W:W18:B2"))
+    a, b = (PdnGame((1,), ("18-15",), start=start) for start in ("W:W18,K30:B2", "W:W18:B2"))
     assert a.text == "W:W18,K30:B2 18-15"
     assert a.text != b.text
 

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames.games.checkers.pdn import Game, decode, read, record
+from jaxgames.games.checkers.pdn import PdnGame, decode, read, record
 from jaxgames.games.checkers.rules import EARLIEST_END, Checkers
 from tests.games.checkers.pictures import WCDF
 from tests.games.checkers.record_pydraughts import FILE
@@ -26,8 +26,8 @@ def small_programs() -> Any:
         yield
 
 
-def recorded_games() -> list[Game]:
-    return [game for game in read(decode(FILE.read_bytes())) if isinstance(game, Game)]
+def recorded_games() -> list[PdnGame]:
+    return [game for game in read(decode(FILE.read_bytes())) if isinstance(game, PdnGame)]
 
 
 def test_boards_are_those_of_one_step_after_the_other() -> None:
@@ -45,11 +45,11 @@ def test_boards_are_those_of_one_step_after_the_other() -> None:
     jax.tree.map(np.testing.assert_array_equal, states, stacked(expected))
 
 
-def king_steps(plies: int) -> Game:
+def king_steps(plies: int) -> PdnGame:
     """A game in which two kings go to and fro."""
     text = " ".join(("1-5", "32-28", "5-1", "28-32")[ply % 4] for ply in range(plies))
     (game,) = read(f'[FEN "B:WK32:BK1"]\n{text}')
-    assert isinstance(game, Game)
+    assert isinstance(game, PdnGame)
     return game
 
 
@@ -65,11 +65,11 @@ def test_game_goes_on_after_the_plies_that_make_a_draw(env: Checkers) -> None:
 @pytest.mark.parametrize(
     ("env", "game", "problem"),
     [
-        (Checkers(), Game((87, 3), ("11-16", "?"), line=7), "game 0, line 7: action 3 at ply 1 is not legal in"),
+        (Checkers(), PdnGame((87, 3), ("11-16", "?"), line=7), "game 0, line 7: action 3 at ply 1 is not legal in"),
         (CUT_OFF, king_steps(102), "game 0, line 1: action .* at ply 100 is not legal in .*max_plies=100"),
     ],
 )
-def test_illegal_action_is_named(env: Checkers, game: Game, problem: str) -> None:
+def test_illegal_action_is_named(env: Checkers, game: PdnGame, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         states_before(env, [game])
 

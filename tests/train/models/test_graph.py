@@ -11,7 +11,7 @@ import pytest
 import jaxgames
 from jaxgames import ParameterError
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.games.dots_and_boxes.solution import boxes
+from jaxgames.games.dots_and_boxes.rules import boxes
 from tests.helpers.positions import compiled
 from tests.helpers.random_leaves import random_leaves
 from train.models.policy import Policy

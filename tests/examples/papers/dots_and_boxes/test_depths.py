@@ -10,7 +10,7 @@ from examples.papers.dots_and_boxes import depths
 from examples.papers.dots_and_boxes.depths import changed, handouts_of_a_game
 from jaxgames import agents
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.games.dots_and_boxes.search import Search
+from jaxgames.games.dots_and_boxes.search import ExactSearch
 from tests.helpers.solved import solved_boxes
 
 
@@ -25,7 +25,7 @@ def test_text_has_the_setting_once(change: str, depth: int, limit: int) -> None:
 def test_best_move_of_a_handout_is_that_of_the_solved_game() -> None:
     """And the other one of taking and leaving is not."""
     env, solution, generator = DotsAndBoxes(2, 3), solved_boxes(2, 3), random.Random(0)
-    search, start, kinds = Search(env, compiled=False), jax.device_get(env.init()), set[str]()
+    search, start, kinds = ExactSearch(env, compiled=False), jax.device_get(env.init()), set[str]()
     for _ in range(40):
         for kind, state, best in handouts_of_a_game(env, search, start, generator):
             worth = solution.worth(solution.index(jax.tree.map(lambda leaf: np.asarray(leaf)[None], state)))[0]

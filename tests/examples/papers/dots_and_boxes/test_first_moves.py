@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from examples.papers.dots_and_boxes.first_moves import edge_classes, fit, game_of, value_by_windows
-from jaxgames.games.dots_and_boxes.search import Search
+from jaxgames.games.dots_and_boxes.search import ExactSearch
 from tests.helpers.solved import solved_boxes
 
 
@@ -19,7 +19,7 @@ def test_symmetries_and_corners_leave_few_first_edges(name: str, classes: int) -
 @pytest.mark.parametrize("guess", [-4, 0, 2, 4])
 def test_value_does_not_depend_on_the_guess(guess: int) -> None:
     env = game_of("2x2")
-    search = Search(env, compiled=False)
+    search = ExactSearch(env, compiled=False)
     for drawn in (0, 0b1, 0b100):
         state = solved_boxes(2, 2).states_at(np.array([drawn]))
         state = type(state)(**{name: leaf[0] for name, leaf in vars(state).items()})
