@@ -8,14 +8,15 @@ from hypothesis import strategies as st
 from jaxgames.games.checkers import search as checkers
 from jaxgames.games.checkers.search_moves import rotated
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.games.minichess import Minichess
 from jaxgames.games.minichess import search as minichess
-from jaxgames.games.minichess.search_moves import Pieces, make_tables
+from jaxgames.games.minichess.search_moves import Pieces, make_chess
 from tests.games.chinese_checkers_diamond.test_symmetry import exchanged, mirrored
 from tests.games.dots_and_boxes.test_symmetry import SYMMETRIES, numbers
 from tests.helpers.positions import board, read_all
 from tests.helpers.solved import solved_boxes, solved_diamond
 
-TABLES = make_tables(compiled=False)
+CHESS = make_chess(Minichess(), compiled=False)
 WORDS = st.integers(0, 2**32 - 1)
 
 
@@ -39,7 +40,7 @@ def test_evaluation_of_minichess_is_symmetric(name: str, board: list[int]) -> No
     def value(board: list[int]) -> int:
         sets = [[kind > 0 for kind in board], *([abs(kind) & bit > 0 for kind in board] for bit in (1, 2, 4))]
         words = (sum(1 << cell for cell in range(25) if cells[cell]) for cells in sets)
-        return minichess.evaluation(minichess.WEIGHTS[name], TABLES, Pieces(*words))
+        return minichess.evaluation(minichess.WEIGHTS[name], CHESS, Pieces(*words))
 
     files = [board[5 * file : 5 * file + 5] for file in range(5)]
     assert value([kind for file in reversed(files) for kind in file]) == value(board)

@@ -13,7 +13,6 @@ Source: the PDN 3.0 standard, and files as people write them. docs/games/checker
 accepted and why this is not left to another library.
 """
 
-import dataclasses
 import functools
 import itertools
 import re
@@ -22,8 +21,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import jax
+
 from jaxgames import _text_files
-from jaxgames.games.checkers.rules import Checkers
+from jaxgames.games.checkers.rules import Checkers, CheckersState
 from jaxgames.games.checkers.whole_moves import Board, Path, text_of, texts_of, visits
 
 START = "B:W21,22,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,9,10,11,12"
@@ -122,7 +123,8 @@ def record(
     """
     if result is not None and result not in (*REWARDS, UNKNOWN_RESULT):
         raise ValueError(f"result must be one of {', '.join((*REWARDS, UNKNOWN_RESULT))}, not {result!r}")
-    board, start = _position(start)
+    state, start = _position(start)
+    board = Board.of(state)
     moves: list[str] = []
     played: list[int] = []
     remaining = iter(actions)
@@ -142,7 +144,7 @@ def write(game: PdnGame) -> str:
     """
     taken = [*map(str.lower, game.headers), "result", "setup", "fen"]
     for name in game.headers:
-        if _name(name) != name or taken.count(name.lower()) > 1:
+        if _NAMES.get(name.lower(), name) != name or taken.count(name.lower()) > 1:
             raise ValueError(f"a header must have a name of its own, in the capitals of the standard, not {name!r}")
     headers = dict(game.headers) | {"Result": game.result}
     if game.start != START:
@@ -198,14 +200,14 @@ def _drafts(tokens: Iterable[_Token]) -> Iterator[_Draft]:
     for token in tokens:
         name = token.text.strip("[").split('"')[0].strip().lower() if token.kind in ("header", "no_header") else ""
         if draft is not None and name and (draft.has_body or name in draft.names):
-            yield _closed(draft)
+            yield draft
             draft = None
         draft = draft or _Draft(token.line)
         draft.has_body |= not name
         if name:
             draft.names.add(name)
             if header := _HEADER.match(token.text if token.kind == "header" else ""):
-                draft.headers[_name(header[1])] = header[2]
+                draft.headers[_NAMES.get(header[1].lower(), header[1])] = header[2]
         elif draft.variations and token.kind not in ("open", "close", "number_or_close", "unclosed"):
             continue
         match token.kind:
@@ -232,19 +234,7 @@ def _drafts(tokens: Iterable[_Token]) -> Iterator[_Draft]:
             case _:  # a header, or the number of a move
                 pass
     if draft is not None:
-        yield _closed(draft)
-
-
-def _closed(draft: _Draft) -> _Draft:
-    """Returns the draft at its end, with an error if a variation is open."""
-    if draft.variations:
-        draft.errors.append((draft.variations[0], "there is no ) after this ("))
-    return draft
-
-
-def _name(name: str) -> str:
-    """Returns the name of a header with the standard's capitals, if the standard has it."""
-    return _NAMES.get(name.lower(), name)
+        yield draft
 
 
 def _shown(text: str) -> str:
@@ -258,6 +248,8 @@ def _shown(text: str) -> str:
 def _replayed(draft: _Draft) -> PdnGame | BrokenGame:
     """Returns the game of a draft, or the first reason for which it is none."""
     headers = {name: value for name, value in draft.headers.items() if name not in ("Result", "SetUp", "FEN")}
+    if draft.variations:
+        draft.errors.append((draft.variations[0], "there is no ) after this ("))
     if draft.errors:
         return BrokenGame(*min(draft.errors), headers)
     paths: list[Path] = []
@@ -265,8 +257,11 @@ def _replayed(draft: _Draft) -> PdnGame | BrokenGame:
     line = draft.line
     try:
         result = _result(draft)
-        _check_game_type(headers)
-        board, start = _position(_fen(draft.headers))
+        kind = headers.get("GameType", GAME_TYPE)
+        if kind.split(",")[0].strip() != GAME_TYPE:
+            raise ValueError(f"GameType is {kind!r}; only {GAME_TYPE}, American checkers, can be read")
+        state, start = _position(_fen(draft.headers))
+        board = Board.of(state)
         for token in draft.moves:
             line = token.line
             goes_on = bool(board.jumper and paths)
@@ -305,12 +300,6 @@ def _result(draft: _Draft) -> str:
     return known.pop() if known else UNKNOWN_RESULT
 
 
-def _check_game_type(headers: Mapping[str, str]) -> None:
-    kind = headers.get("GameType", GAME_TYPE)
-    if kind.split(",")[0].strip() != GAME_TYPE:
-        raise ValueError(f"GameType is {kind!r}; only {GAME_TYPE}, American checkers, can be read")
-
-
 def _fen(headers: Mapping[str, str]) -> str:
     """Returns the position before the first move as the env reads it: no ranges, blanks and full stops."""
     if "FEN" not in headers:
@@ -332,14 +321,8 @@ def _plain(text: str) -> str:
     return re.sub(_DASH, "-", re.sub(r"\s", "", text)).replace("½", "1/2")
 
 
-def _position(text: str) -> tuple[Board, str]:
-    """Returns the position that a text names, and its text as the env writes it. Raises ValueError for another text."""
-    board, text = _parsed(text)
-    return dataclasses.replace(board, pieces={**board.pieces}), text
-
-
 @functools.lru_cache
-def _parsed(text: str) -> tuple[Board, str]:
-    """Returns what `_position` returns; the board is shared, so it must not be played on."""
+def _position(text: str) -> tuple[CheckersState, str]:
+    """Returns the position that a text names, and its text as the env writes it. Raises ValueError for another text."""
     state = (env := Checkers()).from_string(text)
-    return Board.of(state), env.to_string(state)
+    return jax.device_get(state), env.to_string(state)

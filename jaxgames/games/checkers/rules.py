@@ -38,6 +38,7 @@ from jaxgames.bits import reversed_bits as rotated  # the board, by 180 degrees:
 from jaxgames.env import Env, State
 from jaxgames.games import _text
 from jaxgames.games._text import NOBODY, parse_int
+from jaxgames.games._won_or_lost import WonOrLost
 
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}  # plies without progress that make a draw
 FIRST_TURN, LAST_TURN = 40, 60  # by "adjudicated": the turns from which a lead wins, and after which any lead does
@@ -71,7 +72,7 @@ class CheckersState(State):
 
 
 @dataclass(frozen=True)
-class Checkers(Env[CheckersState]):
+class Checkers(WonOrLost, Env[CheckersState]):
     """American checkers for two seats.
 
     Args:
@@ -121,18 +122,6 @@ class Checkers(Env[CheckersState]):
             progress = 22 if self.draw_rule == "openspiel" else 22 + 144
             longest = QUIET_LIMIT[self.draw_rule] * (progress + 1)
         return longest if self.max_plies is None else min(longest, self.max_plies)
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        return -1.0, 1.0
-
-    @property
-    def zero_sum(self) -> bool:
-        return True
-
-    @property
-    def terminal_rewards(self) -> bool:
-        return True
 
     # -- rules -------------------------------------------------------------------------------------
 

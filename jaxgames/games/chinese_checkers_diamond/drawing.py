@@ -162,18 +162,13 @@ def _triangle(env: ChineseCheckersDiamond, seat: int) -> str:
     return rounded([(0, up * top), (up * half, up * base), (-up * half, up * base)], 9 if rows else 7)
 
 
-def _tip(size: int, seat: int) -> Place:
-    """Returns the tip of the board at a home; no cell is there."""
-    return 0, round((-1 if seat == 0 else 1) * ((size - 1) * ROW + 2 * RIM), 2)
-
-
 # -- background and pieces ---------------------------------------------------------------------------
 
 
 def _board(env: ChineseCheckersDiamond, theme: Theme) -> Element:
     n, places = env.size, _places(env.size)
-    (_, top), (_, bottom), side = _tip(n, 0), _tip(n, 1), (n - 1) * CELL / 2 + RIM / ROW * CELL
-    outline = rounded([(0, top), (side, 0), (0, bottom), (-side, 0)], 12)
+    tip, side = round((n - 1) * ROW + 2 * RIM, 2), (n - 1) * CELL / 2 + RIM / ROW * CELL  # no cell is there
+    outline = rounded([(0, -tip), (side, 0), (0, tip), (-side, 0)], 12)
     board = node("path", d=outline, fill=theme.board, stroke=theme.edge, stroke_width=1.2)
     homes = [node("path", d=_triangle(env, seat), fill=theme.seats[seat], fill_opacity=".24") for seat in (0, 1)]
     strokes: list[list[Place]] = []

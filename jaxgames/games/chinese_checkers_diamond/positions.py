@@ -10,7 +10,7 @@ rank of a set c_0 < c_1 < ... is the sum of the binomial coefficients C(c_i, i +
 
 After a move the frame rotates by 180 degrees: the opponent's cells come first, in reversed order. So all positions
 that follow one position share rank(own), which is computed once. Their rank(other) differs by the piece that moves
-and by its target. `_Placed` holds the part that depends on the piece.
+and by its target. `_ranks_of_others` has the part that depends on the piece.
 
 The rules of `jaxgames.games.chinese_checkers_diamond` are computed on whole batches of bit sets.
 """
@@ -36,7 +36,6 @@ class Geometry(NamedTuple):
 
     cells: int  # N
     pieces: int  # k
-    num_own: int  # C(N, k)
     num_other: int  # C(N - k, k)
     all: Cells
     home: Cells  # of the mover
@@ -63,7 +62,6 @@ def geometry(size: int, pieces: int) -> Geometry:
     return Geometry(
         cells=cells,
         pieces=pieces,
-        num_own=math.comb(cells, pieces),
         num_other=math.comb(cells - pieces, pieces),
         all=Cells.of(range(cells), cells),
         home=Cells.of(home, cells),
@@ -228,28 +226,20 @@ def _forbidden(env: ChineseCheckersDiamond, own: Cells, other: Cells) -> list[tu
     return forbidden
 
 
-class _Placed(NamedTuple):
-    """The parts of a following position's number that do not depend on the target; see the top of the file."""
+def _ranks_of_others(g: Geometry, numbers: jax.Array) -> list[jax.Array]:
+    """Returns uint32[k, B] by j: the rank of the mover's pieces without one of them, if j come before the target.
 
-    row: jax.Array  # uint32[B], rank(own) * C(N - k, k) of all following positions
-    free: Cells  # [B], the cells without a piece of the opponent
-    others: Cells  # [k, B], the mover's pieces without the one that moves
-    base: list[jax.Array]  # uint32[k, B] by j: the rank of these pieces if j of them come before the target
-
-
-def _placed(g: Geometry, own: Cells, other: Cells, pieces: Cells) -> _Placed:
-    free = g.all - other
-    opponent = [(g.all & bit.above()).count() for bit in reversed(other.split(g.pieces))]
-    number = (free & pieces.above()).count()[::-1]  # of the mover's cells after the rotation: ascending
-    base: list[jax.Array] = []
+    `numbers`, int32[k, B], are those of the mover's cells after the rotation, in ascending order.
+    """
+    ranks: list[jax.Array] = []
     for j in range(g.pieces):
-        ranks: list[jax.Array] = []
+        by_piece: list[jax.Array] = []
         for moving in reversed(range(g.pieces)):  # the lowest piece comes last after the rotation
-            rest = [number[i] for i in range(g.pieces) if i != moving]
+            rest = [numbers[i] for i in range(g.pieces) if i != moving]
             places = [i + (i >= j) for i in range(len(rest))]  # those from j on make room for the target
-            ranks.append(sum((_binomial(g, n, i + 1) for n, i in zip(rest, places, strict=True)), jnp.uint32(0)))
-        base.append(jnp.stack([jnp.broadcast_to(rank, number.shape[1:]) for rank in ranks]))
-    return _Placed(_rank(g, opponent) * np.uint32(g.num_other), free, own - pieces, base)
+            by_piece.append(sum((_binomial(g, n, i + 1) for n, i in zip(rest, places, strict=True)), jnp.uint32(0)))
+        ranks.append(jnp.stack([jnp.broadcast_to(rank, numbers.shape[1:]) for rank in by_piece]))
+    return ranks
 
 
 def fold_children(
@@ -269,7 +259,9 @@ def fold_children(
     """
     g = geometry_of(env)
     pieces, targets = targets_of_pieces(env, own, other)
-    placed = _placed(g, own, other, pieces)
+    free, others = g.all - other, own - pieces  # [B] and [k, B]
+    row = _rank(g, [(g.all & bit.above()).count() for bit in reversed(other.split(g.pieces))]) * np.uint32(g.num_other)
+    bases = _ranks_of_others(g, (free & pieces.above()).count()[::-1])
     first = jnp.arange(g.pieces)[:, None] == 0
     passes = first & targets.is_empty().all(0)
     passed = index_of(env, *after_pass(env, own, other))
@@ -279,14 +271,14 @@ def fold_children(
         remaining, carry = loop
         target = remaining.lowest()
         higher = target.above()
-        before = (placed.others & higher).count()  # the pieces that come before the target after the rotation
-        number = (placed.free & higher).count()
+        before = (others & higher).count()  # the pieces that come before the target after the rotation
+        number = (free & higher).count()
         place = (before + 1) * (g.cells + 1) + number
         rank = jnp.asarray(g.binomial.ravel()).at[place].get(mode="promise_in_bounds")
-        for j, base in enumerate(placed.base):
+        for j, base in enumerate(bases):
             rank += jnp.where(before == j, base, 0)
         live = ~target.is_empty()
         cell = g.cells - 1 - (g.all & higher).count()
-        return remaining - target, function(carry, jnp.where(live, placed.row + rank, 0), cell, live)
+        return remaining - target, function(carry, jnp.where(live, row + rank, 0), cell, live)
 
     return jax.lax.while_loop(lambda loop: ~loop[0].is_empty().all(), visit, (targets, carry))[1]

@@ -29,6 +29,7 @@ from jaxgames._platforms import at, by_platform
 from jaxgames.env import Env, State
 from jaxgames.games._hexagons import HexagonalBoard
 from jaxgames.games._text import hexagonal, parse_int, parse_seat, split_fields, split_rows, written_rows
+from jaxgames.games._won_or_lost import WonOrLost
 from jaxgames.games.chinese_checkers_diamond import board
 from jaxgames.sampling import random_bit
 
@@ -47,7 +48,7 @@ class ChineseCheckersDiamondState(State):
 
 
 @dataclass(frozen=True)
-class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
+class ChineseCheckersDiamond(HexagonalBoard, WonOrLost, Env[ChineseCheckersDiamondState]):
     """Two-player Chinese Checkers on an n x n diamond with k pieces per side.
 
     Args:
@@ -110,18 +111,6 @@ class ChineseCheckersDiamond(HexagonalBoard, Env[ChineseCheckersDiamondState]):
     @property
     def max_steps(self) -> int:
         return self.max_plies
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        return -1.0, 1.0
-
-    @property
-    def zero_sum(self) -> bool:
-        return True
-
-    @property
-    def terminal_rewards(self) -> bool:
-        return True
 
     @property
     def _home(self) -> np.ndarray:

@@ -27,6 +27,7 @@ from jaxgames._platforms import at
 from jaxgames.env import Env, State
 from jaxgames.games import _text
 from jaxgames.games._text import SEAT_LETTERS, parse_seat, split_fields
+from jaxgames.games._won_or_lost import WonOrLost
 
 REWARDS = ("win_loss", "margin", "boxes")
 MAX_SEARCHED_SIZE = 8  # rows or columns of boxes of the boards that the search plays
@@ -45,7 +46,7 @@ class DotsAndBoxesState(State):
 
 
 @dataclass(frozen=True)
-class DotsAndBoxes(Env[DotsAndBoxesState]):
+class DotsAndBoxes(WonOrLost, Env[DotsAndBoxesState]):
     """Dots and Boxes.
 
     Args:
@@ -108,10 +109,6 @@ class DotsAndBoxes(Env[DotsAndBoxesState]):
     def reward_range(self) -> tuple[float, float]:
         highest = {"win_loss": 1, "margin": self.num_boxes, "boxes": min(2, self.num_boxes)}[self.reward]
         return float(-highest), float(highest)
-
-    @property
-    def zero_sum(self) -> bool:
-        return True
 
     @property
     def terminal_rewards(self) -> bool:

@@ -26,6 +26,7 @@ from jaxgames.bits import union
 from jaxgames.env import Env, State
 from jaxgames.games import _text
 from jaxgames.games._text import parse_int, split_fields, split_rows
+from jaxgames.games._won_or_lost import WonOrLost
 from jaxgames.games.minichess import board
 from jaxgames.games.minichess.board import MoveMasks, Position
 from jaxgames.games.minichess.moves import action_mask, random_action
@@ -55,7 +56,7 @@ class MinichessState(State):
 
 
 @dataclass(frozen=True)
-class Minichess(Env[MinichessState]):
+class Minichess(WonOrLost, Env[MinichessState]):
     """Chess on 5 x 5 cells.
 
     Args:
@@ -116,10 +117,6 @@ class Minichess(Env[MinichessState]):
         prize = board.VALUES[board.KING if self._king_capture else board.QUEEN]  # by a pawn that becomes a queen
         most = float(np.float32((prize + board.VALUES[board.QUEEN] - board.VALUES[board.PAWN]) / 1000))
         return -most, most
-
-    @property
-    def zero_sum(self) -> bool:
-        return True
 
     @property
     def terminal_rewards(self) -> bool:

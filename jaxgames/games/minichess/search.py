@@ -27,7 +27,7 @@ from jaxgames.games.minichess import search_moves as moves
 from jaxgames.games.minichess.board import MULTIPLIERS, VALUES
 from jaxgames.games.minichess.rules import QUIET_LIMIT as DRAW_AT
 from jaxgames.games.minichess.rules import Minichess, MinichessState
-from jaxgames.games.minichess.search_moves import PAWN, QUEEN, Pieces, Rules, Tables, kind_on, king_is_attacked
+from jaxgames.games.minichess.search_moves import PAWN, QUEEN, Chess, Pieces, kind_on, king_is_attacked
 from jaxgames.solvers.alphabeta import search as alphabeta_search
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled, count_bits, inlined, ints
 from jaxgames.solvers.alphabeta.deepening import SearchedGame
@@ -41,11 +41,10 @@ KING_REWARD = VALUES[-1] / 1000  # that the capture of a king pays with reward="
 ROOT_CLOCK = alphabeta_search.FIRST_OF_GAME  # place of the halfmove clock at the root in `Search.counts`
 
 
-class RulesAndTables(NamedTuple):
-    """The rules and the tables of a search."""
+class SearchedChess(NamedTuple):
+    """The game of a search."""
 
-    rules: Rules
-    tables: Tables
+    chess: Chess
     hashes: Ints  # [DRAW_AT + MAX_PLIES], since the last capture or pawn move: up to the root, then of the line
     multipliers: Ints  # [10], of the hash
 
@@ -68,10 +67,10 @@ class Node(NamedTuple):
     only_noisy: bool  # quiescence search
 
 
-def make_search(rules: Rules, weights: list[int], table_size: int, compiled: bool) -> Search:
+def make_search(env: Minichess, weights: list[int], table_size: int, compiled: bool) -> Search:
     """Returns the work space of a search, on arrays for compiled functions or on lists for plain ones."""
     hashes, multipliers = ints([0] * (DRAW_AT + MAX_PLIES), compiled), ints(MULTIPLIERS.ravel(), compiled)
-    game = RulesAndTables(rules, moves.make_tables(compiled), hashes, multipliers)
+    game = SearchedChess(moves.make_chess(env, compiled), hashes, multipliers)
     sizes = (MAX_PLIES, moves.MAX_MOVES, moves.NUM_ACTIONS, 1)
     return alphabeta_search.make_search(game, weights, table_size, sizes, compiled)
 
@@ -94,7 +93,7 @@ CENTRE_CELLS = 0x0739C0
 
 
 @compiled
-def evaluation(weights: Ints, tables: Tables, pieces: Pieces) -> int:
+def evaluation(weights: Ints, chess: Chess, pieces: Pieces) -> int:
     """Returns the static evaluation of a position for the mover."""
     own, occupied = pieces.own, moves.occupied_cells(pieces)
     total = 0
@@ -109,7 +108,7 @@ def evaluation(weights: Ints, tables: Tables, pieces: Pieces) -> int:
         if kind == PAWN:
             worth += weights[RANKS] * (rank - 1)
         if weights[ATTACKS] != 0 and kind != PAWN:
-            worth += weights[ATTACKS] * count_bits(moves.attacks(tables, cell, kind, occupied))
+            worth += weights[ATTACKS] * count_bits(moves.attacks(chess, cell, kind, occupied))
         if first & CENTRE_CELLS != 0:
             worth += weights[CENTRE]
         total += worth if own & first != 0 else -worth
@@ -121,16 +120,16 @@ def evaluation(weights: Ints, tables: Tables, pieces: Pieces) -> int:
 
 @inlined
 def enter(search: Search, position: Position, plies: int, depth: int, begin: int) -> Node:
-    game: RulesAndTables = search.game
+    chess: Chess = search.game.chess
     pieces, clock, repeats = position
     value, is_leaf, only_noisy = MINUS_INFINITY, True, False
-    if game.rules.king_capture == 1 and moves.kings_of(pieces) == 0:
+    if chess.king_capture == 1 and moves.kings_of(pieces) == 0:
         value = plies - WIN
     else:
-        times = 0 if game.rules.king_capture == 1 else occurrences(search, pieces, clock, plies)
+        times = 0 if chess.king_capture == 1 else occurrences(search, pieces, clock, plies)
         repeats = 1 if times > 0 or (repeats == 1 and clock > 0) else 0
         is_drawn = is_draw(search, pieces, clock, times, plies)
-        only_noisy = depth < 0 or (depth == 0 and not king_is_attacked(game.tables, pieces))
+        only_noisy = depth < 0 or (depth == 0 and not king_is_attacked(chess, pieces))
         if (is_drawn or only_noisy) and not has_move(search, pieces, begin):
             value = value_without_move(search, position, plies)
         elif is_drawn:
@@ -138,15 +137,15 @@ def enter(search: Search, position: Position, plies: int, depth: int, begin: int
         else:
             is_leaf = False
             if only_noisy:
-                value = evaluation(search.weights, game.tables, pieces)
-    is_in_table = game.rules.king_capture == 1 or not can_occur_again(repeats, clock, depth)
+                value = evaluation(search.weights, chess, pieces)
+    is_in_table = chess.king_capture == 1 or not can_occur_again(repeats, clock, depth)
     return Node(Position(pieces, clock, repeats), value, is_leaf, is_in_table, only_noisy)
 
 
 @inlined
 def table_words(search: Search, position: Position, plies: int, depth: int) -> tuple[int, int]:
     pieces, clock, _ = position
-    of_clock = clock if search.game.rules.king_capture == 0 and clock + depth + 1 >= DRAW_AT else 0
+    of_clock = clock if search.game.chess.king_capture == 0 and clock + depth + 1 >= DRAW_AT else 0
     plies_left = search.counts[PLIES_LEFT] - plies
     of_plies = plies_left if plies_left <= depth + 1 + MAX_NOISY else 0
     first_word = pieces.own | pieces.kind_bit_0 << 25 | of_clock << 50
@@ -155,14 +154,14 @@ def table_words(search: Search, position: Position, plies: int, depth: int) -> t
 
 @inlined
 def write_node_moves(search: Search, node: Node, begin: int) -> int:
-    game: RulesAndTables = search.game
+    chess: Chess = search.game.chess
     noisy = 1 if node.only_noisy else 0
-    return moves.write_moves(game.tables, game.rules, node.position.pieces, noisy, search.moves, begin)
+    return moves.write_moves(chess, node.position.pieces, noisy, search.moves, begin)
 
 
 @inlined
 def capture_score(search: Search, position: Position, action: int) -> int:
-    to = search.game.tables.targets[action]
+    to = search.game.chess.targets[action]
     victim = kind_on(position.pieces, to)
     kind = kind_on(position.pieces, action // moves.NUM_PLANES)
     if kind == PAWN and to % 5 == 4 and action % moves.NUM_PLANES >= 9:
@@ -172,7 +171,7 @@ def capture_score(search: Search, position: Position, action: int) -> int:
 
 @inlined
 def is_quiet(search: Search, node: Node, action: int) -> bool:
-    pieces, to = node.position.pieces, search.game.tables.targets[action]
+    pieces, to = node.position.pieces, search.game.chess.targets[action]
     is_capture = moves.occupied_cells(pieces) >> to & 1 != 0
     is_noisy = is_capture or (to % 5 == 4 and kind_on(pieces, action // moves.NUM_PLANES) == PAWN)
     return not node.only_noisy and not is_noisy
@@ -180,21 +179,21 @@ def is_quiet(search: Search, node: Node, action: int) -> bool:
 
 @inlined
 def is_playable(search: Search, position: Position, action: int) -> bool:
-    game: RulesAndTables = search.game
-    return game.rules.king_capture == 1 or moves.is_legal(game.tables, position.pieces, action)
+    chess: Chess = search.game.chess
+    return chess.king_capture == 1 or moves.is_legal(chess, position.pieces, action)
 
 
 @inlined
 def after(search: Search, position: Position, action: int) -> tuple[Position, bool]:
-    pieces, is_irreversible = moves.moved(search.game.tables, position.pieces, action)
+    pieces, is_irreversible = moves.moved(search.game.chess, position.pieces, action)
     clock = 0 if is_irreversible else position.halfmove_clock + 1
     return Position(moves.turned(pieces), clock, position.repeats), False
 
 
 @inlined
 def value_without_move(search: Search, position: Position, plies: int) -> int:
-    game: RulesAndTables = search.game
-    is_mate = game.rules.king_capture == 0 and king_is_attacked(game.tables, position.pieces)
+    chess: Chess = search.game.chess
+    is_mate = chess.king_capture == 0 and king_is_attacked(chess, position.pieces)
     return plies - WIN if is_mate else 0
 
 
@@ -216,7 +215,7 @@ def is_draw(search: Search, pieces: Pieces, clock: int, times: int, plies: int) 
     """Returns whether a position in which the mover has a move is a draw; `times` is how often it occurred before."""
     if plies >= search.counts[PLIES_LEFT]:
         return True
-    if search.game.rules.king_capture == 1:
+    if search.game.chess.king_capture == 1:
         return False
     return times >= 2 or clock >= DRAW_AT or moves.cannot_mate(pieces)
 
@@ -224,13 +223,13 @@ def is_draw(search: Search, pieces: Pieces, clock: int, times: int, plies: int) 
 @compiled
 def has_move(search: Search, pieces: Pieces, begin: int) -> bool:
     """Returns whether the mover has a legal move. `search.moves[begin:]` is overwritten."""
-    game: RulesAndTables = search.game
+    chess: Chess = search.game.chess
     noisy = 0
-    number = moves.write_moves(game.tables, game.rules, pieces, noisy, search.moves, begin)
-    if game.rules.king_capture == 1:
+    number = moves.write_moves(chess, pieces, noisy, search.moves, begin)
+    if chess.king_capture == 1:
         return number > 0
     for place in range(begin, begin + number):  # noqa: SIM110  # numba compiles no generators
-        if moves.is_legal(game.tables, pieces, search.moves[place]):
+        if moves.is_legal(chess, pieces, search.moves[place]):
             return True
     return False
 
@@ -291,8 +290,8 @@ def read(env: Minichess, search: Search, state: MinichessState) -> tuple[Positio
 
 def write_legal_moves(search: Search, position: Position) -> int:
     """Writes the legal actions to `search.moves`, and returns their number."""
-    game: RulesAndTables = search.game
-    return moves.write_legal_moves(game.tables, game.rules, position.pieces, search.moves, 0)
+    chess: Chess = search.game.chess
+    return moves.write_legal_moves(chess, position.pieces, search.moves, 0)
 
 
 def expected_return(env: Minichess, search: Search, state: MinichessState, value: int, result: float) -> float:
@@ -304,7 +303,7 @@ def expected_return(env: Minichess, search: Search, state: MinichessState, value
     """
     if env.reward == "win_loss":
         return result
-    now = int(evaluation(search.weights, search.game.tables, moves.pieces_of(state)))
+    now = int(evaluation(search.weights, search.game.chess, moves.pieces_of(state)))
     gain = 0.0 if abs(value) >= MIN_WIN_VALUE else (value - now) / 1000
     return gain + (KING_REWARD * result if env.rules == "king_capture" else 0.0)
 
@@ -313,7 +312,7 @@ SEARCHED_GAME = SearchedGame(
     default_depth=4,
     scale=500.0,  # docs/games/minichess.md
     weights=WEIGHTS,
-    make_search=lambda env, *arguments: make_search(moves.rules_of(env), *arguments),
+    make_search=make_search,
     read=read,
     write_legal_moves=write_legal_moves,
     alphabeta=alphabeta,

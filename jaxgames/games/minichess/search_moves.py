@@ -46,17 +46,12 @@ class Pieces(NamedTuple):
     kind_bit_2: int  # of value 4
 
 
-class Rules(NamedTuple):
-    """The rules of a game, each 0 or 1."""
+class Chess(NamedTuple):
+    """The rules of a game, each 0 or 1, and tables of the moves of the pieces. Sets of cells are words."""
 
     king_capture: int  # kings are captured
     double_step: int  # a pawn on its second rank may go two cells
     queen_only: int  # a pawn can become only a queen
-
-
-class Tables(NamedTuple):
-    """Tables from which the moves of the pieces are computed. Sets of cells are words."""
-
     rays: Ints  # [8 * 25], the cells in each of DIRECTIONS from each cell
     jumps: Ints  # [25], of a knight
     steps: Ints  # [25], of a king
@@ -65,8 +60,8 @@ class Tables(NamedTuple):
     targets: Ints  # [NUM_ACTIONS], the cell that an action leads to; -1 for none
 
 
-def make_tables(compiled: bool) -> Tables:
-    """Returns the tables, as arrays for compiled functions or as lists for plain ones."""
+def make_chess(env: Minichess, compiled: bool) -> Chess:
+    """Returns the rules and the tables, as arrays for compiled functions or as lists for plain ones."""
     actions = np.zeros((25, 25), np.int64)
     for cell, plane in zip(*np.nonzero(TARGET[:, 9:] >= 0), strict=True):
         actions[cell, TARGET[cell, 9 + plane]] = NUM_PLANES * cell + 9 + plane
@@ -75,8 +70,9 @@ def make_tables(compiled: bool) -> Tables:
         [sum(_reached(cell, direction, 1) for direction in directions) for cell in range(25)]
         for directions in (KNIGHT_JUMPS, DIRECTIONS, ((-1, 1), (1, 1)))
     )
-    words = (rays, jumps, steps, strikes, actions.ravel(), TARGET.ravel())
-    return Tables(*(ints(values, compiled) for values in words))
+    rules = (int(env.rules == "king_capture"), int(env.double_step), int(env.promotion == "queen"))
+    tables = (rays, jumps, steps, strikes, actions.ravel(), TARGET.ravel())
+    return Chess(*rules, *(ints(values, compiled) for values in tables))
 
 
 def _reached(cell: int, direction: Direction, steps: int) -> int:
@@ -94,11 +90,6 @@ def pieces_of(state: MinichessState) -> Pieces:
     position = state.position
     own, *by_kind = (int(cells) for cells in (position.own, *position.pieces))
     return Pieces(own, *(sum(by_kind[kind - 1] for kind in range(PAWN, KING + 1) if kind & bit) for bit in (1, 2, 4)))
-
-
-def rules_of(env: Minichess) -> Rules:
-    """Returns the rules of a game."""
-    return Rules(int(env.rules == "king_capture"), int(env.double_step), int(env.promotion == "queen"))
 
 
 # -- sets of cells -----------------------------------------------------------------------------------------------------
@@ -127,21 +118,21 @@ def line_attacks(rays: Ints, cell: int, occupied: int, direction: int) -> int:
 
 
 @compiled
-def attacks(tables: Tables, cell: int, kind: int, occupied: int) -> int:
+def attacks(chess: Chess, cell: int, kind: int, occupied: int) -> int:
     """Returns the cells that a piece on a cell attacks, a pawn one of the mover's."""
     if kind == PAWN:
-        return tables.strikes[cell]
+        return chess.strikes[cell]
     if kind == KNIGHT:
-        return tables.jumps[cell]
+        return chess.jumps[cell]
     if kind == KING:
-        return tables.steps[cell]
+        return chess.steps[cell]
     seen = 0
     if kind != ROOK:
         for direction in range(2, 4):
-            seen |= line_attacks(tables.rays, cell, occupied, direction)
+            seen |= line_attacks(chess.rays, cell, occupied, direction)
     if kind != BISHOP:
         for direction in range(2):
-            seen |= line_attacks(tables.rays, cell, occupied, direction)
+            seen |= line_attacks(chess.rays, cell, occupied, direction)
     return seen
 
 
@@ -165,7 +156,7 @@ def kings_of(pieces: Pieces) -> int:
 
 
 @compiled
-def king_is_attacked(tables: Tables, pieces: Pieces) -> bool:
+def king_is_attacked(chess: Chess, pieces: Pieces) -> bool:
     """Returns whether the opponent's pieces attack a king of the mover."""
     own, bit_0, bit_1, bit_2 = pieces
     occupied = occupied_cells(pieces)
@@ -175,17 +166,17 @@ def king_is_attacked(tables: Tables, pieces: Pieces) -> bool:
         first = kings & -kings
         kings ^= first
         cell = count_bits(first - 1)
-        hit = tables.strikes[cell] & bit_0 & ~bit_1 & ~bit_2  # where a pawn of the opponent would capture from
-        hit |= tables.jumps[cell] & bit_1 & ~bit_0 & ~bit_2
-        hit |= tables.steps[cell] & bit_1 & bit_2
+        hit = chess.strikes[cell] & bit_0 & ~bit_1 & ~bit_2  # where a pawn of the opponent would capture from
+        hit |= chess.jumps[cell] & bit_1 & ~bit_0 & ~bit_2
+        hit |= chess.steps[cell] & bit_1 & bit_2
         if hit & theirs != 0:
             return True
         straight, diagonal = theirs & bit_2 & ~bit_1, theirs & bit_0 & (bit_1 ^ bit_2)
         for direction in range(2):
-            if straight != 0 and line_attacks(tables.rays, cell, occupied, direction) & straight != 0:
+            if straight != 0 and line_attacks(chess.rays, cell, occupied, direction) & straight != 0:
                 return True
         for direction in range(2, 4):
-            if diagonal != 0 and line_attacks(tables.rays, cell, occupied, direction) & diagonal != 0:
+            if diagonal != 0 and line_attacks(chess.rays, cell, occupied, direction) & diagonal != 0:
                 return True
     return False
 
@@ -206,7 +197,7 @@ def cannot_mate(pieces: Pieces) -> bool:
 
 
 @compiled
-def write_moves(tables: Tables, rules: Rules, pieces: Pieces, noisy: int, moves: Ints, begin: int) -> int:
+def write_moves(chess: Chess, pieces: Pieces, noisy: int, moves: Ints, begin: int) -> int:
     """Writes the mover's actions to moves[begin:], the safety of its king left out; returns their number.
 
     With `noisy` 1 they are captures and pawns that become queens only; no pawn becomes another piece then.
@@ -221,11 +212,11 @@ def write_moves(tables: Tables, rules: Rules, pieces: Pieces, noisy: int, moves:
         left ^= first
         cell = count_bits(first - 1)
         kind = kind_on(pieces, cell)
-        targets = attacks(tables, cell, kind, occupied)
+        targets = attacks(chess, cell, kind, occupied)
         if kind == PAWN:
             targets &= theirs
             forward = first << 1 & ~occupied & ~BOTTOM & BOARD
-            if rules.double_step == 1:
+            if chess.double_step == 1:
                 forward |= (forward & THIRD) << 1 & ~occupied
             targets |= forward & TOP if noisy == 1 else forward
         else:
@@ -234,9 +225,9 @@ def write_moves(tables: Tables, rules: Rules, pieces: Pieces, noisy: int, moves:
             target = targets & -targets
             targets ^= target
             to = count_bits(target - 1)
-            moves[end] = tables.actions[25 * cell + to]
+            moves[end] = chess.actions[25 * cell + to]
             end += 1
-            if kind == PAWN and target & TOP != 0 and noisy == 0 and rules.queen_only == 0:
+            if kind == PAWN and target & TOP != 0 and noisy == 0 and chess.queen_only == 0:
                 side = 0 if to - cell == 1 else 1 if to > cell else 2
                 for piece in range(3):
                     moves[end] = NUM_PLANES * cell + 3 * piece + side
@@ -245,10 +236,10 @@ def write_moves(tables: Tables, rules: Rules, pieces: Pieces, noisy: int, moves:
 
 
 @compiled
-def moved(tables: Tables, pieces: Pieces, action: int) -> tuple[Pieces, bool]:
+def moved(chess: Chess, pieces: Pieces, action: int) -> tuple[Pieces, bool]:
     """Returns the pieces after an action, still in the mover's frame, and whether it was a capture or a pawn's move."""
     cell, plane = action // NUM_PLANES, action % NUM_PLANES
-    to = tables.targets[action]
+    to = chess.targets[action]
     origin, target = 1 << cell, 1 << to
     kind = kind_on(pieces, cell)
     is_irreversible = kind == PAWN or occupied_cells(pieces) & target != 0
@@ -274,29 +265,29 @@ def turned(pieces: Pieces) -> Pieces:
 
 
 @compiled
-def is_legal(tables: Tables, pieces: Pieces, action: int) -> bool:
+def is_legal(chess: Chess, pieces: Pieces, action: int) -> bool:
     """Returns whether one of `write_moves` is legal under standard rules: it leaves the king safe and captures none."""
-    if 1 << tables.targets[action] & pieces.kind_bit_1 & pieces.kind_bit_2 & ~pieces.own != 0:
+    if 1 << chess.targets[action] & pieces.kind_bit_1 & pieces.kind_bit_2 & ~pieces.own != 0:
         return False
-    after, _ = moved(tables, pieces, action)
-    return not king_is_attacked(tables, after)
+    after, _ = moved(chess, pieces, action)
+    return not king_is_attacked(chess, after)
 
 
 @compiled
-def write_legal_moves(tables: Tables, rules: Rules, pieces: Pieces, moves: Ints, begin: int) -> int:
+def write_legal_moves(chess: Chess, pieces: Pieces, moves: Ints, begin: int) -> int:
     """Writes the legal actions to moves[begin:], and returns their number; see `write_moves`.
 
     Under `king_capture` all moves are legal while the mover has a king, and none without.
     """
-    if rules.king_capture == 1 and kings_of(pieces) == 0:
+    if chess.king_capture == 1 and kings_of(pieces) == 0:
         return 0
     noisy = 0  # no argument is a literal: numba would compile the function again for each
-    number = write_moves(tables, rules, pieces, noisy, moves, begin)
-    if rules.king_capture == 1:
+    number = write_moves(chess, pieces, noisy, moves, begin)
+    if chess.king_capture == 1:
         return number
     end = begin
     for place in range(begin, begin + number):
-        if is_legal(tables, pieces, moves[place]):
+        if is_legal(chess, pieces, moves[place]):
             moves[end] = moves[place]
             end += 1
     return end - begin

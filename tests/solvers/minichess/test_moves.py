@@ -1,5 +1,6 @@
 """Moves of 5 x 5 chess as words: known counts, and the slow reference. In plain Python unless slow."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,15 @@ import jaxgames
 from jaxgames.games.minichess import Minichess
 from jaxgames.games.minichess.search_moves import (
     MAX_MOVES,
+    Chess,
     Pieces,
-    Rules,
-    Tables,
     cannot_mate,
     count_bits,
     king_is_attacked,
-    make_tables,
+    make_chess,
     mirrored,
     moved,
     pieces_of,
-    rules_of,
     turned,
     write_legal_moves,
     write_moves,
@@ -30,7 +29,6 @@ from tests.games.minichess.reference import Position, Reference, is_dead
 from tests.games.minichess.test_perft import PERFT
 from tests.solvers.minichess.slow_minichess import endings, is_noisy, placements, state_of
 
-TABLES = make_tables(compiled=False)
 RULES: list[dict[str, Any]] = [
     {},
     {"rules": "king_capture"},
@@ -39,14 +37,19 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
+@functools.cache
+def chess_of(env: Minichess) -> Chess:
+    return make_chess(env, compiled=False)
+
+
 def legal(env: Minichess, pieces: Pieces) -> list[int]:
     moves = [0] * MAX_MOVES
-    return sorted(moves[: write_legal_moves(TABLES, rules_of(env), pieces, moves, 0)])
+    return sorted(moves[: write_legal_moves(chess_of(env), pieces, moves, 0)])
 
 
 def noisy(env: Minichess, pieces: Pieces) -> list[int]:
     moves = [0] * MAX_MOVES
-    return sorted(moves[: write_moves(TABLES, rules_of(env), pieces, 1, moves, 0)])
+    return sorted(moves[: write_moves(chess_of(env), pieces, 1, moves, 0)])
 
 
 def is_attacked(reference: Reference, position: Position) -> bool:
@@ -64,10 +67,10 @@ def check_positions(parameters: dict[str, Any], number: int, seed: int) -> None:
         assert legal(env, pieces) == sorted(moves), reference.to_string(position)
         if reference.king_capture:
             assert noisy(env, pieces) == sorted(action for action, move in moves.items() if is_noisy(position, move))
-        assert king_is_attacked(TABLES, pieces) == is_attacked(reference, position)
+        assert king_is_attacked(chess_of(env), pieces) == is_attacked(reference, position)
         assert cannot_mate(pieces) == is_dead(position.board)
         action = int(rng.choice(sorted(moves)))
-        after, is_irreversible = moved(TABLES, pieces, action)
+        after, is_irreversible = moved(chess_of(env), pieces, action)
         following = reference.after(position, moves[action])
         assert turned(after) == pieces_of(env.from_string(following.fen))
         assert is_irreversible == (following.quiet == 0)
@@ -93,31 +96,31 @@ def test_moves_of_many_positions_follow_the_reference(parameters: dict[str, Any]
 
 
 @compiled
-def num_sequences(tables: Tables, rules: Rules, pieces: Pieces, plies: int, moves: Any, begin: int) -> int:
+def num_sequences(chess: Chess, pieces: Pieces, plies: int, moves: Any, begin: int) -> int:
     """The number of sequences of a number of moves, draws left out. `moves` has room for all plies."""
     if plies == 0:
         return 1
-    number = write_legal_moves(tables, rules, pieces, moves, begin)
+    number = write_legal_moves(chess, pieces, moves, begin)
     total = 0
     for place in range(begin, begin + number):
-        after, _ = moved(tables, pieces, moves[place])
-        total += num_sequences(tables, rules, turned(after), plies - 1, moves, begin + number)
+        after, _ = moved(chess, pieces, moves[place])
+        total += num_sequences(chess, turned(after), plies - 1, moves, begin + number)
     return total
 
 
 def count(
-    text: str, parameters: dict[str, Any], tables: Tables, plies: int, moves: Any, function: Any = num_sequences
+    text: str, parameters: dict[str, Any], plies: int, moves: Any, compiled: bool, function: Any = num_sequences
 ) -> int:
     env = jaxgames.make("minichess", **parameters)
     assert isinstance(env, Minichess)
-    return function(tables, rules_of(env), pieces_of(env.from_string(text)), plies, moves, 0)
+    return function(make_chess(env, compiled), pieces_of(env.from_string(text)), plies, moves, 0)
 
 
 @pytest.mark.parametrize(("text", "parameters", "leaves"), PERFT)
 def test_number_of_sequences_is_the_known_one(text: str, parameters: dict[str, Any], leaves: list[int]) -> None:
     moves = [0] * 4 * MAX_MOVES
     known = [number for number in leaves if number < 300]
-    found = [count(text, parameters, TABLES, plies, moves) for plies in range(1, len(known) + 1)]
+    found = [count(text, parameters, plies, moves, False) for plies in range(1, len(known) + 1)]
     assert found == known
 
 
@@ -125,6 +128,6 @@ def test_number_of_sequences_is_the_known_one(text: str, parameters: dict[str, A
 @pytest.mark.skipif(not HAS_NUMBA, reason="takes minutes in plain Python")
 @pytest.mark.parametrize(("text", "parameters", "leaves"), PERFT)
 def test_number_of_long_sequences_is_the_known_one(text: str, parameters: dict[str, Any], leaves: list[int]) -> None:
-    tables, moves = make_tables(compiled=True), ints([0] * 8 * MAX_MOVES, compiled=True)
+    moves = ints([0] * 8 * MAX_MOVES, compiled=True)
     function = function_for(True)(num_sequences)
-    assert [count(text, parameters, tables, plies, moves, function) for plies in range(1, len(leaves) + 1)] == leaves
+    assert [count(text, parameters, plies, moves, True, function) for plies in range(1, len(leaves) + 1)] == leaves
