@@ -22,8 +22,12 @@ class NetworkLearner(Learner):
     """A learner of one network, which plays every board that it learns."""
 
     config: Any  # a `NetworkConfig`
+    numbers: Any = None
+    """The settings that only traced arithmetic reads, a pytree; None: `config.numbers`."""
 
     def __post_init__(self) -> None:
+        if self.numbers is None:
+            object.__setattr__(self, "numbers", self.config.numbers)
         _ = self.games  # checks the network
 
     @functools.cached_property
@@ -98,11 +102,23 @@ class NetworkLearner(Learner):
     def init_params(self, key: jax.Array) -> Params:
         return self.policy.init(key)
 
+    def outputs(self, params: Params, boards: Any) -> tuple[jax.Array, jax.Array]:
+        """Returns the logits and the values of the policy for boards with leaves [B, ...], as the seats to move."""
+        return self.policy.apply(params, jax.vmap(self.env.observe)(boards), boards.current_player)
+
     def load(self, train_state: Any) -> Any:
         """Returns the train state with the parameters of `init_from`."""
         if self.config.init_from is None:
             return train_state
         return self.with_params(train_state, load_params(self.config.init_from, train_state.params, self.config))
+
+    def train(self, key: jax.Array) -> tuple[Any, dict[str, jax.Array]]:
+        """Returns the last train state of a whole run, and metrics with a leading axis of iterations.
+
+        Under `jax.vmap` over keys or over `numbers`, one program trains many runs.
+        """
+        start = self.load(self.init(key))
+        return jax.lax.scan(lambda train_state, _: self.iterate(train_state), start, length=self.config.num_iterations)
 
     def with_params(self, train_state: Any, params: Params) -> Any:
         """Returns the train state of a run that starts from these parameters."""

@@ -1,8 +1,9 @@
 """The settings that all learners of a network have, their defaults by game or preset, and checks of values."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args
 
 from jax.core import Tracer
 
@@ -19,6 +20,8 @@ class NetworkConfig:
 
     They are stored in the run folder. A learner gives the fields without a default one.
     """
+
+    numbers_type: ClassVar[type[Any]]  # a dataclass that jax knows as a pytree, of which the settings inherit
 
     env: str
     total_steps: int
@@ -45,13 +48,19 @@ class NetworkConfig:
                 object.__setattr__(self, name, tuple(value))
             if isinstance(value, Tracer):
                 raise TypeError(
-                    f"{name} must be a number when the settings are made: jax.vmap over settings is not possible. "
-                    "train.sweep trains a table of settings in one program"
+                    f"{name} must be a number when the settings are made. Traced numbers stand beside them: "
+                    f"train(config, key, dataclasses.replace(config.numbers, {name}=...))"
                 )
         jaxgames.make(self.env)
         check_positive(self, "channels", "hidden_sizes", "total_steps", "learning_rate", "max_grad_norm")
         check_not_negative(self, "temperature")
         check_at_most(self, {"seed": MAX_SEED})
+
+    @property
+    def numbers(self) -> Any:
+        """The settings that only traced arithmetic reads, as a pytree of type `numbers_type`."""
+        names = [field.name for field in dataclasses.fields(self.numbers_type)]
+        return self.numbers_type(**{name: getattr(self, name) for name in names})
 
     @property
     def steps_per_iteration(self) -> int:

@@ -1,6 +1,6 @@
 """The base class of a learner, which the driver trains.
 
-A learner is a frozen dataclass with one field, its settings, and pure functions of a train state:
+A learner is a frozen dataclass of its settings, with pure functions of a train state:
 
     learner = MyLearner(Config(env="checkers"))
     train_state = learner.init(key)
@@ -10,10 +10,9 @@ The file of a learner ends with `cli.main(MyLearner, config_for)`, which adds a 
 and training on many devices.
 """
 
-import copy
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol
 
 import jax
 
@@ -58,10 +57,12 @@ class Learner:
 
     name: ClassVar[str]  # the learner is the module and command train.<name>
     config_type: ClassVar[type[Any]]
-    traced_settings: ClassVar[tuple[str, ...]] = ()  # numbers that change no shape, for sweeps; see `with_traced`
     shown_metrics: ClassVar[tuple[str, ...]] = ()  # names of metrics that belong on the lines of progress
 
     config: Any  # a `Config`
+    numbers: Any = None
+    """The settings that `iterate` and `init` read in traced arithmetic only, which change no shape: a dataclass that is
+    a pytree, with fields of the config. A sweep replaces them by traced numbers. Of a learner without a sweep, None."""
     iterate: Callable[..., tuple[Any, dict[str, jax.Array]]]
     """(train state, *data_of(learner)) -> the train state after one iteration, and metrics (float32[] each)."""
 
@@ -164,24 +165,6 @@ def check_load(learner: Learner) -> None:
     jax.eval_shape(lambda key: learner.load(learner.init(key)), jax.random.key(0))
 
 
-LearnerT = TypeVar("LearnerT", bound=Learner)
-
-
-def with_traced(learner: LearnerT, numbers: Mapping[str, jax.Array]) -> LearnerT:
-    """Returns a copy of the learner whose config has these numbers, for use inside of the trace that they belong to.
-
-    Settings are checked when a config is made. So make one with every value first: nothing checks a traced number.
-
-    Args:
-      numbers: float32[] each, by names in `learner.traced_settings`.
-
-    Raises ValueError for any other name.
-    """
-    if unknown := [name for name in numbers if name not in learner.traced_settings]:
-        raise ValueError(f"only {', '.join(learner.traced_settings)} can be traced, not {', '.join(unknown)}")
-    config = copy.copy(learner.config)
-    for name, number in numbers.items():
-        object.__setattr__(config, name, number)
-    traced = copy.copy(learner)
-    object.__setattr__(traced, "config", config)
-    return traced
+def names_of_numbers(learner: Learner) -> list[str]:
+    """Returns the settings that `learner.numbers` has."""
+    return [] if learner.numbers is None else [field.name for field in dataclasses.fields(learner.numbers)]

@@ -52,3 +52,10 @@ def inputs_of_result(program: Any) -> list[bool]:
         if needed.intersection(operation.outvars):
             needed.update(variable for variable in operation.invars if isinstance(variable, Var))
     return [variable in needed for variable in jaxpr.invars]
+
+
+def keep_policy(policy: Policy, kept: jax.Array, before: Params, after: Params) -> Params:
+    """Returns `after`; if `kept` (bool[]), `before` in place of all but the critic's own arrays."""
+    return jax.tree.map(
+        lambda own, old, new: new if own else jnp.where(kept, old, new), critic_only(policy), before, after
+    )

@@ -1,27 +1,30 @@
-"""Optimizers of optax as the learners use them."""
+"""Optimizers of optax and their schedules, as the learners use them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import optax
 
+Number = jax.Array | float
 
-def clipped_adamw(
-    rate: jax.Array | float, weight_decay: jax.Array | float, max_grad_norm: jax.Array | float
+
+def make_optimizer(
+    rate: Number | Callable[[Any], Any], max_grad_norm: Number, weight_decay: Number | None = None, eps: float = 1e-8
 ) -> optax.GradientTransformation:
-    """Returns AdamW with gradients clipped by their norm. Its state does not depend on the arguments.
+    """Returns Adam, or with `weight_decay` AdamW, of gradients that are clipped by their global norm.
 
     Args:
-      rate: the learning rate of this step.
+      rate: the learning rate, or a function of the gradient steps before (int32[]).
+      max_grad_norm: the norm at which gradients are clipped.
       weight_decay: per unit of the learning rate, apart from the gradients.
-      max_grad_norm: the global norm at which gradients are clipped.
+      eps: of Adam.
     """
-    return optax.chain(
-        optax.clip_by_global_norm(max_grad_norm),  # pyright: ignore[reportArgumentType]  # a traced number works too
-        optax.scale_by_adam(),
-        optax.add_decayed_weights(weight_decay),
-        optax.scale(-rate),  # pyright: ignore[reportArgumentType]  # here, too
-    )
+    given: Any = rate, max_grad_norm, weight_decay  # traced numbers work too, which optax does not say
+    rate, max_grad_norm, weight_decay = given
+    adam = optax.adam(rate, eps=eps) if weight_decay is None else optax.adamw(rate, eps=eps, weight_decay=weight_decay)
+    return optax.chain(optax.clip_by_global_norm(max_grad_norm), adam)
 
 
 def step_of(optimizer: optax.GradientTransformation, gradient: Any, opt_state: Any, weights: Any) -> tuple[Any, Any]:
@@ -29,3 +32,28 @@ def step_of(optimizer: optax.GradientTransformation, gradient: Any, opt_state: A
     with jax.numpy_dtype_promotion("standard"):  # optax needs it
         updates, opt_state = optimizer.update(gradient, opt_state, weights)
         return optax.apply_updates(weights, updates), opt_state
+
+
+def linear(first: Number, last: Number, iteration: jax.Array, num_iterations: int) -> jax.Array:
+    """Returns float32[], a number that changes linearly from the first iteration of a run to its last one.
+
+    `iteration` is int32[], the iterations before; `num_iterations` those of the run.
+    """
+    done = jnp.minimum(iteration.astype(jnp.float32) / max(num_iterations - 1, 1), 1.0)
+    return jnp.float32(first) + (jnp.float32(last) - jnp.float32(first)) * done
+
+
+def restarted(opt_state: Any, when: jax.Array) -> Any:
+    """Returns the state of an optimizer; where `when` (bool[]), with moments and count of 0 in Adam.
+
+    Adam divides by moments that its count corrects. The count of a time without gradients would make the first steps
+    after it up to six times too large. The count of the learning rate goes on.
+    """
+
+    def is_adam(node: Any) -> bool:
+        return isinstance(node, optax.ScaleByAdamState)
+
+    def of_node(node: Any) -> Any:
+        return jax.tree.map(lambda leaf: jnp.where(when, 0, leaf), node) if is_adam(node) else node
+
+    return jax.tree.map(of_node, opt_state, is_leaf=is_adam)

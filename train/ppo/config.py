@@ -2,6 +2,9 @@
 
 import functools
 from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
 
 import jaxgames
 from jaxgames._specs import split_list
@@ -23,9 +26,45 @@ KL_COEFS = ("kl_coef", "final_kl_coef")
 EXAMPLES = {"init_from": "runs/imitation", "kl_coef": "0.1"}  # of settings that others need
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Config(NetworkConfig):
+class Numbers:
+    """The settings that only traced arithmetic reads: `jax.vmap` works over them, and a sweep compiles once."""
+
+    learning_rate: float = 3e-4
+    """Learning rate of Adam, at the start if it is annealed."""
+    gamma: float = 0.99
+    """Discount per decision of a seat."""
+    gae_lambda: float = 0.8
+    """Lambda of the advantage estimate."""
+    clip_coef: float = 0.3
+    """Clip range: the probability ratio of an action is clipped to 1 - clip_coef .. 1 + clip_coef."""
+    vf_coef: float = 0.5
+    """Weight of the value loss."""
+    vf_clip: float | None = None
+    """Largest squared error of a value that is learned from, where rewards are scaled. None: all are learned from."""
+    ent_coef: float = 0.1
+    """Weight of the entropy bonus."""
+    max_grad_norm: float = 0.5
+    """Global norm at which gradients are clipped."""
+    kl_coef: float | None = None
+    """With init_from: weight of the KL divergence from the first policy, at the start. None: not computed."""
+    final_kl_coef: float | None = None
+    """With kl_coef: the weight at the end of the run; it changes linearly. None: it stays the same."""
+    step_kl_coef: float | None = None
+    """Weight of the KL divergence from the policy that collected the steps, at the start. After an iteration whose mean
+    divergence is above twice target_kl it is multiplied by 1.5, below half of it by 0.5. None: no penalty."""
+    target_kl: float = 0.01
+    """With step_kl_coef: the divergence that the weight is adapted to."""
+    opponent_epsilon: float = 0.0
+    """Probability that an opponent plays a uniformly random legal action instead of its own."""
+
+
+@dataclass(frozen=True)
+class Config(Numbers, NetworkConfig):
     """Settings of learning; they are stored in the run folder."""
+
+    numbers_type: ClassVar[type[Numbers]] = Numbers
 
     env: str = "chinese_checkers(size=2, num_players=6)"
     """The game, with its parameters."""
@@ -44,42 +83,15 @@ class Config(NetworkConfig):
     """Passes over the steps of an iteration."""
     num_minibatches: int = 16
     """Minibatches per pass; each is one gradient step."""
-    learning_rate: float = 3e-4
-    """Learning rate of Adam, at the start if it is annealed."""
     anneal_lr: bool = True
     """Lets the learning rate fall linearly to zero over the run."""
-    gamma: float = 0.99
-    """Discount per decision of a seat."""
-    gae_lambda: float = 0.8
-    """Lambda of the advantage estimate."""
-    clip_coef: float = 0.3
-    """Clip range: the probability ratio of an action is clipped to 1 - clip_coef .. 1 + clip_coef."""
-    vf_coef: float = 0.5
-    """Weight of the value loss."""
-    vf_clip: float | None = None
-    """Largest squared error of a value that is learned from, where rewards are scaled. None: all are learned from."""
-    ent_coef: float = 0.1
-    """Weight of the entropy bonus."""
-    max_grad_norm: float = 0.5
-    """Global norm at which gradients are clipped."""
     critic_warmup: int = 0
     """With init_from: iterations at the start in which only the critic learns, and the policy does not change."""
-    kl_coef: float | None = None
-    """With init_from: weight of the KL divergence from the first policy, at the start. None: not computed."""
-    final_kl_coef: float | None = None
-    """With kl_coef: the weight at the end of the run; it changes linearly. None: it stays the same."""
-    step_kl_coef: float | None = None
-    """Weight of the KL divergence from the policy that collected the steps, at the start. After an iteration whose mean
-    divergence is above twice target_kl it is multiplied by 1.5, below half of it by 0.5. None: no penalty."""
-    target_kl: float = 0.01
-    """With step_kl_coef: the divergence that the weight is adapted to."""
     temperature: float = 1.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
     opponents: tuple[str, ...] = ()
     """Agents that play the other seats, separated by commas, such as random,runs/first@40,self@every=10.
     One is drawn for every game. If empty, the policy plays every seat."""
-    opponent_epsilon: float = 0.0
-    """Probability that an opponent plays a uniformly random legal action instead of its own."""
     learn_seats: tuple[int, ...] = ()
     """With opponents: the seats that the policy plays and learns from. If empty, one seat is drawn for every game."""
 
@@ -135,19 +147,4 @@ class Config(NetworkConfig):
         return self.steps_per_iteration // self.num_minibatches
 
 
-TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles once for all their values
-    "learning_rate",
-    "gamma",
-    "gae_lambda",
-    "clip_coef",
-    "vf_coef",
-    "vf_clip",
-    "ent_coef",
-    "max_grad_norm",
-    "kl_coef",
-    "final_kl_coef",
-    "step_kl_coef",
-    "target_kl",
-    "opponent_epsilon",
-)
 config_for = functools.partial(settings.config_for, Config, RECIPES, PRESETS)

@@ -1,4 +1,4 @@
-"""Runs of a sweep as one learner: they differ only in seeds and traced settings, and are one program.
+"""Runs of a sweep as one learner: they differ only in seeds and numbers, and are one program.
 
     runs = BatchedRuns((PPO(Config(gamma=0.3)), PPO(Config(gamma=0.5))), devices=2)
     state, metrics = runs.iterate(state)        # every array has a leading axis of runs, metrics too
@@ -10,6 +10,7 @@ On a CPU, one run at a time per core was fastest, twice as fast as a `vmap` (doc
 CPU are virtual devices there (`train.ops.sharding.provide_cores`). Other platforms compute all runs at once.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from jax.sharding import PartitionSpec
 import jaxgames
 from jaxgames import arena
 from jaxgames.agents import Agent
-from train.driver.learner import Learner, data_of, with_traced
+from train.driver.learner import Learner, data_of, names_of_numbers
 from train.driver.loop import Settings, evaluation_key
 from train.driver.metrics import to_floats
 from train.ops import sharding
@@ -43,7 +44,7 @@ class BatchedState(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchedRuns(Learner):
-    """The learner of runs whose learners are equal except for the seed and traced settings."""
+    """The learner of runs whose learners are equal except for the seed and numbers."""
 
     name: ClassVar[str] = "sweep"
 
@@ -69,9 +70,10 @@ class BatchedRuns(Learner):
         return -(-len(self.learners) // together) * together
 
     @property
-    def numbers(self) -> dict[str, np.ndarray]:
-        """The traced settings that differ between runs: float32[padded] by their names."""
-        values = {name: [getattr(each.config, name) for each in self.learners] for name in self.first.traced_settings}
+    def varied(self) -> dict[str, np.ndarray]:
+        """The numbers that differ between runs: float32[padded] by their names."""
+        names = names_of_numbers(self.first)
+        values = {name: [getattr(each.numbers, name) for each in self.learners] for name in names}
         return {
             name: np.array(pad(of_runs, self.padded), np.float32)
             for name, of_runs in values.items()
@@ -110,9 +112,14 @@ class BatchedRuns(Learner):
 
         def init_run(run: tuple[jax.Array, dict[str, jax.Array]]) -> Any:
             seed, numbers = run
-            return with_traced(self.first, numbers).init(jax.random.key(seed))
+            return self.run_with(numbers).init(jax.random.key(seed))
 
-        return BatchedState(jax.lax.map(init_run, (seeds, self.numbers)), jnp.int32(0))
+        return BatchedState(jax.lax.map(init_run, (seeds, self.varied)), jnp.int32(0))
+
+    def run_with(self, varied: dict[str, jax.Array]) -> Learner:
+        """Returns the learner of a run with these numbers, float32[] each, inside of the trace that they belong to."""
+        first: Any = self.first
+        return dataclasses.replace(first, numbers=dataclasses.replace(first.numbers, **varied)) if varied else first
 
     def init_params(self, key: jax.Array) -> Any:
         return self.first.init_params(key)
@@ -141,10 +148,10 @@ class BatchedRuns(Learner):
         """Returns the train states after one iteration, and metrics (float32[runs] each)."""
 
         def iterate_run(data: tuple[Any, ...], numbers: dict[str, jax.Array], run: Any) -> Any:
-            return with_traced(self.first, numbers).iterate(run, *data)
+            return self.run_with(numbers).iterate(run, *data)
 
         map_runs = self.map_runs(iterate_run, REPLICATED, SHARDED, SHARDED)
-        runs, metrics = map_runs(data, self.numbers, train_state.runs)
+        runs, metrics = map_runs(data, self.varied, train_state.runs)
         return BatchedState(runs, train_state.iteration + 1), self.without_padding(metrics)
 
     def map_runs(self, function: Callable[..., Any], *parts: PartitionSpec) -> Callable[..., Any]:

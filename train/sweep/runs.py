@@ -4,7 +4,7 @@
         --gae-lambda 0.5 0.9 1.0 --seeds 5 --run-dir runs/discounts
 
 Every setting of the learner takes one or more values. The table is the product of all values and seeds; a cell is one
-of its runs. Cells that differ only in seeds and traced settings (`Learner.traced_settings`) are one group: one program,
+of its runs. Cells that differ only in seeds and numbers (`Learner.numbers`) are one group: one program,
 compiled once. Groups train one after the other.
 
     runs/discounts/sweep.json                           the learner, the values, and the settings of every cell
@@ -36,7 +36,7 @@ from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from train.agents import learner_type
 from train.driver import loggers, loop, stored_config
-from train.driver.learner import Learner, check_load
+from train.driver.learner import Learner, check_load, names_of_numbers
 from train.driver.loop import ParallelRuns, Settings
 from train.driver.memory import check_memory
 from train.driver.run_folder import SWEEP_FILE, RunFolder, check_path, lock_folder
@@ -70,7 +70,7 @@ class Sweep:
         """Returns the cells that train in one program, by their folders' names."""
         groups: dict[str, dict[str, Learner]] = {}
         for name, learner in self.cells.items():
-            free = ("seed", *learner.traced_settings)
+            free = ("seed", *names_of_numbers(learner))
             settings = stored_config.settings_of(learner.config)
             static = json.dumps({name: value for name, value in settings.items() if name not in free or value is None})
             groups.setdefault(static, {})[name] = learner
