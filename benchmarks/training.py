@@ -12,14 +12,14 @@ are timed that each do a little more than the one before, in loops of the same s
     play        random play: mask, observation, a uniformly random action, step, restart
     forward     random play that runs the network on every board, minus random play
     sample      play with actions sampled from the policy, with their log-probabilities, minus the program before
-    store       train.ppo.collect (writes out all transitions, counts episodes), minus the program before
-    advantages  PPO.iterate without its update, minus train.ppo.collect: bootstrap values, advantages, metrics
+    store       PPO.collect (writes out all transitions, counts episodes), minus the program before
+    advantages  PPO.iterate without its update, minus PPO.collect: bootstrap values, advantages, metrics
     network     epochs over stored steps that run the network forward and backward, from a gradient as simple as its
                 outputs, minus epochs that only gather their minibatches and observe their boards
-    loss        epochs with the gradient of train.ppo.ppo_loss (probabilities and entropies of masked actions), minus
+    loss        epochs with the gradient of PPO.loss (probabilities and entropies of masked actions), minus
                 the program before
     optimiser   the same with the optimiser, minus the program before
-    shuffle     train.ppo.update minus the three parts above: permutations, gathered minibatches, their observations and
+    shuffle     PPO.update minus the three parts above: permutations, gathered minibatches, their observations and
                 masks, metrics
     rest        PPO.iterate minus all of the above
 
@@ -51,9 +51,10 @@ from benchmarks.harness import Command
 from train import ppo
 from train.driver.machine import stamp
 from train.models.policy import Params, Policy
+from train.ops.episodes import Metrics, episode_metrics
 from train.ops.masked_categorical import sample_and_log_prob
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
-from train.ppo import PPO, Config, Decisions, TrainState, Transition
+from train.ppo import PPO, Config, Minibatch, TrainState, Transition
 from train.recipes import DEMO, RECIPES
 
 GAMES = ("demo", *sorted(RECIPES))
@@ -118,9 +119,8 @@ def measure_parts(config: Config, repeats: int, game: str) -> dict[str, Any]:
     collected, _ = jax.jit(functools.partial(collect_for_update, learner))(train_state)
 
     playing = measure_collection(learner, train_state, repeats)
-    learning = measure_epochs(learner, params, collected, repeats)
-    update = functools.partial(ppo.update, config, learner.env, policy)
-    updating = measure_from(learner, train_state, repeats, update, *collected[:2])
+    learning = measure_epochs(learner, train_state, collected, repeats)
+    updating = measure_from(learner, train_state, repeats, learner.update, *collected[:2])
     whole = measure_from(learner, train_state, repeats, learner.iterate)
 
     parts = [after - before for series in ([0.0, *playing], learning) for before, after in itertools.pairwise(series)]
@@ -128,14 +128,14 @@ def measure_parts(config: Config, repeats: int, game: str) -> dict[str, Any]:
     minibatch = take_minibatch(
         learner, group_minibatches(config, collected), minibatch_rows(config, jax.random.key(0))[0]
     )
-    boards = minibatch[0].observation[: config.num_envs], minibatch[0].seat[: config.num_envs]
+    boards = minibatch.observation[: config.num_envs], minibatch.seat[: config.num_envs]
     return {
         "game": game,
         "env": config.env,
         "ppo": 1e6 / whole,
         "random_play": 1e6 / playing[0],
         "products": measure_products(policy.apply, (params, *boards), repeats)
-        + config.update_epochs * measure_products(network_gradient(policy), (params, *minibatch), repeats),
+        + config.update_epochs * measure_products(network_gradient(policy), (params, minibatch), repeats),
         "parts": dict(zip(PARTS, parts, strict=True)),
         "boards": config.num_envs,
         "rollout_length": config.rollout_length,
@@ -175,22 +175,21 @@ def measure_collection(learner: PPO, train_state: TrainState, repeats: int) -> l
         loops.measure_play(env, *rollout, choose, train_state.params).microseconds
         for choose in (None, evaluate, sample)
     ]
-    collect = functools.partial(ppo.collect, config, env, policy, learner.opponents)
-    longer = (collect, functools.partial(collect_for_update, learner))
+    longer = (learner.collect, functools.partial(collect_for_update, learner))
     return playing + [measure_from(learner, train_state, repeats, function) for function in longer]
 
 
-def measure_epochs(learner: PPO, params: Params, collected: Any, repeats: int) -> list[float]:
+def measure_epochs(learner: PPO, train_state: TrainState, collected: Any, repeats: int) -> list[float]:
     """Microseconds per step of four loops of epochs, each with one more part, from bare gathering to the optimiser."""
-    config = learner.config
+    config, params = learner.config, train_state.params
     batch = group_minibatches(config, collected)
-    loss_gradient = jax.grad(functools.partial(ppo.ppo_loss, config, learner.policy), has_aux=True)
+    loss_gradient = jax.grad(functools.partial(learner.loss, train_state), has_aux=True)
     plain = optax.scale(-1e-9)
     pairs = (
         (no_gradient, plain),
         (network_gradient(learner.policy), plain),
         (loss_gradient, plain),
-        (loss_gradient, ppo.make_optimizer(config)),
+        (loss_gradient, learner.optimizer()),
     )
     times: list[float] = []
     for gradient, optimizer in pairs:
@@ -202,36 +201,34 @@ def measure_epochs(learner: PPO, params: Params, collected: Any, repeats: int) -
 
 def collect_for_update(
     learner: PPO, train_state: TrainState
-) -> tuple[tuple[Transition, jax.Array, jax.Array], tuple[TrainState, ppo.Metrics]]:
+) -> tuple[tuple[Transition, jax.Array, jax.Array], tuple[TrainState, Metrics]]:
     """An iteration that ends before the update: its steps, advantages and targets; then the state and the metrics."""
-    parts = learner.config, learner.env, learner.policy
-    train_state, steps = ppo.collect(*parts, learner.opponents, train_state)
-    steps, advantages = ppo.estimate_advantages(*parts, train_state.params, steps)
-    metrics = ppo.episode_metrics(learner.env, steps)
+    train_state, steps = learner.collect(train_state)
+    steps, advantages = learner.advantages(train_state.params, steps)
+    metrics = episode_metrics(learner.env, steps)
     return (steps, advantages, advantages + steps.value), (train_state, metrics)
 
 
 def group_minibatches(config: Config, collected: Any) -> Any:
-    """The batch as `train.ppo.update` groups it."""
+    """The batch as `PPO.update` groups it."""
     return group_boards(collected, num_groups(config.num_envs, config.minibatch_size))
 
 
 def minibatch_rows(config: Config, key: jax.Array) -> jax.Array:
-    """The rows of the minibatches of an epoch, as `train.ppo.update` shuffles them."""
+    """The rows of the minibatches of an epoch, as `PPO.update` shuffles them."""
     groups = num_groups(config.num_envs, config.minibatch_size)
     return shuffle(key, groups, config.steps_per_iteration // groups, config.num_minibatches, config.minibatch_size)
 
 
-def take_minibatch(learner: PPO, batch: Any, rows: jax.Array) -> tuple[Decisions, jax.Array, jax.Array]:
-    """Decisions, advantages and targets of a minibatch, as `train.ppo.update` takes them."""
-    steps, advantages, targets = take_rows(batch, rows)
-    return ppo.decisions_of(learner.env, steps), advantages, targets
+def take_minibatch(learner: PPO, batch: Any, rows: jax.Array) -> Minibatch:
+    """A minibatch, as `PPO.update` takes them."""
+    return ppo.minibatch_of(learner.env, *take_rows(batch, rows))
 
 
 def make_epochs(
     learner: PPO, gradient: Callable[..., Any], optimizer: optax.GradientTransformation
 ) -> Callable[..., Any]:
-    """The loops of `train.ppo.update` around any gradient; each minibatch is written out whole."""
+    """The loops of `PPO.update` around any gradient; each minibatch is written out whole."""
     config = learner.config
 
     def program(key: jax.Array, learnt: tuple[Params, Any], batch: Any) -> Any:
@@ -242,7 +239,7 @@ def make_epochs(
             params, opt_state, before, checksum = carry
             checksum += sum(loops.probe(leaf, rows.reshape(-1)) for leaf in jax.tree.leaves(before))
             minibatch = take_minibatch(learner, batch, rows)
-            change, _ = gradient(params, *minibatch)
+            change, _ = gradient(params, minibatch)
             if change is not None:
                 change, opt_state = optimizer.update(change, opt_state, params)
                 params = optax.apply_updates(params, change)
@@ -255,7 +252,7 @@ def make_epochs(
     return program
 
 
-def no_gradient(params: Params, *minibatch: Any) -> tuple[None, None]:
+def no_gradient(params: Params, minibatch: Minibatch) -> tuple[None, None]:
     """The gradient of epochs that only gather their minibatches."""
     return None, None
 
@@ -263,8 +260,8 @@ def no_gradient(params: Params, *minibatch: Any) -> tuple[None, None]:
 def network_gradient(policy: Policy) -> Callable[..., Any]:
     """The gradient of half the squares of logits and values: the network's outputs are propagated back through it."""
 
-    def squares(params: Params, decisions: Decisions, *_: jax.Array) -> tuple[jax.Array, None]:
-        logits, value = policy.apply(params, decisions.observation, decisions.seat)
+    def squares(params: Params, minibatch: Minibatch) -> tuple[jax.Array, None]:
+        logits, value = policy.apply(params, minibatch.observation, minibatch.seat)
         return 0.5 * (jnp.square(logits).sum() + jnp.square(value).sum()), None
 
     return jax.grad(squares, has_aux=True)

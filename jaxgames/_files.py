@@ -57,9 +57,16 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
     Of several writers at the same time, the last one counts.
     """
+    with whole_file(path) as temporary:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def whole_file(path: Path) -> Generator[Path]:
+    """Yields the path of a temporary file, which takes the place of `path` at the end, unless there was an error."""
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        yield temporary
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """The statements of README and docs are true, and their links lead somewhere."""
 
+import dataclasses
 import pkgutil
 import re
 import tomllib
@@ -25,7 +26,7 @@ from train import alphazero, imitation
 from train.agents import LEARNERS
 from train.driver.learner import Learner, data_of
 from train.driver.messages import GAMES, NEXT_RATES, OPPONENT
-from train.ppo import PPO, Config
+from train.ppo import PPO, Config, Numbers
 from train.recipes import RECIPES
 
 RUNS_PAGE = DOCS / "training" / "runs.md"
@@ -307,9 +308,9 @@ def test_page_of_runs_lists_exactly_the_metrics_that_learners_share() -> None:
     assert {row[0].strip("`"): row[1] for row in rows} == expected
 
 
-def test_page_of_sweeps_lists_exactly_the_traced_settings_of_ppo() -> None:
-    text = (DOCS / "training" / "sweep.md").read_text().partition("(`PPO.traced_settings`):")[2].partition(". ")[0]
-    assert tuple(re.findall(r"`(\w+)`", text)) == PPO.traced_settings
+def test_page_of_sweeps_lists_exactly_the_numbers_of_ppo() -> None:
+    text = (DOCS / "training" / "sweep.md").read_text().partition("(`train.ppo.Numbers`):")[2].partition(". ")[0]
+    assert re.findall(r"`(\w+)`", text) == [field.name for field in dataclasses.fields(Numbers)]
 
 
 @pytest.mark.slow  # traces a run

@@ -12,7 +12,7 @@ A run plays the game that it was trained on. If the parameters of its network fi
 of the game too.
 
 A text that is the whole name of a run's folder means that folder, whatever characters it has. Only the names of
-`jaxgames.agents` come first; write "./random" for a folder with such a name. A new learner adds its class to LEARNERS.
+`jaxgames.agents` come first; write "./random" for a folder with such a name.
 
     python -m train.agents runs/first runs/second
 
@@ -41,7 +41,7 @@ from jaxgames.agents import Agent
 from jaxgames.mcts import SearchAgent
 from jaxgames.policies.agent import PolicyAgent
 from train.driver.commands import run_command
-from train.driver.learner import Learner
+from train.driver.learner import Learner, learner_of_module
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import fits, format_type
 from train.driver.tables import markdown
@@ -250,9 +250,14 @@ def find_run(text: str, expected: str, advice: str = "") -> tuple[RunFolder, int
 
 
 def learner_type(name: str) -> type[Learner]:
-    """Returns the class of the learner with a name, such as PPO for "ppo". Raises ValueError for an unknown name."""
+    """Returns the class of the learner with a name, such as PPO for "ppo", or of one that "module:Class" names.
+
+    Raises ValueError for an unknown name, and as `learner_of_module`.
+    """
+    if MODULE_AND_NAME.fullmatch(name):
+        return learner_of_module(name)
     if name not in LEARNERS:
-        raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, not {name!r}")
+        raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, or module:Class, not {name!r}")
     return getattr(importlib.import_module(f"train.{name}"), LEARNERS[name])
 
 

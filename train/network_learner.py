@@ -1,8 +1,9 @@
 """The parts that learners of a network share: the network of every board, its agents, and parameters to start from."""
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 
@@ -11,7 +12,7 @@ from jaxgames.agents import Agent
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import SelectionRule
 from jaxgames.policies.agent import PolicyAgent, temperature_of
-from train import agents
+from train import agents, settings
 from train.driver.learner import Learner
 from train.models.policy import Params, Policy
 from train.pretrained import load_params
@@ -21,13 +22,23 @@ from train.pretrained import load_params
 class NetworkLearner(Learner):
     """A learner of one network, which plays every board that it learns."""
 
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
     config: Any  # a `NetworkConfig`
     numbers: Any = None
     """The settings that only traced arithmetic reads, a pytree; None: `config.numbers`."""
 
+    @classmethod
+    def config_for(cls, env: str | None = None, **changes: Any) -> Any:
+        """Returns the default settings for a game, with its recipe; see `train.settings.config_for`."""
+        return settings.config_for(cls.config_type, cls.recipes, cls.presets, env, **changes)
+
     def __post_init__(self) -> None:
         if self.numbers is None:
-            object.__setattr__(self, "numbers", self.config.numbers)
+            object.__setattr__(
+                self, "numbers", self.config.numbers if self.config.numbers_type is not type(None) else None
+            )  # TEMP
         _ = self.games  # checks the network
 
     @functools.cached_property
@@ -48,10 +59,10 @@ class NetworkLearner(Learner):
     def make_policy(self, env: jaxgames.Env[Any]) -> Policy:
         """Returns the policy for a board."""
         c = self.config
-        settings = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
+        given = {"hidden_sizes": c.hidden_sizes, "channels": c.channels, "activation": c.activation}
         if (dtype := getattr(c, "compute_dtype", "float32")) != "float32":  # which only some networks have
-            settings["compute_dtype"] = dtype
-        return Policy.of(env, getattr(c, "sharing", "shared"), c.network, **settings)
+            given["compute_dtype"] = dtype
+        return Policy.of(env, getattr(c, "sharing", "shared"), c.network, **given)
 
     @property
     def env(self) -> jaxgames.Env[Any]:
@@ -85,8 +96,8 @@ class NetworkLearner(Learner):
         """
         if not simulations:
             return self.make_network_agent(params, None, temperature, top)
-        settings = SearchConfig(simulations=simulations, search=search or "gumbel", gamma=self.search_gamma)
-        return self.make_network_agent(params, settings, temperature_of(temperature, 0.0, top), top)
+        rule = SearchConfig(simulations=simulations, search=search or "gumbel", gamma=self.search_gamma)
+        return self.make_network_agent(params, rule, temperature_of(temperature, 0.0, top), top)
 
     def make_network_agent(
         self, params: Params, search: SearchConfig | None, temperature: float | None, top: int | None

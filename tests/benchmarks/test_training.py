@@ -57,15 +57,13 @@ def collected() -> Collected:
 
 @pytest.mark.slow  # compiles an update
 def test_timed_epochs_end_with_the_parameters_of_an_update(collected: Collected) -> None:
-    """With the gradient of the loss and the optimiser, they give the parameters of `train.ppo.update`."""
-    (config, policy), (params, opt_state) = (CONFIG, collected.learner.policy), collected.train_state[:2]
-    expected, _ = jax.jit(functools.partial(ppo.update, config, collected.learner.env, policy))(
-        collected.train_state, *collected.batch[:2]
-    )
-    gradient = jax.grad(functools.partial(ppo.ppo_loss, config, policy), has_aux=True)
-    epochs = jax.jit(training.make_epochs(collected.learner, gradient, ppo.make_optimizer(config)))
+    """With the gradient of the loss and the optimiser, they give the parameters of `PPO.update`."""
+    learner, (params, opt_state) = collected.learner, collected.train_state[:2]
+    expected, _ = jax.jit(learner.update)(collected.train_state, *collected.batch[:2])
+    gradient = jax.grad(functools.partial(learner.loss, collected.train_state), has_aux=True)
+    epochs = jax.jit(training.make_epochs(learner, gradient, learner.optimizer()))
     _, key = jax.random.split(collected.train_state.key)
-    after, *_ = epochs(key, (params, opt_state), training.group_minibatches(config, collected.batch))
+    after, *_ = epochs(key, (params, opt_state), training.group_minibatches(CONFIG, collected.batch))
     assert jax.tree.all(jax.tree.map(lambda a, b: jnp.allclose(a, b, rtol=1e-5, atol=1e-6), after, expected.params))
     assert not jax.tree.all(jax.tree.map(jnp.array_equal, after, params))
 
@@ -78,13 +76,15 @@ def test_epochs_without_a_gradient_keep_the_parameters_and_write_out_the_minibat
     after, _, minibatch, _ = epochs(jax.random.key(0), (params, plain.init(params)), batch)
     assert jax.tree.all(jax.tree.map(jnp.array_equal, after, params))
     env = collected.learner.env
-    shapes = {name: jnp.shape(leaf)[1:] for name, leaf in minibatch[0]._asdict().items() if leaf is not None}
+    shapes = {name: jnp.shape(leaf)[1:] for name, leaf in minibatch._asdict().items() if leaf is not None}
     expected = {
         "observation": env.observation_shape,
         "mask": (env.num_actions,),
         "seat": (),
         "action": (),
         "log_prob": (),
+        "advantage": (),
+        "target": (),
     }
     assert shapes == expected
     assert {len(leaf) for leaf in jax.tree.leaves(minibatch)} == {CONFIG.minibatch_size}
@@ -93,9 +93,9 @@ def test_epochs_without_a_gradient_keep_the_parameters_and_write_out_the_minibat
 def test_bare_products_belong_to_the_network(collected: Collected) -> None:
     """Forward, one per layer; backward, two more per layer, but one for the first, whose input needs no gradient."""
     policy, params = collected.learner.policy, collected.train_state.params
-    steps = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), collected.batch[0])
-    decisions = ppo.decisions_of(collected.learner.env, steps)
-    forward = jax.make_jaxpr(policy.apply)(params, decisions.observation, decisions.seat)
-    backward = jax.make_jaxpr(training.network_gradient(policy))(params, decisions)
+    steps = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), collected.batch)
+    minibatch = ppo.minibatch_of(collected.learner.env, *steps)
+    forward = jax.make_jaxpr(policy.apply)(params, minibatch.observation, minibatch.seat)
+    backward = jax.make_jaxpr(training.network_gradient(policy))(params, minibatch)
     assert len(list(training.dot_generals(forward.jaxpr))) == 3  # hidden layer, logits, value
     assert len(list(training.dot_generals(backward.jaxpr))) == 3 * 3 - 1

@@ -21,13 +21,18 @@ from train.ops.sharding import REPLICATED, SHARDED
 ENV = jaxgames.auto_reset(Sticks())
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Config:
+class Numbers:
+    learning_rate: float = 0.5
+
+
+@dataclass(frozen=True)
+class Config(Numbers):
     env: str = "sticks"
     total_steps: int = 40
     seed: int = 0
     num_envs: int = 4
-    learning_rate: float = 0.5
     sizes: tuple[int, ...] = (3, 2)
 
     def __post_init__(self) -> None:
@@ -56,9 +61,12 @@ class TrainState(NamedTuple):
 class ToyLearner(Learner):
     name: ClassVar[str] = "toy"
     config_type: ClassVar[type[Config]] = Config
-    traced_settings: ClassVar[tuple[str, ...]] = ("learning_rate",)
 
     config: Config
+    numbers: Numbers | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numbers", self.numbers or Numbers(self.config.learning_rate))
 
     @property
     def env(self) -> jaxgames.Env[Any]:
@@ -85,19 +93,15 @@ class ToyLearner(Learner):
 
     def iterate(self, train_state: TrainState) -> tuple[TrainState, dict[str, jax.Array]]:
         key, noise_key = jax.random.split(train_state.key)
-        noise = self.config.learning_rate * jax.random.normal(noise_key, (3,))
+        noise = self.numbers.learning_rate * jax.random.normal(noise_key, (3,))
         params = train_state.params | {"preference": train_state.params["preference"] + noise}
         boards = jax.vmap(ENV.step)(train_state.boards, jnp.zeros(self.config.num_envs, jnp.int32))
         metrics = {"noise": noise.sum(), "undefined": jnp.float32(jnp.nan)}
         return TrainState(params, boards, train_state.nothing, key, train_state.iteration + 1), metrics
 
 
-def config_for(**changes: Any) -> Config:
-    return Config(**changes)
-
-
 def main() -> None:
-    cli.main(ToyLearner, config_for)
+    cli.main(ToyLearner)
 
 
 if __name__ == "__main__":

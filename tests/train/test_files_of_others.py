@@ -21,7 +21,7 @@ from train.driver import cli, compilation
 from train.driver.loop import Settings, command_to_resume
 from train.driver.run_folder import SWEEP_FILE, RunFolder
 from train.ladder import __main__ as ladder
-from train.ppo import PPO, Config, config_for
+from train.ppo import PPO, Config
 from train.strength import __main__ as strength
 from train.sweep import __main__ as sweep
 
@@ -65,7 +65,7 @@ def run_of(folder: Path, **settings: Any) -> Path:
 
 
 def train() -> None:
-    cli.main(PPO, config_for)
+    cli.main(PPO)
 
 
 COMMANDS: dict[str, tuple[Callable[[], None], tuple[str, ...]]] = {

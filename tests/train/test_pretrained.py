@@ -21,7 +21,7 @@ from train.imitation import Config as ImitationConfig
 from train.imitation import Imitation
 from train.ops import sharding
 from train.ops.sharding import keys_to_data
-from train.ppo import PPO, Config, config_for
+from train.ppo import PPO, Config
 from train.pretrained import load_params
 
 GAME = "dots_and_boxes(rows=2, cols=2)"
@@ -31,7 +31,7 @@ CONFIG = Config(env=GAME, **SMALL)
 
 def ppo_main() -> None:
     """The command `python -m train.ppo`."""
-    cli.main(PPO, config_for)
+    cli.main(PPO)
 
 
 def params_of(folder: Path) -> Any:

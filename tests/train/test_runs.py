@@ -35,7 +35,7 @@ from tests.helpers.stored_runs import (
 from tests.train.alphazero.test_alphazero import SETTINGS as ON_STICKS
 from tests.train.ppo.test_ppo import CONFIG as ON_STAR
 from train import agents, alphazero, imitation, ppo
-from train.driver.learner import Learner, data_of
+from train.driver.learner import Learner, data_of, names_of_numbers
 from train.driver.loop import Settings
 from train.ops.sharding import keys_to_data
 from train.sweep import Sweep, run_sweep
@@ -90,7 +90,7 @@ STAR = ppo.Config(
     anneal_lr=False,
     seed=3,
 )
-OTHER_VALUES: dict[str, float] = {  # of every traced setting
+OTHER_VALUES: dict[str, float] = {  # of every setting that can be traced
     "learning_rate": 0.003,
     "final_learning_rate": 0.002,
     "gamma": 0.5,
@@ -350,16 +350,17 @@ def test_program_has_the_same_types_in_other_modes(make: Callable[[Path], Learne
 # -- cells of a sweep ----------------------------------------------------------------------------------------------
 
 
-def test_every_traced_setting_has_another_value() -> None:
+def test_every_number_has_another_value() -> None:
     types = [agents.learner_type(name) for name in agents.LEARNERS]
-    assert {name for each in types for name in each.traced_settings} == OTHER_VALUES.keys()
+    numbers = [field for each in types for field in dataclasses.fields(each.config_type.numbers_type)]
+    assert {field.name for field in numbers} == OTHER_VALUES.keys()
 
 
 def test_cell_of_a_sweep_starts_as_its_single_run() -> None:
-    """Also where a traced setting, such as step_kl_coef, is a part of the first train state."""
+    """Also where a number, such as step_kl_coef, is a part of the first train state."""
     small: dict[str, Any] = {"network": "mlp", "channels": (), "step_kl_coef": 0.2, "vf_clip": 1.0}
     config = dataclasses.replace(PPO, **small)
-    given = [name for name in ppo.PPO.traced_settings if getattr(config, name)]
+    given = [name for name in names_of_numbers(ppo.PPO(config)) if getattr(config, name)]
     changed = dataclasses.replace(config, seed=1, **{name: OTHER_VALUES[name] for name in given})
     learners = (ppo.PPO(config), ppo.PPO(changed))
     runs = jax.jit(BatchedRuns(learners).init)(jax.random.key(9)).runs
@@ -372,11 +373,11 @@ def test_cell_of_a_sweep_starts_as_its_single_run() -> None:
 @pytest.mark.slow
 @of_each_learner
 def test_cell_of_a_sweep_is_its_single_run(make: Callable[[Path], Learner], tmp_path: Path) -> None:
-    """One program has cells with another value of one traced setting each, and a cell with all of them."""
+    """One program has cells with another value of one number each, and a cell with all of them."""
     learner = make(tmp_path)
     config = dataclasses.replace(learner.config, total_steps=4 * learner.config.steps_per_iteration)
     of_learner = type(learner)
-    other = {name: OTHER_VALUES[name] for name in learner.traced_settings}
+    other = {name: OTHER_VALUES[name] for name in names_of_numbers(learner)}
     changed = {"none": {}, "all": other, **{name: {name: value} for name, value in other.items()}}
     cells = {
         f"changed={name}/seed=0": of_learner(dataclasses.replace(config, **changes))

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ import tyro
 
 from jaxgames._named import IMPORT_LINE, command_line, import_options
 from train.driver import compilation, loggers, loop, processes
-from train.driver.learner import Learner, check_load
+from train.driver.learner import Learner, check_load, command_of
 from train.driver.loop import Settings
 from train.driver.memory import check_memory
 from train.driver.messages import log
@@ -48,27 +48,22 @@ class ParsedFirst:
     resume: bool = False
 
 
-def main(learner_type: type[Learner], config_for: Callable[..., Any], settings: Settings | None = None) -> None:
-    """The command `python -m train.<learner>`, with the default `settings` of storage, evaluation and devices.
-
-    `config_for` returns the default settings of learning. It takes the texts `env`, `network`, `preset` and `init_from`
-    by keyword, as far as they are on the command line.
-    """
-    program = f"train.{learner_type.name}"
+def main(learner_type: type[Learner], settings: Settings | None = None) -> None:
+    """The command of a learner, such as `python -m train.ppo`, with other default `settings` of storage and devices."""
+    program = command_of(learner_type)
     with command_line(program, sys.argv[1:]) as given:
-        _run(program, learner_type, config_for, given, settings)
+        _run(program, learner_type, given, settings)
 
 
 def _run(
     program: str,
     learner_type: type[Learner],
-    config_for: Callable[..., Any],
     given: list[str],
     settings: Settings | None,
 ) -> NoReturn:
     """Trains, and ends the program, with the message of an expected error."""
     try:
-        arguments = parse(learner_type, config_for, given, settings)
+        arguments = parse(learner_type, given, settings)
         if arguments.settings.processes == 1 and not arguments.settings.distributed:
             compilation.keep_programs()  # of several processes, some would wait for others that compile
         learner, recorder, settings = open_run(arguments, learner_type)
@@ -95,9 +90,7 @@ def _run(
     sys.exit(0 if result["finished"] else 130)
 
 
-def parse(
-    learner_type: type[Learner], config_for: Callable[..., Any], arguments: list[str], settings: Settings | None = None
-) -> Arguments[Any]:
+def parse(learner_type: type[Learner], arguments: list[str], settings: Settings | None = None) -> Arguments[Any]:
     """Returns the parsed command line. Defaults: the settings of the stored run with --resume, else `config_for`."""
     first = parse_known(ParsedFirst, arguments)
     if first is None:
@@ -108,10 +101,11 @@ def parse(
         default = RunFolder.open(first.run_dir, learner_type).config
     else:
         names = ("env", "network", "preset", "init_from")
-        default = config_for(**{name: getattr(first, name) for name in names if getattr(first, name) is not None})
+        given = {name: getattr(first, name) for name in names if getattr(first, name) is not None}
+        default = learner_type.config_for(**given)
     return tyro.cli(
         Arguments[learner_type.config_type],
-        prog=f"python -m train.{learner_type.name}",
+        prog=f"python -m {command_of(learner_type)}",
         description=(sys.modules[learner_type.__module__].__doc__ or "").partition("\n")[0] + f"\n{IMPORT_LINE}",
         args=arguments,
         default=Arguments(default, settings or Settings(), first.preset),

@@ -6,18 +6,21 @@ A learner is a frozen dataclass of its settings, with pure functions of a train 
     train_state = learner.init(key)
     train_state, metrics = learner.iterate(train_state)
 
-The file of a learner ends with `cli.main(MyLearner, config_for)`, which adds a command line, a run folder, evaluations
-and training on many devices.
+The file of a learner ends with `cli.main(MyLearner)`, which adds a command line, a run folder, evaluations and training
+on many devices. Files store "my_module:MyLearner", so other commands need `--import my_module` to open its runs.
 """
 
 import dataclasses
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import jax
 
 import jaxgames
-from jaxgames import agents
+from jaxgames import ParameterError, agents
+from jaxgames._named import import_named
 from jaxgames.agents import Agent
 from train.ops.sharding import REPLICATED
 
@@ -55,7 +58,7 @@ class Learner:
     A method `load_data` is optional, see `data_of`.
     """
 
-    name: ClassVar[str]  # the learner is the module and command train.<name>
+    name: ClassVar[str]  # of this package: the learner is the module and command train.<name>
     config_type: ClassVar[type[Any]]
     shown_metrics: ClassVar[tuple[str, ...]] = ()  # names of metrics that belong on the lines of progress
 
@@ -67,6 +70,11 @@ class Learner:
     """(train state, *data_of(learner)) -> the train state after one iteration, and metrics (float32[] each)."""
 
     def __init__(self, config: Any) -> None: ...
+
+    @classmethod
+    def config_for(cls, env: str | None = None, **changes: Any) -> Any:
+        """Returns the default settings for a game, or for the default game, with `changes`."""
+        return cls.config_type(**changes) if env is None else cls.config_type(env=env, **changes)
 
     @property
     def env(self) -> jaxgames.Env[Any]:
@@ -136,12 +144,38 @@ class Learner:
         """PartitionSpecs of `train.ops.sharding` for a train state, or a prefix of it."""
         return REPLICATED
 
-    def largest_arrays(self, key: jax.Array) -> Any:
-        """Returns the largest arrays that an iteration holds at the same time.
 
-        It is only traced: their shapes show whether they fit in memory.
-        """
-        return self.init(key)
+def module_of(learner_type: type[Learner]) -> str:
+    """Returns the module of a learner, also of one in the script that runs."""
+    main: Any = sys.modules["__main__"]
+    if learner_type.__module__ != "__main__":
+        return learner_type.__module__
+    return main.__spec__.name if main.__spec__ else Path(main.__file__).stem
+
+
+def text_of(learner_type: type[Learner]) -> str:
+    """Returns what files store of a learner: its name, or "module:Class" if it is not of this package."""
+    module = module_of(learner_type)
+    return learner_type.name if module.startswith("train.") else f"{module}:{learner_type.__name__}"
+
+
+def command_of(learner_type: type[Learner]) -> str:
+    """Returns the module whose command trains a learner, such as "train.ppo"."""
+    module = module_of(learner_type)
+    return f"train.{learner_type.name}" if module.startswith("train.") else module
+
+
+def learner_of_module(text: str) -> type[Learner]:
+    """Returns the learner that "module:Class" names. The module is imported, if `text` may do that.
+
+    Raises ParameterError (a ValueError) if it may not, if the import fails, or if there is no such learner.
+    """
+    module, _, name = text.partition(":")
+    import_named(module, text)
+    found = getattr(sys.modules[module], name, None)
+    if not (isinstance(found, type) and issubclass(found, Learner)):
+        raise ParameterError(f"{module} has no learner {name!r}")
+    return found
 
 
 def data_of(learner: Learner) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ from jaxgames._named import import_options
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
 from train.driver import compilation, loggers, processes
-from train.driver.learner import Config, Learner, TrainState, data_of
+from train.driver.learner import Config, Learner, TrainState, command_of, data_of, text_of
 from train.driver.messages import (
     GAMES,
     NEXT_OPPONENT,
@@ -160,7 +160,7 @@ def _run_training(learner: Learner, recorder: Recorder, settings: Settings, runs
         recorder.save(sharding.replicate(train_state, mesh), settings.keep_every)
     if settings.evaluate_every:
         log_evaluations(learner, settings.evaluation_opponent, settings.evaluation_games, settings.evaluation_seat)
-    with compilation.announced({"learner": learner.name, "devices": mesh.size, **learner.program_facts}, log):
+    with compilation.announced({"learner": text_of(type(learner)), "devices": mesh.size, **learner.program_facts}, log):
         iterate = compile_iteration(learner, train_state, mesh)
     if first:
         log(f"resumed after iteration {first}")
@@ -184,7 +184,7 @@ def command_to_resume(learner: Learner, folder: Path, settings: Settings) -> str
 
     Each process of several adds its own options of processes.
     """
-    words = ["python", "-m", f"train.{learner.name}", "--run-dir", str(folder), "--resume", *import_options()]
+    words = ["python", "-m", command_of(type(learner)), "--run-dir", str(folder), "--resume", *import_options()]
     for each in dataclasses.fields(Settings):
         value = getattr(settings, each.name)
         if each.name not in ("run_dir", "resume", *OF_PROCESSES) and value != each.default:
@@ -301,7 +301,7 @@ def result_of(learner: Learner, recorder: Recorder, iteration: int, row: Mapping
     config, row = learner.config, {name: value for name, value in row.items() if value is not None}
     return {
         "run_dir": str(recorder.folder),
-        "learner": learner.name,
+        "learner": text_of(type(learner)),
         **learner.headline,
         "steps": iteration * config.steps_per_iteration,
         "finished": iteration >= config.num_iterations,

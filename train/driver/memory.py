@@ -3,13 +3,14 @@
 import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
+from jax.extend.core import jaxprs_in_params
 
-from train.driver.learner import Config, Learner
+from train.driver.learner import Config, Learner, data_of
 from train.ops.sharding import is_key
 
 MAX_ITERATIONS = 2**31 - 1  # a train state counts them with 32 bits
@@ -17,9 +18,10 @@ CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
 
 
 def check_memory(learner: Learner, num_devices: int, counts: Mapping[str, int] | None = None) -> None:
-    """Raises ValueError when `learner.largest_arrays` are larger than the memory of the devices.
+    """Raises ValueError when the arrays that an iteration surely holds are larger than the memory of the devices.
 
-    Raises it also for more iterations than a train state can count.
+    These are the train state, the data, and what the largest loop writes out, such as the steps of a rollout. Raises it
+    also for more iterations than a train state can count.
 
     Args:
       num_devices: of the run, over all processes.
@@ -27,9 +29,19 @@ def check_memory(learner: Learner, num_devices: int, counts: Mapping[str, int] |
     """
     if (iterations := learner.config.num_iterations) > MAX_ITERATIONS:
         raise ValueError(f"a run has at most {MAX_ITERATIONS:,} iterations, not {iterations:,}: reduce total_steps")
-    key = jax.eval_shape(lambda: jax.random.key(0))
-    with warnings.catch_warnings(action="ignore"):  # of indices that are too large for 32 bits
-        arrays = jax.tree.leaves(jax.eval_shape(learner.largest_arrays, key))
+    arguments = jax.eval_shape(learner.init, jax.eval_shape(lambda: jax.random.key(0))), *data_of(learner)
+    _check_arrays(learner.config, jax.tree.leaves(arguments), num_devices, counts or {})
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of indices that are too large for 32 bits
+            program = jax.make_jaxpr(learner.iterate)(*arguments)
+    except OverflowError:
+        largest = settings_in_shape(learner.config, None)[0]
+        raise ValueError(f"a run with these settings has arrays that 32 bits cannot index: reduce {largest}") from None
+    written = max(written_by_loops(program.jaxpr), key=lambda arrays: sum(map(num_bytes, arrays)), default=[])
+    _check_arrays(learner.config, [*jax.tree.leaves(arguments), *written], num_devices, counts or {})
+
+
+def _check_arrays(config: Config, arrays: Sequence[Any], num_devices: int, counts: Mapping[str, int]) -> None:
     device = jax.local_devices()[0]
     # The CPU devices of a process share one memory; of other devices each has its own.
     units = jax.process_count() if device.platform == "cpu" else num_devices
@@ -37,8 +49,8 @@ def check_memory(learner: Learner, num_devices: int, counts: Mapping[str, int] |
     if needed > available:
         largest = max(arrays, key=num_bytes)
         shape = f"{largest.dtype}[{', '.join(f'{size:,}' for size in largest.shape)}]"
-        named = [f"{name} = {count:,}" for name, count in (counts or {}).items() if count > 1]
-        named += settings_in_shape(learner.config, largest.shape)
+        named = [f"{name} = {count:,}" for name, count in counts.items() if count > 1]
+        named += settings_in_shape(config, largest.shape)
         raise ValueError(
             f"a run with these settings needs at least {gigabytes(needed)} of memory; "
             f"there are {gigabytes(available)}. Its largest array is {shape}: "
@@ -46,19 +58,29 @@ def check_memory(learner: Learner, num_devices: int, counts: Mapping[str, int] |
         )
 
 
-def settings_in_shape(config: Config, shape: tuple[int, ...]) -> list[str]:
-    """Returns the settings whose values are dimensions of an array, the largest first."""
+def written_by_loops(jaxpr: Any) -> Iterator[list[Any]]:
+    """Yields for each loop of a traced program the arrays that it writes, which have a row per step of the loop."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "scan":
+            yield [variable.aval for variable in equation.outvars[equation.params["num_carry"] :]]
+        for inner in jaxprs_in_params(equation.params):
+            yield from written_by_loops(inner)
+
+
+def settings_in_shape(config: Config, shape: tuple[int, ...] | None) -> list[str]:
+    """Returns the settings whose values are dimensions of an array, the largest first; of any array for None."""
     values = {name: getattr(config, name) for name in config.__dataclass_fields__}
     dimensions = [
         (size, name)
         for name, value in values.items()
         for size in (value if isinstance(value, tuple) else (value,))
-        if type(size) is int and size > 1 and size in shape
+        if type(size) is int and size > 1 and (shape is None or size in shape)
+        if name not in ("total_steps", "seed")  # which are no dimensions
     ]
     return list(dict.fromkeys(f"{name} = {size:,}" for size, name in sorted(dimensions, reverse=True)))
 
 
-def num_bytes(array: jax.ShapeDtypeStruct) -> int:
+def num_bytes(array: Any) -> int:
     """Returns the bytes of an array; a PRNG key counts as 8."""
     return math.prod(array.shape) * (8 if is_key(array) else array.dtype.itemsize)
 

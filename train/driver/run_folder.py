@@ -10,7 +10,6 @@ A run that is killed at any time loses only the iterations after its last checkp
 the run is resumed. The lock is a lock of the operating system and ends with the process.
 """
 
-import functools
 import json
 import os
 import socket
@@ -69,13 +68,6 @@ class RunFolder:
     """The folder of one training run."""
 
     def __init__(self, folder: Path, learner: Learner) -> None:
-        """Raises ValueError for a folder whose path the locale cannot read, and orbax therefore cannot take."""
-        try:
-            str(folder.absolute()).encode()
-        except UnicodeEncodeError:
-            raise ValueError(
-                f"{folder} has letters that the encoding of this locale lacks: set LC_ALL=C.UTF-8 or PYTHONUTF8=1"
-            ) from None
         self.folder = folder
         self.learner = learner
         self.loggers: tuple[str, ...] = ("tensorboard",)
@@ -84,23 +76,18 @@ class RunFolder:
         self._lock: IO[str] | None = None
         self._keep_every = 0
         self._marked: dict[int, bool] = {}  # what `_stays` has read
+        self._checkpoints = Checkpoints(folder / "checkpoints", self._stays)
 
     @property
     def config(self) -> Any:
         return self.learner.config
 
-    @functools.cached_property
-    def _checkpoints(self) -> Checkpoints:
-        """It is created at its first use: before that, the processes may not be connected yet."""
-        return Checkpoints(self.folder / "checkpoints", self._stays)
-
     @classmethod
     def create(cls, folder: Path, learner: Learner) -> "RunFolder":
         """Returns a new run, locked until `close`.
 
-        Raises FileExistsError if the folder holds a run or a sweep, ValueError if `check_path` refuses it.
+        Raises FileExistsError if the folder holds a run or a sweep.
         """
-        check_path(folder)
         if (folder / "config.json").exists():
             raise FileExistsError(f"{folder} holds a run already: add --resume to continue it, or name another folder")
         if (folder / SWEEP_FILE).exists():
@@ -122,9 +109,8 @@ class RunFolder:
     def lock(self) -> None:
         """Reserves the folder for this process until `close`.
 
-        Raises BlockingIOError if another process trains, ValueError if `check_path` refuses the folder.
+        Raises BlockingIOError if another process trains.
         """
-        check_path(self.folder)
         self._lock = lock_folder(self.folder)
 
     def extend_to(self, total_steps: int) -> None:
@@ -162,8 +148,8 @@ class RunFolder:
         self._checkpoints.remove([each for each in self.checkpoints() if each > iteration])
 
     def checkpoint_bytes(self, iteration: int) -> int:
-        """Returns the size of a checkpoint's files. Raises FileNotFoundError if they are removed meanwhile."""
-        return self._checkpoints.num_bytes(iteration)
+        """Returns the size of a checkpoint. Raises FileNotFoundError if it is removed meanwhile."""
+        return self._checkpoints.path(iteration).stat().st_size
 
     def kept_iteration(self, iteration: int | None = None) -> int:
         """Returns the iteration, or for None the last one that has a checkpoint.
@@ -203,9 +189,7 @@ class RunFolder:
         try:
             self._check_settings_of(iteration)
             return self._checkpoints.read(iteration, {"params": self.params_shapes()}, "params/")["params"]
-        except Exception as error:  # whatever orbax raises for files that are not there
-            if iteration in self.checkpoints():
-                raise
+        except FileNotFoundError as error:
             raise FileNotFoundError(
                 f"the checkpoint of iteration {iteration} was removed while it was read, because {self.folder} is "
                 f"being trained: try again; with --keep-every N, every multiple of N stays"
@@ -276,7 +260,6 @@ class RunFolder:
 
     def close(self) -> None:
         """Stops writing and releases the lock."""
-        self._checkpoints.close()
         for logger in self._open_loggers or []:
             logger.close()
         if self._lock is not None:
@@ -287,13 +270,6 @@ def shortened(iterations: Sequence[int]) -> str:
     """Returns the numbers with commas; of many, those in the middle are left out."""
     words = [str(iteration) for iteration in iterations]
     return ", ".join(words if len(words) <= 20 else [*words[:10], "...", *words[-10:]])
-
-
-def check_path(folder: Path) -> None:
-    """Raises ValueError for a folder whose checkpoints orbax would lose: it takes the path for a pattern of names."""
-    signs = [sign for sign in ("*", "?", "[", "\\") if sign in str(folder.absolute()) and sign != os.sep]
-    if signs:
-        raise ValueError(f"{folder.absolute()} has the sign {signs[0]}: checkpoints cannot be written in such a folder")
 
 
 def lock_folder(folder: Path) -> IO[str]:

@@ -1,6 +1,6 @@
 """Writes, reads and checks config.json: the learner, the versions and the settings of a run.
 
-{"learner": "<name>", "jaxgames": "0.1.0", "env_version": 1, "settings": {"env": "checkers", ...}}
+{"learner": "ppo" or "module:Class", "jaxgames": "0.1.0", "env_version": 1, "settings": {"env": "checkers", ...}}
 """
 
 import dataclasses
@@ -12,7 +12,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import jaxgames
 from jaxgames._named import from_file
-from train.driver.learner import Config, Learner
+from jaxgames._specs import MODULE_AND_NAME
+from train.driver.learner import Config, Learner, command_of, learner_of_module, text_of
 
 ADDED_LATER = {"compute_dtype"}  # settings that a run of an earlier version does not have
 REMOVED = {"proofs"}  # settings that only a run of an earlier version has; they are left out
@@ -21,7 +22,7 @@ REMOVED = {"proofs"}  # settings that only a run of an earlier version has; they
 def to_json(learner: Learner) -> dict[str, Any]:
     """Returns the content of a run's config.json, which every checkpoint has too."""
     return {
-        "learner": learner.name,
+        "learner": text_of(type(learner)),
         "jaxgames": jaxgames.__version__,
         "env_version": learner.env.version,
         "settings": settings_of(learner.config),
@@ -55,24 +56,26 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
     try:
         stored = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
-        commands = " or ".join(f"train.{learner.name}" for learner in learners)
+        commands = " or ".join(map(command_of, learners))
         raise FileNotFoundError(f"{path.parent} holds no run: expected a folder that {commands} wrote") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {error}") from None
     if not isinstance(stored, dict):
         raise ValueError(f"{path} must hold an object with the settings of a run, not {json.dumps(stored)[:40]}")
     content: dict[str, Any] = stored  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
-    learner_type = next((learner for learner in learners if learner.name == content.get("learner")), None)
-    if learner_type is None:
-        known = ", ".join(learner.name for learner in learners)
-        raise ValueError(f"{path}: learner must be one of {known}, not {content.get('learner')!r}")
+    text = content.get("learner")
+    learner_type = next((learner for learner in learners if text_of(learner) == text), None)
+    if learner_type is None and (type(text) is not str or not MODULE_AND_NAME.fullmatch(text)):
+        known = ", ".join(map(text_of, learners))
+        raise ValueError(f"{path}: learner must be one of {known}, or module:Class, not {text!r}")
     settings = content.get("settings")
     if not isinstance(settings, dict):
         raise ValueError(f"{path}: settings must be an object, not {settings!r}")
     settings = without_removed(settings)  # pyright: ignore[reportUnknownArgumentType]
     try:
-        check_types(settings, learner_type.config_type)
         with from_file():
+            learner_type = learner_type or learner_of_module(str(text))
+            check_types(settings, learner_type.config_type)
             learner = learner_type(learner_type.config_type(**settings))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -1,7 +1,7 @@
 """The command `python -m train.ppo`."""
 
 from train.driver import cli
-from train.ppo import PPO, config_for
+from train.ppo import PPO
 
 if __name__ == "__main__":
-    cli.main(PPO, config_for)
+    cli.main(PPO)

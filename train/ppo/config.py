@@ -1,6 +1,5 @@
 """The settings of `train.ppo`, and their defaults for each game."""
 
-import functools
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,10 +8,8 @@ import jax
 import jaxgames
 from jaxgames._specs import split_list
 from jaxgames.policies.policy import is_symmetric
-from train import settings
 from train.models.layers import ComputeDtype
 from train.models.policy import Sharing
-from train.recipes import PRESETS, RECIPES
 from train.settings import (
     NetworkConfig,
     check_at_most,
@@ -145,6 +142,3 @@ class Config(Numbers, NetworkConfig):
     @property
     def minibatch_size(self) -> int:
         return self.steps_per_iteration // self.num_minibatches
-
-
-config_for = functools.partial(settings.config_for, Config, RECIPES, PRESETS)

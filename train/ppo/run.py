@@ -17,6 +17,7 @@ from train.ops.sharding import REPLICATED, SHARDED
 from train.ppo.config import Config
 from train.ppo.opponents import Opponents, OpponentState, SelfPlay
 from train.ppo.state import TrainState
+from train.recipes import PRESETS, RECIPES
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Run(NetworkLearner):
 
     name: ClassVar[str] = "ppo"
     config_type: ClassVar[type[Config]] = Config
+    recipes, presets = RECIPES, PRESETS
 
     config: Config
 

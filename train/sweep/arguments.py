@@ -43,7 +43,7 @@ class Arguments:
     """Settings of learning, with one or more values each. A setting without one is as in the game's recipe."""
     settings: tyro.conf.OmitArgPrefixes[SweepSettings]
     learner: str = "ppo"
-    """The learner, by the name of its command: train.<learner>."""
+    """The learner, by the name of its command, train.<learner>; or one of your own, as module:Class."""
     seeds: int = 1
     """Runs of every combination of settings, with the seeds --seed, --seed + 1, ..."""
     seed: int = 0

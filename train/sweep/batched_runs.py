@@ -133,11 +133,6 @@ class BatchedRuns(Learner):
         states = unstack(train_state.runs, self.padded)
         return stack([learner.load(each) for learner, each in zip(learners, states, strict=True)])
 
-    def largest_arrays(self, key: jax.Array) -> Any:
-        """Returns the states of all runs, and the arrays of the runs that are computed at the same time."""
-        computed = jax.random.split(key, self.at_once * self.devices)
-        return self.init(key), jax.vmap(self.first.largest_arrays)(computed)
-
     def load_data(self) -> tuple[Any, ...]:
         """Returns the data that all runs learn from; see `train.driver.learner.data_of`."""
         return data_of(self.first)

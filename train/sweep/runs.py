@@ -16,7 +16,6 @@ In Python, `run_sweep(sweep_of("ppo", {"gamma": (0.3, 0.5)}, seeds=5), settings)
 
 import contextlib
 import dataclasses
-import importlib
 import itertools
 import json
 import re
@@ -39,7 +38,7 @@ from train.driver import loggers, loop, stored_config
 from train.driver.learner import Learner, check_load, names_of_numbers
 from train.driver.loop import ParallelRuns, Settings
 from train.driver.memory import check_memory
-from train.driver.run_folder import SWEEP_FILE, RunFolder, check_path, lock_folder
+from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
 from train.ops import sharding
 from train.sweep import summary as sweep_summary
 from train.sweep.batched_runs import BatchedRuns, evaluate_runs
@@ -87,14 +86,13 @@ def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, 
     """Returns the sweep over all combinations of values, each with the seeds `seed` to `seed + seeds - 1`.
 
     Args:
-      learner: a name in `train.agents.LEARNERS`.
+      learner: a name in `train.agents.LEARNERS`, or module:Class.
       values: one or more values of each setting, by the names of the learner's config. Settings that are left out have
         the values of the game's recipe.
 
     Raises ValueError for an unknown learner or setting, a value that is not allowed, and a value twice.
     """
     of_learner = learner_type(learner)
-    config_for = importlib.import_module(f"train.{learner}").config_for
     if seeds < 1:
         raise ValueError(f"seeds must be at least 1, not {seeds}")
     names = [each.name for each in dataclasses.fields(of_learner.config_type) if each.name != "seed"]
@@ -112,7 +110,7 @@ def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, 
         folder = folder_name(settings, varied, row)
         for each_seed in range(seed, seed + seeds):
             name = f"{folder}/seed={each_seed}" if varied else f"seed={each_seed}"
-            cells[name] = of_learner(config_for(**settings, seed=each_seed))
+            cells[name] = of_learner(of_learner.config_for(**settings, seed=each_seed))
     return Sweep(learner, values_of, seed, seeds, cells)
 
 
@@ -241,7 +239,6 @@ def open_sweep(folder: Path, sweep: Sweep, resume: bool) -> Generator[None]:
 
     Raises FileExistsError or ValueError as `run_sweep`, BlockingIOError if another process trains in the folder.
     """
-    check_path(folder)
     path = folder / SWEEP_FILE
     if path.exists() and not resume:
         raise FileExistsError(f"{folder} holds a sweep already: add --resume to continue it, or name another folder")

@@ -99,25 +99,27 @@ def test_train_state_with_nodes_without_arrays_is_restored(tmp_path: Path) -> No
 
 
 def damage(checkpoint: Path) -> None:
-    """Cuts the file of a checkpoint that holds the places of its arrays."""
-    (place,) = (checkpoint / "default" / "d").iterdir()
-    place.write_bytes(place.read_bytes()[:100])
+    """Changes a byte of an array."""
+    content = bytearray(checkpoint.read_bytes())
+    content[content.index(b"NUMPY") + 160] ^= 1
+    checkpoint.write_bytes(content)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pytest can take the hook first
 def test_damaged_checkpoint_is_refused_with_the_checkpoint_before_it(folder: Path) -> None:
-    damage(folder / "checkpoints" / "10")
-    message = r"checkpoints/10 is damaged: use the checkpoint before it, .*/run@9; .* remove .*checkpoints/10 and"
+    damage(folder / "checkpoints" / "10.npz")
+    message = (
+        r"checkpoints/10.npz is damaged: use the checkpoint before it, .*/run@9; .* remove .*checkpoints/10.npz and"
+    )
     for read in (opened(folder).restore, opened(folder).params):
         with pytest.raises(ValueError, match=message):
             read()
     np.testing.assert_array_equal(opened(folder).params(9)["preference"], preferences()[9])
-    shutil.rmtree(folder / "checkpoints" / "10")
+    (folder / "checkpoints" / "10.npz").unlink()
     restored = opened(folder).restore()
     assert restored is not None
     assert restored.iteration == 9
-    damage(folder / "checkpoints" / "0")
-    with pytest.raises(ValueError, match="checkpoints/0 is damaged: there is none before it"):
+    damage(folder / "checkpoints" / "0.npz")
+    with pytest.raises(ValueError, match=r"checkpoints/0\.npz is damaged: there is none before it"):
         opened(folder).params(0)
 
 
@@ -136,8 +138,8 @@ try:
     checkpoints.write(2, train_state, {})
 except OSError as error:
     print(error)
-for path in (folder / "1").rglob("d/*"):
-    path.write_bytes(path.read_bytes()[:100])
+path = folder / "1.npz"
+path.write_bytes(path.read_bytes()[:100])
 try:
     checkpoints.read(1, jax.eval_shape(lambda: train_state))
 except ValueError as error:
@@ -151,8 +153,8 @@ def test_failure_of_a_checkpoint_is_one_error_without_tracebacks(tmp_path: Path)
     command = [sys.executable, "-c", FAILING_CHECKPOINTS, folder]
     ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"JAX_ENABLE_X64": "1"})
     assert ran.stdout.splitlines() == [
-        f"{folder / '2'} cannot be written: File too large",
-        f"the checkpoint {folder / '1'} is damaged: there is none before it, so the run must be trained again",
+        f"{folder / '2.npz'} cannot be written: File too large",
+        f"the checkpoint {folder / '1.npz'} is damaged: there is none before it, so the run must be trained again",
     ]
     assert ran.stderr == ""
 
@@ -166,7 +168,9 @@ class FullDisk(RunFolder):
 
 def test_run_on_a_full_disk_ends_with_the_command_that_continues_it(tmp_path: Path) -> None:
     run = FullDisk.create(tmp_path / "run", LEARNER)
-    with pytest.raises(OSError, match=r"no room; .* continue with: python -m train.toy --run-dir .*/run --resume"):
+    with pytest.raises(
+        OSError, match=r"no room; .* continue with: python -m tests.helpers.toy_learner --run-dir .*/run --resume"
+    ):
         run_training(LEARNER, run, Settings(checkpoint_every=4, evaluate_every=0))
     run.close()
 
@@ -198,7 +202,7 @@ class OtherBoards(ToyLearner):
 
 
 def test_parameters_are_read_without_the_rest_of_the_train_state(trained: Path) -> None:
-    run = RunFolder.open(trained, OtherBoards)
+    run = RunFolder(trained, OtherBoards(LEARNER.config))
     np.testing.assert_array_equal(run.params(3)["preference"], preferences()[3])
     with pytest.raises(ValueError, match=r"boards.* has shape .* in the checkpoint and"):
         run.restore()
@@ -214,7 +218,7 @@ class OtherParameters(ToyLearner):
 def test_parameters_of_other_shapes_are_refused(trained: Path) -> None:
     message = r"params/preference has shape \(3,\) in the checkpoint and \(4,\) in the learner, and 2 more arrays"
     with pytest.raises(ValueError, match=message):
-        RunFolder.open(trained, OtherParameters).params(3)
+        RunFolder(trained, OtherParameters(LEARNER.config)).params(3)
 
 
 # -- while another process trains ----------------------------------------------------------------------------------
@@ -224,20 +228,13 @@ def test_checkpoint_that_is_removed_while_it_is_read_is_named(folder: Path, monk
     read = Checkpoints.read
 
     def read_after_removal(self: Checkpoints, iteration: int, like: Any, part: str = "") -> Any:
-        shutil.rmtree(folder / "checkpoints" / str(iteration))
+        (folder / "checkpoints" / f"{iteration}.npz").unlink()
         return read(self, iteration, like, part)
 
     monkeypatch.setattr(Checkpoints, "read", read_after_removal)
     message = r"iteration 3 was removed while it was read, because .*run is being trained: try again"
     with pytest.raises(FileNotFoundError, match=message):
         opened(folder).params(3)
-
-
-def test_error_of_a_damaged_checkpoint_is_not_that_of_a_removed_one(folder: Path) -> None:
-    shutil.rmtree(folder / "checkpoints" / "10" / "default")
-    with pytest.raises(Exception, match=r"default|10") as raised:
-        opened(folder).params()
-    assert "removed" not in str(raised.value)
 
 
 def test_import_changes_nothing_of_the_process() -> None:

@@ -28,14 +28,14 @@ CONFIG = toy_learner.Config(total_steps=20)
 
 def ppo_main() -> None:
     """The command `python -m train.ppo`."""
-    cli.main(PPO, config_for)
+    cli.main(PPO)
 
 
 # -- defaults ------------------------------------------------------------------------------------------------
 
 
 def parsed(*arguments: str) -> Any:
-    return cli.parse(PPO, config_for, list(arguments)).config
+    return cli.parse(PPO, list(arguments)).config
 
 
 def test_defaults_are_the_recipe_of_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +66,7 @@ def test_preset_that_needs_a_run_to_start_from_takes_the_one_of_the_command_line
 
 
 def test_resumed_run_has_its_own_settings_by_default(toy_run: Path) -> None:
-    arguments = cli.parse(ToyLearner, toy_learner.config_for, ["--resume", "--run-dir", str(toy_run), "--seed", "4"])
+    arguments = cli.parse(ToyLearner, ["--resume", "--run-dir", str(toy_run), "--seed", "4"])
     assert arguments.config == toy_learner.Config(total_steps=20, seed=4)
     assert arguments.settings == Settings(run_dir=toy_run, resume=True)
 

@@ -82,7 +82,7 @@ def test_run_of_a_launcher_equals_that_of_one_process(launcher: Any, tmp_path: P
     result = json.loads(out)  # one line of JSON and nothing else
     assert "devices: 2, processes: 2" in err
     for each in (err, other_err):
-        assert f"if a process is lost, continue with: python -m train.toy --run-dir {tmp_path / 'two'} --resume" in each
+        assert f"continue with: python -m tests.helpers.toy_learner --run-dir {tmp_path / 'two'} --resume" in each
     one = train_in(tmp_path / "one", ToyLearner(TOY), SETTINGS)
     assert {name for name in one if one[name] != result[name]} <= {"run_dir", "seconds", "steps_per_second"}
     assert metrics_of(tmp_path / "two") == metrics_of(tmp_path / "one")
@@ -114,7 +114,7 @@ def test_signal_of_a_scheduler_to_all_processes_stops_them_with_a_checkpoint(tmp
     assert (status, other_status) == (130, 130), err + other_err
     done = int(last_train_state(folder).iteration)
     assert json.loads(out)["steps"] == done * ENDLESS.steps_per_iteration
-    assert f"stopped; continue with: python -m train.toy --run-dir {folder} --resume" in err
+    assert f"stopped; continue with: python -m tests.helpers.toy_learner --run-dir {folder} --resume" in err
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def test_wandb_without_its_package_or_a_login_is_refused_in_words(
     wandb.refusal = "No API key configured."
     options = ("--run-dir", folder, "--evaluate-every", 0, "--logger", "wandb")
     message = error_of(toy_learner.main, *options)
-    assert message.startswith("train.toy: wandb: No API key configured. Or set WANDB_MODE=offline")
+    assert message.startswith("tests.helpers.toy_learner: wandb: No API key configured. Or set WANDB_MODE=offline")
     monkeypatch.setitem(loggers.PACKAGES, "wandb", ("no_such_package", "wandb"))
     assert 'pip install -e ".[wandb]"' in error_of(toy_learner.main, *options[2:], "--run-dir", tmp_path / "other")
     assert not (tmp_path / "other").exists()

@@ -122,7 +122,7 @@ def test_signal_ends_a_run_with_a_checkpoint_from_which_it_continues(
     assert int(last_train_state(folder).iteration) == 6
     assert not (folder / "result.json").exists()
     words = shlex.split(advice)
-    assert words[:3] == ["python", "-m", "train.toy"]
+    assert words[:3] == ["python", "-m", "tests.helpers.toy_learner"]
     assert run_command(toy_learner.main, *words[3:]) == 0  # with the settings of the first start
     assert RunFolder.open(folder, ToyLearner).checkpoints() == [16, 20]
     assert last_json(capsys)["finished"]

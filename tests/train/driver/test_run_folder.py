@@ -30,7 +30,7 @@ def folder(toy_run: Path, tmp_path: Path) -> Path:
 def test_folder_holds_settings_metrics_checkpoints_and_result(folder: Path) -> None:
     stored = json.loads((folder / "config.json").read_text())
     assert stored == {
-        "learner": "toy",
+        "learner": "tests.helpers.toy_learner:ToyLearner",
         "jaxgames": stored["jaxgames"],
         "env_version": 1,
         "settings": {
@@ -42,12 +42,13 @@ def test_folder_holds_settings_metrics_checkpoints_and_result(folder: Path) -> N
             "sizes": [3, 2],
         },
     }
-    assert {path.name for path in (folder / "checkpoints").iterdir()} == {"4", "5"}
+    assert {path.name for path in (folder / "checkpoints").iterdir()} == {"4.npz", "5.npz"}
     events = list(folder.glob("events.out.tfevents.*"))
     assert events
     assert all(b"noise" in path.read_bytes() for path in events)
     result = json.loads((folder / "result.json").read_text())
-    assert (result["finished"], result["steps"], result["learner"], result["env"]) == (True, 20, "toy", "sticks")
+    assert (result["finished"], result["steps"], result["env"]) == (True, 20, "sticks")
+    assert result["learner"] == stored["learner"]
 
 
 def test_line_of_metrics_is_an_iteration(folder: Path) -> None:
@@ -64,25 +65,9 @@ def test_folder_that_holds_a_sweep_takes_no_run(tmp_path: Path) -> None:
         RunFolder.create(tmp_path, LEARNER)
 
 
-def test_folder_that_the_locale_cannot_read_is_refused_before_it_is_made(tmp_path: Path) -> None:
-    """Python reads a name of bytes that the encoding lacks as lone surrogates."""
-    folder = tmp_path / os.fsdecode(b"\xfc")
-    with pytest.raises(ValueError, match=r"has letters that the encoding of this locale lacks: set LC_ALL=C\.UTF-8"):
-        RunFolder.create(folder, LEARNER)
-    assert not folder.exists()
-
-
-@pytest.mark.parametrize("name", ["[x]", "a*", "?", "\\"])
-def test_folder_that_orbax_takes_for_a_pattern_is_refused_before_it_is_made(name: str, tmp_path: Path) -> None:
-    """It writes checkpoints there that it cannot read."""
-    with pytest.raises(ValueError, match=r"has the sign .*: checkpoints cannot be written in such a folder"):
-        RunFolder.create(tmp_path / name / "run", LEARNER)
-    assert not (tmp_path / name).exists()
-
-
-def test_checkpoints_are_read_in_a_folder_with_any_other_sign(tmp_path: Path) -> None:
+def test_checkpoints_are_read_in_a_folder_with_any_sign(tmp_path: Path) -> None:
     """Also in one that was renamed."""
-    folder = tmp_path / NAME.replace("[", "(").replace("]", ")")
+    folder = tmp_path / "other"
     Checkpoints(folder, lambda iteration: True).write(1, {"a": np.arange(3)}, {"note": NAME})
     shutil.copytree(folder, tmp_path / NAME)
     for each in (folder, tmp_path / NAME):
@@ -161,7 +146,7 @@ def test_missing_or_damaged_result_is_no_result(content: str | None, folder: Pat
 
 
 def test_checkpoint_restores_every_array_and_key(tmp_path: Path) -> None:
-    """Also empty arrays, which orbax does not store."""
+    """Also empty arrays."""
     run = RunFolder.create(tmp_path / "run", LEARNER)
     assert run.restore() is None
     train_state = jax.jit(LEARNER.init)(jax.random.key(3))

@@ -13,6 +13,7 @@ from train.driver.stored_config import fits, format_type, load, to_json
 from train.ppo import PPO
 
 STORED = to_json(ToyLearner(Config()))
+TOY = "tests.helpers.toy_learner:ToyLearner"
 
 
 def loaded(tmp_path: Path, text: str) -> Any:
@@ -38,11 +39,16 @@ def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
         ("[" * 100_000, "is not JSON"),
         ("[]", r"must hold an object with the settings of a run, not \[\]"),
         ("null", "must hold an object with the settings of a run, not null"),
-        ("{}", "learner must be one of ppo, toy, not None"),
-        ('{"learner": "other", "settings": {}}', "learner must be one of ppo, toy, not 'other'"),
-        ('{"learner": ["toy"], "settings": {}}', "learner must be one of ppo, toy"),
-        ('{"learner": "toy"}', "settings must be an object, not None"),
-        ('{"learner": "toy", "settings": [1]}', r"settings must be an object, not \[1\]"),
+        ("{}", f"learner must be one of ppo, {TOY}, or module:Class, not None"),
+        ('{"learner": "other", "settings": {}}', f"learner must be one of ppo, {TOY}, or module:Class, not 'other'"),
+        ('{"learner": ["ppo"], "settings": {}}', f"learner must be one of ppo, {TOY}"),
+        (
+            '{"learner": "no_module_of_ours:Mine", "settings": {}}',
+            "a file imports none: to import it, add --import",
+        ),
+        ('{"learner": "json:Mine", "settings": {}}', "json has no learner 'Mine'"),
+        ('{"learner": "ppo"}', "settings must be an object, not None"),
+        ('{"learner": "ppo", "settings": [1]}', r"settings must be an object, not \[1\]"),
     ],
 )
 def test_config_that_is_no_stored_run_is_refused(text: str, message: str, tmp_path: Path) -> None:

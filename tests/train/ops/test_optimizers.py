@@ -1,6 +1,6 @@
 """The optimizers of the learners beside Adam written out in numpy, with gradients clipped by their norm."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -8,7 +8,7 @@ import numpy as np
 import optax
 
 from train import ppo
-from train.ops.optimizers import clipped_adamw
+from train.ops.optimizers import make_optimizer
 
 MAX_NORM = 0.5
 START = np.array([1.0, -2.0, 3.0], np.float32)
@@ -27,11 +27,11 @@ def by_hand(gradients: np.ndarray, rates: Sequence[float], eps: float, decay: fl
         yield params
 
 
-def steps_of(make: Callable[[int], optax.GradientTransformation], params: Any, gradients: Any) -> Iterator[Any]:
-    """Yields the parameters after each step of the optimizer of that step."""
-    state = make(0).init(params)
-    for step, gradient in enumerate(gradients):
-        updates, state = make(step).update(gradient, state, params)
+def steps_of(optimizer: optax.GradientTransformation, params: Any, gradients: Any) -> Iterator[Any]:
+    """Yields the parameters after each step."""
+    state = optimizer.init(params)
+    for gradient in gradients:
+        updates, state = optimizer.update(gradient, state, params)
         params = optax.apply_updates(params, updates)
         yield jax.device_get(params)
 
@@ -42,24 +42,24 @@ def test_ppo_takes_the_steps_of_adam() -> None:
         env="dots_and_boxes", num_envs=4, rollout_length=2, total_steps=2 * 8, update_epochs=2, num_minibatches=1,
         learning_rate=0.1, anneal_lr=True, max_grad_norm=MAX_NORM,
     )  # fmt: skip
-    optimizer = ppo.make_optimizer(config)
-    found = np.array(list(steps_of(lambda _: optimizer, START, GRADIENTS)))
+    optimizer = ppo.PPO(config).optimizer()
+    found = np.array(list(steps_of(optimizer, START, GRADIENTS)))
     rates = [0.1 * (1 - step / 4) for step in range(4)]
     np.testing.assert_allclose(found, list(by_hand(GRADIENTS, rates, eps=1e-5)), rtol=1e-4)
 
 
 def test_independent_seats_have_norms_of_their_own() -> None:
-    optimizer = ppo.make_optimizer(
-        ppo.Config(sharing="independent", learning_rate=0.1, anneal_lr=False, max_grad_norm=MAX_NORM)
-    )
+    config = ppo.Config(sharing="independent", learning_rate=0.1, anneal_lr=False, max_grad_norm=MAX_NORM)
+    optimizer = ppo.PPO(config).optimizer()
     of_seats = np.stack([GRADIENTS, 10 * GRADIENTS], axis=1)
-    found = np.array(list(steps_of(lambda _: optimizer, np.stack([START] * 2), of_seats)))
+    found = np.array(list(steps_of(optimizer, np.stack([START] * 2), of_seats)))
     for seat in range(2):
         expected = list(by_hand(of_seats[:, seat], [0.1] * 4, eps=1e-5))
         np.testing.assert_allclose(found[:, seat], expected, rtol=1e-4)
 
 
 def test_rate_of_each_step_is_given_and_decays_the_weights() -> None:
-    rates = [0.1, 0.05, 0.2, 0.1]
-    found = np.array(list(steps_of(lambda step: clipped_adamw(rates[step], 0.3, MAX_NORM), START, GRADIENTS)))
+    rates = np.array([0.1, 0.05, 0.2, 0.1], np.float32)
+    optimizer = make_optimizer(lambda step: jax.numpy.asarray(rates)[step], MAX_NORM, weight_decay=0.3)
+    found = np.array(list(steps_of(optimizer, START, GRADIENTS)))
     np.testing.assert_allclose(found, list(by_hand(GRADIENTS, rates, eps=1e-8, decay=0.3)), rtol=1e-4)

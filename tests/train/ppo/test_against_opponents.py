@@ -10,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.train.ppo.test_loss import ADVANTAGES, DECISIONS, OUTPUTS, TABLE, TARGETS
+from tests.train.ppo import test_loss
+from tests.train.ppo.test_loss import OUTPUTS, STEPS
 from train import ppo
-from train.ppo import PPO, Config, Decisions, Transition
+from train.ops.episodes import episode_metrics
+from train.ppo import PPO, Config, Minibatch, Transition
 
 CONFIG = Config(
     env="chinese_checkers(size=1, num_players=3, max_rounds=6)",
@@ -36,32 +38,25 @@ def key(seed: int) -> jax.Array:
 
 
 @jax.jit
-def loss_of(decisions: Decisions, advantages: jax.Array, targets: jax.Array) -> Any:
+def loss_of(steps: Minibatch) -> Any:
     """((loss, metrics), gradient) at OUTPUTS; each row of the parameters belongs to one step."""
-
-    def loss(params: Any, *rows: Any) -> Any:
-        value, (metrics, _) = ppo.ppo_loss(CONFIG, TABLE, params, *rows)
-        return value, metrics
-
-    rows = slice(0, len(advantages))
-    params = jax.tree.map(lambda leaf: leaf[rows], OUTPUTS)
-    return jax.value_and_grad(loss, has_aux=True)(params, decisions, advantages, targets)
+    params = jax.tree.map(lambda leaf: leaf[: len(steps.target)], OUTPUTS)
+    return jax.value_and_grad(functools.partial(test_loss.loss_of, CONFIG), has_aux=True)(params, steps)
 
 
-def first_rows(count: int) -> tuple[Decisions, jax.Array, jax.Array]:
-    """The first steps of the batch in test_ppo_loss.py, all of the learner."""
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[:count], (DECISIONS, ADVANTAGES, TARGETS))
+def first_rows(count: int) -> Minibatch:
+    """The first steps of the batch in test_loss.py, all of the learner."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[:count], STEPS)
 
 
-def with_opponents(is_learners: list[bool]) -> Decisions:
-    """The four decisions, some of them of an opponent."""
-    return DECISIONS._replace(learner_mask=np.array(is_learners))
+def with_opponents(is_learners: list[bool]) -> Minibatch:
+    """The four steps, some of them of an opponent."""
+    return STEPS._replace(learner_mask=np.array(is_learners))
 
 
 def test_loss_and_gradient_are_those_of_the_batch_without_the_opponents_steps() -> None:
-    case = with_opponents([True, True, False, False]), ADVANTAGES, TARGETS
-    (loss, metrics), gradient = jax.device_get(loss_of(*case))
-    (expected_loss, expected_metrics), expected_gradient = jax.device_get(loss_of(*first_rows(2)))
+    (loss, metrics), gradient = jax.device_get(loss_of(with_opponents([True, True, False, False])))
+    (expected_loss, expected_metrics), expected_gradient = jax.device_get(loss_of(first_rows(2)))
     np.testing.assert_allclose(loss, expected_loss, rtol=1e-6)
     jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-6, atol=1e-7), metrics, expected_metrics)
     for found, expected in zip(gradient, expected_gradient, strict=True):
@@ -74,17 +69,16 @@ def test_loss_and_gradient_are_those_of_the_batch_without_the_opponents_steps() 
 @pytest.mark.parametrize("number", [1e30, np.nan, np.inf])
 def test_numbers_in_the_opponents_steps_change_nothing(number: float) -> None:
     steps, theirs = with_opponents([True, False, True, False]), np.array([False, True, False, True])
-    log_prob, advantages, targets = (
-        np.where(theirs, np.float32(number), numbers) for numbers in (steps.log_prob, ADVANTAGES, TARGETS)
+    log_prob, advantage, target = (
+        np.where(theirs, np.float32(number), numbers) for numbers in (steps.log_prob, steps.advantage, steps.target)
     )
-    other = steps._replace(log_prob=log_prob, action=np.where(theirs, np.int32(2), steps.action))
-    expected = loss_of(steps, ADVANTAGES, TARGETS)
-    found = loss_of(other, advantages, targets)
-    jax.tree.map(np.testing.assert_array_equal, found, expected)
+    action = np.where(theirs, np.int32(2), steps.action)
+    other = steps._replace(log_prob=log_prob, advantage=advantage, target=target, action=action)
+    jax.tree.map(np.testing.assert_array_equal, loss_of(other), loss_of(steps))
 
 
 def test_minibatch_without_a_step_of_the_learner_has_no_gradient() -> None:
-    (loss, metrics), gradient = loss_of(with_opponents([False] * 4), ADVANTAGES, TARGETS)
+    (loss, metrics), gradient = loss_of(with_opponents([False] * 4))
     assert [float(number) for number in jax.tree.leaves((loss, metrics))] == [0.0] * 6
     for leaf in gradient:
         np.testing.assert_array_equal(leaf, np.zeros_like(leaf))
@@ -99,8 +93,8 @@ def collected() -> tuple[Any, Transition, jax.Array]:
 
     @jax.jit
     def parts(train_state: Any) -> Any:
-        after, steps = ppo.collect(CONFIG, LEARNER.env, LEARNER.policy, LEARNER.opponents, train_state)
-        return after, *ppo.estimate_advantages(CONFIG, LEARNER.env, LEARNER.policy, after.params, steps)
+        after, steps = LEARNER.collect(train_state)
+        return after, *LEARNER.advantages(after.params, steps)
 
     return parts(LEARNER.load(jax.jit(LEARNER.init)(key(0))))
 
@@ -111,10 +105,10 @@ def own_steps(steps: Transition) -> np.ndarray:
     return np.take_along_axis(seats, np.asarray(steps.seat)[..., None], -1)[..., 0]
 
 
-def all_decisions(steps: Transition) -> Decisions:
-    """The decisions of the rollout, leaves [rollout_length * num_envs, ...]."""
+def all_steps(steps: Transition) -> Minibatch:
+    """The steps of the rollout as the loss reads them, leaves [rollout_length * num_envs, ...]; no advantages."""
     flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), jax.device_get(steps))
-    return jax.jit(functools.partial(ppo.decisions_of, LEARNER.env))(flat)
+    return jax.jit(functools.partial(ppo.minibatch_of, LEARNER.env))(flat, flat.value, flat.value)
 
 
 def test_learner_has_one_seat_per_game_and_a_new_one_when_the_board_restarts(collected: Any) -> None:
@@ -131,7 +125,7 @@ def test_learner_has_one_seat_per_game_and_a_new_one_when_the_board_restarts(col
 def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: Any) -> None:
     """In games against "first" every step of another seat is the first legal action; elsewhere that would be chance."""
     _, steps, _ = collected
-    decisions = all_decisions(steps)
+    decisions = all_steps(steps)
     is_first = np.asarray(steps.action) == np.asarray(decisions.mask).argmax(-1).reshape(SHAPE)
     own = own_steps(steps)
     always_first: list[bool] = []
@@ -151,7 +145,7 @@ def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: A
 def test_update_does_not_depend_on_the_opponents_steps(collected: Any) -> None:
     train_state, steps, advantages = collected
     own = np.asarray(steps.learner_mask)
-    update = jax.jit(functools.partial(ppo.update, CONFIG, LEARNER.env, LEARNER.policy))
+    update = jax.jit(LEARNER.update)
     expected, metrics = update(train_state, steps, advantages)
     noise = np.where(own, 0, 100 * np.random.default_rng(1).normal(size=SHAPE)).astype(np.float32)
     value, log_prob, advantages = map(np.asarray, (steps.value, steps.log_prob, advantages))
@@ -177,7 +171,7 @@ def test_update_does_not_depend_on_the_opponents_steps(collected: Any) -> None:
 
 def test_episode_metrics_of_the_learner_are_those_of_its_seats(collected: Any) -> None:
     _, steps, _ = collected
-    metrics = jax.jit(functools.partial(ppo.episode_metrics, LEARNER.env))(steps)
+    metrics = jax.jit(functools.partial(episode_metrics, LEARNER.env))(steps)
     ended = np.asarray(steps.terminated | steps.truncated)
     seats = np.asarray(steps.learner_seats)[ended]
     next_boards = jax.jit(jax.vmap(jax.vmap(LEARNER.env.step)))(steps.state, steps.action)

@@ -46,7 +46,7 @@ def test_network_of_constant_value_gives_its_value_to_the_last_board() -> None:
         truncated=never,
         episode_stats=stats(np.full((1, 2), 4), nothing),
     )
-    estimate = jax.jit(lambda params, steps: ppo.estimate_advantages(CONFIG, env, learner.policy, params, steps))
+    estimate = jax.jit(learner.advantages)
     again, other = np.asarray(estimate(params, steps)[1])[0]
     assert again == pytest.approx(CONFIG.gamma * VALUE - VALUE)
     assert other == pytest.approx(-CONFIG.gamma * VALUE - VALUE)

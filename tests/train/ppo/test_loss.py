@@ -3,16 +3,14 @@
 import dataclasses
 import functools
 import math
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from train import ppo
-from train.models.policy import Policy
-from train.ppo import Config, Decisions
-from train.ppo.learner import adapted_kl_coef, reference_kl
+from tests.helpers.ppo import with_policy
+from train.ppo import Config, Minibatch, TrainState
 
 CONFIG = Config(
     env="dots_and_boxes(rows=1, cols=1)",
@@ -42,24 +40,31 @@ class Table:
         return *params, {}
 
 
-TABLE = cast(Policy, Table())
 RATIO = np.array([2.0, 0.5, 1.0, 1.0])  # of the probabilities of four actions, the new one to the old one
-ADVANTAGES = jnp.array([7.0, 3.0, 7.0, 3.0])  # 1, -1, 1, -1 when they are normalised
 TARGETS = jnp.array([2.0, 1.0, 0.0, 0.0])
 OUTPUTS = Outputs(logits=jnp.zeros((4, 3)), value=jnp.array([0.0, 1.0, 0.0, 0.0]))
-DECISIONS = Decisions(
+STEPS = Minibatch(
     observation=jnp.zeros(4),
     mask=jnp.array([[True, True, False]] * 4),  # both legal actions have the probability 1 / 2
     seat=jnp.zeros(4, jnp.int32),
     action=jnp.array([0, 1, 0, 1]),
     log_prob=jnp.asarray(np.log(0.5 / RATIO), jnp.float32),
+    advantage=jnp.array([7.0, 3.0, 7.0, 3.0]),  # 1, -1, 1, -1 when they are normalised
+    target=TARGETS,
 )
+NOTHING: Any = None
+BEFORE = TrainState(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, jnp.int32(0), NOTHING)
+
+
+def loss_of(config: Config, params: Any, steps: Minibatch = STEPS, step_kl_coef: jax.Array | None = None) -> Any:
+    """(loss, metrics) of a policy whose parameters are its outputs."""
+    train_state = BEFORE._replace(step_kl_coef=step_kl_coef)
+    loss, (metrics, _) = with_policy(config, Table()).loss(train_state, params, steps)
+    return loss, metrics
 
 
 def test_loss_is_that_computed_by_hand() -> None:
-    loss, (metrics, _) = jax.jit(functools.partial(ppo.ppo_loss, CONFIG, TABLE))(
-        cast(Any, OUTPUTS), DECISIONS, ADVANTAGES, TARGETS
-    )
+    loss, metrics = jax.jit(functools.partial(loss_of, CONFIG))(OUTPUTS)
     expected = {
         "policy_loss": -(1.3 - 0.7 + 1 - 1) / 4,  # a ratio of 2 counts as 1.3, one of 0.5 as 0.7
         "value_loss": 0.5 * 2**2 / 4,
@@ -76,8 +81,7 @@ def test_loss_is_that_computed_by_hand() -> None:
 
 def test_clipped_steps_have_no_gradient_and_good_actions_become_more_probable() -> None:
     config = dataclasses.replace(CONFIG, ent_coef=0.0)
-    loss = functools.partial(ppo.ppo_loss, config, TABLE, decisions=DECISIONS, advantages=ADVANTAGES, targets=TARGETS)
-    gradient = jax.jit(jax.grad(lambda params: loss(params)[0]))(OUTPUTS)
+    gradient, _ = jax.jit(jax.grad(functools.partial(loss_of, config), has_aux=True))(OUTPUTS)
     nothing = [0, 0, 0]
     expected = [nothing, nothing, [-0.125, 0.125, 0], [-0.125, 0.125, 0]]  # A p(a) (1 - p(a)) / 4
     np.testing.assert_allclose(gradient.logits, expected, atol=1e-5)
@@ -87,17 +91,15 @@ def test_clipped_steps_have_no_gradient_and_good_actions_become_more_probable() 
 def test_loss_has_the_divergence_from_the_reference_policy_computed_by_hand() -> None:
     """The policy has probabilities 1/4 and 3/4, the reference policy 1/2 and 1/2; illegal actions do not count."""
     logits = jnp.log(jnp.array([[1.0, 3.0, 50.0]] * 4))
-    decisions = DECISIONS._replace(reference_logits=jnp.array([[7.0, 7.0, -9.0]] * 4))
+    with_reference = STEPS._replace(reference_logits=jnp.array([[7.0, 7.0, -9.0]] * 4))
+    config = dataclasses.replace(CONFIG, init_from="a run", kl_coef=0.2)
 
-    def loss(logits: jax.Array, weight: jax.Array | None) -> tuple[jax.Array, Any]:
-        params: Any = Outputs(logits, OUTPUTS.value)
-        terms = () if weight is None else (functools.partial(reference_kl, weight),)
-        total, (metrics, _) = ppo.ppo_loss(CONFIG, TABLE, params, decisions, ADVANTAGES, TARGETS, terms=terms)
-        return total, metrics
+    def loss(logits: jax.Array, steps: Minibatch) -> tuple[jax.Array, Any]:
+        return loss_of(config, Outputs(logits, OUTPUTS.value), steps)
 
     compute = jax.jit(jax.value_and_grad(loss, has_aux=True))
-    (with_it, metrics), gradient = compute(logits, jnp.float32(0.2))
-    (without, _), gradient_without = compute(logits, None)
+    (with_it, metrics), gradient = compute(logits, with_reference)
+    (without, _), gradient_without = compute(logits, STEPS)
     divergence = math.log(2) + math.log(1 / 4) / 4 + math.log(3 / 4) * 3 / 4
     np.testing.assert_allclose(metrics["reference_kl"], divergence, rtol=1e-5)
     np.testing.assert_allclose(with_it - without, 0.2 * divergence, rtol=1e-3)
@@ -108,8 +110,7 @@ def test_loss_has_the_divergence_from_the_reference_policy_computed_by_hand() ->
 def test_large_errors_of_values_count_as_the_bound_and_have_no_gradient() -> None:
     config = dataclasses.replace(CONFIG, vf_clip=3.0)
     outputs = OUTPUTS._replace(value=jnp.array([0.0, 1.5, 0.0, -1.0]))  # errors of 2, 1/2, 0 and 1; 4 is above 3
-    loss = functools.partial(ppo.ppo_loss, config, TABLE, decisions=DECISIONS, advantages=ADVANTAGES, targets=TARGETS)
-    gradient, (metrics, _) = jax.jit(jax.grad(loss, has_aux=True))(outputs)
+    gradient, metrics = jax.jit(jax.grad(functools.partial(loss_of, config), has_aux=True))(outputs)
     np.testing.assert_allclose(metrics["value_loss"], 0.5 * (3 + 0.25 + 1) / 4, rtol=1e-6)
     np.testing.assert_allclose(gradient.value, 0.5 * np.array([0, 0.5, 0, -1]) / 4, atol=1e-6)
 
@@ -118,8 +119,7 @@ def test_divergence_from_the_collecting_policy_is_weighted_and_pulls_back() -> N
     """Expected over the old actions, the gradient is that of KL(old, new); here all four are as likely as they are."""
 
     def loss(logits: jax.Array, weight: jax.Array) -> jax.Array:
-        params: Any = Outputs(logits, OUTPUTS.value)
-        return ppo.ppo_loss(CONFIG, TABLE, params, DECISIONS, ADVANTAGES, TARGETS, step_kl_coef=weight)[0]
+        return loss_of(CONFIG, Outputs(logits, OUTPUTS.value), step_kl_coef=weight)[0]
 
     compute = jax.jit(jax.value_and_grad(loss))
     (with_it, gradient), (without, plain) = (compute(OUTPUTS.logits, jnp.float32(weight)) for weight in (0.2, 0))
@@ -131,6 +131,8 @@ def test_divergence_from_the_collecting_policy_is_weighted_and_pulls_back() -> N
 
 
 def test_weight_of_the_divergence_follows_its_target() -> None:
-    config = dataclasses.replace(CONFIG, step_kl_coef=0.2, target_kl=0.01)
-    weights = [float(adapted_kl_coef(config, jnp.float32(0.2), jnp.float32(kl))) for kl in (0.021, 0.019, 0.006, 0.004)]
+    learner = with_policy(dataclasses.replace(CONFIG, step_kl_coef=0.2, target_kl=0.01), Table())
+    before = BEFORE._replace(step_kl_coef=jnp.float32(0.2))
+    divergences = (0.021, 0.019, 0.006, 0.004)
+    weights = [learner.with_step_kl(before, {"approx_kl": jnp.float32(kl)})[0].step_kl_coef for kl in divergences]
     np.testing.assert_allclose(weights, [0.3, 0.2, 0.2, 0.1], rtol=1e-6)

@@ -18,7 +18,7 @@ from tests.helpers.sticks import Sticks
 from tests.train.conftest import Runs
 from train.driver import cli
 from train.models.policy import MIN_ROWS_FOR_TILES
-from train.ppo import PPO, Config, config_for
+from train.ppo import PPO, Config
 from train.ppo.opponents import Games, Opponents, Pool
 
 STICKS = Sticks()
@@ -58,14 +58,14 @@ def test_text_of_a_pool_has_every_and_defaults() -> None:
 
 def test_opponents_are_one_argument_of_the_command() -> None:
     command = ["--opponents", "random,greedy(epsilon=0.1)", "--opponent-epsilon", "0.5", "--learn-seats", "1"]
-    config = cli.parse(PPO, config_for, ["--env", BOXES, *command]).config
+    config = cli.parse(PPO, ["--env", BOXES, *command]).config
     assert (config.opponents, config.opponent_epsilon) == (("random", "greedy(epsilon=0.1)"), 0.5)
     assert config.learn_seats == (1,)
 
 
 def test_command_with_a_wrong_opponent_makes_no_folder(untrained: Runs, tmp_path: Path) -> None:
     def error(opponent: object) -> str:
-        main = functools.partial(cli.main, PPO, config_for)
+        main = functools.partial(cli.main, PPO)
         size = ("--num-envs", 4, "--rollout-length", 6, "--num-minibatches", 2, "--evaluate-every", 0)
         return error_of(main, "--env", BOXES, "--run-dir", tmp_path / "run", *size, "--opponents", opponent)
 

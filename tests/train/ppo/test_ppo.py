@@ -15,9 +15,8 @@ from jaxgames._platforms import VARIABLE
 from tests.helpers.sticks import LuckySticks
 from tests.train.ops import advantages_reference
 from train import ppo
-from train.ops.episodes import map_next_boards
-from train.ppo import PPO, Config, Decisions, TrainState, Transition, train
-from train.ppo.rollout import with_reference_logits
+from train.ops.episodes import episode_metrics, map_next_boards
+from train.ppo import PPO, Config, Minibatch, TrainState, Transition, train
 
 CONFIG = Config(
     env="chinese_checkers(size=1, num_players=2, max_rounds=8, reward=sparse)",  # pays 5 and -1
@@ -40,7 +39,7 @@ SHAPE = (CONFIG.rollout_length, CONFIG.num_envs)
 init = jax.jit(LEARNER.init)
 iterate = jax.jit(chex.assert_max_traces(LEARNER.iterate, n=1))  # fails in any test that traces it again
 apply = jax.jit(LEARNER.policy.apply)
-decisions_of = jax.jit(functools.partial(ppo.decisions_of, GAME))
+minibatch_of = jax.jit(functools.partial(ppo.minibatch_of, GAME))
 
 
 def key(seed: int) -> jax.Array:
@@ -59,9 +58,9 @@ class Collected:
 @jax.jit
 def parts(train_state: TrainState) -> Any:
     """The public parts of an iteration."""
-    after, steps = ppo.collect(CONFIG, GAME, LEARNER.policy, LEARNER.opponents, train_state)
-    steps, advantages = ppo.estimate_advantages(CONFIG, GAME, LEARNER.policy, after.params, steps)
-    return after, steps, advantages, ppo.update(CONFIG, GAME, LEARNER.policy, after, steps, advantages)
+    after, steps = LEARNER.collect(train_state)
+    steps, advantages = LEARNER.advantages(after.params, steps)
+    return after, steps, advantages, LEARNER.update(after, steps, advantages)
 
 
 @pytest.fixture(scope="module")
@@ -97,16 +96,18 @@ def stacked(boards: list[list[jaxgames.State]]) -> Any:
     return jax.tree.map(lambda *leaves: np.stack(leaves), *rows)
 
 
-def all_decisions(collected: Collected) -> Decisions:
-    """The decisions of the rollout, leaves [rollout_length * num_envs, ...]."""
-    return jax.device_get(decisions_of(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), collected.steps)))
+def all_steps(collected: Collected) -> Minibatch:
+    """The steps of the rollout as the loss reads them, leaves [rollout_length * num_envs, ...]."""
+    steps, advantages = collected.steps, collected.advantages
+    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (steps, advantages, advantages + steps.value))
+    return jax.device_get(minibatch_of(*flat))
 
 
 # -- collect --------------------------------------------------------------------------------------------------
 
 
 def test_only_legal_actions_are_played(collected: Collected) -> None:
-    mask, action = np.asarray(all_decisions(collected).mask), np.asarray(collected.steps.action).reshape(-1)
+    mask, action = np.asarray(all_steps(collected).mask), np.asarray(collected.steps.action).reshape(-1)
     assert np.take_along_axis(mask, action[..., None], -1).all()
     assert not mask.all(-1).any()
 
@@ -132,7 +133,7 @@ def test_stored_steps_of_a_game_of_chance_lead_to_the_same_boards_when_played_ag
 
     @jax.jit
     def left_before_and_after(key: jax.Array) -> Any:
-        steps: Any = learner.largest_arrays(key)[1]
+        steps: Any = learner.collect(learner.init(key))[1]
         everywhere = jnp.ones(steps.action.shape, jnp.bool_)
         after = map_next_boards(learner.env, lambda boards: boards.left[:, None], steps, everywhere)
         return steps.state.left, after[..., 0], steps.action, steps.terminated
@@ -150,7 +151,7 @@ def test_rollout_contains_terminated_and_truncated_games(collected: Collected) -
 
 
 def test_values_and_log_probabilities_are_those_of_the_policy(collected: Collected) -> None:
-    flat = all_decisions(collected)
+    flat = all_steps(collected)
     logits, values = apply(collected.train_state.params, flat.observation, flat.seat)
     np.testing.assert_allclose(collected.steps.value.reshape(-1), values, rtol=1e-4, atol=1e-5)
     logits = np.where(flat.mask, np.asarray(logits, np.float64), -np.inf)
@@ -203,7 +204,7 @@ def update_elsewhere() -> Any:
     """The update in the form for GPUs and TPUs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, "library")
-        yield jax.jit(functools.partial(ppo.update, CONFIG, GAME, LEARNER.policy))
+        yield jax.jit(lambda *given: LEARNER.update(*given))  # traced in this form
 
 
 def test_update_on_a_gpu_is_that_on_a_cpu(collected: Collected, update_elsewhere: Any) -> None:
@@ -236,20 +237,18 @@ def test_boards_observed_once_or_in_every_minibatch_give_the_same_update(
 ) -> None:
     jaxgames.register("lucky_sticks", LuckySticks)
     learner = PPO(dataclasses.replace(CONFIG, **changes))
-    config, env, policy = learner.config, learner.env, learner.policy
 
     @jax.jit
     def rollout(key: jax.Array) -> Any:
-        train_state, steps = ppo.collect(config, env, policy, learner.opponents, learner.init(key))
-        steps, advantages = ppo.estimate_advantages(config, env, policy, train_state.params, steps)
-        steps = with_reference_logits(env, policy, train_state.reference_params, steps)
-        return train_state, steps, advantages
+        train_state, steps = learner.collect(learner.init(key))
+        steps, advantages = learner.advantages(train_state.params, steps)
+        return train_state, learner.with_reference(train_state, steps), advantages
 
     given = rollout(key(0))
 
     def update(form: str) -> Any:
         monkeypatch.setenv(VARIABLE, form)
-        return jax.jit(lambda *given: ppo.update(config, env, policy, *given))(*given)
+        return jax.jit(lambda *given: learner.update(*given))(*given)
 
     once, in_minibatches = update("cpu"), update("library")
     jax.tree.map(np.testing.assert_array_equal, once[0].params, in_minibatches[0].params)
@@ -270,7 +269,7 @@ def test_episode_metrics_count_the_games_that_ended(collected: Collected, finals
                 returns.append(total)
                 winners.append(np.asarray(winners_of(state)))
                 begin, total = time, np.zeros(GAME.num_players)
-    metrics = jax.jit(functools.partial(ppo.episode_metrics, GAME))(collected.steps)
+    metrics = jax.jit(functools.partial(episode_metrics, GAME))(collected.steps)
     assert int(metrics["num_episodes"]) == len(lengths)
     np.testing.assert_allclose(metrics["episode_length"], np.mean(lengths), rtol=1e-5)
     np.testing.assert_allclose(

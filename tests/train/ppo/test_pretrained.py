@@ -10,7 +10,6 @@ import pytest
 
 from tests.helpers.random_leaves import random_leaves
 from tests.train.conftest import Runs
-from train import ppo
 from train.driver.run_folder import RunFolder
 from train.models.critic_params import critic_only
 from train.models.policy import Policy
@@ -167,10 +166,10 @@ def test_network_whose_critic_has_nothing_of_its_own_is_refused() -> None:
 
 def test_weight_of_the_divergence_is_constant_without_a_final_one() -> None:
     config = dataclasses.replace(CONFIG, init_from="a", kl_coef=0.3)
-    weights = [float(ppo.kl_weight(config, jnp.int32(iteration))) for iteration in (0, 2, 3, 9)]
+    weights = [float(PPO(config).kl_weight(jnp.int32(iteration))) for iteration in (0, 2, 3, 9)]
     np.testing.assert_allclose(weights, 0.3)
     config = dataclasses.replace(config, final_kl_coef=0.0)
-    weights = [float(ppo.kl_weight(config, jnp.int32(iteration))) for iteration in (0, 2, 3, 9)]
+    weights = [float(PPO(config).kl_weight(jnp.int32(iteration))) for iteration in (0, 2, 3, 9)]
     np.testing.assert_allclose(weights, [0.3, 0.1, 0, 0], atol=1e-7)  # 9 is after the end
 
 

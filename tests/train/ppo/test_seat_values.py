@@ -22,12 +22,12 @@ from jaxgames.policies.policy import reward_scale
 from jaxgames.solvers.exact.agent import SolverAgent
 from jaxgames.solvers.exact.retrograde import ILLEGAL
 from jaxgames.solvers.exact.solution import Solution
+from tests.helpers.ppo import with_policy
 from tests.helpers.solved import solved_boxes, solved_diamond
 from tests.helpers.sticks import Sticks
 from train import ppo
 from train.ops.episodes import EpisodeStats
 from train.ppo import PPO, Config
-from train.ppo.opponents import SelfPlay
 
 BOXES = "dots_and_boxes(rows=3, cols=3, reward=boxes)"
 SMALL_BOXES = "dots_and_boxes(rows=2, cols=3, reward=boxes)"
@@ -104,15 +104,14 @@ def rollout(case: Case) -> tuple[ppo.Transition, np.ndarray, Any]:
         "gae_lambda": 1.0,
         "num_minibatches": 1,
     }
-    learner = PPO(Config(env=str(case.env), hidden_sizes=(8,), channels=(), **settings))
+    learner = with_policy(Config(env=str(case.env), **settings), case.policy)
 
     @jax.jit
     def play(train_state: Any) -> Any:
-        train_state, steps = ppo.collect(learner.config, case.env, case.policy, learner.opponents, train_state)
-        steps, advantages = ppo.estimate_advantages(learner.config, case.env, case.policy, train_state.params, steps)
-        return train_state, (steps, advantages, train_state.boards.board)
+        train_state, steps = learner.collect(train_state)
+        return train_state, (*learner.advantages(train_state.params, steps), train_state.boards.board)
 
-    start = jax.jit(learner.init)(jax.random.key(0))._replace(params=case.table)
+    start = jax.jit(PPO(learner.config).init)(jax.random.key(0))._replace(params=case.table)
     return jax.device_get(play(play(start)[0])[1])
 
 
@@ -169,18 +168,18 @@ def test_targets_of_three_seats_are_the_results_of_their_games_where_they_are_kn
 
     The winner is paid 2 and each loser -1, which are divided by 2.
     """
-    env, policy = Sticks(), OneStick()
+    env = Sticks()
     settings: dict[str, Any] = {"rollout_length": 4, "gamma": 1.0, "gae_lambda": 1.0, "num_minibatches": 1}
     config, key = Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=3, **settings), jax.random.key(0)
+    learner = with_policy(config, OneStick(), env)
 
     @jax.jit
     def play(boards: Any) -> tuple[ppo.Transition, jax.Array]:
         start = jax.vmap(jaxgames.auto_reset(env).init)(jax.random.split(key, 3))
         boards, stats = dataclasses.replace(start, board=boards), EpisodeStats(jnp.zeros(3), jnp.zeros((3, 3)))
-        opponents, none = SelfPlay(), cast(Any, None)
-        train_state = ppo.TrainState((), (), boards, stats, key, jnp.int32(0), opponents.init(key, 3, none))
-        _, steps = ppo.collect(config, env, policy, opponents, train_state)  # pyright: ignore[reportArgumentType]  # no network
-        return ppo.estimate_advantages(config, env, policy, (), steps)  # pyright: ignore[reportArgumentType]  # the same
+        opponents = learner.opponents.init(key, 3, cast(Any, None))
+        train_state = ppo.TrainState((), (), boards, stats, key, jnp.int32(0), opponents)
+        return learner.advantages((), learner.collect(train_state)[1])
 
     steps, advantages = play(jax.vmap(env.at)(jnp.array([5, 6, 7]), jnp.zeros(3, jnp.int32)))
     np.testing.assert_array_equal(steps.seat, [[0] * 3, [1] * 3, [2] * 3, [0] * 3])

@@ -4,8 +4,6 @@ import dataclasses
 import json
 import shutil
 import signal
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,7 @@ from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.stored_runs import equal_checkpoints, metrics_of, train_in
 from tests.helpers.toy_learner import ToyLearner
 from train import evaluate
-from train.agents import LEARNERS, make
-from train.driver.learner import with_traced
+from train.agents import make
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.sweep import Sweep, changes, run_sweep, summary, sweep_of
@@ -33,25 +30,17 @@ from train.sweep.runs import stored_table
 jax.devices()  # JAX starts here, with the devices of the other tests
 
 TOY = Settings(checkpoint_every=4, evaluate_every=4, evaluation_games=4)
+TOY_LEARNER = "tests.helpers.toy_learner:ToyLearner"
 TOY_TABLE: dict[str, Any] = {"num_envs": (2, 4), "learning_rate": (0.25, 0.5), "total_steps": (40,)}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def toy() -> Iterator[None]:
-    """Makes the toy learner a learner of the commands."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(LEARNERS, "toy", "ToyLearner")
-        patch.setitem(sys.modules, "train.toy", toy_learner)
-        yield
 
 
 def toy_sweep(**more: Any) -> Sweep:
     """Two groups (num_envs) of four cells each, of 20 and of 10 iterations."""
-    return sweep_of("toy", TOY_TABLE | more, seeds=2, seed=3)
+    return sweep_of(TOY_LEARNER, TOY_TABLE | more, seeds=2, seed=3)
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, toy: None) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An uninterrupted sweep of the toy learner."""
     folder = tmp_path_factory.mktemp("sweeps") / "whole"
     settings = dataclasses.replace(TOY, run_dir=folder, checkpoint_every=20)
@@ -96,11 +85,6 @@ def test_cells_at_once_do_not_change_a_cell(at_once: int) -> None:
     state = iterated(BatchedRuns(learners, at_once=at_once))
     for index, learner in enumerate(learners):
         assert_close(params_of(state, index), iterated(learner).params)
-
-
-def test_only_traced_settings_can_be_numbers_of_a_trace() -> None:
-    with pytest.raises(ValueError, match=r"only learning_rate can be traced, not num_envs"):
-        with_traced(ToyLearner(toy_learner.Config()), {"num_envs": jax.numpy.float32(3)})
 
 
 # -- folders ---------------------------------------------------------------------------------------------------------
@@ -171,14 +155,14 @@ def test_picture_has_the_interval_of_the_games_and_the_win_rate_of_equal_players
     assert figures[0].get_suptitle() == "evaluations: 100 games against random; equal players win 25 %"
 
 
-def test_group_has_the_cells_that_differ_in_seeds_and_traced_settings(whole: Path) -> None:
+def test_group_has_the_cells_that_differ_in_seeds_and_numbers(whole: Path) -> None:
     assert [len(group) for group in toy_sweep().groups()] == [4, 4]
     lengths = {path.parents[1].name: len(metrics_of(path.parent)) for path in whole.rglob("config.json")}
     assert {name[:10]: length for name, length in lengths.items()} == {"num_envs=2": 20, "num_envs=4": 10}
 
 
 def test_cell_that_diverges_ends_the_sweep_and_is_named(tmp_path: Path) -> None:
-    options = ("--learner", "toy", "--learning-rate", 0.5, "1e38", "--total-steps", 400, "--evaluate-every", 0)
+    options = ("--learner", TOY_LEARNER, "--learning-rate", 0.5, "1e38", "--total-steps", 400, "--evaluate-every", 0)
     message = error_of(main, "--run-dir", tmp_path / "sweep", *options)
     assert f"the parameters of {tmp_path / 'sweep' / 'learning_rate=1e+38' / 'seed=0'} are no longer finite" in message
     assert not list((tmp_path / "sweep").rglob("result.json"))
@@ -257,7 +241,7 @@ def test_stored_table_is_the_default_of_a_resumed_sweep(whole: Path) -> None:
         (["--gamma", "0.5", "0.5"], "gamma has the value 0.5 twice"),
         (["--hidden-sizes", "8,x"], "a value of hidden_sizes must be a list of int such as 64,64, not '8,x'"),
         (["--seeds", "0"], "seeds must be at least 1, not 0"),
-        (["--learner", "dqn"], "learner must be one of ppo, alphazero, imitation, toy, not 'dqn'"),
+        (["--learner", "dqn"], "learner must be one of ppo, alphazero, imitation, or module:Class, not 'dqn'"),
         (["--resume"], "--resume needs the --run-dir of the sweep to continue"),
         (["--cells-at-once", "-1"], "cells_at_once must be 0 or more, not -1"),
         (["--devices", "100"], "devices must be at most"),
