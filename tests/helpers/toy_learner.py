@@ -28,11 +28,12 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Config(Numbers):
+class Config:
     env: str = "sticks"
     total_steps: int = 40
     seed: int = 0
     num_envs: int = 4
+    learning_rate: float = 0.5
     sizes: tuple[int, ...] = (3, 2)
 
     def __post_init__(self) -> None:

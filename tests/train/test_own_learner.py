@@ -34,12 +34,21 @@ class Encoder(nn.Module):
     def __call__(self, x):
         return nn.tanh(nn.Dense(16)(x.reshape(len(x), -1).astype("float32")))
 
-networks.register("wide", lambda env, **_: layers.Network(Encoder(), layers.ActorCriticHeads(env.num_actions)))
+networks.register("wide", lambda env, **_: layers.Network(Encoder(), layers.DenseHeads(env.num_actions)))
 
 if __name__ == "__main__":
     cli.main(PPO)
 """
-SIZES = ("--env", "dots_and_boxes(rows=1, cols=1)", "--num-envs", "4", "--rollout-length", "4", "--num-minibatches", "1")
+SIZES = (
+    "--env",
+    "dots_and_boxes(rows=1, cols=1)",
+    "--num-envs",
+    "4",
+    "--rollout-length",
+    "4",
+    "--num-minibatches",
+    "1",
+)
 
 
 @pytest.mark.slow  # starts Python four times, and compiles

@@ -1,5 +1,6 @@
 """Refuses settings whose arrays are too large for the memory. It reads only shapes, before anything is compiled."""
 
+import dataclasses
 import math
 import os
 import warnings
@@ -69,7 +70,7 @@ def written_by_loops(jaxpr: Any) -> Iterator[list[Any]]:
 
 def settings_in_shape(config: Config, shape: tuple[int, ...] | None) -> list[str]:
     """Returns the settings whose values are dimensions of an array, the largest first; of any array for None."""
-    values = {name: getattr(config, name) for name in config.__dataclass_fields__}
+    values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     dimensions = [
         (size, name)
         for name, value in values.items()

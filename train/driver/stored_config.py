@@ -31,7 +31,7 @@ def to_json(learner: Learner) -> dict[str, Any]:
 
 def settings_of(config: Config) -> dict[str, Any]:
     """Returns the settings in JSON's types."""
-    return json.loads(json.dumps({name: getattr(config, name) for name in config.__dataclass_fields__}))
+    return json.loads(json.dumps({field.name: getattr(config, field.name) for field in dataclasses.fields(config)}))
 
 
 def with_defaults(settings: Mapping[str, Any], config_type: type[Config]) -> dict[str, Any]:

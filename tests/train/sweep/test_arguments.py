@@ -1,5 +1,6 @@
 """The command line of a sweep: several values of a setting, lists in one text, and the table that they make."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_list_is_one_text_with_commas() -> None:
 def test_help_of_a_flag_is_the_text_below_the_setting() -> None:
     texts = docstrings(Config)
     assert texts["gamma"] == "Discount per decision of a seat."
-    assert {*texts} == {*Config.__dataclass_fields__}
+    assert {*texts} == {field.name for field in dataclasses.fields(Config)}
 
 
 def test_parameters_that_do_not_fit_a_later_group_are_refused_before_there_is_a_folder(
