@@ -12,24 +12,17 @@ import functools
 import os
 import platform
 import re
-import time
 import warnings
 import zlib
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jax
 
-from jaxgames._progress import format_seconds
-from train.driver.result_file import ResultFile
-
 CONFIG: Any = jax.config  # its values have no types
 CHECKOUT = Path(__file__).parents[2]
 CACHE = ".jax_cache"
-TIMES_FILE = "seconds.jsonl"  # the seconds that each program took the last time
-TYPICAL = "usually 10 to 60 s when it is new"
 UNREADABLE = re.compile(r"Error reading persistent compilation cache entry for '([^']+)'")
 
 
@@ -71,33 +64,3 @@ def _show_warning(show: Callable[..., None], folder: Path, message: Warning | st
         return
     for path in folder.glob(f"{unreadable[1]}-*"):
         path.unlink(missing_ok=True)
-
-
-@contextmanager
-def announced(program: Mapping[str, Any], log: Callable[[str], object]) -> Generator[None]:
-    """Logs that a program is compiled, how long it usually takes, and how long it took.
-
-    Args:
-      program: what the program depends on, in JSON's types.
-      log: writes a line.
-    """
-    folder = _folder()
-    times = None if folder is None else _times(folder / TIMES_FILE)
-    key = {"program": program}
-    last = None if times is None else times.get(key)
-    log(f"compiling ({TYPICAL if last is None else format_seconds(last['seconds']) + ' the last time'}) ...")
-    start = time.monotonic()
-    yield
-    seconds = time.monotonic() - start
-    log(f"compiled in {seconds:.1f} s")
-    if times is not None:
-        times.add(key, {"seconds": round(seconds, 1)})
-
-
-def _times(path: Path) -> ResultFile | None:
-    """Returns the seconds of the programs; None if the file is damaged, because they are only shown."""
-    try:
-        return ResultFile(path, key=("program",))
-    except ValueError:
-        path.unlink(missing_ok=True)
-        return None

@@ -129,12 +129,6 @@ class Learner:
         return {"env": self.config.env, "seed": self.config.seed}
 
     @property
-    def program_facts(self) -> dict[str, Any]:
-        """What the program of an iteration depends on, in JSON's types."""
-        settings = dataclasses.asdict(self.config)
-        return {name: value for name, value in settings.items() if name != "seed"}
-
-    @property
     def batch_sizes(self) -> Mapping[str, int]:
         """Counts that must be multiples of the number of devices, by their names in error messages."""
         return {}

@@ -23,7 +23,7 @@ from jaxgames import Env, ParameterError, arena
 from jaxgames._named import import_options
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
-from train.driver import compilation, loggers, processes
+from train.driver import loggers, processes
 from train.driver.learner import Config, Learner, TrainState, command_of, data_of, text_of
 from train.driver.messages import (
     GAMES,
@@ -160,8 +160,10 @@ def _run_training(learner: Learner, recorder: Recorder, settings: Settings, runs
         recorder.save(sharding.replicate(train_state, mesh), settings.keep_every)
     if settings.evaluate_every:
         log_evaluations(learner, settings.evaluation_opponent, settings.evaluation_games, settings.evaluation_seat)
-    with compilation.announced({"learner": text_of(type(learner)), "devices": mesh.size, **learner.program_facts}, log):
-        iterate = compile_iteration(learner, train_state, mesh)
+    log("compiling (usually 10 to 60 s when the program is new) ...")
+    start = time.monotonic()
+    iterate = compile_iteration(learner, train_state, mesh)
+    log(f"compiled in {time.monotonic() - start:.1f} s")
     if first:
         log(f"resumed after iteration {first}")
 

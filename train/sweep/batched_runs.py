@@ -90,11 +90,6 @@ class BatchedRuns(Learner):
         return common | {"cells": f"{len(self.learners)} cells"}
 
     @property
-    def program_facts(self) -> dict[str, Any]:
-        of_group = {"learner_of_runs": self.first.name, "runs": self.padded, "at_once": self.at_once}
-        return super().program_facts | of_group
-
-    @property
     def batch_sizes(self) -> dict[str, int]:
         return {"the runs, filled up": self.padded}
 

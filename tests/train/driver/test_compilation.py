@@ -10,8 +10,6 @@ from typing import Any
 import jax
 import pytest
 
-from tests.helpers import toy_learner
-from tests.helpers.commands import run_command
 from tests.helpers.stored_runs import ROOT, ends, environment, equal_checkpoints, start
 from train.driver import compilation
 
@@ -96,22 +94,6 @@ def test_other_warnings_are_shown(tmp_path: Path) -> None:
     assert shown == ["of another kind"]
 
 
-def test_start_says_how_long_the_program_took_the_last_time(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compilation, "_folder", lambda: tmp_path)
-    options = ("--evaluate-every", 0, "--total-steps", 4)
-    for number in range(3):
-        if number == 2:
-            (tmp_path / compilation.TIMES_FILE).write_text("damaged\n")
-        assert run_command(toy_learner.main, "--run-dir", tmp_path / str(number), *options) == 0
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("compiling")]
-    new = f"compiling ({compilation.TYPICAL}) ..."
-    assert (lines[0], lines[2]) == (new, new)
-    assert lines[1].endswith(" s the last time) ...")
-    assert equal_checkpoints(tmp_path / "0", tmp_path / "1")
-
-
 @pytest.mark.slow  # three starts of PPO
 def test_run_has_the_same_bits_with_a_stored_program_a_new_one_and_without_the_cache(tmp_path: Path) -> None:
     small = ("--num-envs", "2", "--rollout-length", "16", "--num-minibatches", "2", "--total-steps", "128")
@@ -126,7 +108,6 @@ def test_run_has_the_same_bits_with_a_stored_program_a_new_one_and_without_the_c
             [start("train.ppo", ["--run-dir", str(tmp_path / name), *game, *small], **variables)]
         )
         assert status == 0, error
-        assert ("the last time" in error) == (name == "stored")
     assert list((tmp_path / "cache").glob("jit_iterate-*"))
     assert equal_checkpoints(tmp_path / "off", tmp_path / "new")
     assert equal_checkpoints(tmp_path / "off", tmp_path / "stored")
