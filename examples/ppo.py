@@ -1,11 +1,9 @@
 """PPO by self-play in one file, to be copied and changed: any game of `jaxgames`, several seeds in one program.
 
-    python -m examples.ppo                                                    # 3 x 3 boxes, about two minutes
     python -m examples.ppo "chinese_checkers(size=1, num_players=3)" independent
 
-It draws runs/ppo.svg, the share of games won against `greedy` during the training, and ends with a line of JSON. The
-learner with checkpoints, opponents and many devices is `train.ppo`; its loss is the same.
-
+It draws ppo.svg, the share of games won against `greedy` during the training, and ends with a line of JSON. The learner
+with checkpoints, opponents and many devices is `train.ppo`; its loss is the same.
 Source: Schulman et al., Proximal Policy Optimization Algorithms, 2017, arXiv:1707.06347.
 """
 
@@ -13,29 +11,27 @@ import functools
 import json
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import matplotlib.pyplot as plt
 import optax
-from matplotlib.figure import Figure
 
 import jaxgames
 from jaxgames import agents, arena
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.evaluate import is_symmetric, reward_scale
 
-
-EVALUATIONS, GAMES = 10, 500
+EVALUATIONS, GAMES, OPPONENT = 10, 500, "greedy"
+ENCODER = nn.Sequential([lambda x: 1.0 * x.reshape(len(x), -1), nn.Dense(128), nn.relu, nn.Dense(128), nn.relu])
 
 
 @dataclass(frozen=True)
 class Config:
     env: str = "dots_and_boxes(rows=3, cols=3)"
     sharing: Literal["shared", "shared_encoder", "independent"] = "shared"  # of the network between the seats
-    opponent: str = "greedy"  # of the evaluations
     num_seeds: int = 4
     num_envs: int = 128
     rollout_length: int = 32
@@ -43,20 +39,11 @@ class Config:
     num_epochs: int = 4
     num_minibatches: int = 8
     learning_rate: float = 2e-3
-    gamma: float = 0.99
+    gamma: float = 1.0
     gae_lambda: float = 0.9
     clip_coef: float = 0.2
     vf_coef: float = 0.5
-    ent_coef: float = 0.02
-
-
-class Encoder(nn.Module):
-    @nn.compact
-    def __call__(self, observation: jax.Array) -> jax.Array:
-        x = observation.reshape(len(observation), -1).astype(jnp.float32)
-        for _ in range(2):
-            x = nn.relu(nn.Dense(128, kernel_init=nn.initializers.orthogonal(2**0.5))(x))
-        return x
+    ent_coef: float = 0.01
 
 
 class Heads(nn.Module):
@@ -64,44 +51,42 @@ class Heads(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        logits = nn.Dense(self.num_actions, kernel_init=nn.initializers.orthogonal(0.01))(x)
-        return logits, nn.Dense(1, kernel_init=nn.initializers.orthogonal(1.0))(x)[:, 0]
+        return nn.Dense(self.num_actions, kernel_init=nn.initializers.normal(0.01))(x), nn.Dense(1)(x)[:, 0]
 
 
 @dataclass(frozen=True)
 class Policy:
-    """The network of every seat. Parameters that the seats do not share have a leading axis of seats."""
+    """The networks of the seats. Parameters that the seats do not share have a leading axis of seats."""
 
     env: jaxgames.Env[Any]
     sharing: str
 
+    def parts(self) -> dict[str, tuple[nn.Module, bool]]:
+        """Returns each part of the network, and whether every seat has its own."""
+        heads = Heads(self.env.num_actions), self.sharing != "shared"
+        return {"encoder": (ENCODER, self.sharing == "independent"), "heads": heads}
+
     def init(self, key: jax.Array) -> Any:
-        observation, features = jnp.zeros((1, *self.env.observation_shape), bool), jnp.zeros((1, 128))
-        keys = jax.random.split(key, 2 * self.env.num_players).reshape(2, -1)
-        encoders = jax.lax.map(lambda key: Encoder().init(key, observation), keys[0])
-        heads = jax.lax.map(lambda key: Heads(self.env.num_actions).init(key, features), keys[1])
-        first = functools.partial(jax.tree.map, lambda leaf: leaf[0])
-        return {
-            "encoder": encoders if self.sharing == "independent" else first(encoders),
-            "heads": first(heads) if self.sharing == "shared" else heads,
-        }
+        params, x = {}, jnp.zeros((1, *self.env.observation_shape), bool)
+        for name, (module, is_own) in self.parts().items():
+            keys = jax.random.split(jax.random.fold_in(key, len(params)), self.env.num_players)
+            params[name] = jax.vmap(module.init, in_axes=(0, None))(keys, x) if is_own else module.init(keys[0], x)
+            x = jnp.zeros((1, 128))  # what the heads read
+        return params
 
-    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> Any:
         """Returns logits float32[B, num_actions] and values float32[B], of the seats int32[B]."""
+        x: Any = observation
+        for name, (module, is_own) in self.parts().items():
+            if is_own:  # every seat's on every board, of which one is taken
+                of_all = jax.vmap(module.apply, in_axes=(0, None))(params[name], x)
+                x = jax.tree.map(lambda leaf: leaf[seat, jnp.arange(len(seat))], of_all)
+            else:
+                x = module.apply(params[name], x)
+        return x
 
-        def by_seat(module: nn.Module, params: Any, x: jax.Array, is_own: bool) -> Any:
-            if not is_own:
-                return module.apply(params, x)
-            of_all = jax.vmap(module.apply, in_axes=(0, None))(params, x)
-            return jax.tree.map(lambda leaf: leaf[seat, jnp.arange(len(seat))], of_all)
 
-        features = by_seat(Encoder(), params["encoder"], observation, self.sharing == "independent")
-        return by_seat(Heads(self.env.num_actions), params["heads"], features, self.sharing != "shared")
-
-
-class Steps(NamedTuple):
-    """Steps of a rollout, leaves [rollout_length, num_envs, ...], or of a minibatch."""
-
+class Steps(NamedTuple):  # of a rollout, leaves [rollout_length, num_envs, ...], or of a minibatch, leaves [B, ...]
     observation: jax.Array
     mask: jax.Array
     seat: jax.Array
@@ -113,32 +98,28 @@ class Steps(NamedTuple):
     truncated: jax.Array
 
 
-def advantages_of(config: Config, steps: Steps, last: jax.Array, is_valued: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns advantages float32[rollout_length, num_envs], and whether they are known.
+def advantages_of(config: Config, steps: Steps, last: jax.Array, is_known: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns advantages float32[rollout_length, num_envs], and whether they are known: not at the end of a cut game.
 
-    A decision is paid what its seat gets until the seat's next decision. `last` is float32[num_envs, num_players], the
-    values of the boards after the rollout, where `is_valued`. The last decisions of a truncated game are not known.
+    `last` is float32[num_envs, num_players], the values of the seats on the boards after the rollout, where `is_known`.
     """
 
     def backwards(carry: Any, step: Steps) -> Any:
-        paid, next_value, later, is_known = carry  # [num_envs, num_players], of each seat's next decision
+        paid, next_value, later, is_known = carry  # [num_envs, num_players], until each seat's next decision
         ended = (step.terminated | step.truncated)[:, None]
         mover = step.seat[:, None] == jnp.arange(step.rewards.shape[1])
-        paid = jnp.where(ended, 0, paid) + step.rewards
-        next_value, later = jnp.where(ended, 0, next_value), jnp.where(ended, 0, later)
-        is_known = step.terminated[:, None] | (is_known & ~ended)
-        value = step.value[:, None]
+        paid, next_value, later = (jnp.where(ended, 0, each) for each in (paid, next_value, later))
+        paid, is_known, value = paid + step.rewards, step.terminated[:, None] | (is_known & ~ended), step.value[:, None]
         advantage = paid + config.gamma * next_value - value + config.gamma * config.gae_lambda * later
         advantage = jnp.where(is_known, advantage, 0)
         after = jnp.where(mover, 0, paid), jnp.where(mover, value, next_value), jnp.where(mover, advantage, later)
         return (*after, is_known | mover), ((advantage * mover).sum(1), (is_known & mover).any(1))
 
-    start = jnp.zeros_like(last), last, jnp.zeros_like(last), is_valued
-    return jax.lax.scan(backwards, start, steps, reverse=True)[1]
+    return jax.lax.scan(backwards, (0 * last, last, 0 * last, is_known), steps, reverse=True)[1]
 
 
 def loss_of(
-    config: Config, policy: Policy, params: Any, steps: Steps, advantage: jax.Array, target: jax.Array, known: jax.Array
+    config: Config, policy: Any, params: Any, steps: Steps, advantage: jax.Array, target: jax.Array, known: jax.Array
 ) -> jax.Array:
     """Returns clipped policy loss + vf_coef * value loss - ent_coef * entropy, means over the steps that are known."""
     mean = functools.partial(jnp.mean, where=known)
@@ -154,30 +135,25 @@ def loss_of(
 
 def iterate(config: Config, policy: Policy, optimizer: Any, carry: Any, key: jax.Array) -> tuple[Any, None]:
     """Plays a rollout on every board, and learns from it."""
-    params, opt_state, boards = carry
+    params, opt_state, states = carry
     env, play_key, learn_key = policy.env, *jax.random.split(key)
 
-    def outputs(boards: Any) -> Any:
-        observation = jax.vmap(env.observe)(boards)
-        return observation, *policy.apply(params, observation, boards.current_player)
-
     def play(states: Any, key: jax.Array) -> tuple[Any, Steps]:
-        action_key, step_key = jax.random.split(key)
-        boards, mask = states.board, jax.vmap(env.legal_action_mask)(states.board)
-        observation, logits, value = outputs(boards)
+        boards, keys = states.board, jax.random.split(key, config.num_envs + 1)
+        observation, mask = jax.vmap(env.observe)(boards), jax.vmap(env.legal_action_mask)(boards)
+        logits, value = policy.apply(params, observation, boards.current_player)
         log_probs = jax.nn.log_softmax(jnp.where(mask, logits, -1e9))
-        action = jax.random.categorical(action_key, log_probs)
+        action = jax.random.categorical(keys[0], log_probs)
         log_prob = jnp.take_along_axis(log_probs, action[:, None], 1)[:, 0]
-        keys = jax.random.split(step_key, config.num_envs)
-        states = jax.vmap(jaxgames.auto_reset(env).step)(states, action, keys)
+        states = jax.vmap(jaxgames.auto_reset(env).step)(states, action, keys[1:])
         paid = states.rewards * reward_scale(env), states.terminated, states.truncated
         return states, Steps(observation, mask, boards.current_player, action, log_prob, value, *paid)
 
-    boards, steps = jax.lax.scan(play, boards, jax.random.split(play_key, config.rollout_length))
-    mover = boards.board.current_player[:, None] == jnp.arange(env.num_players)
-    value = outputs(boards.board)[2][:, None]
-    last, is_valued = (jnp.where(mover, value, -value), True) if is_symmetric(env) else (value * mover, mover)
-    advantage, known = advantages_of(config, steps, last, jnp.broadcast_to(is_valued, mover.shape))
+    states, steps = jax.lax.scan(play, states, jax.random.split(play_key, config.rollout_length))
+    seat = states.board.current_player
+    value = policy.apply(params, jax.vmap(env.observe)(states.board), seat)[1][:, None]
+    mover = seat[:, None] == jnp.arange(env.num_players)  # in a zero-sum game of two, the other seat has -value
+    advantage, known = advantages_of(config, steps, jnp.where(mover, value, -value), mover | is_symmetric(env))
     batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (steps, advantage, advantage + steps.value, known))
 
     def learn(carry: Any, rows: jax.Array) -> Any:
@@ -186,49 +162,42 @@ def iterate(config: Config, policy: Policy, optimizer: Any, carry: Any, key: jax
         updates, opt_state = optimizer.update(gradient, carry[1])
         return (optax.apply_updates(carry[0], updates), opt_state), None
 
-    size = config.num_envs * config.rollout_length
-    orders = jax.vmap(lambda key: jax.random.permutation(key, size))(jax.random.split(learn_key, config.num_epochs))
+    keys = jax.random.split(learn_key, config.num_epochs)
+    orders = jax.vmap(lambda key: jax.random.permutation(key, known.size))(keys)
     rows = orders.reshape(config.num_epochs * config.num_minibatches, -1)
-    (params, opt_state), _ = jax.lax.scan(learn, (params, opt_state), rows)
-    return (params, opt_state, boards), None
+    return (*jax.lax.scan(learn, (params, opt_state), rows)[0], states), None
 
 
 def train(config: Config, key: jax.Array) -> tuple[Any, jax.Array]:
-    """Returns the parameters, and float32[num_evaluations], the share of games won during the training."""
+    """Returns the parameters, and float32[EVALUATIONS], the share of games won during the training."""
     env: Any = jaxgames.make(config.env)
-    policy, opponent = Policy(env, config.sharing), agents.make(config.opponent, env)
+    policy, opponent = Policy(env, config.sharing), agents.make(OPPONENT, env)
     num_updates = config.num_iterations * config.num_epochs * config.num_minibatches
-    adam = optax.adam(optax.linear_schedule(config.learning_rate, 0, num_updates), eps=1e-5)
-    optimizer = optax.chain(optax.clip_by_global_norm(0.5), adam)
-    params_key, boards_key, key = jax.random.split(key, 3)
-    params = policy.init(params_key)
-    boards = jax.vmap(jaxgames.auto_reset(env).init)(jax.random.split(boards_key, config.num_envs))
+    rate = optax.linear_schedule(config.learning_rate, 0, num_updates)
+    optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(rate, eps=1e-5))
 
     def part(carry: Any, key: jax.Array) -> Any:
-        keys = jax.random.split(key, config.num_iterations // EVALUATIONS)
-        carry, _ = jax.lax.scan(functools.partial(iterate, config, policy, optimizer), carry, keys)
+        learn = functools.partial(iterate, config, policy, optimizer)
+        carry, _ = jax.lax.scan(learn, carry, jax.random.split(key, config.num_iterations // EVALUATIONS))
         agent = PolicyAgent(carry[0], env, policy, temperature=0.0)
         return carry, arena.evaluate(env, agent, opponent, key, GAMES)["win_rate"]
 
-    start = params, optimizer.init(params), boards
-    (params, _, _), rates = jax.lax.scan(part, start, jax.random.split(key, EVALUATIONS))
-    return params, rates
+    params_key, boards_key, key = jax.random.split(key, 3)
+    params = policy.init(params_key)
+    states = jax.vmap(jaxgames.auto_reset(env).init)(jax.random.split(boards_key, config.num_envs))
+    carry, rates = jax.lax.scan(part, (params, optimizer.init(params), states), jax.random.split(key, EVALUATIONS))
+    return carry[0], rates
 
 
 def main() -> None:
     """The command `python -m examples.ppo [GAME [SHARING]]`."""
-    config = Config(*sys.argv[1:3])
-    seeds = jax.random.split(jax.random.key(0), config.num_seeds)
-    _, rates = jax.jit(jax.vmap(functools.partial(train, config)))(seeds)
-    steps = config.num_iterations * config.num_envs * config.rollout_length
-    figure = Figure()
-    axes = figure.subplots()
-    axes.plot(jnp.arange(1, 1 + EVALUATIONS) * steps / EVALUATIONS, rates.T)
-    axes.set(xlabel="environment steps", ylabel=f"games won against {config.opponent}", ylim=(0, 1))
-    Path("runs").mkdir(exist_ok=True)
-    figure.savefig("runs/ppo.svg")
-    rate = {"win_rate": round(float(rates[:, -1].mean()), 3), "opponent": config.opponent, "games": GAMES}
-    print(json.dumps({"env": config.env, "sharing": config.sharing, "seeds": config.num_seeds, "steps": steps} | rate))
+    config, keys = Config(*sys.argv[1:3]), jax.random.split(jax.random.key(0), Config.num_seeds)
+    rates = jax.jit(jax.vmap(functools.partial(train, config)))(keys)[1]
+    plt.plot(rates.T)
+    plt.title(f"{config.env}: games won against {OPPONENT}, after each tenth of the training")
+    plt.savefig("ppo.svg")
+    result = {"env": config.env, "sharing": config.sharing, "seeds": config.num_seeds}
+    print(json.dumps(result | {"win_rate": round(float(rates[:, -1].mean()), 3), "opponent": OPPONENT, "games": GAMES}))
 
 
 if __name__ == "__main__":
