@@ -1,0 +1,112 @@
+"""The trainings in one file: their estimates and losses are those of `train`, and they learn."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from examples import alphazero, ppo
+from train.alphazero import AlphaZero
+from train.alphazero import Config as AlphaZeroConfig
+from train.alphazero.state import Minibatch as AlphaZeroMinibatch
+from train.ppo import PPO, Config, Minibatch, minibatch_of
+
+SETTINGS = ppo.Config(gamma=0.9, gae_lambda=0.8, clip_coef=0.2, vf_coef=0.5, ent_coef=0.01)
+SAME: dict[str, Any] = {
+    name: getattr(SETTINGS, name) for name in ("gamma", "gae_lambda", "clip_coef", "vf_coef", "ent_coef")
+}
+
+
+@pytest.mark.parametrize(
+    "game", ["dots_and_boxes(rows=1, cols=2)", "chinese_checkers(size=1, num_players=3, max_rounds=4)"]
+)
+def test_ppo_has_the_advantages_and_the_loss_of_train(game: str) -> None:
+    """On a rollout in which games end by the rules or by a limit, for two seats and for three."""
+    learner = PPO(Config(env=game, hidden_sizes=(8,), num_envs=8, rollout_length=24, num_minibatches=1, **SAME))
+
+    @jax.jit
+    def both(key: jax.Array) -> Any:
+        train_state, steps = learner.collect(learner.init(key))
+        with_target, expected = learner.advantages(train_state.params, steps)
+        boards = train_state.boards.board
+        value, mover = learner.outputs(train_state.params, boards)[1], boards.current_player
+        is_mover = mover[:, None] == jnp.arange(learner.env.num_players)
+        is_two = learner.env.num_players == 2
+        last = jnp.where(is_mover, value[:, None], -value[:, None])
+        every = (
+            jax.vmap(jax.vmap(learner.env.observe))(steps.state),
+            jax.vmap(jax.vmap(learner.env.legal_action_mask))(steps.state),
+        )
+        own = ppo.Steps(
+            *every,
+            steps.seat,
+            steps.action,
+            steps.log_prob,
+            steps.value,
+            steps.rewards,
+            steps.terminated,
+            steps.truncated,
+        )
+        found, known = ppo.advantages_of(SETTINGS, own, last, is_mover | is_two)
+        flat: Any = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (with_target, expected, expected + steps.value))
+        minibatch: Minibatch = minibatch_of(learner.env, *flat)
+        params = jax.tree.map(lambda leaf: leaf + 0.1, train_state.params)
+        ours, _ = learner.loss(train_state, params, minibatch)
+        rows = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), own)
+        mask = jnp.ones(minibatch.target.shape, bool) if minibatch.learner_mask is None else minibatch.learner_mask
+        theirs = ppo.loss_of(SETTINGS, learner.policy, params, rows, minibatch.advantage, minibatch.target, mask)
+        return (found, expected), (known, with_target.has_target, steps.truncated), (ours, theirs)
+
+    (found, expected), (known, has_target, truncated), (ours, theirs) = jax.device_get(both(jax.random.key(0)))
+    # A truncated game of two seats has targets in `train`, which values its last board; here its end is not learned.
+    learned = known if has_target is None else known & has_target
+    before = ~np.maximum.accumulate(truncated[::-1], axis=0)[::-1] if has_target is None else learned
+    np.testing.assert_allclose(found[learned & before], expected[learned & before], rtol=1e-4, atol=1e-5)
+    assert learned.mean() > 0.5
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+def test_alphazero_has_the_loss_of_train() -> None:
+    learner = AlphaZero(AlphaZeroConfig(env="dots_and_boxes(rows=1, cols=1)", network="mlp", hidden_sizes=(8,)))
+    params = learner.init_params(jax.random.key(0))
+    observation = jax.random.bernoulli(jax.random.key(1), shape=(5, *learner.env.observation_shape))
+    slots = jnp.array([[0, 2, 3, -1]] * 5)
+    weights = jnp.array([[0.5, 0.25, 0.25, 0.0]] * 5)
+    target = jnp.linspace(-1, 1, 5)
+    by_action = jnp.array([[0.5, 0.0, 0.25, 0.25]] * 5)
+    mask = jnp.array([[True, False, True, True]] * 5)
+    nothing: Any = None
+    minibatch = AlphaZeroMinibatch(observation, slots, weights, target[:, None])
+    expected, _ = learner.loss(nothing, params, minibatch)
+    found = alphazero.loss_of(learner.policy, params, alphazero.Samples(observation, mask, by_action, target))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_targets_of_alphazero_by_hand() -> None:
+    """Seat 0 moves, seat 1 moves twice, and is paid 1 when the game ends; then a game that goes on."""
+    config = alphazero.Config(gamma=0.5, td_lambda=0.5)
+    rewards = jnp.zeros((4, 1, 2)).at[2, 0].set(jnp.array([-1.0, 1.0]))
+    over, turns = jnp.array([[0], [0], [1], [0]], bool), jnp.array([[1], [0], [1], [1]], bool)
+    values = jnp.array([0.0, 0.2, 0.4, 0.6, 0.8])[:, None, None] * jnp.array([1.0, -1.0])
+    found = alphazero.targets_of(config, rewards, over, turns, values)[:, 0, 0]
+    second = 0.5 * 0.4 + 0.5 * -1
+    np.testing.assert_allclose(found, [0.5 * (0.5 * 0.2 + 0.5 * second), second, -1, 0.5 * 0.8], rtol=1e-5)
+
+
+@pytest.mark.slow  # two whole trainings of a few minutes
+@pytest.mark.parametrize(("example", "least"), [(ppo, 0.1), (alphazero, 0.9)])
+def test_training_in_one_file_learns(
+    example: Any, least: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["example"])
+    example.main()
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert result["opponent"] == "greedy"
+    assert result["win_rate"] >= least
+    assert len(list(tmp_path.glob("*.svg"))) == 1
