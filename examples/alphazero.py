@@ -25,7 +25,7 @@ import jaxgames
 from jaxgames import agents, arena
 from jaxgames.mcts import SearchConfig, search
 from jaxgames.policies.agent import PolicyAgent
-from jaxgames.policies.evaluate import PolicyEvaluate, is_symmetric
+from jaxgames.policies.policy import PolicyEvaluate, is_symmetric
 
 EVALUATIONS, GAMES, OPPONENT = 10, 500, "greedy"
 

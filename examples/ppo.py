@@ -22,7 +22,7 @@ import optax
 import jaxgames
 from jaxgames import agents, arena
 from jaxgames.policies.agent import PolicyAgent
-from jaxgames.policies.evaluate import is_symmetric, reward_scale
+from jaxgames.policies.policy import is_symmetric, reward_scale
 
 EVALUATIONS, GAMES, OPPONENT = 10, 500, "greedy"
 ENCODER = nn.Sequential([lambda x: 1.0 * x.reshape(len(x), -1), nn.Dense(128), nn.relu, nn.Dense(128), nn.relu])

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 import jaxgames
 from jaxgames._platforms import has_cpu_form
-from jaxgames.policies.evaluate import has_seat_values, is_symmetric, reward_scale, seat_values
+from jaxgames.policies.policy import has_seat_values, is_symmetric, reward_scale, seat_values
 from jaxgames.wrappers import split_step_key
 from train.models.critic_params import keep_policy
 from train.models.policy import Params, merge_statistics, split_statistics
@@ -99,7 +99,7 @@ class PPO(Run):
         """Returns the steps of a rollout with `has_target`, and advantages float32[rollout_length, num_envs].
 
         Where a rollout or a game is cut off, a policy may have no value of the seats that are not to move; see
-        `jaxgames.policies.evaluate`. Then their last decisions have no target.
+        `jaxgames.policies.policy`. Then their last decisions have no target.
         """
         bootstrap = on_each_device(self.bootstrap_values, REPLICATED, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD)
         columns = steps.rewards, steps.value, steps.seat, steps.terminated, steps.truncated, *bootstrap(params, steps)
