@@ -1,9 +1,10 @@
 """The parts that learners of a network share: the network of every board, its agents, and parameters to start from."""
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import jax
 
@@ -28,6 +29,8 @@ class NetworkLearner(Learner):
     config: Any  # a `NetworkConfig`
     numbers: Any = None
     """The settings that only traced arithmetic reads, a pytree; None: `config.numbers`."""
+    game: int = 0
+    """The place in `games` of the one that `env` and `policy` are of; see `by_game`."""
 
     @classmethod
     def config_for(cls, env: str | None = None, **changes: Any) -> Any:
@@ -36,14 +39,12 @@ class NetworkLearner(Learner):
 
     def __post_init__(self) -> None:
         if self.numbers is None:
-            object.__setattr__(
-                self, "numbers", self.config.numbers if self.config.numbers_type is not type(None) else None
-            )  # TEMP
+            object.__setattr__(self, "numbers", self.config.numbers)
         _ = self.games  # checks the network
 
     @functools.cached_property
     def games(self) -> tuple[tuple[jaxgames.Env[Any], Policy], ...]:
-        """Every board and its policy; `env` is the first. All policies have the same parameters.
+        """Every board and its policy. All policies have the same parameters.
 
         Raises ValueError for a network that is unknown or does not fit the boards.
         """
@@ -64,14 +65,19 @@ class NetworkLearner(Learner):
             given["compute_dtype"] = dtype
         return Policy.of(env, getattr(c, "sharing", "shared"), c.network, **given)
 
+    @functools.cached_property
+    def by_game(self) -> tuple[Self, ...]:
+        """This learner for each of `games`: its `env` and `policy` are of this game."""
+        return tuple(dataclasses.replace(self, game=game) for game in range(len(self.games)))
+
     @property
     def env(self) -> jaxgames.Env[Any]:
-        return self.games[0][0]
+        return self.games[self.game][0]
 
     @property
     def policy(self) -> Policy:
         """The policy of `env`."""
-        return self.games[0][1]
+        return self.games[self.game][1]
 
     @property
     def search_gamma(self) -> float:

@@ -1,16 +1,9 @@
 """AlphaZero; see `train.alphazero.learner`."""
 
-from train.alphazero.config import Config, config_for
-from train.alphazero.learner import AlphaZero, alphazero_loss, average_decay, learning_rate, update
-from train.alphazero.rollout import TrainState
+from train.alphazero.config import Config, Numbers
+from train.alphazero.learner import AlphaZero
+from train.alphazero.state import Minibatch, Sample, Steps, TrainState
 
-__all__ = [
-    "AlphaZero",
-    "Config",
-    "TrainState",
-    "alphazero_loss",
-    "average_decay",
-    "config_for",
-    "learning_rate",
-    "update",
-]
+config_for = AlphaZero.config_for
+
+__all__ = ["AlphaZero", "Config", "Minibatch", "Numbers", "Sample", "Steps", "TrainState", "config_for"]

@@ -1,7 +1,7 @@
 """The command `python -m train.alphazero`."""
 
-from train.alphazero import AlphaZero, config_for
+from train.alphazero import AlphaZero
 from train.driver import cli
 
 if __name__ == "__main__":
-    cli.main(AlphaZero, config_for)
+    cli.main(AlphaZero)

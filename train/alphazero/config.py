@@ -1,15 +1,15 @@
 """The settings of `train.alphazero`, and their defaults for each game."""
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import jax
 
 import jaxgames
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import Seats, SelectionRule
-from train import settings
-from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
 from train.settings import (
     NetworkConfig,
     check_at_most,
@@ -20,9 +20,32 @@ from train.settings import (
 )
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Config(NetworkConfig):
+class Numbers:
+    """The settings that only traced arithmetic reads: `jax.vmap` works over them, and a sweep compiles once."""
+
+    td_lambda: float = 0.9
+    """Lambda of the value targets: 1 for the outcome of the game, 0 for the search's value of the next board."""
+    learning_rate: float = 2e-3
+    """Learning rate of Adam at the start."""
+    final_learning_rate: float = 1e-4
+    """Learning rate at the end of the run; it changes linearly, unless there is a drop."""
+    value_coef: float = 1.0
+    """Weight of the value loss."""
+    l2_coef: float = 0.0
+    """Weight of the sum of the squared parameters in the loss."""
+    weight_decay: float = 1e-4
+    """Weight decay of AdamW, apart from the loss."""
+    max_grad_norm: float = 1.0
+    """Global norm at which gradients are clipped."""
+
+
+@dataclass(frozen=True)
+class Config(Numbers, NetworkConfig):
     """Settings of learning; they are stored in the run folder."""
+
+    numbers_type: ClassVar[type[Numbers]] = Numbers
 
     env: str = "chinese_checkers_diamond(size=4, pieces=3)"
     """The game, with its parameters."""
@@ -62,8 +85,6 @@ class Config(NetworkConfig):
     """With more than two seats: whether the others act against the root's seat (paranoid) or for themselves (max_n)."""
     gamma: float = 0.98
     """Discount each time that another seat moves next, in the search and in the value targets."""
-    td_lambda: float = 0.9
-    """Lambda of the value targets: 1 for the outcome of the game, 0 for the search's value of the next board."""
     truncation_is_draw: bool = False
     """True: a game that a limit cuts off is a draw. False: its last board counts with the network's value."""
     sampled_plies: int = 0
@@ -83,20 +104,8 @@ class Config(NetworkConfig):
     """Gradient steps per iteration and game."""
     minibatch_size: int = 1024
     """Samples of a gradient step, drawn from the replay buffer."""
-    learning_rate: float = 2e-3
-    """Learning rate of Adam at the start."""
-    final_learning_rate: float = 1e-4
-    """Learning rate at the end of the run; it changes linearly, unless there is a drop."""
     lr_drop_after: int | None = None
     """Iterations after which the learning rate drops from its first to its final value. None: it changes linearly."""
-    value_coef: float = 1.0
-    """Weight of the value loss."""
-    l2_coef: float = 0.0
-    """Weight of the sum of the squared parameters in the loss."""
-    weight_decay: float = 1e-4
-    """Weight decay of AdamW, apart from the loss."""
-    max_grad_norm: float = 1.0
-    """Global norm at which gradients are clipped."""
     ema: float = 0.999
     """Decay of the moving average of the parameters, which plays after training. 0: the parameters themselves play."""
     evaluation_simulations: int = 0
@@ -200,16 +209,3 @@ def check_other_envs(env: str, others: Sequence[str]) -> None:
         if other in seen:
             raise ValueError(f"env and other_envs must be different boards: {text} is there twice")
         seen.append(other)
-
-
-TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles once for all their values
-    "td_lambda",
-    "learning_rate",
-    "final_learning_rate",
-    "value_coef",
-    "l2_coef",
-    "weight_decay",
-    "max_grad_norm",
-)
-
-config_for = functools.partial(settings.config_for, Config, ALPHAZERO, ALPHAZERO_PRESETS)

@@ -4,8 +4,9 @@
     train_state = alphazero.init(key)
     train_state, metrics = alphazero.iterate(train_state)   # collect, targets, update: one program, under one jit
 
-`iterate` is pure: use `jax.vmap` to train several seeds. A stored `TrainState` continues with bit-identical results.
-The settings are in `train/alphazero/config.py`, self-play is in `train/alphazero/rollout.py`.
+`iterate` is pure: use `jax.vmap` to train several seeds, or over the numbers of `AlphaZero(config, numbers)` for
+several settings. A subclass changes one thing by overriding one method, such as `loss`. A stored `TrainState` continues
+with bit-identical results. The settings are in `train/alphazero/config.py`.
 
     python -m train.alphazero --env "chinese_checkers_diamond(size=4, pieces=3)" --run-dir runs/first
 
@@ -13,125 +14,42 @@ Sources: Silver et al., A general reinforcement learning algorithm that masters 
 2018; Danihelka et al., Policy improvement by planning with Gumbel, 2022.
 """
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
-import jaxgames
-from jaxgames.agents import Agent
-from jaxgames.mcts.config import Seats, SelectionRule
+from jaxgames import mcts
+from jaxgames.agents import explored
+from jaxgames.mcts import SearchConfig, SearchResult
+from jaxgames.mcts.search import choose_boards
+from jaxgames.policies.evaluate import Policy, PolicyEvaluate, reward_scale
 from jaxgames.sampling import MASKED_LOGIT
-from train.alphazero.config import TRACED_SETTINGS, Config
-from train.alphazero.rollout import (
-    Minibatch,
-    Sample,
-    Steps,
-    TrainState,
-    collect,
-    init_game,
-    observations_of,
-    policy_in_self_play,
-    samples_of,
-    search_metrics,
-    value_targets,
-)
-from train.models.policy import Params, Policy, merge_statistics, split_statistics
-from train.models.value_heads import with_seat_values
-from train.network_learner import NetworkLearner, key_of_game
+from train.alphazero.run import Run
+from train.alphazero.state import Minibatch, Sample, Steps, TrainState, observations_of, samples_of, search_metrics
+from train.models.policy import Params, merge_statistics, split_statistics
+from train.models.tabulated import table_or_network
 from train.ops import replay
-from train.ops.episodes import Metrics, episode_metrics
+from train.ops.episodes import EpisodeStats, Metrics, episode_metrics, map_next_boards
 from train.ops.minibatches import num_groups, take_rows
-from train.ops.optimizers import clipped_adamw, step_of
-from train.ops.sharding import REPLICATED, SHARDED
+from train.ops.optimizers import step_of
+from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
+from train.ops.start_positions import Starts, next_starts
 from train.ops.symmetries import symmetries
+from train.ops.value_targets import discounts, lambda_returns
 
 
 @dataclass(frozen=True)
-class AlphaZero(NetworkLearner):
-    """The learner that `train.driver` runs; static under jit."""
+class AlphaZero(Run):
+    """The algorithm. What `train.driver` asks of it besides is in `train/alphazero/run.py`.
 
-    name: ClassVar[str] = "alphazero"
-    config_type: ClassVar[type[Config]] = Config
-    traced_settings: ClassVar[tuple[str, ...]] = TRACED_SETTINGS
-
-    config: Config
-
-    def make_policy(self, env: jaxgames.Env[Any]) -> Policy:
-        return with_seat_values(env, super().make_policy(env))
-
-    @property
-    def headline(self) -> dict[str, Any]:
-        c = self.config
-        others = {"other_envs": ", ".join(c.other_envs)} if c.other_envs else {}
-        return {"env": c.env, **others, "search": c.search, "simulations": c.simulations, "seed": c.seed}
-
-    @property
-    def batch_sizes(self) -> dict[str, int]:
-        return {"num_envs": self.config.num_envs, "minibatch_size": self.config.minibatch_size}
-
-    @property
-    def partition_specs(self) -> Any:
-        whole: Any = REPLICATED  # specs in place of arrays
-        boards: Any = SHARDED
-        return TrainState(whole, whole, whole, boards, whole, whole)
-
-    @property
-    def search_gamma(self) -> float:
-        return self.config.gamma
-
-    def agent(
-        self,
-        params: Params,
-        temperature: float | None = None,
-        top: int | None = None,
-        simulations: int | None = None,
-        search: SelectionRule | None = None,
-        seats: Seats | None = None,
-    ) -> Agent:
-        """Returns the agent with these parameters; see `NetworkLearner.agent`.
-
-        None for the temperature, the search or the seats is the setting of the run, and for the simulations its
-        `evaluation_simulations`.
-
-        Args:
-          seats: how seats choose in the tree of the search.
-        """
-        simulations = self.config.evaluation_simulations if simulations is None else simulations
-        settings = self.config.search_without_noise(simulations, search, seats) if simulations else None
-        return self.make_network_agent(params, settings, temperature, top)
-
-    def init(self, key: jax.Array) -> TrainState:
-        key, params_key, *game_keys = jax.random.split(key, 4)  # of boards and starts
-        params = self.init_params(params_key)
-        return TrainState(
-            params=params,
-            learning=params if self.config.ema > 0 else None,
-            opt_state=clipped_adamw(0.0, 0.0, 1.0).init(split_statistics(params)[0]),
-            games=tuple(
-                init_game(self.config, env, *(key_of_game(key, number) for key in game_keys))
-                for number, (env, _) in enumerate(self.games)
-            ),
-            key=key,
-            iteration=jnp.int32(0),
-        )
-
-    def with_params(self, train_state: TrainState, params: Params) -> TrainState:
-        return train_state._replace(params=params, learning=params if self.config.ema > 0 else None)
-
-    def largest_arrays(self, key: jax.Array) -> tuple[TrainState, Steps, Any]:
-        """Returns a train state, the steps collected from it, and the parameters or the table that self-play reads.
-
-        With several games the steps are of the largest boards.
-        """
-        train_state = self.init(key)
-        number = max(range(len(self.games)), key=lambda number: self.games[number][0].state_bytes)
-        env, policy = self.games[number]
-        params, game = train_state.learning_params, train_state.games[number]
-        steps = collect(self.config, env, policy, params, game, key, train_state.iteration)[1]
-        return train_state, steps, policy_in_self_play(self.config, env, policy, params)[1]
+    All methods but `iterate` are of one game, `env`.
+    """
 
     def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
         """Returns the train state after one iteration, and metrics that are reduced on the device.
@@ -140,135 +58,237 @@ class AlphaZero(NetworkLearner):
         metrics of the games after the first have the game behind a slash: "policy_loss/dots_and_boxes(...)".
         """
         metrics = Metrics()
-        for number, (env, policy) in enumerate(self.games):
-            train_state, of_game = learn_game(self.config, env, policy, train_state, number)
-            if number > 0:
+        for learner in self.by_game:
+            train_state, of_game = learner.iterate_game(train_state)
+            if learner.game > 0:
                 del of_game["learning_rate"]  # all games have the same
-                of_game = {f"{name}/{env}": value for name, value in of_game.items()}
+                of_game = {f"{name}/{learner.env}": value for name, value in of_game.items()}
             metrics |= of_game
         return train_state._replace(iteration=train_state.iteration + 1), metrics
 
+    def iterate_game(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
+        """Returns the train state after the steps and the updates of the game in an iteration, and metrics."""
+        with jax.named_scope("collect"):
+            train_state, steps = self.collect(train_state)
+        with jax.named_scope("targets"):
+            samples = samples_of(self.env, steps, self.targets(steps))
+            game = train_state.games[self.game]
+            game = game._replace(replay=replay.insert(game.replay, samples, train_state.iteration))
+        metrics = episode_metrics(self.env, steps) | search_metrics(steps)
+        with jax.named_scope("update"):
+            train_state, learned = self.update(train_state.with_game(self.game, game))
+        return train_state, metrics | learned
 
-def learn_game(
-    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState, number: int = 0
-) -> tuple[TrainState, Metrics]:
-    """Returns the train state after an iteration's steps and updates of one game, and metrics.
+    def collect(self, train_state: TrainState) -> tuple[TrainState, Steps]:
+        """Returns the new train state and `rollout_length` steps of every board [rollout_length, num_envs, ...].
 
-    `number` is the place of the game in `TrainState.games`.
-    """
-    key, subkey = jax.random.split(train_state.key)
-    params, game, iteration = train_state.learning_params, train_state.games[number], train_state.iteration
-    with jax.named_scope("collect"):
-        game, steps = collect(config, env, policy, params, game, subkey, iteration)
-    with jax.named_scope("targets"):
-        samples = samples_of(env, steps, value_targets(config, steps))
-        game = game._replace(replay=replay.insert(game.replay, samples, iteration))
-    metrics = episode_metrics(env, steps) | search_metrics(steps)
-    games = (*train_state.games[:number], game, *train_state.games[number + 1 :])
-    with jax.named_scope("update"):
-        train_state = train_state._replace(games=games, key=key)
-        train_state, update_metrics = update(config, env, policy, train_state, number)
-    return train_state, metrics | update_metrics
+        All boards play at the same time, with one search per step, and a finished board restarts in the same step.
+        After the last step there is one more search, for the values of the boards that it led to.
+        """
+        c, env, scale, game = self.config, self.env, reward_scale(self.env), train_state.games[self.game]
+        policy, params = self.policy_in_self_play(train_state.learning_params)
+        network = PolicyEvaluate(env, policy)
 
+        def step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
+            (boards, stats, starts), (key, is_last) = carry, x
+            search_key, action_key, step_key, restart_key = jax.random.split(key, 4)
+            result, is_learned = self.search(search_key, network, params, boards, train_state.iteration)
+            action = self.choose(action_key, result, stats.length)
+            action, is_random = self.with_random_moves(jax.random.fold_in(action_key, 1), boards, action)
+            after = jax.vmap(env.step)(boards, action, jax.random.split(step_key, c.num_envs))
+            ended = after.terminated | after.truncated
+            stats = EpisodeStats(stats.length + 1, stats.returns + after.rewards)
+            steps = Steps(
+                state=boards,
+                action=action,
+                is_random=is_random,
+                slots=result.slots,
+                weights=jnp.where(is_learned, result.weights, 0),
+                predicted=result.raw_values * scale,
+                values=result.policy_values * scale,
+                next_values=jnp.zeros_like(result.values),
+                rewards=after.rewards * scale,
+                terminated=after.terminated,
+                truncated=after.truncated,
+                next_seat=after.current_player,
+                episode_stats=stats,
+            )
+            stats = EpisodeStats(jnp.where(ended, 0, stats.length), jnp.where(ended[:, None], 0, stats.returns))
+            boards, starts = self.restart(restart_key, ended, after, starts)
+            new = boards, stats, starts
+            return jax.tree.map(lambda old, new: jnp.where(is_last, old, new), carry, new), steps
 
-def update(
-    config: Config, env: jaxgames.Env[Any], policy: Policy, train_state: TrainState, number: int = 0
-) -> tuple[TrainState, Metrics]:
-    """Returns the train state after `num_updates` gradient steps on the replay buffer of a game, and metrics."""
-    groups = num_groups(config.num_envs, config.minibatch_size)
-    samples = train_state.games[number].replay
-    capacity = samples.slots.shape[1]
-    filled = replay.num_filled(samples, config.rollout_length, train_state.iteration + 1)
-    stored = replay.grouped(samples, groups)
-    rate = learning_rate(config, train_state.iteration)
-    optimizer = clipped_adamw(rate, config.weight_decay, config.max_grad_norm)
+        key, subkey = jax.random.split(train_state.key)
+        num_searches = c.rollout_length + 1
+        xs = jax.random.split(subkey, num_searches), np.arange(num_searches) == c.rollout_length
+        start = game.boards, game.episode_stats, game.starts
+        (boards, stats, starts), searched = jax.lax.scan(step, start, xs)
+        steps: Steps = jax.tree.map(lambda x: x[:-1], searched)
+        steps = steps._replace(next_values=searched.values[1:])
+        if not c.truncation_is_draw:
+            steps = steps._replace(next_values=self.with_cut_off_values(network, params, steps))
+        game = game._replace(boards=boards, episode_stats=stats, starts=starts)
+        return train_state._replace(key=key).with_game(self.game, game), steps
 
-    def gradient_step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
-        (learning, average, opt_state), (key, step) = carry, x
-        rows_key, symmetry_key, dropout_key = jax.random.split(key, 3)
-        rows = replay.draw_rows(rows_key, groups, config.num_envs // groups, capacity, filled, config.minibatch_size)
-        minibatch = minibatch_of(config, env, symmetry_key, take_rows(stored, rows))
-        weights, statistics = split_statistics(learning)
-        (_, (metrics, statistics)), gradient = jax.value_and_grad(alphazero_loss, argnums=2, has_aux=True)(
-            config, policy, weights, minibatch, statistics, dropout_key
-        )
-        weights, opt_state = step_of(optimizer, gradient, opt_state, weights)
-        learning = merge_statistics(weights, statistics)
-        if average is not None:
-            average = optax.incremental_update(learning, average, 1 - average_decay(config, step))
-        return (learning, average, opt_state), metrics
+    def targets(self, steps: Steps) -> jax.Array:
+        """Returns float32[rollout_length, num_envs, num_players], the value targets of all seats.
 
-    key, subkey = jax.random.split(train_state.key)
-    average = None if train_state.learning is None else train_state.params
-    start = train_state.learning_params, average, train_state.opt_state
-    turn = train_state.iteration * (1 + len(config.other_envs)) + number  # updates of any game before
-    steps = turn * config.num_updates + jnp.arange(config.num_updates, dtype=jnp.int32)
-    (learning, average, opt_state), metrics = jax.lax.scan(
-        gradient_step, start, (jax.random.split(subkey, config.num_updates), steps)
-    )
-    metrics = {name: values.mean() for name, values in metrics.items()}
-    metrics["learning_rate"] = jnp.asarray(rate, jnp.float32)
-    metrics["replay_samples"] = (filled * config.num_envs).astype(jnp.float32)
-    params = learning if average is None else average
-    train_state = train_state._replace(params=params, learning=None if average is None else learning)
-    return train_state._replace(opt_state=opt_state, key=key), metrics
+        The target of a step with a random action is the search's value of its board, and the targets of earlier steps
+        use this value in place of what follows.
+        """
+        ended = steps.terminated | steps.truncated
+        over = ended if self.config.truncation_is_draw else steps.terminated
+        discount = discounts(steps.seat, steps.next_seat, over, self.config.gamma)
+        returns = functools.partial(lambda_returns, td_lambda=self.numbers.td_lambda)
+        stops = ended | jnp.roll(steps.is_random, -1, axis=0)  # after the last step there is a stop in any case
+        targets = jax.vmap(returns, in_axes=1, out_axes=1)(steps.rewards, discount, steps.next_values, stops)
+        return jnp.where(steps.is_random[..., None], steps.values, targets)
 
+    def update(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
+        """Returns the train state after `num_updates` gradient steps on the game's replay buffer, and metrics."""
+        c, optimizer, samples = self.config, self.optimizer(), train_state.games[self.game].replay
+        groups, capacity = num_groups(c.num_envs, c.minibatch_size), samples.slots.shape[1]
+        filled = replay.num_filled(samples, c.rollout_length, train_state.iteration + 1)
+        stored = replay.grouped(samples, groups)
 
-def minibatch_of(config: Config, env: jaxgames.Env[Any], key: jax.Array, samples: Sample) -> Minibatch:
-    """Returns samples with leaves [B, ...] as a minibatch, each after a random symmetry of the game."""
-    observations = observations_of(env, samples.position)
-    slots = samples.slots.astype(jnp.int32)
-    images = symmetries(env)
-    if config.symmetries and len(images) > 1:
-        which = jax.random.randint(key, (slots.shape[0],), 0, len(images))
-        observations, slots = images.of_observations(which, observations), images.of_actions(which, slots)
-    return Minibatch(observations, slots, samples.weights, samples.values)
+        def gradient_step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
+            (params, average, opt_state), (key, step) = carry, x
+            rows_key, symmetry_key, dropout_key = jax.random.split(key, 3)
+            rows = replay.draw_rows(rows_key, groups, c.num_envs // groups, capacity, filled, c.minibatch_size)
+            minibatch = self.minibatch_of(symmetry_key, take_rows(stored, rows))
+            weights, before = split_statistics(params)
 
+            def loss(weights: Params) -> Any:
+                return self.loss(train_state, merge_statistics(weights, before), minibatch, dropout_key)
 
-def alphazero_loss(
-    config: Config,
-    policy: Policy,
-    weights: Params,
-    minibatch: Minibatch,
-    statistics: Params | None = None,
-    dropout_key: jax.Array | None = None,
-) -> tuple[jax.Array, tuple[Metrics, Params]]:
-    """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
+            gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights)
+            weights, opt_state = step_of(optimizer, gradient, opt_state, weights)
+            params = merge_statistics(weights, statistics)
+            if average is not None:
+                average = optax.incremental_update(params, average, 1 - self.average_decay(step))
+            return (params, average, opt_state), metrics
 
-    The loss is the cross-entropy to the search's policy over its slots, as the mean over the samples whose policy is
-    learned, plus value_coef * the mean squared error of the values plus l2_coef * the squared parameters. `statistics`
-    and `dropout_key` are for a network with a training mode, such as batch norm or dropout.
-    """
-    params = weights if statistics is None else merge_statistics(weights, statistics)
-    seat = jnp.zeros(minibatch.slots.shape[0], jnp.int32)  # the parameters are the same for all seats
-    logits, values, statistics = policy.apply_in_training(params, minibatch.observation, seat, dropout_key)
-    of_slots = jnp.take_along_axis(logits, jnp.maximum(minibatch.slots, 0), axis=1)
-    is_action = minibatch.slots >= 0
-    log_probs = jnp.maximum(jax.nn.log_softmax(of_slots, where=is_action, axis=1), MASKED_LOGIT)  # 0 log 0 = 0
-    targets = minibatch.weights.astype(jnp.float32)
-    is_learned = (targets > 0).any(1)
-    policy_loss = -jnp.where(is_action, targets * log_probs, 0).sum() / jnp.maximum(
-        is_learned.sum(dtype=jnp.float32), 1
-    )
-    value_loss = jnp.square(values.reshape(minibatch.values.shape) - minibatch.values).mean()
-    l2 = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(weights))
-    loss = policy_loss + config.value_coef * value_loss + config.l2_coef * l2
-    return loss, ({"policy_loss": policy_loss, "value_loss": value_loss}, statistics)
+        key, subkey = jax.random.split(train_state.key)
+        average = None if train_state.learning is None else train_state.params
+        start = train_state.learning_params, average, train_state.opt_state
+        turn = train_state.iteration * len(self.games) + self.game  # updates of any game before
+        steps = turn * c.num_updates + jnp.arange(c.num_updates, dtype=jnp.int32)
+        xs = jax.random.split(subkey, c.num_updates), steps
+        (params, average, opt_state), metrics = jax.lax.scan(gradient_step, start, xs)
+        metrics = {name: values.mean() for name, values in metrics.items()}
+        metrics["learning_rate"] = self.learning_rate(steps[0])
+        metrics["replay_samples"] = (filled * c.num_envs).astype(jnp.float32)
+        learned = {"params": params} if average is None else {"params": average, "learning": params}
+        return train_state._replace(**learned, opt_state=opt_state, key=key), metrics
 
+    def loss(
+        self, train_state: TrainState, params: Params, minibatch: Minibatch, dropout_key: jax.Array | None = None
+    ) -> tuple[jax.Array, tuple[Metrics, Params]]:
+        """Returns the loss of a minibatch; then its metrics, and the network's statistics after it.
 
-def learning_rate(config: Config, iteration: jax.Array) -> jax.Array:
-    """Returns float32[], the learning rate in the iteration after `iteration` others (int32[])."""
-    first, last = jnp.float32(config.learning_rate), jnp.float32(config.final_learning_rate)
-    if config.lr_drop_after is not None:
-        return jnp.where(iteration < config.lr_drop_after, first, last)
-    done = jnp.minimum(iteration.astype(jnp.float32) / max(config.num_iterations - 1, 1), 1.0)
-    return first + (last - first) * done
+        The loss is the cross-entropy to the search's policy over its slots, as the mean over the samples whose policy
+        is learned, plus value_coef * the mean squared error of the values plus l2_coef * the squared parameters.
+        `dropout_key` is for a network with a training mode. `train_state` is the one at the start of the update.
+        """
+        n, m = self.numbers, minibatch
+        seat = jnp.zeros(m.slots.shape[0], jnp.int32)  # the parameters are the same for all seats
+        logits, values, statistics = self.policy.apply_in_training(params, m.observation, seat, dropout_key)
+        of_slots = jnp.take_along_axis(logits, jnp.maximum(m.slots, 0), axis=1)
+        is_action = m.slots >= 0
+        log_probs = jnp.maximum(jax.nn.log_softmax(of_slots, where=is_action, axis=1), MASKED_LOGIT)  # 0 log 0 = 0
+        targets = m.weights.astype(jnp.float32)
+        num_learned = (targets > 0).any(1).sum(dtype=jnp.float32)
+        policy_loss = -jnp.where(is_action, targets * log_probs, 0).sum() / jnp.maximum(num_learned, 1)
+        value_loss = jnp.square(values.reshape(m.values.shape) - m.values).mean()
+        l2 = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(split_statistics(params)[0]))
+        loss = policy_loss + n.value_coef * value_loss + n.l2_coef * l2
+        return loss, ({"policy_loss": policy_loss, "value_loss": value_loss}, statistics)
 
+    # -- parts of self-play ----------------------------------------------------------------------------------------
 
-def average_decay(config: Config, step: jax.Array) -> jax.Array:
-    """Returns float32[], the decay of the moving average after `step` gradient steps (int32[]).
+    def policy_in_self_play(self, params: Params) -> tuple[Policy, Any]:
+        """Returns the policy and its parameters, or a table for its searches where that takes fewer evaluations."""
+        devices = max(jax.sharding.get_abstract_mesh().size, 1)  # each computes a whole table
+        evaluations = self.config.evaluations_per_iteration // devices
+        return table_or_network(self.env, self.policy, params, evaluations, self.config.self_play_search)
 
-    It grows to `ema`, so that the random first parameters soon have no weight.
-    """
-    done = step.astype(jnp.float32)
-    return jnp.minimum(config.ema, (1 + done) / (10 + done))
+    def search(
+        self, key: jax.Array, network: PolicyEvaluate, params: Params, boards: Any, iteration: jax.Array
+    ) -> tuple[SearchResult, jax.Array]:
+        """Returns the result of a step's search on every board, and whether its policy is to be learned, bool[].
+
+        A share of the steps has a fast search, on all boards alike: its policy is not learned. Under `jax.vmap` over
+        runs all of the searches are computed. `iteration` is int32[], the iterations before this one.
+        """
+        c = self.config
+
+        def search_with(settings: SearchConfig) -> Callable[[jax.Array], SearchResult]:
+            return lambda key: mcts.search(self.env, network, settings, key, params, boards)
+
+        def full(key: jax.Array) -> SearchResult:
+            searches = [search_with(settings) for settings in c.searches_of_stages]
+            stage = jnp.minimum(iteration * len(searches) // c.num_iterations, len(searches) - 1)
+            return jax.lax.switch(stage, searches, key)
+
+        if c.fast_searches == 0:
+            return full(key), jnp.bool_(True)
+        key, which_key = jax.random.split(key)
+        is_fast = jax.random.bernoulli(which_key, c.fast_searches)
+        return jax.lax.cond(is_fast, search_with(c.fast_search), full, key), ~is_fast
+
+    def choose(self, key: jax.Array, result: SearchResult, length: jax.Array) -> jax.Array:
+        """Returns the actions int32[B]: sampled from the search's policy in the first steps, then the search's choice.
+
+        `length` is int32[B], the steps that the games have had.
+        """
+        if self.config.sampled_plies == 0:
+            return result.action
+        slot = jax.random.categorical(key, jnp.log(result.weights))
+        sampled = jnp.take_along_axis(result.slots, slot[:, None], axis=1)[:, 0].astype(result.action.dtype)
+        return jnp.where(length < self.config.sampled_plies, sampled, result.action)
+
+    def with_random_moves(self, key: jax.Array, boards: Any, actions: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Returns the actions int32[B], a share of them replaced by random legal ones, and which are, bool[B]."""
+        if self.config.random_moves == 0:
+            return actions, jnp.zeros(actions.shape, jnp.bool_)
+        return explored(self.env, actions, self.config.random_moves, key, boards)
+
+    def restart(
+        self, key: jax.Array, ended: jax.Array, boards: Any, starts: Starts | None
+    ) -> tuple[Any, Starts | None]:
+        """Returns live boards, new ones where a game `ended` (bool[num_envs]), and the random positions after the step.
+
+        A game starts from the game's own start or, with a share of `random_starts`, from a random position.
+        """
+        c, env = self.config, self.env
+        init_key, which_key, starts_key = jax.random.split(key, 3)
+        new = jax.vmap(env.init)(jax.random.split(init_key, c.num_envs))
+        if starts is None:
+            return choose_boards(ended, new, boards), None
+        is_random = jax.random.uniform(which_key, ended.shape) < c.random_starts
+        new = choose_boards(is_random, starts.boards, new)
+        return choose_boards(ended, new, boards), next_starts(env, starts_key, starts, c.random_plies)
+
+    def with_cut_off_values(self, network: PolicyEvaluate, params: Params, steps: Steps) -> jax.Array:
+        """Returns `next_values`, with the network's values of the boards on which a limit cut off a game.
+
+        Such boards are rare, so only they are evaluated, in chunks of num_envs.
+        """
+
+        def of_device(params: Params, steps: Steps) -> jax.Array:
+            return map_next_boards(self.env, lambda boards: network(params, boards).values, steps, steps.truncated)
+
+        of_steps = on_each_device(of_device, REPLICATED, SHARDED_BY_BOARD, out=SHARDED_BY_BOARD)
+        values = of_steps(params, steps) * reward_scale(self.env)
+        return jnp.where(steps.truncated[..., None], values, steps.next_values)
+
+    # -- parts of the update ---------------------------------------------------------------------------------------
+
+    def minibatch_of(self, key: jax.Array, samples: Sample) -> Minibatch:
+        """Returns samples with leaves [B, ...] as a minibatch, each after a random symmetry of the game."""
+        observations, slots = observations_of(self.env, samples.position), samples.slots.astype(jnp.int32)
+        images = symmetries(self.env)
+        if self.config.symmetries and len(images) > 1:
+            which = jax.random.randint(key, (slots.shape[0],), 0, len(images))
+            observations, slots = images.of_observations(which, observations), images.of_actions(which, slots)
+        return Minibatch(observations, slots, samples.weights, samples.values)

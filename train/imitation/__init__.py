@@ -1,26 +1,9 @@
 """Learning from labelled positions; see `train.imitation.learner`."""
 
-from train.imitation.config import Config, config_for
-from train.imitation.learner import (
-    Imitation,
-    TrainState,
-    evaluate,
-    imitation_loss,
-    learning_rate,
-    mean_loss,
-    rank_of_label,
-    update,
-)
+from train.imitation.config import Config, Numbers, resolve
+from train.imitation.data import Minibatch
+from train.imitation.learner import Imitation, TrainState
 
-__all__ = [
-    "Config",
-    "Imitation",
-    "TrainState",
-    "config_for",
-    "evaluate",
-    "imitation_loss",
-    "learning_rate",
-    "mean_loss",
-    "rank_of_label",
-    "update",
-]
+config_for = Imitation.config_for
+
+__all__ = ["Config", "Imitation", "Minibatch", "Numbers", "TrainState", "config_for", "resolve"]

@@ -2,7 +2,7 @@
 
 from train.driver import cli
 from train.driver.loop import Settings
-from train.imitation import Imitation, config_for
+from train.imitation import Imitation
 
 if __name__ == "__main__":
-    cli.main(Imitation, config_for, Settings(checkpoint_every=1, evaluate_every=1))
+    cli.main(Imitation, Settings(checkpoint_every=1, evaluate_every=1))

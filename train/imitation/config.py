@@ -1,19 +1,18 @@
 """The settings of `train.imitation`, and their defaults for each game."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
+import jax
 import numpy as np
 
 import jaxgames
 from jaxgames import Env
-from train import settings
 from train.data import positions
 from train.data.positions import Positions
 from train.models.policy import Sharing
-from train.recipes import IMITATION, IMITATION_PRESETS
 from train.settings import (
     NetworkConfig,
     check_at_most,
@@ -28,9 +27,33 @@ MIN_MINIBATCHES = 200  # of an iteration by default, so that evaluations and che
 FILES_IN_MEMORY = 2  # whole tables, kept from one reading to the next; a run with more files reads them again
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Config(NetworkConfig):
-    """Settings of learning; they are stored in the run folder."""
+class Numbers:
+    """The settings that only traced arithmetic reads: `jax.vmap` works over them, and a sweep compiles once."""
+
+    learning_rate: float = 1e-3
+    """Learning rate of Adam at the start."""
+    weight_decay: float = 1e-4
+    """Weight decay of AdamW, apart from the loss."""
+    l2_coef: float = 0.0
+    """Weight of the sum of the squared parameters in the loss."""
+    value_coef: float = 0.5
+    """Weight of the value loss."""
+    legal_coef: float = 0.1
+    """Weight of -log of the probability that the softmax over all actions gives to the legal ones. The policy loss is
+    over the legal actions with 0, and over all actions with 1."""
+    label_smoothing: float = 0.0
+    """Share of each label that is spread evenly over the legal actions."""
+    max_grad_norm: float = 1.0
+    """Global norm at which gradients are clipped."""
+
+
+@dataclass(frozen=True)
+class Config(Numbers, NetworkConfig):
+    """Settings of learning; they are stored in the run folder. `resolve` adds those that come from the files."""
+
+    numbers_type: ClassVar[type[Numbers]] = Numbers
 
     env: str = "checkers"
     """The game, with its parameters."""
@@ -59,25 +82,10 @@ class Config(NetworkConfig):
     num_minibatches: int | None = None
     """Minibatches per iteration. None: one epoch, which is a pass over the positions. If an epoch has fewer than 200
     minibatches, an iteration has as many epochs as make 200."""
-    learning_rate: float = 1e-3
-    """Learning rate of Adam at the start."""
     schedule: Schedule = "cosine"
     """How the learning rate falls to zero over the run: cosine or linear; constant does not change it."""
-    weight_decay: float = 1e-4
-    """Weight decay of AdamW, apart from the loss."""
-    l2_coef: float = 0.0
-    """Weight of the sum of the squared parameters in the loss."""
-    value_coef: float = 0.5
-    """Weight of the value loss."""
-    legal_coef: float = 0.1
-    """Weight of -log of the probability that the softmax over all actions gives to the legal ones. The policy loss is
-    over the legal actions with 0, and over all actions with 1."""
     symmetries: bool = False
     """Replaces each position of an update by its image under a random symmetry of the game."""
-    label_smoothing: float = 0.0
-    """Share of each label that is spread evenly over the legal actions."""
-    max_grad_norm: float = 1.0
-    """Global norm at which gradients are clipped."""
     temperature: float = 0.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
 
@@ -89,12 +97,6 @@ class Config(NetworkConfig):
         check_at_most(self, {"label_smoothing": 1})
         if self.num_minibatches is not None and self.num_minibatches < 1:
             raise ValueError(f"num_minibatches must be at least 1 or left out, not {self.num_minibatches}")
-        self._check_other_data()
-        if self.data is not None and self.data_fingerprint is None:  # a new run; a stored one has it in its settings
-            self._read_data(self.data)
-
-    def _check_other_data(self) -> None:
-        """Raises ValueError if the further files do not fit the other settings. Reads none of them."""
         if self.other_data and self.data is None:
             raise ValueError("other_data needs data: the further files are learned together with the first one")
         files = (self.data, *self.other_data)
@@ -104,19 +106,27 @@ class Config(NetworkConfig):
         if self.data_fingerprint is not None and len(lengths) > 1:
             raise ValueError("other_data cannot be changed in a run that was started; start a new one")
 
-    def _read_data(self, path: str) -> None:
-        """Sets the settings that come from the files. Raises OSError or ValueError if they cannot be learned from."""
-        first, others = load_positions(self), load_other_positions(self)
-        object.__setattr__(self, "data_fingerprint", positions.fingerprint(path))
-        object.__setattr__(self, "other_data_fingerprints", tuple(map(positions.fingerprint, self.other_data)))
-        object.__setattr__(self, "other_envs", tuple(str(table.env) for table in others))
-        if self.num_minibatches is None:
-            of_epoch = len(first.of(self.train_split)) // self.batch_size
-            object.__setattr__(self, "num_minibatches", of_epoch * -(-MIN_MINIBATCHES // of_epoch))
-
     @property
     def steps_per_iteration(self) -> int:
         return self.batch_size * (self.num_minibatches or 1) * (1 + len(self.other_data))
+
+
+def resolve(config: Config) -> Config:
+    """Returns the settings with those that come from the files. The settings of a run that was started are unchanged.
+
+    Raises OSError or ValueError as `load_positions` and `load_other_positions`.
+    """
+    first, others = load_positions(config), load_other_positions(config)
+    if config.data is None or config.data_fingerprint is not None:
+        return config
+    of_epoch = len(first.of(config.train_split)) // config.batch_size
+    return replace(
+        config,
+        data_fingerprint=positions.fingerprint(config.data),
+        other_data_fingerprints=tuple(map(positions.fingerprint, config.other_data)),
+        other_envs=tuple(str(table.env) for table in others),
+        num_minibatches=config.num_minibatches or of_epoch * -(-MIN_MINIBATCHES // of_epoch),
+    )
 
 
 def load_positions(config: Config) -> Positions:
@@ -177,16 +187,3 @@ def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None 
 @functools.lru_cache(maxsize=FILES_IN_MEMORY)
 def _load(path: str, fingerprint: str, env: Env[Any] | None) -> Positions:
     return positions.load(path, env)
-
-
-TRACED_SETTINGS = (  # read in traced arithmetic only, so that a sweep compiles once for all their values
-    "learning_rate",
-    "weight_decay",
-    "l2_coef",
-    "value_coef",
-    "legal_coef",
-    "label_smoothing",
-    "max_grad_norm",
-)
-
-config_for = functools.partial(settings.config_for, Config, IMITATION, IMITATION_PRESETS)

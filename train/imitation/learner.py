@@ -1,11 +1,12 @@
 """Imitation: a policy learns from labelled positions, such as positions of recorded games or of a solved game.
 
-    imitation = Imitation(Config(env="checkers", data="pairs.npz"))
+    imitation = Imitation(resolve(Config(env="checkers", data="pairs.npz")))
     data = imitation.load_data()
     train_state, metrics = imitation.iterate(imitation.init(key), data)   # an epoch: one program, under one jit
 
 The policy learns the action that was played, or the probabilities of a labelled policy. The value learns the result
-of the game. `iterate` is pure. A stored `TrainState` continues with bit-identical results.
+of the game. `iterate` is pure. A subclass changes one thing by overriding one method, such as `loss`. A stored
+`TrainState` continues with bit-identical results.
 The settings are in `train/imitation/config.py`, the file of positions is described in `train/data/positions.py`.
 
     python -m train.imitation --env checkers --data pairs.npz --run-dir runs/imitation
@@ -18,11 +19,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
-import jaxgames
 from jaxgames.policies.policy import reward_scale
 from jaxgames.sampling import MASKED_LOGIT, shifted_logits
-from train.imitation.config import TRACED_SETTINGS, Config
+from train.imitation.config import Config, resolve
 from train.imitation.data import (
     Data,
     Labels,
@@ -33,30 +34,45 @@ from train.imitation.data import (
     rows_of_iteration,
     take,
 )
-from train.models.policy import Params, Policy, merge_statistics, split_statistics
+from train.models.policy import Params, merge_statistics, split_statistics
 from train.network_learner import NetworkLearner, key_of_game
 from train.ops.episodes import Metrics
 from train.ops.masks import masked_mean
-from train.ops.optimizers import clipped_adamw, step_of
+from train.ops.optimizers import make_optimizer, step_of
+from train.recipes import IMITATION, IMITATION_PRESETS
 
 
 class TrainState(NamedTuple):
+    """The whole state of a run between two iterations."""
+
     params: Params
-    opt_state: Any
-    key: jax.Array
+    opt_state: Any  # optax's
+    key: jax.Array  # it stays the same; the gradient steps are numbered
     iteration: jax.Array  # int32[], iterations done
 
 
 @dataclass(frozen=True)
 class Imitation(NetworkLearner):
-    """The learner that `train.driver` runs; static under jit."""
+    """The algorithm, which is static under jit. `games` has the game of each file.
+
+    Raises ValueError for settings with `data` that `resolve` has not read.
+    """
 
     name: ClassVar[str] = "imitation"
     config_type: ClassVar[type[Config]] = Config
-    traced_settings: ClassVar[tuple[str, ...]] = TRACED_SETTINGS
+    recipes, presets = IMITATION, IMITATION_PRESETS
     shown_metrics: ClassVar[tuple[str, ...]] = ("top_1/train", "top_1/validation", "value_error/validation")
 
     config: Config
+
+    def __post_init__(self) -> None:
+        if self.config.data is not None and self.config.data_fingerprint is None:
+            raise ValueError("some settings come from the file of data: expected Imitation(resolve(config))")
+        super().__post_init__()
+
+    @staticmethod
+    def resolve(config: Config) -> Config:
+        return resolve(config)
 
     @property
     def headline(self) -> dict[str, Any]:
@@ -68,20 +84,14 @@ class Imitation(NetworkLearner):
     def batch_sizes(self) -> dict[str, int]:
         return {"batch_size": self.config.batch_size}
 
+    def load_data(self) -> Data:
+        """Returns the positions of the files, on the host. Raises OSError or ValueError as `load_positions`."""
+        return load_data(self.config)
+
     def init(self, key: jax.Array) -> TrainState:
         key, params_key = jax.random.split(key)
         params = self.init_params(params_key)
-        opt_state = clipped_adamw(0.0, 0.0, 1.0).init(split_statistics(params)[0])
-        return TrainState(params, opt_state, key, jnp.int32(0))
-
-    def load_data(self) -> Data:
-        return load_data(self.config)
-
-    def largest_arrays(self, key: jax.Array) -> tuple[TrainState, Data]:
-        """Returns a train state and the positions."""
-        with jax.ensure_compile_time_eval():  # the files are read inside of a trace, too
-            data = self.load_data()
-        return self.init(key), jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), data)
+        return TrainState(params, self.optimizer().init(split_statistics(params)[0]), key, jnp.int32(0))
 
     def iterate(self, train_state: TrainState, data: Data) -> tuple[TrainState, Metrics]:
         """Returns the train state after one iteration, and metrics that are reduced on the device.
@@ -89,107 +99,118 @@ class Imitation(NetworkLearner):
         The metrics of positions of further files have the file behind another slash: "top_1/validation/FILE".
         """
         with jax.named_scope("update"):
-            train_state, metrics = update(self.config, self.games, train_state, [file.train for file in data])
+            train_state, metrics = self.update(train_state, data)
         with jax.named_scope("evaluate"):
-            for end, (env, policy), file in zip(("", *self.config.other_data), self.games, data, strict=True):
+            for end, learner, file in zip(("", *self.config.other_data), self.by_game, data, strict=True):
                 for name, labels in file.evaluated.items():
-                    measured = evaluate(self.config, env, policy, train_state.params, labels)
                     suffix = f"/{name}/{end}" if end else f"/{name}"
+                    measured = learner.evaluate(train_state.params, labels)
                     metrics |= {f"{metric}{suffix}": value for metric, value in measured.items()}
         return train_state._replace(iteration=train_state.iteration + 1), metrics
 
+    def update(self, train_state: TrainState, data: Data) -> tuple[TrainState, Metrics]:
+        """Returns the train state after the gradient steps of an iteration, and metrics.
 
-# -- learning ------------------------------------------------------------------------------------------------------
-
-
-def update(
-    config: Config, games: Sequence[tuple[jaxgames.Env[Any], Policy]], train_state: TrainState, files: Sequence[Labels]
-) -> tuple[TrainState, Metrics]:
-    """Returns the train state after the gradient steps of an iteration, and metrics.
-
-    A gradient step has the mean loss of a minibatch of each file. `games` has the game of each file, and its policy.
-    """
-    order_key, dropout_key = jax.random.split(train_state.key)  # it stays the same; the steps are numbered
-    count, policies = config.num_minibatches or 1, [policy for _, policy in games]
-    rows = tuple(
-        rows_of_iteration(config, len(labels.action), key_of_game(order_key, number), train_state.iteration)
-        for number, labels in enumerate(files)
-    )
-
-    def gradient_step(carry: tuple[Params, Any], x: tuple[tuple[jax.Array, ...], jax.Array]) -> Any:
-        (params, opt_state), (rows, step) = carry, x
-        weights, statistics = split_statistics(params)
-        minibatches = [take(env, file, places) for (env, _), file, places in zip(games, files, rows, strict=True)]
-        step_key = jax.random.fold_in(dropout_key, step)
-        if config.symmetries:
-            image_key = jax.random.fold_in(step_key, len(games))  # those of dropout have the numbers of the games
-            minibatches = [
-                random_image(env, key_of_game(image_key, number), minibatch)
-                for number, ((env, _), minibatch) in enumerate(zip(games, minibatches, strict=True))
-            ]
-        gradient, (metrics, statistics) = jax.grad(mean_loss, argnums=2, has_aux=True)(
-            config, policies, weights, minibatches, statistics, step_key
+        A gradient step has the mean loss of a minibatch of each file.
+        """
+        order_key, dropout_key = jax.random.split(train_state.key)
+        c, optimizer, count = self.config, self.optimizer(), self.config.num_minibatches or 1
+        rows = tuple(
+            rows_of_iteration(c, len(file.train.action), key_of_game(order_key, number), train_state.iteration)
+            for number, file in enumerate(data)
         )
-        optimizer = clipped_adamw(learning_rate(config, step), config.weight_decay, config.max_grad_norm)
-        weights, opt_state = step_of(optimizer, gradient, opt_state, weights)
-        return (merge_statistics(weights, statistics), opt_state), metrics
 
-    steps = train_state.iteration * count + jnp.arange(count, dtype=jnp.int32)
-    (params, opt_state), metrics = jax.lax.scan(
-        gradient_step, (train_state.params, train_state.opt_state), (rows, steps)
-    )
-    metrics = {name: values.mean() for name, values in metrics.items()}
-    metrics["learning_rate"] = learning_rate(config, steps[-1])
-    return train_state._replace(params=params, opt_state=opt_state), metrics
+        def gradient_step(carry: tuple[Params, Any], x: tuple[tuple[jax.Array, ...], jax.Array]) -> Any:
+            (params, opt_state), (rows, step) = carry, x
+            key = jax.random.fold_in(dropout_key, step)
+            of_files = zip(self.by_game, data, rows, strict=True)
+            minibatches = [learner.minibatch_of(key, file.train, of_file) for learner, file, of_file in of_files]
+            weights, before = split_statistics(params)
 
+            def loss(weights: Params) -> Any:
+                return self.mean_loss(train_state, merge_statistics(weights, before), minibatches, key)
 
-def mean_loss(
-    config: Config,
-    policies: Sequence[Policy],
-    weights: Params,
-    minibatches: Sequence[Minibatch],
-    statistics: Params,
-    dropout_key: jax.Array,
-) -> tuple[jax.Array, tuple[Metrics, Params]]:
-    """Returns the mean of `imitation_loss` and of its metrics over the minibatches of all files; then the statistics.
+            gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights)
+            weights, opt_state = step_of(optimizer, gradient, opt_state, weights)
+            return (merge_statistics(weights, statistics), opt_state), metrics
 
-    The network's statistics go from one minibatch to the next.
-    """
-    total, all_metrics = jnp.float32(0), list[Metrics]()
-    for number, (policy, minibatch) in enumerate(zip(policies, minibatches, strict=True)):
-        key = key_of_game(dropout_key, number)
-        loss, (metrics, statistics) = imitation_loss(config, policy, weights, minibatch, statistics, key)
-        total = total + loss
-        all_metrics.append(metrics)
-    means: Metrics = {name: jnp.stack([each[name] for each in all_metrics]).mean() for name in all_metrics[0]}
-    return total / len(policies), (means, statistics)
+        steps = train_state.iteration * count + jnp.arange(count, dtype=jnp.int32)
+        start = train_state.params, train_state.opt_state
+        (params, opt_state), metrics = jax.lax.scan(gradient_step, start, (rows, steps))
+        metrics = {name: values.mean() for name, values in metrics.items()}
+        metrics["learning_rate"] = self.learning_rate(steps[-1])
+        return train_state._replace(params=params, opt_state=opt_state), metrics
 
+    def minibatch_of(self, key: jax.Array, labels: Labels, rows: jax.Array) -> Minibatch:
+        """Returns the positions `rows` (int32[B]) of the file, with `symmetries` each after a random symmetry."""
+        minibatch = take(self.env, labels, rows)
+        if not self.config.symmetries:
+            return minibatch
+        image_key = jax.random.fold_in(key, len(self.games))  # those of dropout have the numbers of the games
+        return random_image(self.env, key_of_game(image_key, self.game), minibatch)
 
-def imitation_loss(
-    config: Config,
-    policy: Policy,
-    weights: Params,
-    minibatch: Minibatch,
-    statistics: Params,
-    dropout_key: jax.Array,
-) -> tuple[jax.Array, tuple[Metrics, Params]]:
-    """Returns the loss of a minibatch [B, ...]; then its metrics, and the network's statistics after it.
+    def mean_loss(
+        self, train_state: TrainState, params: Params, minibatches: Sequence[Minibatch], key: jax.Array
+    ) -> tuple[jax.Array, tuple[Metrics, Params]]:
+        """Returns the mean of `loss` and of its metrics over the minibatches of all files; then the statistics.
 
-    The loss is policy_loss + legal_coef * legal_loss + value_coef * value_loss + l2_coef * the squared parameters. All
-    are means over the positions that have such a label.
-    """
-    params, b = merge_statistics(weights, statistics), minibatch
-    logits, value, statistics = policy.apply_in_training(params, b.observation, b.seat, dropout_key)
-    log_probs, log_legal = legal_log_probs(logits, b.mask)
-    smooth = jnp.where(b.mask, 1 / b.mask.sum(-1, keepdims=True), 0.0)
-    target = (1 - config.label_smoothing) * b.target + config.label_smoothing * smooth
-    labelled = b.target.any(-1)
-    policy_loss = masked_mean(labelled, -(target * log_probs).sum(-1))
-    legal_loss = masked_mean(labelled, -log_legal)
-    value_loss = squared_error(value, b.value)
-    l2 = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(weights))
-    loss = policy_loss + config.legal_coef * legal_loss + config.value_coef * value_loss + config.l2_coef * l2
-    return loss, ({"loss": loss, "policy_loss": policy_loss, "value_loss": value_loss}, statistics)
+        The network's statistics go from one minibatch to the next.
+        """
+        total, all_metrics, weights = jnp.float32(0), list[Metrics](), split_statistics(params)[0]
+        statistics: Params = {}
+        for learner, minibatch in zip(self.by_game, minibatches, strict=True):
+            loss, (metrics, statistics) = learner.loss(train_state, params, minibatch, key_of_game(key, learner.game))
+            params = merge_statistics(weights, statistics)
+            total = total + loss
+            all_metrics.append(metrics)
+        means: Metrics = {name: jnp.stack([each[name] for each in all_metrics]).mean() for name in all_metrics[0]}
+        return total / len(minibatches), (means, statistics)
+
+    def loss(
+        self, train_state: TrainState, params: Params, minibatch: Minibatch, dropout_key: jax.Array | None = None
+    ) -> tuple[jax.Array, tuple[Metrics, Params]]:
+        """Returns the loss of a minibatch; then its metrics, and the network's statistics after it.
+
+        The loss is policy_loss + legal_coef * legal_loss + value_coef * value_loss + l2_coef * the squared parameters.
+        All are means over the positions that have such a label. `dropout_key` is for a network with a training mode.
+        `train_state` is the one at the start of the update.
+        """
+        n, m = self.numbers, minibatch
+        logits, value, statistics = self.policy.apply_in_training(params, m.observation, m.seat, dropout_key)
+        log_probs, log_legal = legal_log_probs(logits, m.mask)
+        smooth = jnp.where(m.mask, 1 / m.mask.sum(-1, keepdims=True), 0.0)
+        target = (1 - n.label_smoothing) * m.target + n.label_smoothing * smooth
+        labelled = m.target.any(-1)
+        policy_loss = masked_mean(labelled, -(target * log_probs).sum(-1))
+        legal_loss = masked_mean(labelled, -log_legal)
+        value_loss = squared_error(value, m.value)
+        l2 = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(split_statistics(params)[0]))
+        loss = policy_loss + n.legal_coef * legal_loss + n.value_coef * value_loss + n.l2_coef * l2
+        return loss, ({"loss": loss, "policy_loss": policy_loss, "value_loss": value_loss}, statistics)
+
+    def optimizer(self) -> optax.GradientTransformation:
+        """Returns AdamW with gradients clipped by their norm."""
+        return make_optimizer(self.learning_rate, self.numbers.max_grad_norm, self.numbers.weight_decay)
+
+    def learning_rate(self, step: jax.Array) -> jax.Array:
+        """Returns float32[], the learning rate of the gradient step after `step` others (int32[])."""
+        done = step.astype(jnp.float32) / (self.config.num_iterations * (self.config.num_minibatches or 1))
+        factor = {"cosine": 0.5 * (1 + jnp.cos(jnp.pi * done)), "linear": 1 - done, "constant": jnp.ones_like(done)}
+        return jnp.float32(self.numbers.learning_rate) * factor[self.config.schedule]
+
+    def evaluate(self, params: Params, labels: Labels) -> Metrics:
+        """Returns metrics of the policy in play: means over the positions with such a label, NaN if there are none."""
+
+        def of_rows(rows: jax.Array) -> dict[str, jax.Array]:
+            minibatch = take(self.env, labels, rows)
+            return sums_of(minibatch, *self.policy.apply(params, minibatch.observation, minibatch.seat))
+
+        of_chunks = jax.lax.map(of_rows, jnp.arange(len(labels.action)).reshape(-1, evaluation_rows(self.config)))
+        sums = {name: values.sum() for name, values in of_chunks.items()}
+        labelled, known = sums.pop("labelled"), sums.pop("known")
+        error, legal, counted = sums.pop("squared_error"), sums.pop("legal"), sums.pop("counted")
+        metrics = {name: value / labelled for name, value in sums.items()}
+        return metrics | {"raw_legal": legal / counted, "value_error": jnp.sqrt(error / known) / reward_scale(self.env)}
 
 
 def legal_log_probs(logits: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -207,31 +228,6 @@ def squared_error(value: jax.Array, label: jax.Array) -> jax.Array:
     """Returns float32[], the mean squared error of values [B] where the label is known; 0 if there is none."""
     known = ~jnp.isnan(label)
     return masked_mean(known, jnp.square(value - jnp.where(known, label, 0)))
-
-
-def learning_rate(config: Config, step: jax.Array) -> jax.Array:
-    """Returns float32[], the learning rate of the gradient step after `step` others (int32[])."""
-    done = step.astype(jnp.float32) / (config.num_iterations * (config.num_minibatches or 1))
-    factor = {"cosine": 0.5 * (1 + jnp.cos(jnp.pi * done)), "linear": 1 - done, "constant": jnp.ones_like(done)}
-    return jnp.float32(config.learning_rate) * factor[config.schedule]
-
-
-# -- evaluation ----------------------------------------------------------------------------------------------------
-
-
-def evaluate(config: Config, env: jaxgames.Env[Any], policy: Policy, params: Params, labels: Labels) -> Metrics:
-    """Returns metrics of the policy in play: means over the positions that have such a label, NaN if there are none."""
-
-    def of_rows(rows: jax.Array) -> dict[str, jax.Array]:
-        minibatch = take(env, labels, rows)
-        return sums_of(minibatch, *policy.apply(params, minibatch.observation, minibatch.seat))
-
-    of_chunks = jax.lax.map(of_rows, jnp.arange(len(labels.action)).reshape(-1, evaluation_rows(config)))
-    sums = {name: values.sum() for name, values in of_chunks.items()}
-    labelled, known = sums.pop("labelled"), sums.pop("known")
-    error, legal, counted = sums.pop("squared_error"), sums.pop("legal"), sums.pop("counted")
-    metrics = {name: value / labelled for name, value in sums.items()}
-    return metrics | {"raw_legal": legal / counted, "value_error": jnp.sqrt(error / known) / reward_scale(env)}
 
 
 def sums_of(minibatch: Minibatch, logits: jax.Array, value: jax.Array) -> dict[str, jax.Array]:

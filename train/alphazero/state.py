@@ -1,0 +1,161 @@
+"""What AlphaZero carries from iteration to iteration, its steps with their metrics, and the samples of its buffer."""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxgames
+from jaxgames.solvers.strength import VALUE_THRESHOLD
+from train.alphazero.config import Config
+from train.models.policy import Params
+from train.models.value_heads import outputs_of
+from train.ops.episodes import EpisodeStats, Metrics
+from train.ops.start_positions import Starts
+from train.ops.value_targets import outcomes
+
+
+class Sample(NamedTuple):
+    """One step in the replay buffer. `observations_of` returns the observation of its position."""
+
+    position: Any  # the live board if `stores_boards`; else uint8[observation_bytes], the bits of its observation
+    slots: jax.Array  # int16 or int32[K], the actions of the search; -1 in padding
+    weights: jax.Array  # float16[K], the search's policy over them; zeros where it is not learned
+    values: jax.Array  # float32[1 or num_players], the targets of the value head
+
+
+class Minibatch(NamedTuple):
+    """Samples as the loss reads them, leaves [B, ...]."""
+
+    observation: jax.Array  # bool[*observation_shape]
+    slots: jax.Array  # int32[K], see Sample
+    weights: jax.Array  # float16[K]
+    values: jax.Array  # float32[1 or num_players]
+
+
+class GameState(NamedTuple):
+    """The part of a train state that belongs to one game."""
+
+    boards: Any  # live states [num_envs]
+    episode_stats: EpisodeStats  # [num_envs]
+    starts: Starts | None  # random positions, one per board; None without `random_starts`
+    replay: Sample  # [num_envs, capacity, ...]
+
+
+class TrainState(NamedTuple):
+    """The whole state of a run between two iterations."""
+
+    params: Params  # of the agents; with `ema`, the moving average of `learning`
+    learning: Params | None  # the parameters that gradient steps change; None if `params` are these
+    opt_state: Any  # optax's
+    games: tuple[GameState, ...]  # of `env`, and of each of `other_envs`
+    key: jax.Array
+    iteration: jax.Array  # int32[]
+
+    @property
+    def learning_params(self) -> Params:
+        """The parameters that gradient steps change, and that self-play searches with."""
+        return self.params if self.learning is None else self.learning
+
+    def with_game(self, number: int, game: GameState) -> "TrainState":
+        """Returns the train state with another state of the game at this place."""
+        return self._replace(games=(*self.games[:number], game, *self.games[number + 1 :]))
+
+
+class Steps(NamedTuple):
+    """The steps of a rollout, leaves [rollout_length, num_envs, ...]."""
+
+    state: jaxgames.State  # the live board on which the step was played
+    action: jax.Array  # int32[]
+    is_random: jax.Array  # bool[], whether the action was drawn from all legal ones
+    slots: jax.Array  # int32[K], the actions of the search; -1 in padding
+    weights: jax.Array  # float32[K], the search's policy over them; zeros after a fast search
+    predicted: jax.Array  # float32[], the network's value of the mover, scaled as all values and rewards here
+    values: jax.Array  # float32[num_players], `policy_values` of the search
+    next_values: jax.Array  # float32[num_players], of the board that the step led to, before any restart
+    rewards: jax.Array  # float32[num_players]
+    terminated: jax.Array  # bool[]
+    truncated: jax.Array  # bool[]
+    next_seat: jax.Array  # int32[], the mover of the board that the step led to, before any restart
+    episode_stats: EpisodeStats  # of the game that the step belongs to, the step included
+    step_key: None = None  # the search refuses games of chance
+    learner_seats: None = None  # the learner plays all seats
+
+    @property
+    def seat(self) -> jax.Array:
+        """int32[...], the mover."""
+        return self.state.current_player
+
+
+def samples_of(env: jaxgames.Env[Any], steps: Steps, targets: jax.Array) -> Sample:
+    """Returns the samples of a rollout, leaves [rollout_length, num_envs, ...].
+
+    `targets` are the value targets of all seats, float32[rollout_length, num_envs, num_players].
+    """
+    heads = jax.vmap(functools.partial(outputs_of, env))(targets, steps.seat)
+    positions = (
+        steps.state if stores_boards(env) else jax.lax.map(functools.partial(packed_observations, env), steps.state)
+    )
+    return Sample(positions, steps.slots, steps.weights, heads)
+
+
+def sample_shape(config: Config, env: jaxgames.Env[Any]) -> Sample:
+    """Returns the shapes and types of one sample."""
+    num_slots = config.self_play_search.num_slots(env.num_actions)
+    num_values = outputs_of(env, jnp.zeros((1, env.num_players)), jnp.zeros(1, jnp.int32)).shape[1]
+    shapes: Any = (
+        jax.eval_shape(env.init) if stores_boards(env) else jax.ShapeDtypeStruct((observation_bytes(env),), jnp.uint8),
+        jax.ShapeDtypeStruct((num_slots,), jnp.int16 if env.num_actions <= 2**15 else jnp.int32),
+        jax.ShapeDtypeStruct((num_slots,), jnp.float16),
+        jax.ShapeDtypeStruct((num_values,), jnp.float32),
+    )
+    return Sample(*shapes)
+
+
+def stores_boards(env: jaxgames.Env[Any]) -> bool:
+    """Returns whether the replay buffer has boards, because they are fewer bytes than the bits of observations."""
+    return env.state_bytes < observation_bytes(env)
+
+
+def observation_bytes(env: jaxgames.Env[Any]) -> int:
+    """Returns the bytes of an observation with eight places per byte."""
+    return -(-int(np.prod(env.observation_shape)) // 8)
+
+
+def packed_observations(env: jaxgames.Env[Any], boards: Any) -> jax.Array:
+    """Returns uint8[B, observation_bytes], the bits of the observations of boards with leaves [B, ...]."""
+    bits = jax.vmap(env.observe)(boards)
+    return jnp.packbits(bits.reshape(bits.shape[0], -1), axis=-1)
+
+
+def observations_of(env: jaxgames.Env[Any], positions: Any) -> jax.Array:
+    """Returns bool[B, *observation_shape] of the positions of samples, leaves [B, ...]."""
+    if stores_boards(env):
+        return jax.vmap(env.observe)(positions)
+    size = int(np.prod(env.observation_shape))
+    return jnp.unpackbits(positions, axis=-1, count=size).astype(jnp.bool_).reshape(-1, *env.observation_shape)
+
+
+def search_metrics(steps: Steps) -> Metrics:
+    """Returns means over the steps of a rollout; means over finished games are NaN if no game ended."""
+    entropies = -jax.scipy.special.xlogy(steps.weights, steps.weights).sum(-1)
+    entropy = entropies.mean(where=(steps.weights > 0).any(-1))
+    paid, known = jax.vmap(outcomes, in_axes=1, out_axes=1)(steps.rewards, steps.terminated | steps.truncated)
+
+    def of_mover(values: jax.Array) -> jax.Array:
+        return jnp.take_along_axis(values, steps.seat[..., None], axis=-1)[..., 0]
+
+    outcome, searched = of_mover(paid), of_mover(steps.values)
+    accurate = predicted_result(steps.predicted) == jnp.sign(outcome)
+    return {
+        "search_entropy": entropy,
+        "search_value_error": jnp.square(searched - outcome).mean(where=known),
+        "self_play_value_accuracy": accurate.mean(where=known),
+    }
+
+
+def predicted_result(values: jax.Array) -> jax.Array:
+    """Returns float32[...], 1 for a value that predicts a win, -1 for a loss, 0 for a draw."""
+    return jnp.where(values > VALUE_THRESHOLD, 1.0, jnp.where(values < -VALUE_THRESHOLD, -1.0, 0.0))
