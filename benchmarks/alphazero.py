@@ -7,9 +7,9 @@ in `benchmarks.training`, programs are timed that each do a little more than the
 
     rules     a step of random play with its mask and observation, once for every board that a search adds and for the
               step that is played
-    tree      train.alphazero.rollout.collect with zeros in place of the network's outputs, minus `rules`
+    tree      AlphaZero.collect with zeros in place of the network's outputs, minus `rules`
     network   the same with the network, minus the program before
-    update    train.alphazero.learner.update
+    update    AlphaZero.update
     rest      AlphaZero.iterate minus all of the above: value targets, the replay buffer, metrics
 
 Zeros lead a search to other boards than a network does, so the border between tree and network is not sharp. A
@@ -25,9 +25,8 @@ import jax.numpy as jnp
 
 from benchmarks import harness, loops
 from benchmarks.harness import Command
-from train.alphazero import AlphaZero, config_for
-from train.alphazero.learner import update
-from train.alphazero.rollout import TrainState, collect
+from jaxgames import Env
+from train.alphazero import AlphaZero, TrainState, config_for
 from train.driver.machine import stamp
 from train.models.policy import Params, Policy
 from train.recipes import ALPHAZERO
@@ -56,9 +55,12 @@ class Zeros(Policy):
         return jnp.zeros(logits.shape, logits.dtype), jnp.zeros(values.shape, values.dtype)
 
 
-def without_network(policy: Policy) -> Zeros:
-    """Returns the policy with zeros in place of the outputs of its network."""
-    return Zeros(**{field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)})
+class WithoutNetwork(AlphaZero):
+    """AlphaZero with zeros in place of the outputs of its network."""
+
+    def make_policy(self, env: Env[Any]) -> Policy:
+        policy = super().make_policy(env)
+        return Zeros(**{field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)})
 
 
 def measure_alphazero(arguments: Arguments) -> dict[str, Any]:
@@ -79,23 +81,22 @@ def measure_parts(game: str, learner: AlphaZero, repeats: int) -> dict[str, Any]
     config, env = learner.config, learner.env
     train_state = jax.jit(learner.init)(jax.random.key(0))
 
-    def collecting(policy: Policy) -> float:
+    def collecting(learner: AlphaZero) -> float:
         def program(key: jax.Array, state: TrainState) -> Any:
-            game, steps = collect(config, env, policy, state.learning_params, state.games[0], key, state.iteration)
-            return game.boards, steps
+            state, steps = learner.collect(state._replace(key=key))
+            return state.games[0].boards, steps
 
         return harness.time_program(program, (train_state,), config.steps_per_iteration, repeats).microseconds
 
     def updating(key: jax.Array, state: TrainState) -> Any:
-        return update(config, env, learner.policy, state._replace(key=key))
+        return learner.update(state._replace(key=key))
 
     if config.other_envs or config.first_simulations is not None or config.fast_searches:
         raise ValueError("expected one game, and the same search in every step")
-    zeros = without_network(learner.policy)
     play = loops.measure_play(env, config.num_envs, config.rollout_length, repeats).microseconds
     searches = (config.rollout_length + 1) / config.rollout_length  # for every step: one more gives the last values
     rules = (config.simulations * searches + 1) * play
-    with_zeros, with_network = collecting(zeros), collecting(learner.policy)
+    with_zeros, with_network = collecting(WithoutNetwork(config)), collecting(learner)
     of_update = harness.time_program(updating, (train_state,), config.steps_per_iteration, repeats).microseconds
     whole = harness.time_iterations(learner, train_state, config.steps_per_iteration, repeats).microseconds
     rest = whole - with_network - of_update

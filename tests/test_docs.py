@@ -329,7 +329,7 @@ def test_alphazero_page_lists_exactly_its_own_metrics() -> None:
 def test_imitation_page_lists_exactly_its_own_metrics(tmp_path: Path) -> None:
     data = saved(solved_positions(solved_boxes(1, 1)), tmp_path / "table.npz")
     config = imitation.Config(env="dots_and_boxes(rows=1, cols=1)", data=data, batch_size=2)
-    assert own_metrics(IMITATION_PAGE) == own_metrics_of(imitation.Imitation(config))
+    assert own_metrics(IMITATION_PAGE) == own_metrics_of(imitation.Imitation(imitation.resolve(config)))
 
 
 def own_metrics(page: Path) -> set[str]:

@@ -21,9 +21,7 @@ class NetworkConfig:
     They are stored in the run folder. A learner gives the fields without a default one.
     """
 
-    numbers_type: ClassVar[type[Any]] = type(
-        None
-    )  # TEMP a dataclass that jax knows as a pytree, of which the settings inherit
+    numbers_type: ClassVar[type[Any]]  # a dataclass that jax knows as a pytree, of which the settings inherit
 
     env: str
     total_steps: int

@@ -38,12 +38,13 @@ def updated(page: str) -> str:
 
 
 def table(name: str) -> str:
-    """Returns the settings with a default that a dataclass adds to those of its base class, as a table in Markdown."""
+    """Returns the settings with a default that a dataclass and its numbers add to its base, as a table in Markdown."""
     settings = pkgutil.resolve_name(name)
+    added = settings.__annotations__ | getattr(settings, "numbers_type", settings).__annotations__
     texts = docstrings(settings)
     lines = ["| setting | default | text |", "|---|---|---|"]
     for field in dataclasses.fields(settings):
-        if field.name in settings.__annotations__ and field.default is not dataclasses.MISSING:
+        if field.name in added and field.default is not dataclasses.MISSING:
             text = " ".join(texts[field.name].split()).replace("|", r"\|")
             lines.append(f"| `{field.name}` | {shown(field.default)} | {text} |")
     return "\n".join(lines)

@@ -28,7 +28,7 @@ def test_parts_add_up_to_the_iteration() -> None:
 
 def test_policy_of_zeros_has_the_shapes_of_the_network() -> None:
     learner = AlphaZero(CONFIG)
-    zeros = alphazero.without_network(learner.policy)
+    zeros = alphazero.WithoutNetwork(CONFIG).policy
     params = jax.eval_shape(learner.init_params, jax.random.key(0))
     boards = jax.vmap(learner.env.init)(jax.random.split(jax.random.key(0), 3))
     observations = jax.vmap(learner.env.observe)(boards)

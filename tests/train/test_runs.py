@@ -130,7 +130,7 @@ def of_labels(folder: Path) -> Learner:
     sizes: dict[str, Any] = {"num_minibatches": 5, "batch_size": 16, "hidden_sizes": (8,)}
     data = saved(table, folder / "table.npz")
     config = imitation.Config(env=str(table.env), data=data, total_steps=60 * 5 * 16, sharing="shared_encoder", **sizes)
-    return imitation.Imitation(config)
+    return imitation.Imitation(imitation.resolve(config))
 
 
 LEARNERS: dict[str, Callable[[Path], Learner]] = {

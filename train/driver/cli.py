@@ -128,13 +128,14 @@ def open_run(arguments: Arguments[Any], learner_type: type[Learner]) -> tuple[Le
     elif settings.coordinator is not None:
         processes.join(settings.coordinator, settings.processes, settings.process_id, settings.join_timeout)
     if processes.is_leader():
-        return open_as_leader(learner_type(arguments.config), settings)
+        return open_as_leader(learner_type, arguments.config, settings)
     return receive_config(learner_type, settings)
 
 
-def open_as_leader(learner: Learner, settings: Settings) -> tuple[Learner, Recorder, Settings]:
+def open_as_leader(learner_type: type[Learner], config: Any, settings: Settings) -> tuple[Learner, Recorder, Settings]:
     """Opens or creates the folder, and sends the settings to the other processes."""
     try:
+        learner = learner_type(learner_type.resolve(config))
         check_memory(learner, sharding.mesh_for(settings.devices, learner.batch_sizes).size)  # before there is a folder
         loop.evaluation_opponent(learner, settings)
         loggers.check(settings.logger)

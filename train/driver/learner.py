@@ -76,6 +76,14 @@ class Learner:
         """Returns the default settings for a game, or for the default game, with `changes`."""
         return cls.config_type(**changes) if env is None else cls.config_type(env=env, **changes)
 
+    @staticmethod
+    def resolve(config: Any) -> Any:
+        """Returns the settings of a run with those that come from files, such as the number of labelled positions.
+
+        Raises OSError or ValueError if a file cannot be read or learned from.
+        """
+        return config
+
     @property
     def env(self) -> jaxgames.Env[Any]:
         raise NotImplementedError

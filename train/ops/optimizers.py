@@ -57,12 +57,3 @@ def restarted(opt_state: Any, when: jax.Array) -> Any:
         return jax.tree.map(lambda leaf: jnp.where(when, 0, leaf), node) if is_adam(node) else node
 
     return jax.tree.map(of_node, opt_state, is_leaf=is_adam)
-
-
-def clipped_adamw(rate, weight_decay, max_grad_norm):  # TEMP
-    return optax.chain(
-        optax.clip_by_global_norm(max_grad_norm),
-        optax.scale_by_adam(),
-        optax.add_decayed_weights(weight_decay),
-        optax.scale(-rate),
-    )

@@ -110,7 +110,7 @@ def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, 
         folder = folder_name(settings, varied, row)
         for each_seed in range(seed, seed + seeds):
             name = f"{folder}/seed={each_seed}" if varied else f"seed={each_seed}"
-            cells[name] = of_learner(of_learner.config_for(**settings, seed=each_seed))
+            cells[name] = of_learner(of_learner.resolve(of_learner.config_for(**settings, seed=each_seed)))
     return Sweep(learner, values_of, seed, seeds, cells)
 
 

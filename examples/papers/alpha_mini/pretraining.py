@@ -39,7 +39,6 @@ from train.driver.result_file import ResultFile
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.imitation import Imitation
-from train.imitation import config as imitation_config
 from train.ops.sharding import provide_cores
 from train.settings import NETWORK_SETTINGS
 from train.sweep import Sweep, sweep_of
@@ -161,7 +160,7 @@ def pretrain(
     training, validation = loaded.of("train"), loaded.of("validation")
     batch = min(100, len(training))
     given = {name: settings[name] for name in ("env", *NETWORK_SETTINGS) if name in settings}
-    config = imitation_config.config_for(
+    config = Imitation.config_for(
         **given,
         data=str(data),
         batch_size=batch,
@@ -170,7 +169,7 @@ def pretrain(
         value_coef=1.0,
     )
     folder = arguments.output / f"values_{number}"
-    train(Imitation(config), folder, Settings(evaluate_every=0, checkpoint_every=1))
+    train(Imitation(Imitation.resolve(config)), folder, Settings(evaluate_every=0, checkpoint_every=1))
     run = agents.open_run(folder)
     mean = training.value.mean()
     constant = [float(np.sqrt(np.square(each.value - mean).mean())) for each in (training, validation)]

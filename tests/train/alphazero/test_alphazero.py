@@ -18,24 +18,9 @@ from jaxgames.policies.policy import PolicyEvaluate
 from tests.helpers.analysis import analysis_of
 from tests.helpers.moments import clipped_norm
 from tests.helpers.sticks import Sticks
-from train.alphazero import AlphaZero, Config, alphazero_loss, average_decay, rollout
+from train.alphazero import AlphaZero, Config, Minibatch, Steps, TrainState
 from train.alphazero.config import Seats
-from train.alphazero.rollout import (
-    EpisodeStats,
-    Minibatch,
-    Steps,
-    TrainState,
-    choose,
-    collect,
-    observations_of,
-    predicted_result,
-    samples_of,
-    search_in_self_play,
-    search_metrics,
-    value_targets,
-    with_cut_off_values,
-    with_random_moves,
-)
+from train.alphazero.state import EpisodeStats, observations_of, predicted_result, samples_of, search_metrics
 
 pytestmark = pytest.mark.usefixtures("sticks")
 
@@ -59,15 +44,14 @@ SETTINGS: dict[str, Any] = {
 }
 ITERATIONS = 3  # of the runs that are compared
 
-targets_of: Any = jax.jit(value_targets, static_argnums=0)
+targets_of: Any = jax.jit(AlphaZero.targets, static_argnums=0)
 metrics_of: Any = jax.jit(search_metrics)
-chosen_by: Any = jax.jit(choose, static_argnums=0)
-cut_off_values: Any = jax.jit(with_cut_off_values, static_argnums=(0, 1))
-loss_of: Any = jax.jit(alphazero_loss, static_argnums=(0, 1))
+chosen_by: Any = jax.jit(AlphaZero.choose, static_argnums=0)
+loss_of: Any = jax.jit(AlphaZero.loss, static_argnums=(0, 1))
 
 
-def config_with(**changes: Any) -> Config:
-    return Config(**(SETTINGS | changes))
+def learner_with(**changes: Any) -> AlphaZero:
+    return AlphaZero(Config(**(SETTINGS | changes)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +72,7 @@ class Compiled:
 
 @pytest.fixture(scope="module")
 def compiled(sticks: None) -> Compiled:
-    learner = AlphaZero(config_with())
+    learner = learner_with()
     once: Any = chex.assert_max_traces(learner.iterate, n=1)  # fails in any test that traces it again
 
     @jax.jit
@@ -176,22 +160,17 @@ def test_simulations_of_a_step_grow_with_the_iteration(growing: Any, iteration: 
 @pytest.fixture(scope="module")
 def growing(sticks: None) -> Any:
     """The search of a step on the start of 32 games, compiled."""
-    config = config_with(first_simulations=2)  # of 40 iterations
-    learner = AlphaZero(config)
-    params, evaluate = learner.init_params(jax.random.key(0)), PolicyEvaluate(GAME, learner.policy)
+    learner = learner_with(first_simulations=2)  # of 40 iterations
+    params, network = learner.init_params(jax.random.key(0)), PolicyEvaluate(GAME, learner.policy)
     boards = jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), 32))
-    return jax.jit(lambda key, iteration: search_in_self_play(config, GAME, evaluate, key, params, boards, iteration))
+    return jax.jit(lambda key, iteration: learner.search(key, network, params, boards, iteration))
 
 
 @pytest.mark.slow  # compiles for five seconds
 def test_policy_of_a_fast_search_is_not_learned() -> None:
-    config = config_with(fast_searches=0.5, fast_simulations=2)
-    learner = AlphaZero(config)
+    learner = learner_with(fast_searches=0.5, fast_simulations=2)
     train_state = jax.jit(learner.init)(jax.random.key(0))
-    collected: Any = jax.jit(
-        lambda state: collect(config, GAME, learner.policy, state.params, state.games[0], state.key, state.iteration)
-    )
-    steps = jax.device_get(collected(train_state)[1])
+    steps = jax.device_get(jax.jit(learner.collect)(train_state)[1])
     sums = steps.weights.sum(-1)
     is_learned = sums[:, 0] > 0
     np.testing.assert_allclose(
@@ -201,21 +180,21 @@ def test_policy_of_a_fast_search_is_not_learned() -> None:
     assert np.abs(steps.values[~is_learned]).max() > 0
 
 
-def test_steps_have_the_values_of_the_policy_and_random_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    def searched(*arguments: Any) -> SearchResult:
-        size = arguments[-1].current_player.size
+class GivenSearch(AlphaZero):
+    """Has the same result for every board."""
+
+    def search(self, key: Any, network: Any, params: Any, boards: Any, iteration: Any) -> tuple[SearchResult, Any]:
+        size = boards.current_player.size
         ones, values = jnp.ones((size, 1)), jnp.zeros((size, 2))
         first = jnp.zeros((size, 1), jnp.int32)
-        return SearchResult(first[:, 0], first, ones, first + 1, values, values + 0.25, raw_values=values[:, 0] - 0.5)
+        result = SearchResult(first[:, 0], first, ones, first + 1, values, values + 0.25, values[:, 0] - 0.5)
+        return result, jnp.bool_(True)
 
-    monkeypatch.setattr(rollout, "search", searched)
-    config = config_with(random_moves=0.5)
-    learner = AlphaZero(config)
+
+def test_steps_have_the_values_of_the_policy_and_random_moves() -> None:
+    learner = GivenSearch(learner_with(random_moves=0.5).config)
     train_state = jax.jit(learner.init)(jax.random.key(0))
-    collected: Any = jax.jit(
-        lambda state: collect(config, GAME, learner.policy, state.params, state.games[0], state.key, state.iteration)
-    )
-    steps = jax.device_get(collected(train_state)[1])
+    steps = jax.device_get(jax.jit(learner.collect)(train_state)[1])
     assert (steps.values == 0.25).all()
     assert (steps.predicted == -0.5).all()  # of the search: no second evaluation
     assert (steps.next_values[~steps.truncated] == 0.25).all()
@@ -228,9 +207,8 @@ def test_average_of_the_parameters_plays_and_the_others_learn(first: Any) -> Non
     train_state = first[0]
     leaves = zip(*map(jax.tree.leaves, (train_state.params, train_state.learning)), strict=True)
     assert all(np.any(np.asarray(a) != np.asarray(b)) for a, b in leaves)
-    assert [round(float(average_decay(config_with(), jnp.int32(step))), 3) for step in (0, 8, 1000)] == [0.1, 0.5, 0.9]
-    alone = AlphaZero(config_with(ema=0.0))
-    assert jax.eval_shape(alone.init, jax.random.key(0)).learning is None
+    assert [round(float(learner_with().average_decay(jnp.int32(step))), 3) for step in (0, 8, 1000)] == [0.1, 0.5, 0.9]
+    assert jax.eval_shape(learner_with(ema=0.0).init, jax.random.key(0)).learning is None
 
 
 @pytest.mark.slow
@@ -301,43 +279,42 @@ def finished_game() -> Steps:
 
 
 def test_targets_of_a_finished_game_are_its_discounted_outcome_and_the_values_on_the_way() -> None:
-    config = config_with(gamma=0.5, td_lambda=0.5)
-    targets = np.asarray(targets_of(config, steps_of()))[:, 0, 0]
+    targets = np.asarray(targets_of(learner_with(gamma=0.5, td_lambda=0.5), steps_of()))[:, 0, 0]
     second = 0.5 * (1.0 / 2 + 1 / 2)
     np.testing.assert_allclose(targets, [0.5 * (0.6 / 2 + second / 2), second, 1], rtol=1e-6)
 
 
 def test_values_do_not_depend_on_what_follows_a_random_move() -> None:
     random = steps_of(is_random=jnp.array([[False], [True], [False]]))
-    targets = np.asarray(targets_of(config_with(gamma=0.5, td_lambda=1.0), random))[:, 0, 0]
+    targets = np.asarray(targets_of(learner_with(gamma=0.5, td_lambda=1.0), random))[:, 0, 0]
     np.testing.assert_allclose(targets, [0.5 * 0.6, 0.6, 1], rtol=1e-6)  # 0.6: the search's value of the second board
 
 
 def test_random_moves_replace_their_share_of_the_actions() -> None:
     boards = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], 4_000, axis=0), GAME.at(2, 0))  # one or two sticks
     key, first = jax.random.key(0), jnp.zeros(4_000, jnp.int32)
-    actions, is_random = map(np.asarray, with_random_moves(config_with(random_moves=0.5), GAME, key, boards, first))
+    actions, is_random = map(np.asarray, learner_with(random_moves=0.5).with_random_moves(key, boards, first))
     assert is_random.mean() == pytest.approx(0.5, abs=0.03)
     assert (actions[~is_random] == 0).all()
     assert (actions[is_random] == 1).mean() == pytest.approx(0.5, abs=0.04)
     assert set(actions) == {0, 1}
-    assert with_random_moves(config_with(), GAME, key, boards, first)[0] is first
+    assert learner_with().with_random_moves(key, boards, first)[0] is first
 
 
 def test_truncated_game_is_worth_its_last_board_or_a_draw() -> None:
     cut_off = steps_of(terminated=jnp.zeros((3, 1), bool), truncated=jnp.array([[False], [True], [False]]))
-    config = config_with(gamma=0.5, td_lambda=1.0)
-    assert np.asarray(targets_of(config, cut_off))[1, 0].tolist() == [0.5, -0.5]
-    draw = dataclasses.replace(config, truncation_is_draw=True)
+    settings = {"gamma": 0.5, "td_lambda": 1.0}
+    assert np.asarray(targets_of(learner_with(**settings), cut_off))[1, 0].tolist() == [0.5, -0.5]
+    draw = learner_with(**settings, truncation_is_draw=True)
     assert np.asarray(targets_of(draw, cut_off))[:2, 0].tolist() == [[0, 0], [0, 0]]
 
 
 def test_board_that_a_limit_cut_off_has_the_value_of_the_network(compiled: Compiled, first: Any) -> None:
     cut_off = steps_of(truncated=jnp.array([[False], [True], [False]]))
-    params, policy = first[0].params, compiled.learner.policy
-    found = np.asarray(cut_off_values(GAME, policy, params, cut_off))
+    params, network = first[0].params, PolicyEvaluate(GAME, compiled.learner.policy)
+    found = np.asarray(jax.jit(compiled.learner.with_cut_off_values, static_argnums=0)(network, params, cut_off))
     board = jax.tree.map(lambda leaf: leaf[2], cut_off.state)  # that the second step led to
-    of_network = jax.jit(PolicyEvaluate(GAME, policy))(params, board).values
+    of_network = jax.jit(network)(params, board).values
     np.testing.assert_allclose(found[1], of_network, rtol=1e-5)
     np.testing.assert_array_equal(found[[0, 2]], np.asarray(cut_off.next_values)[[0, 2]])
 
@@ -373,12 +350,12 @@ def test_first_steps_of_a_game_are_sampled_from_the_policy_of_the_search() -> No
         policy_values=jnp.zeros((size, 2)),
         raw_values=jnp.zeros(size),
     )
-    config = config_with(sampled_plies=2)
-    early = np.asarray(chosen_by(config, jax.random.key(0), result, jnp.full(size, 1)))
+    learner = learner_with(sampled_plies=2)
+    early = np.asarray(chosen_by(learner, jax.random.key(0), result, jnp.full(size, 1)))
     shares = {action: (early == action).mean() for action in (7, 5, 3)}
     assert shares == pytest.approx({7: 0.5, 5: 0.25, 3: 0.25}, abs=0.03)
-    assert (np.asarray(chosen_by(config, jax.random.key(0), result, jnp.full(size, 2))) == 7).all()
-    assert choose(config_with(), jax.random.key(0), result, jnp.zeros(size)) is result.action
+    assert (np.asarray(chosen_by(learner, jax.random.key(0), result, jnp.full(size, 2))) == 7).all()
+    assert learner_with().choose(jax.random.key(0), result, jnp.zeros(size)) is result.action
 
 
 def test_loss_has_the_terms_computed_by_hand(compiled: Compiled, first: Any) -> None:
@@ -387,8 +364,8 @@ def test_loss_has_the_terms_computed_by_hand(compiled: Compiled, first: Any) -> 
     observation = GAME.observe(GAME.at(7, 0))[None]
     logits, values = jax.jit(policy.apply)(params, observation, jnp.zeros(1, jnp.int32))
     minibatch = Minibatch(observation, jnp.array([[2, 0, -1]]), jnp.array([[0.75, 0.25, 0]]), values[None] + 2)
-    config = config_with(value_coef=0.25, l2_coef=0.01)
-    loss, (metrics, _) = loss_of(config, policy, params, minibatch)
+    learner = learner_with(value_coef=0.25, l2_coef=0.01)
+    loss, (metrics, _) = loss_of(learner, None, params, minibatch)
     cross_entropy = -np.dot([0.75, 0.25], np.asarray(jax.nn.log_softmax(np.asarray(logits)[0, [2, 0]])))
     squares = sum(float(np.square(leaf).sum()) for leaf in jax.tree.leaves(params))
     assert float(metrics["policy_loss"]) == pytest.approx(cross_entropy, rel=1e-5)
@@ -396,21 +373,27 @@ def test_loss_has_the_terms_computed_by_hand(compiled: Compiled, first: Any) -> 
     assert float(loss) == pytest.approx(cross_entropy + 0.25 * 4 + 0.01 * squares, rel=1e-5)
     with_another = jax.tree.map(lambda leaf: np.concatenate([leaf, leaf]), minibatch)
     unlearned = with_another._replace(weights=np.concatenate([minibatch.weights, np.zeros_like(minibatch.weights)]))
-    assert float(loss_of(config, policy, params, unlearned)[0]) == pytest.approx(float(loss), rel=1e-5)
+    assert float(loss_of(learner, None, params, unlearned)[0]) == pytest.approx(float(loss), rel=1e-5)
 
 
 class CertainNetwork:
     """Gives actions 0 and 2 equal probabilities and action 1 none."""
 
     def apply_in_training(self, params: Any, *_: Any) -> Any:
-        return params + jnp.array([[0, -jnp.inf, 0]]), jnp.zeros((1, 2)), {}
+        return params["heads"]["params"] + jnp.array([[0, -jnp.inf, 0]]), jnp.zeros((1, 2)), {}
+
+
+class Certain(AlphaZero):
+    games = ((GAME, CertainNetwork()),)  # pyright: ignore[reportAssignmentType]  # constant here
 
 
 def test_action_that_the_network_and_the_search_never_play_adds_no_loss() -> None:
     minibatch = Minibatch(jnp.zeros((1, 1)), jnp.array([[0, 1, 2]]), jnp.array([[1.0, 0, 0]]), jnp.zeros((1, 2)))
-    network: Any = CertainNetwork()
-    loss, gradient = jax.value_and_grad(lambda params: loss_of(config_with(), network, params, minibatch)[0])(
-        jnp.zeros((1, 3))
-    )
+    learner = Certain(learner_with().config)
+
+    def loss_of_logits(logits: jax.Array) -> Any:
+        return loss_of(learner, None, {"heads": {"params": logits}}, minibatch)[0]
+
+    loss, gradient = jax.value_and_grad(loss_of_logits)(jnp.zeros((1, 3)))
     assert float(loss) == pytest.approx(np.log(2))
     np.testing.assert_allclose(gradient, [[-0.5, 0, 0.5]], atol=1e-6)

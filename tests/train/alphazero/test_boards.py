@@ -154,13 +154,6 @@ def test_steps_of_all_boards_count(untrained_both: Trained) -> None:
     assert "other_envs" not in AlphaZero(ALONE).headline
 
 
-@pytest.mark.slow  # traces an iteration once more
-def test_largest_board_needs_the_memory(both: Trained) -> None:
-    state, steps, _ = jax.eval_shape(both.learner.largest_arrays, both.states[0].key)
-    assert len(state.games) == 2
-    assert steps.state.edges.shape == (8, 8, 12)
-
-
 # -- stored runs ---------------------------------------------------------------------------------------------------
 
 

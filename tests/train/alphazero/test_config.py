@@ -3,14 +3,22 @@
 import dataclasses
 from typing import Any
 
-import jax
+import jax.numpy as jnp
 import pytest
 
 import jaxgames
-from train.alphazero import AlphaZero, Config, config_for, learning_rate
+from train.alphazero import AlphaZero, Config, config_for
 from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
 
 CONFIG = Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=16, rollout_length=8)
+
+
+def learning_rate(config: Config, iteration: int) -> float:
+    """The learning rate of an iteration, in its first and in its last gradient step."""
+    learner, first = AlphaZero(config), iteration * config.num_updates
+    rates = [float(learner.learning_rate(jnp.int32(step))) for step in (first, first + config.num_updates - 1)]
+    assert rates[0] == rates[1]
+    return rates[0]
 
 
 @pytest.mark.parametrize(("network", "named"), [("resnet", "not resnet"), (None, "not the default network")])
@@ -59,9 +67,9 @@ def test_wrong_searches_are_refused(changes: dict[str, Any], words: str) -> None
 def test_learning_rate_falls_linearly_or_drops_once() -> None:
     steps = CONFIG.steps_per_iteration
     config = dataclasses.replace(CONFIG, total_steps=5 * steps, learning_rate=0.5, final_learning_rate=0.1)
-    assert [round(float(learning_rate(config, jax.numpy.int32(i))), 6) for i in range(5)] == [0.5, 0.4, 0.3, 0.2, 0.1]
+    assert [round(learning_rate(config, i), 6) for i in range(5)] == [0.5, 0.4, 0.3, 0.2, 0.1]
     dropping = dataclasses.replace(config, lr_drop_after=2)
-    assert [round(float(learning_rate(dropping, jax.numpy.int32(i))), 6) for i in range(4)] == [0.5, 0.5, 0.1, 0.1]
+    assert [round(learning_rate(dropping, i), 6) for i in range(4)] == [0.5, 0.5, 0.1, 0.1]
 
 
 # -- recipes and presets -------------------------------------------------------------------------------------------
@@ -87,8 +95,8 @@ def test_preset_of_the_paper_has_the_settings_of_the_study() -> None:
     assert config.env == "chinese_checkers_diamond(size=4, pieces=3, max_plies=50)"
     assert config.truncation_is_draw
     assert config.num_iterations == 50
-    assert [float(learning_rate(config, jax.numpy.int32(i))) for i in (0, 19)] == pytest.approx([1e-4, 1e-4])
-    assert float(learning_rate(config, jax.numpy.int32(20))) == pytest.approx(1e-5)
+    assert [learning_rate(config, i) for i in (0, 19)] == pytest.approx([1e-4, 1e-4])
+    assert learning_rate(config, 20) == pytest.approx(1e-5)
     assert config.l2_coef == 1e-5
     assert config.steps_per_iteration == 800 * 24  # 800 games of 24 steps
 

@@ -13,7 +13,7 @@ from jaxgames.sampling import random_action
 from tests.helpers.stored_runs import store
 from tests.train.alphazero.test_boards import same
 from train.alphazero import AlphaZero, Config
-from train.alphazero.rollout import observations_of, sample_shape, samples_of, stores_boards
+from train.alphazero.state import observations_of, sample_shape, samples_of, stores_boards
 from train.driver.run_folder import RunFolder
 from train.ops import replay
 from train.ops.minibatches import take_rows

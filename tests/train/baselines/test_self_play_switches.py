@@ -12,7 +12,6 @@ import tyro
 from tests.helpers.commands import run_command
 from train import match
 from train.agents import learner_type
-from train.alphazero import config_for
 from train.baselines import self_play_switches as switches
 from train.baselines.recorded_commands import Record, RecordedCommands
 from train.driver import cli
@@ -51,7 +50,7 @@ def test_trainings_differ_in_the_way_alone_and_the_matches_are_between_them(name
     game = switches.GAMES[name]
     runs: dict[str, Any] = {}
     for way in WAYS:
-        parsed = cli.parse(learner_type("alphazero"), config_for, shlex.split(game.training(name, way))[1:])
+        parsed = cli.parse(learner_type("alphazero"), shlex.split(game.training(name, way))[1:])
         runs[str(parsed.settings.run_dir)] = dataclasses.asdict(parsed.config)
     first = next(iter(runs.values()))
     differ = {name for run in runs.values() for name in run if run[name] != first[name]}

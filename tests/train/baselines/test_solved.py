@@ -10,7 +10,7 @@ import pytest
 import tyro
 
 from tests.helpers.commands import error_of, run_command
-from train.alphazero import AlphaZero, config_for
+from train.alphazero import AlphaZero
 from train.baselines import solved
 from train.baselines.recorded_commands import Record, RecordedCommands
 from train.baselines.stored_results import stored_rows
@@ -89,4 +89,4 @@ def test_commands_have_arguments_that_their_modules_accept(name: str) -> None:
         assert len(arguments.agents) == (1 if what in ("of_self_play", "with_puct") else 2)
     words = shlex.split(commands[solved.SELF_PLAY])
     assert words[0] == "train.alphazero"
-    assert cli.parse(AlphaZero, config_for, words[1:]).config.env == solved.BOARDS[name].env
+    assert cli.parse(AlphaZero, words[1:]).config.env == solved.BOARDS[name].env

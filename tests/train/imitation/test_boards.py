@@ -16,9 +16,8 @@ from tests.helpers.registrations import temporary_registrations
 from tests.helpers.solved import solved_boxes
 from train import agents
 from train.driver.run_folder import RunFolder
-from train.imitation import Imitation, imitation_loss, mean_loss
-from train.imitation.config import Config, load_other_positions
-from train.imitation.data import Minibatch
+from train.imitation import Config, Imitation, Minibatch, resolve
+from train.imitation.config import load_other_positions
 from train.network_learner import key_of_game
 
 NETWORK = "tests.helpers.patch_network:patch(width=8)"
@@ -43,7 +42,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def config_of(files: dict[str, str], *others: str, **settings: Any) -> Config:
     env = str(solved_boxes(1, 2).env)
-    return Config(env=env, data=files["1x2"], other_data=tuple(files[name] for name in others), **SMALL | settings)
+    others = tuple(files[name] for name in others)
+    return resolve(Config(env=env, data=files["1x2"], other_data=others, **SMALL | settings))
 
 
 def test_games_and_checksums_come_from_the_files(files: dict[str, str]) -> None:
@@ -91,12 +91,16 @@ class Outputs:
         return logits, weights["value"], {"encoder": {}, "heads": {}}
 
 
-POLICY: Any = Outputs()  # a policy for the test
-COMMON: Any = ({"encoder": {}, "heads": {}}, jax.random.key(0))  # statistics and the key
+class OfOutputs(Imitation):
+    policy: Any = Outputs()  # pyright: ignore[reportAssignmentType]  # constant here
 
 
-def weights_and_minibatches() -> tuple[Any, list[Minibatch]]:
-    """Returns random weights, and minibatches of two positions with other labels."""
+KEY = jax.random.key(0)
+ONE_FILE, TWO_FILES = OfOutputs(Config()), OfOutputs(Config(other_envs=("checkers",)))
+
+
+def params_and_minibatches() -> tuple[Any, list[Minibatch]]:
+    """Returns random parameters, and minibatches of two positions with other labels."""
     rng = np.random.default_rng(0)
     weights = {"logits": rng.normal(size=(2, 3)).astype(np.float32), "value": np.ones(2, np.float32)}
     mask, seat = np.ones((2, 3), np.bool_), np.zeros(2, np.int32)
@@ -108,24 +112,22 @@ def weights_and_minibatches() -> tuple[Any, list[Minibatch]]:
 
 
 def test_loss_is_the_mean_over_the_files() -> None:
-    weights, minibatches = weights_and_minibatches()
-    keys = COMMON[1], key_of_game(COMMON[1], 1)
-    loss_of = jax.jit(functools.partial(imitation_loss, Config(), POLICY))
-    each = [float(loss_of(weights, found, COMMON[0], key)[0]) for found, key in zip(minibatches, keys, strict=True)]
-    mean = jax.jit(functools.partial(mean_loss, Config(), [POLICY] * 2))
-    loss, (metrics, _) = mean(weights, minibatches, *COMMON)
+    params, minibatches = params_and_minibatches()
+    keys = KEY, key_of_game(KEY, 1)
+    loss_of = jax.jit(functools.partial(ONE_FILE.loss, None))
+    each = [float(loss_of(params, found, key)[0]) for found, key in zip(minibatches, keys, strict=True)]
+    loss, (metrics, _) = jax.jit(functools.partial(TWO_FILES.mean_loss, None))(params, minibatches, KEY)
     assert float(loss) == pytest.approx(np.mean(each)) == pytest.approx(float(metrics["loss"]))
     assert each[0] != pytest.approx(each[1])
 
 
 def test_one_file_has_the_bits_of_its_loss_gradient_and_metrics() -> None:
-    weights, (minibatch, _) = weights_and_minibatches()
-    of_one = jax.value_and_grad(functools.partial(imitation_loss, Config(), POLICY), has_aux=True)
-    of_files = jax.value_and_grad(functools.partial(mean_loss, Config(), [POLICY]), has_aux=True)
-    expected = jax.jit(of_one)(weights, minibatch, *COMMON)
-    found = jax.jit(of_files)(weights, [minibatch], *COMMON)
-    jax.tree.map(np.testing.assert_array_equal, found, expected)
-    assert key_of_game(COMMON[1], 0) is COMMON[1]  # also of the order of the positions
+    params, (minibatch, _) = params_and_minibatches()
+    of_one = jax.value_and_grad(functools.partial(ONE_FILE.loss, None), has_aux=True)
+    of_files = jax.value_and_grad(functools.partial(ONE_FILE.mean_loss, None), has_aux=True)
+    found = jax.jit(of_files)(params, [minibatch], KEY)
+    jax.tree.map(np.testing.assert_array_equal, found, jax.jit(of_one)(params, minibatch, KEY))
+    assert key_of_game(KEY, 0) is KEY  # also of the order of the positions
 
 
 @pytest.mark.slow

@@ -15,8 +15,8 @@ from train import agents
 from train.data.positions import Positions
 from train.driver import cli
 from train.driver.run_folder import RunFolder
-from train.imitation import Imitation
-from train.imitation.config import Config, config_for, load_positions
+from train.imitation import Config, Imitation, config_for, resolve
+from train.imitation.config import load_positions
 from train.recipes import IMITATION
 
 
@@ -27,20 +27,24 @@ def positions() -> Positions:
 
 def imitation_main() -> None:
     """The command `python -m train.imitation`."""
-    cli.main(Imitation, config_for)
+    cli.main(Imitation)
 
 
 def test_settings_from_the_file_are_the_checksum_and_whole_epochs(
     positions: Positions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An epoch of 30 positions has three minibatches of eight."""
-    config = Config(data=saved(positions, tmp_path / "pairs.npz"), batch_size=8)
+    given = Config(data=saved(positions, tmp_path / "pairs.npz"), batch_size=8)
+    config = resolve(given)
     assert (config.num_minibatches, config.steps_per_iteration) == (201, 201 * 8)
     monkeypatch.setattr("train.imitation.config.MIN_MINIBATCHES", 2)
-    assert Config(data=config.data, batch_size=8).num_minibatches == 3
+    assert resolve(given).num_minibatches == 3
+    assert resolve(config) == config  # of a run that was started
     assert len(config.data_fingerprint or "") == 64
-    assert Config(data=config.data, batch_size=8, num_minibatches=7).steps_per_iteration == 56
+    assert resolve(dataclasses.replace(given, num_minibatches=7)).steps_per_iteration == 56
     assert dataclasses.replace(config, total_steps=201 * 8 + 1).num_iterations == 2
+    with pytest.raises(ValueError, match=r"from the file of data: expected Imitation\(resolve\(config\)\)"):
+        Imitation(given)
 
 
 def test_recipe_of_the_game_gives_the_network(positions: Positions, tmp_path: Path) -> None:
@@ -67,13 +71,13 @@ def test_file_that_cannot_be_learned_from_is_refused(
 ) -> None:
     data = saved(positions, tmp_path / "pairs.npz", **changes)
     with pytest.raises(ValueError, match=problem):
-        Config(data=data, **{"batch_size": 8} | settings)
+        resolve(Config(data=data, **{"batch_size": 8} | settings))
 
 
 def test_missing_file_is_an_error_before_there_is_a_folder(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with pytest.raises(FileNotFoundError, match=r"there is no file nowhere.npz: write one with python -m train.data"):
-        Config(data="nowhere.npz")
+        resolve(Config(data="nowhere.npz"))
     assert "add --data pairs.npz" in error_of(imitation_main, "--env", "checkers", "--run-dir", folder)
     assert not folder.exists()
 
@@ -81,7 +85,7 @@ def test_missing_file_is_an_error_before_there_is_a_folder(tmp_path: Path) -> No
 def test_run_is_resumed_with_its_own_positions_only(positions: Positions, tmp_path: Path) -> None:
     """A run plays without its file. To continue, it needs the file with the positions that it was started with."""
     data = saved(positions, tmp_path / "pairs.npz")
-    learner = Imitation(Config(data=data, batch_size=8, hidden_sizes=(4,)))
+    learner = Imitation(resolve(Config(data=data, batch_size=8, hidden_sizes=(4,))))
     store(tmp_path / "run", learner)
 
     saved(positions, tmp_path / "pairs.npz", value=positions.value / 2)

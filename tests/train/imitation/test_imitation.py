@@ -2,7 +2,6 @@
 
 import functools
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax
@@ -19,12 +18,11 @@ from tests.helpers.moments import clipped_norm
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.stored_runs import metrics_of, train_in
 from train.driver.loop import Settings
-from train.driver.memory import check_memory, num_bytes
 from train.driver.run_folder import RunFolder
-from train.imitation import Imitation, TrainState, imitation_loss, learning_rate, rank_of_label
-from train.imitation.config import Config, load_positions
-from train.imitation.data import Minibatch, load_data, random_image, rows_of_iteration
-from train.imitation.learner import legal_log_probs
+from train.imitation import Config, Imitation, Minibatch, Numbers, TrainState, resolve
+from train.imitation.config import load_positions
+from train.imitation.data import load_data, random_image, rows_of_iteration
+from train.imitation.learner import legal_log_probs, rank_of_label
 from train.network_learner import key_of_game
 
 SMALL: dict[str, Any] = {"hidden_sizes": (8,), "batch_size": 16}
@@ -46,7 +44,7 @@ def checkers(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def trained(config: Config, iterations: int) -> tuple[Imitation, Any, dict[str, float]]:
     """A learner after some iterations, its parameters, and its last metrics."""
-    learner = Imitation(config)
+    learner = Imitation(resolve(config))
     data = jax.device_put(learner.load_data())
     train_state, iterate, metrics = jax.jit(learner.init)(jax.random.key(0)), jax.jit(learner.iterate), {}
     for _ in range(iterations):
@@ -92,17 +90,15 @@ class Outputs:
         return params["heads"]["params"]["logits"], params["heads"]["params"]["value"], {}
 
 
-COEFS = {name: getattr(Config(), name) for name in ("legal_coef", "value_coef", "l2_coef", "label_smoothing")}
+class OfOutputs(Imitation):
+    policy: Any = Outputs()  # pyright: ignore[reportAssignmentType]  # constant here
 
 
 @jax.jit
-def metrics_and_gradient(weights: Any, minibatch: Minibatch, coefs: dict[str, Any]) -> Any:
+def metrics_and_gradient(weights: Any, minibatch: Minibatch, numbers: Numbers) -> Any:
     """Of a network whose weights are its outputs; the coefficients are traced, as in a sweep."""
-    config: Any = SimpleNamespace(**coefs)
-    network: Any = Outputs()
-    statistics = {"encoder": {}, "heads": {}}
-    gradient = jax.grad(imitation_loss, argnums=2, has_aux=True)
-    found, (metrics, _) = gradient(config, network, weights, minibatch, statistics, jax.random.key(0))
+    loss = functools.partial(OfOutputs(Config(), numbers).loss, None)
+    found, (metrics, _) = jax.grad(loss, has_aux=True)(weights, minibatch)
     return metrics, found["heads"]["params"]
 
 
@@ -111,7 +107,7 @@ def loss_and_gradient(
 ) -> tuple[dict[str, float], dict[str, jax.Array]]:
     """The metrics of the loss of a network with these outputs, and the gradient in the outputs."""
     weights = {"encoder": {"params": {}}, "heads": {"params": {"logits": logits, "value": value}}}
-    metrics, gradient = metrics_and_gradient(weights, minibatch, COEFS | coefs)
+    metrics, gradient = metrics_and_gradient(weights, minibatch, Numbers(**coefs))
     return {name: float(number) for name, number in metrics.items()}, gradient
 
 
@@ -178,7 +174,7 @@ def test_positions_without_labels_add_no_loss_and_no_gradient() -> None:
 )
 def test_learning_rate_falls_to_zero_by_its_schedule(schedule: Any, expected: list[float]) -> None:
     config = Config(learning_rate=0.2, schedule=schedule, total_steps=4 * 2 * 16, num_minibatches=2, batch_size=16)
-    found = [float(learning_rate(config, jnp.int32(step))) for step in (0, 4, 6)]
+    found = [float(Imitation(config).learning_rate(jnp.int32(step))) for step in (0, 4, 6)]
     assert found == pytest.approx([0.2 * factor for factor in expected])
 
 
@@ -262,7 +258,7 @@ def short_run(tmp_path_factory: pytest.TempPathFactory) -> ShortRun:
         hidden_sizes=(64,),
         activation="relu",
     )
-    learner, orders, keys = Imitation(config), list[bytes](), list[bytes]()
+    learner, orders, keys = Imitation(resolve(config)), list[bytes](), list[bytes]()
     data = jax.device_put(learner.load_data())
 
     def recorded_rows(*arguments: Any) -> jax.Array:
@@ -324,7 +320,7 @@ def test_table_of_a_solved_game_is_learned(tmp_path: Path, capsys: pytest.Captur
         hidden_sizes=(64, 64),
         activation="relu",
     )
-    learner = Imitation(config)
+    learner = Imitation(resolve(config))
     result = train_in(tmp_path / "run", learner, Settings(evaluate_every=0))
     assert result["finished"]
     assert "win_rate" not in result
@@ -347,22 +343,17 @@ def test_table_of_a_solved_game_is_learned(tmp_path: Path, capsys: pytest.Captur
 def test_network_with_a_training_mode_learns_its_statistics(checkers: str) -> None:
     with temporary_registrations():
         config = Config(data=checkers, network="tests.helpers.noisy_network:noisy(width=8)", batch_size=16)
-        learner = Imitation(config)
-        before = jax.jit(learner.init)(jax.random.key(0)).params
+        before = jax.jit(Imitation(resolve(config)).init)(jax.random.key(0)).params
         _, params, metrics = trained(config, 1)
     statistics = [each["encoder"]["batch_stats"]["BatchNorm_0"]["mean"] for each in (before, params)]
     assert not np.allclose(*statistics)
     assert np.isfinite(metrics["policy_loss/validation"])
 
 
-def test_largest_arrays_have_a_board_per_position(checkers: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    learner = Imitation(Config(data=checkers, evaluated_positions=32, **SMALL))
-    _, data = jax.eval_shape(learner.largest_arrays, jax.random.key(0))
+def test_data_has_a_board_per_position(checkers: str) -> None:
+    (data,) = load_data(Config(data=checkers, **SMALL))
     labels = 4 + 4 + 1  # bytes: an action, a value, and whether it counts
-    assert sum(map(num_bytes, jax.tree.leaves(data[0].train))) == 150 * (ENV.state_bytes + labels)
-    monkeypatch.setattr("train.driver.memory.memory_of", lambda device: 5000)
-    with pytest.raises(ValueError, match=r"needs at least .* of memory"):
-        check_memory(learner, 1)
+    assert sum(leaf.nbytes for leaf in jax.tree.leaves(data.train)) == 150 * (ENV.state_bytes + labels)
 
 
 def test_random_image_is_a_board_that_the_game_has_with_the_labels_of_its_own_edges() -> None:

@@ -9,8 +9,7 @@ import pytest
 
 import jaxgames
 from jaxgames import ParameterError
-from train.imitation import Imitation
-from train.imitation.config import config_for
+from train.imitation import Imitation, config_for
 from train.models import networks
 from train.models.larson import Highway, ParallelConvolutions, signed_board
 from train.models.policy import Policy

@@ -1,6 +1,5 @@
 """Tables of a policy's outputs: what they give, where they pay, and the agents and the self-play that use them."""
 
-import functools
 from typing import Any
 
 import jax
@@ -17,8 +16,7 @@ from jaxgames.policies.policy import PolicyEvaluate
 from jaxgames.sampling import MASKED_LOGIT
 from tests.helpers.positions import batched, random_actions
 from tests.helpers.random_leaves import random_leaves
-from train.alphazero import Config
-from train.alphazero.rollout import Steps, collect, init_game, policy_in_self_play
+from train.alphazero import AlphaZero, Config, Steps
 from train.models import tabulated
 from train.models.policy import Policy
 from train.models.tabulated import TabulatedPolicy, table_pays, tabulate, with_table
@@ -130,18 +128,19 @@ def test_iterations_evaluate_at_least_so_many_boards(settings: dict[str, Any], e
 def test_self_play_with_a_table_is_self_play_without(
     policy: Policy, params: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = Config(env=GAME, num_envs=8, rollout_length=8, simulations=27, slots=SLOTS)  # 1,728 evaluations
-    game = jax.jit(functools.partial(init_game, config, ENV))(jax.random.key(1), jax.random.key(2))
+    config = Config(
+        env=GAME, num_envs=8, rollout_length=8, simulations=27, slots=SLOTS, hidden_sizes=(8,)
+    )  # 1,728 evaluations
+    learner = AlphaZero(config)
+    train_state = learner.with_params(jax.jit(learner.init)(jax.random.key(1)), params)
 
     def steps() -> Steps:
-        return jax.jit(
-            lambda params, game: collect(config, ENV, policy, params, game, jax.random.key(3), jnp.int32(0))[1]
-        )(params, game)
+        return jax.jit(lambda state: learner.collect(state)[1])(train_state)
 
-    assert isinstance(policy_in_self_play(config, ENV, policy, params)[0], TabulatedPolicy)
+    assert isinstance(learner.policy_in_self_play(params)[0], TabulatedPolicy)
     with_it = steps()
     monkeypatch.setattr(tabulated, "MAX_BYTES", 0)
-    assert policy_in_self_play(config, ENV, policy, params) == (policy, params)
+    assert learner.policy_in_self_play(params) == (policy, params)
     without = steps()
     np.testing.assert_array_equal(with_it.action, without.action)
     np.testing.assert_allclose(with_it.values, without.values, rtol=1e-5, atol=1e-5)

@@ -22,8 +22,7 @@ from tests.helpers.stored_runs import train_in
 from train.data import positions
 from train.data.positions import Positions, evenly_spaced
 from train.driver.loop import Settings
-from train.imitation import Imitation
-from train.imitation.config import Config
+from train.imitation import Config, Imitation, resolve
 
 LEGAL = np.array([[1, 1, 1, 0], [1, 1, 1, 1]], np.bool_)
 SPLITS = ("train", "validation", "test", "external")
@@ -105,7 +104,7 @@ def test_run_is_measured_beside_the_baselines(recorded: Positions, tmp_path: Pat
     config = Config(
         data=str(tmp_path / "pairs.npz"), total_steps=90, batch_size=30, network="diagonal_mlp(blocks=0, channels=4)"
     )
-    train_in(tmp_path / "run", Imitation(config), Settings(evaluate_every=0))
+    train_in(tmp_path / "run", Imitation(resolve(config)), Settings(evaluate_every=0))
     found = measure_all(recorded, [str(tmp_path / "run")], limit=40, train_positions=30)
     run: Any = found["models"][str(tmp_path / "run")]
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
