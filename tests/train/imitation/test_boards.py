@@ -96,6 +96,7 @@ class OfOutputs(Imitation):
 
 
 KEY = jax.random.key(0)
+NOTHING: Any = None  # the loss does not read the train state
 ONE_FILE, TWO_FILES = OfOutputs(Config()), OfOutputs(Config(other_envs=("checkers",)))
 
 
@@ -114,17 +115,17 @@ def params_and_minibatches() -> tuple[Any, list[Minibatch]]:
 def test_loss_is_the_mean_over_the_files() -> None:
     params, minibatches = params_and_minibatches()
     keys = KEY, key_of_game(KEY, 1)
-    loss_of = jax.jit(functools.partial(ONE_FILE.loss, None))
+    loss_of = jax.jit(functools.partial(ONE_FILE.loss, NOTHING))
     each = [float(loss_of(params, found, key)[0]) for found, key in zip(minibatches, keys, strict=True)]
-    loss, (metrics, _) = jax.jit(functools.partial(TWO_FILES.mean_loss, None))(params, minibatches, KEY)
+    loss, (metrics, _) = jax.jit(functools.partial(TWO_FILES.mean_loss, NOTHING))(params, minibatches, KEY)
     assert float(loss) == pytest.approx(np.mean(each)) == pytest.approx(float(metrics["loss"]))
     assert each[0] != pytest.approx(each[1])
 
 
 def test_one_file_has_the_bits_of_its_loss_gradient_and_metrics() -> None:
     params, (minibatch, _) = params_and_minibatches()
-    of_one = jax.value_and_grad(functools.partial(ONE_FILE.loss, None), has_aux=True)
-    of_files = jax.value_and_grad(functools.partial(ONE_FILE.mean_loss, None), has_aux=True)
+    of_one = jax.value_and_grad(functools.partial(ONE_FILE.loss, NOTHING), has_aux=True)
+    of_files = jax.value_and_grad(functools.partial(ONE_FILE.mean_loss, NOTHING), has_aux=True)
     found = jax.jit(of_files)(params, [minibatch], KEY)
     jax.tree.map(np.testing.assert_array_equal, found, jax.jit(of_one)(params, minibatch, KEY))
     assert key_of_game(KEY, 0) is KEY  # also of the order of the positions

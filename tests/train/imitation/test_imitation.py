@@ -97,7 +97,8 @@ class OfOutputs(Imitation):
 @jax.jit
 def metrics_and_gradient(weights: Any, minibatch: Minibatch, numbers: Numbers) -> Any:
     """Of a network whose weights are its outputs; the coefficients are traced, as in a sweep."""
-    loss = functools.partial(OfOutputs(Config(), numbers).loss, None)
+    nothing: Any = None  # the loss does not read the train state
+    loss = functools.partial(OfOutputs(Config(), numbers).loss, nothing)
     found, (metrics, _) = jax.grad(loss, has_aux=True)(weights, minibatch)
     return metrics, found["heads"]["params"]
 
