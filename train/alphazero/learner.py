@@ -28,7 +28,7 @@ from jaxgames import mcts
 from jaxgames.agents import explored
 from jaxgames.mcts import SearchConfig, SearchResult
 from jaxgames.mcts.search import choose_boards
-from jaxgames.policies.evaluate import Policy, PolicyEvaluate, reward_scale
+from jaxgames.policies.policy import Policy, PolicyEvaluate, reward_scale
 from jaxgames.sampling import MASKED_LOGIT
 from train.alphazero.run import Run
 from train.alphazero.state import Minibatch, Sample, Steps, TrainState, observations_of, samples_of, search_metrics
