@@ -54,10 +54,9 @@ class PPO(Run):
         return self.with_snapshot(train_state._replace(iteration=train_state.iteration + 1)), metrics | learned
 
     def collect(self, train_state: TrainState) -> tuple[TrainState, Transition]:
-        """Returns the new train state and `rollout_length` steps of every board [rollout_length, num_envs, ...].
+        """Returns the new train state and the steps of all boards, leaves [rollout_length, num_envs, ...].
 
-        All boards play at the same time, and a finished board restarts in the same step. The learner plays every seat,
-        or with opponents only its own.
+        A finished board restarts in the same step. The learner plays every seat, or with opponents only its own.
         """
         c, env, restarting = self.config, self.env, jaxgames.auto_reset(self.env)
         players, scale = self.opponents.players(train_state.opponents.agents), reward_scale(env)
@@ -112,8 +111,7 @@ class PPO(Run):
         """Returns the values of all seats on the boards to bootstrap from, and whether the policy has them.
 
         Both are [rollout_length, num_envs, num_players], float32 and bool. The boards are truncated ones, and live ones
-        at the end of the rollout; other entries are not used. Truncations are rare, so only those boards are evaluated,
-        in chunks of num_envs.
+        at the end of the rollout. These are few, so only they are evaluated; other entries are not used.
         """
         env = self.env
 
@@ -130,10 +128,7 @@ class PPO(Run):
         return both[:, :, 0], both[:, :, 1] > 0
 
     def update(self, train_state: TrainState, steps: Transition, advantages: jax.Array) -> tuple[TrainState, Metrics]:
-        """Returns the train state after `update_epochs` passes over the steps, and metrics.
-
-        `steps` and `advantages` have leaves [rollout_length, num_envs, ...].
-        """
+        """Returns the train state after `update_epochs` passes over steps [rollout_length, num_envs], and metrics."""
         c, optimizer = self.config, self.optimizer()
         targets = advantages + steps.value
         observe = functools.partial(minibatch_of, self.env)
@@ -183,10 +178,9 @@ class PPO(Run):
         """Returns the loss of a minibatch; then its metrics, and the network's statistics after it.
 
         The loss is clipped policy loss + vf_coef * value loss - ent_coef * entropy, and with `step_kl_coef` or
-        `kl_coef` this weight times a divergence: from the policy that collected the steps, estimated from their actions
-        as the mean of ratio - 1 - log ratio, and from the policy that the run started from. All are means over the
-        learner's steps. `dropout_key` is for a network with a training mode. `train_state` is the one at the start of
-        the update.
+        `kl_coef` this weight times the divergence from the policy that collected the steps (the mean of
+        ratio - 1 - log ratio) or that the run started from. All are means over the learner's steps. `train_state` is
+        from before the update, `dropout_key` for a network with a training mode.
         """
         n, m, mask = self.numbers, minibatch, minibatch.learner_mask
         logits, value, statistics = self.policy.apply_in_training(params, m.observation, m.seat, dropout_key, mask)
@@ -233,10 +227,7 @@ class PPO(Run):
         return linear(first, first if last is None else last, iteration, self.config.num_iterations)
 
     def with_step_kl(self, train_state: TrainState, metrics: Metrics) -> tuple[TrainState, Metrics]:
-        """Returns the train state with the weight `step_kl_coef` of the next iteration, and metrics with this one's.
-
-        Source: Schulman et al. (2017), section 4, with the factors of RLlib.
-        """
+        """Returns the train state with the next weight `step_kl_coef` (section 4, factors of RLlib), and metrics."""
         coef, kl, target = train_state.step_kl_coef, metrics["approx_kl"], self.numbers.target_kl
         if coef is None:
             return train_state, metrics
