@@ -93,5 +93,18 @@ def test_run_is_rounded_up_to_whole_iterations() -> None:
 
 
 def test_setting_that_is_traced_is_refused_in_words() -> None:
-    with pytest.raises(TypeError, match=r"gamma must be a number .* train.sweep trains a table of settings"):
+    with pytest.raises(
+        TypeError,
+        match=r"gamma must be a number .*: train\(config, key, dataclasses.replace\(config.numbers, gamma=...\)\)",
+    ):
         jax.eval_shape(jax.vmap(lambda gamma: ppo.Config(gamma=gamma).num_envs), jax.ShapeDtypeStruct((2,), "float32"))
+
+
+def test_numbers_can_be_mapped_over_in_a_script() -> None:
+    config = ppo.Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=4, rollout_length=4, num_minibatches=1)
+
+    def run(gamma: jax.Array) -> Any:
+        return ppo.train(config, jax.random.key(0), dataclasses.replace(config.numbers, gamma=gamma))[1]
+
+    metrics = jax.eval_shape(jax.vmap(run), jax.ShapeDtypeStruct((3,), "float32"))
+    assert {leaf.shape for leaf in jax.tree.leaves(metrics)} == {(3, config.num_iterations)}

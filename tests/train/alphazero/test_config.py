@@ -36,7 +36,7 @@ def test_noise_belongs_to_the_search_of_self_play_and_to_its_rule() -> None:
     assert (puct.gumbel_scale, puct.dirichlet_fraction, puct.dirichlet_alpha) == (0, 0.25, 10)
     for search in ("gumbel", "puct"):
         of_play = CONFIG.search_without_noise(64, search)
-        assert (of_play.simulations, of_play.policy, of_play.gamma) == (64, search, CONFIG.gamma)
+        assert (of_play.simulations, of_play.search, of_play.gamma) == (64, search, CONFIG.gamma)
         assert of_play.gumbel_scale == of_play.dirichlet_fraction == 0
 
 
