@@ -50,6 +50,8 @@ class Checkpoints:
         }
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            for unfinished in self.folder.glob("*.part"):  # of a killed process
+                unfinished.unlink(missing_ok=True)
             with whole_file(self.path(iteration)) as temporary, temporary.open("wb") as file:
                 np.savez(file, notes=np.array(json.dumps(notes)), **arrays)
         except OSError as error:
