@@ -171,7 +171,8 @@ def train(config: Config, key: jax.Array) -> tuple[Any, jax.Array]:
 
 def main() -> None:
     """The command `python -m examples.alphazero [GAME]`."""
-    config, keys = Config(*sys.argv[1:2]), jax.random.split(jax.random.key(0), Config.num_seeds)
+    given: Any = sys.argv[1:2]
+    config, keys = Config(*given), jax.random.split(jax.random.key(0), Config.num_seeds)
     rates = jax.jit(jax.vmap(functools.partial(train, config)))(keys)[1]
     plt.plot(rates.T)
     plt.title(f"{config.env}: games won against {OPPONENT}, after each tenth of the training")

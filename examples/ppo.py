@@ -24,7 +24,7 @@ from jaxgames import agents, arena
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.policy import is_symmetric, reward_scale
 
-EVALUATIONS, GAMES, OPPONENT = 10, 500, "greedy"
+SEEDS, EVALUATIONS, GAMES, OPPONENT = 4, 10, 500, "greedy"
 ENCODER = nn.Sequential([lambda x: 1.0 * x.reshape(len(x), -1), nn.Dense(128), nn.relu, nn.Dense(128), nn.relu])
 
 
@@ -32,7 +32,6 @@ ENCODER = nn.Sequential([lambda x: 1.0 * x.reshape(len(x), -1), nn.Dense(128), n
 class Config:
     env: str = "dots_and_boxes(rows=3, cols=3)"
     sharing: Literal["shared", "shared_encoder", "independent"] = "shared"  # of the network between the seats
-    num_seeds: int = 4
     num_envs: int = 128
     rollout_length: int = 32
     num_iterations: int = 200
@@ -55,9 +54,7 @@ class Heads(nn.Module):
 
 
 @dataclass(frozen=True)
-class Policy:
-    """The networks of the seats. Parameters that the seats do not share have a leading axis of seats."""
-
+class Policy:  # of all seats; parameters that they do not share have a leading axis of seats
     env: jaxgames.Env[Any]
     sharing: str
 
@@ -74,9 +71,8 @@ class Policy:
             x = jnp.zeros((1, 128))  # what the heads read
         return params
 
-    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> Any:
-        """Returns logits float32[B, num_actions] and values float32[B], of the seats int32[B]."""
-        x: Any = observation
+    def apply(self, params: Any, x: Any, seat: jax.Array) -> Any:
+        """Returns logits float32[B, num_actions] and values float32[B] of observations `x`, of the seats int32[B]."""
         for name, (module, is_own) in self.parts().items():
             if is_own:  # every seat's on every board, of which one is taken
                 of_all = jax.vmap(module.apply, in_axes=(0, None))(params[name], x)
@@ -162,9 +158,8 @@ def iterate(config: Config, policy: Policy, optimizer: Any, carry: Any, key: jax
         updates, opt_state = optimizer.update(gradient, carry[1])
         return (optax.apply_updates(carry[0], updates), opt_state), None
 
-    keys = jax.random.split(learn_key, config.num_epochs)
-    orders = jax.vmap(lambda key: jax.random.permutation(key, known.size))(keys)
-    rows = orders.reshape(config.num_epochs * config.num_minibatches, -1)
+    orders = [jax.random.permutation(key, known.size) for key in jax.random.split(learn_key, config.num_epochs)]
+    rows = jnp.stack(orders).reshape(config.num_epochs * config.num_minibatches, -1)
     return (*jax.lax.scan(learn, (params, opt_state), rows)[0], states), None
 
 
@@ -179,7 +174,7 @@ def train(config: Config, key: jax.Array) -> tuple[Any, jax.Array]:
     def part(carry: Any, key: jax.Array) -> Any:
         learn = functools.partial(iterate, config, policy, optimizer)
         carry, _ = jax.lax.scan(learn, carry, jax.random.split(key, config.num_iterations // EVALUATIONS))
-        agent = PolicyAgent(carry[0], env, policy, temperature=0.0)
+        agent = PolicyAgent(carry[0], env, policy, temperature=None)  # the most probable action
         return carry, arena.evaluate(env, agent, opponent, key, GAMES)["win_rate"]
 
     params_key, boards_key, key = jax.random.split(key, 3)
@@ -191,12 +186,13 @@ def train(config: Config, key: jax.Array) -> tuple[Any, jax.Array]:
 
 def main() -> None:
     """The command `python -m examples.ppo [GAME [SHARING]]`."""
-    config, keys = Config(*sys.argv[1:3]), jax.random.split(jax.random.key(0), Config.num_seeds)
-    rates = jax.jit(jax.vmap(functools.partial(train, config)))(keys)[1]
+    given: Any = sys.argv[1:3]
+    run = jax.jit(jax.vmap(functools.partial(train, Config(*given))))
+    config, rates = Config(*given), run(jax.random.split(jax.random.key(0), SEEDS))[1]
     plt.plot(rates.T)
     plt.title(f"{config.env}: games won against {OPPONENT}, after each tenth of the training")
     plt.savefig("ppo.svg")
-    result = {"env": config.env, "sharing": config.sharing, "seeds": config.num_seeds}
+    result = {"env": config.env, "sharing": config.sharing, "seeds": SEEDS}
     print(json.dumps(result | {"win_rate": round(float(rates[:, -1].mean()), 3), "opponent": OPPONENT, "games": GAMES}))
 
 

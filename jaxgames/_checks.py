@@ -66,9 +66,9 @@ def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
     types = {type(choice) for choice in allowed}
     names = ", ".join(repr(choice) for choice in allowed)
     if type(value) not in types:
-        raise ParameterTypeError(f"{name} must be one of {names}, not {value!r}")
+        raise ParameterTypeError(f"{name} must be one of {names}, not {shortened(value)}")
     if value not in allowed:
-        raise ParameterError(f"{name} must be one of {names}, not {value!r}")
+        raise ParameterError(f"{name} must be one of {names}, not {shortened(value)}")
 
 
 # -- arguments -----------------------------------------------------------------------------------------

@@ -92,6 +92,9 @@ def read_file(kind: FileKind, path: str | Path) -> tuple[Env[Any], dict[str, np.
     if data[-DIGEST_LENGTH:] != _digest(data[:-DIGEST_LENGTH]):
         raise ValueError(f"{path} is cut short, was altered, or is not {kind.noun}: its checksum does not fit")
     with refusing_wrong_entries(kind, path):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:  # an entry that was compressed could fill the memory
+            if not kind.compressed and (size := sum(each.file_size for each in archive.infolist())) > len(data):
+                raise ValueError(f"they have {size:,} bytes in a file of {len(data):,} bytes")
         with np.load(io.BytesIO(data)) as file:
             arrays = {name: file[name] for name in file.files}
         number, text, version = int(arrays.pop("format")), str(arrays.pop("game")), int(arrays.pop("version"))

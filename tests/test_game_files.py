@@ -209,6 +209,15 @@ def test_entry_of_a_size_that_no_memory_holds_is_refused(kind: str, tmp_path: Pa
         read(path)
 
 
+def test_compressed_policy_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, content = tmp_path / "file", io.BytesIO()
+    np.savez_compressed(content, program=np.zeros(10**6, np.uint8))
+    with_checksum(path, content.getvalue())
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", None)
+    with pytest.raises(ValueError, match=f"{path} are wrong: they have 1,000,128 bytes in a file of"):
+        exported.read(path)
+
+
 # -- programs of policies ------------------------------------------------------------------------------------------
 
 

@@ -233,7 +233,7 @@ def _advice(learner: Learner, env: Env[Any]) -> str:
 
 def open_run(folder: Path) -> RunFolder:
     """Returns the run in a folder, of any learner. Raises FileNotFoundError if there is none."""
-    return RunFolder.open(folder, *map(learner_type, LEARNERS))
+    return RunFolder.open(folder, *map(learner_type, LEARNERS), or_own=True)
 
 
 def find_run(text: str, expected: str, advice: str = "") -> tuple[RunFolder, int | None]:

@@ -14,7 +14,7 @@ from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import SelectionRule
 from jaxgames.policies.agent import PolicyAgent, temperature_of
 from train import agents, settings
-from train.driver.learner import Learner
+from train.driver.learner import Learner, data_of
 from train.models.policy import Params, Policy
 from train.pretrained import load_params
 
@@ -134,8 +134,8 @@ class NetworkLearner(Learner):
 
         Under `jax.vmap` over keys or over `numbers`, one program trains many runs.
         """
-        start = self.load(self.init(key))
-        return jax.lax.scan(lambda train_state, _: self.iterate(train_state), start, length=self.config.num_iterations)
+        start, data = self.load(self.init(key)), data_of(self)
+        return jax.lax.scan(lambda state, _: self.iterate(state, *data), start, length=self.config.num_iterations)
 
     def with_params(self, train_state: Any, params: Params) -> Any:
         """Returns the train state of a run that starts from these parameters."""

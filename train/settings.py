@@ -48,8 +48,8 @@ class NetworkConfig:
                 object.__setattr__(self, name, tuple(value))
             if isinstance(value, Tracer):
                 raise TypeError(
-                    f"{name} must be a number when the settings are made. Traced numbers stand beside them: "
-                    f"train(config, key, dataclasses.replace(config.numbers, {name}=...))"
+                    f"{name} must be a number when the settings are made. A traced one stands beside them, as in "
+                    f"PPO(config, dataclasses.replace(config.numbers, {name}=...))"
                 )
         jaxgames.make(self.env)
         check_positive(self, "channels", "hidden_sizes", "total_steps", "learning_rate", "max_grad_norm")

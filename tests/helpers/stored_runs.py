@@ -1,5 +1,6 @@
 """Runs as command lines and folders."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -58,7 +59,7 @@ def store(folder: Path, learner: Learner, train_state: Any = None) -> Path:
 
 def arguments_of(config: Config, settings: Settings, folder: Path) -> list[str]:
     """The command line of a run: all settings, and how it is watched."""
-    values = {name: getattr(config, name) for name in config.__dataclass_fields__ if name != "numbers_type"}
+    values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     values |= {name: getattr(settings, name) for name in WATCHED} | {"run_dir": folder}
     arguments: list[str] = []
     for name, value in values.items():

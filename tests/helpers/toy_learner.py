@@ -64,7 +64,7 @@ class ToyLearner(Learner):
     config_type: ClassVar[type[Config]] = Config
 
     config: Config
-    numbers: Numbers | None = None
+    numbers: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "numbers", self.numbers or Numbers(self.config.learning_rate))

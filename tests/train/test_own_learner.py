@@ -52,8 +52,16 @@ SIZES = (
 
 
 @pytest.mark.slow  # starts Python four times, and compiles
-@pytest.mark.parametrize(("text", "more"), [(OTHER_LOSS, ()), (OTHER_NETWORK, ("--network", "wide"))])
-def test_script_of_ten_lines_trains_resumes_and_plays_a_match(text: str, more: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "more", "refusal"),
+    [
+        (OTHER_LOSS, (), "'my_ppo:Mine' names the module 'my_ppo', and a file imports none"),
+        (OTHER_NETWORK, ("--network", "wide"), "'wide'"),
+    ],
+)
+def test_script_of_ten_lines_trains_resumes_and_plays_a_match(
+    text: str, more: tuple[str, ...], refusal: str, tmp_path: Path
+) -> None:
     (tmp_path / "my_ppo.py").write_text(text)
     environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
 
@@ -72,4 +80,4 @@ def test_script_of_ten_lines_trains_resumes_and_plays_a_match(text: str, more: t
     assert json.loads(out.splitlines()[-1])["games"] == 4
     status, _, err = ends(*match)
     assert status == 1
-    assert "my_ppo" in err or "unknown network 'wide'" in err
+    assert refusal in err

@@ -4,6 +4,8 @@ import dataclasses
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from train import alphazero, imitation, ppo
@@ -95,16 +97,20 @@ def test_run_is_rounded_up_to_whole_iterations() -> None:
 def test_setting_that_is_traced_is_refused_in_words() -> None:
     with pytest.raises(
         TypeError,
-        match=r"gamma must be a number .*: train\(config, key, dataclasses.replace\(config.numbers, gamma=...\)\)",
+        match=r"gamma must be a number .* PPO\(config, dataclasses.replace\(config.numbers, gamma=...\)\)",
     ):
         jax.eval_shape(jax.vmap(lambda gamma: ppo.Config(gamma=gamma).num_envs), jax.ShapeDtypeStruct((2,), "float32"))
 
 
 def test_numbers_can_be_mapped_over_in_a_script() -> None:
-    config = ppo.Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=4, rollout_length=4, num_minibatches=1)
+    sizes = {"num_envs": 4, "rollout_length": 4, "num_minibatches": 2, "update_epochs": 2, "total_steps": 32}
+    config = ppo.Config(env="dots_and_boxes(rows=1, cols=1)", hidden_sizes=(4,), **sizes)
 
-    def run(gamma: jax.Array) -> Any:
-        return ppo.train(config, jax.random.key(0), dataclasses.replace(config.numbers, gamma=gamma))[1]
+    def run(rate: jax.Array) -> Any:
+        return ppo.train(config, jax.random.key(0), dataclasses.replace(config.numbers, learning_rate=rate))[1]
 
-    metrics = jax.eval_shape(jax.vmap(run), jax.ShapeDtypeStruct((3,), "float32"))
-    assert {leaf.shape for leaf in jax.tree.leaves(metrics)} == {(3, config.num_iterations)}
+    rates = jnp.array([1e-3, 1e-3, 1e-2])
+    of_runs = np.asarray(jax.jit(jax.vmap(run))(rates)["value_loss"])
+    assert of_runs.shape == (3, config.num_iterations)
+    np.testing.assert_array_equal(of_runs[0], of_runs[1])
+    assert of_runs[2, 0] != of_runs[0, 0]

@@ -4,6 +4,7 @@ A checkpoint is written beside the others and then renamed, so it is whole or no
 killed. A file that was damaged later does not fit the checksums of the format. Keys are stored as words.
 """
 
+import io
 import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -37,7 +38,12 @@ class Checkpoints:
         return self.folder / f"{iteration}.npz"
 
     def iterations(self) -> list[int]:
-        """Returns the iterations that have a checkpoint now, in ascending order."""
+        """Returns the iterations that have a checkpoint now, in ascending order.
+
+        Raises ValueError for checkpoints that an earlier version wrote, which were folders.
+        """
+        if any(path.name.isdecimal() for path in self.folder.glob("*")):
+            raise ValueError(f"an earlier version wrote the checkpoints in {self.folder}: train the run again")
         return sorted(int(path.stem) for path in self.folder.glob("*.npz") if path.stem.isdecimal())
 
     def write(self, iteration: int, train_state: Any, notes: dict[str, Any]) -> None:
@@ -55,7 +61,7 @@ class Checkpoints:
             with whole_file(self.path(iteration)) as temporary, temporary.open("wb") as file:
                 np.savez(file, notes=np.array(json.dumps(notes)), **arrays)
         except OSError as error:
-            raise OSError(f"{self.path(iteration)} cannot be written: {error.strerror}") from error
+            raise OSError(f"{self.path(iteration)} cannot be written: {error.strerror or error}") from error
         self.remove([each for each in self.iterations()[:-LAST] if not self._stays(each)])
 
     def notes(self, iteration: int) -> dict[str, Any]:
@@ -76,12 +82,13 @@ class Checkpoints:
         """
         with self._reading(iteration) as file:
             names = [name for name in file.files if name.startswith(STATE + part)]
-            stored = {name.removeprefix(STATE): file[name] for name in names}
+            # Each entry is read to its end, where its checksum is compared.
+            stored = {name.removeprefix(STATE): np.load(io.BytesIO(file.zip.read(f"{name}.npy"))) for name in names}
         wanted = leaves_by_name(jax.eval_shape(keys_to_data, like))
         _check_shapes(shapes_by_name(stored), shapes_by_name(wanted), self.folder)
-        # NumPy reads a dtype that it does not know, such as bfloat16, as bytes.
         arrays = [(stored[name], leaf.dtype) for name, leaf in wanted.items()]
-        words = [array.view(dtype) if array.dtype.kind == "V" else array.astype(dtype) for array, dtype in arrays]
+        # NumPy reads a dtype that it does not know, such as bfloat16, as bytes.
+        words = [array.view(dtype) if dtype.kind == "V" else array.astype(dtype) for array, dtype in arrays]
         leaves = [jax.device_put(each, jax.local_devices()[0]) for each in words]
         keys = [is_key(leaf) for leaf in jax.tree.leaves(like)]
         restored = [jax.random.wrap_key_data(x) if key else x for x, key in zip(leaves, keys, strict=True)]
@@ -97,7 +104,7 @@ class Checkpoints:
         except (FileNotFoundError, MemoryError):
             raise
         except OSError as error:
-            raise OSError(f"{path} cannot be read: {error.strerror}") from error
+            raise OSError(f"{path} cannot be read: {error.strerror or error}") from error
         except Exception as error:  # of the archive, of an array in it, or of the notes
             before = [each for each in self.iterations() if each < iteration]
             advice = "there is none before it, so the run must be trained again"

@@ -13,7 +13,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 import jax
 import tyro
 
-from jaxgames._named import IMPORT_LINE, command_line, import_options
+from jaxgames._named import IMPORT, IMPORT_LINE, command_line, import_options
 from train.driver import compilation, loggers, loop, processes
 from train.driver.learner import Learner, check_load, command_of
 from train.driver.loop import Settings
@@ -84,7 +84,8 @@ def _run(
     if is_leader:
         if result["finished"]:
             run = shlex.quote(result["run_dir"])
-            modules = "".join(f" {word}" for word in import_options())
+            words = import_options() + [IMPORT, program] * (not program.startswith("train."))
+            modules = "".join(f" {word}" for word in words)
             log(f"next: python -m train.match {run} greedy{modules}; python -m train.play {run}{modules}")
         print(json.dumps(result))
     sys.exit(0 if result["finished"] else 130)
@@ -136,7 +137,7 @@ def open_as_leader(learner_type: type[Learner], config: Any, settings: Settings)
     """Opens or creates the folder, and sends the settings to the other processes."""
     try:
         learner = learner_type(learner_type.resolve(config))
-        check_memory(learner, sharding.mesh_for(settings.devices, learner.batch_sizes).size)  # before there is a folder
+        check_memory(learner, sharding.mesh_for(settings.devices, learner.batch_sizes))  # before there is a folder
         loop.evaluation_opponent(learner, settings)
         loggers.check(settings.logger)
         run = create_or_resume(learner, settings)

@@ -148,11 +148,17 @@ class Learner:
 
 
 def module_of(learner_type: type[Learner]) -> str:
-    """Returns the module of a learner, also of one in the script that runs."""
+    """Returns the module of a learner, also of one in the script that runs.
+
+    Raises ParameterError if other commands could not import it, as in a notebook.
+    """
     main: Any = sys.modules["__main__"]
     if learner_type.__module__ != "__main__":
         return learner_type.__module__
-    return main.__spec__.name if main.__spec__ else Path(main.__file__).stem
+    name = main.__spec__.name if getattr(main, "__spec__", None) else Path(getattr(main, "__file__", "")).stem
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise ParameterError(f"define {learner_type.__name__} in a module that can be imported, such as my_ppo.py")
+    return name
 
 
 def text_of(learner_type: type[Learner]) -> str:
@@ -172,10 +178,10 @@ def learner_of_module(text: str) -> type[Learner]:
 
     Raises ParameterError (a ValueError) if it may not, if the import fails, or if there is no such learner.
     """
-    module, _, name = text.partition(":")
+    module, name = (part.strip() for part in text.split(":"))
     import_named(module, text)
     found = getattr(sys.modules[module], name, None)
-    if not (isinstance(found, type) and issubclass(found, Learner)):
+    if not (isinstance(found, type) and issubclass(found, Learner) and hasattr(found, "config_type")):
         raise ParameterError(f"{module} has no learner {name!r}")
     return found
 

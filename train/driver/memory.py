@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 from jax.extend.core import jaxprs_in_params
+from jax.sharding import Mesh
 
 from train.driver.learner import Config, Learner, data_of
 from train.ops.sharding import is_key
@@ -18,28 +19,28 @@ MAX_ITERATIONS = 2**31 - 1  # a train state counts them with 32 bits
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
 
 
-def check_memory(learner: Learner, num_devices: int, counts: Mapping[str, int] | None = None) -> None:
+def check_memory(learner: Learner, mesh: Mesh, counts: Mapping[str, int] | None = None) -> None:
     """Raises ValueError when the arrays that an iteration surely holds are larger than the memory of the devices.
 
     These are the train state, the data, and what the largest loop writes out, such as the steps of a rollout. Raises it
     also for more iterations than a train state can count.
 
     Args:
-      num_devices: of the run, over all processes.
+      mesh: the devices of the run, of all processes.
       counts: other numbers that can be reduced, by their names in the message.
     """
     if (iterations := learner.config.num_iterations) > MAX_ITERATIONS:
         raise ValueError(f"a run has at most {MAX_ITERATIONS:,} iterations, not {iterations:,}: reduce total_steps")
     arguments = jax.eval_shape(learner.init, jax.eval_shape(lambda: jax.random.key(0))), *data_of(learner)
-    _check_arrays(learner.config, jax.tree.leaves(arguments), num_devices, counts or {})
+    _check_arrays(learner.config, jax.tree.leaves(arguments), mesh.size, counts or {})
     try:
-        with warnings.catch_warnings(action="ignore"):  # of indices that are too large for 32 bits
+        with warnings.catch_warnings(action="ignore"), jax.set_mesh(mesh):  # of indices too large for 32 bits
             program = jax.make_jaxpr(learner.iterate)(*arguments)
     except OverflowError:
         largest = settings_in_shape(learner.config, None)[0]
         raise ValueError(f"a run with these settings has arrays that 32 bits cannot index: reduce {largest}") from None
     written = max(written_by_loops(program.jaxpr), key=lambda arrays: sum(map(num_bytes, arrays)), default=[])
-    _check_arrays(learner.config, [*jax.tree.leaves(arguments), *written], num_devices, counts or {})
+    _check_arrays(learner.config, [*jax.tree.leaves(arguments), *written], mesh.size, counts or {})
 
 
 def _check_arrays(config: Config, arrays: Sequence[Any], num_devices: int, counts: Mapping[str, int]) -> None:
@@ -59,13 +60,17 @@ def _check_arrays(config: Config, arrays: Sequence[Any], num_devices: int, count
         )
 
 
-def written_by_loops(jaxpr: Any) -> Iterator[list[Any]]:
-    """Yields for each loop of a traced program the arrays that it writes, which have a row per step of the loop."""
+def written_by_loops(jaxpr: Any, devices: int = 1) -> Iterator[list[Any]]:
+    """Yields for each loop of a traced program the arrays that it writes, which have a row per step of the loop.
+
+    A loop in a part that is traced for one device writes them on all of its `devices`.
+    """
     for equation in jaxpr.eqns:
         if equation.primitive.name == "scan":
-            yield [variable.aval for variable in equation.outvars[equation.params["num_carry"] :]]
+            yield [variable.aval for variable in equation.outvars[equation.params["num_carry"] :]] * devices
+        of_inner = equation.params["mesh"].size if equation.primitive.name == "shard_map" else devices
         for inner in jaxprs_in_params(equation.params):
-            yield from written_by_loops(inner)
+            yield from written_by_loops(inner, of_inner)
 
 
 def settings_in_shape(config: Config, shape: tuple[int, ...] | None) -> list[str]:

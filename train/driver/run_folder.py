@@ -99,12 +99,12 @@ class RunFolder:
         return run
 
     @classmethod
-    def open(cls, folder: Path, *learners: type[Learner]) -> "RunFolder":
-        """Returns the run in a folder, of one of the learners, for reading.
+    def open(cls, folder: Path, *learners: type[Learner], or_own: bool = False) -> "RunFolder":
+        """Returns the run in a folder, of one of the learners or with `or_own` of a user's own one, for reading.
 
         Raises FileNotFoundError if there is none, ValueError if its settings are not those of a learner.
         """
-        return cls(folder, stored_config.load(folder / "config.json", learners))
+        return cls(folder, stored_config.load(folder / "config.json", learners, or_own))
 
     def lock(self) -> None:
         """Reserves the folder for this process until `close`.

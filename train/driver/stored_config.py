@@ -47,8 +47,8 @@ def without_removed(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in REMOVED}
 
 
-def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
-    """Returns the learner with the settings in a config.json.
+def load(path: Path, learners: Sequence[type[Learner]], or_own: bool = False) -> Learner:
+    """Returns the learner with the settings in a config.json: one of `learners`, or with `or_own` a user's own one.
 
     Raises FileNotFoundError if there is none. Raises ValueError, with the path and the settings, unless it has
     settings of one of the learners and no others. A setting that it lacks has its default.
@@ -65,9 +65,9 @@ def load(path: Path, learners: Sequence[type[Learner]]) -> Learner:
     content: dict[str, Any] = stored  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
     text = content.get("learner")
     learner_type = next((learner for learner in learners if text_of(learner) == text), None)
-    if learner_type is None and (type(text) is not str or not MODULE_AND_NAME.fullmatch(text)):
-        known = ", ".join(map(text_of, learners))
-        raise ValueError(f"{path}: learner must be one of {known}, or module:Class, not {text!r}")
+    if learner_type is None and not (or_own and type(text) is str and MODULE_AND_NAME.fullmatch(text)):
+        known = ", ".join([*map(text_of, learners), *["module:Class"] * or_own])
+        raise ValueError(f"{path}: learner must be one of {known}, not {text!r}")
     settings = content.get("settings")
     if not isinstance(settings, dict):
         raise ValueError(f"{path}: settings must be an object, not {settings!r}")

@@ -55,7 +55,11 @@ def inputs_of_result(program: Any) -> list[bool]:
 
 
 def keep_policy(policy: Policy, kept: jax.Array, before: Params, after: Params) -> Params:
-    """Returns `after`; if `kept` (bool[]), `before` in place of all but the critic's own arrays."""
+    """Returns `after`; if `kept` (bool[]), `before` in place of all but the critic's own arrays.
+
+    These are a gradient, 0 before, and statistics of the network. So frozen gradients are no part of the global norm or
+    of Adam's moments.
+    """
     return jax.tree.map(
         lambda own, old, new: new if own else jnp.where(kept, old, new), critic_only(policy), before, after
     )

@@ -46,8 +46,8 @@ def linear(first: Number, last: Number, iteration: jax.Array, num_iterations: in
 def restarted(opt_state: Any, when: jax.Array) -> Any:
     """Returns the state of an optimizer; where `when` (bool[]), with moments and count of 0 in Adam.
 
-    Adam divides by moments that its count corrects. The count of a time without gradients would make the first steps
-    after it up to six times too large. The count of the learning rate goes on.
+    Adam divides by moments that its count corrects. If parameters had no gradients for a while, that count would make
+    their first steps up to six times too large. The count of the learning rate goes on.
     """
 
     def is_adam(node: Any) -> bool:

@@ -82,7 +82,7 @@ class Run(NetworkLearner):
         return self.with_params(train_state, params)
 
     def with_params(self, train_state: TrainState, params: Params) -> TrainState:
-        reference_params = None if self.config.kl_coef is None else jax.tree.map(jnp.copy, params)
+        reference_params = None if self.numbers.kl_coef is None else jax.tree.map(jnp.copy, params)
         return train_state._replace(params=params, reference_params=reference_params)
 
     def load(self, train_state: TrainState) -> TrainState:

@@ -152,7 +152,7 @@ def run_sweep(
     groups = [group_of(each, settings, cells_at_once) for each in sweep.groups()]
     for group in groups:
         counts = {"cells_at_once": group.at_once, "the number of cells": len(group.learners)}
-        check_memory(group, group.devices, counts)
+        check_memory(group, sharding.mesh_for(group.devices, group.batch_sizes), counts)
         loop.evaluation_opponent(group, settings)  # before there is a folder
         loggers.check(settings.logger)
         if is_new:

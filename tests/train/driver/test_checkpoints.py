@@ -123,6 +123,31 @@ def test_damaged_checkpoint_is_refused_with_the_checkpoint_before_it(folder: Pat
         opened(folder).params(0)
 
 
+def test_changed_dtype_of_an_array_is_damage(tmp_path: Path) -> None:
+    """The file is long enough that NumPy alone would not read the array to its end, where the checksum is compared."""
+    checkpoints = Checkpoints(tmp_path, lambda _: False)
+    checkpoints.write(1, {"a": np.ones(100_000, np.float32)}, {})
+    path = checkpoints.path(1)
+    path.write_bytes(path.read_bytes().replace(b"'<f4'", b"'<f2'"))
+    with pytest.raises(ValueError, match="is damaged"):
+        checkpoints.read(1, {"a": jax.ShapeDtypeStruct((100_000,), "float32")})
+
+
+def test_bfloat16_is_restored_and_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
+    checkpoints, train_state = Checkpoints(tmp_path, lambda _: False), {"a": jnp.arange(5, dtype=jnp.bfloat16)}
+    (tmp_path / "1.npz.0123abcd.part").touch()
+    checkpoints.write(1, train_state, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["1.npz"]
+    found = checkpoints.read(1, jax.eval_shape(lambda: train_state))
+    jax.tree.map(np.testing.assert_array_equal, found, train_state)
+
+
+def test_checkpoints_of_an_earlier_version_are_refused(folder: Path) -> None:
+    (folder / "checkpoints" / "12").mkdir()
+    with pytest.raises(ValueError, match=r"an earlier version wrote the checkpoints in .*: train the run again"):
+        opened(folder).restore()
+
+
 FAILING_CHECKPOINTS = """
 import resource, sys
 from pathlib import Path

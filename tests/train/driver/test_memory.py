@@ -10,7 +10,11 @@ import pytest
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of
 from train.driver import memory
+from train.ops.sharding import mesh_for
 from train.ppo import PPO, Config
+from train.sweep.batched_runs import BatchedRuns
+
+jax.config.update("jax_num_cpu_devices", 2)  # before JAX starts
 
 GAME = Config(env="dots_and_boxes(rows=1, cols=1)", hidden_sizes=(8,))
 
@@ -25,17 +29,17 @@ GAME = Config(env="dots_and_boxes(rows=1, cols=1)", hidden_sizes=(8,))
 )
 def test_setting_that_makes_a_run_too_large_is_named(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=rf"needs at least [\d,]+\.\d GB of memory; there are .* GB.*{named}"):
-        memory.check_memory(PPO(dataclasses.replace(GAME, **changes)), 1)
+        memory.check_memory(PPO(dataclasses.replace(GAME, **changes)), mesh_for(1, {}))
 
 
 def test_setting_of_arrays_beyond_32_bits_is_named() -> None:
     with pytest.raises(ValueError, match="32 bits cannot index: reduce rollout_length = 10,000,000,000"):
-        memory.check_memory(PPO(dataclasses.replace(GAME, rollout_length=10**10, total_steps=10**12)), 1)
+        memory.check_memory(PPO(dataclasses.replace(GAME, rollout_length=10**10, total_steps=10**12)), mesh_for(1, {}))
 
 
 def test_more_iterations_than_are_counted_are_refused() -> None:
     with pytest.raises(ValueError, match="at most 2,147,483,647 iterations, not 25,000,000,000: reduce total_steps"):
-        memory.check_memory(PPO(dataclasses.replace(GAME, total_steps=10**14)), 1)
+        memory.check_memory(PPO(dataclasses.replace(GAME, total_steps=10**14)), mesh_for(1, {}))
 
 
 def test_memory_is_compared_with_the_train_state_and_the_steps_of_a_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,13 +50,29 @@ def test_memory_is_compared_with_the_train_state_and_the_steps_of_a_rollout(monk
     for there, fits in ((needed, True), (needed - 1, False)):
         monkeypatch.setattr(memory, "memory_of", lambda device, there=there: there)
         if fits:
-            memory.check_memory(learner, 1)
+            memory.check_memory(learner, mesh_for(1, {}))
         else:
             with pytest.raises(ValueError, match="needs at least"):
-                memory.check_memory(learner, 1)
+                memory.check_memory(learner, mesh_for(1, {}))
 
 
 def test_command_that_cannot_fit_makes_no_folder(tmp_path: Path) -> None:
     message = error_of(toy_learner.main, "--run-dir", tmp_path / "run", "--num-envs", 10**12)
     assert "reduce num_envs = 1,000,000,000,000" in message
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("devices", "at_once"), [(1, 2), (2, 1), (2, 2)])
+def test_rollouts_of_all_runs_of_a_sweep_count_that_are_computed_at_once(
+    devices: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+    learner = PPO(dataclasses.replace(GAME, num_envs=4, rollout_length=8, num_minibatches=1))
+    runs = BatchedRuns((learner,) * 4, devices=devices, at_once=at_once)
+    monkeypatch.setattr(
+        memory, "_check_arrays", lambda config, arrays, *_: found.append(sum(map(memory.num_bytes, arrays)))
+    )
+    memory.check_memory(runs, mesh_for(devices, runs.batch_sizes))
+    steps = jax.eval_shape(lambda key: learner.collect(learner.init(key))[1], jax.random.key(0))
+    of_one = sum(map(memory.num_bytes, jax.tree.leaves(steps)))
+    assert found[1] - found[0] >= devices * at_once * of_one

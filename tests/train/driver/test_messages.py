@@ -57,9 +57,9 @@ def test_finished_run_ends_with_commands_that_continue_from_it(
 ) -> None:
     folder = tmp_path / "my run"
     assert run_command(toy_learner.main, "--run-dir", folder, "--evaluate-every", 0) == 0
-    assert (
-        f"next: python -m train.match '{folder}' greedy; python -m train.play '{folder}'\n" in capsys.readouterr().err
-    )
+    module = "--import tests.helpers.toy_learner"
+    commands = f"next: python -m train.match '{folder}' greedy {module}; python -m train.play '{folder}' {module}\n"
+    assert commands in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("total_steps", [9, 12])

@@ -39,14 +39,9 @@ def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
         ("[" * 100_000, "is not JSON"),
         ("[]", r"must hold an object with the settings of a run, not \[\]"),
         ("null", "must hold an object with the settings of a run, not null"),
-        ("{}", f"learner must be one of ppo, {TOY}, or module:Class, not None"),
-        ('{"learner": "other", "settings": {}}', f"learner must be one of ppo, {TOY}, or module:Class, not 'other'"),
+        ("{}", f"learner must be one of ppo, {TOY}, not None"),
+        ('{"learner": "other", "settings": {}}', f"learner must be one of ppo, {TOY}, not 'other'"),
         ('{"learner": ["ppo"], "settings": {}}', f"learner must be one of ppo, {TOY}"),
-        (
-            '{"learner": "no_module_of_ours:Mine", "settings": {}}',
-            "a file imports none: to import it, add --import",
-        ),
-        ('{"learner": "json:Mine", "settings": {}}', "json has no learner 'Mine'"),
         ('{"learner": "ppo"}', "settings must be an object, not None"),
         ('{"learner": "ppo", "settings": [1]}', r"settings must be an object, not \[1\]"),
     ],
@@ -54,6 +49,24 @@ def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
 def test_config_that_is_no_stored_run_is_refused(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"{tmp_path / 'config.json'}.*{message}"):
         loaded(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("other", "or module:Class|module:Class, not 'other'"),
+        ("no_module_of_ours:Mine", "a file imports none: to import it, add --import"),
+        ("json:Mine", "json has no learner 'Mine'"),
+        ("train.driver.learner:Learner", "has no learner 'Learner'"),
+    ],
+)
+def test_learner_that_cannot_be_had_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"learner": text, "settings": {}}))
+    with pytest.raises(ValueError, match=message):
+        load(path, [PPO], or_own=True)
+    with pytest.raises(ValueError, match="learner must be one of ppo, not"):
+        load(path, [PPO])
 
 
 def test_setting_that_learners_no_longer_have_is_left_out(tmp_path: Path) -> None:

@@ -62,4 +62,4 @@ def test_rate_of_each_step_is_given_and_decays_the_weights() -> None:
     rates = np.array([0.1, 0.05, 0.2, 0.1], np.float32)
     optimizer = make_optimizer(lambda step: jax.numpy.asarray(rates)[step], MAX_NORM, weight_decay=0.3)
     found = np.array(list(steps_of(optimizer, START, GRADIENTS)))
-    np.testing.assert_allclose(found, list(by_hand(GRADIENTS, rates, eps=1e-8, decay=0.3)), rtol=1e-4)
+    np.testing.assert_allclose(found, list(by_hand(GRADIENTS, rates.tolist(), eps=1e-8, decay=0.3)), rtol=1e-4)

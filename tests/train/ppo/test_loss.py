@@ -135,4 +135,4 @@ def test_weight_of_the_divergence_follows_its_target() -> None:
     before = BEFORE._replace(step_kl_coef=jnp.float32(0.2))
     divergences = (0.021, 0.019, 0.006, 0.004)
     weights = [learner.with_step_kl(before, {"approx_kl": jnp.float32(kl)})[0].step_kl_coef for kl in divergences]
-    np.testing.assert_allclose(weights, [0.3, 0.2, 0.2, 0.1], rtol=1e-6)
+    np.testing.assert_allclose(np.array(weights), [0.3, 0.2, 0.2, 0.1], rtol=1e-6)
