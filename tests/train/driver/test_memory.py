@@ -1,6 +1,8 @@
 """Settings that cannot fit in memory are refused before anything is compiled or a folder is made."""
 
 import dataclasses
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,6 @@ from tests.helpers.commands import error_of
 from train.driver import memory
 from train.ops.sharding import mesh_for
 from train.ppo import PPO, Config
-from train.sweep.batched_runs import BatchedRuns
-
-jax.config.update("jax_num_cpu_devices", 2)  # before JAX starts
 
 GAME = Config(env="dots_and_boxes(rows=1, cols=1)", hidden_sizes=(8,))
 
@@ -62,17 +61,25 @@ def test_command_that_cannot_fit_makes_no_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(("devices", "at_once"), [(1, 2), (2, 1), (2, 2)])
-def test_rollouts_of_all_runs_of_a_sweep_count_that_are_computed_at_once(
-    devices: int, at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found: list[int] = []
-    learner = PPO(dataclasses.replace(GAME, num_envs=4, rollout_length=8, num_minibatches=1))
-    runs = BatchedRuns((learner,) * 4, devices=devices, at_once=at_once)
-    monkeypatch.setattr(
-        memory, "_check_arrays", lambda config, arrays, *_: found.append(sum(map(memory.num_bytes, arrays)))
-    )
-    memory.check_memory(runs, mesh_for(devices, runs.batch_sizes))
-    steps = jax.eval_shape(lambda key: learner.collect(learner.init(key))[1], jax.random.key(0))
-    of_one = sum(map(memory.num_bytes, jax.tree.leaves(steps)))
-    assert found[1] - found[0] >= devices * at_once * of_one
+OF_SWEEP = """
+import sys
+import jax
+devices, at_once = map(int, sys.argv[1:])
+jax.config.update("jax_num_cpu_devices", devices)
+from train.driver import memory
+from train.ops.sharding import mesh_for
+from train.ppo import PPO, Config
+
+learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=4, rollout_length=8, num_minibatches=1))
+runs, found = BatchedRuns((learner,) * 4, devices=devices, at_once=at_once), []
+memory._check_arrays = lambda config, arrays, *_: found.append(sum(map(memory.num_bytes, arrays)))
+memory.check_memory(runs, mesh_for(devices, runs.batch_sizes))
+steps = jax.eval_shape(lambda key: learner.collect(learner.init(key))[1], jax.random.key(0))
+of_one = sum(map(memory.num_bytes, jax.tree.leaves(steps)))
+assert found[1] - found[0] >= devices * at_once * of_one
+"""
+
+
+@pytest.mark.parametrize(("devices", "at_once"), [(1, 2), (2, 2)])
+def test_rollouts_of_the_runs_of_a_sweep_that_are_computed_at_once_count(devices: int, at_once: int) -> None:
+    subprocess.run([sys.executable, "-c", OF_SWEEP, str(devices), str(at_once)], check=True)
