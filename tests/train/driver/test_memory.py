@@ -69,6 +69,7 @@ jax.config.update("jax_num_cpu_devices", devices)
 from train.driver import memory
 from train.ops.sharding import mesh_for
 from train.ppo import PPO, Config
+from train.sweep.batched_runs import BatchedRuns
 
 learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=4, rollout_length=8, num_minibatches=1))
 runs, found = BatchedRuns((learner,) * 4, devices=devices, at_once=at_once), []
