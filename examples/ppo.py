@@ -1,6 +1,6 @@
 """PPO by self-play in one file, to be copied and changed: any game of `jaxgames`, several seeds in one program.
 
-    python -m examples.ppo     # 3 x 3 boxes, two minutes: it wins 0.21 of the games, 0 at the start
+    python -m examples.ppo     # 3 x 3 boxes, two minutes: it wins 0.21 of the games
 
 It draws ppo.svg, the share of games won against `greedy` during the training, and ends with a line of JSON. The learner
 with checkpoints, opponents and many devices is `train.ppo`; its loss is the same. Arguments: a game, and a sharing.
