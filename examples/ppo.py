@@ -71,14 +71,12 @@ class Policy:  # of all seats; parameters that they do not share have a leading 
             x = jnp.zeros((1, 128))  # what the heads read
         return params
 
-    def apply(self, params: Any, x: Any, seat: jax.Array) -> Any:
-        """Returns logits float32[B, num_actions] and values float32[B] of observations `x`, of the seats int32[B]."""
+    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> Any:
+        """Returns logits float32[B, num_actions] and values float32[B], of the seats int32[B]."""
+        x: Any = observation
         for name, (module, is_own) in self.parts().items():
-            if is_own:  # every seat's on every board, of which one is taken
-                of_all = jax.vmap(module.apply, in_axes=(0, None))(params[name], x)
-                x = jax.tree.map(lambda leaf: leaf[seat, jnp.arange(len(seat))], of_all)
-            else:
-                x = module.apply(params[name], x)
+            x = (jax.vmap(module.apply, in_axes=(0, None)) if is_own else module.apply)(params[name], x)
+            x = jax.tree.map(lambda leaf: leaf[seat, jnp.arange(len(seat))], x) if is_own else x
         return x
 
 

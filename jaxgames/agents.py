@@ -353,6 +353,9 @@ def act_compiled(agent: Agent, key: jax.Array, boards: Any) -> jax.Array:
     return act_on_device(agent, key, boards) if agent.on_device else agent.act(key, boards)
 
 
+_analyse_on_device = jax.jit(analyse)
+
+
 def analyse_compiled(agent: Agent, boards: Any) -> Analysis | None:
     """Returns the result of `analyse` for any agent; only an agent on the device is compiled."""
     return (_analyse_on_device if agent.on_device else analyse)(agent, boards)
@@ -373,8 +376,3 @@ def analyse_in_chunks(agent: Agent, states: Any, chunk: int = 64) -> Analysis:
 def act_on_device(agent: Agent, key: jax.Array, boards: Any) -> jax.Array:
     """Returns the actions of an agent on the device, compiled once per structure of the agent and the boards."""
     return agent.act(key, boards)
-
-
-@jax.jit
-def _analyse_on_device(agent: Agent, boards: Any) -> Analysis | None:
-    return analyse(agent, boards)

@@ -47,10 +47,4 @@ def seating(seats: Sequence[int], how: Seating, num_games: int, key: jax.Array |
         return jnp.asarray(agents[(np.arange(agents.size) - np.arange(num_games)[:, None]) % agents.size])
     if key is None:
         raise ParameterError("a drawn seating needs a key: seating(seats, 'drawn', num_games, key)")
-    return _shuffled(key, agents, num_games)
-
-
-@functools.partial(jax.jit, static_argnames="num_games")
-def _shuffled(key: jax.Array, agents: jax.Array, num_games: int) -> jax.Array:
-    """Returns int32[games, num_players], `agents` (int32[num_players]) in a random order for every game."""
     return jax.vmap(lambda key: jax.random.permutation(key, agents))(jax.random.split(key, num_games))

@@ -110,13 +110,10 @@ def read(path: Path) -> Card:
     """Returns the card in a file."""
     named = json.loads(path.read_text(encoding="utf-8"))
     for field, kind in ENTRIES.items():
-        entries = ({key: _tuple(value) for key, value in entry.items()} for entry in named[field])
-        named[field] = tuple(kind(**entry) for entry in entries)
+        entries: list[dict[str, Any]] = named[field]  # which have lists where a card has tuples
+        lists = [{key: tuple(value) for key, value in entry.items() if type(value) is list} for entry in entries]
+        named[field] = tuple(kind(**entry | tuples) for entry, tuples in zip(entries, lists, strict=True))
     return Card(**named)
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # of JSON
 
 
 @functools.cache

@@ -103,7 +103,13 @@ def test_setting_that_is_traced_is_refused_in_words() -> None:
 
 
 def test_numbers_can_be_mapped_over_in_a_script() -> None:
-    sizes = {"num_envs": 4, "rollout_length": 4, "num_minibatches": 2, "update_epochs": 2, "total_steps": 32}
+    sizes: dict[str, Any] = {
+        "num_envs": 4,
+        "rollout_length": 4,
+        "num_minibatches": 2,
+        "update_epochs": 2,
+        "total_steps": 32,
+    }
     config = ppo.Config(env="dots_and_boxes(rows=1, cols=1)", hidden_sizes=(4,), **sizes)
 
     def run(rate: jax.Array) -> Any:

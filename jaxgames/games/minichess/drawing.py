@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 import jax
 
-from jaxgames.games.minichess.board import Position, legal_masks
+from jaxgames.games.minichess.board import legal_masks
 from jaxgames.games.minichess.rules import SQUARES, Minichess, MinichessState
 from jaxgames.host import legal_moves
 from jaxgames.render import moves
@@ -24,6 +24,7 @@ KIND_NAMES = {"p": "pawn", "n": "knight", "b": "bishop", "r": "rook", "q": "quee
 HALF_WIDTH = 2.5 * CELL  # from the middle to the board's edge
 MARGIN = 3.0  # for the frame
 RING_RADIUS = 9.0  # around the piece whose moves are shown
+_masks = jax.jit(legal_masks)
 
 BASE = "M-6,7L-6,5.6Q-6,4.4 -4.8,4.4L4.8,4.4Q6,4.4 6,5.6L6,7Z"  # under every large piece
 OUTLINES = {
@@ -85,17 +86,12 @@ def _scene(env: Minichess, state: MinichessState, turn: Sequence[str]) -> Scene:
     if turn:
         marks["last"] = "".join(map(_square, _ends(turn[-1])))
     seat = int(state.current_player)
-    in_check = bool(_is_king_attacked(state.position))
+    in_check = bool(_masks(state.position).checkers != 0)
     if in_check:
         marks["check"] = "".join(_square(place) for place, piece in standing.items() if piece == (seat, "K"))
     live = f"to move{', in check' if in_check else ''} · move {int(state.ply) // 2 + 1}"
     caption = caption_of(env.outcome(state), seat, ("K", "black-k"), SEAT_NAMES, live)
     return Scene(caption, pieces, marks)
-
-
-@jax.jit
-def _is_king_attacked(position: Position) -> jax.Array:
-    return legal_masks(position).checkers != 0
 
 
 def _contents(env: Minichess, state: MinichessState) -> dict[str, str]:
