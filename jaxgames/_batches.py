@@ -9,7 +9,14 @@ import numpy as np
 CHUNK = 1 << 12  # rows that are computed at once
 
 
-def in_chunks(function: Callable[..., Any], batch: Any, chunk: int = CHUNK, *, fill: bool = True) -> Any:
+def in_chunks(
+    function: Callable[..., Any],
+    batch: Any,
+    chunk: int = CHUNK,
+    *,
+    fill: bool = True,
+    on_done: Callable[[int], object] = lambda rows: None,
+) -> Any:
     """Returns `function(batch)` on the host, computed for `chunk` rows at a time.
 
     Args:
@@ -17,6 +24,7 @@ def in_chunks(function: Callable[..., Any], batch: Any, chunk: int = CHUNK, *, f
       batch: all leaves have the same first axis.
       chunk: rows in each call.
       fill: fills up the last part with its last row, so that a longer batch needs no further compilation.
+      on_done: is called with the number of rows after every part.
     """
     batch = jax.tree.map(np.asarray, batch)
     length = len(jax.tree.leaves(batch)[0])
@@ -28,4 +36,5 @@ def in_chunks(function: Callable[..., Any], batch: Any, chunk: int = CHUNK, *, f
         end = min(begin + chunk, length)
         rows = np.minimum(np.arange(begin, begin + chunk if fill else end), length - 1)
         parts.append(jax.device_get(function(jax.tree.map(lambda x, rows=rows: x[rows], batch))))
+        on_done(end - begin)
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:length], *parts)

@@ -139,7 +139,8 @@ def slides(env: Env[Any], states: Sequence[Any], actions: Sequence[int], ending:
     drawing = record_of(game).part("drawing")(game, variable_theme())
     scenes = _scenes(game, drawing, _boards(list(states)), list(actions))
     if ending:
-        scenes[-1] = _ended(scenes[-1], ending)
+        ended = dataclasses.replace(scenes[-1].caption, look=None, text=ending, strong=True)
+        scenes[-1] = dataclasses.replace(scenes[-1], caption=ended)
     picture = document(drawing, [together(drawing, scenes)], 1, CARD, f"{game}: a game of {len(actions)} steps")
     return picture, [scene.caption.text for scene in scenes]
 
@@ -231,11 +232,6 @@ def _one_game(boards: list[Any]) -> list[Any]:
         return boards[: ends[0] + 1] if ends else boards
     end = next((step for step in ends if step > 0), None)  # the first state may have ended the game before this one
     return [board.board for board in boards[:end]] + ([] if end is None else [board_before_reset(boards[end])])
-
-
-def _ended(scene: Scene, words: str) -> Scene:
-    """Returns the scene with the caption of a game that people have ended."""
-    return dataclasses.replace(scene, caption=dataclasses.replace(scene.caption, look=None, text=words, strong=True))
 
 
 def _captioned(scene: Scene, text: str, note: str) -> Scene:
