@@ -169,7 +169,7 @@ def _with_first_parameter(text: str, parameters: list[inspect.Parameter]) -> str
     `solver(runs/43.npz, epsilon=0.1)` becomes `solver(file='runs/43.npz', epsilon=0.1)`.
     """
     found = FIRST_IN_BRACKETS.fullmatch(text)
-    if found is None or not parameters or parameters[0].annotation is not str:
+    if found is None or not parameters or parameters[0].annotation not in (str, "str"):
         return text
     name, first = parameters[0].name, found["first"].strip()
     if found["parameter"] not in (None, name) or not first:

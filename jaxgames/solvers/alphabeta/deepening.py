@@ -50,7 +50,7 @@ class MoveValues(NamedTuple):
 
 
 def plies_to_end(value: float) -> int | None:
-    """Returns the plies until the end of the game in a value of an `MoveValues`; None for neither a win nor a loss."""
+    """Returns the plies until the end of the game in a value of `MoveValues`; None for neither a win nor a loss."""
     return round(WIN - UNIT * abs(value)) if abs(value) >= MIN_WIN_IN_UNITS else None
 
 

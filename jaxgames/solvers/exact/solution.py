@@ -201,8 +201,8 @@ def solve(env: Env[Any], progress: bool = True, unfinished: str | Path | None = 
     Args:
       env: the game, or `auto_reset` of it.
       progress: whether to show the progress on standard error.
-      unfinished: a file that keeps the progress of a long analysis, so that it can be resumed after an interruption. It
-        is read if it is there, and removed at the end.
+      unfinished: a file that keeps the progress of a long analysis, which can then be resumed. It is read if it is
+        there, and removed at the end; not used for a game that is solved in one pass.
 
     Raises ValueError for a game without a solver, and for a game that is too large, with what it would take.
     """
