@@ -189,7 +189,7 @@ def test_killed_sweep_continues_to_the_same_bits(whole: Path, tmp_path: Path, mo
     with pytest.raises(Killed):
         run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder))
     monkeypatch.undo()
-    newest = [max(int(each.name) for each in path.iterdir()) for path in folder.glob("num_envs=4*/*/checkpoints")]
+    newest = [max(int(each.stem) for each in path.iterdir()) for path in folder.glob("num_envs=4*/*/checkpoints")]
     assert sorted(newest) == [4, 4, 8, 8]
     finished = folder / "num_envs=2+learning_rate=0.25" / "seed=3" / "result.json"
     before = finished.stat().st_mtime_ns
