@@ -15,7 +15,7 @@ import tyro
 
 from jaxgames._named import IMPORT, IMPORT_LINE, command_line, import_options
 from train.driver import compilation, loggers, loop, processes
-from train.driver.learner import Learner, check_load, command_of
+from train.driver.learner import Learner, check_load, command_of, is_of_user
 from train.driver.loop import Settings
 from train.driver.memory import check_memory
 from train.driver.messages import log
@@ -84,7 +84,7 @@ def _run(
     if is_leader:
         if result["finished"]:
             run = shlex.quote(result["run_dir"])
-            words = import_options() + [IMPORT, program] * (not program.startswith("train."))
+            words = import_options() + [IMPORT, program] * is_of_user(learner_type)
             modules = "".join(f" {word}" for word in words)
             log(f"next: python -m train.match {run} greedy{modules}; python -m train.play {run}{modules}")
         print(json.dumps(result))

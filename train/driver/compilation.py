@@ -1,4 +1,4 @@
-"""Compiled programs that JAX keeps on disk, so that the next start of the same program does not compile it again.
+"""The program of an iteration, and compiled programs that JAX keeps on disk for the next start.
 
 Commands call `keep_programs`, functions of the library do not. The programs are in `.jax_cache` of the checkout, in a
 folder for each kind of processor, because XLA compiles for the instructions that a processor has. JAX's own variables
@@ -19,11 +19,26 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jax.sharding import Mesh
+
+from train.driver.learner import Learner
+from train.ops import sharding
 
 CONFIG: Any = jax.config  # its values have no types
 CHECKOUT = Path(__file__).parents[2]
 CACHE = ".jax_cache"
 UNREADABLE = re.compile(r"Error reading persistent compilation cache entry for '([^']+)'")
+
+
+def iteration_on(learner: Learner, mesh: Mesh) -> Any:
+    """Returns `learner.iterate` under jit, for train states on the mesh. It reuses the memory of its argument.
+
+    It is the same function each time, so it is traced once: for the check of memory, and to be compiled.
+    """
+    if mesh not in learner.programs:
+        out = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
+        learner.programs[mesh] = jax.jit(learner.iterate, donate_argnums=0, out_shardings=out)
+    return learner.programs[mesh]
 
 
 def keep_programs(checkout: Path = CHECKOUT) -> None:

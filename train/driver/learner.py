@@ -11,12 +11,14 @@ on many devices. Files store "my_module:MyLearner", so other commands need `--im
 """
 
 import dataclasses
+import functools
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import jax
+from jax.sharding import Mesh
 
 import jaxgames
 from jaxgames import ParameterError, agents
@@ -136,6 +138,11 @@ class Learner:
         """The settings that identify a run on its first line and in its result, in JSON's types; includes "env"."""
         return {"env": self.config.env, "seed": self.config.seed}
 
+    @functools.cached_property
+    def programs(self) -> dict[Mesh, Any]:
+        """`iterate` under jit by mesh; see `train.driver.compilation.iteration_on`."""
+        return {}
+
     @property
     def batch_sizes(self) -> Mapping[str, int]:
         """Counts that must be multiples of the number of devices, by their names in error messages."""
@@ -161,16 +168,20 @@ def module_of(learner_type: type[Learner]) -> str:
     return name
 
 
+def is_of_user(learner_type: type[Learner]) -> bool:
+    """Returns whether a learner is defined outside this package."""
+    return not module_of(learner_type).startswith("train.")
+
+
 def text_of(learner_type: type[Learner]) -> str:
     """Returns what files store of a learner: its name, or "module:Class" if it is not of this package."""
-    module = module_of(learner_type)
-    return learner_type.name if module.startswith("train.") else f"{module}:{learner_type.__name__}"
+    own = f"{module_of(learner_type)}:{learner_type.__name__}"
+    return own if is_of_user(learner_type) else learner_type.name
 
 
 def command_of(learner_type: type[Learner]) -> str:
     """Returns the module whose command trains a learner, such as "train.ppo"."""
-    module = module_of(learner_type)
-    return f"train.{learner_type.name}" if module.startswith("train.") else module
+    return module_of(learner_type) if is_of_user(learner_type) else f"train.{learner_type.name}"
 
 
 def learner_of_module(text: str) -> type[Learner]:

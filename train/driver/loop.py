@@ -23,7 +23,7 @@ from jaxgames import Env, ParameterError, arena
 from jaxgames._named import import_options
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
-from train.driver import loggers, processes
+from train.driver import compilation, loggers, processes
 from train.driver.learner import Config, Learner, TrainState, command_of, data_of, text_of
 from train.driver.messages import (
     GAMES,
@@ -260,15 +260,9 @@ def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
 def compile_iteration(learner: Learner, train_state: Any, mesh: Mesh) -> Callable[[Any], Any]:
     """Returns `learner.iterate`, compiled for train states on the mesh. It reuses the memory of its argument."""
     data = sharding.shard(data_of(learner), mesh, sharding.REPLICATED)
-    program = lower_iteration(learner, mesh, train_state, *data).compile()
-    return lambda train_state: program(train_state, *data)
-
-
-def lower_iteration(learner: Learner, mesh: Mesh, train_state: Any, *data: Any) -> jax.stages.Lowered:
-    """Returns `learner.iterate`, lowered for arguments on the mesh: arrays, or shapes with shardings."""
-    out = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
     with jax.set_mesh(mesh):
-        return jax.jit(learner.iterate, donate_argnums=0, out_shardings=out).lower(train_state, *data)
+        program = compilation.iteration_on(learner, mesh).lower(train_state, *data).compile()
+    return lambda train_state: program(train_state, *data)
 
 
 def of_one_run(folder: Path) -> ParallelRuns:

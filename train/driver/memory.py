@@ -4,7 +4,7 @@ import dataclasses
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import jax
 from jax.extend.core import jaxprs_in_params
 from jax.sharding import Mesh
 
+from train.driver.compilation import iteration_on
 from train.driver.learner import Config, Learner, data_of
-from train.ops.sharding import is_key
+from train.ops.sharding import REPLICATED, is_key, shardings
 
 MAX_ITERATIONS = 2**31 - 1  # a train state counts them with 32 bits
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
@@ -31,16 +32,23 @@ def check_memory(learner: Learner, mesh: Mesh, counts: Mapping[str, int] | None 
     """
     if (iterations := learner.config.num_iterations) > MAX_ITERATIONS:
         raise ValueError(f"a run has at most {MAX_ITERATIONS:,} iterations, not {iterations:,}: reduce total_steps")
-    arguments = jax.eval_shape(learner.init, jax.eval_shape(lambda: jax.random.key(0))), *data_of(learner)
+    init, key = on_mesh(learner.init, mesh, learner.partition_specs), jax.eval_shape(lambda: jax.random.key(0))
+    data = jax.eval_shape(on_mesh(lambda data: data, mesh, REPLICATED), data_of(learner))
+    arguments = jax.eval_shape(init, key), *data
     _check_arrays(learner.config, jax.tree.leaves(arguments), mesh.size, counts or {})
     try:
         with warnings.catch_warnings(action="ignore"), jax.set_mesh(mesh):  # of indices too large for 32 bits
-            program = jax.make_jaxpr(learner.iterate)(*arguments)
+            program = iteration_on(learner, mesh).trace(*arguments).jaxpr
     except OverflowError:
         largest = settings_in_shape(learner.config, None)[0]
         raise ValueError(f"a run with these settings has arrays that 32 bits cannot index: reduce {largest}") from None
-    written = max(written_by_loops(program.jaxpr), key=lambda arrays: sum(map(num_bytes, arrays)), default=[])
+    written = max(written_by_loops(program), key=lambda arrays: sum(map(num_bytes, arrays)), default=[])
     _check_arrays(learner.config, [*jax.tree.leaves(arguments), *written], mesh.size, counts or {})
+
+
+def on_mesh(function: Callable[..., Any], mesh: Mesh, specs: Any) -> Any:
+    """Returns the function under jit, with its result divided over the mesh by PartitionSpecs."""
+    return jax.jit(function, out_shardings=shardings(mesh, specs))
 
 
 def _check_arrays(config: Config, arrays: Sequence[Any], num_devices: int, counts: Mapping[str, int]) -> None:
