@@ -2,11 +2,12 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import jax
+import optax
 
 import jaxgames
 from jaxgames.agents import Agent
@@ -15,7 +16,9 @@ from jaxgames.mcts.config import SelectionRule
 from jaxgames.policies.agent import PolicyAgent, temperature_of
 from train import agents, settings
 from train.driver.learner import Learner, data_of
-from train.models.policy import Params, Policy
+from train.models.policy import Params, Policy, merge_statistics, split_statistics
+from train.ops.episodes import Metrics
+from train.ops.optimizers import step_of
 from train.pretrained import load_params
 
 
@@ -140,6 +143,24 @@ class NetworkLearner(Learner):
     def with_params(self, train_state: Any, params: Params) -> Any:
         """Returns the train state of a run that starts from these parameters."""
         return train_state._replace(params=params)
+
+
+def gradient_of(loss: Callable[[Params], tuple[jax.Array, tuple[Metrics, Params]]], params: Params) -> Any:
+    """Returns the gradient of `loss(params)` in place of the weights, with the network's statistics after it; metrics.
+
+    `loss` also returns metrics and these statistics.
+    """
+    weights, before = split_statistics(params)
+    of_weights = jax.grad(lambda weights: loss(merge_statistics(weights, before)), has_aux=True)
+    gradient, (metrics, after) = of_weights(weights)
+    return merge_statistics(gradient, after), metrics
+
+
+def after_step(optimizer: optax.GradientTransformation, learned: Params, params: Params, opt_state: Any) -> Any:
+    """Returns the parameters and the state of the optimizer after a step by what `gradient_of` returns."""
+    gradient, statistics = split_statistics(learned)
+    weights, opt_state = step_of(optimizer, gradient, opt_state, split_statistics(params)[0])
+    return merge_statistics(weights, statistics), opt_state
 
 
 def gamma_per_turn(gamma_per_decision: float, num_players: int) -> float:

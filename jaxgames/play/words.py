@@ -1,4 +1,4 @@
-"""What people read of a game: its title, its menus of boards, its rules on one screen, whose turn it is, how it ended.
+"""The texts of a game for the page and the terminal: title, menus of boards, rules, whose turn it is, how it ended.
 
 A game has an object of a subclass of `Words` in its record. The names of the seats are those of the pictures. `people`
 are the seats that people play, as `people_of` returns them. One person is "you"; several people, and a game between

@@ -32,12 +32,12 @@ from jaxgames.policies.policy import Policy, PolicyEvaluate, reward_scale
 from jaxgames.sampling import MASKED_LOGIT
 from train.alphazero.run import Run
 from train.alphazero.state import Minibatch, Sample, Steps, TrainState, observations_of, samples_of, search_metrics
-from train.models.policy import Params, merge_statistics, split_statistics
+from train.models.policy import Params, split_statistics
 from train.models.tabulated import table_or_network
+from train.network_learner import after_step, gradient_of
 from train.ops import replay
 from train.ops.episodes import EpisodeStats, Metrics, episode_metrics, map_next_boards
 from train.ops.minibatches import num_groups, take_rows
-from train.ops.optimizers import step_of
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
 from train.ops.start_positions import Starts, next_starts
 from train.ops.symmetries import symmetries
@@ -46,7 +46,7 @@ from train.ops.value_targets import discounts, lambda_returns
 
 @dataclass(frozen=True)
 class AlphaZero(Run):
-    """The algorithm. What `train.driver` asks of it besides is in `train/alphazero/run.py`.
+    """The algorithm; `train/alphazero/run.py` has the other members that `train.driver` reads.
 
     All methods but `iterate` are of one game, `env`.
     """
@@ -156,14 +156,10 @@ class AlphaZero(Run):
             rows_key, symmetry_key, dropout_key = jax.random.split(key, 3)
             rows = replay.draw_rows(rows_key, groups, c.num_envs // groups, capacity, filled, c.minibatch_size)
             minibatch = self.minibatch_of(symmetry_key, take_rows(stored, rows))
-            weights, before = split_statistics(params)
-
-            def loss(weights: Params) -> Any:
-                return self.loss(train_state, merge_statistics(weights, before), minibatch, dropout_key)
-
-            gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights)
-            weights, opt_state = step_of(optimizer, gradient, opt_state, weights)
-            params = merge_statistics(weights, statistics)
+            learned, metrics = gradient_of(
+                lambda params: self.loss(train_state, params, minibatch, dropout_key), params
+            )
+            params, opt_state = after_step(optimizer, learned, params, opt_state)
             if average is not None:
                 average = optax.incremental_update(params, average, 1 - self.average_decay(step))
             return (params, average, opt_state), metrics

@@ -1,4 +1,4 @@
-"""What `train.driver` asks of AlphaZero beside the algorithm: its first train state, its agents, its headline."""
+"""A run of AlphaZero, without the algorithm: first train state, optimizer, agents, and the split over devices."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""What AlphaZero carries from iteration to iteration, its steps with their metrics, and the samples of its buffer."""
+"""The train state of AlphaZero, the steps of self-play with their metrics, and the samples in the replay buffer."""
 
 import functools
 from typing import Any, NamedTuple

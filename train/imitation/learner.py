@@ -35,10 +35,10 @@ from train.imitation.data import (
     take,
 )
 from train.models.policy import Params, merge_statistics, split_statistics
-from train.network_learner import NetworkLearner, key_of_game
+from train.network_learner import NetworkLearner, after_step, gradient_of, key_of_game
 from train.ops.episodes import Metrics
 from train.ops.masks import masked_mean
-from train.ops.optimizers import make_optimizer, step_of
+from train.ops.optimizers import make_optimizer
 from train.recipes import IMITATION, IMITATION_PRESETS
 
 
@@ -125,14 +125,8 @@ class Imitation(NetworkLearner):
             key = jax.random.fold_in(dropout_key, step)
             of_files = zip(self.by_game, data, rows, strict=True)
             minibatches = [learner.minibatch_of(key, file.train, of_file) for learner, file, of_file in of_files]
-            weights, before = split_statistics(params)
-
-            def loss(weights: Params) -> Any:
-                return self.mean_loss(train_state, merge_statistics(weights, before), minibatches, key)
-
-            gradient, (metrics, statistics) = jax.grad(loss, has_aux=True)(weights)
-            weights, opt_state = step_of(optimizer, gradient, opt_state, weights)
-            return (merge_statistics(weights, statistics), opt_state), metrics
+            learned, metrics = gradient_of(lambda params: self.mean_loss(train_state, params, minibatches, key), params)
+            return after_step(optimizer, learned, params, opt_state), metrics
 
         steps = train_state.iteration * count + jnp.arange(count, dtype=jnp.int32)
         start = train_state.params, train_state.opt_state

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import Var
 
-from train.models.policy import Params, Policy
+from train.models.policy import Params, Policy, merge_statistics, split_statistics
 
 ROWS = 2  # observations of the traced batch; any number would do
 
@@ -54,12 +54,12 @@ def inputs_of_result(program: Any) -> list[bool]:
     return [variable in needed for variable in jaxpr.invars]
 
 
-def keep_policy(policy: Policy, kept: jax.Array, before: Params, after: Params) -> Params:
-    """Returns `after`; if `kept` (bool[]), `before` in place of all but the critic's own arrays.
+def keep_policy(policy: Policy, kept: jax.Array, params: Params, learned: Params) -> Params:
+    """Returns a gradient with the network's statistics after it; if `kept` (bool[]), those of the critic's own arrays.
 
-    These are a gradient, 0 before, and statistics of the network. So frozen gradients are no part of the global norm or
-    of Adam's moments.
+    Then all other gradients are 0, and all other statistics those of `params`.
     """
-    return jax.tree.map(
-        lambda own, old, new: new if own else jnp.where(kept, old, new), critic_only(policy), before, after
-    )
+    weights, statistics = split_statistics(params)
+    unchanged = merge_statistics(jax.tree.map(jnp.zeros_like, weights), statistics)
+    own = critic_only(policy)
+    return jax.tree.map(lambda own, old, new: new if own else jnp.where(kept, old, new), own, unchanged, learned)

@@ -25,13 +25,14 @@ from jaxgames._platforms import has_cpu_form
 from jaxgames.policies.policy import has_seat_values, is_symmetric, reward_scale, seat_values
 from jaxgames.wrappers import split_step_key
 from train.models.critic_params import keep_policy
-from train.models.policy import Params, merge_statistics, split_statistics
+from train.models.policy import Params
+from train.network_learner import after_step, gradient_of
 from train.ops.advantages import per_seat_advantages
 from train.ops.episodes import EpisodeStats, Metrics, episode_metrics, map_next_boards
 from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy, sample_and_log_prob
 from train.ops.masks import masked, masked_mean
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
-from train.ops.optimizers import linear, restarted, step_of
+from train.ops.optimizers import linear, restarted
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
 from train.ppo.config import Config, Numbers
 from train.ppo.run import Run
@@ -40,7 +41,7 @@ from train.ppo.state import Minibatch, TrainState, Transition, minibatch_of
 
 @dataclass(frozen=True)
 class PPO(Run):
-    """The algorithm. What `train.driver` asks of it besides is in `train/ppo/run.py`."""
+    """The algorithm; `train/ppo/run.py` has the other members that `train.driver` reads."""
 
     def iterate(self, train_state: TrainState) -> tuple[TrainState, Metrics]:
         """Returns the train state after one iteration, and metrics that are reduced on the device."""
@@ -150,18 +151,12 @@ class PPO(Run):
             (params, opt_state), (rows, dropout_key) = carry, x
             taken = take_rows(batch, rows)
             minibatch: Minibatch = taken if observes_once else observe(*taken)
-            weights, before = split_statistics(params)
-
-            def loss(weights: Params) -> Any:
-                return self.loss(train_state, merge_statistics(weights, before), minibatch, dropout_key)
-
-            gradient, (metrics, after) = jax.grad(loss, has_aux=True)(weights)
-            no_step = merge_statistics(jax.tree.map(jnp.zeros_like, weights), before)
-            learned = self.in_warmup(train_state.iteration, no_step, merge_statistics(gradient, after))
-            gradient, statistics = split_statistics(learned)
-            weights, opt_state = step_of(optimizer, gradient, opt_state, weights)
+            learned, metrics = gradient_of(
+                lambda params: self.loss(train_state, params, minibatch, dropout_key), params
+            )
+            learned = self.in_warmup(train_state.iteration, params, learned)
             num_steps = jax.tree.map(lambda mask: mask.sum(dtype=jnp.float32), minibatch.learner_mask)
-            return (merge_statistics(weights, statistics), opt_state), (metrics, num_steps)
+            return after_step(optimizer, learned, params, opt_state), (metrics, num_steps)
 
         key, subkey = jax.random.split(train_state.key)
         start = train_state.params, self.after_warmup(train_state.iteration, train_state.opt_state)
@@ -234,11 +229,14 @@ class PPO(Run):
         factor = jnp.where(kl > 2 * target, 1.5, jnp.where(kl < 0.5 * target, 0.5, 1))
         return train_state._replace(step_kl_coef=coef * factor), metrics | {"step_kl_coef": coef}
 
-    def in_warmup(self, iteration: jax.Array, before: Params, after: Params) -> Params:
-        """Returns `after`; in the first `critic_warmup` iterations `before`, except for the critic's own arrays."""
+    def in_warmup(self, iteration: jax.Array, params: Params, learned: Params) -> Params:
+        """Returns what `gradient_of` returns; in the first `critic_warmup` iterations, the policy does not change.
+
+        There its gradient is 0, so that it is no part of the global norm or of Adam's moments.
+        """
         if self.config.critic_warmup == 0:
-            return after
-        return keep_policy(self.policy, iteration < self.config.critic_warmup, before, after)
+            return learned
+        return keep_policy(self.policy, iteration < self.config.critic_warmup, params, learned)
 
     def after_warmup(self, iteration: jax.Array, opt_state: Any) -> Any:
         """Returns the state of the optimizer; in the iteration after the warm-up, without the critic's moments."""

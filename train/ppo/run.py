@@ -1,4 +1,4 @@
-"""What `train.driver` asks of PPO beside the algorithm: its first train state, its parts on devices, its headline."""
+"""A run of PPO, without the algorithm: first train state, optimizer, opponents, and the split over devices."""
 
 import functools
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What PPO carries from iteration to iteration, and the steps that it learns from."""
+"""The train state of PPO, and the steps of a rollout that it learns from."""
 
 from typing import Any, NamedTuple
 

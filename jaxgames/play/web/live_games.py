@@ -66,7 +66,7 @@ class LiveGame:
         self._task: asyncio.Task[None] | None = None  # the moves or the answer of agents
 
     def change(self, function: Callable[[Session], Session | None], *, paused: bool = False) -> None:
-        """Changes the session; then the agents move. What an agent is thinking about is discarded.
+        """Changes the session, and lets the agents move. A move that an agent was still choosing is not played.
 
         Args:
           function: changes the session, or raises an error without a change. Where it returns a session, this one
