@@ -1,6 +1,6 @@
 """AlphaZero by self-play in one file, to be copied and changed: any zero-sum game of two seats, several seeds at once.
 
-    python -m examples.alphazero                            # Chinese Checkers on 4 x 4 cells, three minutes: wins 0.68
+    python -m examples.alphazero     # Chinese Checkers on 4 x 4 cells, three minutes: it wins 0.96 of the games
     python -m examples.alphazero "dots_and_boxes(rows=2, cols=3)"
 
 Each step of self-play is a search that the network guides; the network learns the search's policy and the result. It
@@ -70,7 +70,7 @@ class Policy:
 
 
 class Samples(NamedTuple):
-    """What is learned from steps, leaves [..., num_envs]."""
+    """Steps of self-play as the network learns them, leaves [..., num_envs]."""
 
     observation: jax.Array
     mask: jax.Array
