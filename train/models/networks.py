@@ -15,13 +15,7 @@ import numpy as np
 from jaxgames import Env
 from jaxgames._checks import check_choice
 from jaxgames._specs import Registry
-from train.models.alpha_mini import alpha_mini
-from train.models.chess_graph import chess_graph
 from train.models.convolution import Convolution
-from train.models.diagonal_mlp import diagonal_mlp
-from train.models.graph import graph
-from train.models.hop_planner import hops
-from train.models.larson import larson, larson_text
 from train.models.layers import (
     ACTIVATIONS,
     COMPUTE_DTYPES,
@@ -31,48 +25,31 @@ from train.models.layers import (
     check_sizes,
     orthogonal,
 )
-from train.models.residual_mlp import residual_mlp
-from train.models.resnet import resnet
-from train.models.star_graph import star_graph
 
 
 class DenseEncoder(nn.Module):
     """Dense layers: bool[B, *observation_shape] -> float32[B, hidden_sizes[-1]].
 
-    The inputs that are never True are left out: they are constant and only cost time.
+    The inputs that are never True are left out: they are constant and only cost time. With `channels`, 3 x 3
+    convolutions with ReLU come first, of all inputs: bool[B, height, width, planes].
     """
 
-    hidden_sizes: tuple[int, ...]
-    activation: str
-    support: tuple[int, ...]  # places of the flattened observation that can be True
-    compute_dtype: str = "float32"  # of the layers; parameters and the result are float32
-
-    @nn.compact
-    def __call__(self, observation: jax.Array) -> jax.Array:
-        flat = observation.reshape(observation.shape[0], -1)
-        x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(self.compute_dtype)
-        for width in self.hidden_sizes:
-            x = ACTIVATIONS[self.activation](nn.Dense(width, kernel_init=orthogonal(), dtype=self.compute_dtype)(x))
-        return x.astype(jnp.float32)
-
-
-class ConvolutionalEncoder(nn.Module):
-    """3 x 3 convolutions with ReLU, then dense layers.
-
-    bool[B, height, width, planes] -> float32[B, hidden_sizes[-1]]
-    """
-
-    channels: tuple[int, ...]
     hidden_sizes: tuple[int, ...]
     activation: str  # of the dense layers
+    support: tuple[int, ...]  # places of the flattened observation that can be True
     compute_dtype: str = "float32"  # of the layers; parameters and the result are float32
+    channels: tuple[int, ...] = ()
 
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
-        x = observation.astype(self.compute_dtype)
-        for width in self.channels:
-            x = nn.relu(Convolution(width, dtype=self.compute_dtype)(x))
-        x = x.reshape(x.shape[0], -1)
+        if self.channels:
+            x = observation.astype(self.compute_dtype)
+            for width in self.channels:
+                x = nn.relu(Convolution(width, dtype=self.compute_dtype)(x))
+            x = x.reshape(x.shape[0], -1)
+        else:
+            flat = observation.reshape(observation.shape[0], -1)
+            x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(self.compute_dtype)
         for width in self.hidden_sizes:
             x = ACTIVATIONS[self.activation](nn.Dense(width, kernel_init=orthogonal(), dtype=self.compute_dtype)(x))
         return x.astype(jnp.float32)
@@ -85,11 +62,7 @@ def mlp(
     compute_dtype: str = "float32",
 ) -> Network:
     """Returns dense layers, which compute in `compute_dtype`, and linear heads in float32."""
-    check_choice("activation", activation, ACTIVATIONS)
-    check_choice("compute_dtype", compute_dtype, COMPUTE_DTYPES)
-    support = tuple(np.flatnonzero(env.observation_support).tolist())
-    encoder = DenseEncoder(check_sizes("hidden_sizes", hidden_sizes), activation, support, compute_dtype)
-    return Network(encoder, DenseHeads(env.num_actions))
+    return _dense(env, (), hidden_sizes, activation, compute_dtype)
 
 
 def conv(
@@ -104,11 +77,16 @@ def conv(
     All layers but the heads compute in `compute_dtype`.
     """
     check_grid("conv", env)
+    return _dense(env, check_sizes("channels", channels), hidden_sizes, activation, compute_dtype)
+
+
+def _dense(
+    env: Env[Any], channels: tuple[int, ...], hidden_sizes: tuple[int, ...], activation: str, compute_dtype: str
+) -> Network:
     check_choice("activation", activation, ACTIVATIONS)
     check_choice("compute_dtype", compute_dtype, COMPUTE_DTYPES)
-    encoder = ConvolutionalEncoder(
-        check_sizes("channels", channels), check_sizes("hidden_sizes", hidden_sizes), activation, compute_dtype
-    )
+    support = tuple(np.flatnonzero(env.observation_support).tolist())
+    encoder = DenseEncoder(check_sizes("hidden_sizes", hidden_sizes), activation, support, compute_dtype, channels)
     return Network(encoder, DenseHeads(env.num_actions))
 
 
@@ -116,17 +94,18 @@ _networks: Registry[Network] = Registry(
     "network",
     {
         "mlp": mlp,
-        "residual_mlp": residual_mlp,
         "conv": conv,
-        "resnet": resnet,
-        "alpha_mini": alpha_mini,
-        "chess_graph": chess_graph,
-        "hops": hops,
-        "star_graph": star_graph,
-        "graph": graph,
-        "diagonal_mlp": diagonal_mlp,
-        "larson": larson,
-        "larson_text": larson_text,
+        "residual_mlp": "train.models.residual_mlp:residual_mlp",
+        "resnet": "train.models.resnet:resnet",
+        "chess_graph": "train.models.chess_graph:chess_graph",
+        "diagonal_mlp": "train.models.diagonal_mlp:diagonal_mlp",
+        "graph": "train.models.graph:graph",
+        "hops": "train.models.hop_planner:hops",
+        # of one study each
+        "alpha_mini": "examples.papers.alpha_mini.network:alpha_mini",
+        "larson": "examples.papers.checkers_imitation.larson:larson",
+        "larson_text": "examples.papers.checkers_imitation.larson:larson_text",
+        "star_graph": "examples.papers.parameter_sharing.star_graph:star_graph",
     },
     examples="'mlp', 'resnet(blocks=4, channels=64)' or 'mypackage.mymodule:mynetwork(width=64)'",
     register="train.models.networks.register",

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import jaxgames
+from examples.papers.parameter_sharing.star_graph import Hops, StarGraphHeads, largest
 from jaxgames import ParameterError
 from tests.helpers.hop_boards import CELLS, TABLES, largest_worth, random_boards
 from train.models import networks
-from train.models.star_graph import Hops, StarGraphHeads, largest
 
 ENV: Any = jaxgames.make("chinese_checkers(size=2, num_players=6)")
 BOARDS = random_boards()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import jaxgames
+from examples.papers.checkers_imitation.larson import Highway, ParallelConvolutions, signed_board
 from jaxgames import ParameterError
 from train.imitation import Imitation, config_for
 from train.models import networks
-from train.models.larson import Highway, ParallelConvolutions, signed_board
 from train.models.policy import Policy
 
 ENV = jaxgames.make("checkers")
