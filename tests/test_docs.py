@@ -14,7 +14,6 @@ import pytest
 
 import jaxgames
 from docs.make import settings
-from examples.train_all_games import TASKS
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from tests.helpers.apart import with_mark
@@ -273,11 +272,6 @@ def own_game_names(kind: str) -> set[str]:
 
 
 # -- training ------------------------------------------------------------------------------------------------------
-
-
-def test_training_page_has_a_row_for_every_task() -> None:
-    header = ("game", "seat", "steps", "seconds", "win rate", "mean reward")
-    assert [row[0] for row in table(PPO_PAGE, *header)] == [f"`{task.env}`" for task in TASKS.values()]
 
 
 def test_tables_of_settings_are_those_of_the_code() -> None:

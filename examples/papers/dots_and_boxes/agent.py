@@ -31,10 +31,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from examples.papers._experiment import RATE, Column, Experiment, Report, command, table_of
+from examples.papers._experiment import RATE, Column, Experiment, Report, command, progress_over, table_of
 from jaxgames import Env, arena
 from jaxgames._checks import ParameterError
-from jaxgames._progress import Progress
 from jaxgames.agents import Agent, act_on_one_board
 from train import agents
 from train.driver.metrics import rounded
@@ -82,18 +81,16 @@ def report(arguments: Arguments) -> Report:
     opponents = {name: opponent_of(name, env, arguments) for name in arguments.opponents}
     common = {name: getattr(arguments, name) for name in ("games", "milliseconds", "simulations", "seed")}
     rows: list[dict[str, Any]] = []
-    with Progress(total=arguments.games * len(opponents), unit="games") as bar:
-        for name, opponent in opponents.items():
-            bar.describe(f"against {name}")
-            key = {"env": str(env), "agent": str(agent), "opponent": name, **common}
-            result = arguments.once(key, functools.partial(play_row, env, agent, opponent, arguments, bar))
-            rows.append({"opponent": name, "games": arguments.games, **result})
+    for name, opponent in opponents.items():
+        key = {"env": str(env), "agent": str(agent), "opponent": name, **common}
+        result = arguments.once(key, functools.partial(play_row, env, agent, opponent, arguments))
+        rows.append({"opponent": name, "games": arguments.games, **result})
     result = {"env": str(env), "agent": str(agent), "milliseconds": arguments.milliseconds, "rows": rows}
     is_theirs = arguments.board == BOARD and not THEIRS.keys().isdisjoint(opponents)
     return Report(result, table_of(rows, COLUMNS | OF_THE_STUDY if is_theirs else COLUMNS))
 
 
-def play_row(env: Env[Any], agent: Agent, opponent: Agent, arguments: Arguments, bar: Any) -> dict[str, Any]:
+def play_row(env: Env[Any], agent: Agent, opponent: Agent, arguments: Arguments) -> dict[str, Any]:
     """Returns the results of the games against one opponent."""
     players = [Timed(agent), Timed(opponent)]
     for player in players:  # compiles what is not compiled, out of the measured moves
@@ -103,20 +100,20 @@ def play_row(env: Env[Any], agent: Agent, opponent: Agent, arguments: Arguments,
     seats = arena.seating((1, 1), "alternating", arguments.games)
     key, lost_to_the_clock = jax.random.key(arguments.seed), 0
     played: list[arena.Games] = []
-    for number in range(arguments.games):  # one by one, so that the times of a move belong to its game
+    # One by one, so that the times of a move belong to its game.
+    for number in progress_over(range(arguments.games), "games", f"{agent} - {opponent}"):
         begin = len(players[0].seconds)
         played.append(arena.play(env, players, seats[number : number + 1], jax.random.fold_in(key, number)))
         lost_to_the_clock += max(players[0].seconds[begin:], default=0) > arguments.milliseconds / 1000
-        bar.update(1)
     games = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *played)
-    mine, theirs = (arena.results(env, games, seats, number) for number in (0, 1))
+    found = arena.results(env, games, seats)
     times = {"ms": players[0].seconds, "cpu_ms": players[0].cpu_seconds, "opponent_cpu_ms": players[1].cpu_seconds}
-    shares = {name: mine[name] for name in ("win_rate", "win_rate_interval")}
+    shares = {name: found[name] for name in ("win_rate", "win_rate_interval")}
     return {
         "games": arguments.games,
-        "wins": mine["wins"],
-        "losses": theirs["wins"],
-        "ties": arguments.games - mine["wins"] - theirs["wins"],
+        "wins": found["wins"],
+        "losses": arguments.games - found["wins"] - found["draws"],
+        "ties": found["draws"],
         "lost_to_the_clock": lost_to_the_clock,
         "moves": len(players[0].seconds),
     } | rounded({**shares, **{name: milliseconds(seconds) for name, seconds in times.items()}})

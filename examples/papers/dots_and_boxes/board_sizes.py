@@ -5,37 +5,30 @@
     python -m examples.papers.dots_and_boxes.board_sizes runs/graph --boards 5x5 --simulations 64 \\
         --opponents runs/resnet --games 100
 
-A run plays the boards of its training, or all boards if the parameters of its network fit every board. Boards that a
-run does not play are left out. The agents alternate
-between the seats. Every two games begin with the same two random edges, so each agent plays an opening from both sides.
-An agent wins with more than half of the boxes. Its margin is its boxes minus the opponent's boxes.
-
-The games of two agents on a board are one line of `cells.jsonl` in the output folder. A command that is repeated does
-not play them again, and several commands may write to one folder. The last line on standard output is JSON.
+A run plays the boards of its training, or all boards if the parameters of its network fit every board. Boards that an
+agent does not play have a dash, and boards of its training have a star. The agents alternate between the seats. Every
+two games begin with the same two random edges, so each agent plays an opening from both sides. An agent wins with more
+than half of the boxes. Its margin is its boxes minus the opponent's boxes. A command that is repeated plays no game
+again.
 """
 
 import functools
-import json
-import time
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 import jaxgames
-from examples.papers._experiment import ExperimentFields, Report, command, new_picture
-from examples.papers.dots_and_boxes.matches import board_of, deterministic, play
-from jaxgames import Env, arena
-from jaxgames._progress import Progress
-from train import agents, plot
-from train.driver import tables
-from train.driver.commands import text_of_rate
-from train.driver.loop import log
+from examples.papers._duel import duel
+from examples.papers._experiment import ExperimentFields, Report, command
+from jaxgames import Env
+from train import agents
+from train.driver.commands import GameArguments, text_of_rate
 from train.driver.metrics import rounded
+from train.driver.tables import markdown
 
 MEASURED = ("win_rate", "win_rate_interval", "draw_rate", "mean_reward", "mean_length")
 
@@ -61,23 +54,31 @@ def report(arguments: Arguments) -> Report:
     players = [agent for text in arguments.agents for agent in agents_of(text, arguments.simulations)]
     opponents = [deterministic(text) for text in arguments.opponents]
     envs = {board: board_of(board) for board in arguments.boards}
-    keys: list[dict[str, Any]] = [
-        {"board": board, "agent": agent, "opponent": opponent, "games": arguments.games, "seed": arguments.seed}
-        for opponent in opponents
-        for agent in players
-        for board, env in envs.items()
-        if agent != opponent and plays(agent, env) and plays(opponent, env)
-    ]
     rows: list[dict[str, Any]] = []
-    with Progress(total=len(keys) * arguments.games, unit="games") as bar:
-        for key in keys:
-            bar.describe(f"{key['board']}: {key['agent']} - {key['opponent']}")
-            rows.append(key | arguments.once(key, functools.partial(measure, envs[key["board"]], key, bar)))
-            bar.update(arguments.games * len(rows) - bar.count)
-    return Report({"cells": rows}, table(rows, arguments.boards), {"picture": draw(rows, arguments.boards)})
+    for opponent in opponents:
+        for agent in players:
+            for board, env in envs.items():
+                if agent != opponent and plays(agent, env) and plays(opponent, env):
+                    key = {"board": board, "agent": agent, "opponent": opponent}
+                    key |= {"games": arguments.games, "seed": arguments.seed}
+                    rows.append(key | arguments.once(key, functools.partial(measure, env, key)))
+    return Report({"cells": rows}, table(rows, arguments.boards))
 
 
-# -- agents and boards ---------------------------------------------------------------------------------------------
+def board_of(text: str) -> Env[Any]:
+    """Returns the game on a board such as "5x5". Raises ValueError for another text."""
+    match = re.fullmatch(r"(\d+)x(\d+)", text)
+    if match is None:
+        raise ValueError(f"a board must be rows and columns of boxes, such as 5x5, not {text!r}")
+    return jaxgames.make("dots_and_boxes", rows=int(match[1]), cols=int(match[2]), reward="boxes")
+
+
+# -- agents --------------------------------------------------------------------------------------------------------
+
+
+def deterministic(text: str) -> str:
+    """Returns the text of an agent; of a run that names no temperature, with temperature 0 and its iteration."""
+    return agents.name_of(agents.with_temperature(text, 0))
 
 
 def agents_of(text: str, simulations: Sequence[int]) -> list[str]:
@@ -103,8 +104,7 @@ def was_trained_on(text: str, env: Env[Any]) -> bool | None:
     if run is None:
         return None
     learner = _learner_of(run.folder)
-    others = getattr(learner.config, "other_envs", ())
-    return env in [learner.env, *map(jaxgames.make, others)]
+    return env in [learner.env, *map(jaxgames.make, getattr(learner.config, "other_envs", ()))]
 
 
 @functools.cache
@@ -115,34 +115,23 @@ def _learner_of(folder: Path) -> Any:
 # -- games ---------------------------------------------------------------------------------------------------------
 
 
-def measure(env: Env[Any], key: Mapping[str, Any], bar: Progress) -> dict[str, Any]:
-    """Returns the results of an agent against an opponent on a board, with the seconds that they took."""
-    began = time.perf_counter()
-    agent, opponent = key["agent"], key["opponent"]
+def measure(env: Env[Any], key: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the results of an agent against an opponent on a board, with the same two random edges in two games."""
+    agent, opponent, games = key["agent"], key["opponent"], key["games"]
+    settings = GameArguments(games=games, openings=-(-games // 2), opening_plies=2, seed=key["seed"])
     pair = agents.make(agent, env), agents.make(opponent, env)
-    match = play(env, pair, key["games"], key["seed"], bar)
-    results = rounded(arena.results(env, match.games, match.seats))
-    trained = {"agent_trained": was_trained_on(agent, env), "opponent_trained": was_trained_on(opponent, env)}
-    result = trained | {name: results[name] for name in MEASURED}
-    result |= {"openings": match.num_openings(), "seconds": round(time.perf_counter() - began, 1)}
-    log(f"{key['board']}: {agent} - {opponent}: {json.dumps(result)}")
-    return result
-
-
-# -- the table and the picture -------------------------------------------------------------------------------------
+    results = rounded(duel(env, pair, settings, f"{key['board']}: {agent} - {opponent}"))
+    return {"agent_trained": was_trained_on(agent, env), **{name: results[name] for name in MEASURED}}
 
 
 def table(rows: Sequence[Mapping[str, Any]], boards: Sequence[str]) -> str:
-    """Returns the Markdown table: a row per agent and opponent, and for every board the win rate and the margin.
-
-    Boards of the agent's training have a star. Boards that an agent does not play have a dash.
-    """
+    """Returns the Markdown table: a row per agent and opponent, and for every board the win rate and the margin."""
     row_of = {(row["agent"], row["opponent"], row["board"]): row for row in rows}
     lines = [
         (f"`{agent}`", f"`{opponent}`", *(_entry(row_of.get((agent, opponent, board))) for board in boards))
         for agent, opponent in dict.fromkeys((row["agent"], row["opponent"]) for row in rows)
     ]
-    return tables.markdown(("agent", "opponent", *boards), lines)
+    return markdown(("agent", "opponent", *boards), lines)
 
 
 def _entry(row: Mapping[str, Any] | None) -> str:
@@ -151,49 +140,6 @@ def _entry(row: Mapping[str, Any] | None) -> str:
         return "-"
     star = " *" if row["agent_trained"] else ""
     return f"{text_of_rate(row['win_rate'], row['win_rate_interval'])}, {row['mean_reward']:+.2f}{star}"
-
-
-def draw(rows: Sequence[Mapping[str, Any]], boards: Sequence[str]) -> Figure:
-    """Returns the picture: the win rate by board with its interval, a panel per opponent, a line per agent.
-
-    The marks of boards that the agent was trained on are filled.
-    """
-    opponents, players = (list(dict.fromkeys(row[name] for row in rows)) for name in ("opponent", "agent"))
-    width, height = 4.2 * max(len(opponents), 2), 4 + 0.25 * len(players)
-    figure, panels = new_picture(width, height, across=max(len(opponents), 1), sharey=True)
-    panels[0].set_ylabel("win rate")
-    for axes, opponent in zip(panels, opponents, strict=False):
-        for number, agent in enumerate(players):
-            of_line = [row for row in rows if (row["agent"], row["opponent"]) == (agent, opponent)]
-            _draw_line(axes, of_line, boards, number)
-        axes.set(title=f"against {_short(opponent)}", xlabel="board", xticks=range(len(boards)), xticklabels=boards)
-        axes.set(xlim=(-0.5, len(boards) - 0.5), ylim=(-0.02, 1.02))
-        axes.axhline(0.5, color="grey", linewidth=0.8)
-    handles = [Line2D([], [], label=_short(agent), **plot.style_of(number)) for number, agent in enumerate(players)]
-    title = "filled marks: boards that the agent was trained on"
-    figure.legend(handles=handles, title=title, loc="outside lower center", **plot.SMALL)
-    return figure
-
-
-def _draw_line(axes: Any, rows: Sequence[Mapping[str, Any]], boards: Sequence[str], number: int) -> None:
-    """Draws an agent's win rates against one opponent."""
-    style, shift = plot.style_of(number), 0.05 * (number % 5 - 2)  # so that equal rates do not hide each other
-    x = [boards.index(row["board"]) + shift for row in rows]
-    axes.plot(x, [row["win_rate"] for row in rows], **style | {"marker": ""})
-    for place, row in zip(x, rows, strict=True):
-        rate, (low, high) = row["win_rate"], row["win_rate_interval"]
-        face = style["color"] if row["agent_trained"] else "white"
-        bars = [[max(rate - low, 0)], [max(high - rate, 0)]]
-        axes.errorbar(place, rate, bars, color=style["color"], marker=style["marker"], markerfacecolor=face, capsize=2)
-
-
-def _short(text: str) -> str:
-    """Returns the text of an agent without the temperature 0 and the folders above a run."""
-    run = agents.parse(text)
-    if run is None:
-        return text
-    parameters = {name: value for name, value in run.parameters.items() if (name, value) != ("temperature", 0)}
-    return agents.text_of(run._replace(folder=Path(run.folder.name), iteration=None, parameters=parameters))
 
 
 main = command(Arguments, None, report)

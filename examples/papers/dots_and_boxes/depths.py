@@ -23,14 +23,15 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from examples.papers._experiment import RATE, Column, Experiment, Report, command, table_of
+from examples.papers._duel import duel
+from examples.papers._experiment import RATE, Column, Experiment, Report, command, progress_over, table_of
 from examples.papers.dots_and_boxes.agent import STUDY, Timed, milliseconds
 from examples.papers.dots_and_boxes.study_agent import player_of
-from jaxgames import agents, arena
-from jaxgames._progress import Progress
+from jaxgames import agents
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes import search_moves as boxes
 from jaxgames.games.dots_and_boxes.search import ExactSearch
+from train.driver.commands import GameArguments
 from train.driver.metrics import rounded
 
 KINDS = ("2 boxes, leave", "2 boxes, take", "4 boxes, leave", "4 boxes, take")
@@ -94,18 +95,13 @@ def report(arguments: Arguments) -> Report:
     handouts = functools.cache(lambda: find_handouts(env, arguments))
     rows: list[dict[str, Any]] = []
     games: list[dict[str, Any]] = []
-    with Progress(total=len(arguments.depths) + len(arguments.changes), unit="rows") as bar:
-        for depth in arguments.depths:
-            bar.describe(f"depth {depth}")
-            key = {**common, "depth": depth, "positions": arguments.positions}
-            rows.append({"depth": depth, **arguments.once(key, lambda depth=depth: try_depth(env, depth, handouts()))})
-            bar.update()
-        for change in arguments.changes:
-            bar.describe(change)
-            key = {**common, "change": change, "games": arguments.games}
-            result = arguments.once(key, lambda change=change: play(env, change, arguments), "games")
-            games.append({"name": f"`{change}`", "games": arguments.games, **result})
-            bar.update()
+    for depth in progress_over(arguments.depths, unit="depths"):
+        key = {**common, "depth": depth, "positions": arguments.positions}
+        rows.append({"depth": depth, **arguments.once(key, lambda depth=depth: try_depth(env, depth, handouts()))})
+    for change in arguments.changes:
+        key = {**common, "change": change, "games": arguments.games}
+        result = arguments.once(key, lambda change=change: play(env, change, arguments), "games")
+        games.append({"name": f"`{change}`", "games": arguments.games, **result})
     numbers = rows[0]["numbers"] if rows else {}
     columns = {name.format(number=numbers.get(name.partition(" (")[0])): entry for name, entry in HANDOUTS.items()}
     tables = [table_of(rows, columns), table_of(games, GAMES)]
@@ -188,14 +184,12 @@ def changed(change: str) -> str:
 
 def play(env: DotsAndBoxes, change: str, arguments: Arguments) -> dict[str, Any]:
     """Returns the results of the games of the changed agent against the study's."""
-    players = [Timed(agents.make(changed(change), env)), Timed(agents.make(STUDY, env))]
-    seats = arena.seating((1, 1), "alternating", arguments.games)
-    games = arena.play(env, players, seats, jax.random.key(arguments.seed))
-    mine, theirs = (arena.results(env, games, seats, number) for number in (0, 1))
-    shares = {name: mine[name] for name in ("win_rate", "win_rate_interval")}
-    ties = arguments.games - mine["wins"] - theirs["wins"]
-    results = {"wins": mine["wins"], "losses": theirs["wins"], "ties": ties}
-    return results | rounded({**shares, "cpu_ms": milliseconds(players[0].cpu_seconds)})
+    mine, theirs = Timed(agents.make(changed(change), env)), Timed(agents.make(STUDY, env))
+    found = duel(env, (mine, theirs), GameArguments(games=arguments.games, seed=arguments.seed), change)
+    shares = {name: found[name] for name in ("win_rate", "win_rate_interval")}
+    losses = arguments.games - found["wins"] - found["draws"]
+    results = {"wins": found["wins"], "losses": losses, "ties": found["draws"]}
+    return results | rounded({**shares, "cpu_ms": milliseconds(mine.cpu_seconds)})
 
 
 main = command(Arguments, QUICK, report)

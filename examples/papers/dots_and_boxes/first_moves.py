@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from examples.papers._experiment import Column, Experiment, Report, command, table_of
-from examples.papers.dots_and_boxes.matches import board_of
+from examples.papers.dots_and_boxes.board_sizes import board_of
 from jaxgames import State
 from jaxgames._progress import Progress
 from jaxgames.games.dots_and_boxes import DotsAndBoxes

@@ -23,13 +23,11 @@ SOLVED = "examples.papers.solution_strength"
 NEED_DATA = {  # files of positions, runs or solutions; have tests of their own
     "examples.papers.alpha_mini.sampling",
     "examples.papers.checkers_imitation.*",
-    f"{BOXES}.phases",
     f"{SOLVED}.lost_positions",
     f"{SOLVED}.solved",
 }
 NEED_AGENTS = {  # arguments in place of --quick
     f"{BOXES}.board_sizes": "first --boards 2x2 --opponents random --games 4",
-    f"{BOXES}.losses": "first --reference first --board 2x2 --open-edges 8 4 --games 2",
 }
 WITHOUT_CACHE = {"examples.papers.matrix_games.__main__"}  # takes a minute as a whole
 # A repeated command writes tables and pictures again, and locks its runs. All other files hold results.

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from examples.papers.dots_and_boxes import board_sizes
-from examples.papers.dots_and_boxes.board_sizes import agents_of, plays, was_trained_on
-from examples.papers.dots_and_boxes.matches import board_of
-from jaxgames._progress import Progress
+from examples.papers.dots_and_boxes.board_sizes import agents_of, board_of, plays, was_trained_on
 from tests.helpers.commands import error_of
 from tests.helpers.registrations import temporary_registrations
 from train import agents
@@ -63,7 +61,6 @@ def test_wrong_board_is_refused(board: str, tmp_path: Path) -> None:
 def test_both_agents_play_every_opening_from_both_sides() -> None:
     """So an agent that plays the same as its opponent has the margin 0."""
     key = {"board": "2x2", "agent": "first", "opponent": "first", "games": 20, "seed": 0}
-    with Progress(None, "games", shown=False) as bar:
-        result = board_sizes.measure(board_of("2x2"), key, bar)
+    result = board_sizes.measure(board_of("2x2"), key)
     assert result["mean_reward"] == 0
     assert result["mean_length"] == 10  # of 12 edges, two are the opening
