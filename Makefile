@@ -94,9 +94,9 @@ bench: $(VENV)/for-tests
 	    $(RUN) -m benchmarks.throughput --output $(BENCH) --env "$$game" --batch-sizes 1024 --columns "random play" step > /dev/null || exit 1; done
 	$(RUN) -m benchmarks.throughput sweep --output $(BENCH) --one-core --pictures $(BENCH) > /dev/null
 	$(RUN) -m benchmarks.training --output $(BENCH) --picture $(BENCH)/ppo_breakdown.svg > /dev/null
-	$(RUN) -m benchmarks.alphazero --output $(BENCH) > /dev/null
+	$(RUN) -m benchmarks.training --learner alphazero --output $(BENCH)/training_alphazero.json > /dev/null
 	$(RUN) -m benchmarks.training_peers --output $(BENCH) > /dev/null
-	$(RUN) -m benchmarks.devices --output $(BENCH) --virtual-devices > /dev/null
+	$(RUN) -m benchmarks.training devices --output $(BENCH) --counts 1 2 > /dev/null
 	$(RUN) -m benchmarks.networks sharing --output $(BENCH) > /dev/null
 	$(RUN) -m benchmarks.networks convolutions --output $(BENCH) > /dev/null
 	$(RUN) -m benchmarks.search --output $(BENCH) --picture $(BENCH)/search_by_simulations.svg > /dev/null

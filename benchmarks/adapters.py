@@ -221,8 +221,7 @@ def play_pgx(env: jaxgames.Env[Any], boards: int) -> Play:
     """Random play of many boards through `jaxgames.interop.pgx.PgxEnv` and Pgx's `auto_reset`."""
     from jaxgames.interop.pgx import PgxEnv
 
-    _, playing = loops.pgx_functions(PgxEnv(env))
-    return loops.rollout(playing, boards, loops.MIN_STEPS_PER_CALL)
+    return loops.rollout(loops.PgxGame(PgxEnv(env), restarts=True), boards, loops.MIN_STEPS_PER_CALL)
 
 
 def play_jaxmarl(env: jaxgames.Env[Any], boards: int) -> Play:

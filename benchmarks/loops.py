@@ -7,11 +7,10 @@ A step of the loop writes out the legal mask and the observation of every board,
 finished boards restart. Each step has its own random keys. The mask and the observation are carried to the next step,
 which first reads one element of each at a place that depends on the action, so that nothing is optimised away.
 
-`pgx_functions` and `PlayingJaxMARL` make envs of two other libraries ready for the loop.
+`PgxGame` and `PlayingJaxMARL` make envs of two other libraries ready for the loop.
 """
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax
@@ -47,30 +46,37 @@ def steps_per_call(total_steps: int, batch: int) -> int:
 # -- environments ------------------------------------------------------------------------------------------
 
 
-def pgx_functions(env: Any) -> tuple[Any, Any]:
-    """Returns an env with Pgx's interface behind the functions of `jaxgames.Env`: without restarts, and with Pgx's."""
-    from pgx.experimental import auto_reset
+class PgxGame:
+    """A game of Pgx behind the functions of `jaxgames.Env`; with `restarts`, its finished boards restart."""
 
-    def observe(state: Any) -> jax.Array:
+    id, version, needs_key, zero_sum, reward_range = "pgx", 1, False, True, (-1.0, 1.0)
+
+    def __init__(self, game: Any, restarts: bool = False) -> None:
+        from pgx.experimental import auto_reset
+
+        self.init, self.num_players, self.num_actions = game.init, game.num_players, game.num_actions
+        self.observation_shape = game.observation_shape
+        self._next = auto_reset(game.step, game.init) if restarts else game.step
+
+    def step(self, state: Any, action: Any, key: Any = None) -> Any:
+        return self._next(state, action, key)
+
+    def observe(self, state: Any, player: Any = None) -> jax.Array:
         return state.observation  # written by the step
 
-    def mask(state: Any) -> jax.Array:
+    def legal_action_mask(self, state: Any) -> jax.Array:
         return state.legal_action_mask
 
-    def draw(state: Any, key: jax.Array) -> jax.Array:
+    def random_legal_action(self, state: Any, key: jax.Array) -> jax.Array:
         return jaxgames.random_action(key, state.legal_action_mask)
-
-    looks = {"observe": observe, "legal_action_mask": mask, "random_legal_action": draw}
-    steps = (env.step, auto_reset(env.step, env.init))
-    bare, restarting = (SimpleNamespace(init=env.init, step=step, **looks) for step in steps)
-    return bare, restarting
 
 
 def pgx_env(game: str) -> tuple[Any, Any]:
-    """Returns `pgx_functions` of a game of Pgx. Raises ImportError if Pgx is not installed."""
+    """Returns a game of Pgx, without restarts and with Pgx's own. Raises ImportError if Pgx is not installed."""
     import pgx
 
-    return pgx_functions(pgx.make(game))  # pyright: ignore[reportArgumentType]  # any name, not only Pgx's literals
+    made: Any = pgx.make(game)  # pyright: ignore[reportArgumentType]  # any name, not only Pgx's literals
+    return PgxGame(made), PgxGame(made, restarts=True)
 
 
 class JaxMARLBoard(NamedTuple):

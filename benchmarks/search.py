@@ -44,7 +44,6 @@ from jaxgames.wrappers import seat_discount
 from train.driver.machine import stamp
 
 Params = list[tuple[jax.Array, jax.Array]]  # the weights and the bias of each layer
-Apply = Callable[[Any, jax.Array], tuple[jax.Array, jax.Array]]  # (params, observation) -> (logits, values)
 PARTS = ("boards", "simulations", "slots", "peer", "profile")
 PEER_GAMES = {"jaxgames": "minichess", "mctx": "minichess", "Pgx + mctx": "gardner_chess"}
 PLIES = 16  # of random play before the roots
@@ -255,17 +254,14 @@ def mctx_side(env: Any, boards: Any, config: SearchConfig, hidden_sizes: tuple[i
     return Side(program, params, boards, total // tree.node_visits.size)
 
 
-def mctx_search(
-    env: Any, config: SearchConfig, key: jax.Array, params: Any, states: Any, apply: Apply | None = None
-) -> Any:
-    """Returns the output of mctx with the settings of a config and a network, `apply_network` by default."""
+def mctx_search(env: Any, config: SearchConfig, key: jax.Array, params: Any, states: Any) -> Any:
+    """Returns the output of mctx with the settings of a config."""
     import mctx
 
-    apply = apply or apply_network
     library: Any = mctx  # a type checker does not know chex's dataclasses
 
     def evaluate(params: Any, states: Any) -> tuple[jax.Array, jax.Array]:
-        logits, value = apply(params, jax.vmap(env.observe)(states))
+        logits, value = apply_network(params, jax.vmap(env.observe)(states))
         return jnp.where(jax.vmap(env.legal_action_mask)(states), logits, MASKED_LOGIT), value
 
     def recurrent(params: Any, key: jax.Array, action: jax.Array, states: Any) -> Any:

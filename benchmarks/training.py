@@ -1,15 +1,15 @@
-"""Training beside random play, and where an iteration of train.ppo spends its time.
+"""Where an iteration of train.ppo or train.alphazero spends its time, and its speed by the number of devices.
 
     python -m benchmarks.training --games demo checkers --picture docs/pictures/ppo_breakdown.svg
+    python -m benchmarks.training --learner alphazero --games "chinese_checkers_diamond(size=4, pieces=3)" minichess
 
-One row per game, with the settings of its recipe (`demo` is examples/demo.py) or with more boards at once: environment
-steps per second of whole iterations, of random play with equally many boards, and the parts of an iteration, in
-microseconds per environment step.
+One row per game, with the settings of its recipe (`demo` is examples/demo.py) or with more boards at once: microseconds
+per environment step of whole iterations, and the shares of their parts.
 
 Parts of one compiled program cannot be timed from outside, and the compiler fuses across their borders. So programs
 are timed that each do a little more than the one before, in loops of the same shapes. A part is a difference:
 
-    play        random play: mask, observation, a uniformly random action, step, restart
+    rules       random play: mask, observation, a uniformly random action, step, restart
     forward     random play that runs the network on every board, minus random play
     sample      play with actions sampled from the policy, with their log-probabilities, minus the program before
     store       PPO.collect (writes out all transitions, counts episodes), minus the program before
@@ -21,20 +21,34 @@ are timed that each do a little more than the one before, in loops of the same s
     optimiser   the same with the optimiser, minus the program before
     shuffle     PPO.update minus the three parts above: permutations, gathered minibatches, their observations and
                 masks, metrics
-    rest        PPO.iterate minus all of the above
+    rest        the iteration minus all of the above
 
-`products` is the time of the network's bare matrix products: every dot_general of the programs `forward` and `network`,
-on random arrays of the same shapes, and nothing between them. It is a lower bound for a network of this shape.
+The compared epochs write out whole minibatches, at the same cost to each. The parts of AlphaZero:
 
-The compared epochs write out whole minibatches, at the same cost to each. A difference of medians can be negative: by
-noise, or where the compiler fuses the larger program better. The table shows it as it is, the picture as zero. Each
-program reads or carries on all that it computes, so that nothing is optimised away.
+    rules       random play, once for every board that a search adds and for the step that is played
+    tree        AlphaZero.collect with zeros in place of the network's outputs, minus `rules`
+    network     the same with the network, minus the program before
+    update      AlphaZero.update
+    rest        the iteration minus all of the above: value targets, the replay buffer, metrics
+
+Zeros lead a search to other boards than a network does, so the border between tree and network is not sharp. A
+difference of medians can be negative: by noise, or where the compiler fuses the larger program better. The table shows
+it as it is, the picture as zero. Each program reads or carries on all that it computes, so that nothing is optimised
+away.
+
+    python -m benchmarks.training devices --counts 1 2
+
+measures whole iterations of train.ppo on several devices; on a CPU they are virtual, and a single one uses all cores.
+The efficiency is the speed divided by `count` times the speed of one device:
+
+    strong      the same number of boards, divided between more devices
+    weak        the same number of boards on each device
 """
 
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -42,44 +56,41 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import optax
-from jax.extend.core import jaxprs_in_params
 from matplotlib.figure import Figure
 
 import jaxgames
 from benchmarks import harness, loops
 from benchmarks.harness import Command
-from train import ppo
+from train import alphazero, ppo
+from train.alphazero import AlphaZero
 from train.driver.machine import stamp
 from train.models.policy import Params, Policy
+from train.ops import sharding
 from train.ops.episodes import Metrics, episode_metrics
 from train.ops.masked_categorical import sample_and_log_prob
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ppo import PPO, Config, Minibatch, TrainState, Transition
-from train.recipes import DEMO, RECIPES
+from train.recipes import ALPHAZERO, DEMO, RECIPES
 
-GAMES = ("demo", *sorted(RECIPES))
-PARTS = ("play", "forward", "sample", "store", "advantages", "network", "loss", "optimiser", "shuffle", "rest")
+GAMES = {
+    "ppo": ("demo", *sorted(RECIPES)),
+    "alphazero": tuple(sorted({*ALPHAZERO} - {"chinese_checkers"})),  # the star's compiles for minutes
+}
 COLOURS = ("#7fb069", "#2f6690", "#c9ada7", "#9a8c98", "#6d6875", "#16425b", "#ca3c25", "#a663cc", "#e6aa68", "#bbbbbb")
 SETTINGS: dict[str, dict[str, Any]] = {
     "recipe": {},
     "large": {"num_envs": 2048, "rollout_length": 32, "num_minibatches": 64},
 }
-TABLE = {
-    "game": "{game}",
-    "ppo, steps/s": "{ppo:,.0f}",
-    "random play, steps/s": "{random_play:,.0f}",
-    "ratio": "{ratio:.3f}",
-    "products": "{products:.0%}",
-    **{part: f"{{parts[{part}]:.2f}} ({{shares[{part}]:.0%}})" for part in PARTS},
-}
+Time = Callable[..., float]  # (function, *arguments) -> microseconds per step of function(train_state, *arguments)
 
 
 @dataclass(frozen=True)
 class Arguments(harness.BenchmarkArguments):
-    games: tuple[str, ...] = GAMES
-    """Rows of the table: games with their parameters, and `demo`."""
+    learner: Literal["ppo", "alphazero"] = "ppo"
+    games: tuple[str, ...] = ()
+    """Rows of the table: games with their parameters, and `demo` for PPO; none for all that have a recipe."""
     setting: Literal["recipe", "large"] = "recipe"
-    """The boards, rollout and minibatches of the game's recipe, or 2,048 boards with minibatches of 1,024."""
+    """The settings of the game's recipe; or, for PPO, with 2,048 boards and minibatches of 1,024."""
     repeats: int = 5
     picture: Path | None = None
     """A file for the stacked bars, such as ppo_breakdown.svg."""
@@ -87,74 +98,70 @@ class Arguments(harness.BenchmarkArguments):
 
 def measure_training(arguments: Arguments) -> dict[str, Any]:
     harness.check_positive(arguments, "repeats")
-    configs = {game: config_of(game, arguments.setting) for game in arguments.games}
-    progress = harness.Progress(len(configs), "game")
+    games = arguments.games or GAMES[arguments.learner]
+    learners = {game: learner_of(arguments.learner, game, arguments.setting) for game in games}
+    progress = harness.Progress(len(learners), "game")
     rows: list[dict[str, Any]] = []
-    result = {"setting": arguments.setting, "rows": rows, **stamp()}
-    for game, config in configs.items():
-        rows.append(measure_parts(config, arguments.repeats, game))
+    result = {"learner": arguments.learner, "setting": arguments.setting, "rows": rows, **stamp()}
+    for game, learner in learners.items():
+        rows.append(measure_parts(learner, arguments.repeats, game))
         harness.save(arguments, result)
-        progress.finish(f"{game}: {rows[-1]['ppo']:,.0f} steps/s")
-    harness.log(harness.table(TABLE, map(with_shares, rows)))
+        progress.finish(f"{game}: {rows[-1]['whole']:,.0f} microseconds per step")
+    harness.log(harness.table(columns(rows[0]["shares"]), rows))
     return result
 
 
-def config_of(game: str, setting: str) -> Config:
+def columns(parts: Sequence[str]) -> dict[str, str]:
+    """The columns of the table of rows with these parts."""
+    shares = {part: f"{{shares[{part}]:.0%}}" for part in parts}
+    return {"game": "`{game}`", "microseconds per step": "{whole:.0f}", **shares}
+
+
+def learner_of(name: str, game: str, setting: str) -> PPO | AlphaZero:
+    if name == "alphazero":
+        return AlphaZero(alphazero.config_for(game))
     base = Config(**DEMO) if game == "demo" else ppo.config_for(game)
-    return dataclasses.replace(base, **SETTINGS[setting])
+    return PPO(dataclasses.replace(base, **SETTINGS[setting]))
 
 
-def with_shares(row: dict[str, Any]) -> dict[str, Any]:
-    whole = sum(row["parts"].values())
-    shares = {name: size / whole for name, size in row["parts"].items()}
-    return row | {"ratio": row["ppo"] / row["random_play"], "products": row["products"] / whole, "shares": shares}
+def measure_parts(learner: PPO | AlphaZero, repeats: int, game: str) -> dict[str, Any]:
+    """The row of a game: microseconds per step of an iteration, and the share of every part."""
+    config, train_state = learner.config, jax.jit(learner.init)(jax.random.key(0))
+
+    def time(function: Callable[..., Any], *arguments: Any) -> float:
+        """The train state has a new key in each repeat."""
+
+        def program(key: jax.Array, state: Any, *arguments: Any) -> Any:
+            return function(state._replace(key=key), *arguments)
+
+        return harness.time_program(
+            program, (train_state, *arguments), config.steps_per_iteration, repeats
+        ).microseconds
+
+    whole = time(learner.iterate)
+    if isinstance(learner, PPO):
+        parts = ppo_parts(learner, train_state, time, repeats)
+    else:
+        parts = alphazero_parts(learner, time, repeats)
+    shares = {part: spent / whole for part, spent in (parts | {"rest": whole - sum(parts.values())}).items()}
+    return {"game": game, "env": config.env, "whole": whole, "shares": shares, "boards": config.num_envs}
 
 
-def measure_parts(config: Config, repeats: int, game: str) -> dict[str, Any]:
-    """The row of a game: steps per second of training and of random play, and microseconds per step of every part."""
-    learner = PPO(config)
-    policy = learner.policy
-    train_state = jax.jit(learner.init)(jax.random.key(0))
-    params = train_state.params
-    collected, _ = jax.jit(functools.partial(collect_for_update, learner))(train_state)
+# -- PPO --------------------------------------------------------------------------------------------------
 
-    playing = measure_collection(learner, train_state, repeats)
-    learning = measure_epochs(learner, train_state, collected, repeats)
-    updating = measure_from(learner, train_state, repeats, learner.update, *collected[:2])
-    whole = measure_from(learner, train_state, repeats, learner.iterate)
 
+def ppo_parts(learner: PPO, train_state: TrainState, time: Time, repeats: int) -> dict[str, float]:
+    """Returns microseconds per step of every part but the rest."""
+    (steps, advantages, targets), _ = jax.jit(functools.partial(collect_for_update, learner))(train_state)
+    playing = measure_collection(learner, train_state, time, repeats)
+    learning = measure_epochs(learner, train_state, (steps, advantages, targets), time)
     parts = [after - before for series in ([0.0, *playing], learning) for before, after in itertools.pairwise(series)]
-    parts += [updating - sum(parts[len(playing) :]), whole - playing[-1] - updating]
-    minibatch = take_minibatch(
-        learner, group_minibatches(config, collected), minibatch_rows(config, jax.random.key(0))[0]
-    )
-    boards = minibatch.observation[: config.num_envs], minibatch.seat[: config.num_envs]
-    return {
-        "game": game,
-        "env": config.env,
-        "ppo": 1e6 / whole,
-        "random_play": 1e6 / playing[0],
-        "products": measure_products(policy.apply, (params, *boards), repeats)
-        + config.update_epochs * measure_products(network_gradient(policy), (params, minibatch), repeats),
-        "parts": dict(zip(PARTS, parts, strict=True)),
-        "boards": config.num_envs,
-        "rollout_length": config.rollout_length,
-    }
+    shuffled = time(learner.update, steps, advantages) - sum(parts[len(playing) :])
+    names = ("rules", "forward", "sample", "store", "advantages", "network", "loss", "optimiser", "shuffle")
+    return dict(zip(names, [*parts, shuffled], strict=True))
 
 
-def measure_from(
-    learner: PPO, train_state: TrainState, repeats: int, function: Callable[..., Any], *arguments: Any
-) -> float:
-    """Microseconds per step of `function(train_state, *arguments)`; the train state has a new key in each repeat."""
-
-    def program(key: jax.Array, state: TrainState, *arguments: Any) -> Any:
-        return function(state._replace(key=key), *arguments)
-
-    steps = learner.config.steps_per_iteration
-    return harness.time_program(program, (train_state, *arguments), steps, repeats).microseconds
-
-
-def measure_collection(learner: PPO, train_state: TrainState, repeats: int) -> list[float]:
+def measure_collection(learner: PPO, train_state: TrainState, time: Time, repeats: int) -> list[float]:
     """Microseconds per step of five programs, each with one more part, from random play to all but the update."""
     config, env, policy = learner.config, learner.env, learner.policy
 
@@ -175,14 +182,12 @@ def measure_collection(learner: PPO, train_state: TrainState, repeats: int) -> l
         loops.measure_play(env, *rollout, choose, train_state.params).microseconds
         for choose in (None, evaluate, sample)
     ]
-    longer = (learner.collect, functools.partial(collect_for_update, learner))
-    return playing + [measure_from(learner, train_state, repeats, function) for function in longer]
+    return [*playing, time(learner.collect), time(functools.partial(collect_for_update, learner))]
 
 
-def measure_epochs(learner: PPO, train_state: TrainState, collected: Any, repeats: int) -> list[float]:
+def measure_epochs(learner: PPO, train_state: TrainState, collected: Any, time: Time) -> list[float]:
     """Microseconds per step of four loops of epochs, each with one more part, from bare gathering to the optimiser."""
-    config, params = learner.config, train_state.params
-    batch = group_minibatches(config, collected)
+    params, batch = train_state.params, group_minibatches(learner.config, collected)
     loss_gradient = jax.grad(functools.partial(learner.loss, train_state), has_aux=True)
     plain = optax.scale(-1e-9)
     pairs = (
@@ -191,12 +196,10 @@ def measure_epochs(learner: PPO, train_state: TrainState, collected: Any, repeat
         (loss_gradient, plain),
         (loss_gradient, learner.optimizer()),
     )
-    times: list[float] = []
-    for gradient, optimizer in pairs:
-        program, start = make_epochs(learner, gradient, optimizer), (params, optimizer.init(params))
-        timing = harness.time_program(program, (start, batch), config.steps_per_iteration, repeats)
-        times.append(timing.microseconds)
-    return times
+    return [
+        time(make_epochs(learner, gradient, optimizer), (params, optimizer.init(params)), batch)
+        for gradient, optimizer in pairs
+    ]
 
 
 def collect_for_update(
@@ -214,42 +217,38 @@ def group_minibatches(config: Config, collected: Any) -> Any:
     return group_boards(collected, num_groups(config.num_envs, config.minibatch_size))
 
 
-def minibatch_rows(config: Config, key: jax.Array) -> jax.Array:
-    """The rows of the minibatches of an epoch, as `PPO.update` shuffles them."""
-    groups = num_groups(config.num_envs, config.minibatch_size)
-    return shuffle(key, groups, config.steps_per_iteration // groups, config.num_minibatches, config.minibatch_size)
-
-
-def take_minibatch(learner: PPO, batch: Any, rows: jax.Array) -> Minibatch:
-    """A minibatch, as `PPO.update` takes them."""
-    return ppo.minibatch_of(learner.env, *take_rows(batch, rows))
-
-
 def make_epochs(
     learner: PPO, gradient: Callable[..., Any], optimizer: optax.GradientTransformation
 ) -> Callable[..., Any]:
     """The loops of `PPO.update` around any gradient; each minibatch is written out whole."""
     config = learner.config
 
-    def program(key: jax.Array, learnt: tuple[Params, Any], batch: Any) -> Any:
+    def rows_of(key: jax.Array) -> jax.Array:
+        groups = num_groups(config.num_envs, config.minibatch_size)
+        return shuffle(key, groups, config.steps_per_iteration // groups, config.num_minibatches, config.minibatch_size)
+
+    def epochs(train_state: TrainState, learnt: tuple[Params, Any], batch: Any) -> Any:
+        def take(rows: jax.Array) -> Minibatch:
+            return ppo.minibatch_of(learner.env, *take_rows(batch, rows))
+
         def epoch(carry: Any, key: jax.Array) -> Any:
-            return jax.lax.scan(gradient_step, carry, minibatch_rows(config, key))
+            return jax.lax.scan(gradient_step, carry, rows_of(key))
 
         def gradient_step(carry: Any, rows: jax.Array) -> Any:
             params, opt_state, before, checksum = carry
             checksum += sum(loops.probe(leaf, rows.reshape(-1)) for leaf in jax.tree.leaves(before))
-            minibatch = take_minibatch(learner, batch, rows)
+            minibatch = take(rows)
             change, _ = gradient(params, minibatch)
             if change is not None:
                 change, opt_state = optimizer.update(change, opt_state, params)
                 params = optax.apply_updates(params, change)
             return (params, opt_state, minibatch, checksum), None
 
-        blank = jax.tree.map(jnp.zeros_like, take_minibatch(learner, batch, minibatch_rows(config, key)[0]))
+        blank = jax.tree.map(jnp.zeros_like, take(rows_of(train_state.key)[0]))
         start = (*learnt, blank, jnp.float32(0))
-        return jax.lax.scan(epoch, start, jax.random.split(key, config.update_epochs))[0]
+        return jax.lax.scan(epoch, start, jax.random.split(train_state.key, config.update_epochs))[0]
 
-    return program
+    return epochs
 
 
 def no_gradient(params: Params, minibatch: Minibatch) -> tuple[None, None]:
@@ -267,66 +266,116 @@ def network_gradient(policy: Policy) -> Callable[..., Any]:
     return jax.grad(squares, has_aux=True)
 
 
-# -- bare matrix products --------------------------------------------------------------------------------------
+# -- AlphaZero --------------------------------------------------------------------------------------------
 
 
-def measure_products(function: Callable[..., Any], arguments: tuple[Any, ...], repeats: int) -> float:
-    """Microseconds per row of the last of `arguments` for the matrix products of `function` and nothing else."""
-    products = list(dot_generals(jax.make_jaxpr(function)(*arguments).jaxpr))
-    rows, times = len(jax.tree.leaves(arguments[-1])[0]), 10
-    keys = iter(jax.random.split(jax.random.key(0), 2 * len(products)))
-    pairs = [[jax.random.normal(next(keys), x.aval.shape) for x in product.invars] for product in products]
+class Zeros(Policy):
+    """A policy whose network is not run: all of its outputs are zeros."""
 
-    def program(key: jax.Array, pairs: list[list[jax.Array]]) -> Any:
-        def once(pairs: list[list[jax.Array]], before: list[jax.Array], place: jax.Array) -> list[jax.Array]:
-            """The smaller factor depends on the last result, so that no product is computed only once."""
-            results: list[jax.Array] = []
-            for product, (left, right), last in zip(products, pairs, before, strict=True):
-                hint = 1e-9 * last.reshape(-1)[place % last.size]
-                factors = (left, right + hint) if right.size <= left.size else (left + hint, right)
-                results.append(product.primitive.bind(*factors, **product.params))
-            return results
-
-        start = [jnp.zeros(product.outvars[0].aval.shape) for product in products]
-        places = jax.random.randint(key, (times,), 0, 1 << 30)
-        return jax.lax.scan(lambda before, place: (once(pairs, before, place), None), start, places)[0]
-
-    return harness.time_program(program, (pairs,), times * rows, repeats).microseconds
+    def apply(self, params: Params, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        logits, values = jax.eval_shape(super().apply, params, observation, seat)
+        return jnp.zeros(logits.shape, logits.dtype), jnp.zeros(values.shape, values.dtype)
 
 
-def dot_generals(jaxpr: Any) -> Iterator[Any]:
-    """The equations that are matrix products, of a traced function and of the functions that it calls."""
-    for equation in jaxpr.eqns:
-        if equation.primitive.name == "dot_general":
-            yield equation
-        for inner in jaxprs_in_params(equation.params):
-            yield from dot_generals(inner)
+class WithoutNetwork(AlphaZero):
+    """AlphaZero with zeros in place of the outputs of its network."""
+
+    def make_policy(self, env: jaxgames.Env[Any]) -> Policy:
+        policy = super().make_policy(env)
+        return Zeros(**{field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)})
 
 
-# -- picture ---------------------------------------------------------------------------------------------------
+def alphazero_parts(learner: AlphaZero, time: Time, repeats: int) -> dict[str, float]:
+    """Returns microseconds per step of every part but the rest."""
+    config = learner.config
+    if config.other_envs or config.first_simulations is not None or config.fast_searches:
+        raise ValueError("expected one game, and the same search in every step")
+
+    def collecting(learner: AlphaZero) -> float:
+        def collect(train_state: Any) -> Any:
+            train_state, steps = learner.collect(train_state)
+            return train_state.games[0].boards, steps
+
+        return time(collect)
+
+    play = loops.measure_play(learner.env, config.num_envs, config.rollout_length, repeats).microseconds
+    searches = (config.rollout_length + 1) / config.rollout_length  # for every step: one more gives the last values
+    rules = (config.simulations * searches + 1) * play
+    with_zeros, with_network = collecting(WithoutNetwork(config)), collecting(learner)
+    parts = {"rules": rules, "tree": with_zeros - rules, "network": with_network - with_zeros}
+    return parts | {"update": time(learner.update)}
+
+
+# -- devices ----------------------------------------------------------------------------------------------
+
+DEVICES_TABLE = {
+    "scaling": "{scaling}",
+    "devices": "{count}",
+    "boards": "{boards:,}",
+    "steps/s (spread)": harness.SPEED,
+    "efficiency": "{efficiency:.2f}",
+}
+
+
+@dataclass(frozen=True)
+class DevicesArguments(harness.BenchmarkArguments):
+    env: str = "chinese_checkers(size=2, num_players=6)"
+    """The game, with its parameters; the network and the epochs come from its recipe."""
+    boards: int = 256
+    """Boards of one device; in strong scaling, of all devices together."""
+    rollout_length: int = 64
+    counts: tuple[int, ...] = (1, 2, 4)
+    """Numbers of devices; the first must be 1."""
+    repeats: int = 5
+
+
+def measure_devices(arguments: DevicesArguments) -> dict[str, Any]:
+    harness.check_positive(arguments, "boards", "rollout_length", "counts", "repeats")
+    if arguments.counts[:1] != (1,):
+        raise ValueError(f"counts must begin with 1, not be {arguments.counts}")
+    harness.provide_devices(max(arguments.counts))
+    rows: list[dict[str, Any]] = []
+    for scaling, count in itertools.product(("strong", "weak"), arguments.counts):
+        boards = arguments.boards * (count if scaling == "weak" else 1)
+        learner = PPO(ppo.config_for(arguments.env, num_envs=boards, rollout_length=arguments.rollout_length))
+        mesh = sharding.mesh_for(count, learner.batch_sizes)
+        train_state = sharding.shard(jax.jit(learner.init)(jax.random.key(0)), mesh, learner.partition_specs)
+        with jax.set_mesh(mesh):
+            timing = harness.time_iterations(
+                learner, train_state, learner.config.steps_per_iteration, arguments.repeats
+            )
+        row = {"scaling": scaling, "count": count, "boards": boards, **timing._asdict()}
+        one = rows[0]["steps_per_second"] if rows else timing.steps_per_second
+        rows.append(row | {"efficiency": timing.steps_per_second / (count * one)})
+        harness.log(", ".join(harness.format_row(DEVICES_TABLE, rows[-1])))
+    harness.log(harness.table(DEVICES_TABLE, rows))
+    return {"env": arguments.env, "rollout_length": arguments.rollout_length, "rows": rows, **stamp()}
+
+
+# -- picture ----------------------------------------------------------------------------------------------
 
 
 def draw_bars(arguments: Arguments, result: dict[str, Any]) -> Figure:
-    """One bar per game, divided into the parts of an iteration; a line marks the bare products."""
+    """One bar per game, divided into the parts of an iteration."""
     rows = result["rows"]
     picture, (axes,) = harness.new_picture(9, 0.6 * len(rows) + 1.6)
     axes.grid(visible=False)
-    names = [row["game"] for row in rows]
-    totals = [sum(max(0.0, size) for size in row["parts"].values()) for row in rows]
+    totals = [sum(max(0.0, share) for share in row["shares"].values()) for row in rows]
     start = [0.0] * len(rows)
-    for part, colour in zip(PARTS, COLOURS, strict=True):
-        shares = [100 * max(0.0, row["parts"][part]) / total for row, total in zip(rows, totals, strict=True)]
-        axes.barh(names, shares, left=start, color=colour, label=part)
+    for part, colour in zip(rows[0]["shares"], COLOURS, strict=False):
+        shares = [100 * max(0.0, row["shares"][part]) / total for row, total in zip(rows, totals, strict=True)]
+        axes.barh([row["game"] for row in rows], shares, left=start, color=colour, label=part)
         start = [left + share for left, share in zip(start, shares, strict=True)]
-    products = [100 * row["products"] / total for row, total in zip(rows, totals, strict=True)]
-    axes.plot(products, names, linestyle="", marker="|", markersize=24, color="black", label="bare products")
     axes.invert_yaxis()
-    axes.set(xlim=(0, 100), xlabel="% of a PPO iteration")
-    picture.legend(loc="outside lower center", ncols=6, frameon=False, markerscale=0.4)
+    axes.set(xlim=(0, 100), xlabel="% of an iteration")
+    picture.legend(loc="outside lower center", ncols=6, frameon=False)
     return picture
 
 
-COMMANDS = (Command("training", Arguments, measure_training, draw=draw_bars),)
+COMMANDS = (
+    Command("training", Arguments, measure_training, draw=draw_bars),
+    Command("training devices", DevicesArguments, measure_devices),
+)
 
 if __name__ == "__main__":
     harness.run(*COMMANDS)

@@ -142,6 +142,15 @@ def iterate(config: Config, env: Any, policy: Policy, optimizer: Any, carry: Any
     return (*learnt, states, replay), None
 
 
+def init(config: Config, env: Any, optimizer: Any, params_key: jax.Array, boards_key: jax.Array) -> Any:
+    """Returns what `iterate` carries: parameters, the state of the optimizer, boards, and an empty replay buffer."""
+    params = Network(env.num_actions).init(params_key, jnp.zeros((1, *env.observation_shape), bool))
+    states = jax.vmap(jaxgames.auto_reset(env).init)(jax.random.split(boards_key, config.num_envs))
+    shape = config.num_kept, config.rollout_length, config.num_envs
+    observations, actions = jnp.zeros((*shape, *env.observation_shape), bool), jnp.zeros((*shape, env.num_actions))
+    return params, optimizer.init(params), states, Samples(observations, actions > 0, actions, jnp.zeros(shape))
+
+
 def train(config: Config, key: jax.Array) -> tuple[Any, jax.Array]:
     """Returns the parameters, and float32[EVALUATIONS], the share of games won during the training."""
     env: Any = jaxgames.make(config.env)
@@ -158,14 +167,9 @@ def train(config: Config, key: jax.Array) -> tuple[Any, jax.Array]:
         return carry, arena.evaluate(env, agent, opponent, jax.random.key(0), GAMES)["win_rate"]
 
     params_key, boards_key, key = jax.random.split(key, 3)
-    params = Network(env.num_actions).init(params_key, jnp.zeros((1, *env.observation_shape), bool))
-    states = jax.vmap(jaxgames.auto_reset(env).init)(jax.random.split(boards_key, config.num_envs))
-    shape = config.num_kept, config.rollout_length, config.num_envs
-    observations, actions = jnp.zeros((*shape, *env.observation_shape), bool), jnp.zeros((*shape, env.num_actions))
-    replay = Samples(observations, actions > 0, actions, jnp.zeros(shape))
     xs = jnp.arange(config.num_iterations), jax.random.split(key, config.num_iterations)
     parts = jax.tree.map(lambda x: x.reshape(EVALUATIONS, -1, *x.shape[1:]), xs)
-    carry, rates = jax.lax.scan(part, (params, optimizer.init(params), states, replay), parts)
+    carry, rates = jax.lax.scan(part, init(config, env, optimizer, params_key, boards_key), parts)
     return carry[0], rates
 
 

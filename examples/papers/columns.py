@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import alphazero, networks
+from benchmarks import networks, training
 from examples.papers._experiment import Column, entry_of
 from jaxgames.games.chinese_checkers_diamond.solution import OUTCOMES
 from train.baselines import self_play_switches, solved
@@ -132,7 +132,7 @@ PERFECT_REPLIES: dict[str, Column] = {
     "plies": "{mean_length:.1f}",
 }
 COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, which take the names of its JSON
-    "alphazero_parts": dict(alphazero.TABLE),
+    "alphazero_parts": {**training.columns(("rules", "tree", "network", "update", "rest"))},
     "networks_costs": {
         **networks.TABLE,
         "game": "`{game}`",

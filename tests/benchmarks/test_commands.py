@@ -12,7 +12,6 @@ from benchmarks import (
     adapters,
     compiled,
     device,
-    devices,
     harness,
     search,
     solvers,
@@ -20,7 +19,7 @@ from benchmarks import (
     training,
 )
 from tests.benchmarks.conftest import RunCommand, blank_positions
-from train.ppo import Config
+from train.ppo import PPO, Config
 
 BOXES = "'dots_and_boxes(rows=1, cols=1)'"
 TINY = Config(
@@ -35,7 +34,7 @@ STAMP = {"date", "jaxgames", "jax", "python", "devices", "processor", "cores"}
 TIMING = {"steps_per_second", "spread", "compile_seconds", "memory_bytes"}
 SWEEP = "throughput sweep --games dots_and_boxes --batch-sizes 1 --sizes 1 2 --boards 1 --steps 1 --repeats 1"
 SEARCH = "--simulations 2 --slots 4 --batch 2 --curve-batch 2 --budget 2 --peer-slots 4 --hidden-sizes 5"
-PEERS = "--boards 2 --rollout-length 2 --search-boards 2 --search-steps 2 --simulations 2 --hidden-sizes 5 --rounds 1"
+PEERS = "--boards 2 --rollout-length 2 --search-boards 2 --search-steps 2 --simulations 2 --rounds 1"
 
 # The command line, with PICTURE for a file; the keys of the result; the key of its rows, and the keys of the first row.
 COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
@@ -92,15 +91,15 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
         "rows",
         {"part", "side", "game", "microseconds", "rules"} | TIMING,
     ),
-    f"alphazero --games {BOXES} --repeats 1": (
-        {"rows"} | STAMP,
+    "training devices --env chinese_checkers_diamond --boards 8 --rollout-length 8 --counts 1 --repeats 1": (
+        {"env", "rollout_length", "rows"} | STAMP,
         "rows",
-        {"game", "env", "whole", "shares", "boards"},
+        {"scaling", "count", "boards", "efficiency"} | TIMING,
     ),
     "training --games demo --repeats 1 --picture PICTURE": (
-        {"setting", "rows"} | STAMP,
+        {"learner", "setting", "rows"} | STAMP,
         "rows",
-        {"game", "env", "ppo", "random_play", "products", "parts", "boards", "rollout_length"},
+        {"game", "env", "whole", "shares", "boards"},
     ),
 }
 
@@ -111,7 +110,7 @@ def small(monkeypatch: pytest.MonkeyPatch, programs: str, plain_python: None) ->
     monkeypatch.setattr(compiled, "check_package", lambda target: None)
     monkeypatch.setattr(compiled, "described_device", lambda target: jax.devices()[0])
     monkeypatch.setattr(throughput, "config_for", lambda env: TINY)
-    monkeypatch.setattr(training, "config_of", lambda game, setting: TINY)
+    monkeypatch.setattr(training, "learner_of", lambda name, game, setting: PPO(TINY))
     monkeypatch.setattr(throughput, "STAR", "chinese_checkers(size={}, num_players=2, max_rounds=3)")
     monkeypatch.setattr(throughput, "GAMES", {"dots_and_boxes": TINY.env})
     if programs == "traced":
@@ -121,7 +120,7 @@ def small(monkeypatch: pytest.MonkeyPatch, programs: str, plain_python: None) ->
 
 def slow(line: str) -> Any:
     """A command line, marked as slow where it traces for seconds."""
-    is_slow = line.startswith(("training", "alphazero", "networks sharing", "throughput sweep", "search"))
+    is_slow = line.startswith(("training", "networks sharing", "throughput sweep", "search"))
     is_slow |= line.endswith("ppo")
     return pytest.param(line, marks=pytest.mark.slow) if is_slow else line
 
@@ -157,11 +156,11 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
             ("parts must be among forms, random play, ppo, search",),
         ),
         ("device --budget 0", ("budget must be positive",)),
-        ("devices --counts 2 4", ("counts must begin with 1",)),
-        ("devices --over hosts", ("over must be among devices, processes, not hosts",)),
+        ("training devices --counts 2 4", ("counts must begin with 1",)),
+        ("training devices --counts 1 1000", ("devices must be at most",)),
         ("networks --boards 0", ("boards must be positive",)),
         ("training_peers --parts dqn", ("parts must be among ppo, alphazero, not dqn",)),
-        ("training_peers --num-updates 7", ("num_updates must divide the 512 steps of an iteration",)),
+        ("training_peers --boards 3 --rollout-length 3", ("must be a multiple of the 4 minibatches",)),
         ("networks sharing --rows 0", ("rows must be positive",)),
         ("networks convolutions --repeats 0", ("repeats must be positive",)),
         ("peers --games chess", ("games must be among minichess", "chess")),
@@ -194,7 +193,6 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
         ("throughput sweep --sizes 2 9", ("two or more different ones from 1 to 8",)),
         ("throughput sweep --devices 2 --one-core", ("one core is one device",)),
         ("training --games demo chess", ("the games are",)),
-        ("alphazero --repeats 0", ("repeats must be positive, not 0",)),
         ("training --repeats 0", ("repeats must be positive, not 0",)),
     ],
 )
@@ -203,7 +201,6 @@ def test_wrong_input_is_refused_before_anything_is_measured(
 ) -> None:
     for module, function in (
         (adapters, "measure_game"),
-        (devices, "run_workers"),
         (harness, "keep_to_one_core"),
         (harness, "time_program"),
         (device, "run_group"),
@@ -226,5 +223,5 @@ def test_every_command_is_tested() -> None:
     ]
     names = {command.name for module in modules for command in getattr(module, "COMMANDS", ())}
     first_words = {" ".join(line.split()[:number]) for line in COMMANDS for number in (1, 2)}
-    of_other_files = {"adapters", "device", "devices", "networks", "peers", "play", "regression"}
+    of_other_files = {"adapters", "device", "networks", "peers", "play", "regression"}
     assert names - of_other_files == (names & first_words) - of_other_files
