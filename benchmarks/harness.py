@@ -30,9 +30,17 @@ import tyro
 from matplotlib.figure import Figure
 
 from train.driver.tables import markdown
-from train.settings import check_positive as check_positive  # of the arguments of a command
 
 SPEED = "{steps_per_second:,.0f} ({spread:.0%})"  # the cell of a table: a median with its spread
+
+
+def check_positive(arguments: object, *names: str) -> None:
+    """Raises ValueError unless the arguments with these names, numbers or tuples, are above 0."""
+    for name in names:
+        value = getattr(arguments, name)
+        if not all(number > 0 for number in (value if isinstance(value, tuple) else (value,))):
+            raise ValueError(f"{name} must be positive, not {value}")
+
 
 # -- time -------------------------------------------------------------------------------------------------
 

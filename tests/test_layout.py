@@ -30,7 +30,7 @@ FLOORS = {
         ("play", "games/words"),
     ),
     "train": (
-        ("ops", "recipes", "settings"),
+        ("bounds", "ops", "recipes", "settings"),
         ("driver", "models", "matrix"),
         ("agents",),
         ("pretrained", "data"),

@@ -40,10 +40,10 @@ from jaxgames._specs import MODULE_AND_NAME, split_parameters
 from jaxgames.agents import Agent
 from jaxgames.mcts import SearchAgent
 from jaxgames.policies.agent import PolicyAgent
+from train.bounds import fits, format_type
 from train.driver.commands import run_command
 from train.driver.learner import Learner, learner_of_module
 from train.driver.run_folder import RunFolder
-from train.driver.stored_config import fits, format_type
 from train.driver.tables import markdown
 from train.models.policy import Policy
 

@@ -30,12 +30,13 @@ from jaxgames.policies import file as policy_file
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.file import Content, Header, Platform
 from train import agents
+from train.bounds import between, check_values
 from train.driver.commands import run_command
 from train.driver.run_folder import RunFolder
 from train.models.policy import Policy
 from train.models.stored_parts import from_parts, stored_parts
 from train.network_learner import NetworkLearner
-from train.settings import NETWORK_SETTINGS, check_at_most
+from train.settings import NETWORK_SETTINGS
 
 MAX_BOARDS = 100_000
 MAX_PLIES = 40  # random plies before the boards of the comparison
@@ -54,7 +55,7 @@ class Arguments:
     The program computes in single precision."""
     platforms: tuple[Platform, ...] = ("cpu", "cuda", "tpu")
     """The platforms that the program is for; cuda and rocm are GPUs."""
-    boards: int = 256
+    boards: Annotated[int, between(0, MAX_BOARDS)] = 256
     """Random boards on which the file is compared with the run; 0 for none."""
     seed: int = 0
     """Seed of these boards."""
@@ -68,7 +69,7 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     """
     if not arguments.platforms:
         raise ValueError("expected a platform, such as --platforms cpu cuda tpu")
-    check_at_most(arguments, {"boards": MAX_BOARDS})
+    check_values(vars(arguments), Arguments)
     _files.check_output(arguments.output)
     advice = 'the agent of the file takes the parameters, such as "exported(FILE, temperature=0)"'
     run, iteration = agents.find_run(arguments.run, "expected", advice)

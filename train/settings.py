@@ -1,14 +1,15 @@
-"""The settings that all learners of a network have, their defaults by game or preset, and checks of values."""
+"""The settings that all learners of a network have, and their defaults by game or preset."""
 
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from jax.core import Tracer
 
 import jaxgames
 from jaxgames import Env
+from train.bounds import Count, NotNegative, Positive, between, check_values
 
 MAX_SEED = 2**31 - 2  # JAX drops higher bits than 32; the next number is the seed of evaluations
 NETWORK_SETTINGS = ("network", "channels", "hidden_sizes", "activation")
@@ -24,17 +25,17 @@ class NetworkConfig:
     numbers_type: ClassVar[type[Any]]  # a dataclass that jax knows as a pytree, of which the settings inherit
 
     env: str
-    total_steps: int
-    learning_rate: float
-    max_grad_norm: float
-    temperature: float
-    seed: int = 0
+    total_steps: Count[int]
+    learning_rate: Positive[float]
+    max_grad_norm: Positive[float]
+    temperature: NotNegative[float]
+    seed: Annotated[int, between(0, MAX_SEED)] = 0
     """Seed of the random numbers of training."""
     network: str | None = None
     """The network, with its parameters, such as "resnet(blocks=4)". None: conv if channels are given, else mlp."""
-    channels: tuple[int, ...] = ()
+    channels: Count[tuple[int, ...]] = ()
     """Channels of the network's convolutions. If empty, the network's own default."""
-    hidden_sizes: tuple[int, ...] = ()
+    hidden_sizes: Count[tuple[int, ...]] = ()
     """Widths of the network's dense layers. If empty, the network's own default."""
     activation: str | None = None
     """Activation of the network's dense layers. None: the network's own default."""
@@ -51,10 +52,8 @@ class NetworkConfig:
                     f"{name} must be a number when the settings are made. A traced one stands beside them, as in "
                     f"PPO(config, dataclasses.replace(config.numbers, {name}=...))"
                 )
+        check_values(vars(self), type(self))
         jaxgames.make(self.env)
-        check_positive(self, "channels", "hidden_sizes", "total_steps", "learning_rate", "max_grad_norm")
-        check_not_negative(self, "temperature")
-        check_at_most(self, {"seed": MAX_SEED})
 
     @property
     def numbers(self) -> Any:
@@ -109,41 +108,6 @@ def config_for(
         settings = {name: value for name, value in settings.items() if name not in NETWORK_SETTINGS}
     game: dict[str, Any] = {} if env is None else {"env": env}
     return config_type(**{**settings, **game, **changes})
-
-
-def check_positive(config: Any, *names: str) -> None:
-    """Raises ValueError unless the settings with these names, numbers or tuples, are above 0.
-
-    Integers must fit into 64 bits, too.
-    """
-    for name in names:
-        value = getattr(config, name)
-        numbers: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
-        if not all(number > 0 for number in numbers):
-            raise ValueError(f"{name} must be positive, not {value}")
-        if any(isinstance(number, int) and number >= 2**63 for number in numbers):
-            raise ValueError(f"{name} must be less than 2**63, not {value}")
-
-
-def check_not_negative(config: Any, *names: str) -> None:
-    """Raises ValueError unless the settings with these names are 0 or more."""
-    for name in names:
-        if not getattr(config, name) >= 0:
-            raise ValueError(f"{name} must be 0 or more, not {getattr(config, name)}")
-
-
-def check_at_most(config: Any, limits: Mapping[str, float]) -> None:
-    """Raises ValueError unless each setting is from 0 to its limit."""
-    for name, highest in limits.items():
-        if not 0 <= getattr(config, name) <= highest:
-            raise ValueError(f"{name} must be from 0 to {highest}, not {getattr(config, name)}")
-
-
-def check_choices(config: Any, choices: Mapping[str, Any]) -> None:
-    """Raises ValueError unless each setting is one of the values of its `Literal`."""
-    for name, kind in choices.items():
-        if getattr(config, name) not in get_args(kind):
-            raise ValueError(f"{name} must be one of {', '.join(get_args(kind))}, not {getattr(config, name)!r}")
 
 
 def check_same_game(setting: str, first: Env[Any], other: Env[Any], name: str) -> None:

@@ -3,21 +3,17 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import jax
 
 import jaxgames
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import Seats, SelectionRule
-from train.settings import (
-    NetworkConfig,
-    check_at_most,
-    check_choices,
-    check_not_negative,
-    check_positive,
-    check_same_game,
-)
+from train.bounds import Bounds, Count, NotNegative, Positive, Share
+from train.settings import NetworkConfig, check_same_game
+
+BelowOne = Annotated[float, Bounds("at least 0 and less than 1", lambda x: 0 <= x < 1)]
 
 
 @jax.tree_util.register_dataclass
@@ -25,19 +21,19 @@ from train.settings import (
 class Numbers:
     """The settings that only traced arithmetic reads: `jax.vmap` works over them, and a sweep compiles once."""
 
-    td_lambda: float = 0.9
+    td_lambda: Share[float] = 0.9
     """Lambda of the value targets: 1 for the outcome of the game, 0 for the search's value of the next board."""
-    learning_rate: float = 2e-3
+    learning_rate: Positive[float] = 2e-3
     """Learning rate of Adam at the start."""
-    final_learning_rate: float = 1e-4
+    final_learning_rate: NotNegative[float] = 1e-4
     """Learning rate at the end of the run; it changes linearly, unless there is a drop."""
-    value_coef: float = 1.0
+    value_coef: NotNegative[float] = 1.0
     """Weight of the value loss."""
-    l2_coef: float = 0.0
+    l2_coef: NotNegative[float] = 0.0
     """Weight of the sum of the squared parameters in the loss."""
-    weight_decay: float = 1e-4
+    weight_decay: NotNegative[float] = 1e-4
     """Weight decay of AdamW, apart from the loss."""
-    max_grad_norm: float = 1.0
+    max_grad_norm: Positive[float] = 1.0
     """Global norm at which gradients are clipped."""
 
 
@@ -51,22 +47,22 @@ class Config(Numbers, NetworkConfig):
     """The game, with its parameters."""
     other_envs: tuple[str, ...] = ()
     """Further boards of the game that the same network learns in the same run. It needs a network for any board."""
-    total_steps: int = 1_000_000
+    total_steps: Count[int] = 1_000_000
     """Environment steps of the whole run, of all boards, rounded up to whole iterations; a ply is a step."""
-    num_envs: int = 256
+    num_envs: Count[int] = 256
     """Boards of each game played at once."""
-    rollout_length: int = 32
+    rollout_length: Count[int] = 32
     """Steps of each board in an iteration; there is one search per step."""
     search: SelectionRule = "gumbel"
     """The rule of the search: Gumbel AlphaZero, or PUCT as in AlphaZero."""
     simulations: int = 16
     """Simulations of a search in self-play."""
-    first_simulations: int | None = None
+    first_simulations: Count[int | None] = None
     """Simulations in the first third of the run; the second has the geometric mean of these and `simulations`. None:
     `simulations` from the start."""
-    fast_searches: float = 0.0
+    fast_searches: BelowOne = 0.0
     """Share of the steps whose search is fast and without noise. The policy is not learned from them."""
-    fast_simulations: int = 4
+    fast_simulations: Count[int] = 4
     """Simulations of a fast search."""
     slots: int | None = None
     """Legal actions with the highest logits that a node of the tree can try. None: 64, or all of a game with fewer."""
@@ -83,61 +79,48 @@ class Config(Numbers, NetworkConfig):
     has 2, 0 is none."""
     seats: Seats = "paranoid"
     """With more than two seats: whether the others act against the root's seat (paranoid) or for themselves (max_n)."""
-    gamma: float = 0.98
+    gamma: Share[float] = 0.98
     """Discount each time that another seat moves next, in the search and in the value targets."""
     truncation_is_draw: bool = False
     """True: a game that a limit cuts off is a draw. False: its last board counts with the network's value."""
-    sampled_plies: int = 0
+    sampled_plies: NotNegative[int] = 0
     """First steps of a game whose actions are sampled from the search's policy. Later ones are the search's choice."""
-    random_moves: float = 0.0
+    random_moves: Share[float] = 0.0
     """Share of the steps of self-play whose action is drawn from all legal ones. Earlier value targets do not use what
     follows."""
-    random_starts: float = 0.0
+    random_starts: Share[float] = 0.0
     """Share of the games of self-play that start from a random position."""
-    random_plies: int = 40
+    random_plies: Count[int] = 40
     """The largest number of random steps before such a position, in games without random placements of pieces."""
     symmetries: bool = True
     """Replaces each sample of an update by its image under a random symmetry of the game."""
     replay_size: int = 300_000
     """Samples in the replay buffer of a game, rounded down to whole iterations."""
-    num_updates: int = 24
+    num_updates: Count[int] = 24
     """Gradient steps per iteration and game."""
-    minibatch_size: int = 1024
+    minibatch_size: Count[int] = 1024
     """Samples of a gradient step, drawn from the replay buffer."""
-    lr_drop_after: int | None = None
+    lr_drop_after: Count[int | None] = None
     """Iterations after which the learning rate drops from its first to its final value. None: it changes linearly."""
-    ema: float = 0.999
+    ema: BelowOne = 0.999
     """Decay of the moving average of the parameters, which plays after training. 0: the parameters themselves play."""
-    evaluation_simulations: int = 0
+    evaluation_simulations: NotNegative[int] = 0
     """Simulations of the search when the agent plays after training. 0: the network alone."""
-    temperature: float = 0.0
+    temperature: NotNegative[float] = 0.0
     """Temperature of the agent after training: 1 samples from its policy, 0 plays greedily."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_other_envs(self.env, self.other_envs)
-        check_choices(self, {"search": SelectionRule, "seats": Seats})
-        check_positive(self, "num_envs", "rollout_length", "random_plies", "num_updates", "minibatch_size")
-        check_not_negative(self, "sampled_plies", "final_learning_rate", "value_coef", "l2_coef", "weight_decay")
-        check_not_negative(self, "evaluation_simulations")
-        check_at_most(self, {"gamma": 1, "td_lambda": 1, "random_moves": 1, "random_starts": 1})
-        for name in ("ema", "fast_searches"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0 and less than 1, not {getattr(self, name)}")
-        if self.lr_drop_after is not None and self.lr_drop_after < 1:
-            raise ValueError(f"lr_drop_after must be at least 1 or left out, not {self.lr_drop_after}")
         samples = self.num_envs * self.rollout_length  # of a game in an iteration
         if self.replay_size < samples:
             least = f"num_envs * rollout_length = {samples}"
             raise ValueError(f"replay_size must be at least {least}, not {self.replay_size}")
-        if self.first_simulations is not None and not 1 <= self.first_simulations <= self.simulations:
-            raise ValueError(
-                f"first_simulations must be from 1 to simulations = {self.simulations} or left out, "
-                f"not {self.first_simulations}"
-            )
+        if self.first_simulations is not None and self.first_simulations > self.simulations:
+            most = f"simulations = {self.simulations}"
+            raise ValueError(f"first_simulations must be at most {most}, not {self.first_simulations}")
         if self.forced_playouts > 0 and self.search != "puct":
             raise ValueError("forced_playouts needs --search puct")
-        check_positive(self, "fast_simulations")
         _ = self.searches_of_stages, self.fast_search  # checks their settings
 
     @property

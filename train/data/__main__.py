@@ -30,12 +30,12 @@ from jaxgames import Env, _files
 from jaxgames._progress import Progress
 from jaxgames.games.checkers import Checkers
 from train import agents
+from train.bounds import Count, between, check_values
 from train.data import game_collections, labels
 from train.data.game_collections import EXTERNAL, Collection
 from train.data.positions import Positions, keys
-from train.driver.commands import MAX_SEED, run_command
+from train.driver.commands import Seed, run_command
 from train.driver.tables import markdown
-from train.settings import check_at_most
 
 MAX_POSITIONS = 10_000_000
 NOT_KEPT = ("duplicates", "without_moves", "refused")  # games that are left out, by the reason
@@ -58,7 +58,7 @@ class Arguments:
     """The share of the validation set, in percent. All other games are the test set."""
     label: str | None = None
     """An agent, such as "solver(33.npz)" or a run: it labels the positions of games that are played for this."""
-    positions: int = 20_000
+    positions: Annotated[int, between(1, MAX_POSITIONS)] = 20_000
     """With --label, the number of different positions; fewer if the games have no more. With --results, all count."""
     between: tuple[int, int] | None = None
     """With --label, the fewest and the most plies before a position, such as 20 36. None: positions of whole games."""
@@ -66,11 +66,11 @@ class Arguments:
     """With --label or --results, the agent that plays the games."""
     results: bool = False
     """In place of --label: label the positions of the played games with the results of the games."""
-    per_game: int = 8
+    per_game: Count[int] = 8
     """With --results, the positions that are drawn from each game."""
     only_values: bool = False
     """With --label, label with the agent's values alone, without its probabilities: the file is smaller."""
-    seed: int = 0
+    seed: Seed = 0
     """With --label or --results, the seed of the games."""
 
     @property
@@ -88,8 +88,6 @@ class Arguments:
             raise ValueError(f"train must be above 0 and validation 0 or more, together at most 100, not {shares}")
         if bool(self.games) + (self.label is not None) + self.results != 1:
             raise ValueError("expected either files of games, or --label AGENT, or --results")
-        if self.per_game < 1:
-            raise ValueError(f"per_game must be at least 1, not {self.per_game}")
         if self.only_values and not self.label:
             raise ValueError("--only-values needs --label AGENT, which has probabilities to leave out")
         if self.between and not (self.label and 0 <= self.between[0] <= self.between[1]):
@@ -97,9 +95,7 @@ class Arguments:
             raise ValueError(f"--between needs --label AGENT and two numbers in ascending order from 0, not {shown}")
         if self.external and not self.games:
             raise ValueError("--external needs games that are not external: write them before it")
-        check_at_most(self, {"seed": MAX_SEED})
-        if not 1 <= self.positions <= MAX_POSITIONS:
-            raise ValueError(f"positions must be from 1 to {MAX_POSITIONS}, not {self.positions}")
+        check_values(vars(self), Arguments)
         env = jaxgames.make(self.env)
         if self.games and not isinstance(env, Checkers):
             raise ValueError(f"files of games are of checkers, not of {env}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import jax
 import tyro
@@ -15,11 +15,13 @@ from jaxgames import Env, arena
 from jaxgames._named import IMPORT_LINE, command_line
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent
+from train.bounds import between, check_values
 from train.driver import compilation
 
 MAX_GAMES = 10_000_000
 MAX_OPENINGS = 1_000_000
 MAX_SEED = 2**32 - 1
+Seed = Annotated[int, between(0, MAX_SEED)]
 OPENINGS_KEY = 1  # is folded into the key of the seed
 
 ArgumentsT = TypeVar("ArgumentsT")
@@ -31,27 +33,23 @@ class GameArguments:
 
     env: str | None = None
     """The game, as `jaxgames.make` takes it. If not given, the game of the first run."""
-    games: int = 1000
+    games: Annotated[int, between(1, MAX_GAMES)] = 1000
     """Games to play; with several opponents, against each of them."""
-    openings: int = 0
+    openings: Annotated[int, between(0, MAX_OPENINGS)] = 0
     """Length of the list of random openings with which the games begin, in turn. 0: all games begin at the start."""
-    opening_plies: int = 4
+    opening_plies: Annotated[int, between(0, arena.MAX_PLIES)] = 4
     """The largest number of random plies in an opening."""
     opening_list: str | None = None
     """Openings of a fixed list instead of random plies: a file with the moves of one opening per line, or ballots,
     the three-move ballots of checkers. With --openings N, N of them are drawn; else all are played in their order."""
     output: Path | None = None
     """A file for the games, one line of JSON per game. It is replaced if it exists."""
-    seed: int = 0
+    seed: Seed = 0
     """Seed of the games; the same seed gives the same games."""
 
     def check(self) -> None:
         """Raises ValueError for a number that the commands refuse."""
-        check_games(self.games, self.seed)
-        if not 0 <= self.openings <= MAX_OPENINGS:
-            raise ValueError(f"openings must be from 0 to {MAX_OPENINGS}, not {self.openings}")
-        if not 0 <= self.opening_plies <= arena.MAX_PLIES:
-            raise ValueError(f"opening_plies must be from 0 to {arena.MAX_PLIES}, not {self.opening_plies}")
+        check_values(vars(self), type(self))
 
     def openings_for(self, env: Env[Any], seating: str) -> arena.Openings | None:
         """Returns an opening for every game; None without openings.
@@ -105,10 +103,7 @@ def play_games(
 
 def check_games(games: int, seed: int) -> None:
     """Raises ValueError for a number of games or a seed that a command refuses."""
-    if not 1 <= games <= MAX_GAMES:
-        raise ValueError(f"games must be from 1 to {MAX_GAMES}, not {games}")
-    if not 0 <= seed <= MAX_SEED:
-        raise ValueError(f"seed must be from 0 to {MAX_SEED}, not {seed}")
+    check_values({"games": games, "seed": seed}, GameArguments)
 
 
 def text_of_rate(rate: float, interval: Sequence[float]) -> str:

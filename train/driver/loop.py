@@ -23,6 +23,7 @@ from jaxgames import Env, ParameterError, arena
 from jaxgames._named import import_options
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
+from train.bounds import Count, NotNegative, check_values
 from train.driver import compilation, loggers, processes
 from train.driver.learner import Config, Learner, TrainState, command_of, data_of, text_of
 from train.driver.messages import (
@@ -57,13 +58,13 @@ class Settings:
     """Continue the run in the folder; if there is none, start a new one. Of the settings of learning, only
     --total-steps may change, to a larger number. An annealed learning rate then follows the longer run. Settings of
     storage, evaluation and devices are not kept: give them again."""
-    checkpoint_every: int = 10
+    checkpoint_every: Count[int] = 10
     """Iterations between checkpoints. The last two checkpoints are kept."""
-    keep_every: int = 0
+    keep_every: NotNegative[int] = 0
     """Checkpoints at multiples of this number of iterations stay, also the one before the first iteration; 0: none."""
-    evaluate_every: int = 5
+    evaluate_every: NotNegative[int] = 5
     """Iterations between evaluations; at the start also after iterations 1, 2, 4, ...; 0 for no evaluations."""
-    evaluation_games: int = 100
+    evaluation_games: Count[int] = 100
     """Games per evaluation: the policy plays one seat against the evaluation opponent."""
     evaluation_seat: int | None = None
     """The policy's seat in evaluations. If not given, it is drawn for each game."""
@@ -73,9 +74,9 @@ class Settings:
     """The agent on all other seats in evaluations, such as greedy or runs/first@40. Agents on the host are refused.
     A run plays with the checkpoint that it has when this command starts. An evaluation in which at least 95 % of the
     games against random are won is followed by games against greedy."""
-    devices: int = 1
+    devices: NotNegative[int] = 1
     """Devices per process, 0 for all. The boards are divided over them; each has a copy of the parameters."""
-    processes: int = 1
+    processes: Count[int] = 1
     """Processes of the run. Start each with the same command except for --process-id. All use process 0's options."""
     process_id: int = 0
     """The number of this process, from 0."""
@@ -83,21 +84,11 @@ class Settings:
     """HOST:PORT where the processes connect: the host of process 0, and any free port on it."""
     distributed: bool = False
     """Lets JAX find the processes that Slurm, Open MPI, a TPU pod or Kubernetes started, instead of --coordinator."""
-    join_timeout: int = 300
+    join_timeout: Count[int] = 300
     """Seconds that processes wait for each other at the start."""
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("checkpoint_every", 1),
-            ("keep_every", 0),
-            ("evaluate_every", 0),
-            ("evaluation_games", 1),
-            ("devices", 0),
-            ("processes", 1),
-            ("join_timeout", 1),
-        ):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+        check_values(vars(self), Settings)
         if len(self.logger) > 1 and "none" in self.logger:
             raise ValueError(f"logger must be none or names of loggers, not {' '.join(self.logger)}")
         if self.logger == ("none",):

@@ -7,15 +7,14 @@ import dataclasses
 import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import jaxgames
 from jaxgames._named import from_file
 from jaxgames._specs import MODULE_AND_NAME
+from train.bounds import check_values
 from train.driver.learner import Config, Learner, command_of, learner_of_module, text_of
 
-ADDED_LATER = {"compute_dtype"}  # settings that a run of an earlier version does not have
 REMOVED = {"proofs"}  # settings that only a run of an earlier version has; they are left out
 
 
@@ -75,9 +74,12 @@ def load(path: Path, learners: Sequence[type[Learner]], or_own: bool = False) ->
     try:
         with from_file():
             learner_type = learner_type or learner_of_module(str(text))
-            check_types(settings, learner_type.config_type)
+            names = [field.name for field in dataclasses.fields(learner_type.config_type)]
+            if unknown := [name for name in settings if name not in names]:
+                raise ValueError(f"unknown settings: {', '.join(unknown)}")
+            check_values(settings, learner_type.config_type)
             learner = learner_type(learner_type.config_type(**settings))
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
     if content.get("env_version") != learner.env.version:
         raise ValueError(
@@ -87,43 +89,9 @@ def load(path: Path, learners: Sequence[type[Learner]], or_own: bool = False) ->
     return learner
 
 
-def check_types(settings: dict[str, Any], config_type: type[Any]) -> None:
-    """Raises ValueError unless the settings are those of the type, ADDED_LATER apart, with values of their types."""
-    hints = get_type_hints(config_type)
-    names = [field.name for field in dataclasses.fields(config_type)]
-    if unknown := [name for name in settings if name not in names]:
-        raise ValueError(f"unknown settings: {', '.join(unknown)}")
-    if missing := [name for name in names if name not in settings and name not in ADDED_LATER]:
-        raise ValueError(f"missing settings: {', '.join(missing)}")
-    for name, value in settings.items():
-        if not fits(value, hints[name]):
-            raise ValueError(f"{name} must be {format_type(hints[name])}, not {json.dumps(value)}")
-
-
-def fits(value: Any, kind: Any) -> bool:
-    """Returns whether a value from JSON has an annotated type. JSON has lists for tuples; an int can be a float."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Literal:
-        return value in arguments
-    if origin in (Union, UnionType):
-        return any(fits(value, argument) for argument in arguments)
-    if origin is tuple:
-        return isinstance(value, list) and all(fits(entry, arguments[0]) for entry in value)  # pyright: ignore[reportUnknownVariableType]
-    if kind in (int, float):
-        return isinstance(value, (int, kind)) and not isinstance(value, bool)
-    return isinstance(value, kind or NoneType)
-
-
 def format_setting(value: Any) -> str:
     """Returns the value of a setting as text. A list has commas, such as 64,64."""
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # of any type
-
-
-def format_type(kind: Any) -> str:
-    """The values that fit an annotated type, in words."""
-    if get_origin(kind) is Literal:
-        return f"one of {', '.join(map(repr, get_args(kind)))}"
-    return f"of type {kind.__name__ if get_origin(kind) is None else kind}"
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any], may_change: Collection[str] = ()) -> list[str]:

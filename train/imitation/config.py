@@ -10,17 +10,11 @@ import numpy as np
 
 import jaxgames
 from jaxgames import Env
+from train.bounds import Count, NotNegative, Positive, Share
 from train.data import positions
 from train.data.positions import Positions
 from train.models.policy import Sharing
-from train.settings import (
-    NetworkConfig,
-    check_at_most,
-    check_choices,
-    check_not_negative,
-    check_positive,
-    check_same_game,
-)
+from train.settings import NetworkConfig, check_same_game
 
 Schedule = Literal["cosine", "linear", "constant"]
 MIN_MINIBATCHES = 200  # of an iteration by default, so that evaluations and checkpoints take a small part of the time
@@ -32,20 +26,20 @@ FILES_IN_MEMORY = 2  # whole tables, kept from one reading to the next; a run wi
 class Numbers:
     """The settings that only traced arithmetic reads: `jax.vmap` works over them, and a sweep compiles once."""
 
-    learning_rate: float = 1e-3
+    learning_rate: Positive[float] = 1e-3
     """Learning rate of Adam at the start."""
-    weight_decay: float = 1e-4
+    weight_decay: NotNegative[float] = 1e-4
     """Weight decay of AdamW, apart from the loss."""
-    l2_coef: float = 0.0
+    l2_coef: NotNegative[float] = 0.0
     """Weight of the sum of the squared parameters in the loss."""
-    value_coef: float = 0.5
+    value_coef: NotNegative[float] = 0.5
     """Weight of the value loss."""
-    legal_coef: float = 0.1
+    legal_coef: NotNegative[float] = 0.1
     """Weight of -log of the probability that the softmax over all actions gives to the legal ones. The policy loss is
     over the legal actions with 0, and over all actions with 1."""
-    label_smoothing: float = 0.0
+    label_smoothing: Share[float] = 0.0
     """Share of each label that is spread evenly over the legal actions."""
-    max_grad_norm: float = 1.0
+    max_grad_norm: Positive[float] = 1.0
     """Global norm at which gradients are clipped."""
 
 
@@ -71,32 +65,26 @@ class Config(Numbers, NetworkConfig):
     """The positions to learn from."""
     validation_split: str = "validation"
     """The positions that only measure how well the policy predicts others."""
-    evaluated_positions: int = 20_000
+    evaluated_positions: NotNegative[int] = 20_000
     """Positions of both splits that are evaluated after each iteration, evenly spaced over the split; 0 for all."""
-    total_steps: int = 10_000_000
+    total_steps: Count[int] = 10_000_000
     """Positions to train on, repetitions counted, rounded up to whole iterations."""
     sharing: Sharing = "shared"
     """The networks that the seats share: all, only the encoder, or none."""
-    batch_size: int = 512
+    batch_size: Count[int] = 512
     """Positions of a minibatch, from every file; each is one gradient step."""
-    num_minibatches: int | None = None
+    num_minibatches: Count[int | None] = None
     """Minibatches per iteration. None: one epoch, which is a pass over the positions. If an epoch has fewer than 200
     minibatches, an iteration has as many epochs as make 200."""
     schedule: Schedule = "cosine"
     """How the learning rate falls to zero over the run: cosine or linear; constant does not change it."""
     symmetries: bool = False
     """Replaces each position of an update by its image under a random symmetry of the game."""
-    temperature: float = 0.0
+    temperature: NotNegative[float] = 0.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choices(self, {"sharing": Sharing, "schedule": Schedule})
-        check_positive(self, "batch_size")
-        check_not_negative(self, "evaluated_positions", "weight_decay", "l2_coef", "value_coef", "legal_coef")
-        check_at_most(self, {"label_smoothing": 1})
-        if self.num_minibatches is not None and self.num_minibatches < 1:
-            raise ValueError(f"num_minibatches must be at least 1 or left out, not {self.num_minibatches}")
         if self.other_data and self.data is None:
             raise ValueError("other_data needs data: the further files are learned together with the first one")
         files = (self.data, *self.other_data)

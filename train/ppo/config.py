@@ -8,19 +8,18 @@ import jax
 import jaxgames
 from jaxgames._specs import split_list
 from jaxgames.policies.policy import is_symmetric
+from train.bounds import Count, NotNegative, Positive, Share
 from train.models.layers import ComputeDtype
 from train.models.policy import Sharing
-from train.settings import (
-    NetworkConfig,
-    check_at_most,
-    check_choices,
-    check_not_negative,
-    check_positive,
-)
+from train.settings import NetworkConfig
 
-OPTIONAL = ("vf_clip", "step_kl_coef")  # None switches them off
-KL_COEFS = ("kl_coef", "final_kl_coef")
-EXAMPLES = {"init_from": "runs/imitation", "kl_coef": "0.1"}  # of settings that others need
+NEEDED = {  # by settings that have no effect without another one: this one, as a flag
+    "critic_warmup": ("init_from", "--init-from runs/imitation"),
+    "kl_coef": ("init_from", "--init-from runs/imitation"),
+    "final_kl_coef": ("kl_coef", "--kl-coef 0.1"),
+    "opponent_epsilon": ("opponents", "--opponents random"),
+    "learn_seats": ("opponents", "--opponents random"),
+}
 
 
 @jax.tree_util.register_dataclass
@@ -28,32 +27,32 @@ EXAMPLES = {"init_from": "runs/imitation", "kl_coef": "0.1"}  # of settings that
 class Numbers:
     """The settings that only traced arithmetic reads: `jax.vmap` works over them, and a sweep compiles once."""
 
-    learning_rate: float = 3e-4
+    learning_rate: Positive[float] = 3e-4
     """Learning rate of Adam, at the start if it is annealed."""
-    gamma: float = 0.99
+    gamma: Share[float] = 0.99
     """Discount per decision of a seat."""
-    gae_lambda: float = 0.8
+    gae_lambda: Share[float] = 0.8
     """Lambda of the advantage estimate."""
-    clip_coef: float = 0.3
+    clip_coef: Positive[float] = 0.3
     """Clip range: the probability ratio of an action is clipped to 1 - clip_coef .. 1 + clip_coef."""
-    vf_coef: float = 0.5
+    vf_coef: NotNegative[float] = 0.5
     """Weight of the value loss."""
-    vf_clip: float | None = None
+    vf_clip: Positive[float | None] = None
     """Largest squared error of a value that is learned from, where rewards are scaled. None: all are learned from."""
-    ent_coef: float = 0.1
+    ent_coef: NotNegative[float] = 0.1
     """Weight of the entropy bonus."""
-    max_grad_norm: float = 0.5
+    max_grad_norm: Positive[float] = 0.5
     """Global norm at which gradients are clipped."""
-    kl_coef: float | None = None
+    kl_coef: NotNegative[float | None] = None
     """With init_from: weight of the KL divergence from the first policy, at the start. None: not computed."""
-    final_kl_coef: float | None = None
+    final_kl_coef: NotNegative[float | None] = None
     """With kl_coef: the weight at the end of the run; it changes linearly. None: it stays the same."""
-    step_kl_coef: float | None = None
+    step_kl_coef: Positive[float | None] = None
     """Weight of the KL divergence from the policy that collected the steps, at the start. After an iteration whose mean
     divergence is above twice target_kl it is multiplied by 1.5, below half of it by 0.5. None: no penalty."""
-    target_kl: float = 0.01
+    target_kl: Positive[float] = 0.01
     """With step_kl_coef: the divergence that the weight is adapted to."""
-    opponent_epsilon: float = 0.0
+    opponent_epsilon: Share[float] = 0.0
     """Probability that an opponent plays a uniformly random legal action instead of its own."""
 
 
@@ -70,21 +69,21 @@ class Config(Numbers, NetworkConfig):
     compute_dtype: ComputeDtype = "float32"
     """Arithmetic of the network's layers before its heads: float32, or bfloat16 for accelerators, with the networks mlp
     and conv. Parameters, heads and losses are float32."""
-    total_steps: int = 400_000
+    total_steps: Count[int] = 400_000
     """Environment steps of the whole run, rounded up to whole iterations; a ply of any seat is a step."""
-    num_envs: int = 20
+    num_envs: Count[int] = 20
     """Boards played at once."""
-    rollout_length: int = 200
+    rollout_length: Count[int] = 200
     """Steps of each board in an iteration."""
-    update_epochs: int = 10
+    update_epochs: Count[int] = 10
     """Passes over the steps of an iteration."""
-    num_minibatches: int = 16
+    num_minibatches: Count[int] = 16
     """Minibatches per pass; each is one gradient step."""
     anneal_lr: bool = True
     """Lets the learning rate fall linearly to zero over the run."""
-    critic_warmup: int = 0
+    critic_warmup: NotNegative[int] = 0
     """With init_from: iterations at the start in which only the critic learns, and the policy does not change."""
-    temperature: float = 1.0
+    temperature: NotNegative[float] = 1.0
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
     opponents: tuple[str, ...] = ()
     """Agents that play the other seats, separated by commas, such as random,runs/first@40,self@every=10.
@@ -93,15 +92,21 @@ class Config(Numbers, NetworkConfig):
     """With opponents: the seats that the policy plays and learns from. If empty, one seat is drawn for every game."""
 
     def __post_init__(self) -> None:
+        texts = (self.opponents,) if isinstance(self.opponents, str) else self.opponents
+        object.__setattr__(self, "opponents", tuple(part for text in texts for part in split_list(text)))
         super().__post_init__()
-        check_at_most(self, {"gamma": 1, "gae_lambda": 1, "opponent_epsilon": 1})
+        if not all(self.opponents):
+            raise ValueError(f"opponents must be agents separated by commas, not {','.join(self.opponents)!r}")
+        for name, (needed, flag) in NEEDED.items():
+            if getattr(self, name) and not getattr(self, needed):
+                raise ValueError(f"{name} needs {needed}: add {flag}, or leave {name} out")
         env = jaxgames.make(self.env)
-        self._check_opponents(env.num_players)
-        self._check_pretrained()
-        check_choices(self, {"sharing": Sharing, "compute_dtype": ComputeDtype})
-        check_positive(self, "num_envs", "rollout_length", "update_epochs", "num_minibatches", "clip_coef")
-        check_not_negative(self, "vf_coef", "ent_coef")
-        check_positive(self, "target_kl", *(name for name in OPTIONAL if getattr(self, name) is not None))
+        seats = self.learn_seats
+        if len({*seats}) < len(seats) or not {*seats} < {*range(env.num_players)}:
+            raise ValueError(
+                f"learn_seats must be different seats from 0 to {env.num_players - 1} and leave one to the opponents, "
+                f"not {' '.join(map(str, seats))}"
+            )
         if self.rollout_length < env.num_players and not is_symmetric(env):
             raise ValueError(
                 f"rollout_length must be at least {env.num_players}, the seats of {env}, not {self.rollout_length}: "
@@ -112,28 +117,6 @@ class Config(Numbers, NetworkConfig):
                 f"num_minibatches must be at most num_envs * rollout_length = {self.steps_per_iteration}, "
                 f"not {self.num_minibatches}"
             )
-
-    def _check_opponents(self, num_players: int) -> None:
-        texts = (self.opponents,) if isinstance(self.opponents, str) else self.opponents
-        object.__setattr__(self, "opponents", tuple(part for text in texts for part in split_list(text)))
-        if not all(self.opponents):
-            raise ValueError(f"opponents must be agents separated by commas, not {','.join(self.opponents)!r}")
-        for name in ("opponent_epsilon", "learn_seats"):
-            if getattr(self, name) and not self.opponents:
-                raise ValueError(f"{name} needs opponents: add --opponents random, or leave {name} out")
-        seats = self.learn_seats
-        if len({*seats}) < len(seats) or not {*seats} < {*range(num_players)}:
-            raise ValueError(
-                f"learn_seats must be different seats from 0 to {num_players - 1} and leave one to the opponents, "
-                f"not {' '.join(map(str, seats))}"
-            )
-
-    def _check_pretrained(self) -> None:
-        check_not_negative(self, "critic_warmup", *(name for name in KL_COEFS if getattr(self, name) is not None))
-        for name, needed in (("critic_warmup", "init_from"), ("kl_coef", "init_from"), ("final_kl_coef", "kl_coef")):
-            if getattr(self, name) not in (0, None) and getattr(self, needed) is None:
-                flag = f"--{needed.replace('_', '-')} {EXAMPLES[needed]}"
-                raise ValueError(f"{name} needs {needed}: add {flag}, or leave {name} out")
 
     @property
     def steps_per_iteration(self) -> int:

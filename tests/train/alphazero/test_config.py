@@ -52,8 +52,8 @@ def test_simulations_grow_over_the_run() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"first_simulations": 17}, "first_simulations must be from 1 to simulations = 16 or left out, not 17"),
-        ({"first_simulations": 0}, "first_simulations must be from 1"),
+        ({"first_simulations": 17}, "first_simulations must be at most simulations = 16, not 17"),
+        ({"first_simulations": 0}, "first_simulations must be at least 1"),
         ({"fast_searches": 1.0}, "fast_searches must be at least 0 and less than 1, not 1.0"),
         ({"fast_simulations": 0}, "fast_simulations must be"),
         ({"forced_playouts": 2.0}, "forced_playouts needs --search puct"),

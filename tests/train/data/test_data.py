@@ -316,7 +316,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     for arguments, problem in (
         ((), "expected either files of games, or --label AGENT, or --results"),
         (("--results", "--label", "random"), "expected either files of games, or --label AGENT, or --results"),
-        (("--results", "--per-game", 0), "per_game must be at least 1, not 0"),
+        (("--results", "--per-game", 0), "per_game must be at least 1 and"),
         ((path, "--only-values"), "--only-values needs --label AGENT, which has probabilities to leave out"),
         ((path, "--label", "greedy"), "expected either files of games, or --label AGENT"),
         (("--external", path, "--label", "greedy"), "--external needs games that are not external"),

@@ -180,7 +180,6 @@ def test_run_from_before_a_setting_existed_continues_with_its_default(
     with monkeypatch.context() as patch:
         patch.setattr("train.driver.stored_config.to_json", without_sizes)
         store(tmp_path / "run", LEARNER)
-    monkeypatch.setattr("train.driver.stored_config.ADDED_LATER", {"sizes"})
     run = RunFolder.open(tmp_path / "run", ToyLearner)
     assert run.learner == LEARNER
     assert run.restore() is not None
