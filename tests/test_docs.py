@@ -43,7 +43,7 @@ RESULT_PAGES = (
     ),
 )
 DECIMALS = re.compile(r"(?<![\w.,:])\d+\.\d{3,}")
-PRINTED = {("matrix_games", "Errors of the study")}  # parts that a command prints as they stand
+PRINTED = {("matrix_games", "Errors of the study")}  # parts with figures of the JSON of a command
 IN_NO_TABLE = {  # by page: figures of a study, bounds, and figures that a sentence derives from others
     "alpha_mini": {"Gamma and lambda: 0.007"},
     "baselines": {"The agents: 0.167"},

@@ -17,7 +17,7 @@ Trajectories are integrated in logits l, with x = softmax(l). There the equation
     replicator:  dl_i/dt = u_i                   Boltzmann:  dl_i/dt = u_i / tau - l_i
 
 The integrator is the Dormand-Prince pair of orders 5 and 4 of `jax.experimental.ode`, in float64. `vmap` gives each
-trajectory its own step size. The equations are not stiff, so an implicit method would not be faster.
+trajectory its own step size.
 """
 
 import functools
@@ -32,7 +32,7 @@ import numpy.typing as npt
 from jax.experimental.ode import odeint
 
 from jaxgames._checks import ParameterError, check_int, check_number
-from train.matrix.games import MatrixGame, check_game
+from train.matrix.games import MatrixGame
 
 Floats = npt.NDArray[np.float64]
 Array: TypeAlias = Any  # floats of numpy or of JAX; a function of such arrays returns the same kind
@@ -45,7 +45,7 @@ NO_CORNER = -1  # label of a start whose trajectory ends at no corner
 CORNER_WIDTH = 0.05  # a trajectory ends at a corner if x and y are both nearer to it than this
 
 
-# -- one player ------------------------------------------------------------------------------------------------------
+# -- the equations -------------------------------------------------------------------------------------------------
 
 
 def replicator(policy: Array, payoffs: Array) -> Array:
@@ -56,15 +56,6 @@ def replicator(policy: Array, payoffs: Array) -> Array:
       payoffs: float[..., n], expected payoff of each action.
     """
     return policy * (payoffs - (policy * payoffs).sum(-1, keepdims=True))
-
-
-def boltzmann(policy: Array, payoffs: Array, tau: float | jax.Array) -> Array:
-    """Returns the derivative of a policy under Boltzmann dynamics, float[..., n].
-
-    The exploration term is a replicator term too, with -log x as the payoff of an action. The policy and the
-    temperature `tau` are above 0; the arguments are those of `replicator`.
-    """
-    return replicator(policy, payoffs / tau - policy.__array_namespace__().log(policy))
 
 
 def lenient_payoffs(matrix: Array, opponent: Array, kappa: float | jax.Array) -> Array:
@@ -82,9 +73,6 @@ def lenient_payoffs(matrix: Array, opponent: Array, kappa: float | jax.Array) ->
     earlier = np.tri(matrix.shape[1], k=-1, dtype=bool)
     counted = ~((other == this) & earlier).any(-1)  # of equal payoffs, one stands for all: no division by their sum
     return (matrix * counted * (at_most**kappa - below**kappa)).sum(-1)
-
-
-# -- both players ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -105,19 +93,16 @@ class Dynamics:
         check_number("kappa", self.kappa, lowest=1)
 
     def __call__(self, game: MatrixGame, row: Array, column: Array) -> tuple[Array, Array]:
-        """Returns the derivatives of both policies, float[..., n] and float[..., m].
+        """Returns the derivatives of both policies, float[..., n] and float[..., m], of policies of these shapes."""
+        u = lenient_payoffs(game.own_payoffs(0), column, self.kappa)
+        v = lenient_payoffs(game.own_payoffs(1), row, self.kappa)
+        if self.tau > 0:  # the exploration term is a replicator term too, with -log x as the payoff of an action
+            log = row.__array_namespace__().log
+            u, v = u / self.tau - log(row), v / self.tau - log(column)
+        return replicator(row, u), replicator(column, v)
 
-        Args:
-          game: a game with n actions of the row player and m of the column player.
-          row: float[..., n], policy of the row player.
-          column: float[..., m], policy of the column player.
-        """
-        matrices = _matrices(game)
-        u = lenient_payoffs(matrices[0], column, self.kappa)
-        v = lenient_payoffs(matrices[1], row, self.kappa)
-        if self.tau == 0:
-            return replicator(row, u), replicator(column, v)
-        return boltzmann(row, u, self.tau), boltzmann(column, v, self.tau)
+
+# -- fields and trajectories ---------------------------------------------------------------------------------------
 
 
 class Field(NamedTuple):
@@ -161,7 +146,6 @@ def integrate(
     start: tuple[npt.ArrayLike, npt.ArrayLike],
     duration: float = 20.0,
     num_points: int = 201,
-    tolerance: float = TOLERANCE,
 ) -> Trajectory:
     """Returns the trajectories from given policies, at equally spaced times from 0 to `duration`.
 
@@ -171,16 +155,15 @@ def integrate(
       start: policies of both players, float[..., n] and float[..., m], with probabilities above 0.
       duration: the last time, above 0.
       num_points: times of the result, the first and the last one included; at least 2.
-      tolerance: of an integration step, relative and absolute, in logits. A smaller one takes more steps.
 
-    Raises ParameterError if an argument is out of range, or if the start does not fit the game.
+    Raises ParameterError for a probability that is not above 0, because logits have no 0.
     """
-    check_int("num_points", num_points, 2, 1_000_000)
-    check_number("duration", duration)
     times = np.linspace(0.0, duration, num_points)
-    row, column = _start(game, start)
+    row, column = (np.asarray(policy, np.float64) for policy in start)
+    if not ((row > 0).all() and (column > 0).all()):  # NaN too
+        raise ParameterError("start must have probabilities above 0, because logits have no 0")
     gain, decay = (1.0, 0.0) if dynamics.tau == 0 else (1 / dynamics.tau, 1.0)
-    found = _trajectories(game, row, column, times, dynamics.kappa, gain, decay, tolerance)
+    found = _trajectories(game, row, column, times, dynamics.kappa, gain, decay, TOLERANCE)
     return Trajectory(times, *found)
 
 
@@ -244,8 +227,7 @@ def inner_rest_point(game: MatrixGame, kappa: float = 1) -> tuple[float, float] 
     """
     check_number("kappa", kappa, lowest=1)
     _check_two_actions(game)
-    own, others = _matrices(game)
-    x, y = _indifference(others, kappa), _indifference(own, kappa)
+    x, y = (_indifference(game.own_payoffs(player), kappa) for player in (1, 0))
     return None if x is None or y is None else (x, y)
 
 
@@ -256,13 +238,11 @@ def critical_temperature(game: MatrixGame, kappa: float = 1) -> float:
     maximum over y > 1/2 is the critical temperature. It is infinite if u_1 > u_2 at y = 1/2, and 0 if u_1 <= u_2
     everywhere above.
 
-    Raises ParameterError for a game that is not symmetric or has not two actions, or for a kappa below 1.
+    Raises ParameterError for a game that has not two actions, or for a kappa below 1.
     """
     check_number("kappa", kappa, lowest=1)
     _check_two_actions(game)
-    own, others = _matrices(game)
-    if not np.array_equal(own, others):
-        raise ParameterError(f"{game.name} is not symmetric: expected payoffs[1] equal to payoffs[0] transposed")
+    own = game.own_payoffs(0)
     if _difference(own, np.float64(0.5), kappa) > 0:
         return math.inf
     logits = np.linspace(0, 40, 40_001)[1:]  # of y
@@ -298,7 +278,8 @@ def _trajectories(
     with jax.enable_x64(True):
         logits = [jnp.log(policy).reshape(-1, policy.shape[-1]) for policy in (row, column)]
         numbers = [jnp.asarray(number, jnp.float64) for number in (times, kappa, gain, decay)]
-        found = _integrated([jnp.asarray(matrix) for matrix in _matrices(game)], logits, *numbers, tolerance=tol)
+        matrices = [jnp.asarray(game.own_payoffs(player)) for player in (0, 1)]
+        found = _integrated(matrices, logits, *numbers, tolerance=tol)
         x, y = (np.asarray(policies).reshape(*batch, *policies.shape[1:]) for policies in found)
     return x, y
 
@@ -329,17 +310,7 @@ def _integrated(
     return jax.vmap(policies)(logits)
 
 
-# -- arguments -------------------------------------------------------------------------------------------------------
-
-
-def _matrices(game: MatrixGame) -> tuple[Floats, Floats]:
-    """Returns the payoffs of each player with its own action first, float64[n, m] and float64[m, n]."""
-    check_game(game)
-    return game.own_payoffs(0), game.own_payoffs(1)
-
-
 def _check_two_actions(game: MatrixGame) -> None:
-    check_game(game)
     if game.num_actions != (2, 2):
         raise ParameterError(f"expected a game with two actions per player; {game.name} has {game.num_actions}")
 
@@ -351,17 +322,3 @@ def _grid_of_policies(game: MatrixGame, grid: int) -> tuple[Floats, Floats, Floa
     centres = (np.arange(grid) + 0.5) / grid
     row, column = np.meshgrid(centres, centres, indexing="ij")
     return centres, np.stack([row, 1 - row], -1), np.stack([column, 1 - column], -1)
-
-
-def _start(game: MatrixGame, start: tuple[npt.ArrayLike, npt.ArrayLike]) -> tuple[Floats, Floats]:
-    """Returns the policies float64[..., n] and [..., m]. Raises ParameterError unless they fit the game."""
-    row, column = (np.asarray(policy, np.float64) for policy in start)
-    check_game(game)
-    n, m = game.num_actions
-    if (row.shape[-1:], column.shape[-1:]) != ((n,), (m,)) or row.shape[:-1] != column.shape[:-1]:
-        expected = f"float[..., {n}] and float[..., {m}]"
-        raise ParameterError(f"start must be the policies of both players, {expected}, not {row.shape}, {column.shape}")
-    for policy in (row, column):
-        if not ((policy > 0).all() and np.allclose(policy.sum(-1), 1)):  # NaN too
-            raise ParameterError("start must have probabilities above 0 that sum to 1, because logits have no 0")
-    return row, column

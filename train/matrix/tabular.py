@@ -4,32 +4,184 @@
     result = run(game, Learner("lenient", kappa=5), jax.random.key(0), 1000, 100_000, "policies")
     share, interval = share_near(result.policies, nash(game)[0])     # 0.389 of the runs end at (S1, S1)
 
-A run is two learners that play the game again and again. The learners are in `train/matrix/learners.py`. Actions are
-drawn with one random number per step, run and player. It depends on the key, and neither on the number of runs nor on
-the points that are kept of their trajectories.
+A run is two equal learners that play the game again and again. A learner has a value Q_a of each own action a. It
+observes its own action and its own reward r, nothing of the other player.
+
+    policy    epsilon-greedy: (1 - epsilon) [a = argmax Q] + epsilon / n        all others: exp(Q_a / tau) / sum
+    update    Q_a += rate * (target - Q_a), of the action that was played
+
+    kind               rate                       target
+    epsilon_greedy     alpha                      r
+    boltzmann          alpha                      r
+    lenient            alpha                      largest of kappa rewards of a; only after every kappa-th play of a
+    faq                min(beta / p_a, 1) alpha   r
+    lenient_faq        min(beta / p_a, 1) alpha   as lenient
+
+FAQ is frequency-adjusted Q-learning: actions that are played rarely, with a small probability p_a, learn faster. In
+expectation all actions then learn equally fast, and a small alpha follows the differential equations of
+`train.matrix.replicator`. Plain Q-learning does not.
+
+Actions are drawn with one random number per step, run and player, which does not depend on the number of runs.
+
+Sources: Bloembergen et al., Evolutionary Dynamics of Multi-Agent Learning, 2015; Kaisers and Tuyls, Frequency Adjusted
+Multi-agent Q-learning, 2010; Panait, Tuyls and Luke, Theoretical Advantages of Lenient Learners, 2008.
 """
 
 import functools
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
-from jaxgames._checks import ParameterTypeError, check_choice, check_int
+from jaxgames._checks import check_choice, check_int, check_number
 from jaxgames.arena import wilson
-from train.matrix.games import MatrixGame, Point, check_game
-from train.matrix.learners import Learner as Learner  # public here
-from train.matrix.learners import Memory, StepSettings, chosen_action, first_memory, policy, update
+from train.matrix.games import MatrixGame, Point
 
+Kind = Literal["epsilon_greedy", "boltzmann", "lenient", "faq", "lenient_faq"]
+Schedule = float | tuple[float, float]  # constant, or a linear change from the first to the last step
 Start = Literal["values", "policies"]
-Learners = tuple[Learner, Learner]  # of the row and of the column player
-Memories = tuple[Memory, Memory]
 
-NUM_POINTS = 100  # of a trajectory, if `every` is not given
-MAX_DRAWS = 1 << 20  # pairs of random numbers that are drawn at once: 8 MB
+NUM_POINTS = 100  # of a trajectory
 MAX_STEPS = 2**31 - 1
 FLOOR = 0.04  # of "policies": the smallest probability at the start is this, divided by the number of actions
+
+
+# -- one learner ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Learner:
+    """The settings of a learner. The defaults are those of El Kaddouri, Rys and Gao 2024.
+
+    A schedule is a number, or two numbers for a linear change from the first to the last step. Settings that a kind
+    does not use have no effect.
+
+    Raises ParameterError for a setting that is not allowed.
+    """
+
+    kind: Kind = "boltzmann"
+    """The policy and the update: epsilon_greedy, boltzmann, lenient, faq or lenient_faq."""
+    alpha: Schedule | None = None
+    """Step size of the update. None: 0.001, and 0.1 for faq and lenient_faq, whose rate is beta * alpha / p_a."""
+    beta: float = 0.01
+    """Of faq and lenient_faq: the probability below which an action learns at the full rate alpha."""
+    kappa: int = 5
+    """Of lenient and lenient_faq: rewards of an action of which the largest counts; 1 is no leniency."""
+    epsilon: Schedule = 0.2
+    """Of epsilon_greedy: the probability of a uniformly random action, which may be the greedy one."""
+    tau_schedule: Schedule = (0.5, 0.01)
+    """Temperature of the softmax, in the unit of the payoffs."""
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, get_args(Kind))
+        check_int("kappa", self.kappa, 1, 1_000_000)
+        if self.alpha is None:
+            object.__setattr__(self, "alpha", 0.1 if self.is_frequency_adjusted else 0.001)
+        for number in _ends(self.alpha):
+            check_number("alpha", number, highest=1)
+        for number in _ends(self.epsilon):
+            check_number("epsilon", number, lowest=0, highest=1)
+        for number in _ends(self.tau_schedule):
+            check_number("tau_schedule", number)
+        check_number("beta", self.beta, highest=1)
+
+    @property
+    def is_lenient(self) -> bool:
+        return self.kind in ("lenient", "lenient_faq")
+
+    @property
+    def is_frequency_adjusted(self) -> bool:
+        return self.kind in ("faq", "lenient_faq")
+
+    def settings(self, step: jax.Array | int, steps: int) -> "StepSettings":
+        """Returns the settings at one of `steps` steps, float32[] each."""
+        schedules = (
+            optax.linear_schedule(*_ends(each), steps) for each in (self.alpha, self.epsilon, self.tau_schedule)
+        )
+        return StepSettings(*(jnp.asarray(schedule(step), jnp.float32) for schedule in schedules))
+
+
+def _ends(schedule: Schedule | None) -> tuple[float, float]:
+    """Returns the first and the last number of a schedule."""
+    assert schedule is not None  # alpha is settled in __post_init__
+    first, last = schedule if isinstance(schedule, tuple) else (schedule, schedule)
+    return first, last
+
+
+class StepSettings(NamedTuple):
+    """The settings of a learner that may change from step to step."""
+
+    alpha: jax.Array  # float32[]
+    epsilon: jax.Array  # float32[]
+    tau: jax.Array  # float32[]
+
+
+class Memory(NamedTuple):
+    """The memory of one learner; `best` and `rewards` are None unless it is lenient."""
+
+    q_values: jax.Array  # float32[n]
+    best: jax.Array | None  # float32[n], the largest reward of each action since its last update; -inf without one
+    rewards: jax.Array | None  # int32[n], the number of rewards of each action since its last update
+
+
+Memories = tuple[Memory, Memory]  # of the row and of the column player
+
+
+def first_memory(learner: Learner, q_values: jax.Array) -> Memory:
+    """Returns the memory before the first step."""
+    if not learner.is_lenient:
+        return Memory(q_values, None, None)
+    return Memory(q_values, jnp.full_like(q_values, -jnp.inf), jnp.zeros(q_values.shape, jnp.int32))
+
+
+def policy(learner: Learner, q_values: jax.Array, settings: StepSettings) -> jax.Array:
+    """Returns float32[n], the probabilities of the actions."""
+    if learner.kind == "epsilon_greedy":
+        is_greedy = jnp.arange(q_values.size) == q_values.argmax()
+        return (1 - settings.epsilon) * is_greedy + settings.epsilon / q_values.size
+    return jax.nn.softmax(q_values / settings.tau)
+
+
+def chosen_action(uniform: jax.Array, probabilities: jax.Array) -> jax.Array:
+    """Returns bool[n], True at the action that a uniform number from 0 to 1 draws."""
+    action = (uniform >= jnp.cumsum(probabilities)[:-1]).sum()
+    return jnp.arange(probabilities.size) == action
+
+
+def update(
+    learner: Learner,
+    memory: Memory,
+    settings: StepSettings,
+    chosen: jax.Array,
+    reward: jax.Array,
+    probabilities: jax.Array,
+) -> Memory:
+    """Returns the memory after a step.
+
+    Args:
+      memory: the memory before.
+      settings: those of the step.
+      chosen: bool[n], True at the action that was played.
+      reward: float32[], what it paid.
+      probabilities: float32[n], the policy that it was drawn from.
+    """
+    rate = settings.alpha
+    if learner.is_frequency_adjusted:
+        rate = rate * jnp.minimum(learner.beta / probabilities, 1)
+    q = memory.q_values
+    if memory.best is None or memory.rewards is None:
+        return Memory(jnp.where(chosen, q + rate * (reward - q), q), None, None)
+    best = jnp.where(chosen, jnp.maximum(memory.best, reward), memory.best)
+    rewards = memory.rewards + chosen
+    full = rewards == learner.kappa
+    q = jnp.where(full, q + rate * (best - q), q)
+    return Memory(q, jnp.where(full, -jnp.inf, best), jnp.where(full, 0, rewards))
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
 
 
 class Result(NamedTuple):
@@ -40,7 +192,7 @@ class Result(NamedTuple):
 
     policies: jax.Array  # float32[runs, 2, k], of the row and of the column player after the last step
     q_values: jax.Array  # float32[runs, 2, k]
-    times: jax.Array  # int32[points], steps before each point of the trajectory: 0, every, 2 * every, ..., steps
+    times: jax.Array  # int32[points], the steps before each point of the trajectory, every hundredth of all
     trajectory: jax.Array  # float32[points, runs, 2, k], the policies at these times
 
     @property
@@ -50,53 +202,34 @@ class Result(NamedTuple):
 
 
 def run(
-    game: MatrixGame,
-    learner: Learner | Learners,
-    key: jax.Array,
-    num_runs: int,
-    steps: int,
-    start: Start = "values",
-    *,
-    every: int | None = None,
+    game: MatrixGame, learner: Learner, key: jax.Array, num_runs: int, steps: int, start: Start = "values"
 ) -> Result:
     """Returns the results of independent runs of two learners.
 
     Args:
-      learner: the learner that plays both sides, or a pair: the row player's and the column player's.
+      learner: plays both sides.
       num_runs: the number of runs.
       steps: the number of times that each run plays the game.
       start: "values": each value is uniform between the smallest and the largest own payoff. "policies": each policy is
         uniform among those with at least 0.04 / n of each of the n actions, and the mean value is the mean payoff plus
         an offset: Q_a = mean + tau log p_a, with the first temperature. A softmax learner begins with that policy.
-      every: steps between points of the trajectory. None: a hundredth of the steps.
 
     Raises ParameterError for an argument that is not allowed.
     """
-    check_game(game)
     check_int("num_runs", num_runs, 1, MAX_STEPS)
     check_int("steps", steps, 1, MAX_STEPS)
     check_choice("start", start, get_args(Start))
-    every = -(-steps // NUM_POINTS) if every is None else every
-    check_int("every", every, 1, MAX_STEPS, also=" or None")
-    learners = learner if isinstance(learner, tuple) else (learner, learner)
-    if len(learners) != 2 or not all(isinstance(one, Learner) for one in learners):  # pyright: ignore[reportUnnecessaryComparison, reportUnnecessaryIsInstance]  # callers need not be typed
-        raise ParameterTypeError(
-            f"learner must be a Learner or a pair of them, such as Learner('faq'), not {learner!r}"
-        )
-    payoffs = game.payoffs.astype(np.float32)
-    return _run(payoffs, key, learners=learners, num_runs=num_runs, steps=steps, start=start, every=every)
+    return _run(game.payoffs.astype(np.float32), key, learner=learner, num_runs=num_runs, steps=steps, start=start)
 
 
-@functools.partial(jax.jit, static_argnames=("learners", "num_runs", "steps", "start", "every"))
-def _run(
-    payoffs: jax.Array, key: jax.Array, *, learners: Learners, num_runs: int, steps: int, start: Start, every: int
-) -> Result:
+@functools.partial(jax.jit, static_argnames=("learner", "num_runs", "steps", "start"))
+def _run(payoffs: jax.Array, key: jax.Array, *, learner: Learner, num_runs: int, steps: int, start: Start) -> Result:
     start_key, play_key = jax.random.split(key)
-    memories = start_runs(learners, payoffs, start_key, num_runs, steps, start)
-    advance = functools.partial(_advance, learners, payoffs, play_key, steps)
+    memories = start_runs(learner, payoffs, start_key, num_runs, steps, start)
+    every = -(-steps // NUM_POINTS)
 
     def to_next_point(memories: Memories, begin: jax.Array) -> tuple[Memories, list[jax.Array]]:
-        memories = advance(memories, begin, every)
+        memories = _advance(learner, payoffs, play_key, steps, memories, begin, every)
         return memories, [memory.q_values for memory in memories]
 
     full, rest = divmod(steps, every)
@@ -104,51 +237,34 @@ def _run(
     memories, on_the_way = jax.lax.scan(to_next_point, memories, every * jnp.arange(full))
     values.append(on_the_way)
     if rest:
-        memories = advance(memories, jnp.int32(every * full), rest)
+        memories = _advance(learner, payoffs, play_key, steps, memories, jnp.int32(every * full), rest)
         values.append([memory.q_values[None] for memory in memories])
     times = np.minimum(every * np.arange(full + 1 + (rest > 0)), steps).astype(np.int32)
     q_values = [jnp.concatenate(parts) for parts in zip(*values, strict=True)]
-    policies = [_policies(one, q, times, steps) for one, q in zip(learners, q_values, strict=True)]
+    settings = jax.vmap(lambda time: learner.settings(time, steps))(jnp.asarray(times))
+    of_runs = jax.vmap(functools.partial(policy, learner), in_axes=(0, None))
+    policies = [jax.vmap(of_runs)(q, settings) for q in q_values]
     trajectory, last_values = _stacked(policies, 0.0), _stacked([q[-1] for q in q_values], -jnp.inf)
     return Result(trajectory[-1], last_values, jnp.asarray(times), trajectory)
 
 
 def _advance(
-    learners: Learners,
-    payoffs: jax.Array,
-    key: jax.Array,
-    steps: int,
-    memories: Memories,
-    begin: jax.Array,
-    length: int,
+    learner: Learner, payoffs: jax.Array, key: jax.Array, steps: int, memories: Memories, begin: jax.Array, length: int
 ) -> Memories:
     """Returns the memories of all runs `length` steps after step `begin`, of `steps` altogether.
 
-    The random numbers of a block of steps are drawn at once.
+    The random numbers of these steps are drawn at once.
     """
     num_runs = len(memories[0].q_values)
-    block = max(1, min(length, MAX_DRAWS // num_runs))
-    step = jax.vmap(functools.partial(play_step, learners, payoffs), in_axes=(0, None, 0))
-
-    def play(memories: Memories, begin: jax.Array, length: int) -> Memories:
-        times = begin + jnp.arange(length)
-        settings = tuple(_settings(one, times, steps) for one in learners)
-        xs = (settings, jax.vmap(lambda time: uniforms(key, time, num_runs))(times))
-        return jax.lax.scan(lambda memories, x: (step(memories, *x), None), memories, xs)[0]
-
-    blocks, rest = divmod(length, block)
-    begins = begin + block * jnp.arange(blocks)
-    memories = jax.lax.scan(lambda memories, begin: (play(memories, begin, block), None), memories, begins)[0]
-    return play(memories, begin + block * blocks, rest) if rest else memories
-
-
-def _settings(learner: Learner, times: jax.Array | np.ndarray, steps: int) -> StepSettings:
-    """Returns the settings at these times, float32[len(times)] each."""
-    return jax.vmap(lambda time: learner.settings(time, steps))(jnp.asarray(times))
+    step = jax.vmap(functools.partial(play_step, learner, payoffs), in_axes=(0, None, 0))
+    times = begin + jnp.arange(length)
+    settings = jax.vmap(lambda time: learner.settings(time, steps))(times)
+    xs = (settings, jax.vmap(lambda time: uniforms(key, time, num_runs))(times))
+    return jax.lax.scan(lambda memories, x: (step(memories, *x), None), memories, xs)[0]
 
 
 def start_runs(
-    learners: Learners, payoffs: jax.Array, key: jax.Array, num_runs: int, steps: int, start: Start
+    learner: Learner, payoffs: jax.Array, key: jax.Array, num_runs: int, steps: int, start: Start
 ) -> Memories:
     """Returns the memories of all runs before the first step, with a leading axis of runs. See `run`."""
 
@@ -156,11 +272,11 @@ def start_runs(
         own, num_actions = payoffs[player], payoffs.shape[1 + player]
         if start == "values":
             values = jax.random.uniform(key, (num_actions,), minval=own.min(), maxval=own.max())
-            return first_memory(learners[player], values)
+            return first_memory(learner, values)
         weights = jax.random.exponential(key, (num_actions,))  # their shares are uniform among all policies
         probabilities = FLOOR / num_actions + (1 - FLOOR) * weights / weights.sum()
-        tau = learners[player].settings(0, steps).tau
-        return first_memory(learners[player], own.mean() + tau * jnp.log(probabilities))
+        tau = learner.settings(0, steps).tau
+        return first_memory(learner, own.mean() + tau * jnp.log(probabilities))
 
     def of_run(number: jax.Array) -> Memories:
         row_key, column_key = jax.random.split(jax.random.fold_in(key, number))
@@ -175,26 +291,16 @@ def uniforms(key: jax.Array, step: jax.Array | int, num_runs: int) -> jax.Array:
 
 
 def play_step(
-    learners: Learners,
-    payoffs: jax.Array,
-    memories: Memories,
-    settings: tuple[StepSettings, ...],
-    uniform: jax.Array,
+    learner: Learner, payoffs: jax.Array, memories: Memories, settings: StepSettings, uniform: jax.Array
 ) -> Memories:
     """Returns the memories of one run after one step. `uniform` is float32[2], a random number for each player."""
-    policies = [policy(one, m.q_values, s) for one, m, s in zip(learners, memories, settings, strict=True)]
+    policies = [policy(learner, memory.q_values, settings) for memory in memories]
     row, column = (chosen_action(u, p) for u, p in zip(uniform, policies, strict=True))
     rewards = jnp.where(row[:, None] & column, payoffs, 0).sum((1, 2))  # float32[2]; a gather is slower
     return (
-        update(learners[0], memories[0], settings[0], row, rewards[0], policies[0]),
-        update(learners[1], memories[1], settings[1], column, rewards[1], policies[1]),
+        update(learner, memories[0], settings, row, rewards[0], policies[0]),
+        update(learner, memories[1], settings, column, rewards[1], policies[1]),
     )
-
-
-def _policies(learner: Learner, q_values: jax.Array, times: np.ndarray, steps: int) -> jax.Array:
-    """Returns the policies float32[points, runs, n] of values float32[points, runs, n] at these int32[points] times."""
-    of_runs = jax.vmap(functools.partial(policy, learner), in_axes=(0, None))
-    return jax.vmap(of_runs)(q_values, _settings(learner, times, steps))
 
 
 def _stacked(of_players: list[jax.Array], missing: float) -> jax.Array:

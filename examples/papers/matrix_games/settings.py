@@ -12,20 +12,17 @@ has the learners of the first one in games with more actions, whose mean policy 
 """
 
 import functools
-import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
 
-from examples.papers._experiment import Column, Experiment, Report, command, table_of
+from examples.papers._experiment import Column, Experiment, Report, command, progress_over, table_of
 from examples.papers.matrix_games.tables import two
 from jaxgames import ParameterError, _specs
 from jaxgames._checks import check_int
-from jaxgames._progress import Progress
 from train.driver.metrics import rounded
 from train.matrix.games import MatrixGame, matrix_game, nash
 from train.matrix.tabular import Learner, near, run, share_near
@@ -79,16 +76,6 @@ class Arguments(Experiment):
     seed: int = 0
 
 
-class Part(NamedTuple):
-    """A table of the report."""
-
-    name: str
-    games: tuple[str, ...]
-    settings: list[tuple[str, int]]  # learners and steps
-    columns: dict[str, Column]
-    measure: Callable[[str, Learner, int, Arguments], dict[str, Any]]
-
-
 def report(arguments: Arguments) -> Report:
     """Runs all learners in all games. Raises ValueError for a game, a learner or a number that is not allowed."""
     check_int("runs", arguments.runs, 1, 1_000_000)
@@ -105,21 +92,19 @@ def report(arguments: Arguments) -> Report:
             )
     constant = [(text, arguments.steps[-1]) for text in arguments.constant]
     schedule = [(text, steps) for text in arguments.learners for steps in arguments.steps]
-    parts = (
-        Part("constant", arguments.matrix_games, constant, COLUMNS, measure),
-        Part("schedule", arguments.matrix_games, schedule, COLUMNS, measure),
-        Part("more actions", arguments.of_more_actions, constant, OF_MORE_ACTIONS, measure_more_actions),
-    )
-    rows: dict[str, list[dict[str, Any]]] = {part.name: [] for part in parts}
-    with Progress(total=sum(len(part.games) * len(part.settings) for part in parts), unit="rows") as bar:
-        for part in parts:
-            for name, (text, steps) in itertools.product(part.games, part.settings):
-                bar.describe(f"{name}, {text}, {steps:,} steps")
-                key = {"game": name, "learner": text, "steps": steps, "runs": arguments.runs, "seed": arguments.seed}
-                row = arguments.once(key, functools.partial(part.measure, name, learners[text], steps, arguments))
-                rows[part.name].append(key | row)
-                bar.update()
-    return Report(rows, "\n\n".join(table_of(rows[part.name], part.columns) for part in parts if rows[part.name]))
+    jobs = [
+        *(("constant", name, each) for name in arguments.matrix_games for each in constant),
+        *(("schedule", name, each) for name in arguments.matrix_games for each in schedule),
+        *(("more actions", name, each) for name in arguments.of_more_actions for each in constant),
+    ]
+    rows: dict[str, list[dict[str, Any]]] = {"constant": [], "schedule": [], "more actions": []}
+    for table, name, (text, steps) in progress_over(jobs, unit="rows"):
+        key = {"game": name, "learner": text, "steps": steps, "runs": arguments.runs, "seed": arguments.seed}
+        compute = measure_more_actions if table == "more actions" else measure
+        row = arguments.once(key, functools.partial(compute, name, learners[text], steps, arguments))
+        rows[table].append(key | row)
+    columns = {"constant": COLUMNS, "schedule": COLUMNS, "more actions": OF_MORE_ACTIONS}
+    return Report(rows, "\n\n".join(table_of(of_table, columns[name]) for name, of_table in rows.items() if of_table))
 
 
 def learner_of(text: str) -> Learner:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from train.matrix.learners import Learner
+from train.matrix.tabular import Learner
 
 
 class SlowLearner:

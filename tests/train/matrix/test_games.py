@@ -1,8 +1,6 @@
 """Matrix games: payoffs, Nash equilibria beside nashpy's, Pareto optima and logit equilibria."""
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import nashpy
@@ -11,11 +9,10 @@ import pyspiel
 import pytest
 from open_spiel.python.egt import dynamics
 
-from jaxgames._checks import ParameterError, ParameterTypeError
+from jaxgames._checks import ParameterError
 from train.matrix.games import (
     MatrixGame,
     Point,
-    list_matrix_games,
     logit_equilibrium,
     matrix_game,
     nash,
@@ -68,15 +65,6 @@ def random_games(shape: tuple[int, int], count: int, integers: bool = False) -> 
 # -- games ---------------------------------------------------------------------------------------------------------
 
 
-def test_list_has_every_game_and_its_actions() -> None:
-    assert list_matrix_games() == sorted(EQUILIBRIA)
-    for name in list_matrix_games():
-        game = matrix_game(name)
-        assert game.name == name
-        assert tuple(map(len, game.actions)) == game.num_actions
-    assert matrix_game("biased_rps").actions == (("R", "P", "S"), ("R", "P", "S"))
-
-
 @pytest.mark.parametrize(
     ("name", "theirs", "unit"), [("battle_of_sexes", "matrix_bos", 1), ("biased_rps", "matrix_brps", 100)]
 )
@@ -97,16 +85,11 @@ def test_own_payoffs_have_own_actions_first() -> None:
     np.testing.assert_array_equal(game.own_payoffs(0), payoffs[0])
     np.testing.assert_array_equal(game.own_payoffs(1), payoffs[1].T)
     assert game.num_actions == (2, 3)
-    assert game.actions == (("0", "1"), ("0", "1", "2"))
 
 
-def test_game_is_a_value() -> None:
-    """Equal games have equal hashes, -0.0 is 0.0, and neither a game nor the array that it came from changes."""
+def test_payoffs_are_a_copy_that_does_not_change() -> None:
     payoffs = np.zeros((2, 2, 2))
-    game, other = MatrixGame("zeros", payoffs), MatrixGame("zeros", -payoffs)
-    assert game == other
-    assert hash(game) == hash(other)
-    assert game != MatrixGame("zeros", payoffs + 1)
+    game = MatrixGame("zeros", payoffs)
     payoffs[:] = 1
     assert not game.payoffs.any()
     with pytest.raises(ValueError, match="read-only"):
@@ -121,20 +104,6 @@ def test_errors_name_what_is_allowed() -> None:
             MatrixGame("wrong", wrong)  # pyright: ignore[reportArgumentType]  # on purpose
     with pytest.raises(ParameterError, match="finite"):
         MatrixGame("wrong", np.full((2, 2, 2), np.inf))
-    with pytest.raises(ParameterError, match="actions must be 2 names of the row player's actions and 3 of the col"):
-        MatrixGame("wrong", np.zeros((2, 2, 3)), (("a", "b"), ("c", "d")))
-    for wrong in ((1, 2), ((0, 1), ("c", "d")), ((["a"], "b"), ())):
-        with pytest.raises(ParameterTypeError, match="actions must be 2 names of the row player's actions and 2 of"):
-            MatrixGame("wrong", np.zeros((2, 2, 2)), wrong)  # pyright: ignore[reportArgumentType]  # on purpose
-    wrong_name: Any = ["subsidy"]
-    with pytest.raises(ParameterError, match=r"unknown matrix game \['subsidy'\]"):
-        matrix_game(wrong_name)
-
-
-@pytest.mark.parametrize("function", [nash, pareto, functools.partial(logit_equilibrium, tau=1)])
-def test_games_by_name_are_refused_with_what_to_type(function: Callable[[Any], Any]) -> None:
-    with pytest.raises(ParameterTypeError, match=r"expected a MatrixGame, such as matrix_game\('subsidy'\)"):
-        function("subsidy")
 
 
 # -- equilibria ----------------------------------------------------------------------------------------------------

@@ -6,11 +6,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 
 from jaxgames import ParameterError
-from train.matrix.learners import Learner, Memory, StepSettings, chosen_action, first_memory, policy, update
+from train.matrix.tabular import Learner, Memory, StepSettings, chosen_action, first_memory, policy, update
 
 
 def settings(alpha: float = 0.1, epsilon: float = 0.2, tau: float = 0.5) -> StepSettings:
@@ -96,13 +95,12 @@ def test_defaults_are_those_of_the_study() -> None:
     assert (Learner("faq").alpha, Learner("lenient_faq").alpha, Learner("faq").beta) == (0.1, 0.1, 0.01)
 
 
-def test_schedules_are_numbers_pairs_of_numbers_or_functions() -> None:
-    learner = Learner(alpha=0.2, epsilon=(1.0, 0.0), tau_schedule=optax.exponential_decay(1.0, 10, 0.5))
+def test_schedules_are_numbers_or_pairs_of_numbers() -> None:
+    learner = Learner(alpha=0.2, epsilon=(1.0, 0.0), tau_schedule=0.25)
     found = learner.settings(jnp.int32(20), 80)
     np.testing.assert_allclose(found, [0.2, 0.75, 0.25], atol=1e-6)
     assert all(value.dtype == jnp.float32 for value in found)
     assert learner.settings(80, 80).epsilon == 0
-    assert Learner(tau_schedule=[0.5, 0.01]) == Learner()  # pyright: ignore[reportArgumentType]  # JSON has lists
 
 
 def test_learner_is_a_static_argument() -> None:
@@ -117,16 +115,15 @@ def test_learner_is_a_static_argument() -> None:
         ({"kind": "greedy"}, "kind must be one of 'epsilon_greedy', 'boltzmann', 'lenient', 'faq', 'lenient_faq'"),
         ({"kappa": 0}, "kappa must be an integer from 1 to"),
         ({"kappa": 2.5}, "kappa must be an integer from 1 to"),
-        ({"alpha": 0}, "alpha must be a number above 0 and up to 1, two such numbers for a linear schedule, or a sch"),
-        ({"alpha": 1.5}, "alpha must be a number above 0 and up to 1"),
-        ({"alpha": (0.1, 0.2, 0.3)}, "alpha must be a number .* two such numbers"),
+        ({"alpha": 0}, "alpha must be a finite number above 0 and up to 1, not 0"),
+        ({"alpha": 1.5}, "alpha must be a finite number above 0 and up to 1, not 1.5"),
         ({"beta": 0}, "beta must be a finite number above 0 and up to 1, not 0"),
         ({"beta": "much"}, "beta must be a finite number above 0 and up to 1, not 'much'"),
-        ({"epsilon": -0.1}, "epsilon must be a number 0 or more and up to 1"),
-        ({"epsilon": math.nan}, "epsilon must be a number 0 or more and up to 1"),
-        ({"tau_schedule": (0.5, 0)}, "tau_schedule must be a number above 0, two such"),
-        ({"tau_schedule": math.inf}, "tau_schedule must be a number above 0, two such"),
-        ({"tau_schedule": "linear"}, "tau_schedule must be a number above 0, two such"),
+        ({"epsilon": -0.1}, "epsilon must be a finite number from 0 to 1, not -0.1"),
+        ({"epsilon": math.nan}, "epsilon must be a finite number from 0 to 1, not nan"),
+        ({"tau_schedule": (0.5, 0)}, "tau_schedule must be a finite number above 0, not 0"),
+        ({"tau_schedule": math.inf}, "tau_schedule must be a finite number above 0, not inf"),
+        ({"tau_schedule": "linear"}, "tau_schedule must be a finite number above 0, not 'linear'"),
     ],
 )
 def test_errors_name_what_is_allowed(wrong: dict[str, Any], message: str) -> None:

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from train.matrix.games import Point, logit_equilibrium, matrix_game, nash
-from train.matrix.learners import Learner
-from train.matrix.tabular import Result, Start, run, share_near
+from train.matrix.tabular import Learner, Result, Start, run, share_near
 
 pytestmark = pytest.mark.slow
 
