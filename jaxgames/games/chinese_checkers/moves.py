@@ -63,7 +63,6 @@ def _moves(size: int, board: jax.Array, peg: jax.Array) -> tuple[jax.Array, jax.
     free = jnp.where(chain, jnp.uint32(0), empty)  # for a step
     next_to, two_from = (functools.partial(_sources, size, distance=distance) for distance in (1, 2))
     words = jnp.stack([mine & (next_to(free, d) | (next_to(pegs, d) & two_from(empty, d))) for d in range(6)])
-    words = jax.lax.optimization_barrier(words)
     return words, chain | ~(words != 0).any()
 
 
@@ -117,8 +116,10 @@ def _unpack_by_action(size: int, words: jax.Array, may_end: jax.Array) -> jax.Ar
     """Returns bool[6 * cells + 1], the moves of each cell, and the end of the turn."""
     t, end = tables(size), 6 * len(tables(size).row)
     cell, direction = np.divmod(np.arange(end + 1) % end, 6)
-    moves = words.at[direction, t.row[cell]].get(mode="promise_in_bounds") >> t.bit[cell].astype(np.uint32)
-    return jnp.where(np.arange(end + 1) == end, may_end, (moves & 1) != 0)
+    of_board = jax.lax.optimization_barrier(words.ravel())  # a thread for each action reads its board's words together
+    moves = of_board.at[direction * len(t.lengths) + t.row[cell]].get(mode="promise_in_bounds")
+    can_move = (moves & (1 << t.bit[cell]).astype(np.uint32)) != 0
+    return jnp.where(jnp.arange(end + 1) == end, may_end, can_move)
 
 
 def _unpack_by_slices(size: int, words: jax.Array, may_end: jax.Array) -> jax.Array:
