@@ -98,7 +98,6 @@ bench: $(VENV)/for-tests
 	$(RUN) -m benchmarks.training_peers --output $(BENCH) > /dev/null
 	$(RUN) -m benchmarks.training devices --output $(BENCH) --counts 1 2 > /dev/null
 	$(RUN) -m benchmarks.networks sharing --output $(BENCH) > /dev/null
-	$(RUN) -m benchmarks.networks convolutions --output $(BENCH) > /dev/null
 	$(RUN) -m benchmarks.search --output $(BENCH) --picture $(BENCH)/search_by_simulations.svg > /dev/null
 	@$(RUN) -m benchmarks.peers --output $(BENCH); failed=$$?; \
 	    $(RUN) -m benchmarks.regression --output $(BENCH) > /dev/null; slow=$$?; \

@@ -55,7 +55,9 @@ import jaxgames
 from benchmarks import harness
 from benchmarks.harness import Command
 from benchmarks.throughput import min_bytes
+from train.driver.commands import progress_over
 from train.driver.machine import stamp
+from train.driver.tables import table_of
 
 GAMES = (
     "dots_and_boxes",
@@ -149,7 +151,6 @@ def measure_compiled(arguments: Arguments) -> dict[str, Any]:
     stored = read_stored(arguments, keys)
     for target in chosen:
         check_package(target)
-    progress = harness.Progress(len(keys))
     rows: list[dict[str, Any]] = []
     versions = {package: harness.package_version(package) for package, _ in PACKAGES.values()}
     result: dict[str, Any] = {"rows": rows, "boards": arguments.boards, **stamp(), **versions}
@@ -158,14 +159,13 @@ def measure_compiled(arguments: Arguments) -> dict[str, Any]:
         raise ValueError(f"{arguments.file} has rows of other {different}: write all rows, or another --file")
     if different and arguments.check:
         harness.log(f"{arguments.file} was written with other {different}, which can change the figures too")
-    for target, game, part in keys:
+    for target, game, part in progress_over(keys, "rows"):
         rows.append(measure_row(target, game, envs[game], part, arguments.boards))
         harness.save(arguments, result)
         if arguments.write:  # after every row, so that a run that is stopped keeps its rows
             new = {key_of(row): row for row in (*stored.get("rows", ()), *rows)}
             arguments.file.write_text(json.dumps(result | {"rows": [new[key] for key in sorted(new)]}, indent=1) + "\n")
-        progress.finish(", ".join(harness.format_row(TABLE, rows[-1])))
-    harness.log(harness.table(TABLE, rows))
+    harness.log(table_of(rows, TABLE))
     return result | {"grown": grown(stored["rows"], rows) if arguments.check else []}
 
 

@@ -18,18 +18,17 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
-import matplotlib as mpl
 import numpy as np
 import tyro
 from matplotlib.figure import Figure
 
-from train.driver.tables import markdown
+from train import plot
 
 SPEED = "{steps_per_second:,.0f} ({spread:.0%})"  # the cell of a table: a median with its spread
 
@@ -222,7 +221,7 @@ def run_command(command: Command, arguments: Any) -> None:
         sys.exit(f"benchmarks.{command.name}: {error}")
     print(json.dumps(result))
     if command.draw is not None and arguments.picture is not None:
-        save_picture(command.draw(arguments, result), arguments.picture)
+        plot.write(command.draw(arguments, result), arguments.picture)
     if message := command.failure(result):
         sys.exit(f"benchmarks.{command.name}: {message}")
 
@@ -255,55 +254,3 @@ def check_among(name: str, words: Iterable[str], allowed: Collection[str]) -> No
 
 def log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-class Progress:
-    """Lines such as "[row 2 of 8, 0.5 min, about 1.5 min left] checkers: 1,234 steps/s", one per finished part."""
-
-    def __init__(self, total: int, part: str = "row") -> None:
-        self.total, self.part, self.finished, self.start = total, part, 0, time.perf_counter()
-
-    def finish(self, text: str) -> None:
-        """Counts one more finished part and logs it; the time left assumes that all parts take equally long."""
-        self.finished += 1
-        spent = (time.perf_counter() - self.start) / 60
-        left = spent / self.finished * (self.total - self.finished)
-        log(f"[{self.part} {self.finished} of {self.total}, {spent:.1f} min, about {left:.1f} min left] {text}")
-
-
-def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Returns rows as a table in Markdown: each column has a format, such as "{boards:,}", for the values of a row.
-
-    A cell is empty where its row lacks a value, or has None there.
-    """
-    return markdown([*columns], [format_row(columns, row) for row in rows])
-
-
-def format_row(columns: Mapping[str, str], row: Mapping[str, Any]) -> list[str]:
-    """The cells of a row of `table`."""
-    values = {name: value for name, value in row.items() if value is not None}
-
-    def format_cell(text: str) -> str:
-        try:
-            return text.format_map(values)
-        except KeyError:
-            return ""
-
-    return [format_cell(text) for text in columns.values()]
-
-
-def new_picture(width: float, height: float, panels: int = 1) -> tuple[Figure, list[Any]]:
-    """Returns a picture of matplotlib, of that many inches, and the axes of its panels."""
-    picture = Figure(figsize=(width, height), layout="constrained", facecolor="white")
-    axes: list[Any] = [*picture.subplots(1, panels, squeeze=False)[0]]
-    for each in axes:
-        each.grid(alpha=0.3)
-        each.spines[["top", "right"]].set_visible(False)
-    return picture, axes
-
-
-def save_picture(picture: Figure, file: Path) -> None:
-    """Writes a picture of matplotlib as SVG; the same data give the same bytes."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with mpl.rc_context({"svg.hashsalt": "jaxgames"}):
-        picture.savefig(file, metadata={"Date": None})

@@ -7,11 +7,11 @@ A step of the loop writes out the legal mask and the observation of every board,
 finished boards restart. Each step has its own random keys. The mask and the observation are carried to the next step,
 which first reads one element of each at a place that depends on the action, so that nothing is optimised away.
 
-`PgxGame` and `PlayingJaxMARL` make envs of two other libraries ready for the loop.
+`PgxGame` makes games of Pgx ready for the loop.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -77,46 +77,6 @@ def pgx_env(game: str) -> tuple[Any, Any]:
 
     made: Any = pgx.make(game)  # pyright: ignore[reportArgumentType]  # any name, not only Pgx's literals
     return PgxGame(made), PgxGame(made, restarts=True)
-
-
-class JaxMARLBoard(NamedTuple):
-    """The results of the last step of an env of JaxMARL."""
-
-    state: Any
-    observations: Any  # by agent
-    rewards: Any
-    current_player: Any
-
-
-class PlayingJaxMARL:
-    """An env of JaxMARL, which restarts finished boards, behind the functions of `jaxgames.Env`."""
-
-    def __init__(self, env: Any) -> None:
-        self._env = env
-
-    def init(self, key: Any) -> JaxMARLBoard:
-        observations, state = self._env.reset(key)
-        return self._board(observations, state, dict.fromkeys(self._env.agents, jnp.float32(0)))
-
-    def step(self, board: JaxMARLBoard, action: Any, key: Any) -> JaxMARLBoard:
-        joint = dict.fromkeys(self._env.agents, action)  # only the mover's counts
-        observations, state, rewards, _, _ = self._env.step(key, board.state, joint)
-        return self._board(observations, state, rewards)
-
-    def observe(self, board: JaxMARLBoard) -> Any:
-        return self._stacked(board.observations)
-
-    def legal_action_mask(self, board: JaxMARLBoard) -> Any:
-        return self._stacked(self._env.get_avail_actions(board.state))[board.current_player]
-
-    def random_legal_action(self, board: JaxMARLBoard, key: Any) -> Any:
-        return jaxgames.random_action(key, self.legal_action_mask(board) > 0)
-
-    def _board(self, observations: Any, state: Any, rewards: Any) -> JaxMARLBoard:
-        return JaxMARLBoard(state, observations, self._stacked(rewards), state.board.current_player)
-
-    def _stacked(self, by_agent: Any) -> Any:
-        return jnp.stack([by_agent[agent] for agent in self._env.agents])
 
 
 # -- loops -------------------------------------------------------------------------------------------------

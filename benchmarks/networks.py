@@ -1,4 +1,4 @@
-"""The cost of networks: whole iterations, the ways to share parameters between seats, and the convolutions.
+"""The cost of networks: whole iterations, and the ways to share parameters between seats.
 
     python -m benchmarks.networks
     python -m benchmarks.networks --games minichess --networks mlp "resnet(blocks=3, channels=64)"
@@ -16,21 +16,14 @@ Checkers of size 2.
                with few rows, every network on every row
     all        every seat's network on every row; then the right output is picked
     gathered   every row with a copy of its seat's parameters
-
-    python -m benchmarks.networks convolutions
-
-measures the policy's convolutions beside `flax.linen.Conv`, in milliseconds for two layers on a batch of boards,
-forward and with the gradient. They run inside a `jax.lax.scan` as in a training run, each step of which reads what the
-step before it computed.
 """
 
 import functools
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
@@ -38,8 +31,9 @@ import jaxgames
 from benchmarks import harness
 from benchmarks.harness import Command
 from jaxgames import ParameterError
+from train.driver.commands import progress_over
 from train.driver.machine import stamp
-from train.models.convolution import Convolution
+from train.driver.tables import table_of
 from train.models.policy import Params, Policy, apply_by_seat, split_statistics
 from train.ppo import PPO, config_for
 
@@ -83,17 +77,13 @@ class Arguments(harness.BenchmarkArguments):
 
 def measure_networks(arguments: Arguments) -> dict[str, Any]:
     harness.check_positive(arguments, "boards", "rollout_length", "repeats")
-    progress = harness.Progress(len(arguments.games) * len(arguments.networks))
     rows: list[dict[str, Any]] = []
-    for game in arguments.games:
-        first = None
-        for network in arguments.networks:
-            row = measure_network(game, network, arguments)
-            progress.finish(f"{game}, {network}")
-            if row is not None:
-                first = first or row["microseconds"]
-                rows.append(row | {"relative": round(row["microseconds"] / first, 2)})
-    harness.log(harness.table(TABLE, rows))
+    for game, network in progress_over(itertools.product(arguments.games, arguments.networks), "networks"):
+        row = measure_network(game, network, arguments)
+        if row is not None:
+            first = next((each["microseconds"] for each in rows if each["game"] == game), row["microseconds"])
+            rows.append(row | {"relative": round(row["microseconds"] / first, 2)})
+    harness.log(table_of(rows, TABLE))
     return {"rows": rows, **stamp()}
 
 
@@ -158,10 +148,8 @@ def measure_sharing(arguments: SharingArguments) -> dict[str, Any]:
         return jnp.square(logits).sum() + jnp.square(values).sum()
 
     functions = {"forward": loss, "gradient": jax.grad(loss, argnums=1)}
-
-    progress = harness.Progress(len(arguments.rows))
     lines: list[dict[str, Any]] = []
-    for size in arguments.rows:
+    for size in progress_over(arguments.rows, "batch sizes"):
         rows = jax.random.bernoulli(jax.random.key(1), 0.1, (size, *env.observation_shape))
         seat = jax.random.randint(jax.random.key(2), (size,), 0, env.num_players)
         lines.append({"rows": size})
@@ -169,82 +157,13 @@ def measure_sharing(arguments: SharingArguments) -> dict[str, Any]:
             program = functools.partial(function, way=way, rows=rows, seat=seat)
             timing = harness.time_program(program, (params,), size, arguments.repeats)
             lines[-1][f"{way}, {direction}"] = round(timing.microseconds, 3)
-        progress.finish(f"{size:,} rows")
-    harness.log(harness.table({"rows": "{rows:,}"} | {name: f"{{{name}:.2f}}" for name in [*lines[0]][1:]}, lines))
+    harness.log(table_of(lines, {"rows": "{rows:,}"} | {name: f"{{{name}:.2f}}" for name in [*lines[0]][1:]}))
     return {"microseconds_per_row": lines, **stamp()}
-
-
-# -- convolutions -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ConvolutionArguments(harness.BenchmarkArguments):
-    env: str = "checkers"
-    """The game whose observations are convolved."""
-    boards: int = 1024
-    channels: int = 16
-    steps: int = 5
-    """Steps of the loop in one timed call."""
-    repeats: int = 3
-
-
-class TwoLayers(nn.Module):
-    """Two convolutions and a mean."""
-
-    layer: Callable[[], nn.Module]
-
-    @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
-        for _ in range(2):
-            x = nn.relu(self.layer()(x))
-        return x.mean()
-
-
-def measure_convolutions(arguments: ConvolutionArguments) -> dict[str, Any]:
-    harness.check_positive(arguments, "boards", "channels", "steps", "repeats")
-    shape = jaxgames.make(arguments.env).observation_shape
-    if len(shape) != 3:
-        raise ValueError(f"{arguments.env} observes {shape}: convolutions need height, width and planes")
-    x = jax.random.bernoulli(jax.random.key(0), 0.3, (arguments.boards, *shape)).astype(jnp.float32)
-    nets = {
-        "matrix products": TwoLayers(lambda: Convolution(arguments.channels)),
-        "flax.linen.Conv": TwoLayers(lambda: nn.Conv(arguments.channels, (3, 3))),
-    }
-    rows = {name: measure_layers(net, x, arguments) for name, net in nets.items()}
-    first = f"{arguments.env}, {arguments.boards:,} boards"
-    columns = {first: "{name}", "forward, ms": "{forward:.2f}", "with gradient, ms": "{gradient:.2f}"}
-    harness.log(harness.table(columns, ({"name": name, **row} for name, row in rows.items())))
-    return {"env": arguments.env, "boards": arguments.boards, "milliseconds": rows, **stamp()}
-
-
-def measure_layers(net: TwoLayers, x: jax.Array, arguments: ConvolutionArguments) -> dict[str, float]:
-    """Milliseconds per step of the loop, forward and with the gradient."""
-    params = jax.jit(net.init)(jax.random.key(0), x)
-
-    def forward(key: jax.Array, params: Any) -> Any:
-        def body(total: jax.Array, _: None) -> tuple[jax.Array, None]:
-            return total + cast(jax.Array, net.apply(params, x + 1e-9 * total)), None
-
-        return jax.lax.scan(body, jnp.float32(0), length=arguments.steps)
-
-    def gradient(key: jax.Array, params: Any) -> Any:
-        def body(params: Any, _: None) -> tuple[Any, None]:
-            descent = jax.grad(net.apply)(params, x)
-            return jax.tree.map(lambda old, change: old - 1e-3 * change, params, descent), None
-
-        return jax.lax.scan(body, params, length=arguments.steps)
-
-    def milliseconds(loop: Callable[..., Any]) -> float:
-        timing = harness.time_program(loop, (params,), arguments.steps, arguments.repeats)
-        return round(timing.microseconds / 1000, 2)
-
-    return {"forward": milliseconds(forward), "gradient": milliseconds(gradient)}
 
 
 COMMANDS = (
     Command("networks", Arguments, measure_networks),
     Command("networks sharing", SharingArguments, measure_sharing),
-    Command("networks convolutions", ConvolutionArguments, measure_convolutions),
 )
 
 if __name__ == "__main__":

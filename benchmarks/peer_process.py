@@ -12,14 +12,18 @@ The kinds of side:
                   or `stored_rollout` on one device
     open_spiel    the loop that users write in Python around one state, in one of OPEN_SPIEL_CONFIGURATIONS
     star_loop     benchmarks/star_loop.cpp
+    adapter       a loop of benchmarks/adapters.py
 """
 
+import functools
 import json
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 OPEN_SPIEL_CONFIGURATIONS = {
@@ -31,14 +35,7 @@ TUNING_ROUNDS = 3  # rounds of each candidate, of which the best counts
 Play = Callable[[float], float]  # plays for a number of seconds, returns steps per second
 
 
-class Turn(NamedTuple):
-    """The speeds of one side in one round."""
-
-    per_second: float
-    per_cpu_second: float
-
-
-class Side(NamedTuple):
+class Player(NamedTuple):
     """A side that is ready to play."""
 
     play: Play
@@ -52,24 +49,28 @@ def main() -> None:
     kind = arguments.pop("kind")
     if kind not in KINDS:
         sys.exit(f"benchmarks.peer_process: kind must be one of {', '.join(KINDS)}, not {kind!r}")
-    side = KINDS[kind](**arguments)
-    print(json.dumps(side.facts), flush=True)
+    try:
+        player = KINDS[kind](**arguments)
+    except (ImportError, ValueError) as error:
+        print(json.dumps({"error": str(error)}), flush=True)
+        return
+    print(json.dumps(player.facts), flush=True)
     for line in sys.stdin:
-        print(json.dumps(side.play(float(line))), flush=True)
+        print(json.dumps(player.play(float(line))), flush=True)
 
 
-def take_turn(work: Callable[[], int], seconds: float) -> Turn:
-    """Repeats `work`, which returns the steps that it made, until the time is over; at least once."""
-    steps, start, cpu = 0, time.perf_counter(), time.process_time()
+def take_turn(work: Callable[[], int], seconds: float) -> float:
+    """Repeats `work`, which returns the steps that it made, until the time is over; at least once. Steps per second."""
+    steps, start = 0, time.perf_counter()
     while True:
         steps += work()
         spent = time.perf_counter() - start
         if spent >= seconds:
-            return Turn(steps / spent, steps / (time.process_time() - cpu))
+            return steps / spent
 
 
 def play_repeatedly(work: Callable[[], int]) -> Play:
-    return lambda seconds: take_turn(work, seconds).per_second
+    return functools.partial(take_turn, work)
 
 
 def tuned(play: Play, seconds: float) -> float:
@@ -88,7 +89,7 @@ def jax_side(
     steps: int,
     tuning_seconds: float,
     stored: str | None = None,
-) -> Side:
+) -> Player:
     """A loop in JAX with the fastest pair of `boards` and `devices`, and about `steps` over all boards in one call.
 
     With `stored`, a word of `loops.STORED`, it stores every step, on one device.
@@ -121,7 +122,7 @@ def jax_side(
             tried.append({"boards": batch, "devices": number, "steps_per_second": round(tuned(play, tuning_seconds))})
     best = max(range(len(tried)), key=lambda index: tried[index]["steps_per_second"])
     chosen = {name: tried[best][name] for name in ("boards", "devices")}
-    return Side(plays[best], {**chosen, "compile_seconds": compile_seconds, "tried": tried})
+    return Player(plays[best], {**chosen, "compile_seconds": compile_seconds, "tried": tried})
 
 
 def compile_time(env: Any, batch: int) -> float:
@@ -143,21 +144,21 @@ def compile_time(env: Any, batch: int) -> float:
 # -- OpenSpiel --------------------------------------------------------------------------------------------
 
 
-def open_spiel_side(game: str, configuration: str, tuning_seconds: float) -> Side:
+def open_spiel_side(game: str, configuration: str, tuning_seconds: float) -> Player:
     """A loop of OpenSpiel; `buffer` takes the faster of two ways to the mask: OpenSpiel's list, or a numpy array."""
     import pyspiel
 
     loaded: Any = pyspiel.load_game(game)
     if configuration != "buffer":
         lists = configuration == "methods"
-        return Side(play_repeatedly(open_spiel_loop(loaded, lists, lists, False, False)), {})
+        return Player(play_repeatedly(open_spiel_loop(loaded, lists, lists, False, False)), {})
     ways = {
         "list": play_repeatedly(open_spiel_loop(loaded, True, False, False, True)),
         "array": play_repeatedly(open_spiel_loop(loaded, False, False, True, True)),
     }
     speeds = {name: tuned(play, tuning_seconds) for name, play in ways.items()}
     best = max(speeds, key=lambda name: speeds[name])
-    return Side(ways[best], {"mask": best})
+    return Player(ways[best], {"mask": best})
 
 
 def open_spiel_loop(game: Any, mask_list: bool, tensor_list: bool, mask_array: bool, buffer: bool) -> Callable[[], int]:
@@ -193,8 +194,9 @@ def open_spiel_loop(game: Any, mask_list: bool, tensor_list: bool, mask_array: b
 # -- C++ --------------------------------------------------------------------------------------------------
 
 
-def star_loop_side(binary: str, size: int) -> Side:
+def star_loop_side(size: int) -> Player:
     """The compiled benchmarks/star_loop.cpp on a star of that size."""
+    binary = compiled_star_loop(Path(tempfile.mkdtemp()))
     process = subprocess.Popen([binary, str(size)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def play(seconds: float) -> float:
@@ -204,10 +206,40 @@ def star_loop_side(binary: str, size: int) -> Side:
         speed, _ = process.stdout.readline().split()
         return float(speed)
 
-    return Side(play, {})
+    return Player(play, {})
 
 
-KINDS: dict[str, Callable[..., Side]] = {"jax": jax_side, "open_spiel": open_spiel_side, "star_loop": star_loop_side}
+def compiled_star_loop(folder: Path) -> Path:
+    """The C++ loop, compiled for this machine. Raises ValueError where the compiler fails."""
+    binary, source = folder / "star_loop", Path(__file__).with_name("star_loop.cpp")
+    done = subprocess.run(["g++", "-O3", "-march=native", "-o", binary, source])
+    if done.returncode != 0:
+        raise ValueError(f"g++ stopped with exit status {done.returncode}; its message is above")
+    return binary
+
+
+# -- adapters ---------------------------------------------------------------------------------------------
+
+
+def adapter_side(name: str, game: str, boards: int, is_async: bool, folder: str) -> Player:
+    """A loop of `adapters.make_play`; with `is_async`, programs for a CPU run in another thread."""
+    import jax
+
+    import jaxgames
+    from benchmarks import adapters
+
+    jax.config.update("jax_cpu_enable_async_dispatch", is_async)  # has an effect before JAX starts
+    play = adapters.make_play(name, jaxgames.make(game), boards, folder)
+    play()  # compiles
+    return Player(play_repeatedly(play), {})
+
+
+KINDS: dict[str, Callable[..., Player]] = {
+    "jax": jax_side,
+    "open_spiel": open_spiel_side,
+    "star_loop": star_loop_side,
+    "adapter": adapter_side,
+}
 
 
 if __name__ == "__main__":

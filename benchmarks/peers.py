@@ -18,6 +18,23 @@ The sides take turns, ours first. A turn lasts a number of seconds, or one call 
 the machine for a while slows both. A ratio is the median over the rounds, with the smallest and the largest beside it;
 below 1 the peer is faster. Compile time is measured for a batched, jitted step with mask and observation at 1,024
 boards, without restarts and without any cache.
+
+    python -m benchmarks.peers adapters
+    python -m benchmarks.peers adapters --games checkers --adapters host pettingzoo
+
+measures random play through each adapter to another library (`benchmarks/adapters.py`) beside the env's own loop on one
+device, with equally many boards where an adapter plays several. A step is one ply on one board. In `gymnasium` and
+`gymnax` it is one ply of the agent's seat and the plies of its random opponents that follow: about one ply per seat.
+
+    python -m benchmarks.peers adapters --no-async-dispatch
+
+makes JAX run a program in the thread that calls it. Otherwise the call waits for another thread. With one board the
+waiting takes longer than the program.
+
+    python -m benchmarks.peers adapters --published FOLDER
+
+also measures the star environment that Gu and Adhikari published, in games with 6 seats. FOLDER is a checkout of
+github.com/noahadhikari/pettingzoo-chinese-checkers, which needs pygame and matplotlib.
 """
 
 import contextlib
@@ -28,33 +45,42 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
+import jaxgames
 from benchmarks import harness
+from benchmarks.adapters import ADAPTERS, PUBLISHED
 from benchmarks.harness import Command
 from benchmarks.peer_process import OPEN_SPIEL_CONFIGURATIONS
 from train.driver.machine import stamp
+from train.driver.tables import table_of
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"pgx": "pgx", "open_spiel": "pyspiel"}  # distribution and module, by the kind or library of a side
+TABLE = {
+    "game": "`{game}`",
+    "stored": "{stored}",
+    "ours, steps/s": "{ours[steps_per_second]:,}",
+    "side": "{peer}",
+    "steps/s": "{theirs[steps_per_second]:,}",
+    "ours is faster (min-max)": "{ratio:.3g} ({min:.3g}-{max:.3g})",
+    "not measured": "{error}",
+}
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(NamedTuple):
     """One side of a comparison."""
 
     name: str
     arguments: dict[str, Any]  # of benchmarks.peer_process
-    target: float | None = None  # for a peer: the ratio that ours is meant to reach
 
 
-@dataclass(frozen=True)
-class Contest:
+class Contest(NamedTuple):
     """A game of this project and the peers that play the same or a similar game."""
 
     game: str
@@ -62,28 +88,23 @@ class Contest:
     stored: str | None = None  # of benchmarks.loops.STORED: what ours keeps of every step, on one device
 
 
-def pgx(target: float) -> Side:
-    """Pgx's minichess, the only game of Pgx that this project has too."""
-    return Side("Pgx `gardner_chess`", {"kind": "jax", "library": "pgx", "game": "gardner_chess"}, target)
-
-
 def open_spiel(game: str) -> tuple[Side, ...]:
     """A game of OpenSpiel, once per configuration of its loop."""
-    targets = {"methods": 10.0}
     return tuple(
-        Side(f"OpenSpiel, {name}", {"kind": "open_spiel", "game": game, "configuration": name}, targets.get(name))
+        Side(f"OpenSpiel, {name}", {"kind": "open_spiel", "game": game, "configuration": name})
         for name in OPEN_SPIEL_CONFIGURATIONS
     )
 
 
 def star_loop(size: int) -> Side:
-    return Side("C++ loop", {"kind": "star_loop", "size": size}, 0.5)
+    return Side("C++ loop", {"kind": "star_loop", "size": size})
 
 
+PGX = Side("Pgx `gardner_chess`", {"kind": "jax", "library": "pgx", "game": "gardner_chess"})
 STAR_2, STAR_4 = (f"chinese_checkers(size={size}, num_players=6, max_rounds=200)" for size in (2, 4))
 CONTESTS = {
-    "minichess": Contest("minichess", (pgx(target=15),)),
-    "king_capture": Contest("minichess(rules=king_capture)", (pgx(target=40),)),
+    "minichess": Contest("minichess", (PGX,)),
+    "king_capture": Contest("minichess(rules=king_capture)", (PGX,)),
     "dots_and_boxes": Contest("dots_and_boxes", open_spiel("dots_and_boxes(num_rows=5,num_cols=5)")),
     "checkers": Contest("checkers(draw_rule=openspiel)", open_spiel("checkers")),
     "star_4": Contest(  # at most 200 rounds of six turns, as the peers play it
@@ -118,21 +139,16 @@ def measure_peers(arguments: Arguments) -> dict[str, Any]:
     jax.config.update("jax_platforms", "cpu")  # the platform of the sides, so that the stamp names it
     harness.check_among("games", arguments.games, CONTESTS)
     harness.check_positive(arguments, "rounds", "seconds", "boards", "pgx_boards")
-    contests = {name: CONTESTS[name] for name in arguments.games}
-    progress = harness.Progress(
-        sum(1 + sum(missing(peer) is None for peer in contest.peers) for contest in contests.values()), "side"
-    )
     rows: list[dict[str, Any]] = []
-    failed: list[str] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for name, contest in contests.items():
-            try:
-                rows += compare(contest, arguments, Path(folder), progress)
-            except Stopped as error:
-                harness.log(f"{name}: {error}")
-                failed.append(name)
-    failed += [f"{row['game']} against {row['peer']}" for row in rows if row.get("missing") == "failed"]
-    harness.log(harness.table(TABLE, map(with_texts, rows)))
+    for name in arguments.games:
+        contest = CONTESTS[name]
+        of_ours = {"kind": "jax", "library": "jaxgames", "game": contest.game, "stored": contest.stored}
+        ours, *peers = (
+            Side(side.name, completed(side.arguments, arguments))
+            for side in (Side("jaxgames", of_ours), *contest.peers)
+        )
+        rows += compare(contest.game, ours, peers, arguments.rounds, arguments.seconds)
+    harness.log(table_of(rows, TABLE))
     return {
         "cores_used": harness.cores(),
         "seconds_per_turn": arguments.seconds,
@@ -140,56 +156,97 @@ def measure_peers(arguments: Arguments) -> dict[str, Any]:
         "peers": {name: harness.package_version(name) for name in PACKAGES} | {"g++": compiler_version()},
         **stamp(),
         "rows": rows,
-        "failed": failed,
     }
 
 
-def compare(contest: Contest, arguments: Arguments, folder: Path, progress: harness.Progress) -> list[dict[str, Any]]:
-    """Returns the rows of one game, one per peer; without peers, one row for ours."""
-    arguments_of_ours = {"kind": "jax", "library": "jaxgames", "game": contest.game, "stored": contest.stored}
-    ours = Side("jaxgames", arguments_of_ours)
-    absent = {peer.name: missing(peer) for peer in contest.peers}
-    sides = [ours, *(peer for peer in contest.peers if absent[peer.name] is None)]
+def completed(given: dict[str, Any], arguments: Arguments) -> dict[str, Any]:
+    """The arguments of a process of a side, with what it tries to be at its fastest."""
+    if given["kind"] == "star_loop":
+        return given
+    tuning = {"tuning_seconds": arguments.seconds / 5}
+    if given["kind"] == "open_spiel":
+        return given | tuning
+    ours = given["library"] == "jaxgames"
+    devices = [1] if given.get("stored") else sorted({1, harness.cores()})
+    shares = arguments.boards if ours else (-(-n // harness.cores()) for n in arguments.pgx_boards)  # of one device
+    boards = [n * harness.cores() for n in dict.fromkeys(shares)]
+    return given | tuning | {"devices": devices, "boards": boards, "steps": 200_000 if ours else 8_192}
 
-    def fail(name: str, error: Stopped) -> None:
-        if name == ours.name:
-            raise error
-        harness.log(f"{contest.game}: {name}: {error}")
-        absent[name] = "failed"
+
+@dataclass(frozen=True)
+class AdaptersArguments(harness.BenchmarkArguments):
+    games: tuple[str, ...] = ("chinese_checkers(size=2, num_players=6)", "checkers", "dots_and_boxes")
+    """Games, with their parameters."""
+    adapters: tuple[str, ...] = tuple(ADAPTERS)
+    """Adapters to measure."""
+    boards: int = 1024
+    """Boards of the env's own loop, and of adapters that play many at once."""
+    rounds: int = 5
+    """Turns of each side."""
+    seconds: float = 2.0
+    """Length of a turn."""
+    async_dispatch: bool = True
+    """JAX's default: programs for a CPU run in another thread. False runs them in the thread that calls them."""
+    published: Path | None = None
+    """A checkout of the published environment."""
+
+
+def measure_adapters(arguments: AdaptersArguments) -> dict[str, Any]:
+    """Measures all rows of the table; a game that an adapter cannot play has the reason in `error`."""
+    harness.check_among("adapters", arguments.adapters, ADAPTERS)
+    harness.check_positive(arguments, "boards", "rounds", "seconds")
+    if arguments.published and not arguments.published.is_dir():
+        raise ValueError(f"published must be a folder, not {str(arguments.published)!r}")
+    names = (*arguments.adapters, *([PUBLISHED] if arguments.published else []))
+    rows: list[dict[str, Any]] = []
+    for game in (str(jaxgames.make(game)) for game in arguments.games):
+        shared = {"kind": "adapter", "game": game, "boards": arguments.boards, "is_async": arguments.async_dispatch}
+        shared["folder"] = str(arguments.published or "")
+        ours, *peers = (Side(name, shared | {"name": name}) for name in ("jaxgames", *names))
+        rows += compare(game, ours, peers, arguments.rounds, arguments.seconds)
+    harness.log(table_of(rows, TABLE))
+    settings = {name: getattr(arguments, name) for name in ("boards", "rounds", "seconds", "async_dispatch")}
+    return {"rows": rows, **settings, **stamp()}
+
+
+def compare(game: str, ours: Side, peers: Sequence[Side], rounds: int, seconds: float) -> list[dict[str, Any]]:
+    """Returns the rows of one game, one per peer; one row without a peer if there is none, or if ours fails."""
+    first = {"game": game, "stored": ours.arguments.get("stored")}
+    entries: dict[str, dict[str, Any]] = {peer.name: {"peer": peer.name, "missing": missing(peer)} for peer in peers}
+    present = [ours, *(peer for peer in peers if entries[peer.name]["missing"] is None)]
+    entries[ours.name] = {"peer": None}
+    speeds: dict[str, list[float]] = {side.name: [] for side in present}
+
+    def failed(name: str, error: Stopped) -> None:
+        harness.log(f"{game}: {name}: {error}")
+        entries[name]["error"] = str(error)
 
     with contextlib.ExitStack() as stack:
         teams: dict[str, Team] = {}
-        for side in sides:
+        for name, given in present:
             try:
-                copies = 1 if side.arguments["kind"] == "jax" else harness.cores()
-                teams[side.name] = stack.enter_context(Team(process_arguments(side, arguments, folder), copies))
+                copies = harness.cores() if given["kind"] in ("open_spiel", "star_loop") else 1
+                teams[name] = stack.enter_context(Team(given, copies))
             except Stopped as error:
-                fail(side.name, error)
-            progress.finish(f"{contest.game}: {side.name}")
-        speeds: dict[str, list[float]] = {name: [] for name in teams}
-        harness.log(f"{contest.game}: {arguments.rounds} rounds")
-        for _ in range(arguments.rounds):
-            for name, team in teams.items():
-                if absent.get(name) is None:
-                    try:
-                        speeds[name].append(team.play(arguments.seconds))
-                    except Stopped as error:
-                        team.end()
-                        fail(name, error)
-    row = {
-        "game": contest.game,
-        "stored": contest.stored,
-        "ours": side_result(teams[ours.name].facts, speeds[ours.name]),
-    }
-    rows: list[dict[str, Any]] = []
-    for peer in contest.peers:
-        entry: dict[str, Any] = {"peer": peer.name, "target": peer.target, "missing": absent[peer.name]}
-        if absent[peer.name] is None:
-            ratios = [a / b for a, b in zip(speeds[ours.name], speeds[peer.name], strict=True)]
-            entry["theirs"] = side_result(teams[peer.name].facts, speeds[peer.name])
-            entry |= {"ratio": statistics.median(ratios), "min": min(ratios), "max": max(ratios)}
-        rows.append(row | entry)
-    return rows or [row | {"peer": None}]
+                failed(name, error)
+            if ours.name not in teams:
+                return [first | entries[ours.name]]
+        for number in range(rounds):
+            harness.log(f"{game}: round {number + 1} of {rounds}")
+            for name, team in [*teams.items()]:
+                try:
+                    speeds[name].append(team.play(seconds))
+                except Stopped as error:
+                    failed(name, error)
+                    if name == ours.name:
+                        return [first | entries[name]]
+                    teams.pop(name).end()
+    first["ours"] = side_result(teams[ours.name].facts, speeds[ours.name])
+    for name in (peer.name for peer in peers if peer.name in teams):
+        ratios = [a / b for a, b in zip(speeds[ours.name], speeds[name], strict=True)]
+        entries[name]["theirs"] = side_result(teams[name].facts, speeds[name])
+        entries[name] |= {"ratio": statistics.median(ratios), "min": min(ratios), "max": max(ratios)}
+    return [first | entries[peer.name] for peer in peers] or [first | entries[ours.name]]
 
 
 def side_result(facts: dict[str, Any], speeds: list[float]) -> dict[str, Any]:
@@ -221,6 +278,8 @@ class Team:
     def __enter__(self) -> "Team":
         try:
             self.facts = [read_answer(process) for process in self.processes][-1]  # ready when all are
+            if "error" in self.facts:
+                raise Stopped(self.facts["error"])
         except BaseException:
             self.end()
             raise
@@ -252,37 +311,12 @@ def read_answer(process: subprocess.Popen[str]) -> Any:
     return json.loads(line)
 
 
-def process_arguments(side: Side, arguments: Arguments, folder: Path) -> dict[str, Any]:
-    completed = dict(side.arguments)
-    if completed["kind"] == "star_loop":
-        return completed | {"binary": str(compiled_star_loop(folder))}
-    completed["tuning_seconds"] = arguments.seconds / 5
-    if completed["kind"] == "jax":
-        ours = completed["library"] == "jaxgames"
-        completed["devices"] = [1] if completed.get("stored") else sorted({1, harness.cores()})
-        shares = arguments.boards if ours else (-(-n // harness.cores()) for n in arguments.pgx_boards)  # of one device
-        completed["boards"] = [n * harness.cores() for n in dict.fromkeys(shares)]
-        completed["steps"] = 200_000 if ours else 8_192
-    return completed
-
-
-def compiled_star_loop(folder: Path) -> Path:
-    """The C++ loop, compiled for this machine, once per folder."""
-    binary = folder / "star_loop"
-    if not binary.exists():
-        source = Path(__file__).with_name("star_loop.cpp")
-        done = subprocess.run(["g++", "-O3", "-march=native", "-o", binary, source])
-        if done.returncode != 0:
-            raise Stopped(f"g++ stopped with exit status {done.returncode}; its message is above")
-    return binary
-
-
 def missing(peer: Side) -> str | None:
     """Returns the command that installs this peer; None if it is installed."""
     if peer.arguments["kind"] == "star_loop":
         return None if shutil.which("g++") else "install g++"
-    package = PACKAGES[peer.arguments.get("library", peer.arguments["kind"])]
-    return None if importlib.util.find_spec(package) else 'pip install "jaxgames[dev]"'
+    package = PACKAGES.get(peer.arguments.get("library", peer.arguments["kind"]))
+    return None if package is None or importlib.util.find_spec(package) else 'pip install "jaxgames[dev]"'
 
 
 def compiler_version() -> str | None:
@@ -291,34 +325,15 @@ def compiler_version() -> str | None:
     return subprocess.run(["g++", "-dumpfullversion"], capture_output=True, text=True).stdout.strip() or None
 
 
-# -- tables -----------------------------------------------------------------------------------------------
-
-
-TABLE = {
-    "game": "`{game}`",
-    "stored": "{stored}",
-    "ours, steps/s": "{ours[steps_per_second]:,}",
-    "peer": "{peer}",
-    "peer, steps/s": "{speed}",
-    "ratio (min-max)": "{ratio:.3g} ({min:.3g}-{max:.3g})",
-    "target": "{target:g}",
-    "compiled in, ours / peer": "{compiled}",
-}
-
-
-def with_texts(row: dict[str, Any]) -> dict[str, Any]:
-    """Returns a row with the speed of the peer, or why it is missing, and the compile times of both as texts."""
-    sides = [row["ours"], row.get("theirs", {})]
-    speed = f"{row['theirs']['steps_per_second']:,}" if "theirs" in row else row.get("missing")
-    compiled = " / ".join(f"{side['compile_seconds']:.1f} s" for side in sides if "compile_seconds" in side)
-    return row | {"peer": row["peer"] or "none", "speed": speed, "compiled": compiled}
-
-
 def failure(result: dict[str, Any]) -> str | None:
-    return f"failed: {', '.join(result['failed'])}" if result["failed"] else None
+    failed = [f"{row['game']}, {row['peer'] or 'jaxgames'}" for row in result["rows"] if "error" in row]
+    return f"failed: {'; '.join(failed)}" if failed else None
 
 
-COMMANDS = (Command("peers", Arguments, measure_peers, failure=failure),)
+COMMANDS = (
+    Command("peers", Arguments, measure_peers, failure=failure),
+    Command("peers adapters", AdaptersArguments, measure_adapters),
+)
 
 if __name__ == "__main__":
     harness.run(*COMMANDS)

@@ -36,7 +36,9 @@ from jaxgames.play.web import snapshot
 from jaxgames.play.web.live_games import GameServer
 from jaxgames.play.web.server import Server, app
 from jaxgames.play.web.snapshot import Look
+from train.driver.commands import progress_over
 from train.driver.machine import stamp
+from train.driver.tables import table_of
 
 GAMES = (
     "checkers",
@@ -98,15 +100,11 @@ def measure_clicks(arguments: Arguments) -> dict[str, Any]:
     program = find_chromium()
     if program is None:
         raise ValueError(MISSING)
-    rows: list[dict[str, Any]] = []
-    progress = harness.Progress(len(arguments.games), "game")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=OPTIONS)
-        for game in arguments.games:
-            rows.append(_row(browser, game, arguments))
-            progress.finish(f"{game}: {rows[-1]['p95']:.0f} ms")
+        rows = [_row(browser, game, arguments) for game in progress_over(arguments.games, "games")]
         browser.close()
-    harness.log(harness.table(TABLE, rows))
+    harness.log(table_of(rows, TABLE))
     return {"benchmark": "play", "load": os.getloadavg()[0], "rows": rows, **stamp()}
 
 

@@ -27,6 +27,7 @@ import numpy as np
 import jaxgames
 from benchmarks import harness, loops
 from benchmarks.harness import Command
+from train.driver.commands import progress_over
 from train.driver.machine import stamp
 
 BOARDS = 1024
@@ -61,10 +62,9 @@ def measure_regression(arguments: Arguments) -> dict[str, Any]:
     if not arguments.write and new:
         raise ValueError(f"{arguments.file} has {', '.join(recorded)}, not {', '.join(new)}: renew it with --write")
     reference = reference_loop(arguments.length)
-    progress = harness.Progress(len(envs), "game")
     ratios: dict[str, float] = {}
     lost: list[str] = []
-    for game, env in envs.items():
+    for game, env in progress_over(envs.items(), "games"):
         play = loops.rollout(jaxgames.auto_reset(env), BOARDS, arguments.length)
         target = 0.0 if arguments.write else recorded[game]
         ratio = measure_ratio(play, reference, arguments.rounds)
@@ -77,7 +77,7 @@ def measure_regression(arguments: Arguments) -> dict[str, Any]:
             lost.append(game)
         ratios[game] = round(ratio, 4)
         before = f", {ratio / recorded[game]:.2f} of the recorded ratio" if game in recorded else ""
-        progress.finish(f"{game}: {ratio:.3f} of the reference{before}{', LOST' if game in lost else ''}")
+        harness.log(f"{game}: {ratio:.3f} of the reference{before}{', LOST' if game in lost else ''}")
     speed = statistics.median(BOARDS * arguments.length / cpu_seconds(reference) for _ in range(arguments.rounds))
     result = {"ratios": ratios, "reference_steps_per_cpu_second": round(speed), **stamp()}
     if arguments.write:

@@ -9,7 +9,6 @@ A simulation adds one board to the tree of one root: selection, a step, the netw
     simulations   both searches by simulations: microseconds per simulation of one root
     slots         ours by the number of slots of a node
     peer          minichess: ours, mctx over all actions of our boards, and mctx on Pgx's `gardner_chess`
-    profile       the network alone, the rules alone, and the rest of a simulation of ours
 
 Settings that a part does not vary are `budget` simulations of `batch` roots (`curve_batch` in the part `simulations`)
 with the first of the slots. The searches:
@@ -41,10 +40,13 @@ from benchmarks.harness import Command
 from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.wrappers import seat_discount
+from train import plot
+from train.driver.commands import progress_over
 from train.driver.machine import stamp
+from train.driver.tables import table_of
 
 Params = list[tuple[jax.Array, jax.Array]]  # the weights and the bias of each layer
-PARTS = ("boards", "simulations", "slots", "peer", "profile")
+PARTS = ("boards", "simulations", "slots", "peer")
 PEER_GAMES = {"jaxgames": "minichess", "mctx": "minichess", "Pgx + mctx": "gardner_chess"}
 PLIES = 16  # of random play before the roots
 TABLE = {
@@ -76,7 +78,7 @@ class Arguments(harness.BenchmarkArguments):
     env: str = "chinese_checkers_diamond(size=4, pieces=3)"
     """A zero-sum game of two seats, with its parameters; the part `peer` has other games."""
     parts: tuple[str, ...] = PARTS
-    """Parts of the table: boards, simulations, slots, peer, profile."""
+    """Parts of the table: boards, simulations, slots, peer."""
     batch_sizes: tuple[int, ...] = (16, 64, 256, 1024)
     """Roots searched at once, in the part `boards`."""
     simulations: tuple[int, ...] = (16, 32, 64, 128, 256)
@@ -86,7 +88,7 @@ class Arguments(harness.BenchmarkArguments):
     peer_slots: int = 64
     """Slots of a node in the part `peer`."""
     batch: int = 256
-    """Roots searched at once, in the parts `slots`, `peer` and `profile`."""
+    """Roots searched at once, in the parts `slots` and `peer`."""
     curve_batch: int = 64
     """Roots searched at once, in the part `simulations`, where mctx takes long."""
     budget: int = 32
@@ -105,25 +107,17 @@ def measure_search(arguments: Arguments) -> dict[str, Any]:
     if arguments.picture is not None and "simulations" not in arguments.parts:
         raise ValueError("picture needs the part simulations: add it to parts, or leave picture out")
     game_of_two(arguments.env)
-    points = {part: list(points_of(part, arguments)) for part in arguments.parts if part != "profile"}
+    points = {part: list(points_of(part, arguments)) for part in arguments.parts}
     different = list(dict.fromkeys(point for each in points.values() for point in each))
-    progress = harness.Progress(len(different) + ("profile" in arguments.parts))
     rows: list[dict[str, Any]] = []
     result: dict[str, Any] = {"rows": rows, "hidden_sizes": [*arguments.hidden_sizes], **stamp()}
     result["versions"] = {name: harness.package_version(name) for name in ("mctx", "pgx")}
-    for point in different:
+    for point in progress_over(different, "rows"):
         rows.append(measure_point(point, arguments))
         harness.save(arguments, result)
-        speed = f"{rows[-1]['simulations_per_second']:,.0f} simulations/s"
-        progress.finish(f"{point.side}, {point.game}: {speed}")
     for part, members in points.items():
         part_rows = with_ratios([row_at(rows, point) for point in members])
-        harness.log(f"\n{part}:\n\n{harness.table(TABLE, part_rows)}")
-    if "profile" in arguments.parts:
-        result["profile"] = measure_profile(arguments)
-        progress.finish("profile")
-        cells = [f"{name}: {value:.2f}" for name, value in result["profile"].items()]
-        harness.log(f"\nprofile, microseconds per simulation: {', '.join(cells)}")
+        harness.log(f"\n{part}:\n\n{table_of(part_rows, TABLE)}")
     return result
 
 
@@ -160,43 +154,6 @@ def measure_point(point: Point, arguments: Arguments) -> dict[str, Any]:
         "compile_seconds": timing.compile_seconds,
         "memory_bytes": timing.memory_bytes,
     }
-
-
-def measure_profile(arguments: Arguments) -> dict[str, float]:
-    """Returns microseconds per simulation of ours: in all, of the network and of the rules alone, and the rest."""
-    point = Point("jaxgames", arguments.env, arguments.batch, arguments.budget, arguments.slots[0])
-    times = {"whole": measure_point(point, arguments)["microseconds"]}
-    env = game_of_two(arguments.env)
-    boards = positions(jaxgames.auto_reset(env), point.boards).board
-    params = init_network(env, boards, arguments.hidden_sizes)
-    for name, program in (("network", network_alone), ("rules", rules_alone)):
-        loop = functools.partial(program, env, arguments.budget)
-        steps = point.boards * arguments.budget
-        times[name] = harness.time_program(loop, (params, boards), steps, arguments.repeats).microseconds
-    return {**times, "rest": times["whole"] - times["network"] - times["rules"]}
-
-
-def network_alone(env: jaxgames.Env[Any], length: int, key: jax.Array, params: Params, boards: Any) -> Any:
-    """Returns the sum of `length` evaluations of all boards, each from the observations on."""
-
-    def body(carry: tuple[Any, jax.Array], _: None) -> Any:
-        boards, total = carry
-        logits, values = NetworkEvaluate(env)(params, boards)
-        total += logits.sum() + values[:, 0].sum()
-        # Another order of the boards in every step, or the compiler would evaluate them once.
-        return (jax.tree.map(lambda leaf: jnp.roll(leaf, 1, axis=0), boards), total), None
-
-    return jax.lax.scan(body, (boards, jnp.float32(0)), length=length)[0]
-
-
-def rules_alone(env: jaxgames.Env[Any], length: int, key: jax.Array, params: Params, boards: Any) -> Any:
-    """Returns the boards after `length` steps with the first legal action of each."""
-
-    def body(boards: Any, _: None) -> Any:
-        action = jax.vmap(env.legal_action_mask)(boards).argmax(-1)
-        return jax.vmap(env.step)(boards, action), None
-
-    return jax.lax.scan(body, boards, length=length)[0]
 
 
 # -- the searches -----------------------------------------------------------------------------------------
@@ -363,7 +320,7 @@ def with_ratios(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def draw_by_simulations(arguments: Arguments, result: dict[str, Any]) -> Figure:
     """Returns the curves of the part `simulations`, both axes logarithmic."""
-    picture, (axes,) = harness.new_picture(6, 3.6)
+    picture, (axes,) = plot.new_picture(6, 3.6)
     rows = [row_at(result["rows"], point) for point in points_of("simulations", arguments)]
     for number, side in enumerate(dict.fromkeys(row["side"] for row in rows)):
         line = sorted((row for row in rows if row["side"] == side), key=lambda row: row["simulations"])

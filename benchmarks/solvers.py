@@ -35,7 +35,9 @@ from jaxgames.games.dots_and_boxes.search import ExactSearch
 from jaxgames.host import host
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE, HostSearchPlayer
+from train.driver.commands import progress_over
 from train.driver.machine import commit, cpu_seconds, stamp
+from train.driver.tables import table_of
 
 # -- Dots and Boxes ---------------------------------------------------------------------------------------
 
@@ -68,11 +70,10 @@ def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
         raise ValueError("boards must not be empty, and plain_nodes must be at least 0")
     windows = WINDOWS if arguments.winner else (None,)
     points = [(board, game_of(board), window) for board in arguments.boards for window in windows]
-    progress = harness.Progress(len(points))
     rows: list[dict[str, Any]] = []
     made = {"command": f"python -m benchmarks.solvers {shlex.join(sys.argv[1:])}", "commit": commit(), **stamp()}
     result = {**made, "rows": rows, "compiled": HAS_NUMBA, "numba": harness.package_version("numba")}
-    for board, game, window in points:
+    for board, game, window in progress_over(points, "searches"):
         found = ExactSearch(game, arguments.table_size).search(None, window, progress=True)
         row: dict[str, Any] = {"board": board, "window": window, **found._asdict(), "plain_seconds": None}
         if not HAS_NUMBA:
@@ -82,8 +83,7 @@ def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
             row["plain_seconds"] = plain.search(None, window, progress=True).seconds
         rows.append({**row, "microseconds": 1e6 * found.seconds / found.nodes})
         harness.save(arguments, result | {"cpu_seconds": round(cpu_seconds(), 1)})
-        progress.finish(f"{board}, {window or 'no window'}: {found.nodes:,} nodes, {found.seconds:.2g} s")
-    harness.log(f"\n{harness.table(BOXES_TABLE, rows)}")
+    harness.log(table_of(rows, BOXES_TABLE))
     return result
 
 
@@ -130,8 +130,7 @@ def measure_checkers(arguments: CheckersArguments) -> dict[str, Any]:
     boards = positions(env, arguments.positions, arguments.seed)
     rows: list[dict[str, Any]] = []
     result = {"rows": rows, "compiled": HAS_NUMBA, **stamp(), "numba": harness.package_version("numba")}
-    progress = harness.Progress(2 * len(arguments.depths))
-    for depth, size in itertools.product(arguments.depths, (TABLE_SIZE, 0)):
+    for depth, size in progress_over(itertools.product(arguments.depths, (TABLE_SIZE, 0)), "searches"):
         player = HostSearchPlayer(SEARCHED_GAME, env, depth, None, arguments.evaluation, size, compiled=HAS_NUMBA)
         row = {"depth": depth, "table": size > 0, **measure_moves(player, boards), "plain_milliseconds": None}
         if depth <= arguments.plain_depth:
@@ -139,8 +138,7 @@ def measure_checkers(arguments: CheckersArguments) -> dict[str, Any]:
             row["plain_milliseconds"] = measure_moves(plain, boards[:PLAIN_POSITIONS])["mean_milliseconds"]
         rows.append(row)
         harness.save(arguments, result)
-        progress.finish(f"depth {depth}: {row['nodes']:,.0f} nodes and {row['mean_milliseconds']:.3g} ms per move")
-    harness.log(f"\n{harness.table(CHECKERS_TABLE, rows)}")
+    harness.log(table_of(rows, CHECKERS_TABLE))
     return result
 
 

@@ -47,7 +47,10 @@ import jaxgames
 from benchmarks import harness, loops
 from benchmarks.harness import Command, Timing
 from benchmarks.loops import measure_random_play
+from train import plot
+from train.driver.commands import progress_over
 from train.driver.machine import stamp
+from train.driver.tables import table_of
 from train.models.policy import Params
 from train.ops.masked_categorical import sample_and_log_prob
 from train.ppo import PPO, config_for
@@ -158,18 +161,12 @@ def measure_throughput(arguments: Arguments) -> dict[str, Any]:
     if uneven:
         raise ValueError(f"batch sizes must be multiples of devices = {arguments.devices}, not {uneven[0]}")
     harness.log(f"{env}: {env.state_bytes} bytes per board")
-    progress = harness.Progress(len(arguments.batch_sizes) * len(arguments.columns), "cell")
-    rows: list[dict[str, Any]] = []
-    for batch in arguments.batch_sizes:
-        rows.append({"boards": batch})
-        length = loops.steps_per_call(arguments.steps, batch)
-        for column in arguments.columns:
-            timing = COLUMNS[column](env, batch, length, arguments.repeats, arguments.devices)._asdict()
-            rows[-1][column] = timing
-            text = f"{harness.SPEED} steps/s, compiled in {{compile_seconds:.1f}} s".format_map(timing)
-            progress.finish(f"{batch:,} boards, {column}: {text}")
+    rows: list[dict[str, Any]] = [{"boards": batch} for batch in arguments.batch_sizes]
+    for row, column in progress_over(itertools.product(rows, arguments.columns), "cells"):
+        length = loops.steps_per_call(arguments.steps, row["boards"])
+        row[column] = COLUMNS[column](env, row["boards"], length, arguments.repeats, arguments.devices)._asdict()
     speeds = {column: f"{{{column}[steps_per_second]:,.0f}} ({{{column}[spread]:.0%}})" for column in arguments.columns}
-    harness.log(harness.table({"boards": "{boards:,}"} | speeds, rows))
+    harness.log(table_of(rows, {"boards": "{boards:,}"} | speeds))
     stamped = {"devices_used": arguments.devices, **stamp()}
     return {"env": str(env), "bytes_per_board": env.state_bytes, "rows": rows, **stamped}
 
@@ -226,28 +223,26 @@ def measure_sweep(arguments: SweepArguments) -> dict[str, Any]:
         raise ValueError(f"boards and some of the batch sizes must be multiples of devices = {arguments.devices}")
     pairs = list(itertools.product(arguments.boards, arguments.sizes))
     points = list(itertools.product(arguments.games, batches))
-    progress = harness.Progress(len(pairs) + len(points), "point")
 
-    def measure(name: str, env: str, batch: int) -> dict[str, Any]:
+    def measure(env: str, batch: int) -> dict[str, Any]:
         length = loops.steps_per_call(arguments.steps, batch)
         play = loops.rollout(jaxgames.auto_reset(jaxgames.make(env)), batch, length, arguments.devices)
         clock = time.process_time if arguments.one_core else time.perf_counter
         median, spread = harness.median_and_spread([steps_per_second(play, clock) for _ in range(arguments.repeats)])
-        progress.finish(f"{name:>26}, {batch:>6,} boards: {median:>12,.0f} steps/s ({spread:.0%})")
         return {"boards": batch, "steps_per_second": round(median), "microseconds": 1e6 / median, "spread": spread}
 
     by_size = [
-        {"size": size, "cells": star_cells(size)} | measure(f"N = {size}", STAR.format(size), boards)
-        for boards, size in pairs
+        {"size": size, "cells": star_cells(size)} | measure(STAR.format(size), boards)
+        for boards, size in progress_over(pairs, "stars")
     ]
-    by_batch = [{"game": name} | measure(name, GAMES[name], batch) for name, batch in points]
+    by_batch = [{"game": name} | measure(GAMES[name], batch) for name, batch in progress_over(points, "batches")]
     fits = [fit(boards, [row for row in by_size if row["boards"] == boards]) for boards in arguments.boards]
     settings = {"devices_used": arguments.devices, "one_core": arguments.one_core}
     result = {"by_size": by_size, "fits": fits, "by_batch": by_batch, **settings, **stamp()}
     if arguments.pictures is not None:
         harness.save(arguments, result)
-        harness.save_picture(draw_by_batch(by_batch), arguments.pictures / "throughput_by_batch.svg")
-        harness.save_picture(draw_by_cells(by_size, fits), arguments.pictures / "step_by_cells.svg")
+        plot.write(draw_by_batch(by_batch), arguments.pictures / "throughput_by_batch.svg")
+        plot.write(draw_by_cells(by_size, fits), arguments.pictures / "step_by_cells.svg")
     return result
 
 
@@ -268,7 +263,7 @@ def steps_per_second(play: Callable[[], int], clock: Callable[[], float]) -> flo
 
 def draw_by_batch(rows: list[dict[str, Any]]) -> Figure:
     """Steps per second by boards, one line per game, both axes logarithmic."""
-    picture, (axes,) = harness.new_picture(8, 4.2)
+    picture, (axes,) = plot.new_picture(8, 4.2)
     for number, game in enumerate(dict.fromkeys(row["game"] for row in rows)):
         line = [row for row in rows if row["game"] == game]
         boards, speeds = [row["boards"] for row in line], [row["steps_per_second"] for row in line]
@@ -284,7 +279,7 @@ def draw_by_batch(rows: list[dict[str, Any]]) -> Figure:
 
 def draw_by_cells(rows: list[dict[str, Any]], fits: list[dict[str, float]]) -> Figure:
     """Microseconds per step of the star game by the cells of its star, and the lines of best fit."""
-    picture, (axes,) = harness.new_picture(8, 4.2)
+    picture, (axes,) = plot.new_picture(8, 4.2)
     for number, line in enumerate(fits):
         points = [row for row in rows if row["boards"] == line["boards"]]
         cells, color = np.array([row["cells"] for row in points]), f"C{number}"

@@ -61,9 +61,11 @@ from matplotlib.figure import Figure
 import jaxgames
 from benchmarks import harness, loops
 from benchmarks.harness import Command
-from train import alphazero, ppo
+from train import alphazero, plot, ppo
 from train.alphazero import AlphaZero
+from train.driver.commands import progress_over
 from train.driver.machine import stamp
+from train.driver.tables import Column, table_of
 from train.models.policy import Params, Policy
 from train.ops import sharding
 from train.ops.episodes import Metrics, episode_metrics
@@ -100,18 +102,16 @@ def measure_training(arguments: Arguments) -> dict[str, Any]:
     harness.check_positive(arguments, "repeats")
     games = arguments.games or GAMES[arguments.learner]
     learners = {game: learner_of(arguments.learner, game, arguments.setting) for game in games}
-    progress = harness.Progress(len(learners), "game")
     rows: list[dict[str, Any]] = []
     result = {"learner": arguments.learner, "setting": arguments.setting, "rows": rows, **stamp()}
-    for game, learner in learners.items():
+    for game, learner in progress_over(learners.items(), "games"):
         rows.append(measure_parts(learner, arguments.repeats, game))
         harness.save(arguments, result)
-        progress.finish(f"{game}: {rows[-1]['whole']:,.0f} microseconds per step")
-    harness.log(harness.table(columns(rows[0]["shares"]), rows))
+    harness.log(table_of(rows, columns(rows[0]["shares"])))
     return result
 
 
-def columns(parts: Sequence[str]) -> dict[str, str]:
+def columns(parts: Sequence[str]) -> dict[str, Column]:
     """The columns of the table of rows with these parts."""
     shares = {part: f"{{shares[{part}]:.0%}}" for part in parts}
     return {"game": "`{game}`", "microseconds per step": "{whole:.0f}", **shares}
@@ -335,7 +335,7 @@ def measure_devices(arguments: DevicesArguments) -> dict[str, Any]:
         raise ValueError(f"counts must begin with 1, not be {arguments.counts}")
     harness.provide_devices(max(arguments.counts))
     rows: list[dict[str, Any]] = []
-    for scaling, count in itertools.product(("strong", "weak"), arguments.counts):
+    for scaling, count in progress_over(itertools.product(("strong", "weak"), arguments.counts), "rows"):
         boards = arguments.boards * (count if scaling == "weak" else 1)
         learner = PPO(ppo.config_for(arguments.env, num_envs=boards, rollout_length=arguments.rollout_length))
         mesh = sharding.mesh_for(count, learner.batch_sizes)
@@ -347,8 +347,7 @@ def measure_devices(arguments: DevicesArguments) -> dict[str, Any]:
         row = {"scaling": scaling, "count": count, "boards": boards, **timing._asdict()}
         one = rows[0]["steps_per_second"] if rows else timing.steps_per_second
         rows.append(row | {"efficiency": timing.steps_per_second / (count * one)})
-        harness.log(", ".join(harness.format_row(DEVICES_TABLE, rows[-1])))
-    harness.log(harness.table(DEVICES_TABLE, rows))
+    harness.log(table_of(rows, DEVICES_TABLE))
     return {"env": arguments.env, "rollout_length": arguments.rollout_length, "rows": rows, **stamp()}
 
 
@@ -358,7 +357,7 @@ def measure_devices(arguments: DevicesArguments) -> dict[str, Any]:
 def draw_bars(arguments: Arguments, result: dict[str, Any]) -> Figure:
     """One bar per game, divided into the parts of an iteration."""
     rows = result["rows"]
-    picture, (axes,) = harness.new_picture(9, 0.6 * len(rows) + 1.6)
+    picture, (axes,) = plot.new_picture(9, 0.6 * len(rows) + 1.6)
     axes.grid(visible=False)
     totals = [sum(max(0.0, share) for share in row["shares"].values()) for row in rows]
     start = [0.0] * len(rows)

@@ -38,7 +38,9 @@ from benchmarks.harness import Command
 from examples import alphazero as alphazero_file
 from examples import ppo as ppo_file
 from train import alphazero, ppo
+from train.driver.commands import progress_over
 from train.driver.machine import stamp
+from train.driver.tables import table_of
 
 OURS, FILE, PGX = "jaxgames", "one file", "one file on Pgx"
 EPOCHS, MINIBATCHES, HIDDEN_SIZES = 4, 4, (128, 128)  # of all sides; AlphaZero makes one pass
@@ -91,15 +93,13 @@ def measure_training_peers(arguments: Arguments) -> dict[str, Any]:
     for boards, steps in (("boards", "rollout_length"), ("search_boards", "search_steps")):
         if getattr(arguments, boards) * getattr(arguments, steps) % MINIBATCHES:
             raise ValueError(f"{boards} times {steps} must be a multiple of the {MINIBATCHES} minibatches")
-    progress = harness.Progress(len(arguments.parts), "learner")
     rows: list[dict[str, Any]] = []
     result: dict[str, Any] = {"rows": rows, "settings": dataclasses.asdict(dataclasses.replace(arguments, output=None))}
     result |= stamp() | {"versions": {name: harness.package_version(name) for name in ("pgx", "optax")}}
-    for part in arguments.parts:
+    for part in progress_over(arguments.parts, "learners"):
         rows += measure_part(part, arguments)
         harness.save(arguments, result)
-        progress.finish(f"{part}: {rows[-1]['microseconds']:,.0f} us per step of {rows[-1]['side']}")
-    harness.log(harness.table(TABLE, rows))
+    harness.log(table_of(rows, TABLE))
     return result
 
 

@@ -43,8 +43,9 @@ FLOORS = {
     "benchmarks": (
         ("harness",),
         ("loops",),
-        ("peer_process", "throughput"),
-        ("adapters", "networks", "peers", "play", "regression"),
+        ("adapters", "throughput"),
+        ("peer_process", "networks", "play", "regression"),
+        ("peers",),
         ("compiled", "search", "solvers", "training", "training_peers"),
         ("device",),
     ),

@@ -254,6 +254,17 @@ def style_of(index: int) -> dict[str, Any]:
     }
 
 
+def new_picture(
+    width: float, height: float, down: int = 1, across: int = 1, **options: Any
+) -> tuple[Figure, list[Any]]:
+    """Returns a picture of that many inches, and its panels with grids, row by row. `options` are of `subplots`."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    panels: list[Any] = [*figure.subplots(down, across, squeeze=False, **options).flat]
+    for axes in panels:
+        axes.grid(alpha=0.3)
+    return figure, panels
+
+
 def check_output(path: Path) -> Path:
     """Returns the path without .png or .svg. Raises ValueError if it has the ending of another format."""
     if path.suffix.lower() in FORMATS:

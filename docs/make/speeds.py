@@ -13,7 +13,7 @@ from typing import Any
 import tyro
 from matplotlib.figure import Figure
 
-from benchmarks.harness import new_picture, save_picture
+from train.plot import new_picture, write
 
 DOCS = Path(__file__).parents[1]
 
@@ -29,7 +29,7 @@ class Arguments:
 def main() -> None:
     arguments = tyro.cli(Arguments, prog="python -m docs.make.speeds", description=__doc__)
     stored = json.loads(arguments.result.read_text())  # of docs/results, or as the benchmark writes it
-    save_picture(draw(fastest(stored.get("results", [stored])[-1]["rows"])), arguments.output)
+    write(draw(fastest(stored.get("results", [stored])[-1]["rows"])), arguments.output)
 
 
 def fastest(rows: list[dict[str, Any]]) -> dict[tuple[str, str], float]:

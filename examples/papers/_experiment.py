@@ -15,9 +15,8 @@
     main = command(Arguments, QUICK, report)
 
 A command leaves `result.json` in its folder: the result and the tables, the command, the commit, the machine, and the
-CPU seconds of all calls of the command (`calls.jsonl`), also of those that ended with an error or with Ctrl-C. The
-lines of its pictures are in `curves.json`. `python -m examples.papers.tables --store FOLDER` makes both results of the
-docs.
+CPU seconds of all calls of the command (`calls.jsonl`), also of those that ended with an error or with Ctrl-C. `python
+-m examples.papers.tables --store FOLDER` makes it a result of the docs.
 
 A repeated command continues: `once` keeps results, and `train` and `train_all` leave finished runs as they are.
 """
@@ -27,33 +26,32 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
 import tyro
 from matplotlib.figure import Figure
 
-from jaxgames._progress import Progress
 from train import plot
 from train.driver import cli, loop
 from train.driver.commands import check_games, print_result
+from train.driver.commands import progress_over as progress_over  # of the experiments too
 from train.driver.learner import Learner
 from train.driver.loop import Settings
 from train.driver.machine import commit, cpu_seconds, stamp
-from train.driver.metrics import rounded
 from train.driver.result_file import ResultFile
 from train.driver.run_folder import RunFolder
-from train.driver.tables import markdown, tables_in
+from train.driver.tables import Column as Column
+from train.driver.tables import entry_of as entry_of
+from train.driver.tables import table_of as table_of
+from train.driver.tables import tables_in
 from train.ops.sharding import provide_cores
+from train.plot import new_picture as new_picture
 from train.sweep import Evaluate, Sweep, evaluate_runs, run_sweep
 
-Column = str | Callable[[Mapping[str, Any]], object]  # a template such as "{win_rate:.3f}", or the entry of a row
-
-RESULT, CALLS, CURVES = "result.json", "calls.jsonl", "curves.json"  # in the folder of an experiment
-MAX_POINTS = 25  # of a line in the file of curves
+RESULT, CALLS = "result.json", "calls.jsonl"  # in the folder of an experiment
 RATE = "{win_rate:.3f} ({win_rate_interval[0]:.3f}-{win_rate_interval[1]:.3f})"
 WITHOUT_GAMES = Settings(evaluate_every=0, checkpoint_every=25)
 
@@ -84,7 +82,6 @@ class Experiment(ExperimentFields):
     """Tries everything with small numbers."""
 
 
-ItemT = TypeVar("ItemT")
 ArgumentsT = TypeVar("ArgumentsT")  # a dataclass with the field `quick`
 
 
@@ -144,8 +141,6 @@ def publish(report: Report, arguments: Any, program: str) -> Any:
         (folder / RESULT).write_text(text_of(record_of(report, program, arguments)), encoding="utf-8")
         for name, figure in report.figures.items():
             plot.save(figure, folder / name)
-        if curves := {name: lines for name, figure in report.figures.items() if (lines := lines_of(figure))}:
-            (folder / CURVES).write_text(text_of(curves), encoding="utf-8")
     print(report.tables)
     return report.result
 
@@ -170,23 +165,6 @@ def record_of(report: Report, program: str, arguments: Any) -> dict[str, Any]:
     }
 
 
-def lines_of(figure: Figure) -> list[dict[str, Any]]:
-    """Returns the lines of a picture, panel by panel: labels and points, at most MAX_POINTS evenly spaced ones.
-
-    A label that begins with "_" is not in the picture's legend.
-    """
-    lines: list[dict[str, Any]] = []
-    for axes in figure.axes:
-        for line in axes.get_lines():
-            x, y = np.asarray(line.get_data(), np.float64)
-            kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), MAX_POINTS)).round().astype(int))
-            points = {"x": rounded(x[kept].tolist()), "y": rounded(y[kept].tolist())}
-            lines.append(
-                {"panel": axes.get_title() or axes.get_ylabel(), "line": str(line.get_label()).lstrip("_"), **points}
-            )
-    return lines
-
-
 def seeds_of(arguments: Any) -> list[int] | None:
     """Returns the seeds of an experiment. None: it draws nothing, or has the seeds of the runs that it was given."""
     if isinstance(getattr(arguments, "runs", None), Path):
@@ -203,36 +181,6 @@ def text_of(record: Mapping[str, Any]) -> str:
         return f"[{' '.join(map(str.strip, found[1].splitlines()))}]"
 
     return re.sub(r"\[\n([^][{}]*)\n *\]", on_one_line, json.dumps(record, indent=1, ensure_ascii=False)) + "\n"
-
-
-def table_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> str:
-    """Returns rows as a table in Markdown, with an entry for each column."""
-    return markdown([*columns], ([entry_of(row, column) for column in columns.values()] for row in rows))
-
-
-def entry_of(row: Mapping[str, Any], column: Column) -> object:
-    """Returns the entry of a row in a column, whose template takes the names of the row."""
-    return column.format_map(row) if isinstance(column, str) else column(row)
-
-
-def new_picture(
-    width: float, height: float, down: int = 1, across: int = 1, **options: Any
-) -> tuple[Figure, list[Any]]:
-    """Returns a picture of that many inches, and its panels with grids, row by row. `options` are of `subplots`."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    panels: list[Any] = [*figure.subplots(down, across, squeeze=False, **options).flat]
-    for axes in panels:
-        axes.grid(alpha=0.3)
-    return figure, panels
-
-
-def progress_over(items: Iterable[ItemT], unit: str, title: str = "") -> Generator[ItemT]:
-    """Yields the items with the progress over them."""
-    listed = list(items)
-    with Progress(len(listed), unit, title) as bar:
-        for item in listed:
-            yield item
-            bar.update()
 
 
 def shortened(arguments: ArgumentsT, quick: Mapping[str, Any]) -> ArgumentsT:

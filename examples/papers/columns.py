@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import networks, training
-from examples.papers._experiment import Column, entry_of
 from jaxgames.games.chinese_checkers_diamond.solution import OUTCOMES
-from train.baselines import self_play_switches, solved
-from train.baselines.tables import without_module
+from train.baselines.entries import score_of
+from train.baselines.tables import text_of_search, without_module
 from train.driver.commands import text_of_rate, text_of_score
+from train.driver.tables import Column, entry_of
 
 DEFAULTS = ", tip_lock=False|, max_plies=200|, reward='win_loss'"  # of the solved games
 
@@ -62,7 +62,7 @@ def _by_kind(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _of_two(column: Column) -> Column:
     """Returns a column of OF_GAMES for the result of `train.match` with two agents."""
-    return lambda row: entry_of(self_play_switches.score_of(row), column)
+    return lambda row: entry_of(score_of(row), column)
 
 
 def _collection(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -132,7 +132,7 @@ PERFECT_REPLIES: dict[str, Column] = {
     "plies": "{mean_length:.1f}",
 }
 COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, which take the names of its JSON
-    "alphazero_parts": {**training.columns(("rules", "tree", "network", "update", "rest"))},
+    "alphazero_parts": training.columns(("rules", "tree", "network", "update", "rest")),
     "networks_costs": {
         **networks.TABLE,
         "game": "`{game}`",
@@ -234,7 +234,7 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     },
     "strength_4_3": {
         "agent": lambda row: f"`{Path(row['agent']).name}`",
-        "simulations": lambda row: row.get("search") or solved.text_of_search(row),
+        "simulations": lambda row: row.get("search") or text_of_search(row),
         "weakly solved": _weakly_solved,
         **_measures("weak_states", "agent_states", "sure_fraction", "strong_action"),
     },

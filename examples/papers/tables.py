@@ -6,44 +6,43 @@ A page names a table between two markers, and the table stands between them:
     <!-- end of table -->
 
 The results are the files of docs/results, the cards of the baseline agents (jaxgames/baselines/NAME.json) and the
-ratings of the levels beside them (`levels.json`). `python -m train.baselines` and its modules `levels`,
-`ladders`, `solved` and `self_play_switches` write the cards, and the files of these names. The other files
-are written here:
+ratings of the levels beside them (`levels.json`). `python -m train.baselines` and its module `levels` write these;
+its module `entries` has a list of results that several commands make. The other files are written here:
 
     python -m examples.papers.parameter_sharing.heat_maps --runs runs/papers/parameter_sharing/parameter_sharing
     python -m examples.papers.tables --store runs/papers/parameter_sharing/heat_maps
     python -m examples.papers.tables --name greedy_checkers --run "python -m train.match greedy random --env checkers"
 
-The first two lines store the result of an experiment, the third runs any command and stores its result. The tables
-that the commands printed have the name of the file, from the second one on with a number: `greedy_checkers_2`. Files
-of `examples.papers.columns` have one table with the columns that stand there, of the rows of the last command or with a
-row for each one.
+The first two lines store the result of an experiment, whose tables have the name of the file, from the second one on
+with a number. The third runs any commands, unless they have finished at this commit, and stores their results. Their
+table has the columns of `examples.papers.columns`, with a row for each result or for each of its `rows`.
 """
 
 import functools
 import json
-import shlex
 import shutil
-import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import tyro
 
-from examples.papers._experiment import CURVES, RESULT, table_of, text_of
+from examples.papers._experiment import RESULT, text_of
 from examples.papers.columns import COLUMNS
 from jaxgames import baselines
+from jaxgames._checks import check_choice
 from jaxgames.baselines import level_agents
-from train.baselines import ladders, levels, self_play_switches, solved
-from train.baselines import tables as of_cards
-from train.baselines.stored_results import RESULTS, stored_rows
-from train.driver.machine import children_cpu_seconds, commit, stamp
-from train.driver.tables import markdown, tables_in, update_pages, with_tables
+from train.baselines import levels
+from train.baselines import tables as of_entries
+from train.baselines.entries import RESULTS
+from train.baselines.recorded_commands import RecordedCommands, provenance
+from train.driver.machine import commit
+from train.driver.tables import markdown, table_of, update_pages, with_tables
 
 ROOT = Path(__file__).parents[2]
+RECORDS = Path("runs/results/commands.jsonl")
 
 
 @dataclass(frozen=True)
@@ -64,12 +63,11 @@ def update(arguments: Arguments) -> NoReturn:
         sys.exit("examples.papers.tables: --name and --run need each other: --name FILE --run 'python -m ...'")
     for folder in arguments.store:
         shutil.copyfile(folder / RESULT, RESULTS / f"{name_of(folder)}.json")
-        if (folder / CURVES).exists():
-            shutil.copyfile(folder / CURVES, RESULTS / "curves" / f"{name_of(folder)}.json")
     if arguments.run:
         try:
+            check_choice("name", arguments.name, tuple(COLUMNS))
             record = record_of(arguments.run)
-        except (subprocess.CalledProcessError, OSError) as error:
+        except (ValueError, OSError) as error:
             sys.exit(f"examples.papers.tables: {error}")
         (RESULTS / f"{arguments.name}.json").write_text(text_of(record), encoding="utf-8")
     with_stored = functools.partial(with_tables, tables=tables())
@@ -95,24 +93,16 @@ def name_of(folder: Path) -> str:
 
 
 def record_of(commands: Sequence[str]) -> dict[str, Any]:
-    """Returns what is kept of commands, after their runs: where they ran, the tables and the JSON that they printed.
+    """Returns what is kept of commands, after their runs: where they ran, and the JSON that they printed.
 
-    Each result has the CPU seconds of its command. Raises CalledProcessError if one of them fails.
+    Each result has the CPU seconds of its command. Raises ValueError if one of them fails.
     """
-    printed: list[str] = []
-    results: list[dict[str, Any]] = []
-    for command in commands:
-        before = children_cpu_seconds()
-        words = [sys.executable if word == "python" else word for word in shlex.split(command)]
-        text = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
-        results.append(json.loads(text.splitlines()[-1]) | {"cpu_seconds": round(children_cpu_seconds() - before, 1)})
-        printed.append(text)
+    runner = RecordedCommands(RECORDS)
+    records = [runner.run(command.removeprefix("python -m "), commit()) for command in commands]
+    results = [record.result | {"cpu_seconds": record.cpu_seconds} for record in records]
     return {
         "commands": list(commands),
-        "commit": commit(),
-        **stamp(),
-        "cpu_seconds": round(sum(result["cpu_seconds"] for result in results), 1),
-        "tables": tables_in("\n".join(printed)),
+        **provenance(record.cpu_seconds for record in records),
         "results": results,
     }
 
@@ -121,21 +111,27 @@ def record_of(commands: Sequence[str]) -> dict[str, Any]:
 
 
 def of_results() -> dict[str, str]:
-    """Returns the tables of the files of docs/results in Markdown, without the ladders, by their names in the markers.
+    """Returns the tables of the files of docs/results in Markdown, by their names in the markers.
 
     Raises ValueError for a row that has more or fewer cells than its table has columns.
     """
     made: dict[str, str] = {}
+    switches: list[Mapping[str, Any]] = []  # of all games, which are one table
     for path in sorted(RESULTS.glob("*.json")):
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        if path.stem in COLUMNS:
+        name, stored = path.stem, json.loads(path.read_text(encoding="utf-8"))
+        if name in COLUMNS:
             results = stored["results"]
             rows = [row for result in results for row in result.get("rows", ())]  # of all commands that have rows
-            made[path.stem] = table_of(rows or results, COLUMNS[path.stem])
-            continue
-        for number, table in enumerate(stored.get("tables", ()), start=1):
-            made[path.stem if number == 1 else f"{path.stem}_{number}"] = markdown(table["columns"], table["rows"])
-    return made
+            made[name] = table_of(rows or results, COLUMNS[name])
+        elif name.startswith("ladder_"):
+            made[name] = of_entries.ladder(of_entries.ratings_of(stored["rows"]))
+        elif name.startswith("solved_"):
+            made[name] = of_entries.solved(stored["rows"])
+        elif name.startswith("self_play_switches_"):
+            switches += stored["rows"]
+        for number, table in enumerate(() if name in COLUMNS else stored.get("tables", ()), start=1):
+            made[name if number == 1 else f"{name}_{number}"] = markdown(table["columns"], table["rows"])
+    return made | {"self_play_switches": table_of(switches, of_entries.SWITCHES)}
 
 
 def peers_by_game(path: Path) -> str:
@@ -156,16 +152,12 @@ def tables() -> dict[str, str]:
     """Returns the tables in Markdown, by their names in the markers."""
     cards = [baselines.card(name) for name in baselines.list_baselines()]
     return {
-        "agents": of_cards.agents(cards),
-        "games_of_agents": of_cards.games(cards),
-        "teachers_of_agents": of_cards.teachers(cards),
+        "agents": of_entries.agents(cards),
+        "games_of_agents": of_entries.games(cards),
+        "teachers_of_agents": of_entries.teachers(cards),
         "levels": levels.table(levels.stored(level_agents.FILE)),
-        "self_play_switches": self_play_switches.table(sorted(RESULTS.glob("self_play_switches_*.json"))),
-        **{f"ladder_{card.name}": of_cards.ladder(card.ladder) for card in cards},
-        # A stored ladder takes the place of a card's, which has no agents from outside the package.
-        **{path.stem: of_cards.ladder(ladders.ratings(path)) for path in RESULTS.glob("ladder_*.json")},
-        **{path.stem: solved.table(stored_rows(path)) for path in RESULTS.glob("solved_*.json")},
-        **of_results(),
+        **{f"ladder_{card.name}": of_entries.ladder(card.ladder) for card in cards},
+        **of_results(),  # a stored ladder takes the place of a card's, which has no agents from outside the package
         **{path.stem: peers_by_game(path) for path in RESULTS.glob("peers.json")},
     }
 

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import pytest
 
 from benchmarks import (
-    adapters,
     compiled,
     device,
     harness,
@@ -64,13 +63,8 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
         "microseconds_per_row",
         {"rows"} | {f"{way}, {to}" for way in ("tiles", "all", "gathered") for to in ("forward", "gradient")},
     ),
-    f"networks convolutions --boards 4 --channels 2 --steps 1 --repeats 1 --env {BOXES}": (
-        {"env", "boards", "milliseconds"} | STAMP,
-        "",
-        set(),
-    ),
-    f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations profile --picture PICTURE": (
-        {"rows", "hidden_sizes", "versions", "profile"} | STAMP,
+    f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations --picture PICTURE": (
+        {"rows", "hidden_sizes", "versions"} | STAMP,
         "rows",
         {"side", "game", "boards", "simulations", "slots", "simulations_per_second", "spread", "microseconds"}
         | {"bytes_per_node", "network", "compile_seconds", "memory_bytes"},
@@ -141,8 +135,8 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("adapters --adapters zoo", ("adapters must be among host", "zoo")),
-        ("adapters --published no/such/folder", ("published must be a folder",)),
+        ("peers adapters --adapters zoo", ("adapters must be among host", "zoo")),
+        ("peers adapters --published no/such/folder", ("published must be a folder",)),
         ("compiled --target h100", ("target must be among h200, v5e, v6e, not h100",)),
         ("compiled --target checkers", ("target must name at least one of h200",)),
         ("compiled --parts init", ("parts must be among random play, step, mask, observe, not init",)),
@@ -162,7 +156,6 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
         ("training_peers --parts dqn", ("parts must be among ppo, alphazero, not dqn",)),
         ("training_peers --boards 3 --rollout-length 3", ("must be a multiple of the 4 minibatches",)),
         ("networks sharing --rows 0", ("rows must be positive",)),
-        ("networks convolutions --repeats 0", ("repeats must be positive",)),
         ("peers --games chess", ("games must be among minichess", "chess")),
         ("peers --rounds 0", ("rounds must be positive",)),
         ("peers --seconds 0", ("seconds must be positive",)),
@@ -200,7 +193,6 @@ def test_wrong_input_is_refused_before_anything_is_measured(
     line: str, words: tuple[str, ...], run_command: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, function in (
-        (adapters, "measure_game"),
         (harness, "keep_to_one_core"),
         (harness, "time_program"),
         (device, "run_group"),
@@ -223,5 +215,5 @@ def test_every_command_is_tested() -> None:
     ]
     names = {command.name for module in modules for command in getattr(module, "COMMANDS", ())}
     first_words = {" ".join(line.split()[:number]) for line in COMMANDS for number in (1, 2)}
-    of_other_files = {"adapters", "device", "networks", "peers", "play", "regression"}
+    of_other_files = {"peers adapters", "device", "networks", "peers", "play", "regression"}
     assert names - of_other_files == (names & first_words) - of_other_files

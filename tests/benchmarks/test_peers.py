@@ -24,9 +24,9 @@ BUFFER: dict[str, Any] = {"kind": "open_spiel", "game": "tic_tac_toe", "configur
 TINY = Contest(
     "dots_and_boxes(rows=1, cols=1)",
     (
-        Side("OpenSpiel, buffer", BUFFER, 10),
+        Side("OpenSpiel, buffer", BUFFER),
         Side("C++ loop", {"kind": "star_loop", "size": 1}),
-        Side("nobody", {"kind": "nobody"}, 2),
+        Side("nobody", {"kind": "open_spiel", "library": "nobody"}),
     ),
 )
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
@@ -98,21 +98,21 @@ def test_failing_side_is_reported_beside_the_others(
     monkeypatch.setattr(peers, "CONTESTS", {"ours": Contest("chess"), "theirs": theirs})
     file = tmp_path / "peers.json"
     monkeypatch.setattr("sys.argv", ["peers", "--games", "ours", "theirs", "--rounds", "3", "--output", str(file)])
-    with pytest.raises(SystemExit, match=r"failed: ours, .* against broken, .* against stops$"):
+    with pytest.raises(SystemExit, match=r"failed: chess, jaxgames; .*, broken; .*, stops$"):
         harness.run(*peers.COMMANDS)
     assert platforms == ["cpu"]
     result = json.loads(file.read_text())
-    keys = {"cores_used", "seconds_per_turn", "open_spiel_configurations", "peers", "rows", "failed"}
+    keys = {"cores_used", "seconds_per_turn", "open_spiel_configurations", "peers", "rows"}
     assert result.keys() == keys | stamp().keys()
-    broken, stops, well, nobody = result["rows"]
-    assert [row["missing"] for row in (broken, stops, well)] == ["failed", "failed", None]
+    _, broken, stops, well, nobody = result["rows"]
+    assert [row.get("error") for row in (broken, stops, well)] == ["no such game", "a process stopped", None]
     assert "jaxgames[dev]" in nobody["missing"]
     assert not any("ratio" in row for row in (broken, stops, nobody))
     assert well["ours"] == {"steps_per_second": 8, "rounds": [6, 8, 10], "compile_seconds": 1.25}
     assert (well["min"], well["ratio"], well["max"]) == (3, 4, 5)
     printed = capsys.readouterr()
     assert all(f"{name}: " in printed.err for name in ("broken", "stops"))
-    assert "| well | 2 | 4 (3-5) |" in printed.err
+    assert "| 8 | well | 2 | 4 (3-5) |" in printed.err
     assert json.loads(printed.out) == result
 
 
@@ -120,7 +120,7 @@ def test_failing_side_is_reported_beside_the_others(
 @needs_compiler
 def test_hand_written_loop_plays_the_same_game(tmp_path: Path) -> None:
     """The mean number of legal actions in random play, over some 6,000 games of each."""
-    binary = peers.compiled_star_loop(tmp_path)
+    binary = peer_process.compiled_star_loop(tmp_path)
     asked = "200000 steps\n0.01 seconds\n"
     done = subprocess.run([binary, "1"], input=asked, check=True, capture_output=True, text=True)
     (speed, theirs), (clocked_speed, _) = (map(float, line.split()) for line in done.stdout.splitlines())
@@ -154,7 +154,7 @@ def test_open_spiel_loop_starts_new_games_where_games_end(ways: tuple[bool, bool
 def test_turn_is_timed_over_all_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     now = itertools.count()  # one second per look at the clock
     monkeypatch.setattr(peer_process.time, "perf_counter", lambda: float(next(now)))
-    assert take_turn(lambda: 7, 3.0).per_second == pytest.approx(7.0)
+    assert take_turn(lambda: 7, 3.0) == pytest.approx(7.0)
 
 
 def test_contests_name_existing_games_kinds_and_configurations() -> None:
@@ -167,15 +167,16 @@ def test_contests_name_existing_games_kinds_and_configurations() -> None:
 
 
 def test_team_has_stopped_when_one_of_its_processes_has_ended(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    binary = tmp_path / "one_turn"  # answers like the compiled loop and ends after its first answer
-    binary.write_text("#!/bin/sh\nread line\necho 1000 2.5\n")
-    binary.chmod(0o755)
+    compiler = tmp_path / "g++"  # makes a loop that answers once and ends
+    compiler.write_text('#!/bin/sh\nprintf "#!/bin/sh\\nread line\\necho 1000 2.5\\n" > $4\nchmod +x $4\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(Stopped, match="a process stopped with exit status 1"), Team({"kind": "chess"}, 1):
         pass
-    assert "kind must be one of jax, open_spiel, star_loop, not 'chess'" in capfd.readouterr().err
-    with Team({"kind": "star_loop", "binary": str(binary), "size": 1}, 2) as team:
+    assert "kind must be one of jax, open_spiel, star_loop, adapter, not 'chess'" in capfd.readouterr().err
+    with Team({"kind": "star_loop", "size": 1}, 2) as team:
         assert team.play(0.02) == 2000
         for _ in range(2):  # it ends in this turn; in the next turn it has ended
             with pytest.raises(Stopped, match="a process stopped with exit status 1"):
@@ -187,6 +188,6 @@ def test_loop_that_does_not_compile_has_stopped(tmp_path: Path, monkeypatch: pyt
     compiler.write_text("#!/bin/sh\nexit 3\n")
     compiler.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    with pytest.raises(Stopped, match=r"g\+\+ stopped with exit status 3"):
-        peers.compiled_star_loop(tmp_path)
+    with pytest.raises(ValueError, match=r"g\+\+ stopped with exit status 3"):
+        peer_process.compiled_star_loop(tmp_path)
     assert peers.compiler_version() is None

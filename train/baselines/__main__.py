@@ -1,17 +1,17 @@
 """Trains the baseline agents that come with the project, and measures how strong they are: `make agents`.
 
-    python -m train.baselines minichess --runs trial/runs --output trial --no-measure
+    python -m train.baselines minichess --output trial --no-measure
 
-`train.baselines.recipes` has the commands of each agent. Their runs are in the folder of --runs. The folder of --output
-gets the file of each agent and its card, see `jaxgames.baselines.cards`. A finished command is not run again, and one
-that was stopped resumes: `train.baselines.recorded_commands`.
+`train.baselines.recipes` has the commands of each agent. Their runs are in runs/baselines. The folder of --output gets
+the file of each agent and its card, see `jaxgames.baselines.cards`. A finished command is not run again, and one that
+was stopped resumes: `train.baselines.recorded_commands`.
 """
 
 import dataclasses
 import functools
 import hashlib
 import json
-import sys
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,7 +24,7 @@ from jaxgames._files import write_whole
 from jaxgames.baselines import cards
 from jaxgames.baselines.cards import Card, Command, WinRate
 from jaxgames.policies import file as exported
-from train.baselines import tables
+from train.baselines import entries, tables
 from train.baselines.recipes import CHECKSUM_DIGITS, OUTPUT, RECIPES, RUNS, Recipe
 from train.baselines.recorded_commands import RecordedCommands
 from train.driver.commands import run_command
@@ -35,8 +35,6 @@ from train.driver.machine import commit, stamp
 class Arguments:
     names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """The agents, such as minichess; none for all."""
-    runs: Path = Path(RUNS)
-    """The folder of the runs. A stopped command resumes from it."""
     output: Path = Path(OUTPUT)
     """The folder of the files and cards."""
     measure: bool = True
@@ -65,7 +63,7 @@ def json_of(card: Card) -> str:
 
 def make_card(name: str, recipe: Recipe, arguments: Arguments) -> Card:
     """Trains an agent, writes its file, plays its games, and writes its card, which is returned."""
-    records = RecordedCommands(arguments.runs / "commands.jsonl", {RUNS: arguments.runs, OUTPUT: arguments.output})
+    records = RecordedCommands(Path(RUNS) / "commands.jsonl")
     path = arguments.output / f"{name}.json"
     card = trained(name, recipe, records, arguments.output)
     write_whole(path, json_of(card))  # before the games, in which the agent reads it
@@ -81,8 +79,9 @@ def trained(name: str, recipe: Recipe, records: RecordedCommands, output: Path) 
     result: dict[str, Any] = {}  # of the last command
     version = ""  # of a command: a checksum of those before it, on whose results it depends
     for text in recipe.commands:
-        _log(text)
-        record = records.run(text, version)
+        record = records.run(
+            text.replace(f"{OUTPUT}/{name}.policy", shlex.quote(str(output / f"{name}.policy"))), version
+        )
         version = hashlib.sha256(f"{version}\n{text}".encode()).hexdigest()[:CHECKSUM_DIGITS]
         seconds = None if record.cpu_seconds is None else round(record.cpu_seconds)
         result = record.result
@@ -117,23 +116,17 @@ def measured(card: Card, recipe: Recipe, records: RecordedCommands) -> Card:
         for agent, opponent in pairs
     )
     text = recipe.ladder_command(card.name, card.sha256)
-    _log(text)
-    ladder = tables.ratings_of(records.run(text, card.sha256).result)
+    ladder = tables.ratings_of(entries.ladder_rows({"ladder": records.run(text, card.sha256)}))
     return dataclasses.replace(card, win_rates=rates, ladder=ladder, ladder_command=text)
 
 
 def win_rate(agent: str, opponent: str, text: str, records: RecordedCommands, sha256: str) -> WinRate:
     """Returns the results of a command that plays an agent's games against copies of another agent."""
-    _log(text)
     result = records.run(text, sha256).result
     games, own = result["games"], result["agents"][0]
     draws = round(games * (result["draw_rate"] + result["truncated_rate"]))
     low, high = own["win_rate_interval"]
     return WinRate(opponent, games, own["wins"], draws, own["win_rate"], (low, high), text, agent)
-
-
-def _log(text: str) -> None:
-    print(f"-- {text}", file=sys.stderr, flush=True)
 
 
 main = functools.partial(run_command, "train.baselines", Arguments, baselines)

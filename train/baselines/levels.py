@@ -10,7 +10,6 @@ is not played again: `train.baselines.recorded_commands`. Boards that are not na
 import functools
 import hashlib
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,8 +47,6 @@ HEADER = ("board", "level", "agent", "Elo", "95 % interval")
 class Arguments:
     boards: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """The boards, such as checkers; none for all."""
-    runs: Path = Path(RUNS)
-    """The folder of the ladders. A stopped one resumes from it."""
     output: Path = level_agents.FILE
     """The file of the ratings."""
 
@@ -61,7 +58,7 @@ def measure(arguments: Arguments) -> dict[str, Any]:
     """
     for board in arguments.boards:
         check_choice("board", board, tuple(BOARDS))
-    records = RecordedCommands(arguments.runs / "commands.jsonl", {RUNS: arguments.runs})
+    records = RecordedCommands(Path(RUNS) / "commands.jsonl")
     boards = stored(arguments.output)
     for board in arguments.boards or BOARDS:
         measured = measure_board(board, BOARDS[board], records)
@@ -77,7 +74,6 @@ def measure_board(board: str, games: int, records: RecordedCommands) -> dict[str
     env = make_env(board)
     levels = baselines.levels(env)
     text = ladder_command(board, levels, games)
-    print(f"-- {text}", file=sys.stderr, flush=True)
     rows = {row["agent"]: row for row in records.run(text, version_of_baseline(board)).result["agents"]}
     rated = {
         name: {"agent": agent, "elo": rows[agent]["elo"], "interval": rows[agent]["elo_interval"]}

@@ -12,12 +12,12 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from train.agents import LEARNERS
-from train.driver.machine import children_cpu_seconds
+from train.driver.machine import children_cpu_seconds, commit, stamp
 from train.driver.result_file import ResultFile
 
 TRAININGS = tuple(f"train.{name}" for name in LEARNERS)
@@ -37,19 +37,19 @@ def total_seconds(measured: Iterable[float | None]) -> float | None:
     return None if None in seconds else sum(filter(None, seconds))
 
 
+def provenance(cpu_seconds: Iterable[float | None]) -> dict[str, Any]:
+    """Returns where a result is from: the commit at which it is written, the machine, the CPU seconds together."""
+    seconds = total_seconds(cpu_seconds)
+    return {"commit": commit(), **stamp(), "cpu_seconds": None if seconds is None else round(seconds, 1)}
+
+
 class RecordedCommands:
-    """The commands in a file.
+    """The commands in a file, which is created with the first command."""
 
-    Args:
-      path: the file; it is created with the first command.
-      folders: parts of the commands that are replaced, such as the folder of the runs, by what replaces them.
-    """
-
-    def __init__(self, path: Path, folders: Mapping[str, Path] | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._folders = {} if folders is None else folders
 
-    def run(self, text: str, version: str = "") -> Record:
+    def run(self, text: str, version: str | None = "") -> Record:
         """Returns the record of a finished command, which runs now unless it has finished before.
 
         The CPU seconds are the sum over all starts of the command; None if one of them was not measured.
@@ -60,39 +60,39 @@ class RecordedCommands:
 
         Raises ValueError for a command that fails or prints no result, KeyboardInterrupt if it was interrupted.
         """
-        for name, folder in self._folders.items():
-            if str(folder) == shlex.quote(str(folder)):
-                text = text.replace(name, str(folder))
-            elif name in text:  # which may stand in quotes
-                text = shlex.join(word.replace(name, str(folder)) for word in shlex.split(text))
         file, key = ResultFile(self._path, ("command", "version")), {"command": text, "version": version}
         last = file.get(key)
         if not (last and last["finished"]):
-            _start(text, lambda record: file.add(key, record._asdict()))
+            print(f"-- {text}", file=sys.stderr, flush=True)
+            record, status = _start(text)
+            file.add(key, record._asdict())
+            if status == 130:
+                raise KeyboardInterrupt
+            if status == 0 and not record.finished:
+                raise ValueError(f"the last line that this command prints must be an object of JSON: python -m {text}")
         starts = [Record(**row) for row in file.all(key)]
         if not starts[-1].finished:
             raise ValueError(f"this command failed, with the reason above: python -m {text}")
         return Record(True, total_seconds(record.cpu_seconds for record in starts), starts[-1].result)
 
 
-def _start(text: str, store: Callable[[Record], object]) -> None:
-    """Runs a command and stores its record."""
+def _start(text: str) -> tuple[Record, int]:
+    """Runs a command; returns its record and its exit status, 130 where it was interrupted."""
     words = shlex.split(text)
     resumes = ["--resume"] if words[0] in TRAININGS else []
-    before, lines = children_cpu_seconds(), list[str]()
+    before, lines, stopped = children_cpu_seconds(), list[str](), False
     environment = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "false"}  # the CPU seconds have all compilation
     command = [sys.executable, "-m", *words, *resumes]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     try:
         lines += process.stdout
-    finally:  # at Ctrl-C, which the process gets too, it writes a checkpoint
-        result = _result(lines) if process.wait() == 0 else None
-        store(Record(result is not None, round(children_cpu_seconds() - before, 1), result or {}))
-    if process.returncode == 130:
-        raise KeyboardInterrupt
-    if process.returncode == 0 and result is None:
-        raise ValueError(f"the last line that this command prints must be an object of JSON: python -m {text}")
+    except KeyboardInterrupt:  # which the process gets too: it writes a checkpoint
+        stopped = True
+    status = process.wait()
+    result = _result(lines) if status == 0 else None
+    seconds = round(children_cpu_seconds() - before, 1)
+    return Record(result is not None, seconds, result or {}), 130 if stopped else status
 
 
 def _result(lines: list[str]) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,16 @@ Seed = Annotated[int, between(0, MAX_SEED)]
 OPENINGS_KEY = 1  # is folded into the key of the seed
 
 ArgumentsT = TypeVar("ArgumentsT")
+ItemT = TypeVar("ItemT")
+
+
+def progress_over(items: Iterable[ItemT], unit: str, title: str = "") -> Generator[ItemT]:
+    """Yields the items with the progress over them; `unit` is what they are, in the plural."""
+    listed = list(items)
+    with Progress(len(listed), unit, title) as bar:
+        for item in listed:
+            yield item
+            bar.update()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 BETWEEN_MARKERS = re.compile(r"(?<=<!-- table: )(\S+) -->.*?<!-- end of table -->", re.DOTALL)
 TABLE = re.compile(r"^\|.*\n\|-.*(?:\n\|.*)*", re.MULTILINE)  # with its header and the rule below it
+Column = str | Callable[[Mapping[str, Any]], object]  # a template such as "{win_rate:.3f}", or the entry of a row
 BAR = re.compile(r"(?<!\\)\|")  # between two cells
 
 
@@ -32,6 +33,21 @@ def markdown(header: Sequence[object], rows: Iterable[Sequence[object]], padded:
         f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))} |" for line in lines
     )
     return "\n".join([first, rule, *others])
+
+
+def table_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> str:
+    """Returns rows as a table in Markdown, with an entry for each column; see `entry_of`."""
+    return markdown([*columns], ([entry_of(row, column) for column in columns.values()] for row in rows))
+
+
+def entry_of(row: Mapping[str, Any], column: Column) -> object:
+    """Returns the entry of a row in a column, whose template takes the names of the row; "" where one is missing."""
+    if not isinstance(column, str):
+        return column(row)
+    try:
+        return column.format_map({name: value for name, value in row.items() if value is not None})
+    except KeyError:
+        return ""
 
 
 def tables_in(text: str) -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -45,23 +44,6 @@ def test_command_prints_the_tables_before_its_result_and_writes_its_files(
     assert json.loads((tmp_path / "new" / "result.json").read_text())["seeds"] == [0]
     message = error_of(main, "--data", "pairs.npz", "--games", 0)
     assert message == "tests.examples.papers.test_experiment: games must be from 1 to 10000000, not 0"
-
-
-def test_curves_are_the_lines_of_the_pictures_with_few_points(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def with_line(arguments: Arguments) -> Report:
-        figure = Figure()
-        axes: Any = figure.subplots()
-        axes.plot(np.arange(1001), np.arange(1001) / 3, label="a run")
-        axes.set_ylabel("win rate")
-        return Report({}, "| a |\n|---|", {"figure_1": figure})
-
-    assert run_command(command(Arguments, QUICK, with_line), "--data", "pairs.npz", "--output", tmp_path) is None
-    (line,) = json.loads((tmp_path / "curves.json").read_text())["figure_1"]
-    assert (line["panel"], line["line"], line["x"][-1], line["y"][-1]) == ("win rate", "a run", 1000, 333.3333)
-    assert len(line["x"]) == len(line["y"]) == _experiment.MAX_POINTS
-    capsys.readouterr()
 
 
 def test_seeds_are_those_of_the_arguments_but_not_of_runs_that_were_given() -> None:

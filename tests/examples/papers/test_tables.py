@@ -10,7 +10,7 @@ from examples.papers import tables
 from examples.papers._experiment import text_of
 from tests.helpers.blocks import FENCE, PAGES, ROOT, name
 from tests.helpers.commands import error_of, run_command
-from train.baselines.stored_results import RESULTS
+from train.baselines.entries import RESULTS
 from train.driver.tables import TABLE, markdown, tables_in
 
 MARKED = re.compile(r"<!-- (table|settings): .*?<!-- end of \1 -->", re.DOTALL)
@@ -119,23 +119,23 @@ def test_stored_results_say_where_they_are_from() -> None:
             assert None not in (stored["commit"], stored["processor"], stored["cpu_seconds"]), path.name
 
 
-def test_stored_curves_belong_to_a_stored_result_and_are_small() -> None:
-    for path in (RESULTS / "curves").glob("*.json"):
-        assert (RESULTS / path.name).exists(), path.name
-        assert path.stat().st_size < 20_000, path.name
-
-
-def test_result_of_any_command_is_stored_with_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "ROOT", tmp_path)
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    commands = [f"python -c 'print(\"| a |\\n|---|\\n| {number} |\\n{{}}\")'" for number in (1, 2)]
+def test_results_of_any_commands_are_stored_and_make_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("ROOT", "RESULTS"):
+        monkeypatch.setattr(tables, folder, tmp_path)
+    monkeypatch.setattr(tables, "RECORDS", tmp_path / "commands.jsonl")
+    monkeypatch.setattr(tables, "COLUMNS", {"ones": {"a": "{a}"}})
+    for number in (1, 2):
+        (tmp_path / f"{number}.txt").write_text(f'{{"a": {number}}}')
+    commands = [f"python -m json.tool --compact {tmp_path}/{number}.txt" for number in (1, 2)]
     assert run_command(tables.main, "--name", "ones", "--run", *commands) == 0
     stored = json.loads((tmp_path / "ones.json").read_text())
     assert stored["commands"] == commands
-    assert [*stored["results"][0]] == ["cpu_seconds"]
-    assert tables.of_results() == {"ones": "| a |\n|---|\n| 1 |", "ones_2": "| a |\n|---|\n| 2 |"}
+    assert [*stored["results"][0]] == ["a", "cpu_seconds"]
+    assert tables.of_results()["ones"] == "| a |\n|---|\n| 1 |\n| 2 |"
     assert "--name and --run need each other" in error_of(tables.main, "--name", "ones")
-    assert "returned non-zero exit status 3" in error_of(tables.main, "--name", "x", "--run", "python -c exit(3)")
+    assert "name must be one of 'ones'" in error_of(tables.main, "--name", "x", "--run", commands[0])
+    failing = f"python -m json.tool {tmp_path}/commands"
+    assert "this command failed" in error_of(tables.main, "--name", "ones", "--run", failing)
 
 
 def test_tables_in_a_text_are_read_as_their_cells() -> None:
