@@ -57,7 +57,7 @@ class Points(NamedTuple):
 def open_runs(folders: Iterable[Path]) -> list[RunFolder]:
     """Returns the runs in the folders, each once. In place of a folder without a run: the runs one or two levels below.
 
-    Raises FileNotFoundError if a folder holds no run, and ValueError if a config.json was changed since its training.
+    Raises FileNotFoundError if a folder holds no run.
     """
     runs: dict[Path, RunFolder] = {}
     for folder in folders:
@@ -66,8 +66,6 @@ def open_runs(folders: Iterable[Path]) -> list[RunFolder]:
             inside = [path.parent for pattern in ("*", "*/*") for path in folder.glob(f"{pattern}/config.json")]
         for each in sorted(inside) or [folder]:
             runs.setdefault(each.resolve(), agents.open_run(each))
-    for run in runs.values():
-        run.check_settings()
     return [*runs.values()]
 
 

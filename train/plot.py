@@ -82,7 +82,7 @@ def plot(arguments: Arguments) -> list[Path]:
 
     Raises:
       FileNotFoundError: a folder holds no run.
-      ValueError: an unknown column, damaged metrics, a changed config.json, or a wrong `output`.
+      ValueError: an unknown column, damaged metrics, or a wrong `output`.
     """
     if not arguments.runs:
         raise ValueError("name the folder of at least one run")

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import tyro
+from docstring_parser import parse_from_object
 
 from train.driver.tables import update_pages
-from train.sweep.arguments import docstrings
 
 PAGES = sorted((Path(__file__).parents[1] / "training").glob("*.md"))
 TABLE = re.compile(r"(?<=<!-- settings: )(\S+) -->.*?<!-- end of settings -->", re.DOTALL)
@@ -41,7 +41,11 @@ def table(name: str) -> str:
     """Returns the settings with a default that a dataclass and its numbers add to its base, as a table in Markdown."""
     settings = pkgutil.resolve_name(name)
     added = settings.__annotations__ | getattr(settings, "numbers_type", settings).__annotations__
-    texts = docstrings(settings)
+    texts = {
+        param.arg_name: param.description or ""
+        for each in settings.__mro__[:-1]
+        for param in parse_from_object(each).params
+    }
     lines = ["| setting | default | text |", "|---|---|---|"]
     for field in dataclasses.fields(settings):
         if field.name in added and field.default is not dataclasses.MISSING:

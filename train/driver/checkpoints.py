@@ -5,9 +5,7 @@ killed. A file that was damaged later does not fit the checksums of the format. 
 """
 
 import io
-import json
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +16,15 @@ from jaxgames._files import whole_file
 from train.ops.sharding import is_key, keys_to_data
 
 LAST = 2  # the number of last checkpoints that always stay
-STATE = "state/"  # what the names of arrays in a file begin with; "notes" is a text beside them
+STATE = "state/"  # what the names of arrays in a file begin with
 
 
 class Checkpoints:
     """The checkpoints in a folder. Another process can write and remove them meanwhile."""
 
-    def __init__(self, folder: Path, stays: Callable[[int], bool]) -> None:
-        """
-        Args:
-          folder: is created with the first checkpoint.
-          stays: returns whether the checkpoint of an iteration stays when it is no longer one of the last two.
-        """
+    def __init__(self, folder: Path) -> None:
+        """The folder is created with the first checkpoint."""
         self.folder = folder.absolute()
-        self._stays = stays
 
     def path(self, iteration: int) -> Path:
         """Returns the file of a checkpoint."""
@@ -46,28 +39,21 @@ class Checkpoints:
             raise ValueError(f"an earlier version wrote the checkpoints in {self.folder}: train the run again")
         return sorted(int(path.stem) for path in self.folder.glob("*.npz") if path.stem.isdecimal())
 
-    def write(self, iteration: int, train_state: Any, notes: dict[str, Any]) -> None:
-        """Writes a checkpoint with notes in JSON's types, and removes those that need not stay.
+    def write(self, iteration: int, train_state: Any, keep_every: int = 0) -> None:
+        """Writes a checkpoint. Removes the last but LAST one, unless it is a multiple of `keep_every` (0 for none).
 
         Raises OSError, with the path, if the disk is full or refuses it for another reason.
         """
-        arrays = {
-            STATE + name: leaf for name, leaf in leaves_by_name(jax.device_get(keys_to_data(train_state))).items()
-        }
+        plain = jax.device_get(keys_to_data(train_state))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for unfinished in self.folder.glob("*.part"):  # of a killed process
                 unfinished.unlink(missing_ok=True)
             with whole_file(self.path(iteration)) as temporary, temporary.open("wb") as file:
-                np.savez(file, notes=np.array(json.dumps(notes)), **arrays)
+                np.savez(file, **{STATE + name: leaf for name, leaf in leaves_by_name(plain).items()})
         except OSError as error:
             raise OSError(f"{self.path(iteration)} cannot be written: {error.strerror or error}") from error
-        self.remove([each for each in self.iterations()[:-LAST] if not self._stays(each)])
-
-    def notes(self, iteration: int) -> dict[str, Any]:
-        """Returns the notes that were written with a checkpoint. Errors are as in `read`."""
-        with self._reading(iteration) as file:
-            return json.loads(str(file["notes"]))
+        self.remove([each for each in self.iterations()[-LAST - 1 : -LAST] if not is_multiple(each, keep_every)])
 
     def read(self, iteration: int, like: Any, part: str = "") -> Any:
         """Returns a train state on the first local device, whatever devices it was written from.
@@ -80,10 +66,23 @@ class Checkpoints:
         Raises ValueError unless the checkpoint has the same arrays there, with the same shapes. Raises it also for a
         damaged checkpoint, FileNotFoundError if there is none, and OSError if it cannot be read.
         """
-        with self._reading(iteration) as file:
-            names = [name for name in file.files if name.startswith(STATE + part)]
-            # Each entry is read to its end, where its checksum is compared.
-            stored = {name.removeprefix(STATE): np.load(io.BytesIO(file.zip.read(f"{name}.npy"))) for name in names}
+        path = self.path(iteration)
+        try:
+            with np.load(path) as file:
+                names = [name for name in file.files if name.startswith(STATE + part)]
+                # Each entry is read to its end, where its checksum is compared.
+                stored = {name.removeprefix(STATE): np.load(io.BytesIO(file.zip.read(f"{name}.npy"))) for name in names}
+        except (FileNotFoundError, MemoryError):
+            raise
+        except OSError as error:
+            raise OSError(f"{path} cannot be read: {error.strerror or error}") from error
+        except Exception as error:  # of the archive, or of an array in it
+            before = [each for each in self.iterations() if each < iteration]
+            advice = "there is none before it, so the run must be trained again"
+            if before:
+                run = f"{self.folder.parent}@{before[-1]}"
+                advice = f"use the checkpoint before it, {run}; to continue from there, remove {path} and add --resume"
+            raise ValueError(f"the checkpoint {path} is damaged: {advice}") from error
         wanted = leaves_by_name(jax.eval_shape(keys_to_data, like))
         _check_shapes(shapes_by_name(stored), shapes_by_name(wanted), self.folder)
         arrays = [(stored[name], leaf.dtype) for name, leaf in wanted.items()]
@@ -94,29 +93,15 @@ class Checkpoints:
         restored = [jax.random.wrap_key_data(x) if key else x for x, key in zip(leaves, keys, strict=True)]
         return jax.tree.unflatten(jax.tree.structure(like), restored)
 
-    @contextmanager
-    def _reading(self, iteration: int) -> Generator[Any]:
-        """Yields the open file of a checkpoint, and raises errors with the path and what to do."""
-        path = self.path(iteration)
-        try:
-            with np.load(path) as file:
-                yield file
-        except (FileNotFoundError, MemoryError):
-            raise
-        except OSError as error:
-            raise OSError(f"{path} cannot be read: {error.strerror or error}") from error
-        except Exception as error:  # of the archive, of an array in it, or of the notes
-            before = [each for each in self.iterations() if each < iteration]
-            advice = "there is none before it, so the run must be trained again"
-            if before:
-                run = f"{self.folder.parent}@{before[-1]}"
-                advice = f"use the checkpoint before it, {run}; to continue from there, remove {path} and add --resume"
-            raise ValueError(f"the checkpoint {path} is damaged: {advice}") from error
-
     def remove(self, iterations: Sequence[int]) -> None:
         """Removes the checkpoints of these iterations."""
         for iteration in iterations:
             self.path(iteration).unlink(missing_ok=True)
+
+
+def is_multiple(iteration: int, keep_every: int) -> bool:
+    """Returns whether the checkpoint of an iteration stays with this setting."""
+    return keep_every > 0 and iteration % keep_every == 0
 
 
 def _check_shapes(stored: dict[str, tuple[int, ...]], wanted: dict[str, tuple[int, ...]], folder: Path) -> None:

@@ -19,7 +19,8 @@ from train.driver.learner import Learner, check_load, command_of, is_of_user
 from train.driver.loop import Settings
 from train.driver.memory import check_memory
 from train.driver.messages import log
-from train.driver.run_folder import NullRecorder, Recorder, RunFolder
+from train.driver.run_folder import Recorder, RunFolder
+from train.driver.stored_config import changes, settings_of
 from train.ops import sharding
 
 ConfigT = TypeVar("ConfigT")
@@ -125,9 +126,9 @@ def open_run(arguments: Arguments[Any], learner_type: type[Learner]) -> tuple[Le
     """Returns the run of this process, with process 0's settings. Errors of process 0 are raised in every process."""
     settings = arguments.settings
     if settings.distributed:
-        processes.join_detected(settings.join_timeout)
+        processes.join(settings.join_timeout)
     elif settings.coordinator is not None:
-        processes.join(settings.coordinator, settings.processes, settings.process_id, settings.join_timeout)
+        processes.join(settings.join_timeout, settings.coordinator, settings.processes, settings.process_id)
     if processes.is_leader():
         return open_as_leader(learner_type, arguments.config, settings)
     return receive_config(learner_type, settings)
@@ -163,7 +164,7 @@ def receive_config(learner_type: type[Learner], settings: Settings) -> tuple[Lea
         raise ValueError(sent["error"])
     folder = Path(sent["settings"]["run_dir"])
     received = Settings(**sent["settings"] | {"run_dir": folder, "process_id": settings.process_id})
-    return learner_type(learner_type.config_type(**sent["config"])), NullRecorder(folder), received
+    return learner_type(learner_type.config_type(**sent["config"])), Recorder(folder), received
 
 
 def create_or_resume(learner: Learner, settings: Settings) -> RunFolder:
@@ -174,14 +175,11 @@ def create_or_resume(learner: Learner, settings: Settings) -> RunFolder:
         check_load(learner)  # before there is a folder
         return RunFolder.create(folder, learner)
     run = RunFolder.open(folder, type(learner))
-    names = [field.name for field in dataclasses.fields(config)]
-    changed = [name for name in names if getattr(config, name) != getattr(run.config, name)]
-    if set(changed) - {"total_steps"}:
-        raise ValueError(f"{folder} was started with other settings: {', '.join(changed)}; only total_steps may change")
+    if changed := changes(settings_of(run.config), settings_of(config), may_change=["total_steps"]):
+        raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}; only total_steps may change")
     if config.total_steps < run.config.total_steps:
         raise ValueError(f"total_steps can only grow: {folder} was started with {run.config.total_steps}")
     run.lock()
-    run.check_settings()
-    if changed:
+    if config.total_steps > run.config.total_steps:
         run.extend_to(config.total_steps)
     return run

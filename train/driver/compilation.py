@@ -3,18 +3,11 @@
 Commands call `keep_programs`, functions of the library do not. The programs are in `.jax_cache` of the checkout, in a
 folder for each kind of processor, because XLA compiles for the instructions that a processor has. JAX's own variables
 come first: JAX_COMPILATION_CACHE_DIR names another folder, JAX_ENABLE_COMPILATION_CACHE=false switches it off.
-
-A file of a program that was being written when its process was killed cannot be read. JAX then compiles the program,
-and would keep the broken file; here it is removed. Two processes can compile the same program at once.
 """
 
-import functools
 import os
 import platform
-import re
-import warnings
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +18,6 @@ from train.driver.learner import Learner
 from train.ops import sharding
 
 CONFIG: Any = jax.config  # its values have no types
-CHECKOUT = Path(__file__).parents[2]
-CACHE = ".jax_cache"
-UNREADABLE = re.compile(r"Error reading persistent compilation cache entry for '([^']+)'")
 
 
 def iteration_on(learner: Learner, mesh: Mesh) -> Any:
@@ -41,24 +31,17 @@ def iteration_on(learner: Learner, mesh: Mesh) -> Any:
     return learner.programs[mesh]
 
 
-def keep_programs(checkout: Path = CHECKOUT) -> None:
+def keep_programs(checkout: Path = Path(__file__).parents[2]) -> None:
     """Lets JAX read and write compiled programs in the checkout, unless it has a folder for them already."""
-    if _folder() is not None or not CONFIG.jax_enable_compilation_cache:
+    if CONFIG.jax_compilation_cache_dir is not None or not CONFIG.jax_enable_compilation_cache:
         return
-    folder = checkout / CACHE / processor()
+    folder = checkout / ".jax_cache" / processor()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:  # a checkout that others share: every start compiles
         return
     if os.access(folder, os.W_OK):
         jax.config.update("jax_compilation_cache_dir", str(folder))
-        warnings.showwarning = functools.partial(_show_warning, warnings.showwarning, folder)
-
-
-def _folder() -> Path | None:
-    """Returns the folder of the programs; None if JAX keeps none."""
-    folder = CONFIG.jax_compilation_cache_dir
-    return None if folder is None else Path(folder)
 
 
 def processor() -> str:
@@ -69,13 +52,3 @@ def processor() -> str:
         wanted = ("model name", "flags", "CPU part", "Features")
         facts |= {line for line in cpuinfo.read_text(errors="replace").splitlines() if line.startswith(wanted)}
     return f"{platform.machine()}-{zlib.crc32('|'.join(sorted(facts)).encode()):08x}"
-
-
-def _show_warning(show: Callable[..., None], folder: Path, message: Warning | str, *more: Any, **named: Any) -> None:
-    """Shows a warning. For a program in the folder that cannot be read, removes its file instead."""
-    unreadable = UNREADABLE.match(str(message))
-    if unreadable is None:
-        show(message, *more, **named)
-        return
-    for path in folder.glob(f"{unreadable[1]}-*"):
-        path.unlink(missing_ok=True)

@@ -8,11 +8,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,8 @@ from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
 from train.bounds import Count, NotNegative, check_values
 from train.driver import compilation, loggers, processes
-from train.driver.learner import Config, Learner, TrainState, command_of, data_of, text_of
+from train.driver.checkpoints import is_multiple
+from train.driver.learner import Learner, TrainState, command_of, data_of, text_of
 from train.driver.messages import (
     GAMES,
     NEXT_OPPONENT,
@@ -39,12 +40,14 @@ from train.driver.messages import (
     show,
 )
 from train.driver.metrics import rounded, to_floats
-from train.driver.run_folder import Recorder, is_multiple
+from train.driver.run_folder import Recorder
 from train.ops import sharding
 
 EVALUATION_SEED = 2**31 - 1  # seed of evaluation games; no run uses it
 BEATEN = 0.95  # win rate against the random agent from which evaluations also have the next opponent
 IN_RESULT = ("win_rate", "draw_rate", "mean_turns", *NEXT_RATES)
+Evaluate = Callable[[Any, "Settings", Agent, Any, int], Mapping[str, Any]]
+"""(learner, settings, opponent, train state, iteration) -> the metrics of an evaluation."""
 OF_PROCESSES = ("processes", "process_id", "coordinator", "distributed", "join_timeout")
 
 
@@ -102,37 +105,24 @@ class Settings:
         return every > 0 and (doubling or iteration % every == 0)
 
 
-class ParallelRuns(NamedTuple):
-    """The runs that one loop trains at the same time. All are at the same iteration."""
-
-    folders: tuple[Path, ...]
-    evaluate: Callable[[Any, Settings, Agent, Any, int], Mapping[str, Any]]
-    """Returns the metrics of an evaluation: from learner, settings, opponent, train state and iteration."""
-    progress: Callable[[Config, int], AbstractContextManager[Progress]]
-    """Returns the progress: from the settings of learning, and the iterations that are done."""
-
-    @property
-    def num_runs(self) -> int:
-        return len(self.folders)
-
-
 def run_training(
-    learner: Learner, recorder: Recorder, settings: Settings, runs: ParallelRuns | None = None
+    learner: Learner, recorder: Recorder, settings: Settings, evaluate: Evaluate | None = None
 ) -> dict[str, Any]:
     """Trains to the end of the run, or until Ctrl-C or SIGTERM. Returns the result, which a finished run stores.
 
-    The recorder is closed at the end, also by an error.
+    The recorder is closed at the end, also by an error. If it has several runs, metrics are arrays over the runs, and
+    seconds are a run's share of the time.
 
     Args:
-      runs: for more than one run at once. Metrics are then arrays over runs, seconds are a run's share of the time.
+      evaluate: returns the metrics of an evaluation; None for `evaluation`.
 
     Raises ValueError when parameters are no longer finite numbers.
     """
     with contextlib.closing(recorder):
-        return _run_training(learner, recorder, settings, runs or of_one_run(recorder.folder))
+        return _run_training(learner, recorder, settings, evaluate or evaluation)
 
 
-def _run_training(learner: Learner, recorder: Recorder, settings: Settings, runs: ParallelRuns) -> dict[str, Any]:
+def _run_training(learner: Learner, recorder: Recorder, settings: Settings, evaluate: Evaluate) -> dict[str, Any]:
     config = learner.config
     mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
     resume = command_to_resume(learner, recorder.folder, settings)
@@ -159,9 +149,8 @@ def _run_training(learner: Learner, recorder: Recorder, settings: Settings, runs
         log(f"resumed after iteration {first}")
 
     try:
-        train_state, row = iterate_until_stopped(
-            learner, recorder, settings, runs, mesh, iterate, train_state, last_kept or {}
-        )
+        row = last_kept or {}
+        train_state, row = iterate_until_stopped(learner, recorder, settings, evaluate, mesh, iterate, train_state, row)
         result = result_of(learner, recorder, int(train_state.iteration), row)
         if result["finished"]:
             recorder.finish(result)
@@ -190,7 +179,7 @@ def iterate_until_stopped(
     learner: Learner,
     recorder: Recorder,
     settings: Settings,
-    runs: ParallelRuns,
+    evaluate: Evaluate,
     mesh: Mesh,
     iterate: Callable[[Any], Any],
     train_state: Any,
@@ -203,36 +192,39 @@ def iterate_until_stopped(
     Raises ValueError when parameters are no longer finite numbers.
     """
     config, first, seconds_before = learner.config, int(train_state.iteration), row.get("seconds", 0.0)
+    num_runs, steps = len(recorder.folders), config.steps_per_iteration
+    progress = Progress(config.num_iterations * steps * num_runs, "steps", shown=processes.is_leader())
+    progress.skip(first * steps * num_runs)
     opponent = evaluation_opponent(learner, settings) if processes.is_leader() else RandomAgent(learner.env)
     spent = 0.0  # seconds in iterations, without evaluations; a run's share of them
-    with stop_signal() as stop, runs.progress(config, first) as bar:
+    with stop_signal() as stop, progress as bar:
         for iteration in range(first + 1, config.num_iterations + 1):
             iteration_start = time.monotonic()
             train_state, metrics = iterate(train_state)
-            row = {"iteration": iteration, "steps": iteration * config.steps_per_iteration, **to_floats(metrics)}
-            spent += (time.monotonic() - iteration_start) / runs.num_runs
+            row = {"iteration": iteration, "steps": iteration * steps, **to_floats(metrics)}
+            spent += (time.monotonic() - iteration_start) / num_runs
             row["seconds"] = seconds_before + spent
-            row["steps_per_second"] = (iteration - first) * config.steps_per_iteration / spent
+            row["steps_per_second"] = (iteration - first) * steps / spent
             last = iteration == config.num_iterations
-            if diverged := diverged_runs(runs, train_state):
+            if diverged := diverged_runs(recorder.folders, train_state):
                 recorder.log(row)
                 raise ValueError(
                     f"the parameters of {', '.join(map(str, diverged))} are no longer finite numbers after iteration "
                     f"{iteration}. Checkpoints of earlier iterations are kept; start a new run with other settings, "
                     "such as a smaller --learning-rate"
                 )
-            if processes.is_leader() and (settings.evaluates(iteration) or (last and settings.evaluate_every)):
-                row |= runs.evaluate(learner, settings, opponent, train_state, iteration)
+            evaluates = settings.evaluates(iteration) or (last and settings.evaluate_every > 0)
+            if processes.is_leader() and evaluates:
+                row |= evaluate(learner, settings, opponent, train_state, iteration)
                 row |= {GAMES: settings.evaluation_games, OPPONENT: settings.evaluation_opponent}
-                show(bar, format_row(row, config, runs.num_runs, learner.shown_metrics), row)
-            elif processes.is_leader() and not settings.evaluate_every and learner.shown_metrics:
-                show(bar, format_row(row, config, runs.num_runs, learner.shown_metrics), row)
+            if processes.is_leader() and (evaluates or (learner.shown_metrics and not settings.evaluate_every)):
+                show(bar, format_row(row, config, num_runs, learner.shown_metrics), row)
             recorder.log(row)
             stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
             due = iteration % settings.checkpoint_every == 0 or is_multiple(iteration, settings.keep_every)
             if last or stopping or due:
                 recorder.save(sharding.replicate(train_state, mesh), settings.keep_every)
-            bar.update(config.steps_per_iteration * runs.num_runs)
+            bar.update(steps * num_runs)
             if stopping:
                 break
     return train_state, row
@@ -256,19 +248,6 @@ def compile_iteration(learner: Learner, train_state: Any, mesh: Mesh) -> Callabl
     return lambda train_state: program(train_state, *data)
 
 
-def of_one_run(folder: Path) -> ParallelRuns:
-    """Returns the run in a folder, which the loop trains alone."""
-    return ParallelRuns((folder,), evaluation, progress_of_run)
-
-
-def progress_of_run(config: Config, done: int) -> Progress:
-    """Returns the progress of a run over its steps, after `done` iterations."""
-    steps = config.steps_per_iteration
-    bar = Progress(config.num_iterations * steps, "steps", shown=processes.is_leader())
-    bar.skip(done * steps)
-    return bar
-
-
 @functools.partial(jax.jit, static_argnums=1)
 def _are_finite(params: Any, has_axis_of_runs: bool) -> jax.Array:
     """Returns bool[runs] or bool[], whether all numbers of the parameters are finite."""
@@ -277,10 +256,10 @@ def _are_finite(params: Any, has_axis_of_runs: bool) -> jax.Array:
     return functools.reduce(jnp.logical_and, of_leaves, jnp.bool_(True))
 
 
-def diverged_runs(runs: ParallelRuns, train_state: TrainState) -> list[Path]:
+def diverged_runs(folders: Sequence[Path], train_state: TrainState) -> list[Path]:
     """Returns the folders of the runs whose parameters have NaN or infinity."""
-    finite = np.atleast_1d(_are_finite(train_state.params, runs.num_runs > 1))
-    return [folder for folder, is_finite in zip(runs.folders, finite, strict=False) if not is_finite]  # or padding
+    finite = np.atleast_1d(_are_finite(train_state.params, len(folders) > 1))
+    return [folder for folder, is_finite in zip(folders, finite, strict=False) if not is_finite]  # or padding
 
 
 def result_of(learner: Learner, recorder: Recorder, iteration: int, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,6 @@ import os
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -33,8 +32,6 @@ HEARTBEAT_TIMEOUT = 30  # seconds until a silent process counts as lost; a broke
 MAX_MESSAGE_BYTES = 1 << 16  # of `broadcast_from_leader`
 
 LAUNCHERS = "srun of Slurm, mpirun of Open MPI 4, a TPU pod, or an indexed Job of Kubernetes"  # those that JAX detects
-
-_stdout: int | None = None  # a copy of standard output, in a process of many
 
 
 def check_rendezvous(coordinator: str | None, processes: int, process_id: int, distributed: bool) -> None:
@@ -56,78 +53,43 @@ def check_rendezvous(coordinator: str | None, processes: int, process_id: int, d
             raise ValueError(f"coordinator must be HOST:PORT, such as 10.0.0.1:9000, not {coordinator!r}")
 
 
-def join(coordinator: str, processes: int, process_id: int, timeout: int) -> None:
+def join(timeout: int, *rendezvous: Any) -> None:
     """Waits until all processes are connected; JAX aborts after `timeout` seconds. Call it before JAX starts.
 
-    Raises ValueError in every process if one process has fewer devices than another.
+    The rendezvous is the coordinator, the number of processes and the number of this one. Without one, JAX detects
+    them where one of the LAUNCHERS started the processes.
+
+    Raises ValueError if JAX detects none. Raises it in every process if one has fewer devices than another.
     """
-    print(
-        f"process {process_id} waits up to {timeout} s for the other {processes - 1}: each must be started, and must "
-        f"reach process 0 at {coordinator}",
-        file=sys.stderr,
-        flush=True,
-    )
-    _connect(timeout, coordinator, processes, process_id)
-    _compare_devices()
-
-
-def join_detected(timeout: int) -> None:
-    """`join` for the processes that one of the LAUNCHERS started, with the addresses and numbers that JAX detects.
-
-    Raises ValueError also if JAX detects none.
-    """
-    print(
-        f"JAX looks for the processes that the launcher started, and waits up to {timeout} s for all of them",
-        file=sys.stderr,
-        flush=True,
-    )
-    try:
-        _connect(timeout)
-    except jax.errors.JaxRuntimeError:
-        raise  # they were detected, and could not connect
-    except (ValueError, KeyError, RuntimeError) as error:
-        if jax.distributed.is_initialized():
-            raise
-        raise ValueError(
-            f"--distributed finds the processes that {LAUNCHERS} started, and found none here (JAX: {error}); "
-            "otherwise name them with --coordinator HOST:PORT, --processes and --process-id"
-        ) from error
-    _compare_devices()
-
-
-def _connect(timeout: int, *rendezvous: Any) -> None:
-    """Starts JAX's distributed runtime. Standard output then goes to standard error, until `leave`.
-
-    The rendezvous is the coordinator, the number of processes and the number of this one. JAX detects an empty one.
-    """
-    global _stdout
+    if rendezvous:
+        coordinator, processes, process_id = rendezvous
+        waiting = (
+            f"process {process_id} waits up to {timeout} s for the other {processes - 1}: each must be started, and "
+            f"must reach process 0 at {coordinator}"
+        )
+    else:
+        waiting = f"JAX looks for the processes that the launcher started, and waits up to {timeout} s for all of them"
+    print(waiting, file=sys.stderr, flush=True)
     sys.stdout.flush()
-    _stdout = os.dup(1)
-    os.dup2(2, 1)  # gloo prints; standard output is kept for the result
+    sys.stdout = os.fdopen(os.dup(1), "w", buffering=1)  # only for the result: gloo prints, too
+    os.dup2(2, 1)
     jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM
     try:
         jax.distributed.initialize(
             *rendezvous, initialization_timeout=timeout, heartbeat_timeout_seconds=HEARTBEAT_TIMEOUT
         )
-    except Exception:
-        if not jax.distributed.is_initialized():  # no other process is connected
-            _restore_stdout()
-        raise
-
-
-def _compare_devices() -> None:
-    """Raises ValueError in every process if one process has fewer devices than another, after all have left."""
-    try:
-        check_devices([device.process_index for device in jax.devices()])
-    except ValueError:
-        leave()
-        raise
-
-
-def check_devices(process_of_device: Sequence[int]) -> None:
-    """Raises ValueError unless every process has the same number of devices."""
-    counts = sorted(Counter(process_of_device).items())
+    except jax.errors.JaxRuntimeError:
+        raise  # they were found, and could not connect
+    except (ValueError, KeyError, RuntimeError) as error:
+        if rendezvous or jax.distributed.is_initialized():
+            raise
+        raise ValueError(
+            f"--distributed finds the processes that {LAUNCHERS} started, and found none here (JAX: {error}); "
+            "otherwise name them with --coordinator HOST:PORT, --processes and --process-id"
+        ) from error
+    counts = sorted(Counter(device.process_index for device in jax.devices()).items())
     if len({count for _, count in counts}) > 1:
+        leave()
         seen = ", ".join(f"process {process} sees {count}" for process, count in counts)
         raise ValueError(
             f"every process must see the same number of devices, but {seen}; CUDA_VISIBLE_DEVICES can hide GPUs"
@@ -136,19 +98,8 @@ def check_devices(process_of_device: Sequence[int]) -> None:
 
 def leave() -> None:
     """Waits until all processes call this, then disconnects. It does nothing in a single process."""
-    if _stdout is not None:
+    if jax.distributed.is_initialized():
         jax.distributed.shutdown()
-        _restore_stdout()
-
-
-def _restore_stdout() -> None:
-    """Undoes what `_connect` did to standard output."""
-    global _stdout
-    assert _stdout is not None
-    sys.stdout.flush()
-    os.dup2(_stdout, 1)
-    os.close(_stdout)
-    _stdout = None
 
 
 def abandon(error: BaseException, message: str | None, status: int = 1) -> None:
@@ -156,7 +107,7 @@ def abandon(error: BaseException, message: str | None, status: int = 1) -> None:
 
     The message is the last line on standard error; for None, that is the traceback of the error.
     """
-    if _stdout is None:
+    if not jax.distributed.is_initialized():
         return
     if message is None:
         traceback.print_exception(error)

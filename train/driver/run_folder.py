@@ -2,7 +2,7 @@
 
     config.json      the learner and the settings, as they were given
     metrics.jsonl    one line per iteration; the loggers, such as TensorBoard, get the same numbers
-    checkpoints/     whole train states, and the settings they were trained with: the last two, and those that stay
+    checkpoints/     whole train states: the last two, and those that stay
     result.json      the result that the run printed at its end
     lock             held by the process that trains; has its number and host
 
@@ -16,7 +16,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import jax
 
@@ -35,48 +35,49 @@ except ImportError:  # not on this operating system
 SWEEP_FILE = "sweep.json"  # marks the folder of a sweep, which `train.sweep` writes
 
 
-class Recorder(Protocol):
-    """The methods of a run folder that `train.driver.loop.run_training` uses."""
+class Recorder:
+    """What `train.driver.loop.run_training` reads and writes of a run.
 
-    folder: Path
-
-    def restore(self) -> Any | None: ...
-    def save(self, train_state: Any, keep_every: int = 0) -> None: ...
-    def truncate_metrics(self, iteration: int) -> dict[str, Any] | None: ...
-    def log(self, row: Mapping[str, Any]) -> None: ...
-    def result(self) -> dict[str, Any] | None: ...
-    def finish(self, result: Mapping[str, Any]) -> None: ...
-    def close(self) -> None: ...
-
-
-class NullRecorder:
-    """The recorder of a process that is not the leader. It does nothing: the folder belongs to process 0."""
+    This one has nothing and does nothing. It is for processes that are not the leader.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.folders = (folder,)  # one per run
 
-    def restore(self) -> None: ...
-    def save(self, train_state: Any, keep_every: int = 0) -> None: ...
-    def truncate_metrics(self, iteration: int) -> dict[str, Any] | None: ...
-    def log(self, row: Mapping[str, Any]) -> None: ...
-    def result(self) -> None: ...
-    def finish(self, result: Mapping[str, Any]) -> None: ...
-    def close(self) -> None: ...
+    def restore(self) -> Any | None:
+        """Returns the train state of the last checkpoint, or None before the first."""
+
+    def save(self, train_state: Any, keep_every: int = 0) -> None:
+        """Writes a checkpoint, unless the iteration already has one; see `Checkpoints.write`."""
+
+    def truncate_metrics(self, iteration: int) -> dict[str, Any] | None:
+        """Drops the metrics after `iteration`, which will be repeated. Returns the last row that is kept, or None."""
+
+    def log(self, row: Mapping[str, Any]) -> None:
+        """Adds a line to the metrics, of numbers and texts; NaN and infinity become null. Loggers get the numbers."""
+
+    def result(self) -> dict[str, Any] | None:
+        """Returns the result of the run; None if it is not finished, or if the file is damaged."""
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        """Stores the result of a finished run."""
+
+    def close(self) -> None:
+        """Stops writing and releases the lock."""
 
 
-class RunFolder:
+class RunFolder(Recorder):
     """The folder of one training run."""
 
     def __init__(self, folder: Path, learner: Learner) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self.learner = learner
         self.loggers: tuple[str, ...] = ("tensorboard",)
         """Names in `train.driver.loggers.LOGGERS`; the first row of metrics opens them."""
         self._open_loggers: list[MetricsLogger] | None = None
         self._lock: IO[str] | None = None
-        self._keep_every = 0
-        self._marked: dict[int, bool] = {}  # what `_stays` has read
-        self._checkpoints = Checkpoints(folder / "checkpoints", self._stays)
+        self._checkpoints = Checkpoints(folder / "checkpoints")
 
     @property
     def config(self) -> Any:
@@ -123,21 +124,9 @@ class RunFolder:
         write_whole(self.folder / "config.json", json.dumps(stored_config.to_json(self.learner), indent=2) + "\n")
 
     def save(self, train_state: Any, keep_every: int = 0) -> None:
-        """Writes a checkpoint, unless the iteration already has one, and removes those that need not stay.
-
-        The last two stay, and the multiples of `keep_every` (0 for none). Checkpoints that were written as such a
-        multiple have a mark, so they also stay when the run is resumed with another `keep_every`.
-        """
-        iteration, self._keep_every = int(train_state.iteration), keep_every
+        iteration = int(train_state.iteration)
         if iteration not in self.checkpoints():
-            notes = stored_config.to_json(self.learner) | {"stays": is_multiple(iteration, keep_every)}
-            self._checkpoints.write(iteration, train_state, notes)
-
-    def _stays(self, iteration: int) -> bool:
-        """Returns whether a checkpoint stays when it is no longer one of the last two."""
-        if iteration not in self._marked:
-            self._marked[iteration] = bool(self._checkpoints.notes(iteration).get("stays"))
-        return self._marked[iteration] or is_multiple(iteration, self._keep_every)
+            self._checkpoints.write(iteration, train_state, keep_every)
 
     def checkpoints(self) -> list[int]:
         """Returns the iterations that have a checkpoint now, in ascending order."""
@@ -167,46 +156,19 @@ class RunFolder:
         return kept[-1] if iteration is None else iteration
 
     def restore(self) -> Any | None:
-        """Returns the train state of the last checkpoint, or None before the first.
-
-        Raises ValueError if config.json was changed since; the message has the settings and both values.
-        """
         iterations = self.checkpoints()
         if not iterations:
             return None
-        self.check_settings()
         train_state = jax.eval_shape(self.learner.init, jax.eval_shape(lambda: jax.random.key(0)))
         return self._checkpoints.read(iterations[-1], train_state)
 
     def params(self, iteration: int | None = None) -> Any:
         """Returns the parameters after an iteration, None for the last checkpoint. Nothing else of it is read.
 
-        Raises:
-          FileNotFoundError: there is no such checkpoint; the message lists those that there are.
-          ValueError: config.json was changed since, or the parameters do not fit the learner.
+        Raises FileNotFoundError if there is no such checkpoint, and ValueError if it does not fit the learner.
         """
         iteration = self.kept_iteration(iteration)
-        try:
-            self._check_settings_of(iteration)
-            return self._checkpoints.read(iteration, {"params": self.params_shapes()}, "params/")["params"]
-        except FileNotFoundError as error:
-            raise FileNotFoundError(
-                f"the checkpoint of iteration {iteration} was removed while it was read, because {self.folder} is "
-                f"being trained: try again; with --keep-every N, every multiple of N stays"
-            ) from error
-
-    def check_settings(self) -> None:
-        """Raises ValueError if config.json was changed since the last checkpoint."""
-        for iteration in self.checkpoints()[-1:]:
-            self._check_settings_of(iteration)
-
-    def _check_settings_of(self, iteration: int) -> None:
-        trained_with = self._checkpoints.notes(iteration).get("settings", {})
-        before = stored_config.with_defaults(trained_with, type(self.config))
-        changed = stored_config.changes(before, stored_config.settings_of(self.config), may_change=["total_steps"])
-        if trained_with and changed:
-            path = self.folder / "config.json"
-            raise ValueError(f"{path} was changed since the run started: {'; '.join(changed)}")
+        return self._checkpoints.read(iteration, {"params": self.params_shapes()}, "params/")["params"]
 
     def params_shapes(self) -> Any:
         """Returns the parameters of the run as shapes and dtypes, which need no checkpoint."""
@@ -223,7 +185,6 @@ class RunFolder:
         return [_row(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1)]
 
     def result(self) -> dict[str, Any] | None:
-        """Returns the result of the run; None if it is not finished, or if the file is damaged."""
         try:
             result = json.loads((self.folder / "result.json").read_bytes())
         except (FileNotFoundError, ValueError, RecursionError):
@@ -231,16 +192,11 @@ class RunFolder:
         return result if isinstance(result, dict) and "finished" in result else None  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
 
     def truncate_metrics(self, iteration: int) -> dict[str, Any] | None:
-        """Drops the metrics of iterations after `iteration`, which will be repeated. Returns the last row that is kept.
-
-        It is None if no row is kept.
-        """
         kept = [row for row in self.rows() if row["iteration"] <= iteration]
         write_whole(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in kept))
         return kept[-1] if kept else None
 
     def log(self, row: Mapping[str, Any]) -> None:
-        """Adds a line to the metrics, of numbers and texts; NaN and infinity become null. Loggers get the numbers."""
         numbers = finite(row)
         with (self.folder / "metrics.jsonl").open("a") as file:
             file.write(json.dumps(numbers) + "\n")
@@ -255,11 +211,9 @@ class RunFolder:
             logger.log(iteration, scalars)
 
     def finish(self, result: Mapping[str, Any]) -> None:
-        """Stores the result of a finished run."""
         write_whole(self.folder / "result.json", json.dumps(result) + "\n")
 
     def close(self) -> None:
-        """Stops writing and releases the lock."""
         for logger in self._open_loggers or []:
             logger.close()
         if self._lock is not None:
@@ -290,11 +244,6 @@ def lock_folder(folder: Path) -> IO[str]:
     file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
     file.flush()
     return file
-
-
-def is_multiple(iteration: int, keep_every: int) -> bool:
-    """Returns whether the checkpoint of an iteration stays with this setting."""
-    return keep_every > 0 and iteration % keep_every == 0
 
 
 def _row(line: bytes, place: str) -> dict[str, Any]:

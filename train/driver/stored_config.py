@@ -19,7 +19,7 @@ REMOVED = {"proofs"}  # settings that only a run of an earlier version has; they
 
 
 def to_json(learner: Learner) -> dict[str, Any]:
-    """Returns the content of a run's config.json, which every checkpoint has too."""
+    """Returns the content of a run's config.json."""
     return {
         "learner": text_of(type(learner)),
         "jaxgames": jaxgames.__version__,
@@ -31,19 +31,6 @@ def to_json(learner: Learner) -> dict[str, Any]:
 def settings_of(config: Config) -> dict[str, Any]:
     """Returns the settings in JSON's types."""
     return json.loads(json.dumps({field.name: getattr(config, field.name) for field in dataclasses.fields(config)}))
-
-
-def with_defaults(settings: Mapping[str, Any], config_type: type[Config]) -> dict[str, Any]:
-    """Returns stored settings, with the default of each setting that the learner got after they were stored.
-
-    So the default of a new setting must be what runs did before it.
-    """
-    return settings_of(config_type()) | without_removed(settings)
-
-
-def without_removed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns stored settings without those that no learner has any more."""
-    return {name: value for name, value in settings.items() if name not in REMOVED}
 
 
 def load(path: Path, learners: Sequence[type[Learner]], or_own: bool = False) -> Learner:
@@ -70,7 +57,7 @@ def load(path: Path, learners: Sequence[type[Learner]], or_own: bool = False) ->
     settings = content.get("settings")
     if not isinstance(settings, dict):
         raise ValueError(f"{path}: settings must be an object, not {settings!r}")
-    settings = without_removed(settings)  # pyright: ignore[reportUnknownArgumentType]
+    settings = {str(name): value for name, value in settings.items() if name not in REMOVED}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     try:
         with from_file():
             learner_type = learner_type or learner_of_module(str(text))

@@ -8,7 +8,7 @@ For one row, let z be the logits minus the largest legal one, S the sum of exp(z
 
 In a game with hundreds of actions the arrays [B, num_actions] are the largest of a training step. For a usual
 categorical distribution, XLA's program reads them once for each of its sums. Here the exponentials are computed once,
-and the gradient of log p(a) and H is one pass. `masked_categorical_distrax.py` has the same as a distrax.Distribution.
+and the gradient of log p(a) and H is one pass. `masked_categorical_distrax.py` is a distrax.Distribution.
 """
 
 import jax

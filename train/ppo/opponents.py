@@ -17,7 +17,7 @@ import functools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,19 +27,18 @@ from jaxgames import Env, ParameterError, random_action
 from jaxgames._specs import split_parameters
 from jaxgames.agents import Agent, make_on_device
 from train import agents
+from train.bounds import NotNegative, between, check_values
 from train.models.policy import apply_by_seat
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
 
-MAX_EVERY = 2**31 - 1  # iterations are counted in int32
-MAX_SIZE = 10_000  # of a pool: members are listed one by one when the program is built
 POOL_EXAMPLES = "'self@every=10' or 'self@every=10(size=8, temperature=1.0)'"
 
 
 class Games(NamedTuple):
     """The opponent and the seats of the learner in the current game of every board. Both are None in self-play."""
 
-    opponent: jax.Array  # int32[num_envs], among the members of all opponents
-    learner_seats: jax.Array  # bool[num_envs, num_players]
+    opponent: Any  # int32[num_envs], among the members of all opponents
+    learner_seats: Any  # bool[num_envs, num_players]
 
 
 def is_among(seat: jax.Array, seats: jax.Array) -> jax.Array:
@@ -58,11 +57,11 @@ class OpponentState(NamedTuple):
 class Pool:
     """The settings of a pool of the run's own past."""
 
-    every: int
+    every: Annotated[int, between(1, 2**31 - 1)]
     """Iterations between two snapshots."""
-    size: int = 8
+    size: Annotated[int, between(1, 10_000)] = 8
     """The number of members."""
-    temperature: float = 1.0
+    temperature: NotNegative[float] = 1.0
     """1 samples from a snapshot's policy, 0 plays its most probable action."""
 
     @classmethod
@@ -78,30 +77,31 @@ class Pool:
         if unknown := sorted(parameters.keys() - {"size", "temperature"}):
             raise ParameterError(f"a pool has no parameter {unknown[0]!r}; its parameters are size and temperature")
         pool = cls(int(every[1]), **parameters)
-        for setting, highest in (("every", MAX_EVERY), ("size", MAX_SIZE)):
-            value = getattr(pool, setting)
-            if type(value) is not int or not 1 <= value <= highest:
-                raise ParameterError(f"{setting} must be an integer from 1 to {highest} in {text!r}, not {value!r}")
-        if type(pool.temperature) not in (int, float) or not pool.temperature >= 0:
-            raise ParameterError(f"temperature must be 0 or more in {text!r}, not {pool.temperature!r}")
+        try:
+            check_values(vars(pool), cls)
+        except ValueError as error:
+            raise ParameterError(f"{error}, in {text!r}") from None
         return pool
 
 
 @dataclass(frozen=True)
 class Opponents:
-    """The opponents of a run and the pure functions of their `OpponentState`; static under jit."""
+    """The opponents of a run and the pure functions of their `OpponentState`; static under jit.
+
+    Without entries, the learner plays all seats.
+    """
 
     env: Env[Any]
     entries: tuple[str | Pool, ...]  # one per text
     learn_seats: tuple[int, ...]  # empty: one seat, drawn for every game
 
     @classmethod
-    def of(cls, env: Env[Any], texts: Sequence[str], learn_seats: tuple[int, ...]) -> "Opponents | SelfPlay":
-        """Returns the opponents that the texts name; self-play for no text. It reads no files.
+    def of(cls, env: Env[Any], texts: Sequence[str], learn_seats: tuple[int, ...]) -> "Opponents":
+        """Returns the opponents that the texts name. It reads no files.
 
         Raises ParameterError (a ValueError) for a wrong text of a pool.
         """
-        return cls(env, tuple(Pool.of(text) or text for text in texts), learn_seats) if texts else SelfPlay()
+        return cls(env, tuple(Pool.of(text) or text for text in texts), learn_seats)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -167,6 +167,8 @@ class Opponents:
 
     def draw(self, key: jax.Array, num_envs: int) -> Games:
         """Returns the opponent and the seats of the learner for a new game of every board."""
+        if not self.entries:
+            return Games(None, None)
         entry_key, member_key, seat_key = jax.random.split(key, 3)
         entry = jax.random.randint(entry_key, (num_envs,), 0, len(self.entries))
         sizes = np.array(self.sizes, np.int32)
@@ -184,6 +186,8 @@ class Opponents:
 
         `ended` is bool[num_envs], the boards whose game has ended.
         """
+        if not self.entries:
+            return games
         new = self.draw(key, ended.size)
         learner_seats = jnp.where(ended[:, None], new.learner_seats, games.learner_seats)
         return Games(jnp.where(ended, new.opponent, games.opponent), learner_seats)
@@ -238,35 +242,10 @@ class Players(NamedTuple):
         self, action: jax.Array, key: jax.Array, games: Games, boards: Any, mask: jax.Array, epsilon: float | jax.Array
     ) -> jax.Array:
         """Returns int32[B]: `action` on the boards where the learner is to move, the opponent's action on others."""
+        if not self.stacks:
+            return action
         reply = self.act(key, games, boards, mask, epsilon)
         return jnp.where(is_among(boards.current_player, games.learner_seats), action, reply)
-
-
-class SelfPlay:
-    """No opponents: the learner plays all seats. It has the methods of `Opponents` and `Players`, and no state."""
-
-    def init(self, key: jax.Array, num_envs: int, snapshot: Callable[[float], Agent]) -> OpponentState:
-        none: Any = None
-        return OpponentState((), Games(none, none))
-
-    def load(self, state: OpponentState, snapshot: Callable[[float], Agent]) -> OpponentState:
-        return state
-
-    def with_snapshot(
-        self, state: OpponentState, iteration: jax.Array, snapshot: Callable[[float], Agent]
-    ) -> OpponentState:
-        return state
-
-    def redraw(self, games: Games, key: jax.Array, ended: jax.Array) -> Games:
-        return games
-
-    def players(self, members: tuple[Agent, ...]) -> "SelfPlay":
-        return self
-
-    def replace(
-        self, action: jax.Array, key: jax.Array, games: Games, boards: Any, mask: jax.Array, epsilon: float | jax.Array
-    ) -> jax.Array:
-        return action
 
 
 def act_in_group(stack: Any, place: jax.Array, key: jax.Array, boards: Any) -> jax.Array:

@@ -15,7 +15,7 @@ from train.ops.episodes import EpisodeStats
 from train.ops.optimizers import make_optimizer
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ppo.config import Config
-from train.ppo.opponents import Opponents, OpponentState, SelfPlay
+from train.ppo.opponents import Opponents, OpponentState
 from train.ppo.state import TrainState
 from train.recipes import PRESETS, RECIPES
 
@@ -35,7 +35,7 @@ class Run(NetworkLearner):
         _ = self.opponents  # checks their texts
 
     @functools.cached_property
-    def opponents(self) -> Opponents | SelfPlay:
+    def opponents(self) -> Opponents:
         return Opponents.of(self.env, self.config.opponents, self.config.learn_seats)
 
     @property

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from train.driver.loop import result_of
-from train.driver.run_folder import RunFolder
+from train.driver.run_folder import Recorder, RunFolder
 from train.sweep.batched_runs import BatchedState, pad, stack, unstack
 
 
-class RunFolders:
-    """The recorder of a group of runs; see `train.driver.run_folder.Recorder`."""
+class RunFolders(Recorder):
+    """The recorder of a group of runs."""
 
     def __init__(self, folder: Path, runs: Sequence[RunFolder], padded: int) -> None:
         """The folder of the sweep and of each run; a stacked train state has a leading axis of `padded`."""
-        self.folder = folder
+        super().__init__(folder)
+        self.folders = tuple(run.folder for run in runs)
         self._runs = list(runs)
         self._padded = padded
         self._last_rows: list[dict[str, float]] = [{} for _ in runs]

@@ -9,7 +9,8 @@ compiled once. Groups train one after the other.
 
     runs/discounts/sweep.json                           the learner, the values, and the settings of every cell
     runs/discounts/gamma=0.3+gae_lambda=0.5/seed=0/     a run folder per cell, as `train.ppo` writes it
-    runs/discounts/summary.{json,md,png,svg}            medians and ranges over seeds (`train/sweep/summary.py`)
+    runs/discounts/summary.{json,md}                    medians and ranges over seeds (`train/sweep/summary.py`)
+    runs/discounts/learning_curve.{png,svg}             the picture of `train.plot`
 
 In Python, `run_sweep(sweep_of("ppo", {"gamma": (0.3, 0.5)}, seeds=5), settings)` does the same.
 """
@@ -21,7 +22,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -31,20 +32,18 @@ from typing import Any
 import jax
 
 from jaxgames._files import write_whole
-from jaxgames._progress import Progress
-from jaxgames.agents import Agent
+from train import plot
 from train.agents import learner_type
 from train.driver import loggers, loop, stored_config
 from train.driver.learner import Learner, check_load, names_of_numbers
-from train.driver.loop import ParallelRuns, Settings
+from train.driver.loop import Evaluate, Settings
 from train.driver.memory import check_memory
 from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
 from train.ops import sharding
-from train.sweep import summary as sweep_summary
 from train.sweep.batched_runs import BatchedRuns, evaluate_runs
 from train.sweep.run_folders import RunFolders
+from train.sweep.summary import short_rows, summarise, table
 
-Evaluate = Callable[[Any, Settings, Agent, Any, int], Mapping[str, Any]]  # see `run_sweep`
 MAX_NAME = 120  # characters of a folder's name; longer ones are cut off and numbered
 
 
@@ -77,9 +76,8 @@ class Sweep:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the content of sweep.json."""
-        cells = {name: stored_config.settings_of(learner.config) for name, learner in self.cells.items()}
-        arguments = {"learner": self.learner, "seed": self.seed, "seeds": self.seeds, "values": dict(self.values)}
-        return json.loads(json.dumps(arguments | {"cells": cells}))
+        table = {"learner": self.learner, "seed": self.seed, "seeds": self.seeds, "values": dict(self.values)}
+        return json.loads(json.dumps(table))
 
 
 def sweep_of(learner: str, values: Mapping[str, Sequence[Any]], seeds: int = 1, seed: int = 0) -> Sweep:
@@ -151,16 +149,15 @@ def run_sweep(
     is_new = not (folder / SWEEP_FILE).exists()
     groups = [group_of(each, settings, cells_at_once) for each in sweep.groups()]
     for group in groups:
-        counts = {"cells_at_once": group.at_once, "the number of cells": len(group.learners)}
-        check_memory(group, sharding.mesh_for(group.devices, group.batch_sizes), counts)
+        check_memory(group, sharding.mesh_for(group.devices, group.batch_sizes))
         loop.evaluation_opponent(group, settings)  # before there is a folder
         loggers.check(settings.logger)
         if is_new:
             check_load(group.first)
     start = time.monotonic()
-    with open_sweep(folder, sweep, settings.resume), progress_of_sweep(groups) as bar:
+    with open_sweep(folder, sweep, settings.resume):
         finished = all(
-            train_group(folder, names, group, settings, bar, evaluate)
+            train_group(folder, names, group, settings, evaluate)
             for names, group in zip(sweep.groups(), groups, strict=True)  # stops at the first that a signal stopped
         )
         result: dict[str, Any] = {
@@ -171,10 +168,13 @@ def run_sweep(
             "seconds": round(time.monotonic() - start, 1),
         }
         if finished:
-            summary = sweep_summary.summarise(folder, sweep.varied, sweep.cells)
-            print(sweep_summary.write(folder, summary), file=sys.stderr)
-            loop.log(f"picture  {folder / 'summary.png'}")
-            result["rows"] = sweep_summary.short_rows(summary)
+            summary = summarise(folder, sweep.varied, sweep.cells)
+            write_whole(folder / "summary.json", json.dumps(summary, indent=2) + "\n")
+            write_whole(folder / "summary.md", table(summary) + "\n")
+            print(table(summary), file=sys.stderr)
+            if summary["evaluation"]:
+                loop.log(f"picture  {plot.plot(plot.Arguments((folder,)))[0]}")
+            result["rows"] = short_rows(summary)
     return result
 
 
@@ -195,26 +195,22 @@ def train_group(
     names: Mapping[str, Learner],
     group: BatchedRuns,
     settings: Settings,
-    bar: Progress,
     evaluate: Evaluate = evaluate_runs,
 ) -> bool:
     """Trains the cells of a group. Returns whether they are finished."""
-    runs: list[RunFolder] = []
     with contextlib.ExitStack() as stack:
-        for name, learner in names.items():
-            runs.append(open_run(folder / name, learner))
-            runs[-1].loggers = settings.logger
-            stack.callback(runs[-1].close)
+        runs = [
+            stack.enter_context(contextlib.closing(open_run(folder / name, learner))) for name, learner in names.items()
+        ]
+        for run in runs:
+            run.loggers = settings.logger
         cells = RunFolders(folder, runs, group.padded)
         if cells.result() is not None:
             loop.log(f"{len(names)} cells are finished already")
-            bar.skip(total_steps(group))
             return True
-        folders = tuple(run.folder for run in runs)
-        parallel = ParallelRuns(folders, evaluate, lambda config, done: part_of_bar(bar, group, done))
-        settings = dataclasses.replace(settings, devices=group.devices)
         stack.pop_all()  # the loop closes them
-        return loop.run_training(group, cells, settings, parallel)["finished"]
+        settings = dataclasses.replace(settings, devices=group.devices)
+        return loop.run_training(group, cells, settings, evaluate)["finished"]
 
 
 def open_run(folder: Path, learner: Learner) -> RunFolder:
@@ -244,50 +240,11 @@ def open_sweep(folder: Path, sweep: Sweep, resume: bool) -> Generator[None]:
         raise FileExistsError(f"{folder} holds a sweep already: add --resume to continue it, or name another folder")
     if (folder / "config.json").exists():
         raise FileExistsError(f"{folder} holds a single run: name another folder")
-    if path.exists() and (changed := changes(stored_table(path, sweep), sweep.to_json())):
-        raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}")
+    if path.exists():
+        old, new = ({**table, **table["values"]} for table in (json.loads(path.read_bytes()), sweep.to_json()))
+        if changed := stored_config.changes(old, new, may_change=["values", "cells"]):
+            raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}")
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):
         write_whole(path, json.dumps(sweep.to_json(), indent=2) + "\n")
         yield
-
-
-def stored_table(path: Path, sweep: Sweep) -> dict[str, Any]:
-    """Returns the table of a sweep.json; settings that its cells lack have their defaults."""
-    table = json.loads(path.read_bytes())
-    config_type = learner_type(sweep.learner).config_type
-    cells = {name: stored_config.with_defaults(cell, config_type) for name, cell in table["cells"].items()}
-    return table | {"cells": cells}
-
-
-def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Returns the differences of two tables in words."""
-    old, new = ({**table, **table["values"]} for table in (before, now))
-    changed = stored_config.changes(old, new, may_change=["values", "cells"])
-    if changed or before["cells"] == now["cells"]:
-        return changed
-    return [
-        f"in {name}, {change}"
-        for name, settings in before["cells"].items()
-        for change in stored_config.changes(settings, now["cells"][name])
-    ][:3]
-
-
-# -- progress ------------------------------------------------------------------------------------------------------
-
-
-def total_steps(group: BatchedRuns) -> int:
-    """Returns the environment steps of all cells of a group."""
-    return len(group.learners) * group.config.num_iterations * group.config.steps_per_iteration
-
-
-def progress_of_sweep(groups: Sequence[BatchedRuns]) -> Progress:
-    """Returns the progress over the steps of all cells."""
-    return Progress(sum(map(total_steps, groups)), "steps")
-
-
-@contextmanager
-def part_of_bar(bar: Progress, group: BatchedRuns, done: int) -> Generator[Progress]:
-    """Yields the bar of the sweep, for a group that has done some iterations already."""
-    bar.skip(done * group.config.steps_per_iteration * len(group.learners))
-    yield bar

@@ -1,8 +1,5 @@
-"""Compiled programs on disk: where they are, and that a broken file of them costs nothing but time."""
+"""Compiled programs on disk: where they are."""
 
-import subprocess
-import sys
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,28 +7,19 @@ from typing import Any
 import jax
 import pytest
 
-from tests.helpers.stored_runs import ROOT, ends, environment, equal_checkpoints, start
+from tests.helpers.stored_runs import ends, equal_checkpoints, start
 from train.driver import compilation
 
 CONFIG: Any = jax.config
-PROGRAM = """
-import sys, jax, jax.numpy as jnp
-from pathlib import Path
-from train.driver.compilation import keep_programs
-keep_programs(Path(sys.argv[1]))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-print(jax.jit(lambda x: jnp.sin(x) @ jnp.cos(x).T)(jnp.ones((3, 3)))[0, 0])
-"""
 
 
 @pytest.fixture
 def no_folder() -> Iterator[None]:
     """JAX as in a new process, without a folder for programs."""
-    before, show = CONFIG.jax_compilation_cache_dir, warnings.showwarning
+    before = CONFIG.jax_compilation_cache_dir
     jax.config.update("jax_compilation_cache_dir", None)
     yield
     jax.config.update("jax_compilation_cache_dir", before)
-    warnings.showwarning = show
 
 
 @pytest.mark.usefixtures("no_folder")
@@ -60,38 +48,6 @@ def test_checkout_that_cannot_be_written_to_has_no_folder(tmp_path: Path) -> Non
     (tmp_path / ".jax_cache").write_text("a file in its place")
     compilation.keep_programs(tmp_path)
     assert CONFIG.jax_compilation_cache_dir is None
-
-
-@pytest.mark.slow  # starts three processes
-def test_program_that_a_kill_left_unfinished_is_compiled_and_stored_again(tmp_path: Path) -> None:
-    """JAX alone warns at every start, and never replaces the file."""
-    off = {"JAX_COMPILATION_CACHE_DIR": ""}
-
-    def run() -> str:
-        process = subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(tmp_path)],
-            env={name: value for name, value in environment(**off).items() if value},
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert "Error reading" not in process.stderr
-        return process.stdout
-
-    result = run()
-    (program,) = (tmp_path / ".jax_cache").glob("*/jit__lambda*-cache")
-    whole = program.read_bytes()
-    program.write_bytes(whole[: len(whole) // 2])
-    assert run() == result
-    assert len(program.read_bytes()) > len(whole) * 0.9
-    assert run() == result
-
-
-def test_other_warnings_are_shown(tmp_path: Path) -> None:
-    shown: list[str] = []
-    compilation._show_warning(lambda message: shown.append(str(message)), tmp_path, UserWarning("of another kind"))  # pyright: ignore[reportPrivateUsage]
-    assert shown == ["of another kind"]
 
 
 @pytest.mark.slow  # three starts of PPO

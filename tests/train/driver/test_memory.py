@@ -21,7 +21,7 @@ GAME = Config(env="dots_and_boxes(rows=1, cols=1)", hidden_sizes=(8,))
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"num_envs": 10**11}, "reduce num_envs = 100,000,000,000"),
+        ({"num_envs": 10**7}, "reduce num_envs = 10,000,000"),
         ({"rollout_length": 10**8}, "reduce rollout_length = 100,000,000 or num_envs = 20"),
         ({"hidden_sizes": (10**7, 10**7)}, "reduce hidden_sizes = 10,000,000"),
     ],
@@ -34,11 +34,6 @@ def test_setting_that_makes_a_run_too_large_is_named(changes: dict[str, Any], na
 def test_setting_of_arrays_beyond_32_bits_is_named() -> None:
     with pytest.raises(ValueError, match="32 bits cannot index: reduce rollout_length = 10,000,000,000"):
         memory.check_memory(PPO(dataclasses.replace(GAME, rollout_length=10**10, total_steps=10**12)), mesh_for(1, {}))
-
-
-def test_more_iterations_than_are_counted_are_refused() -> None:
-    with pytest.raises(ValueError, match="at most 2,147,483,647 iterations, not 25,000,000,000: reduce total_steps"):
-        memory.check_memory(PPO(dataclasses.replace(GAME, total_steps=10**14)), mesh_for(1, {}))
 
 
 def test_memory_is_compared_with_the_train_state_and_the_steps_of_a_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,12 +67,12 @@ from train.ppo import PPO, Config
 from train.sweep.batched_runs import BatchedRuns
 
 learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=4, rollout_length=8, num_minibatches=1))
-runs, found = BatchedRuns((learner,) * 4, devices=devices, at_once=at_once), []
-memory._check_arrays = lambda config, arrays, *_: found.append(sum(map(memory.num_bytes, arrays)))
-memory.check_memory(runs, mesh_for(devices, runs.batch_sizes))
+runs = BatchedRuns((learner,) * 4, devices=devices, at_once=at_once)
+state = jax.eval_shape(runs.init, jax.random.key(0))
 steps = jax.eval_shape(lambda key: learner.collect(learner.init(key))[1], jax.random.key(0))
-of_one = sum(map(memory.num_bytes, jax.tree.leaves(steps)))
-assert found[1] - found[0] >= devices * at_once * of_one
+of_state, of_one = (sum(map(memory.num_bytes, jax.tree.leaves(each))) for each in (state, steps))
+found = sum(map(memory.num_bytes, memory.arrays_of(runs, mesh_for(devices, runs.batch_sizes))))
+assert found - of_state >= devices * at_once * of_one
 """
 
 

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -148,7 +149,8 @@ import jax
 from train.driver import processes
 
 jax.distributed.initialize = lambda *args, **options: None
-processes.join("127.0.0.1:9000", 2, 1, timeout=9)
+jax.distributed.is_initialized = lambda: True
+processes.join(9, "127.0.0.1:9000", 2, 1)
 processes.abandon(ValueError("its own error"), "train.ppo: its own error", 3)
 """
 
@@ -173,10 +175,14 @@ def test_checkpoint_that_cannot_be_read_ends_all(tmp_path: Path) -> None:
     assert err.splitlines()[-1].strip()
 
 
-def test_processes_with_different_numbers_of_devices_are_refused() -> None:
-    processes.check_devices([0, 0, 1, 1])
+def test_processes_with_different_numbers_of_devices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard output is a copy of itself after it, as in a process of many."""
+    devices = [SimpleNamespace(process_index=index) for index in (0, 1, 1, 1)]
+    monkeypatch.setattr(jax, "devices", lambda: devices)
+    monkeypatch.setattr(jax.distributed, "initialize", lambda *_, **options: options)
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
     with pytest.raises(ValueError, match="the same number of devices, but process 0 sees 1, process 1 sees 3"):
-        processes.check_devices([0, 1, 1, 1])
+        processes.join(9, "127.0.0.1:9000", 2, 1)
 
 
 def test_single_process_is_its_own_leader() -> None:

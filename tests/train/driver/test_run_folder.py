@@ -5,18 +5,16 @@ import os
 import shutil
 import socket
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
 import pytest
 
-from tests.helpers.stored_runs import metrics_of, store
+from tests.helpers.stored_runs import metrics_of
 from tests.helpers.texts import NAME
 from tests.helpers.toy_learner import Config, ToyLearner
 from train.driver.checkpoints import Checkpoints
 from train.driver.run_folder import SWEEP_FILE, RunFolder
-from train.driver.stored_config import to_json
 
 LEARNER = ToyLearner(Config(total_steps=20))
 
@@ -68,12 +66,10 @@ def test_folder_that_holds_a_sweep_takes_no_run(tmp_path: Path) -> None:
 def test_checkpoints_are_read_in_a_folder_with_any_sign(tmp_path: Path) -> None:
     """Also in one that was renamed."""
     folder = tmp_path / "other"
-    Checkpoints(folder, lambda iteration: True).write(1, {"a": np.arange(3)}, {"note": NAME})
+    Checkpoints(folder).write(1, {"a": np.arange(3)})
     shutil.copytree(folder, tmp_path / NAME)
     for each in (folder, tmp_path / NAME):
-        checkpoints = Checkpoints(each, lambda iteration: True)
-        assert checkpoints.notes(1) == {"note": NAME}
-        found = checkpoints.read(1, {"a": jax.ShapeDtypeStruct((3,), np.arange(3).dtype)})
+        found = Checkpoints(each).read(1, {"a": jax.ShapeDtypeStruct((3,), np.arange(3).dtype)})
         assert found["a"].tolist() == [0, 1, 2]
 
 
@@ -162,28 +158,13 @@ def test_checkpoint_restores_every_array_and_key(tmp_path: Path) -> None:
     np.testing.assert_array_equal(jax.random.key_data(restored.key), jax.random.key_data(train_state.key))
 
 
-def test_settings_that_were_changed_are_named_with_both_values(folder: Path) -> None:
-    path = folder / "config.json"
-    path.write_text(path.read_text().replace('"learning_rate": 0.5', '"learning_rate": 0.25'))
-    with pytest.raises(ValueError, match=r"was changed since the run started: learning_rate was 0\.5 and is 0\.25"):
-        RunFolder.open(folder, ToyLearner).params()
-
-
-def test_run_from_before_a_setting_existed_continues_with_its_default(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def without_sizes(learner: Any) -> dict[str, Any]:
-        content = to_json(learner)
-        del content["settings"]["sizes"]
-        return content
-
-    with monkeypatch.context() as patch:
-        patch.setattr("train.driver.stored_config.to_json", without_sizes)
-        store(tmp_path / "run", LEARNER)
-    run = RunFolder.open(tmp_path / "run", ToyLearner)
+def test_run_from_before_a_setting_existed_continues_with_its_default(folder: Path) -> None:
+    stored = json.loads((folder / "config.json").read_text())
+    del stored["settings"]["sizes"]
+    (folder / "config.json").write_text(json.dumps(stored))
+    run = RunFolder.open(folder, ToyLearner)
     assert run.learner == LEARNER
     assert run.restore() is not None
-    run.close()
 
 
 # -- lock ----------------------------------------------------------------------------------------------------
