@@ -13,25 +13,18 @@ of the game too.
 
 A text that is the whole name of a run's folder means that folder, whatever characters it has. Only the names of
 `jaxgames.agents` come first; write "./random" for a folder with such a name.
-
-    python -m train.agents runs/first runs/second
-
-This command prints the checkpoints of runs as such texts, or without a run the agents of `jaxgames.agents`.
 """
 
 import dataclasses
-import functools
 import importlib
 import inspect
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast, get_type_hints
+from typing import Any, NamedTuple, cast, get_type_hints
 
 import jax
 import numpy as np
-import tyro
 
 from jaxgames import Env, ParameterError, agents, baselines
 from jaxgames import make as make_env
@@ -41,10 +34,8 @@ from jaxgames.agents import Agent
 from jaxgames.mcts import SearchAgent
 from jaxgames.policies.agent import PolicyAgent
 from train.bounds import fits, format_type
-from train.driver.commands import run_command
 from train.driver.learner import Learner, learner_of_module
 from train.driver.run_folder import RunFolder
-from train.driver.tables import markdown
 from train.models.policy import Policy
 
 # The class in train.<name>. It is imported when a run is opened, because learners use this module.
@@ -53,11 +44,19 @@ LEVELS = ("easy", "medium", "hard")  # of `jaxgames.baselines.levels`
 
 
 class RunText(NamedTuple):
-    """The parts of a text that names the agent of a run."""
+    """The parts of a text that names the agent of a run; `str` returns the text."""
 
     folder: Path
     iteration: int | None  # of the checkpoint; None for the last one
     parameters: dict[str, Any]  # of `Learner.agent`
+
+    def __str__(self) -> str:
+        parameters = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        at = "" if self.iteration is None else f"@{self.iteration}"
+        return f"{self.folder}{at}" + (f"({parameters})" if parameters else "")
+
+    def open(self) -> RunFolder:
+        return open_run(self.folder)
 
 
 def make(text: str, env: Env[Any]) -> Agent:
@@ -75,7 +74,7 @@ def make(text: str, env: Env[Any]) -> Agent:
     named = parse(text)
     if named is None:
         return _make_library_agent(text, env)
-    return agent_of_run(open_run(named.folder), named.iteration, env, **named.parameters)
+    return agent_of_run(named.open(), named.iteration, env, **named.parameters)
 
 
 def abstract_agent(text: str, env: Env[Any]) -> Agent:
@@ -86,7 +85,7 @@ def abstract_agent(text: str, env: Env[Any]) -> Agent:
     named = parse(text)
     if named is None:
         return _make_library_agent(text, env)
-    run = open_run(named.folder)
+    run = named.open()
     learner = learner_for(run, env)
     _check_parameters(run, named.parameters)
     params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), run.params_shapes())
@@ -120,7 +119,7 @@ def env_of(text: str) -> Env[Any] | None:
     Raises FileNotFoundError or ValueError as `make`.
     """
     named = parse(text)
-    return None if named is None else open_run(named.folder).learner.env
+    return None if named is None else named.open().learner.env
 
 
 def name_of(text: str) -> str:
@@ -131,7 +130,7 @@ def name_of(text: str) -> str:
     named = parse(text)
     if named is None:
         return text.strip()
-    return text_of(named._replace(iteration=open_run(named.folder).kept_iteration(named.iteration)))
+    return str(named._replace(iteration=named.open().kept_iteration(named.iteration)))
 
 
 def with_temperature(text: str, temperature: float | None) -> str:
@@ -142,7 +141,7 @@ def with_temperature(text: str, temperature: float | None) -> str:
     named = parse(text)
     if named is None or temperature is None:
         return text
-    return text_of(named._replace(parameters={"temperature": temperature, **named.parameters}))
+    return str(named._replace(parameters={"temperature": temperature, **named.parameters}))
 
 
 def play_of(agent: Agent) -> str:
@@ -154,13 +153,6 @@ def play_of(agent: Agent) -> str:
     draws = "" if agent.temperature is None else f"temperature {float(agent.temperature):g}"
     searches = f"{agent.config.simulations} simulations" if isinstance(agent, SearchAgent) else ""
     return ", ".join(part for part in (searches, draws) if part) or "greedy"
-
-
-def text_of(run: RunText) -> str:
-    """Returns the text of a run's agent, which `parse` reads."""
-    parameters = ", ".join(f"{name}={value!r}" for name, value in run.parameters.items())
-    at = "" if run.iteration is None else f"@{run.iteration}"
-    return f"{run.folder}{at}" + (f"({parameters})" if parameters else "")
 
 
 def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
@@ -178,7 +170,7 @@ def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
         named = parse(text)
         if named is None:
             continue
-        learner = open_run(named.folder).learner
+        learner = named.open().learner
         if of_first is None:
             first, of_first = text, learner.env
         elif not plays(learner, of_first):
@@ -187,17 +179,16 @@ def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
                 f"{_advice(learner, of_first)}"
             )
     if of_first is None:
-        raise ValueError(
-            f"none of {', '.join(texts)} is a run, which would give the game: add the game, such as --env minichess"
-        )
+        listed = ", ".join(texts)
+        raise ValueError(f"none of {listed} is a run, which would give the game: add the game, such as --env minichess")
     return of_first
 
 
 def plays(learner: Learner, env: Env[Any]) -> bool:
     """Returns whether the agents of a learner play a game: its own, or another board for which its network is made."""
-    policy, own = getattr(learner, "policy", None), learner.env
+    policy = getattr(learner, "policy", None)
     fits_any_board = isinstance(policy, Policy) and policy.network.any_board
-    return own == env or (fits_any_board and _is_board_of(own, env))
+    return learner.env == env or (fits_any_board and _is_board_of(learner.env, env))
 
 
 def learner_for(run: RunFolder, env: Env[Any]) -> Learner:
@@ -220,15 +211,13 @@ def learner_for(run: RunFolder, env: Env[Any]) -> Learner:
 
 
 def _is_board_of(own: Env[Any], env: Env[Any]) -> bool:
-    """Returns whether two envs are the same game for the same number of seats."""
     return type(own) is type(env) and own.num_players == env.num_players
 
 
 def _advice(learner: Learner, env: Env[Any]) -> str:
     """Returns the rest of the message for a run that does not play another board of its game; "" for another game."""
-    if not _is_board_of(learner.env, env):
-        return ""
-    return "; only a run with a network for any board, such as --network graph, plays other boards"
+    advice = "; only a run with a network for any board, such as --network graph, plays other boards"
+    return advice if _is_board_of(learner.env, env) else ""
 
 
 def open_run(folder: Path) -> RunFolder:
@@ -246,7 +235,7 @@ def find_run(text: str, expected: str, advice: str = "") -> tuple[RunFolder, int
     if named is None or named.parameters:
         message = f"{expected} the folder of a run, such as runs/first or runs/first@40, not {text!r}"
         raise ValueError(f"{message}: {advice}" if advice else message)
-    return open_run(named.folder), named.iteration
+    return named.open(), named.iteration
 
 
 def learner_type(name: str) -> type[Learner]:
@@ -334,64 +323,3 @@ def _neither(folder: str) -> str:
         f"{folder or repr(folder)} holds no run: expected the folder of a run that {learners} wrote{examples}, a level "
         f"({', '.join(LEVELS)}) or one of the agents {', '.join(agents.list_agents())}"
     )
-
-
-# -- the command ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Arguments:
-    run_dirs: Annotated[tuple[Path, ...], tyro.conf.Positional] = ()
-    """The folders of runs; none for the agents that need no run."""
-
-
-def table(arguments: Arguments) -> dict[str, Any]:
-    """Returns the rows that the command prints: checkpoints of the runs, or names without a run."""
-    if not arguments.run_dirs:
-        return {"agents": agents.list_agents()}
-    return {"checkpoints": [row for folder in arguments.run_dirs for row in checkpoints_of(open_run(folder))]}
-
-
-def text_of_table(result: Mapping[str, Any]) -> str:
-    """Returns the rows as text: a table of checkpoints, or a name per line."""
-    if "agents" in result:
-        return "\n".join(result["agents"])
-    header = ("agent", "iteration", "steps", "win rate", "kB")
-    return markdown(header, map(format_row, result["checkpoints"]), padded=True)
-
-
-def format_row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Returns the cells of a row of `checkpoints_of`."""
-    win_rate = "" if row["win_rate"] is None else f"{row['win_rate']:.3f}"
-    return (row["agent"], f"{row['iteration']:,}", f"{row['steps']:,}", win_rate, f"{row['bytes'] / 1000:,.1f}")
-
-
-def checkpoints_of(run: RunFolder) -> list[dict[str, Any]]:
-    """Returns a row for each checkpoint of a run. A checkpoint that another process removes meanwhile is left out.
-
-    A row has the agent, the iteration, the steps, the win rate, and the bytes of the files. The win rate is from the
-    evaluation after this iteration, None if there was none.
-    """
-    win_rates = {row["iteration"]: row["win_rate"] for row in run.rows() if row.get("win_rate") is not None}
-    rows: list[dict[str, Any]] = []
-    for iteration in run.checkpoints():
-        try:
-            num_bytes = run.checkpoint_bytes(iteration)
-        except FileNotFoundError:
-            continue
-        rows.append(
-            {
-                "agent": f"{run.folder}@{iteration}",
-                "iteration": iteration,
-                "steps": iteration * run.config.steps_per_iteration,
-                "win_rate": round(win_rates[iteration], 4) if iteration in win_rates else None,
-                "bytes": num_bytes,
-            }
-        )
-    return rows
-
-
-main = functools.partial(run_command, "train.agents", Arguments, table, text=text_of_table)
-
-if __name__ == "__main__":
-    main()

@@ -25,7 +25,6 @@ By = Literal["steps", "seconds", "iterations"]
 X_COLUMN = {"steps": "steps", "seconds": "seconds", "iterations": "iteration"}  # the column of each `By`
 RATES = ("win_rate", "draw_rate", "truncated_rate")  # of the games of an evaluation
 MAX_NAMED = 4  # settings in a label
-MAX_UNREPORTED_GAP = 0.05  # the largest share of the longest seed that a line leaves out without a remark
 
 Floats = NDArray[np.float64]
 
@@ -37,21 +36,8 @@ class Curve(NamedTuple):
     """The settings that differ between the lines; "" if there are none."""
     x: Floats  # float64[points], increasing; empty where no run has a number
     values: Floats  # float64[runs, points], finite
-    interpolated: bool
-    """True if some values are interpolated linearly between values of their run."""
-    remark: str
-    """The seeds that the line leaves out, or because of which it ends early; "" if there are none."""
     interval: Floats | None = None
     """float64[2, points], the ends of the 95 % intervals of a rate; None for several runs, and for what is no rate."""
-
-
-class Points(NamedTuple):
-    """The numbers of a column in the metrics of a run."""
-
-    folder: Path
-    x: Floats  # float64[points]
-    y: Floats  # float64[points]
-    games: list[int | None]  # of the evaluation at each point; None for a number that is not a rate of games
 
 
 def open_runs(folders: Iterable[Path]) -> list[RunFolder]:
@@ -90,75 +76,56 @@ def curves(runs: Sequence[RunFolder], columns: Sequence[str], by: By = "steps") 
     known = list(dict.fromkeys(name for of_run in rows.values() for row in of_run for name in row))
     for column in columns:
         if column not in known:
-            raise ValueError(unknown_column(column, known))
+            hint = "" if "win_rate" in known else "; evaluations add win_rate and others: train with --evaluate-every"
+            listed = f"no run has the column {column!r}; the columns are {', '.join(known)}{hint}"
+            raise ValueError(listed if known else "the runs have no metrics yet")
     lines = lines_of(runs)
     return {
         column: [
-            curve_of(label, column, [points_of(run.folder, rows[run.folder], column, by) for run in of_line])
+            curve_of(label, column, X_COLUMN[by], {run.folder: rows[run.folder] for run in of_line})
             for label, of_line in lines.items()
         ]
         for column in columns
     }
 
 
-def unknown_column(column: str, known: Sequence[str]) -> str:
-    """Returns the message for a column that no run has."""
-    if not known:
-        return "the runs have no metrics yet"
-    hint = "; evaluations add win_rate and others: train with --evaluate-every" if "win_rate" not in known else ""
-    return f"no run has the column {column!r}; the columns are {', '.join(known)}{hint}"
+def curve_of(label: str, column: str, x_column: str, rows: Mapping[Path, Sequence[Mapping[str, Any]]]) -> Curve:
+    """Returns the line of runs that differ only in their seed, from the rows of each run's metrics by its folder."""
+    seeds = [points for folder, of_run in rows.items() if (points := points_of(folder, of_run, column, x_column)).size]
+    if not seeds:
+        return Curve(label, np.zeros(0), np.zeros((0, 0)))
+    every_x = np.unique(np.concatenate([x for x, _ in seeds]))
+    common = (every_x >= max(x[0] for x, _ in seeds)) & (every_x <= min(x[-1] for x, _ in seeds))
+    values = np.stack([np.interp(every_x[common], x, y) for x, y in seeds])
+    return Curve(label, every_x[common], values, interval_of(column, *rows.values()) if len(rows) == 1 else None)
 
 
-def points_of(folder: Path, rows: Sequence[Mapping[str, Any]], column: str, by: By) -> Points:
-    """Returns the rows that have a number in the column. Null means that there was nothing to measure.
+def points_of(folder: Path, rows: Sequence[Mapping[str, Any]], column: str, x_column: str) -> Floats:
+    """Returns float64[2, points], x and y of the rows with a number; null means that there was nothing to measure.
 
-    Raises ValueError, with the path and the line, for a value that is not a number.
+    Raises ValueError, with the path and the line, for a value that is not a number, and for an x that does not grow.
     """
-    x: list[float] = []
-    y: list[float] = []
-    games: list[int | None] = []
+    points: list[tuple[float, float]] = []
     for number, row in enumerate(rows, start=1):
         if row.get(column) is None:
             continue
         place = f"{folder / 'metrics.jsonl'}, line {number}"
-        for name in (X_COLUMN[by], column):
+        for name in (x_column, column):
             value = row.get(name, "nothing")
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise ValueError(f"{place}: {name} must be a number, not {value!r}")
-            if name == X_COLUMN[by] and x and value <= x[-1]:
-                raise ValueError(f"{place}: {name} must be more than {x[-1]:g}, its last value, not {value:g}")
-        x.append(row[X_COLUMN[by]])
-        y.append(row[column])
-        games.append(row.get(GAMES) if column in RATES else None)
-    return Points(folder, np.array(x, np.float64), np.array(y, np.float64), games)
+        if points and row[x_column] <= points[-1][0]:
+            raise ValueError(f"{place}: {x_column} must be more than {points[-1][0]:g}, its last value")
+        points.append((row[x_column], row[column]))
+    return np.array(points, np.float64).reshape(-1, 2).T
 
 
-def curve_of(label: str, column: str, seeds: Sequence[Points]) -> Curve:
-    """Returns the line of runs that differ only in their seed."""
-    present = [points for points in seeds if points.x.size]
-    remarks = [f"{points.folder} has no numbers in {column}" for points in seeds if not points.x.size]
-    if not present:
-        return Curve(label, np.zeros(0), np.zeros((0, 0)), False, "; ".join(remarks))
-    begin, end = max(points.x[0] for points in present), min(points.x[-1] for points in present)
-    every_x = np.unique(np.concatenate([points.x for points in present]))
-    x = every_x[(begin <= every_x) & (every_x <= end)]
-    shortest = next(points.folder for points in present if points.x[-1] == end)
-    if not x.size:
-        remarks.append(f"{column} has no line: {shortest} ends at {end:g}, before another seed begins at {begin:g}")
-    elif end < (1 - MAX_UNREPORTED_GAP) * every_x[-1]:
-        remarks.append(f"{shortest} ends at {end:g}, before other seeds; so does the line of {column}")
-    values = np.stack([np.interp(x, points.x, points.y) for points in present])
-    interpolated = any(not np.isin(x, points.x).all() for points in present)
-    interval = interval_of(present[0]) if len(seeds) == 1 else None
-    return Curve(label, x, values, interpolated, "; ".join(remarks), interval)
-
-
-def interval_of(points: Points) -> Floats | None:
-    """Returns the 95 % Wilson intervals of the rates, float64[2, points]; None where the games are not known."""
-    if not all(points.games):
+def interval_of(column: str, rows: Sequence[Mapping[str, Any]]) -> Floats | None:
+    """Returns the 95 % Wilson intervals of a rate, float64[2, points]; None where the games are not known."""
+    measured = [row for row in rows if row.get(column) is not None]
+    if column not in RATES or not all(row.get(GAMES) for row in measured):
         return None
-    ends = [wilson(round(rate * (games or 0)), games or 0) for rate, games in zip(points.y, points.games, strict=True)]
-    return np.array(ends, np.float64).T
+    return np.array([wilson(round(row[column] * row[GAMES]), row[GAMES]) for row in measured], np.float64).T
 
 
 # -- labels --------------------------------------------------------------------------------------------------------
@@ -178,11 +145,7 @@ def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
         lines.setdefault(label, []).append(run)
     if len(differ) <= MAX_NAMED:
         return lines
-    is_unique = len({run.folder.name for run in runs}) == len(runs)
-    return {
-        ", ".join(run.folder.name if is_unique else str(run.folder) for run in of_line): of_line
-        for of_line in lines.values()
-    }
+    return {", ".join(str(run.folder) for run in of_line): of_line for of_line in lines.values()}
 
 
 def follows_from(cause: str, name: str, settings: Sequence[Mapping[str, Any]]) -> bool:
@@ -192,7 +155,6 @@ def follows_from(cause: str, name: str, settings: Sequence[Mapping[str, Any]]) -
 
 
 def all_equal(values: Iterable[Any]) -> bool:
-    """Returns whether there are no two different values."""
     listed = list(values)
     return all(value == listed[0] for value in listed)
 

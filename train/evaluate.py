@@ -20,9 +20,10 @@ import tyro
 from jaxgames import arena
 from jaxgames._specs import split_list
 from train import agents
-from train.driver.commands import GameArguments, format_interval, game_file, play_games, run_command
+from train.driver.commands import GameArguments, game_file, play_games, run_command
 from train.driver.metrics import rounded
 from train.driver.tables import markdown
+from train.match import rows_by_seat, turns_to_win, won
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +48,19 @@ def evaluate(arguments: Arguments) -> dict[str, Any]:
     opponent_texts = [text for part in arguments.opponents for text in split_list(part)]
     if not all(opponent_texts) or not opponent_texts:
         raise ValueError(f"--opponents must be agents, such as random greedy, not {' '.join(arguments.opponents)!r}")
-    texts = [_text_of_agent(arguments), *opponent_texts]
+    if arguments.temperature is not None and agents.parse(arguments.agent) is None:
+        raise ValueError(f"--temperature is a setting of runs: leave it out for {arguments.agent}")
+    if arguments.seat is not None and arguments.seating == "alternating":
+        raise ValueError(f"--seat {arguments.seat} is the agent's seat in every game: leave out --seating alternating")
+    texts = [agents.with_temperature(arguments.agent, arguments.temperature), *opponent_texts]
     env = agents.env_for(texts, arguments.env)
     agent, *opponents = (agents.make(text, env) for text in texts)
     names = [agents.name_of(text) for text in texts]
     key, seat_key = jax.random.split(jax.random.key(arguments.seed))  # the same for every opponent
-    agent_of_seat = _agent_of_seat(arguments, env.num_players, seat_key)
+    if arguments.seating == "drawn" or env.num_players == 1:
+        agent_of_seat = arena.one_seat(seat_key, arguments.games, env.num_players, arguments.seat)
+    else:
+        agent_of_seat = arena.seating((1, env.num_players - 1), "alternating", arguments.games)
     openings = arguments.openings_for(env, arguments.seating)
 
     with game_file(arguments.output) as file:
@@ -60,58 +68,29 @@ def evaluate(arguments: Arguments) -> dict[str, Any]:
             play_games(env, (agent, opponent), (names[0], name), agent_of_seat, key, openings, file)
             for opponent, name in zip(opponents, names[1:], strict=True)
         ]
-    rows = [arena.results(env, played, agent_of_seat) for played in games]
+    rows = [
+        {"opponent": text, **rounded(arena.results(env, played, agent_of_seat))}
+        for text, played in zip(opponent_texts, games, strict=True)
+    ]
     common = {"env": str(env), "agent": arguments.agent, "plays": agents.play_of(agent)}
     if len(rows) == 1:
-        return {**common, "opponent": opponent_texts[0], **rounded(rows[0])}
+        return common | rows[0]
     everything: arena.Games = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *games)
     total = arena.results(env, everything, jnp.tile(agent_of_seat, (len(games), 1)))
-    return {
-        **common,
-        **rounded(total),
-        "opponents": [{"opponent": text, **rounded(row)} for text, row in zip(opponent_texts, rows, strict=True)],
-    }
-
-
-def _text_of_agent(arguments: Arguments) -> str:
-    """Returns the agent's text with the temperature. Raises ValueError for a temperature of an agent that has none."""
-    if arguments.temperature is not None and agents.parse(arguments.agent) is None:
-        raise ValueError(f"--temperature is a setting of runs: leave it out for {arguments.agent}")
-    return agents.with_temperature(arguments.agent, arguments.temperature)
-
-
-def _agent_of_seat(arguments: Arguments, num_players: int, key: jax.Array) -> jax.Array:
-    """Returns int32[games, num_players], 0 for the agent and 1 for its opponent."""
-    if arguments.seating == "drawn" or num_players == 1:
-        return arena.one_seat(key, arguments.games, num_players, arguments.seat)
-    if arguments.seat is not None:
-        raise ValueError(f"--seat {arguments.seat} is the agent's seat in every game: leave out --seating alternating")
-    return arena.seating((1, num_players - 1), "alternating", arguments.games)
+    return {**common, **rounded(total), "opponents": rows}
 
 
 def table(result: Mapping[str, Any]) -> str:
     """Returns the result of `evaluate` as text: a row per opponent, and below it a row per seat of the agent."""
     rows: list[tuple[object, ...]] = []
-    if "opponents" in result:
-        rows.append(("all opponents", *_cells(result)))
-    for of_opponent in result.get("opponents", [result]):
-        rows.append((of_opponent["opponent"], *_cells(of_opponent)))
-        seats = of_opponent["by_seat"] if len(of_opponent["by_seat"]) > 1 else []
-        rows += [(f"- on seat {row['seat']}", *_wins(row), "", "", "", "") for row in seats]
+    opponents = result.get("opponents", [result])
+    for row in [{**result, "opponent": "all opponents"}] * (len(opponents) > 1) + opponents:
+        lost = row["games"] - row["wins"] - row["draws"] - row["truncated"]
+        rows.append((row["opponent"], *won(row), row["draws"], row["truncated"], lost, turns_to_win(row)))
+        rows += [] if "opponents" in row else rows_by_seat(row, before=0, after=4)
     header = ("against", "won", "95 % interval", "drawn", "cut off", "lost", "turns to win")
     plays = f" ({result['plays']})" if result["plays"] else ""
     return f"{result['agent']}{plays} in {result['env']}:\n\n{markdown(header, rows, padded=True)}\n"
-
-
-def _cells(row: Mapping[str, Any]) -> tuple[object, ...]:
-    """Returns the cells of the results in games against an opponent."""
-    lost = row["games"] - row["wins"] - row["draws"] - row["truncated"]
-    turns = "" if row["mean_turns"] is None else f"{row['mean_turns']:.1f}"
-    return (*_wins(row), row["draws"], row["truncated"], lost, turns)
-
-
-def _wins(row: Mapping[str, Any]) -> tuple[str, str]:
-    return f"{row['wins']:,} of {row['games']:,}", format_interval(row["win_rate_interval"])
 
 
 main = functools.partial(run_command, "train.evaluate", Arguments, evaluate, text=table)

@@ -74,35 +74,25 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     advice = 'the agent of the file takes the parameters, such as "exported(FILE, temperature=0)"'
     run, iteration = agents.find_run(arguments.run, "expected", advice)
     iteration = run.kept_iteration(iteration)
-    agent = policy_agent(run, iteration, None if arguments.env is None else make_env(arguments.env))
+    env = None if arguments.env is None else make_env(arguments.env)
+    agent = agents.agent_of_run(run, iteration, env, **agents.without_search(run))
+    if not isinstance(agent, PolicyAgent) or not isinstance(agent.policy, Policy):
+        raise ValueError(f"the agent of {run.folder} is {type(agent).__name__}, which has no policy to export")
     content = content_of(run, iteration, agent, arguments.platforms, arguments.bits)
     policy_file.write(arguments.output, agent.env, content)
     result = {"env": str(agent.env), "env_version": agent.env.version, **dataclasses.asdict(content.header)}
     result |= {"file": str(arguments.output), "bytes": arguments.output.stat().st_size}
-    result |= {
-        "program_bytes": len(content.module),
-        "parameters": sum(leaf.size for leaf in jax.tree.leaves(agent.params)),
-    }
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(agent.params))
+    result |= {"program_bytes": len(content.module), "parameters": parameters}
     if export.default_export_platform() not in arguments.platforms:
         return result  # the file plays elsewhere
     begin = time.perf_counter()
     of_file = exported.make(agent.env, str(arguments.output))
     assert isinstance(of_file, PolicyAgent)
     result["load_seconds"] = round(time.perf_counter() - begin, 3)
-    return result | (
-        differences(agent.env, agent, of_file, arguments.boards, arguments.seed) if arguments.boards else {}
-    )
-
-
-def policy_agent(run: RunFolder, iteration: int, env: Env[Any] | None = None) -> PolicyAgent:
-    """Returns the agent that plays a game, by default the game of the run, with the network of the run alone.
-
-    Raises ValueError for a run without a policy, or one that does not play the game.
-    """
-    agent = agents.agent_of_run(run, iteration, env, **agents.without_search(run))
-    if not isinstance(agent, PolicyAgent) or not isinstance(agent.policy, Policy):
-        raise ValueError(f"the agent of {run.folder} is {type(agent).__name__}, which has no policy to export")
-    return agent
+    if arguments.boards:
+        result |= differences(agent.env, agent, of_file, arguments.boards, arguments.seed)
+    return result
 
 
 def content_of(
@@ -192,8 +182,6 @@ def text_of(result: Mapping[str, Any]) -> str:
             f"on {result['boards']:,} random boards its probabilities differ from the run's by at most "
             f"{result['probability_difference']:.1g}, its values by at most {result['value_difference']:.1g}"
         )
-    agent = f'"exported({result["file"]})" random --env "{result["env"]}"'
-    lines.append(f"it plays as an agent: python -m train.match {agent}")
     return "\n".join(lines)
 
 

@@ -22,17 +22,7 @@ from train.driver.commands import GameArguments, format_interval, game_file, pla
 from train.driver.metrics import rounded
 from train.driver.tables import markdown
 
-OF_GAMES = (
-    "games",
-    "draws",
-    "draw_rate",
-    "draw_rate_interval",
-    "truncated",
-    "truncated_rate",
-    "truncated_rate_interval",
-    "mean_length",
-)  # the results that all agents share
-OF_AGENTS = ("wins", "win_rate", "win_rate_interval", "mean_turns", "mean_reward", "by_seat")
+OF_AGENTS = ("wins", "win_rate", "win_rate_interval", "mean_turns", "mean_reward", "by_seat")  # the rest is of all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +63,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
     rows = [rounded(arena.results(env, games, agent_of_seat, number)) for number in range(num_agents)]
     return {
         "env": str(env),
-        **{name: rows[0][name] for name in OF_GAMES},
+        **{name: value for name, value in rows[0].items() if name not in OF_AGENTS},
         "random_seats": left_over,
         "agents": [
             {"agent": text, "plays": agents.play_of(player), "seats": count, **{name: row[name] for name in OF_AGENTS}}
@@ -93,11 +83,9 @@ def seats_for(num_agents: int, num_players: int, seats: Sequence[int] | None) ->
     if seats is None:
         return (each,) * num_agents
     if len(seats) != num_agents or min(seats) < 1 or sum(seats) != num_players:
-        example = (*(1,) * (num_agents - 1), num_players - num_agents + 1)
         raise ValueError(
-            f"--seats must be {num_agents} numbers, one for each agent, at least 1 each, that add up to the "
-            f"{num_players} seats of the game, such as {' '.join(map(str, example))}; "
-            f"not {' '.join(map(str, seats)) or 'none'}"
+            f"--seats must be {num_agents} numbers from 1 on, one for each agent, that add up to the {num_players} "
+            f"seats of the game, not {' '.join(map(str, seats)) or 'none'}"
         )
     return tuple(seats)
 
@@ -111,23 +99,31 @@ def table(result: Mapping[str, Any]) -> str:
     )
     rows: list[tuple[object, ...]] = []
     for agent in result["agents"]:
-        turns = "" if agent["mean_turns"] is None else f"{agent['mean_turns']:.1f}"
         reward = "" if agent["mean_reward"] is None else f"{agent['mean_reward']:.3f}"
-        won = f"{agent['wins']:,} of {games:,}"
-        interval = format_interval(agent["win_rate_interval"])
-        rows.append((agent["agent"], agent["plays"], agent["seats"], won, interval, turns, reward))
-        for row in agent["by_seat"] if len(agent["by_seat"]) > 1 else []:
-            won = f"{row['wins']:,} of {row['games']:,}"
-            rows.append((f"- on seat {row['seat']}", "", "", won, format_interval(row["win_rate_interval"]), "", ""))
+        numbers = (*won(agent | {"games": games}), turns_to_win(agent), reward)
+        rows.append((agent["agent"], agent["plays"], agent["seats"], *numbers))
+        rows += rows_by_seat(agent, before=2, after=2)
     left_over = f", random on {result['random_seats']} more seats" if result["random_seats"] else ""
+    header = ("agent", "plays", "seats", "won", "95 % interval", "turns to win", "mean reward")
     return (
         f"{result['env']}{left_over}: {games:,} games of {result['mean_length']:.1f} steps, "
-        f"{drawn} drawn, {truncated} cut off\n\n"
-        + markdown(
-            ("agent", "plays", "seats", "won", "95 % interval", "turns to win", "mean reward"), rows, padded=True
-        )
-        + "\n"
+        f"{drawn} drawn, {truncated} cut off\n\n{markdown(header, rows, padded=True)}\n"
     )
+
+
+def won(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns the games that were won, and the interval of their share."""
+    return f"{row['wins']:,} of {row['games']:,}", format_interval(row["win_rate_interval"])
+
+
+def turns_to_win(row: Mapping[str, Any]) -> str:
+    return "" if row["mean_turns"] is None else f"{row['mean_turns']:.1f}"
+
+
+def rows_by_seat(of_agent: Mapping[str, Any], before: int, after: int) -> list[tuple[object, ...]]:
+    """Returns a row per seat of an agent that has several, with empty cells before and after its games."""
+    seats = of_agent["by_seat"] if len(of_agent["by_seat"]) > 1 else []
+    return [(f"- on seat {row['seat']}", *[""] * before, *won(row), *[""] * after) for row in seats]
 
 
 main = functools.partial(run_command, "train.match", Arguments, match, text=table)

@@ -9,14 +9,13 @@ run is in a band of 95 % intervals. The dotted line of a win rate is the share o
     figure = draw(columns, by="steps")
 """
 
-import itertools
-import sys
+import functools
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -25,8 +24,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
-from jaxgames._named import IMPORT_LINE, command_line
 from train.curves import RATES, By, Curve, chance_of, common_settings, curves, evaluations_of, open_runs
+from train.driver.commands import run_command
 from train.driver.run_folder import RunFolder
 
 Scale = Literal["auto", "linear", "log"]
@@ -39,10 +38,7 @@ MARGIN = 1.06  # of the largest value to the end of an axis that begins at 0
 FORMATS = (".png", ".svg")
 LOG_RATIO = 100  # the x axis is logarithmic where its largest value is more than this many times the smallest
 MAX_PANELS_IN_ROW = 3
-MAX_LABEL_WIDTH = 50  # characters of a line in the legend
-CHARACTERS_PER_INCH = 13  # of the legend, at most
-TITLE_CHARACTERS_PER_INCH = 11
-SYMBOL_WIDTH = 8  # of a line in the legend, in characters
+SHORT_LABEL, LONG_LABEL = 20, 70  # characters: short labels of a legend are three in a row, long ones have more lines
 SMALL: Any = {"fontsize": "small", "title_fontsize": "small"}
 CHANCE: Any = {"ha": "left", "va": "bottom", "fontsize": "small", "color": "0.3"}  # the text at the dotted line
 MAX_MARKERS = 15  # of a line
@@ -65,38 +61,23 @@ class Arguments:
     """Scale of the x axis; auto is log where the largest x is more than 100 times the smallest, else linear."""
 
 
-def main() -> None:
-    """The command `python -m train.plot`."""
-    with command_line("train.plot", sys.argv[1:]) as given:
-        description = f"Draw the learning curves of runs.\n{IMPORT_LINE}"
-        arguments = tyro.cli(Arguments, prog="python -m train.plot", description=description, args=given)
-        try:
-            for path in plot(arguments):
-                print(path)
-        except (ValueError, OSError) as error:
-            sys.exit(f"train.plot: {error}")
-
-
-def plot(arguments: Arguments) -> list[Path]:
+def plot(arguments: Arguments) -> list[str]:
     """Writes the picture that the arguments describe. Returns its two paths.
 
     Raises:
       FileNotFoundError: a folder holds no run.
-      ValueError: an unknown column, damaged metrics, or a wrong `output`.
+      ValueError: an unknown column, damaged metrics, or no `output` for several runs.
     """
     if not arguments.runs:
         raise ValueError("name the folder of at least one run")
     stem = arguments.output or arguments.runs[0] / "learning_curve"
     if arguments.output is None and len(arguments.runs) > 1:
         raise ValueError(f"{len(arguments.runs)} folders need --output: the path of the picture, without .png or .svg")
-    stem = check_output(stem)
     runs = open_runs(arguments.runs)
     columns = curves(runs, arguments.columns or EVALUATED, arguments.by)
     columns = columns if arguments.columns else without_constant(columns)
-    for curve in [curve for lines in columns.values() for curve in lines]:
-        if curve.remark:
-            print(curve.remark, file=sys.stderr)
-    return save(draw(columns, arguments.by, title_of(runs, columns), arguments.x_scale, chance_of(runs)), stem)
+    figure = draw(columns, arguments.by, title_of(runs, columns), arguments.x_scale, chance_of(runs))
+    return [str(path) for path in save(figure, stem.with_suffix("") if stem.suffix in FORMATS else stem)]
 
 
 def learning_curve(run: RunFolder) -> Path:
@@ -104,9 +85,7 @@ def learning_curve(run: RunFolder) -> Path:
 
     Raises ValueError for a run that was never evaluated, or whose metrics are damaged.
     """
-    columns = without_constant(curves([run], EVALUATED))
-    figure = draw(columns, title=title_of([run], columns), chance=chance_of([run]))
-    return save(figure, run.folder / "learning_curve")[0]
+    return Path(plot(Arguments(runs=(run.folder,)))[0])
 
 
 def title_of(runs: Sequence[RunFolder], columns: Mapping[str, Sequence[Curve]]) -> str:
@@ -146,9 +125,10 @@ def draw(
     """
     down = -(-len(columns) // MAX_PANELS_IN_ROW)
     across = -(-len(columns) // down)
-    width = max(6.0, 4.2 * across)
-    legend = legend_of([*columns.values()], width)
-    figure = Figure(figsize=(width, 3.4 * down + 0.4 + legend.height))
+    labels, legend_title = legend_of([*columns.values()])
+    per_row = 1 if max(map(len, labels), default=0) > SHORT_LABEL else 3
+    rows = sum(1 + label.count("\n") for label in labels) / per_row + bool(legend_title)
+    figure = Figure(figsize=(max(6.0, 4.2 * across), 3.4 * down + 0.6 + 0.2 * rows))
     figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.08)
     panels: list[Any] = [*figure.subplots(down, across, squeeze=False).flat]
     every_x = np.concatenate([curve.x for lines in columns.values() for curve in lines] or [np.zeros(0)])
@@ -160,9 +140,8 @@ def draw(
         axes.set(xlabel=X_LABEL[by], xscale=x_scale)
         if column == EVALUATED[0] and chance is not None:
             axes.axhline(float(chance), color="0.4", linestyle=":", linewidth=1)
-            axes.annotate(
-                f"equal players {chance}", (0.01, float(chance)), xycoords=("axes fraction", "data"), **CHANCE
-            )
+            place = (0.01, float(chance))
+            axes.annotate(f"equal players {chance}", place, xycoords=("axes fraction", "data"), **CHANCE)
         if x_scale == "linear" and every_x.size:
             axes.set_xlim(0, MARGIN * every_x.max())
         if x_scale == "log":
@@ -171,15 +150,23 @@ def draw(
         axes.xaxis.set_major_formatter(text_of_tick)
     for axes in panels[len(columns) :]:
         axes.remove()
-    if title:
-        wrapped = [textwrap.wrap(line, int(width * TITLE_CHARACTERS_PER_INCH)) for line in title.splitlines()]
-        figure.suptitle("\n".join(itertools.chain(*wrapped)), fontsize="medium")
-    if legend.height:
-        handles = [Line2D([], [], label=label, **style_of(index)) for index, label in enumerate(legend.labels)]
-        figure.legend(
-            handles=handles, title=legend.title or None, ncols=legend.across, loc="outside lower center", **SMALL
-        )
+    figure.suptitle(title, fontsize="medium", wrap=True)
+    if legend_title or len(labels) > 1:
+        handles = [Line2D([], [], label=label, **style_of(index)) for index, label in enumerate(labels)]
+        figure.legend(handles=handles, title=legend_title, ncols=per_row, loc="outside lower center", **SMALL)
     return figure
+
+
+def legend_of(columns: Sequence[Sequence[Curve]]) -> tuple[list[str], str]:
+    """Returns the label of each line, and the title of the legend, which explains the bands of several seeds."""
+    seeds = [max(curve.values.shape[0] for curve in of_line) for of_line in zip(*columns, strict=True)]
+    labels: list[str] = []
+    for curve, count in zip(columns[0], seeds, strict=True):
+        named = [curve.label] * bool(curve.label) + [f"{count} seeds"] * (min(seeds) < count or not curve.label)
+        labels.append(textwrap.fill(", ".join(named), LONG_LABEL))
+    number = f"{min(seeds)} " if min(seeds) == max(seeds) else ""
+    title = f"lines: median of {number}seeds; bands: lowest to highest" if max(seeds) > 1 else ""
+    return labels, title
 
 
 def text_of_tick(x: float, position: int | None = None) -> str:
@@ -210,39 +197,6 @@ def draw_panel(axes: Any, column: str, lines: Sequence[Curve]) -> None:
         axes.set_ylim(0, MARGIN * highest)
 
 
-class Legend(NamedTuple):
-    """The content of a legend."""
-
-    labels: list[str]  # one per line; may have several lines of text
-    title: str
-    across: int  # labels beside each other
-
-    @property
-    def height(self) -> float:
-        """Its height in inches; 0 if it is empty."""
-        if not self.title and len(self.labels) < 2:
-            return 0.0
-        rows = -(-len(self.labels) // self.across) * max(label.count("\n") + 1 for label in self.labels)
-        return 0.2 * (rows + bool(self.title)) + 0.2
-
-
-def legend_of(columns: Sequence[Sequence[Curve]], width: float) -> Legend:
-    """Returns the legend of a picture that is `width` inches wide."""
-    seeds = [max(curve.values.shape[0] for curve in of_line) for of_line in zip(*columns, strict=True)]
-    labels: list[str] = []
-    for curve, count in zip(columns[0], seeds, strict=True):
-        named = [curve.label] * bool(curve.label) + [f"{count} seeds"] * (min(seeds) < count or not curve.label)
-        labels.append("\n".join(textwrap.wrap(", ".join(named), MAX_LABEL_WIDTH, break_long_words=False)))
-    title = ""
-    if max(seeds) > 1:
-        number = f"{min(seeds)} " if min(seeds) == max(seeds) else ""
-        interpolated = any(curve.interpolated for lines in columns for curve in lines)
-        title = f"lines: median of {number}seeds{', interpolated' * interpolated}; bands: lowest to highest"
-    longest = max(len(line) for label in labels for line in label.splitlines())
-    across = int(width * CHARACTERS_PER_INCH) // (longest + SYMBOL_WIDTH)
-    return Legend(labels, title, max(1, min(across, len(labels))))
-
-
 def style_of(index: int) -> dict[str, Any]:
     """Returns the colour, marker and line style of a line. No two of forty lines have the same."""
     return {
@@ -265,15 +219,6 @@ def new_picture(
     return figure, panels
 
 
-def check_output(path: Path) -> Path:
-    """Returns the path without .png or .svg. Raises ValueError if it has the ending of another format."""
-    if path.suffix.lower() in FORMATS:
-        return path.with_suffix("")
-    if path.suffix.lower().removeprefix(".") in Figure().canvas.get_supported_filetypes():
-        raise ValueError(f"output must end in .png or .svg, which are both written, or in neither, not {path.suffix!r}")
-    return path
-
-
 def save(figure: Figure, stem: Path) -> list[Path]:
     """Writes the picture as PNG and as SVG. Returns their paths."""
     paths = [stem.with_name(stem.name + ending) for ending in FORMATS]
@@ -289,6 +234,8 @@ def write(figure: Figure, path: Path) -> None:
     with mpl.rc_context({"svg.hashsalt": path.stem}):  # so that the same numbers give the same file
         figure.savefig(path, **options)
 
+
+main = functools.partial(run_command, "train.plot", Arguments, plot)
 
 if __name__ == "__main__":
     main()

@@ -1,6 +1,5 @@
 """Agents by text: a text names an agent of the library, or a checkpoint of a run with parameters in brackets."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 import jaxgames
 from jaxgames.agents import EpsilonAgent, RandomAgent
 from jaxgames.policies.agent import PolicyAgent
-from tests.helpers.commands import error_of, last_json, run_command
 from tests.train.conftest import Runs
 from train import agents
 from train.agents import RunText
@@ -182,36 +180,3 @@ def test_run_without_a_checkpoint_is_refused(untrained: Runs) -> None:
     for behind in ("", "@20"):
         with pytest.raises(FileNotFoundError, match="other_game has no checkpoint yet"):
             agents.make(f"{untrained.other_game}{behind}", agents.open_run(untrained.other_game).learner.env)
-
-
-# -- the command ---------------------------------------------------------------------------------------------------
-
-
-def test_command_prints_the_checkpoints_of_runs(kept: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(agents.main, kept.folder) is None
-    printed = capsys.readouterr().out.splitlines()
-    assert [cell.strip() for cell in printed[3].split("|")[1:5]] == [f"{kept.folder}@20", "20", "160", "0.750"]
-    rows = json.loads(printed[-1])["checkpoints"]
-    assert [(row["agent"], row["iteration"], row["steps"], row["win_rate"]) for row in rows] == [
-        (f"{kept.folder}@0", 0, 0, None),
-        (f"{kept.folder}@20", 20, 160, 0.75),
-        (f"{kept.folder}@40", 40, 320, None),
-    ]
-    assert rows[1]["bytes"] == len((kept.folder / "checkpoints" / "20.npz").read_bytes())
-    assert [isinstance(agents.make(row["agent"], ENV), PolicyAgent) for row in rows] == [True] * 3
-
-
-def test_command_leaves_out_a_checkpoint_that_is_removed_meanwhile(
-    kept: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kept, "checkpoints", lambda: [0, 10, 20])
-    assert [row["iteration"] for row in agents.checkpoints_of(kept)] == [0, 20]
-
-
-def test_command_without_a_run_prints_the_agents_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(agents.main) is None
-    assert last_json(capsys)["agents"] == jaxgames.agents.list_agents()
-
-
-def test_command_refuses_a_folder_without_a_run(tmp_path: Path) -> None:
-    assert f"train.agents: {tmp_path} holds no run" in error_of(agents.main, tmp_path)

@@ -11,9 +11,8 @@ import pytest
 from jaxgames import agents, make
 from jaxgames._named import command_line, from_file, import_options
 from jaxgames.interop._engine_program import EngineError
-from tests.helpers.commands import error_of, run_command
+from tests.helpers.commands import error_of
 from tests.helpers.registrations import temporary_registrations
-from train import agents as train_agents
 from train import evaluate, export, match, play, plot
 from train.analyse import __main__ as analyse
 from train.analyse.recorded_game import read_games
@@ -70,7 +69,6 @@ def train() -> None:
 
 COMMANDS: dict[str, tuple[Callable[[], None], tuple[str, ...]]] = {
     "ppo": (train, ("--run-dir", "RUN", "--resume")),
-    "agents": (train_agents.main, ("RUN",)),
     "evaluate": (evaluate.main, ("RUN",)),
     "match": (match.main, ("RUN", "random")),
     "ladder": (ladder.main, (BOXES, "RUN", "--output", "RUN/ladder")),
@@ -170,14 +168,12 @@ def test_module_of_a_record_is_not_imported(command: Any, trace: Path, tmp_path:
 
 
 @pytest.mark.parametrize("how", ["--import their_module", "--import=their_module", "imported"])
-def test_module_that_is_named_or_imported_is_used(
-    how: str, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_module_that_is_named_or_imported_is_used(how: str, trace: Path, tmp_path: Path) -> None:
     folder = run_of(tmp_path / "run", env=GAME)
     if how == "imported":
         __import__("their_module")
-    assert run_command(train_agents.main, *([] if how == "imported" else how.split()), folder) is None
-    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"checkpoints": []}
+    error = error_of(evaluate.main, *([] if how == "imported" else how.split()), folder)
+    assert error == f"train.evaluate: {folder} has no checkpoint yet"
     assert trace.exists()
 
 
@@ -220,7 +216,7 @@ def test_path_starts_no_engine_and_the_name_of_an_engine_is_no_path(
 
 @pytest.mark.parametrize("module", ["no_such_module", "", "os; import this"])
 def test_wrong_module_ends_the_command_with_the_reason(module: str, trace: Path) -> None:
-    assert error_of(train_agents.main, "--import", module).startswith("train.agents: ")
+    assert error_of(evaluate.main, "--import", module, "first").startswith("train.evaluate: ")
     assert not trace.exists()
 
 

@@ -1,13 +1,11 @@
 """Annotates a recorded game: what every move lost, what an agent thinks of it, and where the game leaves a database.
 
     python -m train.analyse game.pdn --agent runs/imitation --data pairs.npz --output game.json --picture game.svg
-    python -m train.analyse moves.txt --env minichess --agent runs/first
-    python -m train.analyse games.jsonl --player runs/first
+    python -m train.analyse games.jsonl --agent runs/first
 
-It prints a table with a row per turn, for several games of checkers what their moves lose by turn and by pieces, and
-for several games with a database the turns that leave it.
+It prints a table with a row per turn, and for several games with a database the turns that leave it.
 Values are for seat 0, in checkers Black. The last line on standard output is JSON: the games with a summary of every
-seat, the stages, and the games that cannot be read. The file of `--output` has all turns.
+seat, and the games that cannot be read. The file of `--output` has all turns.
 """
 
 import dataclasses
@@ -19,25 +17,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import tyro
 
 from jaxgames import Env, make
 from jaxgames._checks import check_int, check_number
 from jaxgames._files import check_output
 from jaxgames._progress import Progress
-from jaxgames.agents import Agent
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers.pdn import COLOURS, BrokenGame
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH
 from train import agents, plot
 from train.analyse import picture as analyse_picture
-from train.analyse import stages
 from train.analyse.annotation import DECIDED, Database, Turn, annotate, first_unknown, summary
 from train.analyse.recorded_game import RecordedGame, read_games
 from train.data import positions
 from train.driver.commands import run_command
 from train.driver.metrics import rounded
+from train.driver.tables import markdown
 
 NO_VALUE = "-"
 
@@ -45,8 +41,7 @@ NO_VALUE = "-"
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
     file: Annotated[Path, tyro.conf.Positional]
-    """A .pdn file with games of checkers, a .jsonl file of train.match, or with --env a text with the actions of one
-    game, one per line."""
+    """A .pdn file with games of checkers, or a .jsonl file of train.match."""
     game: int | None = None
     """The number of the game in the file, from 1. If not given, all of them."""
     env: str | None = None
@@ -57,14 +52,10 @@ class Arguments:
     """The temperature of a run that has none in brackets. 1 is the policy as it was learned."""
     data: Path | None = None
     """A file of positions, such as pairs.npz of train.data: the database."""
-    splits: tuple[str, ...] = ()
-    """The splits of the database that count, such as train. If not given, all of them."""
     depth: int = 8
     """The turns that alpha-beta looks ahead, in checkers; 0 for no alpha-beta."""
     blunder: float = 0.5
     """A move that loses more men than this is a blunder."""
-    player: str | None = None
-    """The player whose moves are in the table by stage. If not given, all of them."""
     output: Path | None = None
     """A file for the annotation as JSON, with all turns. It is replaced if it exists."""
     picture: Path | None = None
@@ -76,38 +67,31 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
 
     Raises ValueError for a file without a game that can be read, and for arguments that are wrong or do not fit.
     """
-    _check(arguments)
-    env = _env(arguments)
-    games, broken = _chosen(arguments, read_games(arguments.file, env))
+    check_int("depth", arguments.depth, 0, MAX_DEPTH)
+    check_number("blunder", arguments.blunder, highest=DECIDED)
+    if arguments.picture is not None and arguments.picture.suffix not in plot.FORMATS:
+        raise ValueError(f"the picture must end in {' or '.join(plot.FORMATS)}, not {arguments.picture}")
+    for path in filter(None, (arguments.output, arguments.picture)):
+        check_output(path)
+    games, broken = _chosen(arguments, read_games(arguments.file, _env(arguments)))
     env = games[0].env
-    names = {game.player(seat): None for game in games for seat in range(env.num_players)}
-    if arguments.player is not None and arguments.player not in names:
-        known = ", ".join(filter(None, names)) or "none"
-        raise ValueError(f"the players of {arguments.file} are {known}, not {arguments.player}")
     depth = arguments.depth if isinstance(env, Checkers) and arguments.depth else None
-    has_stages = depth is not None and len(games) > 1
-    if arguments.player is not None and not has_stages:
-        raise ValueError("--player is for the table of stages: it needs several games of checkers, and --depth above 0")
-    agent, database = _agent(arguments, env), _database(arguments, env)
+    agent = None
+    if arguments.agent is not None:
+        agent = agents.make(agents.with_temperature(arguments.agent, arguments.temperature), env)
+    database = None if arguments.data is None else Database.of(positions.load(arguments.data, env))
     if depth is None and agent is None and database is None:
         raise ValueError("there is nothing to annotate by: add --agent or --data, or for checkers --depth 8")
     annotated: list[dict[str, Any]] = []
-    of_player: list[Turn] = []
     with Progress(sum(len(game.moves) for game in games), "turns", shown=depth is not None) as bar:
         for game in games:
             turns = annotate(game, depth, arguments.blunder, agent, database, bar.update)
             print(table(game, turns))
             annotated.append(_facts(game, turns))
-            of_player += [turn for turn in turns if arguments.player in (None, game.player(turn.seat))]
             if arguments.picture is not None:
-                figure = analyse_picture.draw(game, turns, arguments.agent)
-                plot.write(figure, arguments.picture)
+                plot.write(analyse_picture.draw(game, turns, arguments.agent), arguments.picture)
     result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": arguments.agent}
     result |= {"data": None if arguments.data is None else str(arguments.data), "blunder": arguments.blunder}
-    if has_stages:
-        rows = stages.stages(of_player)
-        result |= {"player": arguments.player, "stages": rows}
-        print(f"{arguments.player or 'all players'}, {len(games):,} games\n{stages.table(rows)}")
     if database is not None and len(games) > 1:
         result["departures"] = left = departures(annotated)
         print(text_of_departures(left))
@@ -119,40 +103,11 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
     return rounded(result | {"games": short})
 
 
-def _check(arguments: Arguments) -> None:
-    """Raises ValueError for an argument that is not allowed, OSError for a file that cannot be written."""
-    check_int("depth", arguments.depth, 0, MAX_DEPTH)
-    check_number("blunder", arguments.blunder, highest=DECIDED)
-    if arguments.splits and arguments.data is None:
-        raise ValueError("--splits are parts of a database: add --data pairs.npz")
-    if arguments.picture is not None and arguments.picture.suffix not in plot.FORMATS:
-        raise ValueError(f"the picture must end in {' or '.join(plot.FORMATS)}, not {arguments.picture}")
-    for path in (arguments.output, arguments.picture):
-        if path is not None:
-            check_output(path)
-
-
 def _env(arguments: Arguments) -> Env[Any] | None:
     """Returns the game that the arguments name; None if they name none."""
     if arguments.env is not None:
         return make(arguments.env)
     return None if arguments.agent is None else agents.env_of(arguments.agent)
-
-
-def _agent(arguments: Arguments, env: Env[Any]) -> Agent | None:
-    if arguments.agent is None:
-        return None
-    return agents.make(agents.with_temperature(arguments.agent, arguments.temperature), env)
-
-
-def _database(arguments: Arguments, env: Env[Any]) -> Database | None:
-    if arguments.data is None:
-        return None
-    data = positions.load(arguments.data, env)
-    if unknown := [split for split in arguments.splits if split not in data.splits]:
-        raise ValueError(f"the splits of {arguments.data} are {', '.join(data.splits)}, not {', '.join(unknown)}")
-    splits = [data.splits.index(split) for split in arguments.splits or data.splits]
-    return Database.of(data.take(np.isin(data.split, splits)))
 
 
 def _chosen(
@@ -217,26 +172,24 @@ def text_of_departures(of: Mapping[str, Any]) -> str:
 
 
 def table(game: RecordedGame, turns: Sequence[Turn]) -> str:
-    """Returns the annotation of a game as text, at most 80 characters wide, with the summaries at its end."""
+    """Returns the annotation of a game as text, with the summaries at its end."""
     has_values, has_agent, has_data = turns[0].lost is not None, turns[0].rank is not None, turns[0].seen is not None
-    heads = [f"{'turn':>4} {'move':<14}"]
-    heads += [f"{'best':<6} {'before':>6} {'after':>6} {'lost':>5}  "] if has_values else []
-    heads += [f"{'prob':>5} {'rank':>5} {'top':<6} {'value':>5}"] if has_agent else []
-    heads += ["data"] if has_data else []
-    lines = [f"{game.title}, {game.result}", " ".join(heads)]
+    header = ["turn", "move"]
+    header += ["best", "before", "after", "lost"] if has_values else []
+    header += ["prob", "rank", "top", "value"] if has_agent else []
+    header += ["data"] if has_data else []
+    rows: list[list[object]] = []
     for turn in turns:
-        cells = [f"{turn.number:>4} {_cut(turn.move, 14):<14}"]
+        row: list[object] = [turn.number, turn.move]
         if has_values:
-            mark = "??" if turn.blunder else "  "
-            cells.append(f"{turn.best:<6} {_men(turn.before)} {_men(turn.after)} {turn.lost:>5.2f}{mark}")
+            row += [turn.best, _men(turn.before), _men(turn.after), f"{turn.lost:.2f}{'??' * turn.blunder}"]
         if has_agent:
             value = NO_VALUE if turn.agent_value is None else f"{turn.agent_value:+.2f}"
-            rank = f"{turn.rank}/{turn.legal}"
-            cells.append(f"{turn.probability:>5.3f} {rank:>5} {_cut(turn.favourite or '', 6):<6} {value:>5}")
-        if has_data:
-            cells.append(f"{turn.played:>4}")
-        lines.append(" ".join(cells).rstrip())
-    return "\n".join([*lines, *_summaries(game, turns), ""])
+            row += [f"{turn.probability:.3f}", f"{turn.rank}/{turn.legal}", turn.favourite, value]
+        rows.append([*row, turn.played] if has_data else row)
+    return "\n".join(
+        [f"{game.title}, {game.result}", markdown(header, rows, padded=True), *_summaries(game, turns), ""]
+    )
 
 
 def _summaries(game: RecordedGame, turns: Sequence[Turn]) -> list[str]:
@@ -261,11 +214,7 @@ def _summaries(game: RecordedGame, turns: Sequence[Turn]) -> list[str]:
 def _men(value: float | None) -> str:
     """Returns a value in men; a decided one is a win or a loss of seat 0."""
     assert value is not None
-    return f"{'win' if value > 0 else 'loss':>6}" if abs(value) >= DECIDED else f"{value:>+6.2f}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return f"{value:+.2f}" if abs(value) < DECIDED else "win" if value > 0 else "loss"
 
 
 main = functools.partial(run_command, "train.analyse", Arguments, analyse)

@@ -2,12 +2,11 @@
 
     games = read_games(Path("games.pdn"))                                   # of checkers
     games = read_games(Path("games.jsonl"))                                 # of any game, from train.match --output
-    (game,) = read_games(Path("moves.txt"), jaxgames.make("minichess"))     # of any game: one action per line
 
 A row is a ply, which is one action. A turn has all plies until another seat is to move, such as all jumps of a capture.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import jax
 import numpy as np
 
 from jaxgames import Env, arena, make
-from jaxgames._text_files import read_text
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers.pdn import (
     BLACK_WINS,
@@ -75,21 +73,16 @@ def read_games(path: Path, env: Env[Any] | None = None) -> list[RecordedGame | B
     """Returns the games of a file, those that cannot be read included.
 
     Args:
-      path: a .pdn file with games of checkers, a .jsonl file of `jaxgames.arena.GameFile`, or a text with the actions
-        of one game, one per line. There, empty lines and lines that begin with # are skipped.
-      env: the game. None: checkers, or the game of the first record; a text with actions needs one.
+      path: a .pdn file with games of checkers, or a .jsonl file of `jaxgames.arena.GameFile`.
+      env: the game. None: checkers, or the game of the first record.
 
-    Raises OSError for a file that cannot be read. Raises ValueError, with the line, for a wrong action in a text or a
-    wrong record, and for records of several games.
+    Raises OSError for a file that cannot be read. Raises ValueError for a wrong record, and for records of several
+    games.
     """
     if path.suffix.lower() == RECORDS:
         return _of_records(path, env)
     if path.suffix.lower() != PDN:
-        if env is None:
-            raise ValueError(
-                f"{path} is not a .pdn or .jsonl file, so add the game of its actions, such as --env minichess"
-            )
-        return [_of_actions(path, env)]
+        raise ValueError(f"{path} is not a .pdn or .jsonl file: expected games of checkers, or of train.match")
     env = make("checkers") if env is None else env
     if not isinstance(env, Checkers):
         raise ValueError(f"{path} has games of checkers, not of {env}")
@@ -140,52 +133,15 @@ def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = No
         return _of_pdn(env, played, number)
     headers = {f"Seat {seat}": name for seat, name in enumerate(game["agents"])}
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *arena.replay(game, env)[: len(actions)])
-    return _by_turns(env, states, actions, [str(move) for move in game["moves"][: len(actions)]], headers, number)
-
-
-def _legal_actions(game: arena.GameRecord) -> list[int]:
-    """Returns the actions of a record; an illegal one ends the game."""
-    return game["actions"][: len(game["actions"]) - (game["outcome"]["kind"] == "forfeit")]
-
-
-def _by_turns(
-    env: Env[Any], states: Any, actions: Sequence[int], texts: Sequence[str], headers: Mapping[str, str], number: int
-) -> RecordedGame:
-    """Returns a game from its boards, actions and their texts, a row per ply."""
+    texts = [str(move) for move in game["moves"][: len(actions)]]
     first = _first_plies(states.current_player)
     moves = tuple(" ".join(texts[begin:end]) for begin, end in zip(first, [*first[1:], len(texts)], strict=True))
     return RecordedGame(env, states, np.asarray(actions, np.int32), first, moves, headers=headers, number=number)
 
 
-def _of_actions(path: Path, env: Env[Any]) -> RecordedGame:
-    """Returns the game of a text with one action per line."""
-    if env.needs_key:
-        raise ValueError(f"{env} has random events, which a list of actions does not record")
-    step, mask = jax.jit(env.step), jax.jit(env.legal_action_mask)
-    state = env.init()
-    states: list[Any] = []
-    actions: list[int] = []
-    texts: list[str] = []
-    for line, text in enumerate(read_text(path).splitlines(), start=1):
-        text = text.strip()
-        if not text or text.startswith("#"):
-            continue
-        if state.terminated or state.truncated:
-            raise ValueError(f"{path}, line {line}: the game is over before {text!r}")
-        try:
-            action = env.action_from_string(state, text)
-        except ValueError as error:
-            raise ValueError(f"{path}, line {line}: {error}") from None
-        if not mask(state)[action]:
-            raise ValueError(f"{path}, line {line}: {text} is not legal")
-        states.append(jax.device_get(state))
-        actions.append(action)
-        texts.append(text)
-        state = step(state, action)
-    if not actions:
-        raise ValueError(f"{path} has no actions: expected one per line, as the page of the game writes them")
-    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *states)
-    return _by_turns(env, stacked, actions, texts, {}, 1)
+def _legal_actions(game: arena.GameRecord) -> list[int]:
+    """Returns the actions of a record; an illegal one ends the game."""
+    return game["actions"][: len(game["actions"]) - (game["outcome"]["kind"] == "forfeit")]
 
 
 def _first_plies(movers: np.ndarray) -> np.ndarray:

@@ -10,8 +10,8 @@ the split external. The second one plays games, and an agent labels their positi
 The third one labels the positions of games with their results.
 A broken game is reported with its file, its line and the reason, and left out.
 
-The last line on standard output is JSON: the games that were read, and those that were left out, with the reasons. Then
-it has the games and positions of every split, and the number of positions that are not in the training set.
+The last line on standard output is JSON: the games that were read, and those that were left out. Then it has the games
+and positions of every split, and the number of positions that are not in the training set.
 """
 
 import functools
@@ -39,7 +39,6 @@ from train.driver.tables import markdown
 
 MAX_POSITIONS = 10_000_000
 NOT_KEPT = ("duplicates", "without_moves", "refused")  # games that are left out, by the reason
-SHOWN_REFUSALS = 20  # in the JSON; standard error has all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,19 +124,15 @@ def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, 
         print(f"{refusal.file}:{refusal.line}: {refusal.reason}", file=sys.stderr)
     games = [*own.games, *others.games]
     if not games:
-        raise ValueError(_no_game(arguments, own, others))
+        files, refused = ", ".join(map(str, (*arguments.games, *arguments.external))), len(own.refused + others.refused)
+        raise ValueError(
+            f"{files} has no game that can be used, and {refused} were refused: "
+            "expected games in PDN, such as 1. 11-15 22-18 2. 15x22 25x18 *"
+        )
     splits = [game_collections.split_of(game, arguments.train, arguments.validation) for _, game in own.games]
     with Progress(len(games), "games", "replaying") as bar:
         positions = game_collections.labelled(env, games, [*splits, *[EXTERNAL] * len(others.games)], bar.update)
     return positions, {"games": summary(own), "external": summary(others)}
-
-
-def _no_game(arguments: Arguments, *collections: Collection) -> str:
-    """Returns the message for files without a game that can be used."""
-    files = ", ".join(map(str, (*arguments.games, *arguments.external)))
-    if refused := sum(len(collection.refused) for collection in collections):
-        return f"{files} has no game that can be used: {refused} were refused, for the reasons above"
-    return f"{files} has no game with moves: expected games in PDN, such as 1. 11-15 22-18 2. 15x22 25x18 *"
 
 
 def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, dict[str, Any]]:
@@ -161,14 +156,12 @@ def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, 
 
 def summary(collection: Collection) -> dict[str, Any]:
     """Returns the numbers of games of a collection, by what became of them."""
-    shown = [refusal._asdict() for refusal in collection.refused[:SHOWN_REFUSALS]]
     return {
         "read": collection.read,
         "kept": len(collection.games),
         "duplicates": collection.duplicates,
         "without_moves": collection.without_moves,
         "refused": len(collection.refused),
-        "refusals": shown,
         "results": dict(Counter(game.result for _, game in collection.games)),
     }
 

@@ -23,7 +23,6 @@ from train.data.replay import states_before
 SPLITS = ("train", "validation", "test", "external")
 EXTERNAL = SPLITS.index("external")
 BUCKETS = 100  # of the hash
-ZIP_MAGIC = b"PK\x03\x04"  # the first bytes of a .zip
 
 
 @dataclass
@@ -66,7 +65,7 @@ def read_collection(
       first_number: the number of the first game.
       on_read: is called after every game with the number of games that were read since the last call.
 
-    Raises OSError for a file that cannot be read, ValueError for a .zip without .pdn files or one that is damaged.
+    Raises OSError for a file that cannot be read, ValueError for a .zip that cannot be unpacked.
     """
     collection = Collection()
     texts = {game.text for game in known}
@@ -127,27 +126,16 @@ def labelled(
     )
 
 
-def _is_pdn(name: str) -> bool:
-    """Returns whether a name in a .zip is of a .pdn file: no folder, and no file with attributes that macOS adds."""
-    return name.lower().endswith(".pdn") and not name.startswith("__MACOSX/") and "/._" not in f"/{name}"
-
-
 def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yields the name and the content of a file, or of every .pdn file in a .zip. Raises as `read_collection`."""
     if not zipfile.is_zipfile(path):
-        content = path.read_bytes()
-        if content.startswith(ZIP_MAGIC):
-            raise ValueError(f"{path} is a .zip that was cut short or damaged: get the file again")
-        yield str(path), content
+        yield str(path), path.read_bytes()
         return
     try:
         with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if _is_pdn(name)]
-            if not names:
-                raise ValueError(f"{path} has no .pdn file, but {', '.join(archive.namelist()) or 'nothing'}")
-            for name in names:
-                yield f"{path}/{name}", archive.read(name)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise ValueError(f"{path} is a .zip that is damaged ({error}): get the file again") from error
-    except (RuntimeError, NotImplementedError) as error:  # a password, or a kind of compression
+            for name in archive.namelist():
+                is_of_macos = name.startswith("__MACOSX/") or "/._" in f"/{name}"  # attributes of another file
+                if name.lower().endswith(".pdn") and not is_of_macos:
+                    yield f"{path}/{name}", archive.read(name)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
         raise ValueError(f"{path} cannot be unpacked ({error}): unpack it, and give its .pdn files") from error

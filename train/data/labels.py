@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -175,37 +175,28 @@ def _joined(parts: Sequence[Positions]) -> Positions:
     return _unlabelled(parts[0].env, states, np.concatenate([part.ply for part in parts]))
 
 
-def _steps(env: Env[Any], player: Agent, seed: int) -> Iterator[tuple[Any, "Step"]]:
-    """Yields the boards of BOARDS games between copies of an agent and their next step, without end, on the host.
+def _steps(env: Env[Any], player: Agent, seed: int) -> Iterator[tuple[Any, Any]]:
+    """Yields the boards of BOARDS games between copies of an agent, and those after the next step, without end.
 
-    Games that are over restart.
+    They are on the host. Games that are over restart.
     """
     key, start_key = jax.random.split(jax.random.key(seed))
     states = jax.jit(jax.vmap(env.init))(jax.random.split(start_key, BOARDS))
     while True:
         here = jax.device_get(states)
         key, act_key, step_key = jax.random.split(key, 3)
-        states, step = _next(env, states, act_compiled(player, act_key, states), step_key)
-        yield here, jax.device_get(step)
-
-
-class Step(NamedTuple):
-    """The rewards of a step, and which games it ended."""
-
-    rewards: jax.Array  # float32[B, num_players]
-    terminated: jax.Array  # bool[B]
-    truncated: jax.Array  # bool[B]
+        states, after = _next(env, states, act_compiled(player, act_key, states), step_key)
+        yield here, jax.device_get(after)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _next(env: Env[Any], states: Any, actions: jax.Array, key: jax.Array) -> tuple[Any, Step]:
-    """Returns the boards after their actions, with new boards for those that are over, and what the actions did."""
+def _next(env: Env[Any], states: Any, actions: jax.Array, key: jax.Array) -> tuple[Any, Any]:
+    """Returns the next boards, with new ones for those that are over, and the boards after the actions."""
 
-    def play(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, Step]:
+    def play(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, Any]:
         step_key, init_key = jax.random.split(key)
         after = env.step(state, action, step_key)
         over = after.terminated | after.truncated
-        new = jax.tree.map(lambda new, old: jnp.where(over, new, old), env.init(init_key), after)
-        return new, Step(after.rewards, after.terminated, after.truncated)
+        return jax.tree.map(lambda new, old: jnp.where(over, new, old), env.init(init_key), after), after
 
     return jax.vmap(play)(states, actions, jax.random.split(key, BOARDS))

@@ -26,8 +26,7 @@ from jaxgames.env import State
 UNKNOWN = -1  # an action, the number of a game, or a ply, that is not known
 CHUNK = 1 << 13  # positions that are computed at once
 STATE, LABEL = "state.", "label."  # what the names of the arrays begin with in a file
-INTEGERS = {"action": np.int32, "game": np.int32, "ply": np.int32, "split": np.int8}  # the arrays of integers
-LABELS = ("action", "value", "game", "ply", "split")  # the arrays that every file has
+DTYPES = {"action": np.int32, "value": np.float32, "game": np.int32, "ply": np.int32, "split": np.int8}  # of the labels
 KIND = FileKind(
     format=1,
     noun="a file of positions",
@@ -54,56 +53,43 @@ class Positions:
 
     def __post_init__(self) -> None:
         """Raises ValueError if the arrays do not fit the game or each other; the message names the array."""
-        states = jax.tree.map(np.asarray, self.states)
-        object.__setattr__(self, "states", states)
-        for name, dtype in INTEGERS.items():
-            object.__setattr__(self, name, _integers(name, getattr(self, name), dtype))
-        object.__setattr__(self, "value", _numbers("value", self.value))
+        object.__setattr__(self, "states", jax.tree.map(np.asarray, self.states))
         object.__setattr__(self, "splits", tuple(self.splits))
+        for name, dtype in DTYPES.items():
+            object.__setattr__(self, name, _numbers(name, getattr(self, name), dtype))
+        size = self.action.shape[:1]
+        expected = {name: (size, np.dtype(dtype)) for name, dtype in DTYPES.items()}
+        for name, leaf in leaves_of(_template(self.env)).items():
+            expected[STATE + name] = ((*size, *leaf.shape), leaf.dtype)
+        found: dict[str, Any] = {STATE + name: leaf for name, leaf in leaves_of(self.states).items()}
+        found |= {name: getattr(self, name) for name in DTYPES}
         if self.probabilities is not None:
-            object.__setattr__(self, "probabilities", _numbers("probabilities", self.probabilities))
-        self._check_shapes()
+            object.__setattr__(self, "probabilities", _numbers("probabilities", self.probabilities, np.float32))
+            expected["probabilities"] = ((*size, self.env.num_actions), np.dtype(np.float32))
+            found["probabilities"] = self.probabilities
+        if wrong := [*(expected.keys() ^ found.keys())]:
+            raise ValueError(f"states must have the arrays of a state of {self.env}; {', '.join(wrong)} differ")
+        for name, (shape, dtype) in expected.items():
+            if (found[name].shape, found[name].dtype) != (shape, dtype):
+                given = f"{found[name].dtype}{list(found[name].shape)}"
+                raise ValueError(f"{name} must be {np.dtype(dtype)}{list(shape)}, not {given}")
         self._check_values()
 
-    def _check_shapes(self) -> None:
-        if self.action.ndim != 1:
-            raise ValueError(f"action must have shape [P], not {list(self.action.shape)}")
-        size = len(self.action)
-        expected = {
-            STATE + name: ((size, *leaf.shape), leaf.dtype) for name, leaf in leaves_of(_template(self.env)).items()
-        }
-        leaves = {STATE + name: leaf for name, leaf in leaves_of(self.states).items()}
-        if missing := [name for name in {**expected, **leaves} if name not in expected or name not in leaves]:
-            raise ValueError(f"states must have the arrays of a state of {self.env}; {', '.join(missing)} differ")
-        for name, leaf in leaves.items():
-            if (leaf.shape, leaf.dtype) != expected[name]:
-                shape, dtype = expected[name]
-                raise ValueError(
-                    f"{name} must be {_format_array(dtype, shape)}, not {_format_array(leaf.dtype, leaf.shape)}"
-                )
-        labels = {name: getattr(self, name) for name in LABELS}
-        for name, array in labels.items():
-            if array.shape != (size,):
-                raise ValueError(f"{name} must have shape [{size}], as action, not {list(array.shape)}")
-        if self.probabilities is not None and self.probabilities.shape != (size, self.env.num_actions):
-            shape = list(self.probabilities.shape)
-            raise ValueError(f"probabilities must have shape [{size}, {self.env.num_actions}], not {shape}")
-
     def _check_values(self) -> None:
-        num_actions = self.env.num_actions
-        _check_range("action", self.action, UNKNOWN, num_actions - 1)
-        _check_range("split", self.split, 0, len(self.splits) - 1)
-        _check_range("current_player", self.states.current_player, 0, self.env.num_players - 1)
-        if wrong := [name for name in self.splits if not isinstance(name, str)]:  # pyright: ignore[reportUnnecessaryIsInstance]  # of a file
-            raise ValueError(f"splits must be names, such as train, not {wrong[0]!r}")
-        if len({*self.splits}) < len(self.splits):
-            raise ValueError(f"splits must have different names, not {', '.join(self.splits)}")
+        players = self.env.num_players
+        for name, array, low, high in (
+            ("action", self.action, UNKNOWN, self.env.num_actions - 1),
+            ("split", self.split, 0, len(self.splits) - 1),
+            ("current_player", self.states.current_player, 0, players - 1),
+        ):
+            if len(array) and not (array.min() >= low and array.max() <= high):
+                raise ValueError(f"{name} must be from {low} to {high}, not {array.min()} to {array.max()}")
+        names: set[Any] = {*self.splits}  # a file can have numbers
+        if len(names) < len(self.splits) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"splits must be different names, such as train, not {', '.join(map(str, self.splits))}")
         if np.isinf(self.value).any():
             raise ValueError("value must be finite, or NaN where it is unknown")
-        probabilities = self.probabilities
-        if probabilities is not None and not (
-            (probabilities >= 0).all() and np.allclose(probabilities.sum(1), 1, atol=1e-4)
-        ):
+        if (p := self.probabilities) is not None and not ((p >= 0).all() and np.allclose(p.sum(1), 1, atol=1e-4)):
             raise ValueError("probabilities must be 0 or more, and for every position add up to 1")
 
     def __len__(self) -> int:
@@ -111,7 +97,7 @@ class Positions:
 
     def take(self, rows: np.ndarray) -> "Positions":
         """Returns some of the positions: those with the indices `rows`, int[N], or those where it is True, bool[P]."""
-        labels = {name: getattr(self, name)[rows] for name in LABELS}
+        labels = {name: getattr(self, name)[rows] for name in DTYPES}
         probabilities = None if self.probabilities is None else self.probabilities[rows]
         states = jax.tree.map(lambda leaf: leaf[rows], self.states)
         return dataclasses.replace(self, states=states, probabilities=probabilities, **labels)
@@ -125,7 +111,7 @@ class Positions:
     def save(self, path: str | Path) -> None:
         """Writes the positions to one file in NumPy's .npz format, which `load` reads; creates its folders."""
         arrays = {STATE + name: leaf for name, leaf in leaves_of(self.states).items()}
-        arrays |= {LABEL + name: getattr(self, name) for name in LABELS}
+        arrays |= {LABEL + name: getattr(self, name) for name in DTYPES}
         arrays[LABEL + "splits"] = np.asarray(self.splits, np.str_)
         if self.probabilities is not None:
             arrays[LABEL + "probabilities"] = self.probabilities
@@ -147,12 +133,12 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Positions:
     if env is not None and made != env:
         raise ValueError(f"{path} holds positions of {made}, not of {env}")
     template = _template(made)
-    state_names, label_names = list(leaves_of(template)), [*LABELS, "splits"]
+    state_names, label_names = list(leaves_of(template)), [*DTYPES, "splits"]
     names = [STATE + name for name in state_names] + [LABEL + name for name in label_names]
     if missing := [name for name in names if name not in arrays]:
         raise ValueError(f"{path} has no {', '.join(missing)}: {KIND.again}")
     leaves = [arrays[STATE + name] for name in state_names]
-    labels: dict[str, Any] = {name: arrays[LABEL + name] for name in LABELS}
+    labels: dict[str, Any] = {name: arrays[LABEL + name] for name in DTYPES}
     labels["probabilities"] = arrays.get(f"{LABEL}probabilities")
     with _files.refusing_wrong_entries(KIND, path):
         labels["splits"] = tuple(name.item() for name in arrays[f"{LABEL}splits"])
@@ -247,27 +233,13 @@ def _observe(env: Env[Any], states: Any) -> Observed:
     return Observed(observation, mask, jnp.logical_not(states.terminated | states.truncated))  # pyright: ignore[reportArgumentType]  # arrays of JAX inside of a program
 
 
-def _check_range(name: str, array: np.ndarray, low: int, high: int) -> None:
-    if len(array) and not (array.min() >= low and array.max() <= high):
-        raise ValueError(f"{name} must be from {low} to {high}, not {array.min()} to {array.max()}")
-
-
-def _integers(name: str, array: Any, dtype: Any) -> np.ndarray:
-    """Returns an array of whole numbers with a dtype. Raises ValueError if it has others, or larger ones."""
-    numbers = _numbers(name, array, None)
-    limits = np.iinfo(dtype)
-    if not ((numbers >= limits.min) & (numbers <= limits.max) & (numbers == np.floor(numbers))).all():
-        raise ValueError(f"{name} must have whole numbers from {limits.min} to {limits.max}")
-    return numbers.astype(dtype)
-
-
-def _numbers(name: str, array: Any, dtype: Any = np.float32) -> np.ndarray:
-    """Returns an array of numbers, with a dtype if there is one. Raises ValueError for anything else."""
+def _numbers(name: str, array: Any, dtype: Any) -> np.ndarray:
+    """Returns an array of numbers with a dtype. Raises ValueError for others, and for integers that do not fit."""
     numbers = np.asarray(array)
     if numbers.dtype.kind not in "iuf":
         raise ValueError(f"{name} must have numbers, not {numbers.dtype}")
-    return numbers if dtype is None else numbers.astype(dtype, copy=False)
-
-
-def _format_array(dtype: Any, shape: tuple[int, ...]) -> str:
-    return f"{np.dtype(dtype)}{list(shape)}"
+    if np.dtype(dtype).kind == "i":
+        limits = np.iinfo(dtype)
+        if not ((numbers >= limits.min) & (numbers <= limits.max) & (numbers == np.floor(numbers))).all():
+            raise ValueError(f"{name} must have whole numbers from {limits.min} to {limits.max}")
+    return numbers.astype(dtype, copy=False)

@@ -45,8 +45,9 @@ class GameArguments:
     """The game, as `jaxgames.make` takes it. If not given, the game of the first run."""
     games: Annotated[int, between(1, MAX_GAMES)] = 1000
     """Games to play; with several opponents, against each of them."""
-    openings: Annotated[int, between(0, MAX_OPENINGS)] = 0
-    """Length of the list of random openings with which the games begin, in turn. 0: all games begin at the start."""
+    openings: Annotated[int | None, between(0, MAX_OPENINGS)] = None
+    """Length of the list of random openings with which the games begin, in turn. If not given, or 0: all games begin
+    at the start."""
     opening_plies: Annotated[int, between(0, arena.MAX_PLIES)] = 4
     """The largest number of random plies in an opening."""
     opening_list: str | None = None
@@ -75,7 +76,7 @@ class GameArguments:
         if self.opening_list is not None:
             book = arena.load_openings(env, self.opening_list)
             book = book.drawn(key, self.openings) if self.openings else book
-        elif self.openings == 0:
+        elif not self.openings:
             return None
         else:
             book = arena.random_openings(env, key, self.openings, self.opening_plies)

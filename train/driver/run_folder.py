@@ -136,10 +136,6 @@ class RunFolder(Recorder):
         """Removes the checkpoints of later iterations, which will be repeated."""
         self._checkpoints.remove([each for each in self.checkpoints() if each > iteration])
 
-    def checkpoint_bytes(self, iteration: int) -> int:
-        """Returns the size of a checkpoint. Raises FileNotFoundError if it is removed meanwhile."""
-        return self._checkpoints.path(iteration).stat().st_size
-
     def kept_iteration(self, iteration: int | None = None) -> int:
         """Returns the iteration, or for None the last one that has a checkpoint.
 

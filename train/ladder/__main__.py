@@ -7,17 +7,17 @@
 between the seats. Every two games begin with another opening of random plies, which both agents play from both sides.
 A finished pair is stored, so a ladder that was stopped resumes when the command is repeated with the same `--output`.
 
-The last line on standard output is JSON: the ratings with 95 % intervals, the scores of all pairs, and for every run of
-`--checkpoints` how often the rating falls from one checkpoint to the next.
+The last line on standard output is JSON: the ratings with 95 % intervals, and the scores of all pairs.
 """
 
+import dataclasses
 import functools
 import itertools
 import json
 import sys
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,13 +33,14 @@ from jaxgames._files import write_whole
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from train import agents, plot
-from train.driver.commands import GameArguments, run_command
+from train.bounds import Count, between
+from train.driver.commands import MAX_GAMES, MAX_OPENINGS, GameArguments, run_command
 from train.driver.result_file import ResultFile
 from train.driver.run_folder import lock_folder
 from train.driver.tables import markdown
 from train.ladder import picture as ladder_picture
 from train.ladder.cost import cpu_milliseconds
-from train.ladder.ratings import Checkpoints, PairResult, falls, ratings
+from train.ladder.ratings import Checkpoints, PairResult, ratings
 
 PAIRS_FILE, COSTS_FILE, RESULT_FILE = "pairs.jsonl", "costs.jsonl", "ladder.json"
 GAMES_PER_OPENING = 2  # the agents swap seats in the second one
@@ -47,46 +48,30 @@ GAMES_PER_OPENING = 2  # the agents swap seats in the second one
 _winners = jax.jit(arena.winners, static_argnums=0)
 
 
-@dataclass(frozen=True)
-class Arguments:
-    env: Annotated[str, tyro.conf.Positional]
+@dataclass(frozen=True, kw_only=True)
+class Arguments(GameArguments):
+    env: Annotated[str, tyro.conf.Positional] = field()
     """The game, as `jaxgames.make` takes it."""
     agents: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """Agents: runs, such as runs/first or "runs/first@40(temperature=0)", or others, such as greedy."""
     checkpoints: tuple[str, ...] = ()
     """Runs whose checkpoints are agents, such as runs/first or "runs/first(temperature=0)"."""
-    every: int = 1
+    every: Count[int] = 1
     """Takes every N-th checkpoint of these runs, counted back from the last one."""
     anchor: str = "random"
     """The agent with rating 0. It is added if it is missing."""
-    games: int = 400
+    games: Annotated[int, between(1, MAX_GAMES)] = 400
     """Games of every pair."""
-    openings: int | None = None
+    openings: Annotated[int | None, between(0, MAX_OPENINGS)] = None
     """Length of the list of random openings; 0: all games begin at the start. If not given, one for every two games."""
-    opening_plies: int = 4
-    """The largest number of random plies in an opening."""
-    opening_list: str | None = None
-    """Openings of a fixed list instead of random plies: a file with the moves of one opening per line, or ballots,
-    the three-move ballots of checkers. `openings` of them are drawn; with --openings 0, all are played in their
-    order."""
     temperature: float | None = None
     """For runs without a temperature in brackets. 1 samples from the policy, 0 plays greedily. If not given, it is the
     run's own setting."""
     output: Path | None = None
     """The folder of the results. If it holds a ladder with the same settings, its pairs are not played again.
     If not given: runs/ladder_<time>."""
-    seed: int = 0
-    """Seed of the games and openings."""
     cost: bool = False
     """Measures the CPU milliseconds of a move of every agent, too."""
-
-    def of_games(self) -> GameArguments:
-        """Returns the settings that all commands have, checked. Raises ValueError for a number that they refuse."""
-        openings = -(-self.games // GAMES_PER_OPENING) if self.openings is None else self.openings
-        common = {name: getattr(self, name) for name in ("games", "opening_plies", "opening_list", "seed", "env")}
-        settings = GameArguments(openings=openings, **common)
-        settings.check()
-        return settings
 
 
 def ladder(arguments: Arguments) -> dict[str, Any]:
@@ -94,7 +79,11 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
 
     Raises ValueError or FileNotFoundError for agents that do not fit, and for a folder with another ladder.
     """
-    settings = arguments.of_games()
+    openings_of_pairs = -(-arguments.games // GAMES_PER_OPENING)
+    settings = dataclasses.replace(
+        arguments, openings=openings_of_pairs if arguments.openings is None else arguments.openings
+    )
+    settings.check()
     env = make_env(arguments.env)
     if env.num_players < 2:
         raise ValueError(f"a ladder needs a game of two or more players, and {env} has one")
@@ -122,7 +111,7 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
         result: dict[str, Any] = {**stored, "anchor": names[0], "agents": of_agents.rows, "scores": of_agents.scores}
         if arguments.cost:
             result["cpu_ms"] = costs(env, players, ResultFile(folder / COSTS_FILE, ("agent",), stored))
-        result["checkpoints"] = [falls(run, of_agents) for run in runs]
+        result["checkpoints"] = [{"run": run.run, "agents": run.names, "steps": run.steps} for run in runs]
         figure = ladder_picture.draw(str(env), of_agents.rows, {run.run: (run.names, run.steps) for run in runs})
         write_whole(folder / RESULT_FILE, json.dumps(result, indent=2) + "\n")
         result["files"] = [str(path) for path in (folder / RESULT_FILE, *plot.save(figure, folder / "ladder"))]
@@ -131,22 +120,18 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
 
 def _named(text: str, arguments: Arguments) -> str:
     """Returns the text of an agent with the temperature, and for a run with the iteration of its checkpoint."""
-    if arguments.temperature is not None:
-        text = agents.with_temperature(text, arguments.temperature)
-    return agents.name_of(text)
+    return agents.name_of(agents.with_temperature(text, arguments.temperature))
 
 
 def checkpoints_of(text: str, arguments: Arguments) -> Checkpoints:
     """Returns the checkpoints of a run that `--every` takes. Raises ValueError for a text that is not only a run."""
-    if arguments.every < 1:
-        raise ValueError(f"every must be at least 1, not {arguments.every}")
     of_run = agents.parse(text)
     if of_run is None or of_run.iteration is not None:
         raise ValueError(f'--checkpoints takes runs, such as runs/first or "runs/first(temperature=0)", not {text}')
-    run = agents.open_run(of_run.folder)
+    run = of_run.open()
     run.kept_iteration()  # raises unless there is one
     iterations = run.checkpoints()[:: -arguments.every][::-1]
-    names = [_named(agents.text_of(of_run._replace(iteration=iteration)), arguments) for iteration in iterations]
+    names = [_named(str(of_run._replace(iteration=iteration)), arguments) for iteration in iterations]
     return Checkpoints(text, names, [iteration * run.config.steps_per_iteration for iteration in iterations])
 
 
@@ -227,7 +212,7 @@ def costs(env: Env[Any], players: Mapping[str, Agent], file: ResultFile) -> dict
 
 
 def table(result: Mapping[str, Any]) -> str:
-    """Returns the table of ratings, with a line for each run of `--checkpoints`."""
+    """Returns the table of ratings."""
     ratings_of_agents = [
         (
             row["agent"],
@@ -242,14 +227,7 @@ def table(result: Mapping[str, Any]) -> str:
     if "cpu_ms" in result:
         header = (*header, "CPU ms")
         ratings_of_agents = [(*row, f"{result['cpu_ms'][row[0]]:.3g}") for row in ratings_of_agents]
-    lines = [markdown(header, ratings_of_agents, padded=True)]
-    for run in result["checkpoints"]:
-        where = f", at {', '.join(run['falls_at'])}" if run["falls_at"] else ""
-        lines.append(
-            f"{run['run']}: the rating falls {run['falls']} times over {len(run['agents'])} checkpoints{where}; "
-            f"significant falls: {run['significant_falls']}"
-        )
-    return "\n".join(lines)
+    return markdown(header, ratings_of_agents, padded=True)
 
 
 def format_interval(low: float | None, high: float | None) -> str:

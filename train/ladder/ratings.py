@@ -1,16 +1,13 @@
-"""The ratings of the agents of a ladder, and where they fall over the checkpoints of a run."""
+"""The ratings of the agents of a ladder."""
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jaxgames import arena
 from train.driver.metrics import rounded
-
-SIGNIFICANT = 0.975  # the share of the resamples in which a rating must fall
 
 
 class PairResult(NamedTuple):
@@ -46,7 +43,6 @@ class Ratings(NamedTuple):
 
     rows: list[Row]  # the highest rating first
     scores: list[list[float | None]]  # the share of the points of a row's agent against a column's; None for itself
-    resamples: dict[str, NDArray[np.float64]]  # float64[resamples], the ratings of an agent in resamples of the games
 
 
 def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -> Ratings:
@@ -79,23 +75,4 @@ def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -
         for number, name in enumerate(ordered)
     ]
     order = np.argsort(-elo, kind="stable")
-    resamples = dict(zip(ordered, arena.elo_resamples(wins, draws, anchor=anchor).T, strict=True))
-    return Ratings([rows[number] for number in order], rounded(scores[order][:, order].tolist()), resamples)
-
-
-def falls(run: Checkpoints, of_agents: Ratings) -> dict[str, Any]:
-    """Returns the agents of a run's checkpoints, and those whose rating is below the rating of the checkpoint before.
-
-    A fall is significant if it is one in at least 97.5 % of the resamples.
-    """
-    elo = {row["agent"]: row["elo"] for row in of_agents.rows}
-    fallen = [(before, after) for before, after in itertools.pairwise(run.names) if elo[after] < elo[before]]
-    falls_in = [(of_agents.resamples[after] < of_agents.resamples[before]).mean() for before, after in fallen]
-    return {
-        "run": run.run,
-        "agents": run.names,
-        "steps": run.steps,
-        "falls": len(fallen),
-        "significant_falls": sum(bool(share >= SIGNIFICANT) for share in falls_in),
-        "falls_at": [after for _, after in fallen],
-    }
+    return Ratings([rows[number] for number in order], rounded(scores[order][:, order].tolist()))

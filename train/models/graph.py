@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames import Env
-from jaxgames._checks import ParameterError, check_choice, check_int
+from jaxgames._checks import check_choice, check_int
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from train.models import box_chains
 from train.models.box_grid import flat_edges, sum_of_boxes, sum_of_edges
@@ -45,8 +45,7 @@ class GraphEncoder(nn.Module):
     """
 
     width: int
-    rounds: int | None  # None for rows + columns
-    tied: bool
+    rounds: int
     chains: bool
 
     @nn.compact
@@ -70,10 +69,8 @@ class GraphEncoder(nn.Module):
         boxes = masked(open_boxes, self._dense()(of_boxes))
         board = self._dense()(of_board)
         num_open = jnp.maximum(open_boxes.sum(1, dtype=jnp.float32), 1)
-        shared = Round(self.width) if self.tied else None
-        for _ in range(rows + cols if self.rounds is None else self.rounds):
-            one_round = shared or Round(self.width)
-            edges, boxes, board = one_round(edges, boxes, board, open_edges, open_boxes, num_open, (rows, cols))
+        for _ in range(self.rounds):
+            edges, boxes, board = Round(self.width)(edges, boxes, board, open_edges, open_boxes, num_open, (rows, cols))
 
         owners = observation[:, 1::2, 1::2].astype(jnp.float32)
         owner = owners[..., 1] - owners[..., 2]
@@ -149,25 +146,17 @@ class GraphHeads(nn.Module):
         return jnp.tanh(steepness * (lead + to_go))
 
 
-def graph(env: Env[Any], rounds: int | None = 6, width: int = 64, tied: bool = False, chains: bool = False) -> Network:
+def graph(env: Env[Any], rounds: int = 6, width: int = 64, chains: bool = False) -> Network:
     """Returns the graph network.
 
     Args:
       env: `dots_and_boxes` of any size.
-      rounds: rounds of messages; one moves a message from a box to the next. None, with `tied` only: rows + columns.
+      rounds: rounds of messages; one moves a message from a box to the next.
       width: numbers in the state of a node.
-      tied: whether all rounds have the same parameters.
       chains: whether the lengths and numbers of the chains are inputs, too (`train/models/box_chains.py`).
     """
     board = game_for("graph", env, DotsAndBoxes, "resnet for other boards")
-    if rounds is not None:
-        check_int("rounds", rounds, 1, MAX_SIZE, " or None")
-    elif not tied:
-        raise ParameterError(
-            "rounds=None, the rows and columns of the board, needs the same parameters in all rounds: "
-            "use graph(rounds=None, tied=True), or graph(rounds=6)"
-        )
+    check_int("rounds", rounds, 1, MAX_SIZE)
     check_int("width", width, 1, MAX_SIZE)
-    check_choice("tied", tied, (False, True))
     check_choice("chains", chains, (False, True))
-    return Network(GraphEncoder(width, rounds, tied, chains), GraphHeads(board), any_board=True)
+    return Network(GraphEncoder(width, rounds, chains), GraphHeads(board), any_board=True)

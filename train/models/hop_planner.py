@@ -19,7 +19,8 @@ peg's origin is empty once the peg has left. The gradient of a reach goes to the
 """
 
 import functools
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import flax.linen as nn
 import jax
@@ -87,55 +88,37 @@ class HopsHeads(nn.Module):
         worth = nn.Dense(num_cells, kernel_init=small())(x) - steepness * (steps + center * _off_middle(env.size))
         direct = nn.Dense(env.num_actions, kernel_init=small())(x)
         value = nn.Dense(1, kernel_init=small())(x)[:, 0]
-        bridges = Bridges.of(env.size, occupied.T > 0, blocked.T > 0)
-        plan = worth.T + next_turn * (bridges.reach(worth.T, self.hops) - worth.T)
-        gains = bridges.gains(plan, bridges.reach(plan, self.hops))
+        hops = can_hop(env.size, occupied.T > 0, blocked.T > 0)
+        plan = worth.T + next_turn * (reach_of(env.size, hops, worth.T, self.hops) - worth.T)
+        reach = reach_of(env.size, hops, plan, self.hops)
+        gains = jnp.stack(targets(env.size, hops, plan, reach)) - plan  # any number where a move is not legal
         planned = gains.transpose(2, 1, 0).reshape(x.shape[0], -1)
         return direct + jnp.pad(planned, ((0, 0), (0, 1))), value
 
 
-class Bridges(NamedTuple):
-    """The hops that the pegs of a batch of boards allow."""
+def reach_of(size: int, hops: Sequence[jax.Array], worth: jax.Array, longest: int) -> jax.Array:
+    """Returns float32[cells, B], the largest of `worth` (float32[cells, B]) within `longest` hops from each cell."""
+    return jnp.take_along_axis(worth, best_cell(size, hops, jax.lax.stop_gradient(worth), longest), axis=0)
 
-    size: int
-    can_hop: list[jax.Array]  # bool[cells, B] per direction: whether a peg on the cell could hop
 
-    @classmethod
-    def of(cls, size: int, occupied: jax.Array, blocked: jax.Array) -> "Bridges":
-        """Returns the hops of `can_hop`."""
-        return cls(size, can_hop(size, occupied, blocked))
+def best_cell(size: int, hops: Sequence[jax.Array], worth: jax.Array, longest: int) -> jax.Array:
+    """Returns int32[cells, B], the cell of the largest worth within `longest` hops from each cell.
 
-    def reach(self, worth: jax.Array, hops: int) -> jax.Array:
-        """Returns float32[cells, B], the largest of `worth` (float32[cells, B]) within `hops` hops from each cell."""
-        return jnp.take_along_axis(worth, self.best_cell(jax.lax.stop_gradient(worth), hops), axis=0)
+    Worth and cell are one integer, so that one maximum finds both. The worth is rounded to 1 / WORTH_UNITS.
+    """
+    cells = jnp.arange(worth.shape[0], dtype=jnp.int32)[:, None]
+    limit = MAX_WORTH * WORTH_UNITS
+    rounded = jnp.clip(jnp.round(worth * WORTH_UNITS), -limit, limit).astype(jnp.int32)
 
-    def best_cell(self, worth: jax.Array, hops: int) -> jax.Array:
-        """Returns int32[cells, B], the cell of the largest worth within `hops` hops from each cell.
+    def longer(best: jax.Array, _: None) -> tuple[jax.Array, None]:
+        chains = best
+        for direction, can in enumerate(hops):
+            arriving = ahead(size, HOP, direction, best)
+            chains = jnp.maximum(chains, jnp.where(can, arriving, jnp.iinfo(jnp.int32).min))
+        return chains, None
 
-        Worth and cell are one integer, so that one maximum finds both. The worth is rounded to 1 / WORTH_UNITS.
-        """
-        cells = jnp.arange(worth.shape[0], dtype=jnp.int32)[:, None]
-        limit = MAX_WORTH * WORTH_UNITS
-        rounded = jnp.clip(jnp.round(worth * WORTH_UNITS), -limit, limit).astype(jnp.int32)
-
-        def longer(best: jax.Array, _: None) -> tuple[jax.Array, None]:
-            chains = best
-            for direction, can in enumerate(self.can_hop):
-                arriving = ahead(self.size, HOP, direction, best)
-                chains = jnp.maximum(chains, jnp.where(can, arriving, jnp.iinfo(jnp.int32).min))
-            return chains, None
-
-        best, _ = jax.lax.scan(longer, (rounded << CELL_BITS) | cells, length=hops)
-        return best & (2**CELL_BITS - 1)
-
-    def gains(self, plan: jax.Array, reach: jax.Array) -> jax.Array:
-        """Returns float32[6, cells, B], what a move from each cell in each direction gains; any number if not legal.
-
-        Args:
-          plan: float32[cells, B], the worth of a cell to a step.
-          reach: float32[cells, B], of a cell to a hop.
-        """
-        return jnp.stack(targets(self.size, self.can_hop, plan, reach)) - plan
+    best, _ = jax.lax.scan(longer, (rounded << CELL_BITS) | cells, length=longest)
+    return best & (2**CELL_BITS - 1)
 
 
 @functools.lru_cache

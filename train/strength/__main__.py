@@ -5,7 +5,7 @@
 
 `jaxgames.solvers.strength.measure` computes the numbers; docs/strength.md explains them. A run's agent plays its
 network's best action, with tree search where --simulations is given, or with a search of full width where --depth is.
-With --checkpoints every checkpoint is measured and drawn, beside the numbers of the study that the measures are from.
+With --checkpoints every checkpoint is measured and drawn.
 
 The last line on standard output is JSON: env, seat, plies, and a row of measures per agent and search. A row has the
 `simulations` of its search as a number, too: 0 for a run's network alone, and null for --depth and for other agents.
@@ -24,7 +24,7 @@ from jaxgames import Env
 from jaxgames._progress import Progress
 from jaxgames.solvers import Solution
 from jaxgames.solvers.strength import measure
-from jaxgames.solvers.strength.policy_table import BATCH, Values
+from jaxgames.solvers.strength.policy_table import BATCH
 from train import agents
 from train.driver.commands import run_command
 from train.driver.metrics import rounded
@@ -91,10 +91,6 @@ class Row(NamedTuple):
     simulations: int | None  # of the search on a run's network, 0 without one; None: another search or agent
     make: Callable[[], Player]
 
-    @property
-    def name(self) -> str:
-        return f"{self.agent}, {self.search}" if self.search else self.agent
-
 
 def strength(arguments: Arguments) -> dict[str, Any]:
     """Returns the result that the command prints: the game, the settings, and a row of measures per agent and search.
@@ -113,8 +109,7 @@ def strength(arguments: Arguments) -> dict[str, Any]:
     planned = [row for text in texts for row in _rows_of(text, env, solution, arguments)]
     for number, row in enumerate(planned, start=1):
         names = {"agent": row.agent, "search": row.search}
-        title = f"{number}/{len(planned)} {row.name}"
-        compute = functools.partial(_measured, row, env, solution, arguments, title)
+        compute = functools.partial(_measured, row, env, solution, arguments, f"{number}/{len(planned)} {_name(names)}")
         measures = compute() if file is None else file.once({"settings": settings, **names}, compute)
         rows.append(names | {"simulations": row.simulations} | measures)
     result: dict[str, Any] = {**settings, "rows": rows}
@@ -124,15 +119,11 @@ def strength(arguments: Arguments) -> dict[str, Any]:
     return result
 
 
-# -- the rows ------------------------------------------------------------------------------------------------------
-
-
 def _texts(arguments: Arguments) -> list[str]:
     """Returns the texts of the agents, for --checkpoints one per checkpoint. Raises ValueError for none."""
     if not arguments.agents:
         raise ValueError("name at least one agent, such as runs/first or greedy")
-    runs = [text for text in arguments.agents if agents.parse(text) is not None]
-    if (arguments.simulations or arguments.depth) and not runs:
+    if (arguments.simulations or arguments.depth) and not any(map(agents.parse, arguments.agents)):
         raise ValueError("--simulations and --depth search with the network of a run, and none of the agents is a run")
     if any(number < 1 for number in (*arguments.simulations, *arguments.depth)):
         raise ValueError("--simulations and --depth take numbers of 1 or more; the network alone is always measured")
@@ -166,33 +157,20 @@ def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Argum
         return Player(player(simulations=simulations).act, None)  # the row of the network has the values
 
     def deep(depth: int) -> Player:
-        return _looking_ahead(text, player().values, depth, solution, arguments)
+        values = player().values
+        if values is None:
+            raise ValueError(f"--depth searches on the values of a network, and {text} has none")
+        with Progress(solution.num_states, "states", f"values of {text}") as bar:
+            counted = _counted(values, bar)
+            act = lookahead(solution, counted, depth, discount=arguments.discount, seat=arguments.seat)
+        return Player(act, None)
 
+    plies = {depth: "1 ply" if depth == 1 else f"{depth} plies" for depth in arguments.depth}
     return [
         Row(text, "", int(alone.get("simulations") or 0), player),
-        *(
-            Row(text, f"{number} simulations", number, functools.partial(searching, number))
-            for number in arguments.simulations
-        ),
-        *(
-            Row(text, "1 ply" if depth == 1 else f"{depth} plies", None, functools.partial(deep, depth))
-            for depth in arguments.depth
-        ),
+        *(Row(text, f"{n} simulations", n, functools.partial(searching, n)) for n in arguments.simulations),
+        *(Row(text, search, None, functools.partial(deep, depth)) for depth, search in plies.items()),
     ]
-
-
-def _looking_ahead(
-    text: str, values: Values | None, depth: int, solution: Solution[Any], arguments: Arguments
-) -> Player:
-    """Returns the agent that searches `depth` plies of full width on the values of a network."""
-    if values is None:
-        raise ValueError(f"--depth searches on the values of a network, and {text} has none")
-    with Progress(solution.num_states, "states", f"values of {text}") as bar:
-        act = lookahead(solution, _counted(values, bar), depth, discount=arguments.discount, seat=arguments.seat)
-    return Player(act, None)
-
-
-# -- measuring -----------------------------------------------------------------------------------------------------
 
 
 def _measured(row: Row, env: Env[Any], solution: Solution[Any], arguments: Arguments, title: str) -> dict[str, Any]:
@@ -213,7 +191,7 @@ def _measured(row: Row, env: Env[Any], solution: Solution[Any], arguments: Argum
                 weak=arguments.weak,
             )
     except ValueError as error:
-        raise ValueError(f"{row.name}: {error}") from error
+        raise ValueError(f"{row.agent}: {error}") from error
     return rounded({"seconds": time.monotonic() - begin, **measures}, DIGITS)
 
 
@@ -227,17 +205,15 @@ def _counted(function: Callable[[Any], Any], bar: Progress) -> Callable[[Any], A
     return call
 
 
+def _name(row: Mapping[str, Any]) -> str:
+    return ", ".join(filter(None, (row["agent"], row["search"])))
+
+
 def table(result: Mapping[str, Any]) -> str:
     """Returns the table of the measures in Markdown, with the columns that some row has."""
     rows: Sequence[Mapping[str, Any]] = result["rows"]
     columns = {head: name for head, name in COLUMNS.items() if any(row.get(name) is not None for row in rows)}
-    cells = [
-        [
-            ", ".join(filter(None, (row["agent"], row["search"]))),
-            *(format_measure(row.get(name)) for name in columns.values()),
-        ]
-        for row in rows
-    ]
+    cells = [[_name(row), *(format_measure(row.get(name)) for name in columns.values())] for row in rows]
     return markdown(("agent", *columns), cells, padded=True)
 
 

@@ -27,13 +27,13 @@ import jax
 import numpy as np
 
 from examples.papers._experiment import Column, Experiment, Report, command, table_of
+from examples.papers.checkers_imitation import stages
 from examples.papers.checkers_imitation.__main__ import logits_of
 from jaxgames import Env, arena, make
 from jaxgames._progress import Progress
 from jaxgames.games.checkers.pdn import BrokenGame
 from jaxgames.policies.agent import PolicyAgent
 from train import agents
-from train.analyse import stages
 from train.analyse.annotation import Turn, annotate
 from train.analyse.recorded_game import of_record, read_games
 from train.data import positions

@@ -199,7 +199,7 @@ def agent_text(run: str, **parameters: Any) -> str:
     assert found is not None
     if agents.open_run(found.folder).learner.name == "alphazero":
         parameters.setdefault("simulations", 0)
-    return agents.text_of(found._replace(parameters=parameters))
+    return str(found._replace(parameters=parameters))
 
 
 @dataclass(frozen=True)

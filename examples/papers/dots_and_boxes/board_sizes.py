@@ -87,8 +87,7 @@ def agents_of(text: str, simulations: Sequence[int]) -> list[str]:
     if run is None or "simulations" in run.parameters:
         return [deterministic(text)]
     return [
-        deterministic(agents.text_of(run._replace(parameters=run.parameters | {"simulations": number})))
-        for number in simulations
+        deterministic(str(run._replace(parameters=run.parameters | {"simulations": number}))) for number in simulations
     ]
 
 

@@ -24,7 +24,6 @@ from train.analyse import __main__ as analyse
 from train.analyse import annotation
 from train.analyse.annotation import Database, Turn, annotate, first_unknown, summary
 from train.analyse.recorded_game import RecordedGame, read_games
-from train.analyse.stages import stages
 from train.data.positions import Positions
 
 CHECKERS = jaxgames.make("checkers")
@@ -153,31 +152,6 @@ def test_other_move_on_a_known_board_is_out_of_the_database(games: list[Recorded
     assert (turns[1].seen, turns[1].played) == (2, 0)
 
 
-# -- stages --------------------------------------------------------------------------------------------------------
-
-
-def of_stage(number: int, pieces: int, lost: float, before: float = 0.0) -> Turn:
-    return Turn(number, number - 1, 0, "", before, before, lost, "", blunder=lost > 0.5, pieces=pieces)
-
-
-def test_stages_count_own_turns_and_pieces_and_even_boards() -> None:
-    """Turns 20 and 21 of a game are the tenth and the eleventh of their seats. Two men of a lead are not even."""
-    turns = [of_stage(20, 21, 1.0), of_stage(21, 20, 0.0), of_stage(81, 4, 3.0, -2.0), of_stage(83, 2, 0.8, 1.9)]
-    rows = {(row["by"], row["stage"]): row for row in stages(turns)}
-    assert {place: (row["turns"], row["blunders"]) for place, row in rows.items()} == {
-        ("all", "all"): (4, 3),
-        ("turn", "1-10"): (1, 1),
-        ("turn", "11-20"): (1, 0),
-        ("turn", "41+"): (2, 2),
-        ("pieces", "21-24"): (1, 1),
-        ("pieces", "17-20"): (1, 0),
-        ("pieces", "2-4"): (2, 2),
-    }
-    assert (rows["turn", "41+"]["even"], rows["turn", "41+"]["even_blunders"]) == (1, 1)
-    assert rows["all", "all"]["lost"] == pytest.approx(1.2)
-    assert stages([]) == []
-
-
 def test_turns_know_the_pieces_before_them(games: list[RecordedGame]) -> None:
     assert [turn.pieces for turn in with_values(games[0], {})] == [24, 24, 24, 23, 22]
 
@@ -190,13 +164,12 @@ def test_command_prints_a_table_and_writes_json_and_a_picture(
 ) -> None:
     data, output, picture = tmp_path / "pairs.npz", tmp_path / "new" / "game.json", tmp_path / "new" / "game.svg"
     database(games[0], 3).save(data)
-    options = ("--game", 1, "--depth", 1, "--data", data, "--splits", "train", "--output", output, "--picture", picture)
+    options = ("--game", 1, "--depth", 1, "--data", data, "--output", output, "--picture", picture)
     assert run_command(analyse.main, file, "--agent", "random", *options) is None
     printed = capsys.readouterr()
     *table, result = printed.out.splitlines()
     assert table[0] == "club, A - B, 0-1"
-    assert max(map(len, table)) <= 80
-    assert [line.split()[:2] for line in table[2:5]] == [["1", "11-15"], ["2", "22-18"], ["3", "15x22"]]
+    assert [line.split("|")[1:3] for line in table[3:5]] == [[" 1    ", " 11-15 "], [" 2    ", " 22-18 "]]
     assert "first move out of the database: turn 4, 25x18" in table
     facts = json.loads(result)
     assert (facts["games"][0]["first_unknown"], facts["broken"]) == (4, [])
@@ -205,22 +178,6 @@ def test_command_prints_a_table_and_writes_json_and_a_picture(
     assert [turn["move"] for turn in whole["games"][0].pop("turns")] == [*games[0].moves]
     assert whole == facts
     assert picture.read_text().startswith("<?xml")
-
-
-def test_several_games_have_a_table_of_stages_of_one_player(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command(analyse.main, file, "--depth", 1, "--player", "A") is None
-    *_, result = capsys.readouterr().out.splitlines()
-    (row, *_) = json.loads(result)["stages"]
-    assert (row["by"], row["turns"]) == ("all", 3)
-    assert run_command(analyse.main, file, "--depth", 1) is None
-    *table, result = capsys.readouterr().out.splitlines()
-    assert json.loads(result)["stages"][0]["turns"] == 7
-    assert any(line.startswith("| all    | all   | 7 ") for line in table)
-    assert f"the players of {file} are A, B, not C" in error_of(analyse.main, file, "--player", "C")
-    without_depth = ("--depth", 0, "--agent", "random", "--player", "A")
-    assert "--player is for the table of stages" in error_of(analyse.main, file, *without_depth)
 
 
 def test_several_games_have_the_turns_that_leave_the_database(
@@ -304,35 +261,25 @@ def test_broken_game_is_named_and_the_others_are_annotated(file: Path, capsys: p
 
 
 def test_files_are_read_as_editors_save_them(tmp_path: Path) -> None:
-    boxes = jaxgames.make("dots_and_boxes(rows=1, cols=2)")
-    for suffix, text in {"txt": "# Müller\nh(0,0)\n", "pdn": OPENING}.items():
-        path = tmp_path / f"{NAME}.{suffix}"
-        for content in (*saved_by_editors(text), text.encode("cp1252")):
-            path.write_bytes(content)
-            (game,) = read_games(path, boxes if suffix == "txt" else None)
-            assert isinstance(game, RecordedGame)
-            assert game.moves[0] == ("h(0,0)" if suffix == "txt" else "11-15")
+    path = tmp_path / f"{NAME}.pdn"
+    for content in (*saved_by_editors(OPENING), OPENING.encode("cp1252")):
+        path.write_bytes(content)
+        (game,) = read_games(path)
+        assert isinstance(game, RecordedGame)
+        assert game.moves[0] == "11-15"
 
 
 @pytest.mark.slow
-def test_games_of_other_games_are_texts_with_an_action_per_line(
+def test_run_gives_probabilities_and_values_of_turns_in_another_game(
     untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The run gives the game; its network has values. A turn in which a box is completed has several edges."""
-    env, moves = jaxgames.make("dots_and_boxes(rows=2, cols=2)"), tmp_path / "moves.txt"
-    state = env.init()
-    texts: list[str] = []
-    while not state.terminated:
-        action = int(env.legal_action_mask(state).argmax())
-        texts.append(env.action_to_string(state, action))
-        state = env.step(state, action)
-    moves.write_text("# a game\n" + "\n".join(texts) + "\n")
-    output = tmp_path / "game.json"
-    assert run_command(analyse.main, moves, "--agent", untrained.first, "--output", output) is None
+    """A turn in which a box is completed has several edges."""
+    path, output = tmp_path / "games.jsonl", tmp_path / "game.json"
+    path.write_text(json.dumps(record_of("dots_and_boxes(rows=2, cols=2)", [*range(12)])) + "\n")
+    assert run_command(analyse.main, path, "--agent", untrained.first, "--output", output) is None
     assert last_json(capsys)["depth"] is None
     turns = json.loads(output.read_text())["games"][0]["turns"]
-    assert " ".join(turn["move"] for turn in turns) == " ".join(texts)
-    assert len(turns) < len(texts)
+    assert len(turns) < 12
     assert all(0 < turn["probability"] < 1 for turn in turns[:3])
     assert all(-2 < turn["agent_value"] < 2 for turn in turns)
 
@@ -349,8 +296,6 @@ def test_games_of_other_games_are_texts_with_an_action_per_line(
         ),
         (("--game", 1, "--depth", -1), "depth must be an integer from 0 to"),
         (("--game", 1, "--blunder", 0), "blunder must be a finite number above 0 and up to 10, not 0"),
-        (("--game", 1, "--splits", "train"), "--splits are parts of a database: add --data pairs.npz"),
-        (("--game", 1, "--player", "A"), "--player is for the table of stages: it needs several games of checkers"),
         (("--game", 1, "--env", "minichess"), "has games of checkers, not of minichess"),
     ],
 )
@@ -367,18 +312,12 @@ def test_agent_without_probabilities_is_refused(file: Path) -> None:
     assert "has no probabilities: choose an agent that has them" in found
 
 
-def test_wrong_files_are_refused(file: Path, games: list[RecordedGame], tmp_path: Path) -> None:
+def test_wrong_files_are_refused(file: Path, tmp_path: Path) -> None:
     picture = error_of(analyse.main, file, "--game", 1, "--picture", tmp_path / "game.gif")
     assert "the picture must end in .png or .svg, not" in picture
     text, empty = tmp_path / "moves.txt", tmp_path / "empty.pdn"
-    text.write_text("h(0,0)\n\nh(0,0)\n")
+    text.touch()
     empty.touch()
-    assert "moves.txt is not a .pdn or .jsonl file, so add the game of its actions" in error_of(analyse.main, text)
-    wrong = error_of(analyse.main, text, "--env", "dots_and_boxes(rows=1, cols=1)", "--agent", "random")
-    assert f"{text}, line 3: h(0,0) is not legal" in wrong
+    assert "moves.txt is not a .pdn or .jsonl file: expected games" in error_of(analyse.main, text)
     assert f"{empty} has no game with moves" in error_of(analyse.main, empty)
     assert "No such file" in error_of(analyse.main, tmp_path / "missing.pdn")
-    data = tmp_path / "pairs.npz"
-    database(games[0], 1).save(data)
-    splits = error_of(analyse.main, file, "--game", 1, "--data", data, "--splits", "all")
-    assert f"the splits of {data} are train, test, not all" in splits

@@ -26,7 +26,6 @@ def test_archive_has_the_games_and_the_splits_of_the_docs(tmp_path: Path, capsys
         "duplicates": 325,
         "without_moves": 0,
         "refused": 0,
-        "refusals": [],
         "results": {"1-0": 3_620, "0-1": 4_795, "1/2-1/2": 13_881},
     }
     assert result["splits"] == {

@@ -26,7 +26,7 @@ from train.driver.run_folder import RunFolder, lock_folder
 from train.ladder import __main__ as ladder
 from train.ladder import picture as ladder_picture
 from train.ladder.cost import BOARDS, cpu_milliseconds, cpu_seconds
-from train.ladder.ratings import Checkpoints, PairResult, falls, ratings
+from train.ladder.ratings import PairResult
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
 GAMES = ("--games", 8)
@@ -162,26 +162,19 @@ def run(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_rating_over_checkpoints_counts_where_it_falls(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Checkpoint 3 is worse than 2 and better than 1; with every second one, 2 and 4 are left."""
+def test_checkpoints_of_a_run_are_agents(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With every second one, 2 and 4 are left."""
     names = [f"{run}@{iteration}" for iteration in range(1, 5)]
     among = [(0, 8, 0), (1, 7, 0), (5, 3, 0), (0, 8, 0), (2, 6, 0), (1, 7, 0)]  # 1-2, 1-3, 2-3, 1-4, 2-4, 3-4
     stored(tmp_path, (*names, "random"), [*among, (4, 4, 0), (7, 1, 0), (7, 1, 0), (8, 0, 0)])
-    for every, kept, fallen in ((1, [1, 2, 3, 4], [3]), (2, [2, 4], [])):
+    for every, kept in ((1, [1, 2, 3, 4]), (2, [2, 4])):
         run_command(ladder.main, BOXES, "--checkpoints", run, "--every", every, *GAMES, "--output", tmp_path)
-        output = capsys.readouterr().out
-        (found,) = json.loads(output.splitlines()[-1])["checkpoints"]
+        (found,) = last_json(capsys)["checkpoints"]
         assert found == {
             "run": str(run),
             "agents": [f"{run}@{iteration}" for iteration in kept],
             "steps": [8 * iteration for iteration in kept],
-            "falls": len(fallen),
-            "significant_falls": 0,  # the difference is that of a few games
-            "falls_at": [f"{run}@{iteration}" for iteration in fallen],
         }
-        assert f"falls {len(fallen)} times over {len(kept)} checkpoints" in output
 
 
 @pytest.mark.usefixtures("sticks", "undrawn")
@@ -216,21 +209,6 @@ def test_stopped_ladder_plays_every_pair_once(
     assert openings.plies.max() == 4
 
 
-def test_fall_is_significant_after_many_games() -> None:
-    run = Checkpoints("run", ["run@1", "run@2", "run@3", "run@4"], [1, 2, 3, 4])
-    of_agents = ratings(
-        ["random", *run.names],
-        {
-            **{("random", name): PairResult((0, 0), 200, 0) for name in run.names},
-            **{(run.names[i], run.names[j]): PairResult((0, 0), 200, 0) for i in range(4) for j in range(i + 1, 4)},
-            ("run@1", "run@2"): PairResult((150, 50), 0, 0),  # 1 is better than 2
-            ("run@3", "run@4"): PairResult((101, 99), 0, 0),
-        },
-    )
-    fell = falls(run, of_agents)
-    assert (fell["falls_at"], fell["falls"], fell["significant_falls"]) == (["run@2", "run@4"], 2, 1)
-
-
 # -- the picture ---------------------------------------------------------------------------------------------------
 
 
@@ -257,7 +235,7 @@ def test_picture_has_an_arrow_at_an_interval_without_an_upper_end() -> None:
         (["greedy(depth=2)"], "greedy has no parameter 'depth'"),
         (["greedy", "--anchor", "rndom"], "rndom holds no run"),
         (["--checkpoints", "greedy"], "--checkpoints takes runs, such as runs/first"),
-        (["--checkpoints", "greedy", "--every", 0], "every must be at least 1, not 0"),
+        (["--checkpoints", "greedy", "--every", 0], "every must be at least 1 "),
         (["greedy", "--games", 0], "games must be from 1 to 10000000, not 0"),
         (["greedy", "--openings", -1], "openings must be from 0 to 1000000, not -1"),
         (["greedy", "--opening-plies", -1], "opening_plies must be from 0 to 10000, not -1"),

@@ -19,7 +19,6 @@ from train.ops.symmetries import symmetries
 
 NETWORKS = {  # by name: sizes of a test
     "graph": "graph(rounds=2, width=5)",
-    "tied": "graph(rounds=None, width=5, tied=True)",
     "chains": "graph(rounds=2, width=8, chains=True)",
     "resnet": "resnet(blocks=1, channels=5, pool=True)",
 }
@@ -74,9 +73,7 @@ def random_observations(board: str, count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("board", [BOARDS[0], pytest.param(BOARDS[1], marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "network", ["chains", *(pytest.param(name, marks=pytest.mark.slow) for name in ("graph", "tied"))]
-)
+@pytest.mark.parametrize("network", ["chains", pytest.param("graph", marks=pytest.mark.slow)])
 def test_mirrored_and_rotated_boards_have_the_same_logits_there_and_the_same_value(board: str, network: str) -> None:
     env, images = make(board), symmetries(make(board))
     observation = random_observations(board, ROWS)
@@ -92,9 +89,7 @@ def test_mirrored_and_rotated_boards_have_the_same_logits_there_and_the_same_val
         np.testing.assert_allclose(values_of_image, values, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "network", ["chains", *(pytest.param(name, marks=pytest.mark.slow) for name in ("graph", "tied")), "resnet"]
-)
+@pytest.mark.parametrize("network", ["chains", pytest.param("graph", marks=pytest.mark.slow), "resnet"])
 def test_parameters_have_the_same_shapes_on_every_board(network: str) -> None:
     expected = jax.tree.map(np.shape, parameters(NETWORKS[network]))  # of 3 x 3 boxes
     for board in ("dots_and_boxes(rows=1, cols=1, reward=boxes)", "dots_and_boxes(rows=2, cols=4, reward=boxes)"):
@@ -103,16 +98,6 @@ def test_parameters_have_the_same_shapes_on_every_board(network: str) -> None:
         assert jax.tree.map(jnp.shape, jax.eval_shape(policy.init, jax.random.key(0))) == expected
     assert not Policy.of(make(BOARDS[0]), "shared", "resnet(blocks=1, channels=5)").network.any_board
     assert not Policy.of(make(BOARDS[0]), "shared", "mlp").network.any_board
-
-
-def test_tied_rounds_have_the_parameters_of_one_round() -> None:
-    def count(network: str) -> int:
-        params = jax.eval_shape(Policy.of(make(BOARDS[0]), "shared", network).init, jax.random.key(0))
-        return sum(leaf.size for leaf in jax.tree.leaves(params))
-
-    one = count("graph(rounds=1, width=5)")
-    assert count("graph(rounds=3, width=5, tied=True)") == one
-    assert count("graph(rounds=2, width=5)") - one == 8 * (5 * 5 + 5) + 4 * 2 * 5  # dense layers and layer norms
 
 
 def test_one_round_is_that_written_with_loops_over_the_boxes() -> None:
@@ -192,10 +177,8 @@ def test_value_is_the_margin_to_go_alone_or_with_the_lead_as_the_reward_counts()
     ("game", "network", "message"),
     [
         ("checkers", "graph", "graph plays only dots_and_boxes, not checkers.*: use resnet"),
-        (BOARDS[0], "graph(rounds=0)", "rounds must be an integer from 1 to 1000000 or None, not 0"),
-        (BOARDS[0], "graph(rounds=None)", r"rounds=None, .* needs .*: use graph\(rounds=None, tied=True\), or"),
+        (BOARDS[0], "graph(rounds=0)", "rounds must be an integer from 1 to 1000000, not 0"),
         (BOARDS[0], "graph(width=0)", "width must be an integer from 1 to 1000000, not 0"),
-        (BOARDS[0], "graph(tied=2)", "tied must be one of False, True, not 2"),
         (BOARDS[0], "graph(chains=2)", "chains must be one of False, True, not 2"),
         (BOARDS[0], "resnet(pool=2)", "pool must be one of False, True, not 2"),
     ],

@@ -9,8 +9,9 @@ import jaxgames
 from jaxgames import ParameterError
 from tests.helpers.hop_boards import CELLS, TABLES, HopBoards, largest_worth, random_boards
 from train.models import networks
-from train.models.hop_planner import Bridges, distances
+from train.models.hop_planner import best_cell, distances, reach_of
 from train.models.policy import Policy
+from train.models.star_shifts import can_hop, targets
 
 ENV = jaxgames.make("chinese_checkers(size=2, num_players=6)")
 SMALL = "hops(hidden_sizes=[4], hops=3)"
@@ -23,7 +24,7 @@ def boards() -> HopBoards:
 
 @pytest.mark.parametrize("hops", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow), 3])
 def test_reach_is_the_best_of_all_chains(boards: HopBoards, hops: int) -> None:
-    reach = jax.jit(lambda worth, occupied, blocked: Bridges.of(2, occupied, blocked).reach(worth, hops))
+    reach = jax.jit(lambda worth, occupied, blocked: reach_of(2, can_hop(2, occupied, blocked), worth, hops))
     found = reach(*boards)
     expected = [[largest_worth(boards, board, cell, hops) for board in range(3)] for cell in range(CELLS)]
     np.testing.assert_allclose(found, expected, atol=1e-3)  # the best cell is found from rounded worths
@@ -32,10 +33,10 @@ def test_reach_is_the_best_of_all_chains(boards: HopBoards, hops: int) -> None:
 @pytest.mark.slow
 def test_gradient_of_a_reach_goes_to_its_best_cell(boards: HopBoards) -> None:
     worth, occupied, blocked = map(jnp.asarray, boards)
-    bridges = Bridges.of(2, occupied, blocked)
+    hops = can_hop(2, occupied, blocked)
     weights = jax.random.normal(jax.random.key(0), worth.shape)
-    found = jax.grad(lambda x: (bridges.reach(x, 3) * weights).sum())(worth)
-    best, expected = np.asarray(bridges.best_cell(worth, 3)), np.zeros(worth.shape, np.float32)
+    found = jax.grad(lambda x: (reach_of(2, hops, x, 3) * weights).sum())(worth)
+    best, expected = np.asarray(best_cell(2, hops, worth, 3)), np.zeros(worth.shape, np.float32)
     for cell, board in np.ndindex(*worth.shape):
         expected[best[cell, board], board] += weights[cell, board]
     np.testing.assert_allclose(found, expected, atol=1e-5)
@@ -45,7 +46,8 @@ def test_gradient_of_a_reach_goes_to_its_best_cell(boards: HopBoards) -> None:
 def test_gains_are_those_of_steps_and_hops(boards: HopBoards) -> None:
     plan, occupied, blocked = boards
     reach = plan + 1
-    found = np.asarray(Bridges.of(2, jnp.asarray(occupied), jnp.asarray(blocked)).gains(plan, reach))  # pyright: ignore[reportArgumentType]  # numpy arrays
+    hops = can_hop(2, jnp.asarray(occupied), jnp.asarray(blocked))
+    found = np.stack(targets(2, hops, jnp.asarray(plan), jnp.asarray(reach))) - plan
     for direction, cell, board in np.ndindex(6, CELLS, 3):
         near, beyond = TABLES.neighbour[cell, direction], TABLES.beyond[cell, direction]
         if near < CELLS and not occupied[near, board]:

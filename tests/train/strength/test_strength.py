@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxgames
 from jaxgames import _progress, solvers
 from jaxgames.agents import GreedyAgent
 from jaxgames.solvers.strength import measure, share_of
@@ -177,25 +176,12 @@ def test_checkpoints_are_drawn(
 ) -> None:
     command = (run.folder, "--checkpoints", "--solution", solution_file, "--depth", 2, "--output", tmp_path)
     assert run_command(strength.main, *command) is None
-    names = ["figures", "table_2", "mistakes"]
+    names = ["figures", "mistakes"]
     expected = [tmp_path / f"{name}{ending}" for name in names for ending in (".png", ".svg")]
     assert last_json(capsys)["pictures"] == [str(path) for path in expected]
     assert all(path.stat().st_size > 1000 for path in expected)
-    for text in ("Figure 4", "Figure 9", "2 plies"):
+    for text in ("winners in self-play", "share of best actions", "2 plies"):
         assert f"<!-- {text}" in expected[1].read_text()  # matplotlib writes each text as paths, with a comment
-    assert all("Ahmad, Sturtevant" not in path.read_text() for path in expected[1::2])  # it has another board
-
-
-def test_lines_of_the_study_are_for_its_board() -> None:
-    board = jaxgames.make("chinese_checkers_diamond(size=4, pieces=3)")
-    others = ("chinese_checkers_diamond(size=5, pieces=3)", "dots_and_boxes(rows=3, cols=3)")
-    assert strength_figures.is_board_of_study(board)
-    assert not any(strength_figures.is_board_of_study(jaxgames.make(other)) for other in others)
-    row = {"agent": "runs/a@1", "search": "", "weak_solved": False, "weak_states": 0.5, "agent_states": 7}
-    for has_study, rows in ((True, 1 + len(strength_figures.STUDY_TABLE)), (False, 1)):
-        (axes,) = strength_figures.draw_table([row], has_study).axes
-        (table,) = axes.tables
-        assert max(place for place, _ in table.get_celld()) == rows
 
 
 def test_rows_of_other_settings_are_measured_again(solution_file: Path, tmp_path: Path) -> None:
@@ -210,13 +196,6 @@ def test_rows_of_other_settings_are_measured_again(solution_file: Path, tmp_path
 def test_games_are_steps_divided_by_their_mean_length(run: RunFolder) -> None:
     """No game ended in the first iteration, so its steps count with the length of the second."""
     assert strength_figures.games_played(run) == {0: 0, 1: 0, 2: 2, 3: 3, 4: 4}
-
-
-def test_values_without_intervals_are_drawn_without_a_band() -> None:
-    """The mean squared errors of the values of Dots and Boxes have no interval."""
-    row = {"agent": "runs/boxes@1", "search": "", "value_mse": 2.5}
-    (line,) = strength_figures.lines_of_rows([row], {1: 40}, "all states", "value_mse", "value_mse_margin")
-    assert line == ("all states, network alone", [40], [2.5], None)
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------
