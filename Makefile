@@ -84,19 +84,13 @@ agents: $(VENV)/for-tests
 	$(RUN) -m train.baselines
 
 # Half an hour. Each command names its JSON in $(BENCH). Fails if a game has become slow or a peer did not run. Not here:
-# benchmarks.device, for a machine with a GPU, and benchmarks.training --setting large, for a long night.
+# benchmarks.device, for a machine with a GPU.
 BENCH := runs/bench
-STARS := "chinese_checkers(size=2, num_players=6)" "chinese_checkers(size=4, num_players=6)"
-OTHERS := "chinese_checkers_diamond(size=4, pieces=3)" chinese_checkers_diamond minichess "minichess(rules=king_capture)" dots_and_boxes checkers
 bench: $(VENV)/for-tests
-	for game in $(STARS); do $(RUN) -m benchmarks.throughput --output $(BENCH) --env "$$game" > /dev/null || exit 1; done
-	for game in $(OTHERS); do \
-	    $(RUN) -m benchmarks.throughput --output $(BENCH) --env "$$game" --batch-sizes 1024 --columns "random play" step > /dev/null || exit 1; done
-	$(RUN) -m benchmarks.throughput sweep --output $(BENCH) --one-core --pictures $(BENCH) > /dev/null
+	$(RUN) -m benchmarks.envs --output $(BENCH) --one-core --picture $(BENCH)/envs.svg > /dev/null
 	$(RUN) -m benchmarks.training --output $(BENCH) --picture $(BENCH)/ppo_breakdown.svg > /dev/null
 	$(RUN) -m benchmarks.training --learner alphazero --output $(BENCH)/training_alphazero.json > /dev/null
 	$(RUN) -m benchmarks.training_peers --output $(BENCH) > /dev/null
-	$(RUN) -m benchmarks.training devices --output $(BENCH) --counts 1 2 > /dev/null
 	$(RUN) -m benchmarks.networks sharing --output $(BENCH) > /dev/null
 	$(RUN) -m benchmarks.search --output $(BENCH) --picture $(BENCH)/search_by_simulations.svg > /dev/null
 	@$(RUN) -m benchmarks.peers --output $(BENCH); failed=$$?; \

@@ -23,7 +23,6 @@ from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.host import host
 
 Play = Callable[[], int]  # plays for a while and returns the number of steps
-MakePlay = Callable[[jaxgames.Env[Any], int], Play]  # (env, boards); an adapter of one board ignores the second
 STEPS_PER_CALL = 200  # of a `Play` on one board
 VECTOR_STEPS_PER_CALL = 20  # of each board of a `Play` on many
 PUBLISHED = "published environment"
@@ -235,7 +234,7 @@ def play_pgx(env: jaxgames.Env[Any], boards: int) -> Play:
     return loops.rollout(loops.PgxGame(PgxEnv(env), restarts=True), boards, loops.MIN_STEPS_PER_CALL)
 
 
-ADAPTERS: dict[str, MakePlay] = {
+ADAPTERS: dict[str, Callable[[jaxgames.Env[Any], int], Play]] = {  # (env, boards), which one board ignores
     "host": play_host,
     "pettingzoo": play_pettingzoo,
     "gymnasium": play_gymnasium,

@@ -53,8 +53,8 @@ from jax.sharding import SingleDeviceSharding
 
 import jaxgames
 from benchmarks import harness
+from benchmarks.envs import min_bytes
 from benchmarks.harness import Command
-from benchmarks.throughput import min_bytes
 from train.driver.commands import progress_over
 from train.driver.machine import stamp
 from train.driver.tables import table_of
@@ -202,7 +202,6 @@ def measure_row(target: str, game: str, env: jaxgames.Env[Any], part: str, board
 
 
 def described_device(target: str) -> Any:
-    """Returns a device of a target as JAX describes it."""
     if target == "h200":
         return topologies.get_topology_desc(
             platform="cuda", topology_name="", topology="1x1x1", target_config=H200

@@ -21,8 +21,7 @@ measurement that fails has its error in its row, and the command then ends with 
 """
 
 import functools
-import importlib.metadata
-import json
+import itertools
 import os
 import tempfile
 import time
@@ -40,8 +39,8 @@ from jax.sharding import SingleDeviceSharding
 
 import jaxgames
 from benchmarks import harness, loops, search
+from benchmarks.envs import min_bytes
 from benchmarks.harness import Command, Timed
-from benchmarks.throughput import min_bytes
 from jaxgames import solvers
 from jaxgames.mcts import SearchConfig
 from jaxgames.testing import check_env
@@ -51,6 +50,7 @@ from train.ops.sharding import keys_to_data
 
 PASSES = 16  # over the copied array in one call, so that the start of the call does not count
 KERNELS = 10  # of a profile
+PEERS = ("mctx", "pgx")
 ROLLOUT_LENGTH = 16  # of PPO, so that an iteration with the most boards takes about a second
 PRECISIONS = {  # of matrix products, and of the network's layers
     "float32": ("float32", "float32"),
@@ -192,20 +192,8 @@ def versions() -> dict[str, Any]:
         "platform": jax.devices()[0].client.platform_version,
         "xla_flags": os.environ.get("XLA_FLAGS", ""),
         "forms": os.environ.get("JAXGAMES_FORMS", "auto"),
-        **{package: {"version": harness.package_version(package), "commit": commit_of(package)} for package in PEERS},
+        **{package: harness.package_version(package) for package in PEERS},
     }
-
-
-PEERS = ("mctx", "pgx")
-
-
-def commit_of(package: str) -> str | None:
-    """The commit that an installed package was made from; None for one from an index of packages, or none at all."""
-    try:
-        source = importlib.metadata.distribution(package).read_text("direct_url.json")
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    return json.loads(source or "{}").get("vcs_info", {}).get("commit_id")
 
 
 def timed(
@@ -358,22 +346,10 @@ def play(library: str, game: str, boards: int, steps: int, repeats: int, copy: f
 # -- ppo ----------------------------------------------------------------------------------------------------
 
 
-def train_ppo(sizes: Sizes, repeats: int, rows: Rows) -> Groups:
-    yield from train_with(sizes.ppo_boards[:1], sizes, repeats)
-
-
-def train_fewer_boards(sizes: Sizes, repeats: int, rows: Rows) -> Groups:
-    yield from train_with(sizes.ppo_boards[1:], sizes, repeats)
-
-
-def train_with(numbers: tuple[int, ...], sizes: Sizes, repeats: int) -> Groups:
-    for boards in numbers:
-        for game in sizes.ppo_games:
-            yield [
-                train(game, boards, hidden, precision, repeats)
-                for hidden in sizes.hidden_sizes
-                for precision in PRECISIONS
-            ]
+def train_ppo(chosen: slice, sizes: Sizes, repeats: int, rows: Rows) -> Groups:
+    for boards, game in itertools.product(sizes.ppo_boards[chosen], sizes.ppo_games):
+        pairs = itertools.product(sizes.hidden_sizes, PRECISIONS)
+        yield [train(game, boards, hidden, precision, repeats) for hidden, precision in pairs]
 
 
 def train(game: str, boards: int, hidden: tuple[int, ...], precision: str, repeats: int) -> Task:
@@ -411,8 +387,6 @@ def look_ahead(side: str, game: str, roots: int, simulations: int, repeats: int)
     config = SearchConfig(simulations=simulations, slots=64 if side == "jaxgames" else None)
 
     def make() -> Timed:
-        if side == "Pgx + mctx":
-            loops.pgx_env(game)  # raises ImportError if Pgx is missing
         made = search.SIDES[side](game, roots, config, (256, 256, 256))
         return Timed(made.program, (made.params, made.boards), roots * simulations)
 
@@ -475,10 +449,10 @@ def kernel_times(folder: Path) -> Counter[str]:
 PARTS = {  # with the share of the budget at which each ends
     "forms": (forms, 0.2),
     "random play": (random_play, 0.45),
-    "ppo": (train_ppo, 0.65),
+    "ppo": (functools.partial(train_ppo, slice(0, 1)), 0.65),
     "search": (search_trees, 0.8),
     "profile": (profile, 0.85),
-    "ppo boards": (train_fewer_boards, 1.0),
+    "ppo boards": (functools.partial(train_ppo, slice(1, None)), 1.0),
 }
 COMMANDS = (Command("device", Arguments, measure_device, failure=failure),)
 

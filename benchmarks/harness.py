@@ -54,8 +54,7 @@ class Timing(NamedTuple):
 
     @property
     def microseconds(self) -> float:
-        """Microseconds per step."""
-        return 1e6 / self.steps_per_second
+        return 1e6 / self.steps_per_second  # of a step
 
 
 def time_program(program: Callable[..., Any], arguments: tuple[Any, ...], steps: int, repeats: int) -> Timing:
@@ -122,11 +121,6 @@ def memory_of(compiled: Any) -> int:
     """The bytes of a compiled program: arguments, outputs and temporary arrays."""
     memory = compiled.memory_analysis()
     return memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
-
-
-def time_iterations(learner: Any, state: Any, steps: int, repeats: int) -> Timing:
-    """Returns the speed of `learner.iterate(state)`, whole iterations of `steps` environment steps each."""
-    return time_program(lambda key, state: learner.iterate(state._replace(key=key)), (state,), steps, repeats)
 
 
 def median_and_spread(speeds: Sequence[float]) -> tuple[float, float]:
@@ -210,14 +204,14 @@ def run(*commands: Command) -> None:
 def run_command(command: Command, arguments: Any) -> None:
     """Measures, writes the result to `arguments.output`, prints it, and draws its pictures.
 
-    The program ends with the message of a ValueError or OSError, or with the message of `command.failure`.
+    The program ends with the message of a ValueError, OSError or ImportError, or with the message of `command.failure`.
     """
     try:
         file = output_file(command.name, arguments)  # refused before anything is measured
         arguments = dataclasses.replace(arguments, output=file)
         result = command.measure(arguments)
         save(arguments, result)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         sys.exit(f"benchmarks.{command.name}: {error}")
     print(json.dumps(result))
     if command.draw is not None and arguments.picture is not None:

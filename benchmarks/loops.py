@@ -32,7 +32,6 @@ GAMES = (
     "minichess(rules=king_capture)",
 )  # every game, for the benchmarks that measure them all
 MIN_STEPS_PER_CALL = 32  # of each board: a call starts with newly allocated memory, whose cost must not count
-STORED = ("outputs", "states")  # of every step, by `stored_rollout`
 SHARDED, REPLICATED = PartitionSpec("boards"), PartitionSpec()  # divided by the leading axis, or copied to every device
 # (params, key, observation, mask, seat) -> (actions int32[batch], a number for the checksum); see `play_loop`.
 Choose = Callable[[Any, jax.Array, jax.Array, jax.Array, jax.Array], tuple[jax.Array, jax.Array | float]]
@@ -183,50 +182,6 @@ def rollout(playing: Any, batch: int, length: int, devices: int = 1) -> Callable
 
     play()
     return play
-
-
-def stored_loop(playing: jaxgames.Env[Any], batch: int, length: int, stored: str) -> Callable[..., Any]:
-    """Returns `program(key, boards)`, which makes `length` random steps and returns the boards and what it stored.
-
-    `stored` is one of STORED: a learner's input, which is observation and mask, or the board that gives both again.
-    Actions and results are stored with either.
-    """
-
-    def program(key: jax.Array, boards: Any) -> Any:
-        def body(boards: Any, key: jax.Array) -> Any:
-            action_key, step_key = jax.random.split(key)
-            mask = jax.vmap(playing.legal_action_mask)(boards)
-            action = jax.vmap(playing.random_legal_action)(boards, jax.random.split(action_key, batch))
-            kept = boards.board if stored == "states" else (jax.vmap(playing.observe)(boards), mask)
-            after = jax.vmap(playing.step)(boards, action, jax.random.split(step_key, batch))
-            return after, (kept, action, after.rewards, after.terminated, after.truncated)
-
-        return jax.lax.scan(body, boards, jax.random.split(key, length))
-
-    return program
-
-
-def stored_rollout(playing: jaxgames.Env[Any], batch: int, length: int, stored: str) -> Callable[[], int]:
-    """Returns a function that calls `stored_loop` on one device and returns the number of steps.
-
-    Each call writes newly allocated memory, as an iteration of a learner does.
-    """
-    program = jax.jit(stored_loop(playing, batch, length, stored))
-    boards = jax.jit(jax.vmap(playing.init))(jax.random.split(jax.random.key(0), batch))
-    key = jax.random.key(1)
-
-    def play() -> int:
-        nonlocal key, boards
-        key, subkey = jax.random.split(key)
-        boards, _ = jax.block_until_ready(program(subkey, boards))
-        return batch * length
-
-    play()
-    return play
-
-
-def measure_random_play(env: jaxgames.Env[Any], batch: int, length: int, repeats: int, devices: int = 1) -> Timing:
-    return measure_play(env, batch, length, repeats, devices=devices)
 
 
 def measure_play(

@@ -35,7 +35,7 @@ from train.driver.commands import progress_over
 from train.driver.machine import stamp
 from train.driver.tables import table_of
 from train.models.policy import Params, Policy, apply_by_seat, split_statistics
-from train.ppo import PPO, config_for
+from train.ppo import PPO, TrainState, config_for
 
 # -- whole iterations -------------------------------------------------------------------------------------
 
@@ -103,7 +103,11 @@ def measure_network(game: str, network: str, arguments: Arguments) -> dict[str, 
         harness.log(str(error))
         return None
     train_state = jax.jit(learner.init)(jax.random.key(0))
-    timing = harness.time_iterations(learner, train_state, config.steps_per_iteration, arguments.repeats)
+
+    def iterate(key: jax.Array, state: TrainState) -> Any:
+        return learner.iterate(state._replace(key=key))
+
+    timing = harness.time_program(iterate, (train_state,), config.steps_per_iteration, arguments.repeats)
     weights = sum(leaf.size for leaf in jax.tree.leaves(split_statistics(train_state.params)[0]))
     return {"game": game, "network": network, "weights": weights, "microseconds": round(timing.microseconds, 2)}
 

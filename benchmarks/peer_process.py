@@ -8,8 +8,7 @@ seconds: it plays for that long and answers with its steps per second. The next 
 The kinds of side:
 
     jax           `jaxgames` or `pgx`: the loop of benchmarks/loops.py, at the fastest of several batch sizes, on
-                  one device and on one device per core; actions of both are drawn by `jaxgames.random_action`;
-                  or `stored_rollout` on one device
+                  one device and on one device per core; actions of both are drawn by `jaxgames.random_action`
     open_spiel    the loop that users write in Python around one state, in one of OPEN_SPIEL_CONFIGURATIONS
     star_loop     benchmarks/star_loop.cpp
     adapter       a loop of benchmarks/adapters.py
@@ -88,12 +87,8 @@ def jax_side(
     devices: list[int],
     steps: int,
     tuning_seconds: float,
-    stored: str | None = None,
 ) -> Player:
-    """A loop in JAX with the fastest pair of `boards` and `devices`, and about `steps` over all boards in one call.
-
-    With `stored`, a word of `loops.STORED`, it stores every step, on one device.
-    """
+    """A loop in JAX with the fastest pair of `boards` and `devices`, and about `steps` over all boards in one call."""
     import jax
 
     import jaxgames
@@ -114,10 +109,7 @@ def jax_side(
     for number in devices:
         for batch in boards:
             length = loops.steps_per_call(steps, batch)
-            if stored is None:
-                play = play_repeatedly(loops.rollout(playing, batch, length, number))
-            else:
-                play = play_repeatedly(loops.stored_rollout(playing, batch, length, stored))
+            play = play_repeatedly(loops.rollout(playing, batch, length, number))
             plays.append(play)
             tried.append({"boards": batch, "devices": number, "steps_per_second": round(tuned(play, tuning_seconds))})
     best = max(range(len(tried)), key=lambda index: tried[index]["steps_per_second"])

@@ -5,19 +5,13 @@
 Needs `pip install "jaxgames[dev]"` and g++. Where a peer is missing or fails, its row says so, and the other rows are
 measured all the same.
 
-Every side plays uniformly random legal actions. At every step it writes out the legal mask and the mover's observation,
-and it starts a new game where one ends. Each side is measured at its fastest (`benchmarks/peer_process.py`): a loop in
-JAX with the best of several batch sizes, on one device or on one virtual device per core; OpenSpiel and the C++ loop
-with one process per core.
+Every side plays uniformly random legal actions, with the legal mask and the mover's observation at every step, and is
+measured at its fastest (`benchmarks/peer_process.py`): a loop in JAX with the best of several batch sizes, on one or on
+all of the virtual devices, one per core; OpenSpiel and the C++ loop with one process per core.
 
-In the comparisons "outputs" and "states" our side also stores every step, as a learner's rollout does: the mask and the
-observation, or the board that gives them again. It runs on one device. New memory then costs more than the game unless
-the C library asks for large pages: set GLIBC_TUNABLES=glibc.malloc.hugetlb=1 (glibc 2.35 or newer).
-
-The sides take turns, ours first. A turn lasts a number of seconds, or one call where that takes longer: whatever slows
-the machine for a while slows both. A ratio is the median over the rounds, with the smallest and the largest beside it;
-below 1 the peer is faster. Compile time is measured for a batched, jitted step with mask and observation at 1,024
-boards, without restarts and without any cache.
+The sides take turns, ours first: whatever slows the machine for a while slows both. A ratio is the median over the
+rounds, with the smallest and the largest beside it; below 1 the peer is faster. Compile time is that of a batched step
+with mask and observation at 1,024 boards, without restarts and without any cache.
 
     python -m benchmarks.peers adapters
     python -m benchmarks.peers adapters --games checkers --adapters host pettingzoo
@@ -25,16 +19,10 @@ boards, without restarts and without any cache.
 measures random play through each adapter to another library (`benchmarks/adapters.py`) beside the env's own loop on one
 device, with equally many boards where an adapter plays several. A step is one ply on one board. In `gymnasium` and
 `gymnax` it is one ply of the agent's seat and the plies of its random opponents that follow: about one ply per seat.
-
-    python -m benchmarks.peers adapters --no-async-dispatch
-
-makes JAX run a program in the thread that calls it. Otherwise the call waits for another thread. With one board the
-waiting takes longer than the program.
-
-    python -m benchmarks.peers adapters --published FOLDER
-
-also measures the star environment that Gu and Adhikari published, in games with 6 seats. FOLDER is a checkout of
-github.com/noahadhikari/pettingzoo-chinese-checkers, which needs pygame and matplotlib.
+With `--no-async-dispatch` JAX runs a program in the thread that calls it. Otherwise the call waits for another thread,
+which takes longer than a program with one board. `--published FOLDER` also measures the star environment that Gu and
+Adhikari published, in games with 6 seats: FOLDER is a checkout of github.com/noahadhikari/pettingzoo-chinese-checkers,
+which needs pygame and matplotlib.
 """
 
 import contextlib
@@ -64,7 +52,6 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = {"pgx": "pgx", "open_spiel": "pyspiel"}  # distribution and module, by the kind or library of a side
 TABLE = {
     "game": "`{game}`",
-    "stored": "{stored}",
     "ours, steps/s": "{ours[steps_per_second]:,}",
     "side": "{peer}",
     "steps/s": "{theirs[steps_per_second]:,}",
@@ -85,7 +72,6 @@ class Contest(NamedTuple):
 
     game: str
     peers: tuple[Side, ...] = ()
-    stored: str | None = None  # of benchmarks.loops.STORED: what ours keeps of every step, on one device
 
 
 def open_spiel(game: str) -> tuple[Side, ...]:
@@ -113,18 +99,13 @@ CONTESTS = {
     ),
     "star_2": Contest(STAR_2, (star_loop(2),)),
     "diamond": Contest("chinese_checkers_diamond"),
-    "star_4_outputs": Contest(STAR_4, (star_loop(4),), "outputs"),
-    "star_4_states": Contest(STAR_4, (star_loop(4),), "states"),
-    "star_2_outputs": Contest(STAR_2, (star_loop(2),), "outputs"),
-    "star_2_states": Contest(STAR_2, (star_loop(2),), "states"),
 }
 
 
 @dataclass(frozen=True)
 class Arguments(harness.BenchmarkArguments):
     games: tuple[str, ...] = tuple(CONTESTS)
-    """Comparisons to make, among: minichess, king_capture, dots_and_boxes, checkers, star_4, star_2, diamond, and
-    star_4_outputs, star_4_states, star_2_outputs, star_2_states, in which ours stores every step."""
+    """Comparisons to make, among: minichess, king_capture, dots_and_boxes, checkers, star_4, star_2, diamond."""
     rounds: int = 5
     seconds: float = 1.5
     """Length of a side's turn."""
@@ -135,14 +116,13 @@ class Arguments(harness.BenchmarkArguments):
 
 
 def measure_peers(arguments: Arguments) -> dict[str, Any]:
-    """Measures all rows of the table."""
     jax.config.update("jax_platforms", "cpu")  # the platform of the sides, so that the stamp names it
     harness.check_among("games", arguments.games, CONTESTS)
     harness.check_positive(arguments, "rounds", "seconds", "boards", "pgx_boards")
     rows: list[dict[str, Any]] = []
     for name in arguments.games:
         contest = CONTESTS[name]
-        of_ours = {"kind": "jax", "library": "jaxgames", "game": contest.game, "stored": contest.stored}
+        of_ours = {"kind": "jax", "library": "jaxgames", "game": contest.game}
         ours, *peers = (
             Side(side.name, completed(side.arguments, arguments))
             for side in (Side("jaxgames", of_ours), *contest.peers)
@@ -167,7 +147,7 @@ def completed(given: dict[str, Any], arguments: Arguments) -> dict[str, Any]:
     if given["kind"] == "open_spiel":
         return given | tuning
     ours = given["library"] == "jaxgames"
-    devices = [1] if given.get("stored") else sorted({1, harness.cores()})
+    devices = sorted({1, harness.cores()})
     shares = arguments.boards if ours else (-(-n // harness.cores()) for n in arguments.pgx_boards)  # of one device
     boards = [n * harness.cores() for n in dict.fromkeys(shares)]
     return given | tuning | {"devices": devices, "boards": boards, "steps": 200_000 if ours else 8_192}
@@ -211,7 +191,7 @@ def measure_adapters(arguments: AdaptersArguments) -> dict[str, Any]:
 
 def compare(game: str, ours: Side, peers: Sequence[Side], rounds: int, seconds: float) -> list[dict[str, Any]]:
     """Returns the rows of one game, one per peer; one row without a peer if there is none, or if ours fails."""
-    first = {"game": game, "stored": ours.arguments.get("stored")}
+    first: dict[str, Any] = {"game": game}
     entries: dict[str, dict[str, Any]] = {peer.name: {"peer": peer.name, "missing": missing(peer)} for peer in peers}
     present = [ours, *(peer for peer in peers if entries[peer.name]["missing"] is None)]
     entries[ours.name] = {"peer": None}

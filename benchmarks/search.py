@@ -50,12 +50,13 @@ PARTS = ("boards", "simulations", "slots", "peer")
 PEER_GAMES = {"jaxgames": "minichess", "mctx": "minichess", "Pgx + mctx": "gardner_chess"}
 PLIES = 16  # of random play before the roots
 TABLE = {
+    "part": "{part}",
     "game": "`{game}`",
     "search": "{side}",
     "roots": "{boards:,}",
     "simulations": "{simulations:,}",
     "slots": "{slots:,}",  # empty for all actions
-    "simulations/s": "{simulations_per_second:,.0f} ({spread:.0%})",
+    "simulations/s": harness.SPEED,
     "us each": "{microseconds:.1f}",
     "bytes per node": "{bytes_per_node:,}",
     "compiled in": "{compile_seconds:.1f} s",
@@ -107,17 +108,17 @@ def measure_search(arguments: Arguments) -> dict[str, Any]:
     if arguments.picture is not None and "simulations" not in arguments.parts:
         raise ValueError("picture needs the part simulations: add it to parts, or leave picture out")
     game_of_two(arguments.env)
-    points = {part: list(points_of(part, arguments)) for part in arguments.parts}
-    different = list(dict.fromkeys(point for each in points.values() for point in each))
+    points = [(part, point) for part in arguments.parts for point in points_of(part, arguments)]
     rows: list[dict[str, Any]] = []
     result: dict[str, Any] = {"rows": rows, "hidden_sizes": [*arguments.hidden_sizes], **stamp()}
     result["versions"] = {name: harness.package_version(name) for name in ("mctx", "pgx")}
-    for point in progress_over(different, "rows"):
-        rows.append(measure_point(point, arguments))
+    ours = 1.0  # microseconds of the last row of ours
+    for part, point in progress_over(points, "rows"):
+        row: dict[str, Any] = {"part": part, **measure_point(point, arguments)}
+        ours = row["microseconds"] if point.side == "jaxgames" else ours
+        rows.append(row | {"ratio": row["microseconds"] / ours})
         harness.save(arguments, result)
-    for part, members in points.items():
-        part_rows = with_ratios([row_at(rows, point) for point in members])
-        harness.log(f"\n{part}:\n\n{table_of(part_rows, TABLE)}")
+    harness.log(table_of(rows, TABLE))
     return result
 
 
@@ -144,16 +145,8 @@ def measure_point(point: Point, arguments: Arguments) -> dict[str, Any]:
     side = SIDES[point.side](point.game, point.boards, config, arguments.hidden_sizes)
     total = point.boards * point.simulations
     timing = harness.time_program(side.program, (side.params, side.boards), total, arguments.repeats)
-    return {
-        **point._asdict(),
-        "simulations_per_second": timing.steps_per_second,
-        "spread": timing.spread,
-        "microseconds": timing.microseconds,
-        "bytes_per_node": side.bytes_per_node,
-        "network": [[*weights.shape] for weights, _ in side.params],
-        "compile_seconds": timing.compile_seconds,
-        "memory_bytes": timing.memory_bytes,
-    }
+    row = {**point._asdict(), **timing._asdict(), "microseconds": timing.microseconds}
+    return row | {"bytes_per_node": side.bytes_per_node, "network": [[*weights.shape] for weights, _ in side.params]}
 
 
 # -- the searches -----------------------------------------------------------------------------------------
@@ -179,17 +172,13 @@ def ours(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, 
 
 
 def dense(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:
-    """Returns mctx over all actions of a game of this project."""
     env = game_of_two(game)
     return mctx_side(env, positions(jaxgames.auto_reset(env), boards).board, config, hidden_sizes)
 
 
 def pgx(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:
-    """Returns mctx on a game of Pgx. Raises ValueError if Pgx is not installed."""
-    try:
-        bare, playing = loops.pgx_env(game)
-    except ImportError as error:
-        raise ValueError('pgx is missing: pip install "jaxgames[dev]", or leave the part "peer" out') from error
+    """Returns mctx on a game of Pgx. Raises ImportError if Pgx is not installed."""
+    bare, playing = loops.pgx_env(game)
     return mctx_side(bare, positions(playing, boards), config, hidden_sizes)
 
 
@@ -306,24 +295,12 @@ def game_of_two(game: str) -> jaxgames.Env[Any]:
 # -- tables and pictures ----------------------------------------------------------------------------------
 
 
-def row_at(rows: list[dict[str, Any]], point: Point) -> dict[str, Any]:
-    return next(row for row in rows if point._asdict().items() <= row.items())
-
-
-def with_ratios(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yields the rows of a part; a ratio is the speed of the last row of ours divided by the speed of the row."""
-    first = rows[0]
-    for row in rows:
-        first = row if row["side"] == "jaxgames" else first
-        yield row | {"ratio": row["microseconds"] / first["microseconds"] if row is not first else None}
-
-
 def draw_by_simulations(arguments: Arguments, result: dict[str, Any]) -> Figure:
     """Returns the curves of the part `simulations`, both axes logarithmic."""
     picture, (axes,) = plot.new_picture(6, 3.6)
-    rows = [row_at(result["rows"], point) for point in points_of("simulations", arguments)]
+    rows = [row for row in result["rows"] if row["part"] == "simulations"]
     for number, side in enumerate(dict.fromkeys(row["side"] for row in rows)):
-        line = sorted((row for row in rows if row["side"] == side), key=lambda row: row["simulations"])
+        line = [row for row in rows if row["side"] == side]
         label = f"{side}, {line[0]['slots'] or 'all'} {'slots' if line[0]['slots'] else 'actions'}"
         times = [row["microseconds"] for row in line]
         axes.plot([row["simulations"] for row in line], times, color=f"C{number}", marker="o", label=label)

@@ -9,16 +9,13 @@ wins, (-1, 0) whether it loses.
     python -m benchmarks.solvers checkers --depths 10 12 --positions 50
 
 measures a move with and without the transposition table. The positions are those with a choice of moves from games
-between searches of depth 2 after random openings. The last column is the same move in plain Python, for depths of at
-most `plain_depth`.
+between searches of depth 2 after random openings.
 
 Nodes are the positions that a search visits, seconds CPU time without compilation.
 """
 
 import itertools
 import random
-import shlex
-import sys
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +33,7 @@ from jaxgames.host import host
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE, HostSearchPlayer
 from train.driver.commands import progress_over
-from train.driver.machine import commit, cpu_seconds, stamp
+from train.driver.machine import stamp
 from train.driver.tables import table_of
 
 # -- Dots and Boxes ---------------------------------------------------------------------------------------
@@ -49,7 +46,6 @@ BOXES_TABLE = {
     "keys": "{keys:,}",
     "seconds": "{seconds:.2g}",
     "us per node": "{microseconds:.2f}",
-    "plain Python": "{plain_seconds:.2g}",
 }
 
 
@@ -57,8 +53,6 @@ BOXES_TABLE = {
 class BoxesArguments(harness.BenchmarkArguments):
     boards: tuple[str, ...] = ("2x2", "2x3", "3x3", "3x4")
     """Boards, rows x columns of boxes, such as 2x3."""
-    plain_nodes: int = 300_000
-    """Largest number of nodes of a search that is also timed in plain Python."""
     table_size: int | None = None
     """Entries of the table, a power of two; None for the search's own number."""
     winner: bool = False
@@ -66,23 +60,17 @@ class BoxesArguments(harness.BenchmarkArguments):
 
 
 def measure_boxes(arguments: BoxesArguments) -> dict[str, Any]:
-    if not arguments.boards or arguments.plain_nodes < 0:
-        raise ValueError("boards must not be empty, and plain_nodes must be at least 0")
+    if not arguments.boards:
+        raise ValueError("boards must not be empty")
     windows = WINDOWS if arguments.winner else (None,)
     points = [(board, game_of(board), window) for board in arguments.boards for window in windows]
     rows: list[dict[str, Any]] = []
-    made = {"command": f"python -m benchmarks.solvers {shlex.join(sys.argv[1:])}", "commit": commit(), **stamp()}
-    result = {**made, "rows": rows, "compiled": HAS_NUMBA, "numba": harness.package_version("numba")}
+    result = {"rows": rows, "compiled": HAS_NUMBA, **stamp(), "numba": harness.package_version("numba")}
     for board, game, window in progress_over(points, "searches"):
         found = ExactSearch(game, arguments.table_size).search(None, window, progress=True)
-        row: dict[str, Any] = {"board": board, "window": window, **found._asdict(), "plain_seconds": None}
-        if not HAS_NUMBA:
-            row["plain_seconds"] = found.seconds
-        elif found.nodes <= arguments.plain_nodes:
-            plain = ExactSearch(game, arguments.table_size, compiled=False)
-            row["plain_seconds"] = plain.search(None, window, progress=True).seconds
-        rows.append({**row, "microseconds": 1e6 * found.seconds / found.nodes})
-        harness.save(arguments, result | {"cpu_seconds": round(cpu_seconds(), 1)})
+        microseconds = 1e6 * found.seconds / found.nodes
+        rows.append({"board": board, "window": window, **found._asdict(), "microseconds": microseconds})
+        harness.save(arguments, result)
     harness.log(table_of(rows, BOXES_TABLE))
     return result
 
@@ -97,7 +85,6 @@ def game_of(board: str) -> DotsAndBoxes:
 # -- checkers ---------------------------------------------------------------------------------------------
 
 OPENING_PLIES = 6  # at most
-PLAIN_POSITIONS = 10
 CHECKERS_TABLE = {
     "depth": "{depth}",
     "table": "{table}",
@@ -106,7 +93,6 @@ CHECKERS_TABLE = {
     "ms per move: mean": "{mean_milliseconds:.3g}",
     "p99": "{p99_milliseconds:.3g}",
     "max": "{max_milliseconds:.3g}",
-    "plain Python, ms": "{plain_milliseconds:.3g}",
 }
 
 
@@ -116,8 +102,6 @@ class CheckersArguments(harness.BenchmarkArguments):
     """Depths of the search."""
     positions: int = 200
     """Number of positions."""
-    plain_depth: int = 4
-    """Largest depth that is also timed in plain Python."""
     evaluation: str = "positional"
     """The evaluation of the player."""
     seed: int = 0
@@ -132,11 +116,7 @@ def measure_checkers(arguments: CheckersArguments) -> dict[str, Any]:
     result = {"rows": rows, "compiled": HAS_NUMBA, **stamp(), "numba": harness.package_version("numba")}
     for depth, size in progress_over(itertools.product(arguments.depths, (TABLE_SIZE, 0)), "searches"):
         player = HostSearchPlayer(SEARCHED_GAME, env, depth, None, arguments.evaluation, size, compiled=HAS_NUMBA)
-        row = {"depth": depth, "table": size > 0, **measure_moves(player, boards), "plain_milliseconds": None}
-        if depth <= arguments.plain_depth:
-            plain = HostSearchPlayer(SEARCHED_GAME, env, depth, None, arguments.evaluation, size, compiled=False)
-            row["plain_milliseconds"] = measure_moves(plain, boards[:PLAIN_POSITIONS])["mean_milliseconds"]
-        rows.append(row)
+        rows.append({"depth": depth, "table": size > 0, **measure_moves(player, boards)})
         harness.save(arguments, result)
     harness.log(table_of(rows, CHECKERS_TABLE))
     return result

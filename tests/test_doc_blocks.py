@@ -192,7 +192,7 @@ def run_in(folder: Path, place: str, *command: str) -> None:
 
 @pytest.mark.slow  # compiles the loop
 def test_readme_states_the_shapes_and_bytes_of_its_loop(capsys: pytest.CaptureFixture[str]) -> None:
-    """And the loop moves no more bytes than the one that `benchmarks.throughput` measures."""
+    """And the loop moves no more bytes than the one that `benchmarks.envs` measures."""
     code = program(README)
     names: dict[str, Any] = {}
     exec(code, names)

@@ -43,7 +43,7 @@ FLOORS = {
     "benchmarks": (
         ("harness",),
         ("loops",),
-        ("adapters", "throughput"),
+        ("adapters", "envs"),
         ("peer_process", "networks", "play", "regression"),
         ("peers",),
         ("compiled", "search", "solvers", "training", "training_peers"),

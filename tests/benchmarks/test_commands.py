@@ -11,10 +11,10 @@ import pytest
 from benchmarks import (
     compiled,
     device,
+    envs,
     harness,
     search,
     solvers,
-    throughput,
     training,
 )
 from tests.benchmarks.conftest import RunCommand, blank_positions
@@ -31,26 +31,15 @@ TINY = Config(
 )
 STAMP = {"date", "jaxgames", "jax", "python", "devices", "processor", "cores"}
 TIMING = {"steps_per_second", "spread", "compile_seconds", "memory_bytes"}
-SWEEP = "throughput sweep --games dots_and_boxes --batch-sizes 1 --sizes 1 2 --boards 1 --steps 1 --repeats 1"
 SEARCH = "--simulations 2 --slots 4 --batch 2 --curve-batch 2 --budget 2 --peer-slots 4 --hidden-sizes 5"
 PEERS = "--boards 2 --rollout-length 2 --search-boards 2 --search-steps 2 --simulations 2 --rounds 1"
 
 # The command line, with PICTURE for a file; the keys of the result; the key of its rows, and the keys of the first row.
 COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
-    f"throughput --env {BOXES} --batch-sizes 2 --steps 16 --repeats 2 --columns step 'no restart' 'random play'": (
-        {"env", "bytes_per_board", "rows", "devices_used"} | STAMP,
+    f"envs --games {BOXES} --batch-sizes 2 --steps 16 --repeats 2 --picture PICTURE": (
+        {"rows", "devices_used", "one_core"} | STAMP,
         "rows",
-        {"boards", "step", "no restart", "random play"},
-    ),
-    f"throughput --env {BOXES} --batch-sizes 2 --steps 16 --repeats 2 --columns policy ppo": (
-        {"env", "bytes_per_board", "rows", "devices_used"} | STAMP,
-        "rows",
-        {"boards", "policy", "ppo"},
-    ),
-    f"{SWEEP} --pictures PICTURE": (
-        {"by_size", "fits", "by_batch", "devices_used", "one_core"} | STAMP,
-        "by_size",
-        {"size", "cells", "boards", "steps_per_second", "microseconds", "spread"},
+        {"game", "bytes_per_board", "boards", "step", "no restart", "random play", "policy"},
     ),
     f"compiled {BOXES} --target h200 --parts 'random play' mask --boards 4": (
         {"rows", "boards", "grown", "jax-cuda12-plugin", "libtpu"} | STAMP,
@@ -66,32 +55,26 @@ COMMANDS: dict[str, tuple[set[str], str, set[str]]] = {
     f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations --picture PICTURE": (
         {"rows", "hidden_sizes", "versions"} | STAMP,
         "rows",
-        {"side", "game", "boards", "simulations", "slots", "simulations_per_second", "spread", "microseconds"}
-        | {"bytes_per_node", "network", "compile_seconds", "memory_bytes"},
+        {"part", "side", "game", "boards", "simulations", "slots", "microseconds", "bytes_per_node", "network", "ratio"}
+        | TIMING,
     ),
     "solvers boxes --boards 1x1": (
-        {"rows", "compiled", "numba", "command", "commit"} | STAMP,
-        "rows",
-        {"board", "window", "value", "nodes", "keys", "seconds", "plain_seconds", "microseconds"},
-    ),
-    "solvers checkers --depths 1 --positions 2 --plain-depth 1": (
         {"rows", "compiled", "numba"} | STAMP,
         "rows",
-        {"depth", "table", "nodes", "nodes_per_second", "plain_milliseconds"}
-        | {f"{name}_milliseconds" for name in ("mean", "p99", "max")},
+        {"board", "window", "value", "nodes", "keys", "seconds", "microseconds"},
+    ),
+    "solvers checkers --depths 1 --positions 2": (
+        {"rows", "compiled", "numba"} | STAMP,
+        "rows",
+        {"depth", "table", "nodes", "nodes_per_second"} | {f"{name}_milliseconds" for name in ("mean", "p99", "max")},
     ),
     f"training_peers --env {BOXES} --pgx-env tic_tac_toe {PEERS}": (
         {"rows", "settings", "versions"} | STAMP,
         "rows",
         {"part", "side", "game", "microseconds", "rules"} | TIMING,
     ),
-    "training devices --env chinese_checkers_diamond --boards 8 --rollout-length 8 --counts 1 --repeats 1": (
-        {"env", "rollout_length", "rows"} | STAMP,
-        "rows",
-        {"scaling", "count", "boards", "efficiency"} | TIMING,
-    ),
     "training --games demo --repeats 1 --picture PICTURE": (
-        {"learner", "setting", "rows"} | STAMP,
+        {"learner", "rows"} | STAMP,
         "rows",
         {"game", "env", "whole", "shares", "boards"},
     ),
@@ -103,19 +86,16 @@ def small(monkeypatch: pytest.MonkeyPatch, programs: str, plain_python: None) ->
     """Small networks and games, solvers in plain Python, and this CPU in place of described devices."""
     monkeypatch.setattr(compiled, "check_package", lambda target: None)
     monkeypatch.setattr(compiled, "described_device", lambda target: jax.devices()[0])
-    monkeypatch.setattr(throughput, "config_for", lambda env: TINY)
-    monkeypatch.setattr(training, "learner_of", lambda name, game, setting: PPO(TINY))
-    monkeypatch.setattr(throughput, "STAR", "chinese_checkers(size={}, num_players=2, max_rounds=3)")
-    monkeypatch.setattr(throughput, "GAMES", {"dots_and_boxes": TINY.env})
+    monkeypatch.setattr(envs, "config_for", lambda env: TINY)
+    monkeypatch.setattr(training, "learner_of", lambda name, game: PPO(TINY))
     if programs == "traced":
         monkeypatch.setattr(search, "positions", blank_positions)
-        monkeypatch.setattr(throughput, "recorded_actions", lambda env, *shape: jnp.zeros(shape[::-1], jnp.int32))
+        monkeypatch.setattr(envs, "recorded_actions", lambda env, *shape: jnp.zeros(shape[::-1], jnp.int32))
 
 
 def slow(line: str) -> Any:
     """A command line, marked as slow where it traces for seconds."""
-    is_slow = line.startswith(("training", "networks sharing", "throughput sweep", "search"))
-    is_slow |= line.endswith("ppo")
+    is_slow = line.startswith(("training", "networks sharing", "envs", "search"))
     return pytest.param(line, marks=pytest.mark.slow) if is_slow else line
 
 
@@ -128,7 +108,7 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
     if name:
         assert result[name][0].keys() == row_keys
     pictures = [file.read_text() for file in tmp_path.rglob("*.svg") if file.is_file()]
-    assert len(pictures) == ("PICTURE" in line) + line.startswith("throughput sweep")
+    assert len(pictures) == ("PICTURE" in line)
     assert all("<svg" in picture for picture in pictures)
 
 
@@ -150,8 +130,6 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
             ("parts must be among forms, random play, ppo, search",),
         ),
         ("device --budget 0", ("budget must be positive",)),
-        ("training devices --counts 2 4", ("counts must begin with 1",)),
-        ("training devices --counts 1 1000", ("devices must be at most",)),
         ("networks --boards 0", ("boards must be positive",)),
         ("training_peers --parts dqn", ("parts must be among ppo, alphazero, not dqn",)),
         ("training_peers --boards 3 --rollout-length 3", ("must be a multiple of the 4 minibatches",)),
@@ -175,16 +153,11 @@ def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, t
         ("solvers boxes --boards 5x6", ("at most 62 edges",)),
         ("solvers boxes --table-size 3", ("table_size must be",)),
         ("solvers checkers --positions 0", ("positions must be positive",)),
-        ("throughput --columns steps", ("columns must be among step",)),
-        ("throughput --batch-sizes 0", ("batch_sizes must be positive",)),
-        ("throughput --columns step --devices 0", ("devices must be positive",)),
-        ("throughput --columns step --devices 1000", ("devices must be at most",)),
-        ("throughput --devices 2", ("ppo is measured on one device",)),
-        ("throughput sweep --games chess", ("games must be among checkers", "chess")),
-        ("throughput sweep --batch-sizes 0", ("batch_sizes must be positive",)),
-        ("throughput sweep --boards", ("must each name at least one",)),
-        ("throughput sweep --sizes 2 9", ("two or more different ones from 1 to 8",)),
-        ("throughput sweep --devices 2 --one-core", ("one core is one device",)),
+        ("envs --columns steps", ("columns must be among step",)),
+        ("envs --batch-sizes 0", ("batch_sizes must be positive",)),
+        ("envs --devices 0", ("devices must be positive",)),
+        ("envs --devices 1000", ("devices must be at most",)),
+        ("envs --columns step --picture x.svg", ("picture needs the column random play",)),
         ("training --games demo chess", ("the games are",)),
         ("training --repeats 0", ("repeats must be positive, not 0",)),
     ],

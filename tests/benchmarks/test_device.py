@@ -1,6 +1,5 @@
 """benchmarks.device: the rows of its parts, and what becomes of those that fail, that lack a package or the time."""
 
-import importlib.metadata
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import device, search
-from benchmarks.device import Groups, Rows, Sizes, Task, attempt, commit_of, compare, profile
+from benchmarks.device import Groups, Rows, Sizes, Task, attempt, compare, profile
 from tests.benchmarks.conftest import RunCommand, blank_positions
 
 BOXES = "dots_and_boxes(rows=1, cols=1)"  # 4 edges: a game has 4 steps
@@ -155,17 +154,6 @@ def test_groups_without_time_are_named_as_skipped(
         ("b", 1, True),
     ]
     assert result["seconds"] == 8
-
-
-def test_commit_of_a_package_is_that_of_its_repository(monkeypatch: pytest.MonkeyPatch) -> None:
-    def installed(package: str) -> Any:
-        if package == "pgx":
-            raise importlib.metadata.PackageNotFoundError
-        source = '{"vcs_info": {"vcs": "git", "commit_id": "abc"}}' if package == "mctx" else None
-        return SimpleNamespace(read_text=lambda name: source)
-
-    monkeypatch.setattr(importlib.metadata, "distribution", installed)
-    assert [commit_of(package) for package in ("mctx", "optax", "pgx")] == ["abc", None, None]
 
 
 def test_batch_that_does_not_fit_into_memory_is_no_failure() -> None:

@@ -20,8 +20,6 @@ from benchmarks.loops import (
     play_loop,
     probe,
     steps_per_call,
-    stored_loop,
-    stored_rollout,
 )
 from jaxgames import auto_reset, list_games, make
 
@@ -60,20 +58,6 @@ def test_loop_makes_the_steps_of_single_calls_and_reads_its_outputs() -> None:
     np.testing.assert_array_equal(mask, outputs[1])
     assert sum(reads) > length  # a legal action and more in each
     assert float(checksum) == pytest.approx(paid + sum(reads[:-1]), rel=1e-4)  # the loop ends before the last read
-
-
-def test_stored_boards_give_the_stored_outputs_again() -> None:
-    env, batch = auto_reset(make(BOXES)), 4
-    boards = jax.vmap(env.init)(jax.random.split(jax.random.key(0), batch))
-    programs = [jax.jit(stored_loop(env, batch, 6, stored)) for stored in ("outputs", "states")]
-    (ends, ((observation, mask), *steps)), (same_ends, (states, *same_steps)) = (
-        program(jax.random.key(3), boards) for program in programs
-    )
-    jax.tree.map(np.testing.assert_array_equal, (ends, steps), (same_ends, same_steps))
-    np.testing.assert_array_equal(jax.vmap(jax.vmap(make(BOXES).observe))(states), observation)
-    np.testing.assert_array_equal(jax.vmap(jax.vmap(make(BOXES).legal_action_mask))(states), mask)
-    assert observation.any()
-    assert stored_rollout(env, batch, 6, "states")() == batch * 6
 
 
 def test_calls_are_long_enough_that_new_memory_does_not_count() -> None:

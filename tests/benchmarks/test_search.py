@@ -37,9 +37,3 @@ def test_dense_node_counts_all_its_actions(monkeypatch: pytest.MonkeyPatch) -> N
     side = search.dense(BOXES, 2, SearchConfig(simulations=3), (5,))
     env = search.game_of_two(BOXES)
     assert side.bytes_per_node == 6 * 4 * env.num_actions + 5 * 4 + env.state_bytes
-
-
-def test_ratio_compares_a_row_with_the_last_row_of_ours() -> None:
-    times = [("jaxgames", 2.0), ("mctx", 9.0), ("jaxgames", 4.0), ("mctx", 10.0)]
-    rows = search.with_ratios([{"side": side, "microseconds": time} for side, time in times])
-    assert [row["ratio"] for row in rows] == [None, 4.5, None, 2.5]
