@@ -1,7 +1,9 @@
-"""The columns of the tables that `examples.papers.tables` makes of the JSON of stored results, by file."""
+"""What `examples.papers.tables` makes of the JSON of stored results: columns by file, and tables by command."""
 
 import functools
+import pkgutil
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from jaxgames.games.chinese_checkers_diamond.solution import OUTCOMES
 from train.baselines.entries import score_of
 from train.baselines.tables import text_of_search, without_module
 from train.driver.commands import text_of_rate, text_of_score
-from train.driver.tables import Column, entry_of
+from train.driver.tables import Column, entry_of, table_of, tables_in
 
 DEFAULTS = ", tip_lock=False|, max_plies=200|, reward='win_loss'"  # of the solved games
 
@@ -320,3 +322,35 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "from the start": lambda row: f"{row['start_value']:+}" if row["start_value"] else "0",
     },
 }
+_PAPERS = "examples.papers"
+TABLES: dict[str, dict[str, str]] = {  # by the module of a command: columns of a list in its JSON; "" for all of it
+    "train.ladder": {"": "train.ladder.__main__:table"},
+    "train.evaluate": {"": "train.evaluate:table"},
+    "examples.demo": {"": "train.evaluate:table"},
+    f"{_PAPERS}.alpha_mini.placements": {"": f"{_PAPERS}.alpha_mini.placements:table"},
+    f"{_PAPERS}.alpha_mini.sampling": {"": f"{_PAPERS}.alpha_mini.sampling:table"},
+    f"{_PAPERS}.dots_and_boxes.agent": {"rows": f"{_PAPERS}.dots_and_boxes.agent:COLUMNS"},
+    f"{_PAPERS}.dots_and_boxes.first_moves": {
+        name: f"{_PAPERS}.dots_and_boxes.first_moves:{name.upper()}" for name in ("boards", "edges", "fit")
+    },
+    f"{_PAPERS}.matrix_games.settings": {
+        "constant": f"{_PAPERS}.matrix_games.settings:COLUMNS",
+        "schedule": f"{_PAPERS}.matrix_games.settings:COLUMNS",
+        "more actions": f"{_PAPERS}.matrix_games.settings:OF_MORE_ACTIONS",
+    },
+    f"{_PAPERS}.parameter_sharing.entropy": {"rows": f"{_PAPERS}.parameter_sharing.entropy:COLUMNS"},
+    f"{_PAPERS}.parameter_sharing.whole_turns": {"": f"{_PAPERS}.parameter_sharing.whole_turns:COLUMNS"},
+    f"{_PAPERS}.solution_strength.judged": {"rows": f"{_PAPERS}.solution_strength.judged:COLUMNS"},
+    f"{_PAPERS}.solution_strength.lost_positions": {"rows": f"{_PAPERS}.solution_strength.lost_positions:COLUMNS"},
+    f"{_PAPERS}.solution_strength.solved": {"rows": f"{_PAPERS}.solution_strength.solved:COLUMNS"},
+}
+
+
+def tables_of(command: str, result: Any) -> list[dict[str, Any]]:
+    """Returns the tables that TABLES has for the result of a command, as `tables_in` has them; none if it has none."""
+    texts: list[Any] = []
+    for key, name in TABLES.get(shlex.split(command)[2], {}).items():
+        of: Any = pkgutil.resolve_name(name)
+        chosen = result[key] if key else result
+        texts.append(of(chosen) if callable(of) else table_of(chosen, of))
+    return tables_in("\n\n".join(texts))

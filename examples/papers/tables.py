@@ -13,14 +13,14 @@ its module `entries` has a list of results that several commands make. The other
     python -m examples.papers.tables --store runs/papers/parameter_sharing/heat_maps
     python -m examples.papers.tables --name greedy_checkers --run "python -m train.match greedy random --env checkers"
 
-The first two lines store the result of an experiment, whose tables have the name of the file, from the second one on
-with a number. The third runs any commands, unless they have finished at this commit, and stores their results. Their
-table has the columns of `examples.papers.columns`, with a row for each result or for each of its `rows`.
+The first two lines store the result of an experiment, the third runs any commands, unless they have finished at this
+commit, and stores their results. `examples.papers.columns` has the columns of files, with a row for each result or for
+each of its `rows`, and the tables of commands. These have the name of the file, from the second one on with a number.
+The tables of other experiments are stored beside their results.
 """
 
 import functools
 import json
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,9 +30,8 @@ from typing import Any, NoReturn
 import tyro
 
 from examples.papers._experiment import RESULT, text_of
-from examples.papers.columns import COLUMNS
+from examples.papers.columns import COLUMNS, tables_of
 from jaxgames import baselines
-from jaxgames._checks import check_choice
 from jaxgames.baselines import level_agents
 from train.baselines import levels
 from train.baselines import tables as of_entries
@@ -62,10 +61,12 @@ def update(arguments: Arguments) -> NoReturn:
     if bool(arguments.name) != bool(arguments.run):
         sys.exit("examples.papers.tables: --name and --run need each other: --name FILE --run 'python -m ...'")
     for folder in arguments.store:
-        shutil.copyfile(folder / RESULT, RESULTS / f"{name_of(folder)}.json")
+        record = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+        if tables_of(record["command"], record["result"]) == record["tables"]:
+            del record["tables"]
+        (RESULTS / f"{name_of(folder)}.json").write_text(text_of(record), encoding="utf-8")
     if arguments.run:
         try:
-            check_choice("name", arguments.name, tuple(COLUMNS))
             record = record_of(arguments.run)
         except (ValueError, OSError) as error:
             sys.exit(f"examples.papers.tables: {error}")
@@ -129,9 +130,20 @@ def of_results() -> dict[str, str]:
             made[name] = of_entries.solved(stored["rows"])
         elif name.startswith("self_play_switches_"):
             switches += stored["rows"]
-        for number, table in enumerate(() if name in COLUMNS else stored.get("tables", ()), start=1):
-            made[name if number == 1 else f"{name}_{number}"] = markdown(table["columns"], table["rows"])
+        else:
+            for number, table in enumerate(stored_tables(stored), start=1):
+                made[name if number == 1 else f"{name}_{number}"] = markdown(table["columns"], table["rows"])
     return made | {"self_play_switches": table_of(switches, of_entries.SWITCHES)}
+
+
+def stored_tables(stored: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the tables in a file, or those that TABLES makes of its results."""
+    if "tables" in stored:
+        return stored["tables"]
+    if "command" in stored:
+        return tables_of(stored["command"], stored["result"])
+    pairs = zip(stored["commands"], stored["results"], strict=True)
+    return [table for command, result in pairs for table in tables_of(command, result)]
 
 
 def peers_by_game(path: Path) -> str:
