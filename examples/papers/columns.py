@@ -331,14 +331,13 @@ TABLES: dict[str, dict[str, str]] = {  # by the module of a command: columns of 
     f"{_PAPERS}.alpha_mini.sampling": {"": f"{_PAPERS}.alpha_mini.sampling:table"},
     f"{_PAPERS}.dots_and_boxes.agent": {"rows": f"{_PAPERS}.dots_and_boxes.agent:COLUMNS"},
     f"{_PAPERS}.dots_and_boxes.first_moves": {
-        name: f"{_PAPERS}.dots_and_boxes.first_moves:{name.upper()}" for name in ("boards", "edges", "fit")
+        name: f"{_PAPERS}.dots_and_boxes.first_moves:{name.upper()}" for name in ("boards", "edges")
     },
     f"{_PAPERS}.matrix_games.settings": {
         "constant": f"{_PAPERS}.matrix_games.settings:COLUMNS",
         "schedule": f"{_PAPERS}.matrix_games.settings:COLUMNS",
         "more actions": f"{_PAPERS}.matrix_games.settings:OF_MORE_ACTIONS",
     },
-    f"{_PAPERS}.parameter_sharing.entropy": {"rows": f"{_PAPERS}.parameter_sharing.entropy:COLUMNS"},
     f"{_PAPERS}.parameter_sharing.whole_turns": {"": f"{_PAPERS}.parameter_sharing.whole_turns:COLUMNS"},
     f"{_PAPERS}.solution_strength.judged": {"rows": f"{_PAPERS}.solution_strength.judged:COLUMNS"},
     f"{_PAPERS}.solution_strength.lost_positions": {"rows": f"{_PAPERS}.solution_strength.lost_positions:COLUMNS"},

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxgames
-from examples import random_games, rollout_scan
+from examples import random_games
 from tests.helpers.positions import compiled
 from train.models.policy import Policy
 
@@ -38,14 +38,6 @@ def test_random_games_writes_a_picture_of_the_game_or_of_one_step(
     assert "<animate" in (tmp_path / "game.svg").read_text()
     assert "<animate" not in (tmp_path / "board.svg").read_text()
     assert capsys.readouterr().out.count("plays") == 2 * 4
-
-
-def test_rollout_counts_the_games_of_a_fixed_length() -> None:
-    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")  # every game lasts four steps, and seat 1 takes the box
-    rewards, ended = rollout_scan.rollout(env, 3, 8, jax.random.key(0))
-    assert rewards.shape == (8, 3, 2)
-    assert ended.sum() == 6
-    assert rewards.sum((0, 1)).tolist() == [-6, 6]
 
 
 @pytest.mark.slow  # a whole training run

@@ -12,7 +12,6 @@ from jaxgames.agents import Agent, RandomAgent
 from train import agents
 from train.driver.commands import text_of_rate
 
-GAMES_AT_ONCE = 2_000  # a batch of games is played until its longest one ends
 KING = 60  # the reward for the capture of a king
 
 
@@ -30,33 +29,24 @@ def play(
     "draws" has the counts of each reason for a draw. Game i begins with the i-th of `openings`, and again with the
     first one after the last.
     """
-    counts = dict.fromkeys(("games", "won", "lost", "drawn", "truncated"), 0)
-    sums = {"mean_reward": 0.0, "mean_length": 0.0}
-    draws: Counter[str] = Counter()
-    book = None if openings is None else openings.for_games(games)
-    for number, first in enumerate(range(0, games, GAMES_AT_ONCE)):
-        size = min(GAMES_AT_ONCE, games - first)
-        key = jax.random.fold_in(jax.random.key(seed), number)
-        seats = arena.one_seat(key, size, 2, seat)
-        part = None if book is None else jax.tree.map(lambda leaf, rows=slice(first, first + size): leaf[rows], book)
-        played = arena.play(env, (agent, opponent), seats, key, openings=part)
-        won = arena.winners(env, played)
-        counts["games"] += len(won)
-        counts["won"] += int(won[:, seat].sum())
-        counts["lost"] += int(won[:, 1 - seat].sum())
-        drawn = np.flatnonzero(arena.drawn(env, played))
-        counts["drawn"] += len(drawn)
-        draws.update(reasons_for_ends(env, played.boards, drawn))
-        counts["truncated"] += int(played.boards.truncated.sum())
-        sums["mean_reward"] += float(played.returns[:, seat].sum())
-        sums["mean_length"] += float(played.length.sum())
-    return counts | {"draws": dict(draws)} | {name: value / games for name, value in sums.items()}
-
-
-def reasons_for_ends(env: Env[Any], boards: Any, numbers: np.ndarray) -> list[str]:
-    """Returns the reasons for the ends of the boards with these numbers, such as "stalemate"."""
-    boards = jax.device_get(boards)
-    return [env.outcome(jax.tree.map(lambda leaf, row=number: leaf[row], boards)).reason for number in numbers]
+    key = jax.random.key(seed)
+    seats = arena.one_seat(key, games, 2, seat)
+    played = arena.play(
+        env, (agent, opponent), seats, key, openings=None if openings is None else openings.for_games(games)
+    )
+    found, boards = arena.results(env, played, seats), jax.device_get(played.boards)
+    drawn = np.flatnonzero(arena.drawn(env, played))
+    reasons = (env.outcome(jax.tree.map(lambda leaf, row=row: leaf[row], boards)).reason for row in drawn)
+    return {
+        "games": games,
+        "won": found["wins"],
+        "lost": int(arena.winners(env, played)[:, 1 - seat].sum()),
+        "drawn": found["draws"],
+        "truncated": found["truncated"],
+        "draws": dict(Counter(reasons)),
+        "mean_reward": found["mean_reward"],
+        "mean_length": found["mean_length"],
+    }
 
 
 def play_random(

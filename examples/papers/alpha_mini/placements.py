@@ -75,7 +75,7 @@ def report(arguments: Arguments) -> Report:
         return row
 
     found = runs.of_sets(arguments.agents, measured)
-    return Report(found, "\n\n".join([table(found), *comparisons(found)]))
+    return Report(found, table(found))
 
 
 # -- games -----------------------------------------------------------------------------------------------------------
@@ -86,15 +86,15 @@ def play_on_seats(arguments: Arguments, env: Env[Any], text: str, source: str) -
     total: dict[str, int] = {"games": 0, "won": 0, "lost": 0}
     for seat in arguments.seats:
         key = {"env": str(env), "agent": text, "source": source, "seat": seat, "num_games": arguments.games}
-        play = functools.partial(play_on_seat, env, text, source, seat, arguments.games)
+
+        def play(seat: int = seat) -> dict[str, Any]:
+            boards = placements(env, arguments.games) if source == "placements" else None
+            openings = None if boards is None else arena.openings_of_boards(boards)
+            return games.play_random(text, seat, arguments.games, env=env, openings=openings)
+
         result = arguments.once(key, play, file="games")
         total = {name: count + result[name] for name, count in total.items()}
     return total
-
-
-def play_on_seat(env: Env[Any], text: str, source: str, seat: int, num_games: int) -> dict[str, Any]:
-    openings = arena.openings_of_boards(placements(env, num_games)) if source == "placements" else None
-    return games.play_random(text, seat, num_games, env=env, openings=openings)
 
 
 @functools.lru_cache(maxsize=4)
@@ -102,13 +102,13 @@ def placements(env: Env[Any], count: int) -> Any:
     return random_placements(env, count, seed=0)
 
 
+# -- moves -----------------------------------------------------------------------------------------------------------
+
+
 def key_of(arguments: Arguments, env: Env[Any], text: str, source: str) -> dict[str, Any]:
     """Returns all that the agreement of an agent with alpha-beta depends on."""
     of_positions = {"judge": arguments.judge, "positions": arguments.positions}
     return {"env": str(env), "agent": text, "source": source, **of_positions}
-
-
-# -- moves -----------------------------------------------------------------------------------------------------------
 
 
 def best_moves(arguments: Arguments, env: Env[Any], source: str) -> tuple[Any, np.ndarray]:
@@ -164,10 +164,8 @@ def agreement(
 def counts_of(row: Mapping[str, Any]) -> list[tuple[int, int]]:
     """Returns what an agent has in each of COLUMNS: games that it won, or best moves, and of how many."""
     played = [row[source] for source in SOURCES]
-    agreed = [each["agreement"] for each in played]
-    return [(each["won"], each["games"]) for each in played] + [
-        (round(each["agreed"]), each["compared"]) for each in agreed
-    ]
+    moves = [(round(each["agreement"]["agreed"]), each["agreement"]["compared"]) for each in played]
+    return [*((each["won"], each["games"]) for each in played), *moves]
 
 
 def shares(rows: Sequence[Mapping[str, Any]]) -> list[list[float]]:
@@ -176,28 +174,25 @@ def shares(rows: Sequence[Mapping[str, Any]]) -> list[list[float]]:
 
 
 def table(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """Returns the Markdown table: an agent with 95 % Wilson intervals, a set of runs with intervals over the runs."""
+    """Returns the Markdown tables: of the agents, and of the differences to the first set of runs, if there are any.
+
+    An agent has 95 % Wilson intervals, a set of runs intervals over the runs. Sets of another size have no difference.
+    """
     lines: list[tuple[object, ...]] = []
+    changes: list[tuple[object, ...]] = []
+    first: tuple[str, list[list[float]]] | None = None
     for text, rows in found.items():
+        name, of_text = runs.name_of(text), shares(rows)
         if len(rows) == 1:
-            lines.append((runs.name_of(text), 1, *(games.format_rate(*counts) for counts in counts_of(rows[0]))))
-        else:
-            means = [interval(column, np.mean) for column in shares(rows)]
-            lines.append((runs.name_of(text), len(rows), *(format_interval(mean, "{:.3f}") for mean in means)))
-    return markdown(("agent", "runs", *COLUMNS), lines)
-
-
-def comparisons(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """Returns the Markdown table of the differences to the first set of runs, if there are other sets of that size."""
-    sets = [(text, shares(rows)) for text, rows in found.items() if len(rows) > 1]
-    lines: list[tuple[object, ...]] = []
-    for text, of_text in sets[1:]:
-        first, of_first = sets[0]
-        if len(of_text[0]) == len(of_first[0]):
-            changes = [paired_difference(one, other, np.mean) for one, other in zip(of_text, of_first, strict=True)]
-            name = f"{runs.name_of(text)}, less {runs.name_of(first)}"
-            lines.append((name, *(format_interval(change, "{:.3f}") for change in changes)))
-    return [markdown(("difference", *COLUMNS), lines)] if lines else []
+            lines.append((name, 1, *(games.format_rate(*counts) for counts in counts_of(rows[0]))))
+            continue
+        lines.append((name, len(rows), *(format_interval(interval(each, np.mean), "{:.3f}") for each in of_text)))
+        first = first or (name, of_text)
+        if first[0] != name and len(of_text[0]) == len(first[1][0]):
+            differences = (paired_difference(*both, np.mean) for both in zip(of_text, first[1], strict=True))
+            changes.append((f"{name}, less {first[0]}", *(format_interval(each, "{:.3f}") for each in differences)))
+    texts = [markdown(("agent", "runs", *COLUMNS), lines)]
+    return "\n\n".join(texts + ([markdown(("difference", *COLUMNS), changes)] if changes else []))
 
 
 main = command(Arguments, QUICK, report)

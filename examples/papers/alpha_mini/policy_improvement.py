@@ -42,14 +42,7 @@ REWARD, PLIES = "episode_return/seat_0", "episode_length"
 FIGURE_4 = {REWARD: "mean reward of White", PLIES: "plies of an episode"}
 THEIR_BEST = 8  # the step after which the study sees overfitting
 LAST = 5  # batches at the end of a step, which are compared with as many earlier ones
-QUICK: dict[str, Any] = {
-    "network": "mlp(hidden_sizes=[8])",
-    "ways": ("all",),
-    "steps": 2,
-    "seeds": 1,
-    "steps_of_training": 2_048,
-    "games": 50,
-}
+QUICK = {"network": runs.TINY, "ways": ("all",), "steps": 2, "seeds": 1, "steps_of_training": 2_048, "games": 50}
 
 
 @dataclass(frozen=True)
@@ -148,26 +141,22 @@ def measures(arguments: Arguments, way: Ways, of_way: Mapping[int, Sequence[dict
     """Returns what Figures 3 and 4 show, one number per seed; numbers within a step are means over the steps."""
     rates, reward, plies = rates_of(of_way), *(curves(arguments, way, column) for column in (REWARD, PLIES))
     last = min(LAST, reward.shape[2] // 2)
+
+    def gain(values: np.ndarray, begin: int, end: int | None) -> np.ndarray:
+        """Returns float64[seeds], the last batches less of those from `begin` to `end`, mean over steps."""
+        return np.nanmean(values[..., -last:] - values[..., begin:end], axis=(1, 2))
+
     found = {"step of the best win rate": 1 + rates[:, 1:].argmax(1)}
     for step in (1, THEIR_BEST):
         if step < arguments.steps:
             found[f"win rate after step {arguments.steps}, less after step {step}"] = rates[:, -1] - rates[:, step]
-    found |= {
-        "best batch of a step by mean reward": np.mean(1 + np.nanargmax(reward, axis=2), axis=1),
-        f"mean reward of the last {last} batches of a step, less of the {last} before": np.nanmean(
-            reward[..., -last:] - reward[..., -2 * last : -last], axis=(1, 2)
-        ),
-        f"mean reward of the last {last} batches of a step, less of the first {last}": np.nanmean(
-            reward[..., -last:] - reward[..., :last], axis=(1, 2)
-        ),
-        f"plies of the last {last} batches of step 1, less of the first {last}": np.nanmean(
-            plies[:, 0, -last:] - plies[:, 0, :last], axis=1
-        ),
-    }
+    rewards, lengths = (f"{name} of the last {last} batches of" for name in ("mean reward", "plies"))
+    found["best batch of a step by mean reward"] = np.mean(1 + np.nanargmax(reward, axis=2), axis=1)
+    found[f"{rewards} a step, less of the {last} before"] = gain(reward, -2 * last, -last)
+    found[f"{rewards} a step, less of the first {last}"] = gain(reward, 0, last)
+    found[f"{lengths} step 1, less of the first {last}"] = gain(plies[:, :1], 0, last)
     if arguments.steps > 1:
-        found[f"plies of the last {last} batches of later steps, less of the first {last}"] = np.nanmean(
-            plies[:, 1:, -last:] - plies[:, 1:, :last], axis=(1, 2)
-        )
+        found[f"{lengths} later steps, less of the first {last}"] = gain(plies[:, 1:], 0, last)
     return {name: np.round(values, 6).tolist() for name, values in found.items()}
 
 

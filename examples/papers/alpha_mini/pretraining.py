@@ -52,14 +52,8 @@ LAST = 10  # batches that "at the end" averages over
 # Of the validation positions before each epoch: epoch_losses.txt of their repository.
 THEIR_LOSSES = (163147.8, 34200.5, 32101.2, 17961.1, 15061.4, 13905.0, 12239.9, 10653.0, 9573.0, 9553.8)
 QUICK: dict[str, Any] = {
-    "network": "mlp(hidden_sizes=[8])",
-    "labels": ("alphabeta(depth=1)",),
-    "play": "random",
-    "positions": 300,
-    "epochs": 2,
-    "total_steps": 2_048,
-    "seeds": 2,
-    "games": 50,
+    **{"network": runs.TINY, "labels": ("alphabeta(depth=1)",), "play": "random", "positions": 300, "epochs": 2},
+    **{"total_steps": 2_048, "seeds": 2, "games": 50},
 }
 
 

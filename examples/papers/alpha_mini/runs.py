@@ -21,7 +21,7 @@ from train.recipes import PRESETS
 Kind = Literal["study", "ours"]
 WHITE, BLACK = 0, 1
 OF_STUDY = ("opponents", "learn_seats", "temperature")  # settings that "ours" has from the study
-NARROW = "alpha_mini(channels=2, hidden_sizes=[4])"  # for short forms and tests
+NARROW, TINY = "alpha_mini(channels=2, hidden_sizes=[4])", "mlp(hidden_sizes=[8])"  # for short forms and tests
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,12 +45,8 @@ COLUMNS: dict[str, Column] = {
     "CPU seconds of training": lambda row: "" if row["cpu_seconds"] is None else f"{row['cpu_seconds']:.0f}",
 }
 QUICK: dict[str, Any] = {
-    "total_steps": 2_000,
-    "games": 50,
-    "runs": ("minichess_king_capture", "minichess_mate"),
-    "simulations": 2,
-    "searched_games": 10,
-    "network": "mlp(hidden_sizes=[8])",
+    **{"total_steps": 2_000, "games": 50, "runs": ("minichess_king_capture", "minichess_mate")},
+    **{"simulations": 2, "searched_games": 10, "network": runs.TINY},
 }
 
 

@@ -26,11 +26,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from examples.papers._experiment import Column, Experiment, Report, command, table_of
+from examples.papers._duel import duel
+from examples.papers._experiment import Column, Experiment, Report, command, progress_over, table_of
 from examples.papers.checkers_imitation import stages
 from examples.papers.checkers_imitation.__main__ import logits_of
 from jaxgames import Env, arena, make
-from jaxgames._progress import Progress
 from jaxgames.games.checkers.pdn import BrokenGame
 from jaxgames.policies.agent import PolicyAgent
 from train import agents
@@ -113,41 +113,18 @@ def report(arguments: Arguments) -> Report:
 def judge(env: Env[Any], text: str, arguments: Arguments) -> dict[str, Any]:
     """Returns the results of an agent's games, and what its moves lost by stage."""
     own: list[Turn] = []
-    results, records = {"wins": 0, "losses": 0, "draws": 0}, play(env, text, arguments)
-    with Progress(arguments.games, "games", title=f"{text}, valued") as bar:
-        for record in records:
-            seat = record["agents"].index(text)
-            winners = record["outcome"]["winners"]
-            results["draws" if not winners else "wins" if winners[0] == seat else "losses"] += 1
-            opening = record["opening"]
-            first = opening["plies"] if opening else 0
-            turns = annotate(of_record(record, env=env), arguments.depth, arguments.blunder)
-            own += [turn for turn in turns if turn.seat == seat and turn.ply >= first]
-            bar.update(1)
-    return {**results, "stages": stages.stages(own)}
-
-
-def play(env: Env[Any], text: str, arguments: Arguments) -> list[arena.GameRecord]:
-    """Returns the records of an agent's games from random ballots, two games with each, one from either seat."""
-    settings = GameArguments(
-        games=arguments.games, openings=-(-arguments.games // 2), opening_list="ballots", seed=arguments.seed
-    )
-    names = (text, arguments.opponent if text != arguments.opponent else f"{arguments.opponent} (opponent)")
-    pair = [agents.make(each, env) for each in (text, arguments.opponent)]
-    seats = arena.seating((1, 1), "alternating", arguments.games)
-    openings = settings.openings_for(env, "alternating")
-    records: list[arena.GameRecord] = []
-    with Progress(arguments.games, "games", title=f"{text}, played") as bar:
-        arena.play(
-            env,
-            pair,
-            seats,
-            jax.random.key(arguments.seed),
-            openings=openings,
-            on_finished=bar.update,
-            on_recorded=lambda recorded: records.extend(arena.game_records(env, recorded, names, seats, openings)),
-        )
-    return records
+    pair = agents.make(text, env), agents.make(arguments.opponent, env)
+    games, records = arguments.games, list[arena.GameRecord]()
+    settings = GameArguments(games=games, openings=-(-games // 2), opening_list="ballots", seed=arguments.seed)
+    results = duel(env, pair, settings, f"{text}, played", records)
+    for record in progress_over(records, "games", f"{text}, valued"):
+        seat, opening = record["agents"].index("agent"), record["opening"]
+        first = opening["plies"] if opening else 0
+        turns = annotate(of_record(record, env=env), arguments.depth, arguments.blunder)
+        own += [turn for turn in turns if turn.seat == seat and turn.ply >= first]
+    losses = games - results["wins"] - results["draws"] - results["truncated"]
+    counts = {"wins": results["wins"], "losses": losses, "draws": results["draws"] + results["truncated"]}
+    return {**counts, "stages": stages.stages(own)}
 
 
 # -- predictions ---------------------------------------------------------------------------------------------------

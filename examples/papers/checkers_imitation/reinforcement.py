@@ -16,8 +16,6 @@ JSON: the rows of the tables.
 """
 
 import functools
-import json
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,9 +27,9 @@ import numpy as np
 import tyro
 
 from examples.papers import _experiment
+from examples.papers._duel import duel
 from examples.papers._experiment import RATE, Column, ExperimentFields, Report, command, table_of
 from jaxgames import Env, ParameterError, arena
-from jaxgames._progress import Progress
 from jaxgames._specs import split_parameters
 from jaxgames.agents import Agent, analyse
 from train import agents, alphazero, ppo
@@ -220,31 +218,18 @@ class Bench:
                 return
 
     def measure(self, row: Row) -> dict[str, Any]:
-        """Returns the result of a row, with the seconds that it took."""
-        began = time.perf_counter()
-        result = self.predict(row) if row.table == "people" else self.play(row)
-        result["seconds"] = round(time.perf_counter() - began, 1)
-        loop.log(f"{row.agent} - {row.opponent}: {json.dumps(result)}")
-        return result
+        """Returns the result of a row."""
+        return self.predict(row) if row.table == "people" else self.play(row)
 
     def play(self, row: Row) -> dict[str, Any]:
         """Returns the results of games, in which the agents alternate between the seats."""
-        pair = [agents.make(text, self.env) for text in (row.agent, row.opponent)]
-        seats = arena.seating((1, 1), "alternating", row.size)
-        openings = game_settings(self.arguments, row.size).openings_for(self.env, "alternating")
-        with Progress(total=row.size, unit="games", title=f"{row.agent} - {row.opponent}") as bar:
-            key = jax.random.key(row.seed)
-            games = arena.play(self.env, pair, seats, key, openings=openings, on_finished=bar.update)
-        own, other = (arena.results(self.env, games, seats, number) for number in (0, 1))
-        truncated = round(own["truncated_rate"] * row.size)
-        draws = row.size - own["wins"] - other["wins"] - truncated
-        return {
-            "wins": own["wins"],
-            "losses": other["wins"],
-            "draws": draws,
-            "truncated": truncated,
-            "score": round((own["wins"] + (draws + truncated) / 2) / row.size, 4),
-        } | rounded({name: own[name] for name in ("win_rate", "win_rate_interval", "mean_length")})
+        pair = agents.make(row.agent, self.env), agents.make(row.opponent, self.env)
+        found = duel(self.env, pair, game_settings(self.arguments, row.size), f"{row.agent} - {row.opponent}")
+        counts = {name: found[name] for name in ("wins", "draws", "truncated")}
+        counts["losses"] = row.size - sum(counts.values())
+        score = round((found["wins"] + (found["draws"] + found["truncated"]) / 2) / row.size, 4)
+        rates = rounded({name: found[name] for name in ("win_rate", "win_rate_interval", "mean_length")})
+        return {**counts, "score": score, **rates}
 
     def predict(self, row: Row) -> dict[str, Any]:
         """Returns how a policy predicts people's moves, and its mean divergence (nats) from the pretrained policy."""

@@ -1,4 +1,4 @@
-"""Values of boards of Dots and Boxes and of all first moves, and what a larger board would cost.
+"""Values of boards of Dots and Boxes and of all first moves.
 
     python -m examples.papers.dots_and_boxes.first_moves
     python -m examples.papers.dots_and_boxes.first_moves --boards 2x2 3x3 --edges-of 3x3
@@ -7,8 +7,6 @@ Each value is exact: the margin of the first player in boxes. Searches with wind
 at g = 0 or 1 and follow the bounds that they find. The first moves of a board are searched after it with the table that
 it left. Of edges that a symmetry of the board maps to each other, one is searched.
 
-The last table fits nodes = a b^E to the boards with at least 12 edges E, by least squares of the logarithms.
-
 A command that was stopped continues with the next board or edge, and without the entries of the table.
 """
 
@@ -16,8 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from examples.papers._experiment import Column, Experiment, Report, command, table_of
 from examples.papers.dots_and_boxes.board_sizes import board_of
@@ -29,15 +25,12 @@ from jaxgames.games.dots_and_boxes.search_moves import canonical_key, is_first_o
 
 # wilson.engr.wisc.edu/boxes/results.shtml, where all first moves of a board have its value
 WILSON = {"3x3": "-3 (Wilson)", "3x5": "-1 (Wilson)", "4x4": "0 (Wilson)"}
-PUBLISHED = WILSON | {"4x5": "0 (Barker and Korf 2012)"}
-NEXT_BOARDS = ("4x5", "5x5")
-MIN_EDGES_OF_FIT = 12
 WORK: dict[str, Column] = {"nodes": "{nodes:,}", "CPU seconds": "{seconds:,.2g}"}
 BOARDS: dict[str, Column] = {
     "boxes": "{board}",
     "edges": "{edges}",
     "margin of the first player": "{value:+}",
-    "published": lambda row: PUBLISHED.get(row["board"], "-"),
+    "published": lambda row: WILSON.get(row["board"], "-"),
     **WORK,
     "keys": "{keys:,}",
 }
@@ -49,15 +42,6 @@ EDGES: dict[str, Column] = {
     "published": lambda row: WILSON.get(row["board"], "-"),
     "worse than the best": "{loss}",
     **WORK,
-}
-FIT: dict[str, Column] = {
-    "boxes": "{board}",
-    "edges": "{edges}",
-    "fit": "{a:.2g} · {b:.3f}^E",
-    "largest factor between a board and the fit": "{off:.2f}",
-    "nodes by the fit": "{nodes:.1e}",
-    "CPU days": "{days:,.2g}",
-    "published": lambda row: PUBLISHED.get(row["board"], "-"),
 }
 QUICK: dict[str, Any] = {"boards": ("2x2", "2x3", "2x4"), "edges_of": ("2x2", "2x3")}
 
@@ -74,7 +58,7 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Searches the boards in the order of their edges, and fits the work."""
+    """Searches the boards in the order of their edges."""
     envs = {name: game_of(name) for name in arguments.boards}
     boards: list[dict[str, Any]] = []
     edges: list[dict[str, Any]] = []
@@ -85,9 +69,8 @@ def report(arguments: Arguments) -> Report:
             boards.append({"board": name, "edges": env.num_actions, **first})
             edges += [{"board": name, "loss": first["value"] - other["value"], **other} for other in others]
             bar.update()
-    fitted = fit(boards)
-    tables = [table_of(rows, columns) for rows, columns in ((boards, BOARDS), (edges, EDGES), (fitted, FIT)) if rows]
-    return Report({"boards": boards, "edges": edges, "fit": fitted}, "\n\n".join(tables))
+    tables = [table_of(rows, columns) for rows, columns in ((boards, BOARDS), (edges, EDGES)) if rows]
+    return Report({"boards": boards, "edges": edges}, "\n\n".join(tables))
 
 
 def game_of(name: str) -> DotsAndBoxes:
@@ -143,24 +126,6 @@ def edge_classes(env: DotsAndBoxes) -> list[tuple[int, int]]:
         first = edge if is_first_open(board, empty, edge) else board.before[edge]
         classes.setdefault(canonical_key(make_position(board, [first])), []).append(edge)
     return [(edges[0], len(edges)) for edges in classes.values()]
-
-
-def fit(boards: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the work of larger boards by a fit of nodes = a b^E, with its coefficients."""
-    used = [row for row in boards if row["edges"] >= MIN_EDGES_OF_FIT]
-    if len(used) < 2:
-        return []
-    slope, intercept = np.polyfit([row["edges"] for row in used], np.log([row["nodes"] for row in used]), 1)
-    residuals = [np.log(row["nodes"]) - intercept - slope * row["edges"] for row in used]
-    seconds_per_node = used[-1]["seconds"] / used[-1]["nodes"]
-    a, b, off = (float(np.exp(log)) for log in (intercept, slope, np.abs(residuals).max()))
-    rows: list[dict[str, Any]] = []
-    for name in NEXT_BOARDS:
-        edges = board_of(name).num_actions
-        nodes = a * b**edges
-        days = nodes * seconds_per_node / 86_400
-        rows.append({"board": name, "edges": edges, "a": a, "b": b, "off": off, "nodes": nodes, "days": days})
-    return rows
 
 
 main = command(Arguments, QUICK, report)

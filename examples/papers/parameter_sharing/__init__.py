@@ -1,16 +1,15 @@
 """The study of Adhikari and Gu 2024 (arXiv:2405.18733), figure by figure; docs/papers/parameter_sharing.md.
 
     __main__           three ways of sharing parameters                              Figure 2
+    sweeps             the entropy weight                                            Figure 5
+                       numbers of seats, schemes of rewards, a star with chance and
+                       one with unequal seats                         sections 3.1.8, 4.3, 5
     heat_maps          pegs by turn and iteration                                    Figure 3
     head_to_head       the three ways against each other                             Figure 4
-    entropy            the entropy weight                                            Figure 5
     end_boards         last boards on larger stars                                   Figure 6
     turns_to_win       why self-play takes more turns than the study's 20.7
     blanked_seats      policies that do not see the other seats
     mixed_opponents    opponents between random players and the policy itself       section 4.4
-    other_seats        two, three and four seats
-    other_games        a star with chance, and one with unequal seats               sections 4.3 and 5
-    reward_schemes     four schemes of rewards                                       section 3.1.8
     whole_turns        whole turns of positions beside their submoves                abstract, section 3.1.3
     lone_player        the fewest turns alone                                        section 4.1
     traditional        stars of size 3 and 4

@@ -59,9 +59,12 @@ def train(arguments: Arguments, preset: Preset) -> dict[str, dict[str, Any]]:
     Trains the runs that are not finished. Ends the program if a signal stops the training.
     """
     given: dict[str, Any] = {} if arguments.minibatches is None else {"num_minibatches": (arguments.minibatches,)}
-    sweeps = {mode: settings_of(preset, arguments.iterations, mode, **given) for mode in arguments.modes}
-    trained = runs.train_each(arguments.output / preset, sweeps, arguments.seeds, arguments.games)
-    return {mode: runs.curves_of(of_mode) for mode, of_mode in trained.items()}
+    curves: dict[str, dict[str, Any]] = {}
+    for mode in arguments.modes:
+        settings = settings_of(preset, arguments.iterations, mode, **given)
+        folder = arguments.output / preset / mode
+        curves[mode] = runs.curves_of(runs.train_all(folder, settings, arguments.seeds, arguments.games))
+    return curves
 
 
 main = command(Arguments, QUICK, report)

@@ -23,12 +23,13 @@ import numpy as np
 from examples.papers._experiment import Report, command
 from examples.papers._intervals import format_interval, interval, paired_difference
 from examples.papers.parameter_sharing.evaluation import evaluate
-from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
+from examples.papers.parameter_sharing.runs import FinishedRuns, runs_by_sharing
 from examples.papers.parameter_sharing.study import MODES, ROUNDS
 from jaxgames import Env, arena, make
 from jaxgames.agents import RandomAgent
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.sampling import MASKED_LOGIT
+from train.driver.metrics import rounded
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.models.policy import Params, Policy, Sharing
@@ -37,6 +38,7 @@ from train.ops.masked_categorical import kl_divergence
 GAME = f"chinese_checkers(size=2, num_players=6, max_rounds={ROUNDS})"
 PLANES = 8
 BLANKED = {"nothing": (), "other seats": (1, 2, 3, 4, 5), "own pegs": (0,)}  # planes of the observation
+evaluate_on_drawn_seats = jax.jit(arena.evaluate, static_argnums=(0, 4))
 QUICK: dict[str, Any] = {"modes": ("shared",), "games": 4, "steps": 8, "iterations": 2, "seeds": 2}
 
 
@@ -83,8 +85,7 @@ def report(arguments: Arguments) -> Report:
         mode: {name: [measured(run, name, arguments) for run in runs] for name in BLANKED}
         for mode, runs in of_mode.items()
     }
-    means = {mode: {name: mean_of(rows) for name, rows in kinds.items()} for mode, kinds in results.items()}
-    return Report(means, table(results))
+    return Report(rounded(results), table(results))
 
 
 def measured(run: RunFolder, blanked: str, arguments: Arguments) -> dict[str, float]:
@@ -96,27 +97,18 @@ def measured(run: RunFolder, blanked: str, arguments: Arguments) -> dict[str, fl
 def measure(run: RunFolder, planes: tuple[int, ...], arguments: Arguments) -> dict[str, float]:
     """Returns the measures of a run's policy without some planes."""
     policy: Policy = run.learner.policy  # pyright: ignore[reportAttributeAccessIssue]  # PPO has one
-    whole, blanked = params_after(run, arguments.iterations), Blanked(policy)
+    whole, blanked = run.params(arguments.iterations), Blanked(policy)
     params = whole, seen_without(planes)
     keys = jax.random.split(jax.random.key(run.config.seed), 4)
     against_random: Any = evaluate(blanked, params, keys[0], arguments.games)  # pyright: ignore[reportArgumentType]  # a policy of another class
     env = make(GAME)
     numbers = {name: against_random[name] for name in ("win_rate", "mean_turns", "truncated_rate")}
-    numbers["win rate among own kind"] = among_own_kind(env, blanked, params, keys[1], arguments.games)
+    agents = PolicyAgent(params, env, blanked), PolicyAgent(whole, env, policy)
+    numbers["win rate among own kind"] = evaluate_on_drawn_seats(env, *agents, keys[1], arguments.games)["win_rate"]
     for name, alone, key in (("v. random", True, keys[2]), ("self-play", False, keys[3])):
         differs = divergence(env, blanked, params, key, arguments.games, arguments.steps, alone)
         numbers |= {f"{measure}, {name}": value for measure, value in differs.items()}
     return {name: float(value) for name, value in numbers.items()}
-
-
-@functools.partial(jax.jit, static_argnames=("env", "blanked", "games"))
-def among_own_kind(env: Env[Any], blanked: Blanked, params: Any, key: jax.Array, games: int) -> jax.Array:
-    """Returns float32[], the share of the games that the blanked policy wins on a drawn seat among whole ones."""
-    agents = PolicyAgent(params, env, blanked), PolicyAgent(params[0], env, blanked.policy)
-    seat_key, start_key, play_key = jax.random.split(key, 3)
-    seats = arena.one_seat(seat_key, games, env.num_players)
-    played = arena.advance_until_over(env, agents, seats, arena.start(env, start_key, games), play_key)
-    return (arena.winners(env, played) & (seats == 0)).any(-1).mean()
 
 
 @functools.partial(jax.jit, static_argnames=("env", "blanked", "games", "steps", "alone"))
@@ -150,10 +142,6 @@ def divergence(
 
     _, (chooses, kl, same) = jax.lax.scan(body, begun, jax.random.split(play_key, steps))
     return {"KL": kl.sum() / chooses.sum(), "same move": same.sum() / chooses.sum()}
-
-
-def mean_of(rows: list[dict[str, float]]) -> dict[str, float]:
-    return {name: round(float(np.mean([row[name] for row in rows])), 4) for name in rows[0]}
 
 
 def table(results: Mapping[str, Mapping[str, list[dict[str, float]]]]) -> str:

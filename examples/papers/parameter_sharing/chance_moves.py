@@ -2,7 +2,7 @@
 
     python -m train.ppo --env "examples.papers.parameter_sharing.chance_moves:chance_moves(chance=0.25)"
 
-Its other rules, its observations and its actions are those of `chinese_checkers`. `stochastic` trains on it.
+Its other rules, its observations and its actions are those of `chinese_checkers`. `sweeps` trains on it.
 """
 
 from dataclasses import dataclass

@@ -79,7 +79,8 @@ def last_win_rates(results: Mapping[str, Curves]) -> str:
 
 def text_of(measure: str, value: Interval | None) -> str:
     """Returns the entry of a table; "" for a measure that is not there."""
-    return "" if value is None else format_interval(value, "{:.1f}" if measure == "turns to win" else "{:,.0f}")
+    form = "{:.2f}" if measure.startswith("rounds") else "{:.1f}" if measure == "turns to win" else "{:,.0f}"
+    return "" if value is None else format_interval(value, form)
 
 
 def differences(results: Mapping[str, Curves]) -> list[dict[str, Any]]:

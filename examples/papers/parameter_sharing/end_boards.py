@@ -86,28 +86,23 @@ def trained_here(arguments: Arguments) -> dict[str, int | None]:
 
 
 def play(env: Env[Any], text: str, against: str, num_games: int, max_steps: int) -> dict[str, Any]:
-    """Returns the `results` of the games, over or after `max_steps`, and their "boards" at the end as text."""
+    """Returns how the games ended, over or after `max_steps`, and their "boards" at the end as text."""
     agent = agents.make(text, env)
     other = RandomAgent(env) if against == RANDOM else agent
     start_key, play_key = jax.random.split(jax.random.key(0))
     seats = arena.one_seat(start_key, num_games, env.num_players, SEAT)
     begun = arena.start(env, start_key, num_games)
     finish = jax.jit(arena.advance_until_over, static_argnums=0, static_argnames="max_steps")
-    played = jax.device_get(finish(env, (agent, other), seats, begun, play_key, max_steps=max_steps))
+    played: Any = jax.device_get(finish(env, (agent, other), seats, begun, play_key, max_steps=max_steps))
     boards = (jax.tree.map(lambda leaf, game=game: leaf[game], played.boards) for game in range(num_games))
-    return results(env, played) | {"boards": [env.to_string(board) for board in boards]}
-
-
-def results(env: Env[Any], games: arena.Games) -> dict[str, Any]:
-    """Returns how the games ended: shares and means, as they are printed."""
-    won = np.asarray(arena.winners(env, games))
-    boards: Any = games.boards
+    won = np.asarray(arena.winners(env, played))
     return {
-        "games": len(won),
+        "games": num_games,
         "won by the policy's seat": round(float(won[:, SEAT].mean()), 3),
         "won by another seat": round(float(won[:, SEAT + 1 :].any(-1).mean()), 3),
         "no winner": round(float((~won.any(-1)).mean()), 3),
-        "mean rounds": round(float(np.mean(boards.round)), 1),
+        "mean rounds": round(float(played.boards.round.mean()), 1),
+        "boards": [env.to_string(board) for board in boards],
     }
 
 

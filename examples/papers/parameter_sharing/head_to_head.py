@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from examples.papers._experiment import Report, command, new_picture, progress_over
 from examples.papers._intervals import draw_band, format_interval, interval, paired_difference
-from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
+from examples.papers.parameter_sharing.runs import FinishedRuns, runs_by_sharing
 from examples.papers.parameter_sharing.study import STEPS_PER_ITERATION
 from jaxgames import Env, arena, make
 from jaxgames.policies.agent import PolicyAgent
@@ -80,7 +80,7 @@ def play_all(arguments: Arguments) -> dict[str, Any]:
 
 def match_after(runs: tuple[RunFolder, ...], iterations: list[int], games: int, max_rounds: int) -> dict[str, Any]:
     """Returns the win rates [runs][iterations] and the mean rounds [iterations] of a match after each iteration."""
-    params = [jax.tree.map(lambda *leaves: np.stack(leaves), *(params_after(r, i) for i in iterations)) for r in runs]
+    params = [jax.tree.map(lambda *leaves: np.stack(leaves), *(r.params(i) for i in iterations)) for r in runs]
     policies = tuple(run.learner.policy for run in runs)  # pyright: ignore[reportAttributeAccessIssue]  # PPO has one
     keys = jax.random.split(jax.random.key(runs[0].config.seed), len(iterations))
     wins, rounds = jax.device_get(matches(make(GAME.format(max_rounds)), policies, games, params, keys))

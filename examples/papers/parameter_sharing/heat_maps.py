@@ -22,7 +22,7 @@ from matplotlib.patches import Circle
 
 from examples.papers._experiment import Report, command
 from examples.papers.parameter_sharing.evaluation import watch
-from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
+from examples.papers.parameter_sharing.runs import FinishedRuns, runs_by_sharing
 from examples.papers.parameter_sharing.study import ROUNDS
 from jaxgames import Env, arena, make
 from jaxgames.agents import Agent, RandomAgent
@@ -77,7 +77,7 @@ def watch_games(run: Any, iteration: int, arguments: Arguments) -> dict[str, np.
     """
 
     def play() -> dict[str, Any]:
-        agent = PolicyAgent(params_after(run, iteration), make(GAME), run.learner.policy)
+        agent = PolicyAgent(run.params(iteration), make(GAME), run.learner.policy)
         key = jax.random.fold_in(jax.random.key(run.config.seed), iteration)
         pegs = np.asarray(pegs_after_turns(make(GAME), agent, key, arguments.games, arguments.turns))
         return {"pegs": pegs.sum(1).tolist(), "both": home_and_goal(pegs[:, :, 0]).sum(1).tolist()}

@@ -16,7 +16,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -102,13 +102,6 @@ def fewest_without_hops(size: int) -> int:
 # -- games in the env --------------------------------------------------------------------------------------------------
 
 
-class Replay(NamedTuple):
-    """A game played in the env."""
-
-    states: list[ChineseCheckersState]  # the start, and after every submove, passes of other seats included
-    actions: list[int]  # one less than states
-
-
 def start_alone(env: ChineseCheckers) -> ChineseCheckersState:
     """Returns the start of a game with the pegs of seat 0 alone."""
     rows, *rest = env.to_string(env.init(None)).split(" ")
@@ -117,8 +110,8 @@ def start_alone(env: ChineseCheckers) -> ChineseCheckersState:
     return env.from_string(" ".join([rows, *rest]))
 
 
-def replay(env: ChineseCheckers, turns: Sequence[str]) -> Replay:
-    """Returns a game of seat 0 alone, played submove by submove.
+def replay(env: ChineseCheckers, turns: Sequence[str]) -> tuple[list[ChineseCheckersState], list[int]]:
+    """Returns the states and the actions of a game of seat 0 alone, passes of other seats included.
 
     Raises ValueError for an illegal submove, and if the last submove does not win or an earlier one does.
     """
@@ -138,7 +131,7 @@ def replay(env: ChineseCheckers, turns: Sequence[str]) -> Replay:
             play("end")
     if not env.winners(states[-1])[0]:
         raise ValueError(f"the game of {len(turns)} turns does not fill the goal: {env.to_string(states[-1])}")
-    return Replay(states, actions)
+    return states, actions
 
 
 def picture(size: int) -> render.Picture:

@@ -23,10 +23,10 @@ import numpy as np
 
 from examples.papers._experiment import Report, command
 from examples.papers._intervals import format_interval, interval
-from examples.papers.parameter_sharing.blanked_seats import BLANKED, GAME, seen_without
+from examples.papers.parameter_sharing.blanked_seats import BLANKED, GAME, evaluate_on_drawn_seats, seen_without
 from examples.papers.parameter_sharing.comparison import finite
 from examples.papers.parameter_sharing.evaluation import watch
-from examples.papers.parameter_sharing.runs import FinishedRuns, params_after, runs_by_sharing
+from examples.papers.parameter_sharing.runs import FinishedRuns, runs_by_sharing
 from jaxgames import Env, arena, make
 from jaxgames.agents import Agent, GreedyAgent, with_epsilon
 from jaxgames.arena import Games
@@ -38,14 +38,7 @@ from train.ops.masked_categorical import log_prob_and_entropy
 
 ENV: Env[Any] = make(GAME)
 ITSELF, GREEDY = "itself", "greedy"
-QUICK: dict[str, Any] = {
-    "games": 2,
-    "epsilons": (1.0,),
-    "earlier": (1,),
-    "greedy_epsilons": (),
-    "iterations": 2,
-    "seeds": 2,
-}
+QUICK = {"games": 2, "epsilons": (1.0,), "earlier": (1,), "greedy_epsilons": (), "iterations": 2, "seeds": 2}
 COLUMNS = {
     "won": "win_rate",
     "turns to win": "turns",
@@ -118,12 +111,13 @@ def measured(run: RunFolder, kind: Opponents, arguments: Arguments) -> dict[str,
 def measure(run: RunFolder, kind: Opponents, arguments: Arguments) -> dict[str, float]:
     """Returns the measures of a run's policy against five opponents, by the values of COLUMNS."""
     policy: Any = run.learner.policy  # pyright: ignore[reportAttributeAccessIssue]  # PPO has one
-    player = PolicyAgent(params_after(run, arguments.iterations), ENV, policy)
-    same = PolicyAgent(params_after(run, kind.iteration), ENV, policy)
+    player = PolicyAgent(run.params(arguments.iterations), ENV, policy)
+    same = PolicyAgent(run.params(kind.iteration), ENV, policy)
     opponent = with_epsilon(ENV, GreedyAgent(ENV) if kind.agent == GREEDY else same, kind.epsilon)
     key = jax.random.key(run.config.seed)
     found = play(player, opponent, key, arguments.games)
-    found |= {"greedy_win_rate": play_greedy(opponent, key, arguments.games)}
+    greedy = evaluate_on_drawn_seats(ENV, GreedyAgent(ENV), opponent, key, arguments.games)
+    found |= {"greedy_win_rate": greedy["win_rate"]}
     return {name: float(value) for name, value in found.items()}
 
 
@@ -133,7 +127,8 @@ def play(player: PolicyAgent, opponent: Agent, key: jax.Array, games: int) -> di
 
     The turns to win are NaN if it wins no game.
     """
-    seats, games_at_start, key = start_games(key, games)
+    seat_key, start_key, key = jax.random.split(key, 3)
+    seats, games_at_start = arena.one_seat(seat_key, games, ENV.num_players), arena.start(ENV, start_key, games)
     own = (seats == 0).argmax(-1)
     seen = seen_without(BLANKED["other seats"])
 
@@ -159,20 +154,6 @@ def play(player: PolicyAgent, opponent: Agent, key: jax.Array, games: int) -> di
         "entropy": sums[1] / sums[0],
         "same_move": sums[2] / sums[0],
     }
-
-
-@functools.partial(jax.jit, static_argnames="games")
-def play_greedy(opponent: Agent, key: jax.Array, games: int) -> jax.Array:
-    """Returns float32[], the share of the games that `greedy` wins on a drawn seat against five opponents."""
-    seats, games_at_start, key = start_games(key, games)
-    played = arena.advance_until_over(ENV, (GreedyAgent(ENV), opponent), seats, games_at_start, key)
-    return (arena.winners(ENV, played) & (seats == 0)).any(-1).mean()
-
-
-def start_games(key: jax.Array, games: int) -> tuple[jax.Array, Games, jax.Array]:
-    """Returns the agents of the seats, int32[games, 6], the games before the first step, and a key for playing them."""
-    seat_key, start_key, play_key = jax.random.split(key, 3)
-    return arena.one_seat(seat_key, games, ENV.num_players), arena.start(ENV, start_key, games), play_key
 
 
 def table(results: Results) -> str:

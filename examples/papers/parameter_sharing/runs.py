@@ -1,19 +1,13 @@
-"""The runs of an experiment: a sweep whose evaluations measure what the study does, and keep the parameters.
+"""The runs of an experiment: sweeps, whose evaluations measure what the study does.
 
-    OUTPUT/shared/seed=0/                a run folder as `train.sweep` writes it
-    OUTPUT/shared/seed=0/params/10.npz   the parameters after iteration 10
-
-The folders are named by the settings that differ in a sweep, here the seeds. Each way of sharing is a sweep.
-
-The rows of metrics have the columns of `evaluation.COLUMNS`. A checkpoint of every iteration would take longer than the
-training, so only the parameters are kept.
+OUTPUT/shared/seed=0/      a run folder as `train.sweep` writes it; its metrics have the columns of `evaluation`
 """
 
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
 import numpy as np
@@ -30,12 +24,8 @@ from train.driver.metrics import to_floats
 from train.driver.run_folder import RunFolder
 from train.models.policy import Params, Policy, Sharing
 from train.ppo import PPO
-from train.sweep import Sweep, sweep_of
+from train.sweep import evaluate_runs, sweep_of
 from train.sweep.batched_runs import BatchedRuns
-
-Name = TypeVar("Name", bound=str | int)
-
-PARAMS = "params"  # the folder of the parameters in a run's folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,44 +50,37 @@ class FinishedRuns(Experiment):
     """Runs of each way that are trained here."""
 
 
-def train_all(folder: Path, settings: Mapping[str, tuple[Any, ...]], seeds: int, games: int) -> dict[str, RunFolder]:
-    """Returns the finished runs of a sweep by their folders' names, after the rest of their training.
+def train_all(
+    folder: Path,
+    settings: Mapping[str, tuple[Any, ...]],
+    seeds: int,
+    games: int,
+    keep_every: int = 1,
+    in_its_game: bool = False,
+) -> list[RunFolder]:
+    """Returns the finished runs of a sweep in the order of their seeds, after the rest of their training.
 
-    `settings` has the values of each setting of `train.ppo.Config`, `games` is of the evaluation after each iteration.
+    Args:
+      settings: the values of each setting of `train.ppo.Config`.
+      games: of the evaluation after each iteration.
+      keep_every: iterations between checkpoints that stay; 0: the last ones.
+      in_its_game: evaluations are on drawn seats of the game that a run is trained on, not `evaluation.evaluate`.
+
     Errors are as in `_experiment.train_all`.
     """
     sweep = sweep_of("ppo", settings, seeds)
-    evaluated = Settings(checkpoint_every=25, evaluate_every=1, evaluation_games=games)
-    _experiment.train_all(sweep, folder, evaluated, functools.partial(evaluate_and_keep, folder, sweep))
-    return {name: agents.open_run(folder / name) for name in sweep.cells}
+    evaluated = Settings(checkpoint_every=25, keep_every=keep_every, evaluate_every=1, evaluation_games=games)
+    _experiment.train_all(sweep, folder, evaluated, evaluate_runs if in_its_game else evaluate_as_the_study)
+    return [agents.open_run(folder / name) for name in sweep.cells]
 
 
-def train_each(
-    folder: Path, sweeps: Mapping[Name, Mapping[str, tuple[Any, ...]]], seeds: int, games: int
-) -> dict[Name, list[RunFolder]]:
-    """Returns the finished runs of several sweeps by their names, as `train_all` trains them, each in FOLDER/NAME."""
-    return {name: [*train_all(folder / str(name), each, seeds, games).values()] for name, each in sweeps.items()}
-
-
-def evaluate_and_keep(
-    folder: Path,
-    sweep: Sweep,
-    cells: BatchedRuns,
-    settings: Settings,
-    opponent: Agent,
-    train_state: Any,
-    iteration: int,
+def evaluate_as_the_study(
+    cells: BatchedRuns, settings: Settings, opponent: Agent, train_state: Any, iteration: int
 ) -> dict[str, np.ndarray]:
-    """Returns the measures of every run after an iteration, float64[runs] each, and stores their parameters."""
-    params = jax.device_get(train_state.params)
-    for index, learner in enumerate(cells.learners):
-        [name] = [name for name, each in sweep.cells.items() if each is learner]
-        path = folder / name / PARAMS / f"{iteration}.npz"
-        path.parent.mkdir(exist_ok=True)
-        np.savez(path, *[leaf[index] for leaf in jax.tree.leaves(params)])
+    """Returns the measures of every run after an iteration, float64[runs] each."""
     first = cells.first
     assert isinstance(first, PPO)
-    own = jax.tree.map(lambda leaf: leaf[: len(cells.learners)], params)
+    own = jax.tree.map(lambda leaf: leaf[: len(cells.learners)], jax.device_get(train_state.params))
     key, games = evaluation_key(iteration), settings.evaluation_games
     return to_floats(_evaluate_each(first.policy, own, key, games, first.env.num_players))
 
@@ -109,30 +92,16 @@ def _evaluate_each(
     return jax.lax.map(lambda each: evaluate(policy, each, key, games, num_players=num_players), params)
 
 
-def params_after(run: RunFolder, iteration: int) -> Params:
-    """Returns the parameters of a run after an iteration.
-
-    Raises FileNotFoundError if they were not kept; the message names the iterations that have some.
-    """
-    path = run.folder / PARAMS / f"{iteration}.npz"
-    if not path.exists():
-        kept = sorted(int(each.stem) for each in path.parent.glob("*.npz"))
-        others = f"only of {kept[0]} to {kept[-1]}" if kept else "and of no other one"
-        raise FileNotFoundError(f"{run.folder} has no parameters of iteration {iteration}, {others}")
-    with np.load(path) as stored:
-        leaves = [stored[name] for name in stored.files]
-    return jax.tree.unflatten(jax.tree.structure(run.params_shapes()), leaves)
-
-
 def curves_of(of_setting: Iterable[RunFolder]) -> dict[str, Any]:
     """Returns the curves of runs that differ in their seed: steps [iterations], COLUMNS [seeds][iterations].
 
-    NaN where there was nothing to measure.
+    NaN where there was nothing to measure. Columns that the evaluations do not have are left out.
     """
     rows = [run.rows() for run in of_setting]
+    columns = [name for name in COLUMNS if name in rows[0][0]]
     return {
         "steps": [row["steps"] for row in rows[0]],
-        **{name: [[np.nan if row[name] is None else row[name] for row in each] for each in rows] for name in COLUMNS},
+        **{name: [[np.nan if row[name] is None else row[name] for row in each] for each in rows] for name in columns},
     }
 
 
@@ -145,7 +114,7 @@ def runs_by_sharing(
     Raises FileNotFoundError if the folder has no runs.
     """
     if folder is None:
-        sweeps = {mode: settings_of("parameter_sharing", iterations, mode) for mode in modes}
-        return train_each(output / "runs", sweeps, seeds, GAMES)
+        settings = {mode: settings_of("parameter_sharing", iterations, mode) for mode in modes}
+        return {mode: train_all(output / "runs" / mode, each, seeds, GAMES) for mode, each in settings.items()}
     finished = sorted(open_runs([folder]), key=lambda run: run.config.seed)
     return {mode: of_mode for mode in modes if (of_mode := [run for run in finished if run.config.sharing == mode])}

@@ -48,6 +48,14 @@ CHANGES: dict[str, dict[str, Any]] = {  # of the preset star_3; every run is as 
     "dense layers and linear heads": {"network": "mlp", "hidden_sizes": (256, 256)},
     "rewards positive_sum": {"env": "chinese_checkers(size=3, reward=positive_sum)"},
 }
+SPOILED = {  # columns of the table of what spoils games: their measures and decimals
+    "blocked by opposite": ("blocked_by_opposite", 2),
+    "by others": ("blocked_by_others", 2),
+    "own pegs in goal": ("pegs_in_goal", 1),
+    "own pegs at home": ("pegs_at_home", 1),
+    "turns that wait": ("waits", 2),
+    "that go back": ("goes_back", 2),
+}
 QUICK: dict[str, Any] = {"sizes": (1,), "agents": ("start", "trained"), "changes": (), "games": 2, "steps": 1}
 
 
@@ -183,17 +191,7 @@ def play(match: Match) -> dict[str, Any]:
 def tables(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Returns the Markdown tables by their titles."""
     games = ["itself: decided", "turns", "5 random: won", "turns", "5 greedy: won", "turns"]
-    spoiled = [
-        "size",
-        "agent",
-        "seed",
-        "opponents",
-        "undecided",
-        "blocked by opposite",
-        "by others",
-        "own pegs in goal",
-    ]
-    spoiled += ["own pegs at home", "turns that wait", "that go back"]
+    spoiled = ["size", "agent", "seed", "opponents", "undecided", *SPOILED]
     found: dict[str, str] = {}
     for title, table, name in (("Agents", "agents", "agent"), ("Changes of the training", "changes", "change")):
         if of_table := games_by_agent(rows, table):
@@ -206,12 +204,10 @@ def tables(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[str]]:
     """Returns a row per agent of a table: shares with their intervals, and turns of the winner, by opponent."""
-    by_agent: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
-    for row in rows:
-        if row["table"] == table:
-            by_agent.setdefault(row_head(row), {})[row["opponent"]] = row
+    of_table = [row for row in rows if row["table"] == table]
     lines: list[list[str]] = []
-    for names, of_agent in by_agent.items():
+    for names in dict.fromkeys(map(row_head, of_table)):
+        of_agent = {row["opponent"]: row for row in of_table if row_head(row) == names}
         line = [*names]
         for opponent in OPPONENTS:
             row, share = of_agent.get(opponent), "decided" if opponent == SELF else "win_rate"
@@ -230,9 +226,7 @@ def row_head(row: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def spoiled_row(row: Mapping[str, Any]) -> list[str]:
-    decimals = {"blocked_by_opposite": 2, "blocked_by_others": 2, "pegs_in_goal": 1, "pegs_at_home": 1}
-    decimals |= {"waits": 2, "goes_back": 2}
-    numbers = [text(row[name], places) for name, places in decimals.items()]
+    numbers = [text(row[name], places) for name, places in SPOILED.values()]
     return [*row_head(row), row["opponent"], text(1 - row["decided"], 3), *numbers]
 
 

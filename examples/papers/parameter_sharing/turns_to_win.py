@@ -84,28 +84,22 @@ def measure(variant: str, arguments: Arguments) -> dict[str, list[float]]:
     """
     changes: dict[str, Any] = {name: (value,) for name, value in VARIANTS[variant].items()}
     settings = settings_of("parameter_sharing", arguments.iterations, **changes)
-    trained = [*runs.train_all(arguments.output / variant, settings, arguments.seeds, arguments.games).values()]
+    trained = runs.train_all(arguments.output / variant, settings, arguments.seeds, arguments.games)
     rows = [run.rows() for run in trained]
     columns: dict[str, list[float]] = {}
-    for part in (4, 2):
-        end = max(arguments.iterations // part, 1)
-        name = f"sampled, {end * STEPS_PER_ITERATION:,} steps"
+    for end in (max(arguments.iterations // 4, 1), max(arguments.iterations // 2, 1), arguments.iterations):
+        name = "sampled" if end == arguments.iterations else f"sampled, {end * STEPS_PER_ITERATION:,} steps"
         columns[name] = [mean_of_last(each[:end], "mean_turns", WINDOW) for each in rows]
-    columns["sampled"] = [mean_of_last(each, "mean_turns", WINDOW) for each in rows]
     for name, temperature in (("sampled", SAMPLED), ("greedy", GREEDY)):
-        played = [played_once(run, temperature, arguments) for run in trained]
+        played: list[dict[str, Any]] = []
+        for run in trained:
+            key = {"run": str(run.folder), "games": arguments.last_games, "temperature": temperature}
+            played.append(arguments.once(key, functools.partial(turns_of, run, arguments.last_games, temperature)))
         if name == "greedy":  # sampled turns come from the evaluations
-            columns[name] = [math.inf if turns is None else turns for turns, _ in played]
-        columns[f"blocked, {name}"] = [blocked for _, blocked in played]
+            columns[name] = [math.inf if each["turns"] is None else each["turns"] for each in played]
+        columns[f"blocked, {name}"] = [each["blocked"] for each in played]
     columns["submoves in training"] = [mean_of_last(each, "episode_length", WINDOW) for each in rows]
     return columns
-
-
-def played_once(run: RunFolder, temperature: float, arguments: Arguments) -> tuple[float | None, float]:
-    key = {"run": str(run.folder), "games": arguments.last_games, "temperature": temperature}
-    compute = functools.partial(turns_of, run, arguments.last_games, temperature)
-    result = arguments.once(key, compute)
-    return result["turns"], result["blocked"]
 
 
 def turns_of(run: RunFolder, games: int, temperature: float) -> dict[str, float | None]:

@@ -2,7 +2,7 @@
 
     python -m train.ppo --env "examples.papers.parameter_sharing.unequal_seats:unequal_seats"
 
-Its other rules, its observations and its actions are those of `chinese_checkers`. `other_games` trains on it.
+Its other rules, its observations and its actions are those of `chinese_checkers`. `sweeps` trains on it.
 """
 
 from dataclasses import dataclass

@@ -15,17 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from examples.papers._experiment import Report, command, new_picture, table_of
+from examples.papers._experiment import ExperimentFields, Report, command, table_of
 from jaxgames.agents import analyse_compiled
 from jaxgames.solvers import Solution
 from jaxgames.solvers.strength.graph import Graph, States, graph_of
 from jaxgames.solvers.strength.policy_table import BATCH, boards
 from train import agents
-from train.driver.result_file import ResultFile
 from train.models.tabulated import with_table
-from train.plot import style_of
 from train.strength.players import solution_of
 
 COLUMNS = {
@@ -40,7 +37,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(ExperimentFields):
     run: Path
     """The folder of a run with several checkpoints, trained on a game whose seats alternate."""
     solution: Path | None = None
@@ -52,7 +49,6 @@ class Arguments:
     simulations: int = 0
     """Simulations of the run's search. 0: its network alone."""
     output: Path = Path("runs/papers/solution_strength/lost_positions")
-    """The folder of the results, with the table and the picture."""
 
 
 def report(arguments: Arguments) -> Report:
@@ -67,14 +63,13 @@ def report(arguments: Arguments) -> Report:
     )
     numbers = {name: getattr(arguments, name) for name in ("positions", "seed", "simulations")}
     names = {"run": str(arguments.run), **numbers}
-    file = ResultFile(arguments.output / "cells.jsonl", (*names, "iteration"))
     searched = {"simulations": arguments.simulations} if arguments.simulations else agents.without_search(run)
     rows: list[dict[str, Any]] = []
     for iteration in run.checkpoints():
         agent = agents.agent_of_run(run, iteration, env, **searched, temperature=1.0)
         compute = functools.partial(measured, solution, graph, agent, lost, won)
-        rows.append({"iteration": iteration, **file.once(names | {"iteration": iteration}, compute)})
-    return Report({"rows": rows}, table_of(rows, COLUMNS), {"lost_positions": draw(rows)})
+        rows.append({"iteration": iteration, **arguments.once(names | {"iteration": iteration}, compute)})
+    return Report({"rows": rows}, table_of(rows, COLUMNS))
 
 
 def measured(solution: Solution[Any], graph: Graph, agent: Any, lost: States, won: States) -> dict[str, Any]:
@@ -117,23 +112,6 @@ def _entropy(probabilities: np.ndarray, num_moves: np.ndarray) -> float:
     rows = probabilities[several]
     entropy = -(rows * np.log(np.maximum(rows, 1e-30))).sum(-1)
     return float((entropy / np.log(num_moves[several])).mean())
-
-
-def draw(rows: list[dict[str, Any]]) -> Figure:
-    """Returns the curves over the iterations: entropies on the left, shares of moves on the right."""
-    figure, (left, right) = new_picture(9, 3.6, across=2)
-    x = [row["iteration"] for row in rows]
-    heads = {template[1:-1].partition(":")[0]: head for head, template in COLUMNS.items()}
-    for axes, names in ((left, ("entropy_lost", "entropy_won")), (right, ("delays", "delays_drawn", "hastens"))):
-        for index, name in enumerate(names):
-            axes.plot(x, [row[name] for row in rows], label=heads[name], **style_of(index))
-        axes.set(xlabel="iteration", ylim=(0, 1.02))
-    left.set_ylabel("share of a uniform policy's entropy")
-    right.plot(x, [row["delays_uniform"] for row in rows], "k--", label=heads["delays_uniform"])
-    right.set_ylabel("share of moves")
-    for axes in (left, right):
-        axes.legend(fontsize="x-small")
-    return figure
 
 
 main = command(Arguments, None, report)

@@ -111,7 +111,7 @@ def test_difference_of_pretraining_is_that_of_means_over_seeds() -> None:
     assert "| 2,000 (2,000 to 2,000) |" in lines["| steps of the best batch"]
 
 
-STALEMATED, ONE_MOVE_BEFORE = "k4/2K2/1Q3/5/5 b - - 0 1", "k4/2K2/2Q2/5/5 w - - 0 1"
+ONE_MOVE_BEFORE = "k4/2K2/2Q2/5/5 w - - 0 1"
 
 
 def test_positions_of_standard_rules_keep_their_boards_under_king_capture() -> None:
@@ -123,13 +123,6 @@ def test_positions_of_standard_rules_keep_their_boards_under_king_capture() -> N
     found = pretraining.with_king_capture(boards, captures)  # which checks the arrays of the states
     rows = [jax.tree.map(lambda leaf, row=row: leaf[row], found.states) for row in range(2)]
     assert [captures.to_string(row) for row in rows] == texts
-
-
-def test_reasons_are_those_of_the_boards_that_are_named() -> None:
-    env = jaxgames.make("minichess")
-    boards = [env.from_string(text) for text in (ONE_MOVE_BEFORE, STALEMATED)]
-    batch = jax.tree.map(lambda *leaves: np.stack(leaves), *boards)
-    assert games.reasons_for_ends(env, batch, np.array([1])) == ["stalemate"]
 
 
 def test_runs_of_win_rates_learn_both_seats_and_begin_with_a_run_before() -> None:

@@ -1,9 +1,9 @@
-"""Values of first moves in Dots and Boxes: classes of edges, windows around guesses, and the fit of the work."""
+"""Values of first moves in Dots and Boxes: classes of edges, and windows around guesses."""
 
 import numpy as np
 import pytest
 
-from examples.papers.dots_and_boxes.first_moves import edge_classes, fit, game_of, value_by_windows
+from examples.papers.dots_and_boxes.first_moves import edge_classes, game_of, value_by_windows
 from jaxgames.games.dots_and_boxes.search import ExactSearch
 from tests.helpers.solved import solved_boxes
 
@@ -24,13 +24,3 @@ def test_value_does_not_depend_on_the_guess(guess: int) -> None:
         state = solved_boxes(2, 2).states_at(np.array([drawn]))
         state = type(state)(**{name: leaf[0] for name, leaf in vars(state).items()})
         assert value_by_windows(search, state, guess)["value"] == solved_boxes(2, 2).table[drawn]
-
-
-def test_fit_finds_the_growth_of_the_nodes() -> None:
-    boards = [{"edges": edges, "nodes": 3 * 2**edges, "seconds": 1e-6 * 3 * 2**edges} for edges in (7, 12, 20, 31)]
-    boards[0]["nodes"] = 1  # too small to count
-    first, _ = fit(boards)
-    assert (first["board"], first["edges"]) == ("4x5", 49)
-    assert (first["a"], first["b"], first["off"]) == pytest.approx((3, 2, 1))
-    assert first["days"] == pytest.approx(3e-6 * 2**49 / 86_400)
-    assert fit(boards[:2]) == []

@@ -142,9 +142,9 @@ def check_value_loss(config: Config) -> None:
 def test_each_way_of_sharing_is_a_sweep(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ways: dict[Path, tuple[Sharing, ...]] = {}
 
-    def train_all(folder: Path, settings: dict[str, Any], seeds: int, games: int) -> dict[str, Path]:
+    def train_all(folder: Path, settings: dict[str, Any], seeds: int, games: int) -> list[Path]:
         ways[folder] = settings["sharing"]
-        return {"seed=0": folder}
+        return [folder]
 
     monkeypatch.setattr(runs, "train_all", train_all)
     monkeypatch.setattr(runs, "curves_of", list)

@@ -38,17 +38,6 @@ def test_mean_of_last_leaves_out_rows_without_a_number() -> None:
     assert mean_of_last(rows[1:2], "mean_turns", 3) == float("inf")
 
 
-def test_parameters_that_were_not_kept_are_an_error_that_names_those_that_were(tmp_path: Path) -> None:
-    (tmp_path / runs.PARAMS).mkdir()
-    run: Any = type("Run", (), {"folder": tmp_path})
-    with pytest.raises(FileNotFoundError, match="of iteration 5, and of no other one"):
-        runs.params_after(run, 5)
-    for iteration in (1, 3):
-        np.savez(tmp_path / runs.PARAMS / f"{iteration}.npz", np.zeros(1))
-    with pytest.raises(FileNotFoundError, match="of iteration 5, only of 1 to 3"):
-        runs.params_after(run, 5)
-
-
 @pytest.mark.slow  # compiles two games
 def test_every_decision_is_paid_with_the_sum_so_far() -> None:
     """A random game is played in both games; the sums are added up here."""
@@ -167,18 +156,15 @@ def test_losses_against_new_opponents_are_those_from_the_line_between_known_ones
 def test_runs_keep_the_parameters_of_every_iteration_and_are_not_trained_twice(tmp_path: Path) -> None:
     settings = settings_of("parameter_sharing", 2, hidden_sizes=((8,),))
     first = runs.train_all(tmp_path, settings, seeds=2, games=2)
-    assert [*first] == ["seed=0", "seed=1"]
-    curves = runs.curves_of(first.values())
+    assert [run.folder.name for run in first] == ["seed=0", "seed=1"]
+    curves = runs.curves_of(first)
     assert curves["steps"] == [4000, 8000]
     assert all(np.shape(curves[name]) == (2, 2) for name in COLUMNS)
-    for run in first.values():
-        last = jax.tree.leaves(run.params())
-        for kept, stored in zip(jax.tree.leaves(runs.params_after(run, 2)), last, strict=True):
-            np.testing.assert_array_equal(kept, stored)
+    assert all(run.checkpoints() == [0, 1, 2] for run in first)
     before = (tmp_path / "seed=0" / "metrics.jsonl").read_bytes()
     again = runs.train_all(tmp_path, settings, seeds=2, games=2)
     assert (tmp_path / "seed=0" / "metrics.jsonl").read_bytes() == before
-    assert runs.curves_of(again.values())["win_rate"] == curves["win_rate"]
+    assert runs.curves_of(again)["win_rate"] == curves["win_rate"]
     with pytest.raises(ValueError, match="was started with other settings"):
         runs.train_all(tmp_path, settings_of("parameter_sharing", 3), seeds=2, games=2)
 

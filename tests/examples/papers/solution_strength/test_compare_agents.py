@@ -24,11 +24,6 @@ def test_games_without_a_random_agent_begin_with_random_plies(tmp_path: Path) ->
     assert 0 < pairs["first", "greedy"]["win_rate"] < 1
 
 
-def test_folder_without_runs_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="holds no runs"):
-        report(replace(SMALL, output=tmp_path, runs=tmp_path))
-
-
 def test_host_games_must_be_at_least_one(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="games must be from 1"):
         report(replace(SMALL, output=tmp_path, host_games=0))
