@@ -136,8 +136,6 @@ def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
     settings = [{"learner": run.learner.name} | settings_of(run.config) for run in runs]
     names = list(dict.fromkeys(name for of_run in settings for name in of_run if name != "seed"))
     differ = [name for name in names if not all_equal(of_run.get(name) for of_run in settings)]
-    if "env" in differ:  # many settings have another default for another game
-        differ = [name for name in differ if name == "env" or not follows_from("env", name, settings)]
     lines: dict[str, list[RunFolder]] = {}
     for run, of_run in zip(runs, settings, strict=True):
         named = [(name, format_setting(of_run[name])) for name in differ if name in of_run]
@@ -146,12 +144,6 @@ def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
     if len(differ) <= MAX_NAMED:
         return lines
     return {", ".join(str(run.folder) for run in of_line): of_line for of_line in lines.values()}
-
-
-def follows_from(cause: str, name: str, settings: Sequence[Mapping[str, Any]]) -> bool:
-    """Returns whether all runs with the same value of `cause` have the same value of `name`."""
-    values = dict.fromkeys(of_run[cause] for of_run in settings)
-    return all(all_equal(of_run.get(name) for of_run in settings if of_run[cause] == value) for value in values)
 
 
 def all_equal(values: Iterable[Any]) -> bool:

@@ -37,9 +37,6 @@ class Arguments(GameArguments):
     """The seat of the agent in every game; if not given, see --seating."""
     seating: Literal["drawn", "alternating"] = "drawn"
     """drawn: the agent's seat is drawn for each game. alternating: it is the next seat in each game."""
-    temperature: float | None = None
-    """For a run without a temperature in brackets. 1 samples from the policy, 0 plays greedily. If not given, it is the
-    run's own setting."""
 
 
 def evaluate(arguments: Arguments) -> dict[str, Any]:

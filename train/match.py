@@ -35,10 +35,6 @@ class Arguments(GameArguments):
     seating: arena.Seating = "drawn"
     """fixed: the first agent has the first seats, and so on, in every game.
     alternating: this order rotates by one seat from game to game. drawn: a random order for every game."""
-    temperature: float | None = None
-    """For runs without a temperature in brackets. 1 samples from the policy, 0 plays greedily. If not given, it is each
-    run's own setting, as in train.evaluate. Agents that all play greedily repeat the games of the same seats and
-    opening: add --openings."""
 
 
 def match(arguments: Arguments) -> dict[str, Any]:

@@ -132,7 +132,7 @@ def draw(
     figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.08)
     panels: list[Any] = [*figure.subplots(down, across, squeeze=False).flat]
     every_x = np.concatenate([curve.x for lines in columns.values() for curve in lines] or [np.zeros(0)])
-    ratio = every_x.max() / every_x.min() if every_x.size else 1.0
+    ratio = every_x.max() / every_x.min() if every_x.size and every_x.min() > 0 else 1.0
     if x_scale == "auto":
         x_scale = "log" if ratio > LOG_RATIO else "linear"
     for axes, (column, lines) in zip(panels, columns.items(), strict=False):

@@ -99,18 +99,6 @@ def test_labels_are_the_settings_that_differ(tmp_path: Path) -> None:
     assert [line.values.shape for line in lines] == [(2, 1)] * 3
 
 
-def test_label_leaves_out_settings_that_follow_from_the_game(tmp_path: Path) -> None:
-    rows = rows_of({1: 0.0})
-    ours = {"env": "sticks", "num_envs": 4}
-    runs = [
-        run_of(tmp_path / "a", rows, **ours, learning_rate=0.1),
-        run_of(tmp_path / "b", rows, **ours, learning_rate=0.2),
-        run_of(tmp_path / "c", rows, env="stones", num_envs=8, learning_rate=0.1),
-    ]
-    labels = [line.label for line in curves(runs, ["length"])["length"]]
-    assert labels == ["sticks, learning_rate=0.1", "sticks, learning_rate=0.2", "stones, learning_rate=0.1"]
-
-
 def test_runs_that_differ_in_many_settings_are_named_by_their_folders(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

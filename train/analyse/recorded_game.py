@@ -15,24 +15,12 @@ import jax
 import numpy as np
 
 from jaxgames import Env, arena, make
-from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers.pdn import (
-    BLACK_WINS,
-    COLOURS,
-    DRAW,
-    UNKNOWN_RESULT,
-    WHITE_WINS,
-    BrokenGame,
-    PdnGame,
-    decode,
-    record,
-)
-from jaxgames.games.checkers.pdn import read as read_pdn
+from jaxgames.games.checkers import Checkers, pdn
 from jaxgames.registry import make_named_in_file
 from train.data.replay import states_before
 
 PDN, RECORDS = ".pdn", ".jsonl"
-RESULTS = (BLACK_WINS, WHITE_WINS)  # by the seat that has won
+RESULTS = (pdn.BLACK_WINS, pdn.WHITE_WINS)  # by the seat that has won
 
 
 @dataclass(frozen=True)
@@ -44,7 +32,7 @@ class RecordedGame:
     actions: np.ndarray  # int32[P]
     first_plies: np.ndarray  # int32[T], the ply with which every turn begins
     moves: tuple[str, ...]  # the texts of the turns
-    result: str = UNKNOWN_RESULT
+    result: str = pdn.UNKNOWN_RESULT
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     number: int = 1  # in its file
 
@@ -59,7 +47,7 @@ class RecordedGame:
 
     def player(self, seat: int) -> str:
         """Returns the name of a player, or "" if the game does not have it."""
-        return self.headers.get(COLOURS[seat] if isinstance(self.env, Checkers) else f"Seat {seat}", "")
+        return self.headers.get(pdn.COLOURS[seat] if isinstance(self.env, Checkers) else f"Seat {seat}", "")
 
     @property
     def title(self) -> str:
@@ -69,7 +57,7 @@ class RecordedGame:
         return ", ".join(filter(None, named)) or f"game {self.number}"
 
 
-def read_games(path: Path, env: Env[Any] | None = None) -> list[RecordedGame | BrokenGame]:
+def read_games(path: Path, env: Env[Any] | None = None) -> list[RecordedGame | pdn.BrokenGame]:
     """Returns the games of a file, those that cannot be read included.
 
     Args:
@@ -86,13 +74,13 @@ def read_games(path: Path, env: Env[Any] | None = None) -> list[RecordedGame | B
     env = make("checkers") if env is None else env
     if not isinstance(env, Checkers):
         raise ValueError(f"{path} has games of checkers, not of {env}")
-    games = list(read_pdn(decode(path.read_bytes())))
+    games = list(pdn.read(pdn.decode(path.read_bytes())))
     return [
-        game if isinstance(game, BrokenGame) else _of_pdn(env, game, number) for number, game in enumerate(games, 1)
+        game if isinstance(game, pdn.BrokenGame) else _of_pdn(env, game, number) for number, game in enumerate(games, 1)
     ]
 
 
-def _of_pdn(env: Checkers, game: PdnGame, number: int) -> RecordedGame:
+def _of_pdn(env: Checkers, game: pdn.PdnGame, number: int) -> RecordedGame:
     states = states_before(env, [game])
     first = _first_plies(np.asarray(states.current_player))
     assert len(first) == len(game.moves), "a move of PDN is a turn"
@@ -100,12 +88,12 @@ def _of_pdn(env: Checkers, game: PdnGame, number: int) -> RecordedGame:
     return RecordedGame(env, states, actions, first, game.moves, game.result, game.headers, number)
 
 
-def _of_records(path: Path, env: Env[Any] | None) -> list[RecordedGame | BrokenGame]:
+def _of_records(path: Path, env: Env[Any] | None) -> list[RecordedGame | pdn.BrokenGame]:
     """Returns the games of a file of records, all of one game: `env`, or as the first record names it."""
-    games: list[RecordedGame | BrokenGame] = []
+    games: list[RecordedGame | pdn.BrokenGame] = []
     for number, game in enumerate(arena.read_games(path), 1):
         env = make_named_in_file(game["env"]) if env is None else env
-        broken = None if _legal_actions(game) else BrokenGame(number, "the game has no legal action")
+        broken = None if _legal_actions(game) else pdn.BrokenGame(number, "the game has no legal action")
         games.append(of_record(game, number, env) if broken is None else broken)
     return games
 
@@ -126,10 +114,10 @@ def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = No
     if not actions:
         raise ValueError(f"game {number} has no legal action")
     if isinstance(env, Checkers):
-        headers: dict[str, str] = dict(zip(COLOURS, game["agents"], strict=True))
+        headers: dict[str, str] = dict(zip(pdn.COLOURS, game["agents"], strict=True))
         winners, is_draw = game["outcome"]["winners"], game["outcome"]["kind"] == "draw"
-        result = RESULTS[winners[0]] if winners else DRAW if is_draw else UNKNOWN_RESULT
-        played = record(actions, start=game["start"], headers=headers, result=result)
+        result = RESULTS[winners[0]] if winners else pdn.DRAW if is_draw else pdn.UNKNOWN_RESULT
+        played = pdn.record(actions, start=game["start"], headers=headers, result=result)
         return _of_pdn(env, played, number)
     headers = {f"Seat {seat}": name for seat, name in enumerate(game["agents"])}
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *arena.replay(game, env)[: len(actions)])

@@ -121,7 +121,7 @@ def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, 
             arguments.external, known=(game for _, game in own.games), first_number=own.read, on_read=bar.update
         )
     for refusal in (*own.refused, *others.refused):
-        print(f"{refusal.file}:{refusal.line}: {refusal.reason}", file=sys.stderr)
+        print(refusal, file=sys.stderr)
     games = [*own.games, *others.games]
     if not games:
         files, refused = ", ".join(map(str, (*arguments.games, *arguments.external))), len(own.refused + others.refused)

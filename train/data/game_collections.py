@@ -33,7 +33,7 @@ class Collection:
     read: int = 0  # all games, also those that were left out
     duplicates: int = 0  # games with the moves of an earlier one
     without_moves: int = 0
-    refused: list["Refusal"] = field(default_factory=list["Refusal"])
+    refused: list[str] = field(default_factory=list[str])  # file, line and reason of each game that cannot be read
 
 
 class NumberedGame(NamedTuple):
@@ -41,14 +41,6 @@ class NumberedGame(NamedTuple):
 
     number: int
     game: PdnGame
-
-
-class Refusal(NamedTuple):
-    """A game that could not be read."""
-
-    file: str
-    line: int
-    reason: str
 
 
 def read_collection(
@@ -76,7 +68,7 @@ def read_collection(
                 collection.read += 1
                 on_read(1)
                 if isinstance(game, BrokenGame):
-                    collection.refused.append(Refusal(name, game.line, game.reason))
+                    collection.refused.append(f"{name}:{game.line}: {game.reason}")
                 elif not game.actions:
                     collection.without_moves += 1
                 elif game.text in texts:

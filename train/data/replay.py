@@ -48,7 +48,12 @@ def states_before(
                 part = games[i].actions[ply : ply + PLIES]
                 actions[: len(part), column] = part
             states, before, legal = jax.device_get(_replay(env, states, actions))
-            _check_legal(env, games, chosen, ply, actions, legal)
+            wrong = np.argwhere((actions != NO_ACTION) & ~legal)
+            if len(wrong):
+                row, column = map(int, wrong[0])
+                game = games[int(chosen[column])]
+                where = f"game {chosen[column]}" + (f", line {game.line}" if game.line else "")
+                raise ValueError(f"{where}: action {actions[row, column]} at ply {ply + row} is not legal in {env}")
             row, column = np.nonzero(actions != NO_ACTION)
             place = first[chosen[column]] + ply + row
             for whole, part in zip(jax.tree.leaves(found), jax.tree.leaves(before), strict=True):
@@ -78,15 +83,3 @@ def _replay(env: Checkers, states: CheckersState, actions: jax.Array) -> tuple[C
 
     after, (before, legal) = jax.lax.scan(jax.vmap(play), states, actions)
     return after, before, legal
-
-
-def _check_legal(
-    env: Checkers, games: Sequence[PdnGame], chosen: np.ndarray, ply: int, actions: np.ndarray, legal: np.ndarray
-) -> None:
-    """Raises ValueError for the first action that is illegal; `actions` and `legal` are [PLIES, boards]."""
-    wrong = np.argwhere((actions != NO_ACTION) & ~legal)
-    if len(wrong):
-        row, column = map(int, wrong[0])
-        game = games[int(chosen[column])]
-        where = f"game {chosen[column]}" + (f", line {game.line}" if game.line else "")
-        raise ValueError(f"{where}: action {actions[row, column]} at ply {ply + row} is not legal in {env}")

@@ -55,6 +55,9 @@ class GameArguments:
     the three-move ballots of checkers. With --openings N, N of them are drawn; else all are played in their order."""
     output: Path | None = None
     """A file for the games, one line of JSON per game. It is replaced if it exists."""
+    temperature: float | None = None
+    """For runs without a temperature in brackets. 1 samples from the policy, 0 plays greedily. If not given, it is each
+    run's own setting. Agents that all play greedily repeat the games of the same seats and opening: add --openings."""
     seed: Seed = 0
     """Seed of the games; the same seed gives the same games."""
 

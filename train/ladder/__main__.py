@@ -64,9 +64,6 @@ class Arguments(GameArguments):
     """Games of every pair."""
     openings: Annotated[int | None, between(0, MAX_OPENINGS)] = None
     """Length of the list of random openings; 0: all games begin at the start. If not given, one for every two games."""
-    temperature: float | None = None
-    """For runs without a temperature in brackets. 1 samples from the policy, 0 plays greedily. If not given, it is the
-    run's own setting."""
     output: Path | None = None
     """The folder of the results. If it holds a ladder with the same settings, its pairs are not played again.
     If not given: runs/ladder_<time>."""

@@ -16,15 +16,7 @@ from jaxgames import Env
 from jaxgames._checks import check_choice
 from jaxgames._specs import Registry
 from train.models.convolution import Convolution
-from train.models.layers import (
-    ACTIVATIONS,
-    COMPUTE_DTYPES,
-    DenseHeads,
-    Network,
-    check_grid,
-    check_sizes,
-    orthogonal,
-)
+from train.models.layers import ACTIVATIONS, COMPUTE_DTYPES, DenseHeads, Network, check_grid, check_sizes, orthogonal
 
 
 class DenseEncoder(nn.Module):

@@ -1,7 +1,6 @@
 """The command train.strength: the rows of agents and searches, all checkpoints of a run, and the pictures."""
 
 import json
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,26 +19,20 @@ from train import agents
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
 from train.strength import __main__ as strength
-from train.strength import figures as strength_figures
 from train.strength import players
 from train.strength.full_width import lookahead
 
 GAME = "chinese_checkers_diamond(size=3, pieces=3)"
-ROW = {"episode_length": 8.0, "episode_win_rate/seat_0": 0.75, "episode_win_rate/seat_1": 0.125}
-RATES = {"episode_draw_rate": 0.0, "episode_truncated_rate": 0.125}
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
-    """A run that was never trained, with three checkpoints of different parameters and metrics that are made up."""
+    """A run that was never trained, with three checkpoints of different parameters."""
     learner = PPO(Config(env=GAME, hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1))
     folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "first", learner)
     for iteration in (0, 2, 4):
         train_state = random_train_state(learner, seed=iteration)
         folder.save(train_state._replace(iteration=jnp.int32(iteration)), keep_every=2)
-    for iteration in range(1, 5):
-        length = {"episode_length": math.nan} if iteration == 1 else {}
-        folder.log({"iteration": iteration, "steps": 8 * iteration, **ROW, **RATES, **length})
     yield folder
     folder.close()
 
@@ -180,7 +173,7 @@ def test_checkpoints_are_drawn(
     expected = [tmp_path / f"{name}{ending}" for name in names for ending in (".png", ".svg")]
     assert last_json(capsys)["pictures"] == [str(path) for path in expected]
     assert all(path.stat().st_size > 1000 for path in expected)
-    for text in ("winners in self-play", "share of best actions", "2 plies"):
+    for text in ("strong action", "environment steps", "2 plies"):
         assert f"<!-- {text}" in expected[1].read_text()  # matplotlib writes each text as paths, with a comment
 
 
@@ -191,11 +184,6 @@ def test_rows_of_other_settings_are_measured_again(solution_file: Path, tmp_path
     assert run_command(strength.main, *command, "--plies", 9) is None
     rows = [json.loads(line) for line in (tmp_path / "strength.jsonl").read_text().splitlines()]
     assert [(row["settings"]["plies"], row["self_play_plies"]) for row in rows] == [(50, 50), (9, 9)]
-
-
-def test_games_are_steps_divided_by_their_mean_length(run: RunFolder) -> None:
-    """No game ended in the first iteration, so its steps count with the length of the second."""
-    assert strength_figures.games_played(run) == {0: 0, 1: 0, 2: 2, 3: 3, 4: 4}
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------
