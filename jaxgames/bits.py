@@ -1,10 +1,13 @@
 """Sets as bits of unsigned words, shared by the games on bitboards and by the sampling of actions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+
+from jaxgames._platforms import by_platform
 
 W = TypeVar("W", jax.Array, np.uint32)  # words on the device, or one on the host
 
@@ -18,6 +21,8 @@ GROUP_SWAPS = (
     (16, 0x0000FFFF),
 )
 
+MAX_ENTRIES_PER_SLICE = 256  # in `expanded`
+
 
 def union(words: Sequence[W]) -> W:
     """Returns the bitwise OR of one or more words."""
@@ -25,6 +30,21 @@ def union(words: Sequence[W]) -> W:
     for word in others:
         first = first | word
     return first
+
+
+def expanded(holds: Callable[[jax.Array, np.ndarray], jax.Array], words: jax.Array, table: np.ndarray) -> jax.Array:
+    """Returns bool[rows * columns], `holds(word, entry)` for each entry of a table, uint32[rows, columns].
+
+    Each row has a word, uint32[rows]. A CPU takes a few rows at a time, because XLA divides to find the row of an entry
+    in the loop of a whole mask.
+    """
+
+    def by_slices(words: jax.Array) -> jax.Array:
+        step = max(1, MAX_ENTRIES_PER_SLICE // table.shape[1])
+        slices = [slice(first, first + step) for first in range(0, len(table), step)]
+        return jnp.concatenate([holds(words[rows, None], table[rows]) for rows in slices]).ravel()
+
+    return by_platform(words, cpu=by_slices, library=lambda words: holds(words[:, None], table).ravel())
 
 
 def reversed_bits(words: jax.Array) -> jax.Array:

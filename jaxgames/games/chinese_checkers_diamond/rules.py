@@ -26,6 +26,7 @@ import numpy as np
 
 from jaxgames._checks import MAX_TURN_LIMIT, ParameterError, check_choice, check_int
 from jaxgames._platforms import at, by_platform
+from jaxgames.bits import expanded
 from jaxgames.env import Env, State
 from jaxgames.games._hexagons import HexagonalBoard
 from jaxgames.games._text import hexagonal, parse_int, parse_seat, split_fields, split_rows, written_rows
@@ -146,7 +147,7 @@ class ChineseCheckersDiamond(HexagonalBoard, WonOrLost, Env[ChineseCheckersDiamo
         )
 
     def _legal_action_mask(self, state: ChineseCheckersDiamondState) -> jax.Array:
-        return ((self._moves(state)[:, None] & board.tables(self.size).move) != 0).ravel()
+        return expanded(lambda word, move: (word & move) != 0, self._moves(state), board.tables(self.size).move)
 
     def _random_legal_action(self, state: ChineseCheckersDiamondState, key: jax.Array) -> jax.Array:
         origin, bit = random_bit(key, self._moves(state))

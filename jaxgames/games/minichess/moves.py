@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames._platforms import at
+from jaxgames.bits import expanded
 from jaxgames.games.minichess.board import BOARD, IS_UNDERPROMOTION, NEEDED, NUM_PLANES, PAWN_BIT, RANK, TARGET
 from jaxgames.sampling import random_bit
 
@@ -27,7 +28,7 @@ ACTIONS = _actions()
 
 def action_mask(words: jax.Array) -> jax.Array:
     """Returns bool[1225], the actions that the words of the cells, uint32[25], allow."""
-    return ((words[:, None] & NEEDED) == NEEDED).reshape(-1)
+    return expanded(lambda word, needed: (word & needed) == needed, words, NEEDED)
 
 
 def random_action(key: jax.Array, words: jax.Array) -> jax.Array:
