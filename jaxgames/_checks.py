@@ -128,7 +128,8 @@ def as_int32(name: str, value: Any) -> jax.Array:
 def host_int32(name: str, value: Any) -> np.int32:
     """Returns one integer of Python, numpy or JAX as int32, without a program on a device."""
     number = _one_integer(f"{name} must be one integer", value)
-    _check_fits_int32(name, number)
+    if not INT32.min <= number <= INT32.max:
+        raise ParameterError(f"{name} must fit int32, and {number} does not")
     return np.int32(number)
 
 
@@ -138,11 +139,6 @@ def _one_integer(expected: str, value: Any) -> int:
         with contextlib.suppress(TypeError):
             return operator.index(value)
     raise TypeError(f"{expected}, not {value!r}")
-
-
-def _check_fits_int32(name: str, number: int) -> None:
-    if not INT32.min <= number <= INT32.max:
-        raise ParameterError(f"{name} must fit int32, and {number} does not")
 
 
 def check_seat(player: Any, num_players: int) -> jax.Array:

@@ -11,18 +11,6 @@ from jaxgames._platforms import by_platform
 
 W = TypeVar("W", jax.Array, np.uint32)  # words on the device, or one on the host
 
-# To reverse 32 bits, swap neighbouring groups of 1, 2, 4, 8 and 16 bits. Each entry is (width of a group, mask of the
-# lower group of each pair).
-GROUP_SWAPS = (
-    (1, 0x55555555),
-    (2, 0x33333333),
-    (4, 0x0F0F0F0F),
-    (8, 0x00FF00FF),
-    (16, 0x0000FFFF),
-)
-
-MAX_ENTRIES_PER_SLICE = 256  # in `expanded`
-
 
 def union(words: Sequence[W]) -> W:
     """Returns the bitwise OR of one or more words."""
@@ -40,7 +28,7 @@ def expanded(holds: Callable[[jax.Array, np.ndarray], jax.Array], words: jax.Arr
     """
 
     def by_slices(words: jax.Array) -> jax.Array:
-        step = max(1, MAX_ENTRIES_PER_SLICE // table.shape[1])
+        step = max(1, 256 // table.shape[1])
         slices = [slice(first, first + step) for first in range(0, len(table), step)]
         return jnp.concatenate([holds(words[rows, None], table[rows]) for rows in slices]).ravel()
 
@@ -49,7 +37,7 @@ def expanded(holds: Callable[[jax.Array, np.ndarray], jax.Array], words: jax.Arr
 
 def reversed_bits(words: jax.Array) -> jax.Array:
     """Returns uint32[...], the words with bit i moved to place 31 - i."""
-    for width, lower in GROUP_SWAPS:
-        mask, by = np.uint32(lower), np.uint32(width)
-        words = ((words >> by) & mask) | ((words & mask) << by)
+    for width in (1, 2, 4, 8, 16):  # neighbouring groups of so many bits are swapped
+        lower, by = np.uint32(0xFFFFFFFF // ((1 << width) + 1)), np.uint32(width)  # the lower group of each pair
+        words = ((words >> by) & lower) | ((words & lower) << by)
     return words

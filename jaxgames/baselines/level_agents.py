@@ -35,7 +35,7 @@ def levels(env: Env[Any]) -> dict[str, str]:
     your own has the greedy agent, if it has greedy scores, and tree searches. A game of chance without such scores has
     no levels.
     """
-    own = [texts for texts in record_of(env).levels if all(_is_available(text, env) for text in texts)]
+    own = [texts for texts in record_of(env).levels if all(plays(text, env) for text in texts)]
     if own:
         texts = own[0]
     elif plays("greedy", env):
@@ -80,17 +80,14 @@ def plays(text: str, env: Env[Any]) -> bool:
     """
     record = record_of(env)
     try:
+        if text == "baseline":  # which may be slow to load
+            return find(env) is not None
         if text.startswith("alphabeta"):
             return record.search is not None and record.is_searched(env.unwrapped)
         agents.make(text, env)
     except (ParameterError, ImportError):  # not this game, or a file of another platform
         return False
     return True
-
-
-def _is_available(text: str, env: Env[Any]) -> bool:
-    """Returns whether an agent plays a game; of `baseline`, which may be slow to load, whether there is one."""
-    return find(env) is not None if text == "baseline" else plays(text, env)
 
 
 @functools.cache

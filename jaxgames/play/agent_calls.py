@@ -69,7 +69,9 @@ def analyse(session: Session, agent: str | None = None, make: Make = agents.make
     if session.over:
         raise ValueError("the game is over: there is no move to think about")
     if agent is None:
-        agent = next(filter(_is_guest, (session.seats[session.mover], *session.seats)), adviser(session.env))
+        seats = [session.seats[session.mover], *session.seats]
+        guests = (seat for seat in seats if seat != HUMAN and re.split(r"\W", seat, maxsplit=1)[0] not in OF_PACKAGE)
+        agent = next(guests, adviser(session.env))
         if agent is None:
             raise ParameterError("no agent of the package thinks about this game: name one, such as random")
     analysis = _analysis(session, agent, make)
@@ -100,11 +102,6 @@ def refuses_draw(session: Session, make: Make = agents.make) -> int | None:
         if chance is None or chance > 1 / session.env.num_players:
             return seat
     return None
-
-
-def _is_guest(seat: str) -> bool:
-    """Returns whether an agent from outside this package plays a seat, or one from a file."""
-    return seat != HUMAN and re.split(r"\W", seat, maxsplit=1)[0] not in OF_PACKAGE
 
 
 def _analysis(session: Session, text: str, make: Make) -> Analysis | None:

@@ -87,7 +87,8 @@ class Terminal:
             self._say(textwrap.fill(str(error), WIDTH))
 
     def _agent_moves(self) -> None:
-        session, name = self.session, self._player(self.session.mover)
+        session, seat = self.session, self.session.mover
+        name = f"{seat_names(session.env)[seat]} ({session.seats[seat]})"
         try:
             session.play(agent_action(session, self._make, on_compile=self._say_compiling))
         except Exception as error:  # an agent may fail in any way; the person decides how the game continues
@@ -188,9 +189,6 @@ class Terminal:
         if session.seats[session.mover] != HUMAN:
             return f"{seat_names(session.env)[session.mover]} ({session.seats[session.mover]} has failed)"
         return turn_text(session.env, session.mover, people_of(session.seats))
-
-    def _player(self, seat: int) -> str:
-        return f"{seat_names(self.session.env)[seat]} ({self.session.seats[seat]})"
 
     def _say(self, text: str) -> None:
         print(text, file=self._out, flush=True)
