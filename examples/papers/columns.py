@@ -322,34 +322,36 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
         "from the start": lambda row: f"{row['start_value']:+}" if row["start_value"] else "0",
     },
 }
-_PAPERS = "examples.papers"
-TABLES: dict[str, dict[str, str]] = {  # by the module of a command: columns of a list in its JSON; "" for all of it
-    "train.ladder": {"": "train.ladder.__main__:table"},
-    "train.evaluate": {"": "train.evaluate:table"},
+TABLES: dict[str, dict[str, str]] = {  # by the module of a command: columns or functions there, by keys of its JSON
+    "train.ladder": {"": "train.ladder.__main__:table"},  # "" is all of it
+    "train.evaluate": {"": "table"},
     "examples.demo": {"": "train.evaluate:table"},
-    f"{_PAPERS}.alpha_mini.placements": {"": f"{_PAPERS}.alpha_mini.placements:table"},
-    f"{_PAPERS}.alpha_mini.sampling": {"": f"{_PAPERS}.alpha_mini.sampling:table"},
-    f"{_PAPERS}.dots_and_boxes.agent": {"rows": f"{_PAPERS}.dots_and_boxes.agent:COLUMNS"},
-    f"{_PAPERS}.dots_and_boxes.first_moves": {
-        name: f"{_PAPERS}.dots_and_boxes.first_moves:{name.upper()}" for name in ("boards", "edges")
+    "examples.papers.alpha_mini.discounts": {"": "table"},
+    "examples.papers.alpha_mini.placements": {"": "table"},
+    "examples.papers.alpha_mini.sampling": {"": "table"},
+    "examples.papers.dots_and_boxes.agent": {"rows": "COLUMNS"},
+    "examples.papers.dots_and_boxes.board_sizes": {"cells": "table"},
+    "examples.papers.dots_and_boxes.depths": {"": "tables"},
+    "examples.papers.dots_and_boxes.first_moves": {"boards": "BOARDS", "edges": "EDGES"},
+    "examples.papers.matrix_games.settings": {
+        "constant": "COLUMNS",
+        "schedule": "COLUMNS",
+        "more actions": "OF_MORE_ACTIONS",
     },
-    f"{_PAPERS}.matrix_games.settings": {
-        "constant": f"{_PAPERS}.matrix_games.settings:COLUMNS",
-        "schedule": f"{_PAPERS}.matrix_games.settings:COLUMNS",
-        "more actions": f"{_PAPERS}.matrix_games.settings:OF_MORE_ACTIONS",
-    },
-    f"{_PAPERS}.parameter_sharing.whole_turns": {"": f"{_PAPERS}.parameter_sharing.whole_turns:COLUMNS"},
-    f"{_PAPERS}.solution_strength.judged": {"rows": f"{_PAPERS}.solution_strength.judged:COLUMNS"},
-    f"{_PAPERS}.solution_strength.lost_positions": {"rows": f"{_PAPERS}.solution_strength.lost_positions:COLUMNS"},
-    f"{_PAPERS}.solution_strength.solved": {"rows": f"{_PAPERS}.solution_strength.solved:COLUMNS"},
+    "examples.papers.parameter_sharing.whole_turns": {"": "COLUMNS"},
+    "examples.papers.solution_strength.judged": {"rows": "COLUMNS"},
+    "examples.papers.solution_strength.lost_positions": {"rows": "COLUMNS"},
+    "examples.papers.solution_strength.mistakes": {"rows": "table"},
+    "examples.papers.solution_strength.solved": {"rows": "COLUMNS"},
 }
 
 
 def tables_of(command: str, result: Any) -> list[dict[str, Any]]:
     """Returns the tables that TABLES has for the result of a command, as `tables_in` has them; none if it has none."""
     texts: list[Any] = []
-    for key, name in TABLES.get(shlex.split(command)[2], {}).items():
-        of: Any = pkgutil.resolve_name(name)
+    module = shlex.split(command)[2]
+    for key, name in TABLES.get(module, {}).items():
+        of: Any = pkgutil.resolve_name(name if ":" in name else f"{module}:{name}")
         chosen = result[key] if key else result
         texts.append(of(chosen) if callable(of) else table_of(chosen, of))
     return tables_in("\n\n".join(texts))

@@ -68,9 +68,14 @@ def report(arguments: Arguments) -> Report:
     sweep = sweep_for(arguments)
     train_all(sweep, arguments.output / "sweep")
     results = evaluate_all(arguments, sweep)
-    rows = {pair: {"gamma": pair[0], "gae_lambda": pair[1], "runs": of_pair} for pair, of_pair in results.items()}
-    table = table_of((rows[pair] for pair in THEIRS if pair in rows), COLUMNS)
-    return Report([*rows.values()], table, {"discounts": draw(results)})
+    rows = [{"gamma": pair[0], "gae_lambda": pair[1], "runs": of_pair} for pair, of_pair in results.items()]
+    return Report(rows, table(rows), {"discounts": draw(results)})
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the Markdown table of the study's pairs, in its order."""
+    row_of = {(row["gamma"], row["gae_lambda"]): row for row in rows}
+    return table_of((row_of[pair] for pair in THEIRS if pair in row_of), COLUMNS)
 
 
 def median_of(row: Mapping[str, Any], measure: Callable[[dict[str, Any]], float]) -> str:

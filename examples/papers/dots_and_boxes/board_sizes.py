@@ -62,7 +62,7 @@ def report(arguments: Arguments) -> Report:
                     key = {"board": board, "agent": agent, "opponent": opponent}
                     key |= {"games": arguments.games, "seed": arguments.seed}
                     rows.append(key | arguments.once(key, functools.partial(measure, env, key)))
-    return Report({"cells": rows}, table(rows, arguments.boards))
+    return Report({"cells": rows}, table(rows))
 
 
 def board_of(text: str) -> Env[Any]:
@@ -123,8 +123,9 @@ def measure(env: Env[Any], key: Mapping[str, Any]) -> dict[str, Any]:
     return {"agent_trained": was_trained_on(agent, env), **{name: results[name] for name in MEASURED}}
 
 
-def table(rows: Sequence[Mapping[str, Any]], boards: Sequence[str]) -> str:
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the Markdown table: a row per agent and opponent, and for every board the win rate and the margin."""
+    boards = list(dict.fromkeys(row["board"] for row in rows))
     row_of = {(row["agent"], row["opponent"], row["board"]): row for row in rows}
     lines = [
         (f"`{agent}`", f"`{opponent}`", *(_entry(row_of.get((agent, opponent, board))) for board in boards))

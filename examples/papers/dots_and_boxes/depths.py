@@ -102,10 +102,16 @@ def report(arguments: Arguments) -> Report:
         key = {**common, "change": change, "games": arguments.games}
         result = arguments.once(key, lambda change=change: play(env, change, arguments), "games")
         games.append({"name": f"`{change}`", "games": arguments.games, **result})
+    result = {"env": str(env), "handouts": rows, "games": games}
+    return Report(result, tables(result))
+
+
+def tables(result: Mapping[str, Any]) -> str:
+    """Returns the Markdown tables: of the depths, and of the games."""
+    rows = result["handouts"]
     numbers = rows[0]["numbers"] if rows else {}
     columns = {name.format(number=numbers.get(name.partition(" (")[0])): entry for name, entry in HANDOUTS.items()}
-    tables = [table_of(rows, columns), table_of(games, GAMES)]
-    return Report({"env": str(env), "handouts": rows, "games": games}, "\n\n".join(tables))
+    return f"{table_of(rows, columns)}\n\n{table_of(result['games'], GAMES)}"
 
 
 # -- hand-outs -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ folder, so that a repeated command measures only what is missing.
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,9 +78,14 @@ def report(arguments: Arguments) -> Report:
         for text in texts
         for name in [agents.name_of(text)]
     ]
-    columns = {"agent": "`{agent}`"} | {head: functools.partial(_entry, name) for head, name in COLUMNS.items()}
     title = f"Mistakes on {arguments.env}, as a share of the states where one is possible"
-    return Report({"rows": rows}, table_of(rows, columns), {"mistakes": mistakes_of(_by_agent(rows), title)})
+    return Report({"rows": rows}, table(rows), {"mistakes": mistakes_of(_by_agent(rows), title)})
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the Markdown table: a row per agent."""
+    columns = {"agent": "`{agent}`"} | {head: functools.partial(_entry, name) for head, name in COLUMNS.items()}
+    return table_of(rows, columns)
 
 
 def _measured(arguments: Arguments, solution: Solution[Any], text: str, **options: Any) -> dict[str, Any]:
