@@ -339,6 +339,7 @@ TABLES: dict[str, dict[str, str]] = {  # by the module of a command: columns or 
         "more actions": "OF_MORE_ACTIONS",
     },
     "examples.papers.parameter_sharing.whole_turns": {"": "COLUMNS"},
+    "examples.papers.solution_strength.compare_agents": {"cells": "table"},
     "examples.papers.solution_strength.judged": {"rows": "COLUMNS"},
     "examples.papers.solution_strength.lost_positions": {"rows": "COLUMNS"},
     "examples.papers.solution_strength.mistakes": {"rows": "table"},

@@ -167,7 +167,7 @@ def tables() -> dict[str, str]:
         "agents": of_entries.agents(cards),
         "games_of_agents": of_entries.games(cards),
         "teachers_of_agents": of_entries.teachers(cards),
-        "levels": levels.table(levels.stored(level_agents.FILE)),
+        "levels": levels.table(json.loads(level_agents.FILE.read_text(encoding="utf-8"))["boards"]),
         **{f"ladder_{card.name}": of_entries.ladder(card.ladder) for card in cards},
         **of_results(),  # a stored ladder takes the place of a card's, which has no agents from outside the package
         **{path.stem: peers_by_game(path) for path in RESULTS.glob("peers.json")},

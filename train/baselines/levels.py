@@ -1,25 +1,21 @@
 """Measures the levels of the games: a ladder of easy, medium and hard on each of BOARDS, with `random` as its anchor.
 
     python -m train.baselines.levels
-    python -m train.baselines.levels checkers "dots_and_boxes(rows=4, cols=4)"
 
 It writes `levels.json` beside the baseline agents, which `jaxgames.baselines.ratings` reads. A ladder that is finished
-is not played again: `train.baselines.recorded_commands`. Boards that are not named keep their ratings.
+is not played again: `train.baselines.recorded_commands`.
 """
 
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 from jaxgames import baselines
 from jaxgames import make as make_env
-from jaxgames._checks import check_choice
 from jaxgames._files import write_whole
 from jaxgames.baselines import cards, level_agents
 from train.baselines.recipes import CHECKSUM_DIGITS, RUNS
@@ -45,8 +41,6 @@ HEADER = ("board", "level", "agent", "Elo", "95 % interval")
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    boards: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """The boards, such as checkers; none for all."""
     output: Path = level_agents.FILE
     """The file of the ratings."""
 
@@ -54,19 +48,13 @@ class Arguments:
 def measure(arguments: Arguments) -> dict[str, Any]:
     """Plays the ladders, writes the file, prints the table, and returns the result that the command prints.
 
-    Raises ValueError for a board that is not one of BOARDS, and for a ladder that fails.
+    Raises ValueError for a ladder that fails.
     """
-    for board in arguments.boards:
-        check_choice("board", board, tuple(BOARDS))
     records = RecordedCommands(Path(RUNS) / "commands.jsonl")
-    boards = stored(arguments.output)
-    for board in arguments.boards or BOARDS:
-        measured = measure_board(board, BOARDS[board], records)
-        boards[measured["env"]] = measured
-        ordered = [boards[env] for env in (str(make_env(each)) for each in BOARDS) if env in boards]
-        write_whole(arguments.output, json.dumps({"boards": ordered}, indent=1) + "\n")
-    print(table(boards))
-    return {"boards": list(boards.values())}
+    result = {"boards": [measure_board(board, games, records) for board, games in BOARDS.items()]}
+    write_whole(arguments.output, json.dumps(result, indent=1) + "\n")
+    print(table(result["boards"]))
+    return result
 
 
 def measure_board(board: str, games: int, records: RecordedCommands) -> dict[str, Any]:
@@ -95,20 +83,13 @@ def ladder_command(board: str, levels: Mapping[str, str], games: int) -> str:
     return f'train.ladder "{board}" {agents} --games {games} --output {RUNS}/levels_{checksum}'
 
 
-def stored(path: Path) -> dict[str, dict[str, Any]]:
-    """Returns the boards of a file by their games; empty if it is not there."""
-    boards = json.loads(path.read_text(encoding="utf-8"))["boards"] if path.exists() else []
-    return {board["env"]: board for board in boards}
-
-
-def table(boards: Mapping[str, Mapping[str, Any]]) -> str:
-    """Returns the ratings of boards as a table in Markdown."""
+def table(boards: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the ratings of the boards, in the order of BOARDS, as a table in Markdown."""
     rows: list[tuple[str, ...]] = []
-    for board in BOARDS:
-        of_board = boards.get(str(make_env(board)), {"levels": {}})["levels"]
-        for number, (name, row) in enumerate(of_board.items()):
-            shown = "" if number else f"`{board}`"
-            rows.append((shown, name, f"`{row['agent']}`", f"{row['elo']:,.0f}", text_of_interval(row["interval"])))
+    for name, board in zip(BOARDS, boards, strict=True):
+        for number, (level, row) in enumerate(board["levels"].items()):
+            shown = "" if number else f"`{name}`"
+            rows.append((shown, level, f"`{row['agent']}`", f"{row['elo']:,.0f}", text_of_interval(row["interval"])))
     return markdown(HEADER, rows)
 
 

@@ -76,7 +76,7 @@ def report(arguments: Arguments) -> Report:
                 key |= {"games": arguments.games if on_device else arguments.host_games, "seed": arguments.seed}
                 key |= {"opening_plies": 0 if "random" in (agent, opponent) else OPENING_PLIES}
                 rows.append(key | arguments.once(key, functools.partial(play, env, by_text, key)))
-    return Report({"cells": rows}, table(rows, arguments.opponents))
+    return Report({"cells": rows}, table(rows))
 
 
 def play(env: Env[Any], by_text: Mapping[str, Agent], key: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,12 +97,12 @@ def play(env: Env[Any], by_text: Mapping[str, Agent], key: Mapping[str, Any]) ->
 # -- results -------------------------------------------------------------------------------------------------------
 
 
-def table(rows: list[dict[str, Any]], opponents: tuple[str, ...]) -> str:
+def table(rows: list[dict[str, Any]]) -> str:
     """Returns the Markdown table: a row per game and agent, and for each opponent its games, wins, draws and turns.
 
     Wins have their 95 % Wilson interval. Games that a limit cut off count as draws.
     """
-    names = [agents.name_of(opponent) for opponent in opponents]
+    names = list(dict.fromkeys(row["opponent"] for row in rows))
     columns = [
         column for name in names for column in (f"games against {name}", f"wins against {name}", "draws", "turns")
     ]

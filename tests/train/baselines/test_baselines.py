@@ -73,10 +73,9 @@ def test_figures_of_self_play_are_in_the_section_that_the_card_names(name: str) 
 
 
 def test_boards_of_the_file_are_those_that_are_measured_with_their_commands() -> None:
-    stored = levels.stored(level_agents.FILE)
-    assert list(stored) == [str(jaxgames.make(board)) for board in levels.BOARDS]
-    for board, games in levels.BOARDS.items():
-        of_board = stored[str(jaxgames.make(board))]
+    stored = json.loads(level_agents.FILE.read_text())["boards"]
+    assert [each["env"] for each in stored] == [str(jaxgames.make(board)) for board in levels.BOARDS]
+    for (board, games), of_board in zip(levels.BOARDS.items(), stored, strict=True):
         texts = {name: row["agent"] for name, row in of_board["levels"].items()}
         assert of_board["games"] == games
         assert of_board["command"] == levels.ladder_command(board, texts, games)
@@ -100,7 +99,6 @@ def test_measured_board_has_the_ratings_of_its_ladder(tmp_path: Path) -> None:
     measured = levels.measure_board(board, levels.BOARDS[board], RecordedCommands(tmp_path / "commands.jsonl"))
     assert measured["levels"]["hard"] == {"agent": texts["hard"], "elo": 20.0, "interval": [2, None]}
     assert measured["command"] == text
-    assert "must be one of 'checkers'" in error_of(levels.main, "chess")
 
 
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
