@@ -4,11 +4,8 @@
     for row_policy, column_policy in nash(game):
         print(row_policy, column_policy)
 
-A matrix game is not an `Env`. Both players choose at once and the game is over, so it has no seat to move, no position
-and no legal actions. A policy is a vector of probabilities, one per action of a player. A point is a pair of policies,
-the row player's and the column player's.
-
-Equilibria are computed on the host in float64.
+A policy is a vector of probabilities, one per action of a player. A point is a pair of policies, the row player's and
+the column player's. Equilibria are computed on the host in float64.
 
 Sources: Shoham and Leyton-Brown, Multiagent Systems, 2008, sections 3.3 and 4.2; McKelvey and Palfrey, Quantal Response
 Equilibria for Normal Form Games, 1995; Turocy, A dynamic homotopy interpretation of the logistic quantal response
@@ -113,11 +110,8 @@ def nash(game: MatrixGame) -> list[Point]:
     """Returns the Nash equilibria as pairs of policies, (float64[n], float64[m]).
 
     In almost all games these are all equilibria. A degenerate game, in which a policy has more best replies than it has
-    actions, can have infinitely many. Then these are the extreme ones, the corners of the set of all equilibria. Every
-    other equilibrium is a mixture of extreme ones whose policies can be exchanged.
-
-    The order is by the number of actions that both play together, so pure equilibria come first. Equal ones are ordered
-    by the row player's actions, then by the column player's. Actions that are not played have probability 0 exactly.
+    actions, can have infinitely many. Then these are the corners of the set of all equilibria. Pure equilibria come
+    first. Actions that are not played have probability 0 exactly.
 
     The method enumerates supports, the sets of actions that are played. For each support, and each set of as many
     replies, linear equations make these replies equally good. Payoffs that differ by less than 1e-9 of a player's
@@ -143,7 +137,6 @@ def pareto(game: MatrixGame) -> list[Point]:
     """Returns the pure Pareto optima in the form of `nash`: pairs of policies, each with one action of probability 1.
 
     A pair of actions is a Pareto optimum unless another pair pays both players at least as much, and one of them more.
-    Mixed policies are not compared. The order is by the row player's action, then by the column player's.
     """
     n, m = game.num_actions
     found: list[Point] = []

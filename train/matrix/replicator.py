@@ -106,20 +106,11 @@ class Dynamics:
 
 
 class Field(NamedTuple):
-    """Derivatives on a grid of policies of a game with two actions per player.
+    """Derivatives at the centres of grid x grid cells of the policies of a game with two actions per player."""
 
-    x and y are the probabilities of the first action. The grid points are the centres of equal cells.
-    """
-
-    x: Floats  # [grid], of the row player
-    y: Floats  # [grid], of the column player
-    dx: Floats  # [grid, grid], dx/dt at (x[i], y[j])
-    dy: Floats  # [grid, grid]
-
-    @property
-    def speed(self) -> Floats:
-        """Length of the derivative, float64[grid, grid]."""
-        return np.hypot(self.dx, self.dy)
+    x: Floats  # [grid], probabilities of the first action, of either player
+    dx: Floats  # [grid, grid], dx/dt of the row player at (x[i], x[j])
+    dy: Floats  # [grid, grid], dy/dt of the column player
 
 
 def field(game: MatrixGame, dynamics: Dynamics, grid: int = 20) -> Field:
@@ -129,7 +120,7 @@ def field(game: MatrixGame, dynamics: Dynamics, grid: int = 20) -> Field:
     """
     x, row, column = _grid_of_policies(game, grid)
     d_row, d_column = dynamics(game, row, column)
-    return Field(x, x, d_row[..., 0], d_column[..., 0])
+    return Field(x, d_row[..., 0], d_column[..., 0])
 
 
 class Trajectory(NamedTuple):
@@ -171,11 +162,10 @@ def integrate(
 
 
 class Basins(NamedTuple):
-    """The ends of the trajectories from a grid of policies, in a game with two actions per player."""
+    """The ends of the trajectories from grid x grid policies of a game with two actions per player."""
 
-    x: Floats  # [grid], starts of the row player: centres of equal cells
-    y: Floats  # [grid], starts of the column player
-    ends: Floats  # [grid, grid, 2], the last (x, y) from the start (x[i], y[j])
+    x: Floats  # [grid], starts of either player: centres of equal cells
+    ends: Floats  # [grid, grid, 2], the last (x, y) from the start (x[i], x[j])
     labels: npt.NDArray[np.int8]  # [grid, grid], index in CORNERS of the corner at the end, or NO_CORNER
 
     def share(self, corner: tuple[int, int]) -> float:
@@ -213,7 +203,7 @@ def basins(game: MatrixGame, kappa: float, tau: float, grid: int = 60) -> Basins
     labels = np.full((grid, grid), NO_CORNER, np.int8)
     for index, corner in enumerate(CORNERS):
         labels[(np.abs(ends - corner) < CORNER_WIDTH).all(-1)] = index
-    return Basins(x, x, ends, labels)
+    return Basins(x, ends, labels)
 
 
 def inner_rest_point(game: MatrixGame, kappa: float = 1) -> tuple[float, float] | None:

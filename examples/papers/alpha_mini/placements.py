@@ -8,15 +8,8 @@ random piece placements" (section 6.1.2), and measures neither. Here each agent 
 start and from random placements (`random_placements.py`). And on positions of random games and on placements, its move
 is compared with the best moves of alpha-beta, of which there can be several.
 
-The agents of `policy_improvement` are runs too, with --seats 0. A star stands for the seeds of runs:
-
-    python -m examples.papers.alpha_mini.placements --seats 0 \\
-        --output runs/papers/alpha_mini/placements_white \\
-        --agents "runs/papers/alpha_mini/policy_improvement/last/seed=*/white_1" \\
-        "runs/papers/alpha_mini/policy_improvement/last/seed=*/white_15"
-
-Their row has means over these runs. A second table compares the other sets of runs with the first one, seed by seed.
-Finished rows are not computed again.
+A star in the folder of a run stands for the seeds of runs. Their row has means over these runs, and a second table
+compares the other sets of runs with the first one, seed by seed.
 """
 
 import functools
@@ -65,13 +58,12 @@ class Arguments(Experiment):
 def report(arguments: Arguments) -> Report:
     """Plays the games of each agent, and compares its moves."""
     env = jaxgames.make(arguments.env)
-    best = {source: best_moves(arguments, env, source) for source in SOURCES}
 
     def measured(text: str) -> dict[str, Any]:
         row: dict[str, Any] = {"agent": text}
         for source in SOURCES:
             row[source] = play_on_seats(arguments, env, text, source)
-            row[source] |= {"agreement": agreement(arguments, env, text, source, *best[source])}
+            row[source] |= {"agreement": agreement(arguments, env, text, source)}
         return row
 
     found = runs.of_sets(arguments.agents, measured)
@@ -105,27 +97,14 @@ def placements(env: Env[Any], count: int) -> Any:
 # -- moves -----------------------------------------------------------------------------------------------------------
 
 
-def key_of(arguments: Arguments, env: Env[Any], text: str, source: str) -> dict[str, Any]:
-    """Returns all that the agreement of an agent with alpha-beta depends on."""
-    of_positions = {"judge": arguments.judge, "positions": arguments.positions}
-    return {"env": str(env), "agent": text, "source": source, **of_positions}
-
-
-def best_moves(arguments: Arguments, env: Env[Any], source: str) -> tuple[Any, np.ndarray]:
-    """Returns positions, and bool[P, num_actions], the moves that alpha-beta finds best. They are stored in a file."""
+@functools.lru_cache(maxsize=2)
+def best_moves(judge: str, env: Env[Any], source: str, count: int) -> tuple[Any, np.ndarray]:
+    """Returns positions, and bool[P, num_actions], the moves that alpha-beta finds best."""
     if source == "placements":
-        states = placements(env, arguments.positions)
+        states = placements(env, count)
     else:
-        states = labels.played_positions(env, RandomAgent(env), arguments.positions, seed=0).states
-
-    def compute() -> dict[str, Any]:
-        return {"best": [np.flatnonzero(row).tolist() for row in best_of(arguments.judge, env, states)]}
-
-    result = arguments.once(key_of(arguments, env, "", source), compute, file="best_moves")
-    best = np.zeros((len(result["best"]), env.num_actions), np.bool_)
-    for row, actions in zip(best, result["best"], strict=True):
-        row[actions] = True
-    return states, best
+        states = labels.played_positions(env, RandomAgent(env), count, seed=0).states
+    return states, best_of(judge, env, states)
 
 
 def best_of(judge: str, env: Env[Any], states: Any) -> np.ndarray:
@@ -139,12 +118,11 @@ def best_of(judge: str, env: Env[Any], states: Any) -> np.ndarray:
     return np.asarray(analysis.probabilities) > 0
 
 
-def agreement(
-    arguments: Arguments, env: Env[Any], text: str, source: str, states: Any, best: np.ndarray
-) -> dict[str, Any]:
+def agreement(arguments: Arguments, env: Env[Any], text: str, source: str) -> dict[str, Any]:
     """Returns the number of positions, and on how many of them the agent's move is a best one; expected for random."""
 
     def compute() -> dict[str, Any]:
+        states, best = best_moves(arguments.judge, env, source, arguments.positions)
         agent = agents.make(text, env)
         if isinstance(agent, RandomAgent):
             legal = np.asarray(jax.vmap(env.legal_action_mask)(states))
@@ -155,7 +133,9 @@ def agreement(
             count = float(best[np.arange(len(best)), actions].sum())
         return {"compared": len(best), "agreed": count}
 
-    return arguments.once(key_of(arguments, env, text, source), compute, file="moves")
+    key = {"env": str(env), "agent": text, "source": source}
+    key |= {"judge": arguments.judge, "positions": arguments.positions}
+    return arguments.once(key, compute, file="moves")
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------

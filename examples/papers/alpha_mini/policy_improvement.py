@@ -10,12 +10,10 @@ Each step has 25,000 environment steps and begins with the parameters of the las
 greedily against a random player (Figure 3). The study finds a best step, 8, and then overfitting to the last opponent.
 With opponents "all", one of all earlier policies of the other colour is drawn for every game.
 
-A second table has what the study says of the curves. The best of equal steps is as often an early as a late one: of 15,
-the 8th on average. So the table also has differences of steps and of batches that are named before.
+A second table has differences of steps and of batches that are named before: the best of equal steps is as often an
+early as a late one.
 
     OUTPUT/last/seed=0/white_3      a run folder as `train.ppo` writes it, which all other commands take
-
-A stopped command continues; finished steps are not computed again.
 """
 
 import functools

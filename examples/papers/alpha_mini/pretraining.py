@@ -12,7 +12,7 @@ With an engine among the labels, the games have standard rules, so that it can v
 reward for a king.
 
 The study has 12,000 games, over 100,000 positions, values of a shallow Stockfish, and ten epochs of batches of 100. It
-shows one run of each kind, here five seeds. A stopped command continues; finished parts are not computed again.
+shows one run of each kind, here five seeds.
 """
 
 import dataclasses

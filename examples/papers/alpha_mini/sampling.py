@@ -4,14 +4,8 @@
 
 The study believes that sampling "allows the agent to explore a vast state space at the start and consistently play the
 best moves near the end" (section 2.2), and measures neither. Here White samples its moves against a random player, and
-on the positions where it moves:
-
-    entropy            of its policy, in nats; the logarithm of the number of legal moves if all are equally probable
-    greedy move        the probability of its most probable move
-    best moves         the probability of the moves that alpha-beta finds best, and whether the greedy one is such
-    a random move      the share of the best moves among the legal ones
-
-The runs are those of `policy_improvement`: a folder with a star for its seeds. Finished rows are not computed again.
+its policy is measured where it moves: its entropy in nats, and the probabilities of its most probable move and of the
+moves that alpha-beta finds best. The runs are those of `policy_improvement`: a folder with a star for its seeds.
 """
 
 import functools

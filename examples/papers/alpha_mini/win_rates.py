@@ -10,16 +10,14 @@ reasons for draws. A stopped command continues.
 """
 
 import functools
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from examples.papers._experiment import Column, Experiment, Report, command, is_finished, progress_over, table_of, train
+from examples.papers._experiment import Column, Experiment, Report, command, progress_over, table_of, train
 from examples.papers.alpha_mini import games, runs
 from train.driver.loop import Settings
-from train.driver.result_file import ResultFile
 from train.ppo import PPO, config_for
 
 RUNS = ("minichess_king_capture", "minichess_mate", "minichess_standard", "minichess_standard_again")
@@ -42,7 +40,6 @@ COLUMNS: dict[str, Column] = {
         f"{games.rate_from_reward(row['mean_reward']):.4f}" if is_king_capture(row["run"]) else ""
     ),
     "the study": lambda row: THEIRS.get((row["run"], row["seat"]), ""),
-    "CPU seconds of training": lambda row: "" if row["cpu_seconds"] is None else f"{row['cpu_seconds']:.0f}",
 }
 QUICK: dict[str, Any] = {
     **{"total_steps": 2_000, "games": 50, "runs": ("minichess_king_capture", "minichess_mate")},
@@ -78,7 +75,7 @@ def report(arguments: Arguments) -> Report:
 
 def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
     """Returns the results of a run on both seats, after the rest of its training."""
-    folder, seconds = trained(arguments, run, seed)
+    folder = trained(arguments, run, seed)
     players = [(0, arguments.games)]
     if arguments.simulations and not is_king_capture(run):
         players.append((arguments.simulations, arguments.searched_games))
@@ -88,41 +85,24 @@ def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
         key = {"run": run, "seat": name, "seed": seed, "simulations": simulations, "num_games": num_games}
         text = f"{folder}(simulations={simulations})" if simulations else str(folder)
         result = arguments.once(key, functools.partial(games.play_random, text, seat, num_games))
-        rows.append({"cpu_seconds": seconds, **key, **result})
+        rows.append({**key, **result})
     return rows
 
 
-def trained(arguments: Arguments, run: str, seed: int) -> tuple[Path, float | None]:
-    """Returns the folder of a run after the rest of its training, and the CPU seconds of it and of the run before it.
-
-    The seconds are None if several commands trained it.
-    """
+def trained(arguments: Arguments, run: str, seed: int) -> Path:
+    """Returns the folder of a run after the rest of its training, and of the training of the run before it."""
     given: dict[str, Any] = {"total_steps": arguments.total_steps, "network": arguments.network}
     given = {name: value for name, value in given.items() if value is not None}
-    seconds_before: float | None = 0.0
     if run in FIRST:
-        first, seconds_before = trained(arguments, FIRST[run], seed)
-        given["init_from"] = str(first)
+        given["init_from"] = str(trained(arguments, FIRST[run], seed))
     folder = arguments.output / f"{run}_seed={seed}"
     learner = PPO(config_for(preset=PRESETS.get(run, run), seed=seed, **given))
-    seconds = train_timed(learner, folder, arguments.output / "trainings.jsonl", {"run": run, "seed": seed})
-    return folder, None if seconds is None or seconds_before is None else seconds_before + seconds
+    train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
+    return folder
 
 
 def is_king_capture(run: str) -> bool:
     return "king_capture" in run
-
-
-def train_timed(learner: PPO, folder: Path, file: Path, key: Mapping[str, Any]) -> float | None:
-    """Returns the CPU seconds of a run, compilation and checkpoints included; None if several commands trained it."""
-    trainings = ResultFile(file, tuple(key))
-    if not is_finished(learner, folder):
-        is_new, start = not folder.exists(), time.process_time()
-        train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
-        if is_new:
-            trainings.add(key, {"cpu_seconds": time.process_time() - start})
-    result = trainings.get(key)
-    return None if result is None else result["cpu_seconds"]
 
 
 def table_of_draws(rows: Sequence[dict[str, Any]]) -> str:

@@ -12,7 +12,7 @@ The tables have
 
 on the test games, on their positions that no training game has ("unseen") or that one has ("seen"), and on the second
 collection. Equal scores share the ranks that they take, so a baseline that prefers no action has the accuracy of a
-random order. docs/papers/checkers_imitation.md has the results. The last line on standard output is JSON.
+random order.
 """
 
 import functools

@@ -13,8 +13,6 @@ every move of the agent. The tables have
     lost        the men lost per turn, on all boards, by turn and by pieces
     captures    of positions of recorded games: the share whose best raw action, of all 128, is legal; where a capture
                 is compulsory it is then a capture. Only of agents that play with a network alone
-
-Results are kept, so a command that was stopped resumes. docs/papers/checkers_imitation.md has them.
 """
 
 import functools

@@ -4,8 +4,7 @@
     python -m examples.papers.checkers_imitation.positions pairs.npz
 
 The first table has a row per split. The second has the share of the positions that the training set has too, by the
-number of the ply in its game. docs/papers/checkers_imitation.md has the results. The last line on standard output
-is JSON.
+number of the ply in its game.
 """
 
 from collections.abc import Mapping

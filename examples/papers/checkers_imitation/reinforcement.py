@@ -10,9 +10,6 @@ random parameters, with the recipes of checkers, the same network and the same n
                 ballots; the agents swap seats after each game
     depth       the smallest depth of alpha-beta against which a greedy agent scores less than half
     people      the share of people's moves that a policy predicts, and its divergence from the pretrained policy
-
-Finished runs and results are kept, so a command that was stopped resumes. The last line on standard output is
-JSON: the rows of the tables.
 """
 
 import functools

@@ -16,8 +16,7 @@ simulations that it does not state):
     study       the study's own agent, `study_agent.py`: depth 9, the boxes taken, one random safe edge
 
 Any other text names an agent. The seats alternate. A game is lost to the clock if one move of the agent takes longer
-than its time. It is played to its end all the same. The study's table has time-outs, but not of which player. A command
-that was stopped continues.
+than its time. It is played to its end all the same. The study's table has time-outs, but not of which player.
 """
 
 import functools

@@ -60,14 +60,15 @@ def draw_fields(games: Sequence[MatrixGame], paths: Mapping[tuple[str, str], Flo
 def _draw_field(axes: Any, game: MatrixGame, dynamics: Dynamics) -> Any:
     """Draws the field, its saddle, the equilibria and the optima of a game. Returns the arrows."""
     vectors = field(game, dynamics, ARROWS)
-    length = np.maximum(vectors.speed, 1e-12)
-    x, y = np.meshgrid(vectors.x, vectors.y, indexing="ij")
+    speed = np.hypot(vectors.dx, vectors.dy)
+    length = np.maximum(speed, 1e-12)
+    x, y = np.meshgrid(vectors.x, vectors.x, indexing="ij")
     arrows = axes.quiver(
         x,
         y,
         vectors.dx / length,
         vectors.dy / length,
-        vectors.speed / length.max(),
+        speed / length.max(),
         cmap="viridis_r",
         clim=(0, 1),
         scale=1.35 * ARROWS,

@@ -7,7 +7,7 @@ iterations of 4,000 environment steps. After every iteration, the sampled policy
 uniformly random opponents, at most 150 rounds each. Unlike in the study, there are several seeds.
 
 There are two presets: `parameter_sharing` has our settings, `parameter_sharing_code` the settings of the study's code.
-docs/papers/parameter_sharing.md has the results. A command that was stopped continues when it is repeated.
+docs/papers/parameter_sharing.md has the results.
 """
 
 from dataclasses import dataclass

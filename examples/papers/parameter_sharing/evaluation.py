@@ -9,7 +9,7 @@ in the games that it won: one more than the rounds.
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,8 @@ from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
 from jaxgames.policies.agent import PolicyAgent
 from train.models.policy import Params, Policy
+
+SeenT = TypeVar("SeenT")  # arrays
 
 COLUMNS = {
     "win_rate": "games won, divided by all games, as in the study's code",
@@ -68,15 +70,15 @@ def watch(
     agent_of_seat: jax.Array,
     games: Games,
     key: jax.Array,
-    update: Callable[[Games, Games, jax.Array], jax.Array],
-    seen: jax.Array,
-) -> tuple[Games, jax.Array]:
+    update: Callable[[Games, Games, SeenT], SeenT],
+    seen: SeenT,
+) -> tuple[Games, SeenT]:
     """Returns the games when all are over, and what was seen in them.
 
     `update` gets the games before and after a step, and what was seen before: at the start, `seen`.
     """
 
-    def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
+    def body(carry: tuple[Games, SeenT, jax.Array]) -> tuple[Games, SeenT, jax.Array]:
         games, seen, key = carry
         key, subkey = jax.random.split(key)
         after, _ = arena.advance(env, agents, agent_of_seat, games, subkey)

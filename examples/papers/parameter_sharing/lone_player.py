@@ -1,19 +1,17 @@
 """The claim of section 4.1: 20 turns without jumps for N = 2, and "a couple" fewer for the best strategy.
 
     python -m examples.papers.parameter_sharing.lone_player --output runs/papers/parameter_sharing/solo
-    python -m examples.papers.parameter_sharing.lone_player --sizes 2 --agents greedy "RUN(temperature=1)"
 
 One seat plays alone on the star, from its home to its goal; the other seats have no pegs, so they pass. For each size
-the table has the fewest turns without hops, the fewest of all, and the turns that agents take alone. A run counts for
-the size of its game. Games of the fewest turns are in lone_player_games.json, one text per turn. They are played in the
+the table has the fewest turns without hops, the fewest of all, and the turns that agents take alone. Games of the
+fewest turns are in lone_player_games.json, one text per turn. They are played in the
 env and drawn as animations.
-
-Finished games of agents are in OUTPUT/agents.jsonl; a repeated command reads them there.
 """
 
 import functools
+import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,7 @@ from jaxgames._checks import check_int
 from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers.rules import ChineseCheckers, ChineseCheckersState
 from jaxgames.host import host
-from train.agents import env_of, make
+from train.agents import make
 from train.driver.tables import markdown
 
 HEADER = ("N", "pegs", "fewest without hops", "fewest", "agent alone", "finished games", "turns, mean (range)")
@@ -58,7 +56,8 @@ def report(arguments: Arguments) -> Report:
         picture(size).save(arguments.output / f"size_{size}.svg")
     rows: list[tuple[object, ...]] = []
     alone: dict[str, dict[str, Any]] = {}
-    for size, agent, env in agents_of(arguments):
+    for agent, size in itertools.product(arguments.agents, arguments.sizes):
+        env = ChineseCheckers(size, 6)
         key = {"size": size, "agent": agent, "games": arguments.games}
         result = arguments.once(key, functools.partial(play_alone, env, agent, arguments.games), file="agents")
         alone[f"{agent}, N = {size}"] = result
@@ -68,18 +67,6 @@ def report(arguments: Arguments) -> Report:
     return Report(
         {"fewest": {size: len(GAMES[size]) for size in arguments.sizes}, "alone": alone}, markdown(HEADER, rows)
     )
-
-
-def agents_of(arguments: Arguments) -> Iterator[tuple[int, str, ChineseCheckers]]:
-    """Yields size, text and env of each agent; a run has the size of its game, which must be a star of these sizes."""
-    for agent in arguments.agents:
-        own = env_of(agent)
-        if own is None:
-            yield from ((size, agent, ChineseCheckers(size, 6)) for size in arguments.sizes)
-        elif isinstance(own, ChineseCheckers) and own.size in arguments.sizes:
-            yield own.size, agent, own
-        else:
-            raise ValueError(f"{agent} plays {own}: expected chinese_checkers of a size in {arguments.sizes}")
 
 
 def play_alone(env: ChineseCheckers, agent: str, games: int) -> dict[str, Any]:

