@@ -16,7 +16,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -96,15 +96,7 @@ class Arguments(ExperimentFields):
     seed: int = 0
 
 
-class Row(NamedTuple):
-    """A row of a table, with all that its result depends on."""
-
-    table: Table
-    agent: str
-    opponent: str  # of people: the file and the split
-    size: int  # games or positions
-    openings: str
-    seed: int
+Row = dict[str, Any]  # of a table: "table", "agent", "opponent", "size", "openings", "seed"; its result depends on them
 
 
 def report(arguments: Arguments) -> Report:
@@ -113,8 +105,7 @@ def report(arguments: Arguments) -> Report:
     pretrained = agents.name_of(arguments.pretrained)
     env = agents.env_for([pretrained])
     texts = {"pretrained": pretrained} | {name: train(name, pretrained, arguments) for name in arguments.runs}
-    bench = Bench(env, arguments, pretrained)
-    results = [result for rows in rows_of(texts, arguments) for result in bench.measured(rows)]
+    results = [result for rows in rows_of(texts, arguments) for result in measured(rows, env, arguments, pretrained)]
     for result in results:
         result["agent"], result["opponent"] = (shortened(result[name], texts) for name in ("agent", "opponent"))
     return Report({"cells": results}, "\n\n".join(tables(results)))
@@ -165,27 +156,29 @@ def without_dropout(learner: Any) -> str | None:
 
 
 def rows_of(texts: Mapping[str, str], arguments: Arguments) -> Iterator[list[Row]]:
-    """Yields lists of rows. The rows of a list are measured until one of them ends it; see `Bench.measured`."""
-    trained = [name for name in texts if name != "pretrained"]
+    """Yields lists of rows. The rows of a list are measured until one of them ends it; see `measured`."""
+
+    def row(table: Table, agent: str, opponent: str, size: int, **changes: Any) -> Row:
+        of_games = {"openings": arguments.openings, "seed": arguments.seed}
+        return {"table": table, "agent": agent, "opponent": opponent, "size": size, **of_games, **changes}
+
     for opponent in ("pretrained", "ppo"):
-        for name in trained:
-            if opponent not in texts or name == opponent:
+        for name in texts:
+            if opponent not in texts or name in ("pretrained", opponent):
                 continue
             of_agent = [{"temperature": temperature} for temperature in (SAMPLED, GREEDY)]
             if (name, opponent) == ("alphazero", "pretrained") and arguments.simulations:
                 of_agent.append({"temperature": GREEDY, "simulations": arguments.simulations})
             for parameters in of_agent:
                 other = agent_text(texts[opponent], temperature=parameters["temperature"])
-                agent = agent_text(texts[name], **parameters)
-                yield [Row("games", agent, other, arguments.games, arguments.openings, arguments.seed)]
+                yield [row("games", agent_text(texts[name], **parameters), other, arguments.games)]
     for text in texts.values():
         agent = agent_text(text, temperature=GREEDY)
-        depths = [f"alphabeta(depth={depth})" for depth in arguments.depths]
-        size, openings, seed = arguments.depth_games, arguments.openings, arguments.seed
-        yield [Row("depth", agent, opponent, size, openings, seed) for opponent in depths]
+        depths = (f"alphabeta(depth={depth})" for depth in arguments.depths)
+        yield [row("depth", agent, opponent, arguments.depth_games) for opponent in depths]
     for text in texts.values():
-        agent = agent_text(text, temperature=SAMPLED)
-        yield [Row("people", agent, f"{arguments.data}: {arguments.split}", arguments.num_positions, "", 0)]
+        agent, of = agent_text(text, temperature=SAMPLED), f"{arguments.data}: {arguments.split}"
+        yield [row("people", agent, of, arguments.num_positions, openings="", seed=0)]
 
 
 def agent_text(run: str, **parameters: Any) -> str:
@@ -197,50 +190,42 @@ def agent_text(run: str, **parameters: Any) -> str:
     return str(found._replace(parameters=parameters))
 
 
-@dataclass(frozen=True)
-class Bench:
-    """Measures rows of the tables, and keeps their results in a file."""
+def measured(rows: Sequence[Row], env: Env[Any], arguments: Arguments, pretrained: str) -> Iterator[dict[str, Any]]:
+    """Yields the rows with their results, without the depths after the first that the agent scores less than half
+    against."""
+    for row in rows:
+        compute = functools.partial(predict if row["table"] == "people" else play, row, env, arguments, pretrained)
+        result = arguments.once(row, compute)
+        yield row | result
+        if row["table"] == "depth" and result["score"] < 0.5:
+            return
 
-    env: Env[Any]
-    arguments: Arguments
-    pretrained: str
 
-    def measured(self, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
-        """Yields the rows with their results. Depths after the first one that the agent scores less than half against
-        are left out."""
-        for row in rows:
-            result = self.arguments.once(row._asdict(), functools.partial(self.measure, row))
-            yield row._asdict() | result
-            if row.table == "depth" and result["score"] < 0.5:
-                return
+def play(row: Row, env: Env[Any], arguments: Arguments, pretrained: str) -> dict[str, Any]:
+    """Returns the results of games, in which the agents alternate between the seats."""
+    agent, opponent, size = row["agent"], row["opponent"], row["size"]
+    pair = agents.make(agent, env), agents.make(opponent, env)
+    found = duel(env, pair, game_settings(arguments, size), f"{agent} - {opponent}")
+    counts = {name: found[name] for name in ("wins", "draws", "truncated")}
+    counts["losses"] = size - sum(counts.values())
+    score = round((found["wins"] + (found["draws"] + found["truncated"]) / 2) / size, 4)
+    rates = rounded({name: found[name] for name in ("win_rate", "win_rate_interval", "mean_length")})
+    return {**counts, "score": score, **rates}
 
-    def measure(self, row: Row) -> dict[str, Any]:
-        """Returns the result of a row."""
-        return self.predict(row) if row.table == "people" else self.play(row)
 
-    def play(self, row: Row) -> dict[str, Any]:
-        """Returns the results of games, in which the agents alternate between the seats."""
-        pair = agents.make(row.agent, self.env), agents.make(row.opponent, self.env)
-        found = duel(self.env, pair, game_settings(self.arguments, row.size), f"{row.agent} - {row.opponent}")
-        counts = {name: found[name] for name in ("wins", "draws", "truncated")}
-        counts["losses"] = row.size - sum(counts.values())
-        score = round((found["wins"] + (found["draws"] + found["truncated"]) / 2) / row.size, 4)
-        rates = rounded({name: found[name] for name in ("win_rate", "win_rate_interval", "mean_length")})
-        return {**counts, "score": score, **rates}
-
-    def predict(self, row: Row) -> dict[str, Any]:
-        """Returns how a policy predicts people's moves, and its mean divergence (nats) from the pretrained policy."""
-        found = people(self.arguments)
-        agent = agents.make(row.agent, self.env)
-        reference = agents.make(agent_text(self.pretrained, temperature=SAMPLED), self.env)
-        parts = [found.take(np.arange(i, min(i + ROWS, len(found)))) for i in range(0, len(found), ROWS)]
-        sums = [np.asarray(predicted(agent, reference, part.states, part.action)) for part in parts]
-        hits, log_prob, divergence = np.sum(sums, 0)
-        means = {"log_loss": -log_prob / len(found), "kl": divergence / len(found), "top_1": hits / len(found)}
-        return rounded({name: float(mean) for name, mean in means.items()}) | {
-            "positions": len(found),
-            "top_1_interval": rounded(list(arena.wilson(int(hits), len(found)))),
-        }
+def predict(row: Row, env: Env[Any], arguments: Arguments, pretrained: str) -> dict[str, Any]:
+    """Returns how a policy predicts people's moves, and its mean divergence (nats) from the pretrained policy."""
+    found = people(arguments)
+    agent = agents.make(row["agent"], env)
+    reference = agents.make(agent_text(pretrained, temperature=SAMPLED), env)
+    parts = [found.take(np.arange(i, min(i + ROWS, len(found)))) for i in range(0, len(found), ROWS)]
+    sums = [np.asarray(predicted(agent, reference, part.states, part.action)) for part in parts]
+    hits, log_prob, divergence = np.sum(sums, 0)
+    means = {"log_loss": -log_prob / len(found), "kl": divergence / len(found), "top_1": hits / len(found)}
+    return rounded({name: float(mean) for name, mean in means.items()}) | {
+        "positions": len(found),
+        "top_1_interval": rounded(list(arena.wilson(int(hits), len(found)))),
+    }
 
 
 @functools.lru_cache(maxsize=1)

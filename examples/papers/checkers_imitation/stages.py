@@ -1,7 +1,6 @@
 """The loss of moves by the stage of the game: by the number of the mover's turn, and by the pieces on the board.
 
     rows = stages(turn for game in games for turn in annotate(game, depth=6))
-    print(table(rows))
 
 For checkers, with the values of alpha-beta.
 """
@@ -14,7 +13,6 @@ import numpy as np
 from jaxgames.arena import wilson
 from train.analyse.annotation import Turn
 from train.driver.metrics import rounded
-from train.driver.tables import markdown
 
 TURNS = {"1-10": 10, "11-20": 20, "21-30": 30, "31-40": 40, "41+": 1 << 30}  # stage: its last turn, of the mover's own
 PIECES = {"21-24": 20, "17-20": 16, "13-16": 12, "9-12": 8, "5-8": 4, "2-4": 0}  # stage: it has more pieces than this
@@ -85,9 +83,3 @@ COLUMNS: dict[str, Callable[[Mapping[str, Any]], object]] = {
     ),
 }
 """The columns of a table of stages, by their heads."""
-
-
-def table(rows: Iterable[Stage]) -> str:
-    """Returns rows of `stages` as a table for a terminal."""
-    lines = [(row["by"], row["stage"], *(column(row) for column in COLUMNS.values())) for row in rows]
-    return markdown(("by", "stage", *COLUMNS), lines, padded=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from examples.papers.checkers_imitation import reinforcement as example
-from examples.papers.checkers_imitation.reinforcement import Arguments, Bench, Row, agent_text, learner_of
+from examples.papers.checkers_imitation.reinforcement import Arguments, agent_text, learner_of
 from jaxgames import arena, make
 from tests.helpers.commands import last_json, run_command
 from tests.helpers.stored_runs import store
@@ -87,8 +87,7 @@ def test_dropout_is_left_out_of_the_network() -> None:
 def test_prediction_of_moves_is_that_computed_by_hand(pretrained: str, data: Path, tmp_path: Path) -> None:
     arguments = Arguments(pretrained, data, tmp_path, num_positions=100)
     sampled = agent_text(pretrained, temperature=1)
-    row = Row("people", sampled, f"{data}: test", 100, "", 0)
-    found = Bench(ENV, arguments, pretrained).predict(row)
+    found = example.predict({"agent": sampled}, ENV, arguments, pretrained)
     assert found["positions"] == 7
     assert found["kl"] == 0  # from itself
     agent: Any = agents.make(sampled, ENV)
@@ -116,13 +115,14 @@ def test_depths_end_with_the_first_one_that_scores_less_than_half(
     pretrained: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = {"alphabeta(depth=1)": 0.8, "alphabeta(depth=2)": 0.49, "alphabeta(depth=3)": 0.6}
-    monkeypatch.setattr(Bench, "play", lambda _, row: {"score": scores[row.opponent]})  # pyright: ignore[reportUnknownLambdaType, reportUnknownMemberType, reportUnknownArgumentType]  # a stand-in
+    monkeypatch.setattr(example, "play", lambda row, *_: {"score": scores[row["opponent"]]})
     arguments = Arguments(pretrained, Path("pairs.npz"), tmp_path, depths=(1, 2, 3))
-    bench = Bench(ENV, arguments, pretrained)
-    (rows,) = [rows for rows in example.rows_of({"pretrained": pretrained}, arguments) if rows[0].table == "depth"]
-    assert [result["opponent"] for result in bench.measured(rows)] == ["alphabeta(depth=1)", "alphabeta(depth=2)"]
-    monkeypatch.delattr(Bench, "play")
-    assert [result["score"] for result in bench.measured(rows)] == [0.8, 0.49]  # from the file
+    (rows,) = [rows for rows in example.rows_of({"pretrained": pretrained}, arguments) if rows[0]["table"] == "depth"]
+    found = [*example.measured(rows, ENV, arguments, pretrained)]
+    assert [result["opponent"] for result in found] == ["alphabeta(depth=1)", "alphabeta(depth=2)"]
+    monkeypatch.setattr(example, "play", lambda *_: 1 / 0)
+    again = example.measured(rows, ENV, arguments, pretrained)
+    assert [result["score"] for result in again] == [0.8, 0.49]  # from the file
 
 
 @pytest.mark.slow  # trains four runs
@@ -155,6 +155,6 @@ def test_command_trains_and_measures_and_a_second_call_only_reads(
         raise AssertionError("a stored row is measured again")
 
     monkeypatch.setattr(arena, "play", refuse)
-    monkeypatch.setattr(Bench, "predict", refuse)
+    monkeypatch.setattr(example, "predict", refuse)
     assert run_command(example.main, *command) is None
     assert last_json(capsys)["cells"] == rows
