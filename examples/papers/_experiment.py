@@ -14,17 +14,13 @@
 
     main = command(Arguments, QUICK, report)
 
-A command leaves `result.json` in its folder: the result and the tables, the command, the commit, the machine, and the
-CPU seconds of all calls of the command (`calls.jsonl`), also of those that ended with an error or with Ctrl-C. `python
--m examples.papers.tables --store FOLDER` makes it a result of the docs.
+A command prints its tables and, as JSON, its result, and leaves tables and pictures in its folder. The module
+`examples.papers.tables` runs commands and makes their results those of the docs.
 
 A repeated command continues: `once` keeps results, and `train` and `train_all` leave finished runs as they are.
 """
 
 import dataclasses
-import json
-import re
-import shlex
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -40,18 +36,15 @@ from train.driver.commands import check_games, print_result
 from train.driver.commands import progress_over as progress_over  # of the experiments too
 from train.driver.learner import Learner
 from train.driver.loop import Settings
-from train.driver.machine import commit, cpu_seconds, stamp
 from train.driver.result_file import ResultFile
 from train.driver.run_folder import RunFolder
 from train.driver.tables import Column as Column
 from train.driver.tables import entry_of as entry_of
 from train.driver.tables import table_of as table_of
-from train.driver.tables import tables_in
 from train.ops.sharding import provide_cores
 from train.plot import new_picture as new_picture
 from train.sweep import Evaluate, Sweep, evaluate_runs, run_sweep
 
-RESULT, CALLS = "result.json", "calls.jsonl"  # in the folder of an experiment
 RATE = "{win_rate:.3f} ({win_rate_interval[0]:.3f}-{win_rate_interval[1]:.3f})"
 WITHOUT_GAMES = Settings(evaluate_every=0, checkpoint_every=25)
 
@@ -110,10 +103,7 @@ def command(
 
     def compute(arguments: ArgumentsT) -> Any:
         check_games(getattr(arguments, "games", 1), getattr(arguments, "seed", 0))
-        try:
-            return publish(report(arguments), arguments, program)
-        finally:
-            add_call(arguments, program)
+        return publish(report(arguments), arguments)
 
     def main() -> None:
         arguments = tyro.cli(kind, prog=f"python -m {program}", description=module.__doc__)
@@ -124,63 +114,15 @@ def command(
     return main
 
 
-def add_call(arguments: Any, program: str) -> None:
-    """Adds the CPU seconds of this process to the calls in the folder of the arguments, if there is one."""
-    folder = getattr(arguments, "output", None)
-    if folder is not None and folder.exists():  # not yet there: the command was refused
-        call = {"command": command_line(program), "cpu_seconds": round(cpu_seconds(), 1)}
-        with (folder / CALLS).open("a", encoding="utf-8") as file:
-            file.write(f"{json.dumps(call)}\n")
-
-
-def publish(report: Report, arguments: Any, program: str) -> Any:
+def publish(report: Report, arguments: Any) -> Any:
     """Prints the tables and writes the files of a report, if the arguments have a folder. Returns its result."""
     if (folder := getattr(arguments, "output", None)) is not None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "tables.md").write_text(report.tables + "\n")
-        (folder / RESULT).write_text(text_of(record_of(report, program, arguments)), encoding="utf-8")
         for name, figure in report.figures.items():
             plot.save(figure, folder / name)
     print(report.tables)
     return report.result
-
-
-def command_line(program: str) -> str:
-    return f"python -m {program} {shlex.join(sys.argv[1:])}".rstrip()
-
-
-def record_of(report: Report, program: str, arguments: Any) -> dict[str, Any]:
-    """Returns what is kept of a command that has ended: what it was, where it ran, its tables, its result."""
-    command, file = command_line(program), arguments.output / CALLS
-    before = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
-    seconds = [call["cpu_seconds"] for call in before if call["command"] == command]
-    return {
-        "command": command,
-        "commit": commit(),
-        **stamp(),
-        "seeds": seeds_of(arguments),
-        "cpu_seconds": round(sum(seconds) + cpu_seconds(), 1),
-        "tables": tables_in(report.tables),
-        "result": report.result,
-    }
-
-
-def seeds_of(arguments: Any) -> list[int] | None:
-    """Returns the seeds of an experiment. None: it draws nothing, or has the seeds of the runs that it was given."""
-    if isinstance(getattr(arguments, "runs", None), Path):
-        return None
-    first = getattr(arguments, "seed", None)
-    number = getattr(arguments, "seeds", 0 if first is None else 1)
-    return [*range(first or 0, (first or 0) + number)] or None
-
-
-def text_of(record: Mapping[str, Any]) -> str:
-    """Returns a record as JSON, with each row of a table, and each other list without lists, on one line."""
-
-    def on_one_line(found: re.Match[str]) -> str:
-        return f"[{' '.join(map(str.strip, found[1].splitlines()))}]"
-
-    return re.sub(r"\[\n([^][{}]*)\n *\]", on_one_line, json.dumps(record, indent=1, ensure_ascii=False)) + "\n"
 
 
 def shortened(arguments: ArgumentsT, quick: Mapping[str, Any]) -> ArgumentsT:

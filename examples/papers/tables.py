@@ -9,18 +9,18 @@ The results are the files of docs/results, the cards of the baseline agents (jax
 ratings of the levels beside them (`levels.json`). `python -m train.baselines` and its module `levels` write these;
 its module `entries` has a list of results that several commands make. The other files are written here:
 
-    python -m examples.papers.parameter_sharing.heat_maps --runs runs/papers/parameter_sharing/parameter_sharing
-    python -m examples.papers.tables --store runs/papers/parameter_sharing/heat_maps
+    python -m examples.papers.tables --name alpha_mini_discounts --run "python -m examples.papers.alpha_mini.discounts"
     python -m examples.papers.tables --name greedy_checkers --run "python -m train.match greedy random --env checkers"
 
-The first two lines store the result of an experiment, the third runs any commands, unless they have finished at this
-commit, and stores their results. `examples.papers.columns` has the columns of files, with a row for each result or for
-each of its `rows`, and the tables of commands. These have the name of the file, from the second one on with a number.
-The tables of other experiments are stored beside their results.
+Each line runs any commands, unless they have finished at this commit, and stores their results.
+`examples.papers.columns` has the columns of files, with a row for each result or for each of its `rows`, and the tables
+of commands. These have the name of the file, from the second one on with a number. The tables of other commands, as
+they printed them, are stored beside their results.
 """
 
 import functools
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,6 @@ from typing import Any, NoReturn
 
 import tyro
 
-from examples.papers._experiment import RESULT, text_of
 from examples.papers.columns import COLUMNS, tables_of
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
@@ -48,8 +47,6 @@ RECORDS = Path("runs/results/commands.jsonl")
 class Arguments:
     check: bool = False
     """Write nothing, and exit with status 1 if a page differs."""
-    store: tuple[Path, ...] = ()
-    """Folders of experiments below runs/papers, whose results become results of the docs first."""
     name: str = ""
     """The file for the result of `run`, without folder and suffix."""
     run: tuple[str, ...] = ()
@@ -60,14 +57,9 @@ def update(arguments: Arguments) -> NoReturn:
     """Stores the named results, writes the tables of README and docs, and exits; 1 if a checked page differs."""
     if bool(arguments.name) != bool(arguments.run):
         sys.exit("examples.papers.tables: --name and --run need each other: --name FILE --run 'python -m ...'")
-    for folder in arguments.store:
-        record = json.loads((folder / RESULT).read_text(encoding="utf-8"))
-        if tables_of(record["command"], record["result"]) == record["tables"]:
-            del record["tables"]
-        (RESULTS / f"{name_of(folder)}.json").write_text(text_of(record), encoding="utf-8")
     if arguments.run:
         try:
-            record = record_of(arguments.run)
+            record = record_of(arguments.name, arguments.run)
         except (ValueError, OSError) as error:
             sys.exit(f"examples.papers.tables: {error}")
         (RESULTS / f"{arguments.name}.json").write_text(text_of(record), encoding="utf-8")
@@ -87,25 +79,31 @@ def pages() -> list[Path]:
 # -- files ---------------------------------------------------------------------------------------------------------
 
 
-def name_of(folder: Path) -> str:
-    """Returns the name of an experiment's result: its folder below runs/papers, with "_" for "/"; else its name."""
-    parts = folder.resolve().parts
-    return "_".join(parts[parts.index("papers") + 1 :] if "papers" in parts else parts[-1:])
+def text_of(record: Mapping[str, Any]) -> str:
+    """Returns a record as JSON, with each row of a table, and each other list without lists, on one line."""
+
+    def on_one_line(found: re.Match[str]) -> str:
+        return f"[{' '.join(map(str.strip, found[1].splitlines()))}]"
+
+    return re.sub(r"\[\n([^][{}]*)\n *\]", on_one_line, json.dumps(record, indent=1, ensure_ascii=False)) + "\n"
 
 
-def record_of(commands: Sequence[str]) -> dict[str, Any]:
-    """Returns what is kept of commands, after their runs: where they ran, and the JSON that they printed.
+def record_of(name: str, commands: Sequence[str]) -> dict[str, Any]:
+    """Returns what a file keeps of commands, after their runs: where they ran, and the JSON that they printed.
 
-    Each result has the CPU seconds of its command. Raises ValueError if one of them fails.
+    Each result that is an object has the CPU seconds of its command. Tables that are not made of the results are kept.
+    Raises ValueError if one of the commands fails.
     """
     runner = RecordedCommands(RECORDS)
     records = [runner.run(command.removeprefix("python -m "), commit()) for command in commands]
-    results = [record.result | {"cpu_seconds": record.cpu_seconds} for record in records]
-    return {
-        "commands": list(commands),
-        **provenance(record.cpu_seconds for record in records),
-        "results": results,
-    }
+    seconds = [{"cpu_seconds": record.cpu_seconds} for record in records]
+    pairs = zip((record.result for record in records), seconds, strict=True)
+    results = [result | spent if isinstance(result, dict) else result for result, spent in pairs]
+    where = provenance(record.cpu_seconds for record in records)
+    stored = {"commands": list(commands), **where, "results": results}
+    tables = [table for record in records for table in record.tables]
+    is_made = name in COLUMNS or stored_tables(stored) == tables
+    return stored if is_made else stored | {"tables": tables}
 
 
 # -- tables --------------------------------------------------------------------------------------------------------

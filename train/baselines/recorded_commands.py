@@ -12,13 +12,14 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from train.agents import LEARNERS
 from train.driver.machine import children_cpu_seconds, commit, stamp
 from train.driver.result_file import ResultFile
+from train.driver.tables import tables_in
 
 TRAININGS = tuple(f"train.{name}" for name in LEARNERS)
 
@@ -28,7 +29,8 @@ class Record(NamedTuple):
 
     finished: bool
     cpu_seconds: float | None  # user and system time; None if it was not measured
-    result: dict[str, Any]  # empty if the command did not finish
+    result: Any  # an object or a list; empty if the command did not finish
+    tables: Sequence[Mapping[str, Any]] = ()  # that it printed, as `tables_in` has them
 
 
 def total_seconds(measured: Iterable[float | None]) -> float | None:
@@ -69,11 +71,11 @@ class RecordedCommands:
             if status == 130:
                 raise KeyboardInterrupt
             if status == 0 and not record.finished:
-                raise ValueError(f"the last line that this command prints must be an object of JSON: python -m {text}")
+                raise ValueError(f"the last line that this command prints must be JSON: python -m {text}")
         starts = [Record(**row) for row in file.all(key)]
         if not starts[-1].finished:
             raise ValueError(f"this command failed, with the reason above: python -m {text}")
-        return Record(True, total_seconds(record.cpu_seconds for record in starts), starts[-1].result)
+        return starts[-1]._replace(cpu_seconds=total_seconds(record.cpu_seconds for record in starts))
 
 
 def _start(text: str) -> tuple[Record, int]:
@@ -92,12 +94,12 @@ def _start(text: str) -> tuple[Record, int]:
     status = process.wait()
     result = _result(lines) if status == 0 else None
     seconds = round(children_cpu_seconds() - before, 1)
-    return Record(result is not None, seconds, result or {}), 130 if stopped else status
+    return Record(result is not None, seconds, result or {}, tables_in("".join(lines))), 130 if stopped else status
 
 
-def _result(lines: list[str]) -> dict[str, Any] | None:
+def _result(lines: list[str]) -> Any:
     try:
         result = json.loads(lines[-1])
     except (IndexError, json.JSONDecodeError):
         return None
-    return result if isinstance(result, dict) else None
+    return result if isinstance(result, (dict, list)) else None

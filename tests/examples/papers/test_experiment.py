@@ -1,21 +1,17 @@
 """The frame of the experiments: its files and errors, the short form, and results that are computed once."""
 
-import contextlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
 
-from examples.papers import _experiment
 from examples.papers._experiment import Experiment, Report, command, shortened
 from tests.helpers.commands import error_of, run_command
 
 QUICK = {"games": 2, "seeds": 1}
-FILES = {"tables.md", "result.json", "calls.jsonl", "figure_1.png", "figure_1.svg"}
+FILES = {"tables.md", "figure_1.png", "figure_1.svg"}
 FIRST, SECOND = ({"board": board, "games": 400} for board in ("3x3", "5x5"))
 
 
@@ -41,40 +37,8 @@ def test_command_prints_the_tables_before_its_result_and_writes_its_files(
     assert run_command(main, "--data", "pairs.npz", "--quick", "--output", tmp_path / "new") is None
     assert capsys.readouterr().out.splitlines() == ["| a |", "|---|", '{"games": 2}']
     assert {path.name for path in (tmp_path / "new").iterdir()} == FILES
-    assert json.loads((tmp_path / "new" / "result.json").read_text())["seeds"] == [0]
     message = error_of(main, "--data", "pairs.npz", "--games", 0)
     assert message == "tests.examples.papers.test_experiment: games must be from 1 to 10000000, not 0"
-
-
-def test_seeds_are_those_of_the_arguments_but_not_of_runs_that_were_given() -> None:
-    def seeds(**arguments: Any) -> list[int] | None:
-        return _experiment.seeds_of(SimpleNamespace(**arguments))
-
-    assert (seeds(seeds=3), seeds(seed=4), seeds(seed=4, seeds=2)) == ([0, 1, 2], [4], [4, 5])
-    assert (seeds(), seeds(seeds=3, runs=Path("runs/first")), seeds(seed=0, runs=1000)) == (None, None, [0])
-
-
-def test_seconds_of_all_calls_count_also_of_one_that_was_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def call(seconds: float, *, stops: bool = False) -> None:
-        def report_or_stop(arguments: Arguments) -> Report:
-            if stops:
-                raise KeyboardInterrupt
-            return report(arguments)
-
-        monkeypatch.setattr(_experiment, "cpu_seconds", lambda: seconds)
-        with contextlib.suppress(KeyboardInterrupt, SystemExit):
-            run_command(command(Arguments, QUICK, report_or_stop), "--data", "pairs.npz", "--output", tmp_path)
-
-    call(3.0)
-    call(20.0, stops=True)
-    call(100.0)
-    with (tmp_path / "calls.jsonl").open("a") as file:
-        file.write('{"command": "another one", "cpu_seconds": 7}\n')
-    call(5.0)
-    assert json.loads((tmp_path / "result.json").read_text())["cpu_seconds"] == 128.0
-    capsys.readouterr()
 
 
 # -- the short form ------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ NEED_AGENTS = {  # arguments in place of --quick
 WITHOUT_CACHE = {"examples.papers.matrix_games.__main__"}  # takes a minute as a whole
 # A repeated command writes tables and pictures again, and locks its runs. All other files hold results.
 WRITTEN_AGAIN = {".json", ".md", ".png", ".svg"}
-NOT_RESULTS = {"lock", "calls.jsonl", "1.npz"}  # the weights of the turn search are fitted again from its games
+NOT_RESULTS = {"lock", "1.npz"}  # the weights of the turn search are fitted again from its games
 
 
 def experiments() -> Iterator[str]:

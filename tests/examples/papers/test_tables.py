@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from examples.papers import tables
-from examples.papers._experiment import text_of
 from tests.helpers.blocks import FENCE, PAGES, ROOT, name
 from tests.helpers.commands import error_of, run_command
 from train.baselines.entries import RESULTS
@@ -132,6 +131,10 @@ def test_results_of_any_commands_are_stored_and_make_a_table(tmp_path: Path, mon
     assert stored["commands"] == commands
     assert [*stored["results"][0]] == ["a", "cpu_seconds"]
     assert tables.of_results()["ones"] == "| a |\n|---|\n| 1 |\n| 2 |"
+    monkeypatch.chdir(tmp_path)
+    Path("prints.py").write_text('print("| b |\\n|---|\\n| 3 |\\n[]")')
+    assert run_command(tables.main, "--name", "printed", "--run", "python -m prints") == 0
+    assert tables.of_results()["printed"] == "| b |\n|---|\n| 3 |"
     assert "--name and --run need each other" in error_of(tables.main, "--name", "ones")
     failing = f"python -m json.tool {tmp_path}/commands"
     assert "this command failed" in error_of(tables.main, "--name", "ones", "--run", failing)
@@ -149,6 +152,6 @@ def test_tables_in_a_text_are_read_as_their_cells() -> None:
 
 def test_record_has_each_row_on_one_line() -> None:
     record = {"rows": [["[1, 2]", "a"], ["b", 3]], "none": [], "of": {"κ": [1, 2]}}
-    assert json.loads(text_of(record)) == record
-    assert '["b", 3]' in text_of(record)
-    assert '"κ": [1, 2]' in text_of(record)
+    assert json.loads(tables.text_of(record)) == record
+    assert '["b", 3]' in tables.text_of(record)
+    assert '"κ": [1, 2]' in tables.text_of(record)

@@ -129,11 +129,11 @@ def test_finished_command_is_not_run_again(tmp_path: Path) -> None:
 
 
 def test_command_without_a_result_is_recorded_as_not_finished(tmp_path: Path) -> None:
-    """The module tabnanny prints nothing for a file without tabs, and a list is no result."""
+    """The module tabnanny prints nothing for a file without tabs, and a number is no result."""
     given, path = tmp_path / "given.json", tmp_path / "commands.jsonl"
-    given.write_text("[1, 2]")
+    given.write_text("12")
     for module in ("tabnanny", "json.tool --compact"):
-        with pytest.raises(ValueError, match=f"last line.*object of JSON: python -m {module}"):
+        with pytest.raises(ValueError, match=f"last line.*must be JSON: python -m {module}"):
             RecordedCommands(path).run(f"{module} {given}")
     assert [json.loads(line)["finished"] for line in path.read_text().splitlines()] == [False, False]
 
