@@ -2,12 +2,10 @@
 
     python -m train.data games.pdn more.pdn --external others.pdn --output pairs.npz
     python -m train.data --label "solver(33.npz)" --env "dots_and_boxes(rows=2, cols=2)" --output table.npz
-    python -m train.data --results --play "alphabeta(milliseconds=10)" --env dots_and_boxes --output results.npz
 
 The first command reads recorded games of checkers from .pdn files, or from .zip files that have some. Every game is
 in one split, train, validation or test, by a hash of its moves. Games of --external that are not among the others are
 the split external. The second one plays games, and an agent labels their positions with its probabilities and values.
-The third one labels the positions of games with their results.
 A broken game is reported with its file, its line and the reason, and left out.
 
 The last line on standard output is JSON: the games that were read, and those that were left out. Then it has the games
@@ -30,7 +28,7 @@ from jaxgames import Env, _files
 from jaxgames._progress import Progress
 from jaxgames.games.checkers import Checkers
 from train import agents
-from train.bounds import Count, between, check_values
+from train.bounds import between, check_values
 from train.data import game_collections, labels
 from train.data.game_collections import EXTERNAL, Collection
 from train.data.positions import Positions, keys
@@ -58,35 +56,26 @@ class Arguments:
     label: str | None = None
     """An agent, such as "solver(33.npz)" or a run: it labels the positions of games that are played for this."""
     positions: Annotated[int, between(1, MAX_POSITIONS)] = 20_000
-    """With --label, the number of different positions; fewer if the games have no more. With --results, all count."""
+    """With --label, the number of different positions; fewer if the games have no more."""
     between: tuple[int, int] | None = None
     """With --label, the fewest and the most plies before a position, such as 20 36. None: positions of whole games."""
     play: str = "random"
-    """With --label or --results, the agent that plays the games."""
-    results: bool = False
-    """In place of --label: label the positions of the played games with the results of the games."""
-    per_game: Count[int] = 8
-    """With --results, the positions that are drawn from each game."""
+    """With --label, the agent that plays the games."""
     only_values: bool = False
     """With --label, label with the agent's values alone, without its probabilities: the file is smaller."""
     seed: Seed = 0
-    """With --label or --results, the seed of the games."""
-
-    @property
-    def plays(self) -> bool:
-        """Whether the positions are from games that the command plays, not from recorded ones."""
-        return self.results or self.label is not None
+    """With --label, the seed of the games."""
 
     def check(self) -> Env[Any]:
         """Returns the game. Raises ValueError for arguments that do not fit together."""
-        if self.plays:  # the positions that training leaves are the validation set
+        if self.label is not None:  # the positions that training leaves are the validation set
             if not 0 < self.train <= 100:
                 raise ValueError(f"train must be from 1 to 100 percent, not {self.train}")
         elif self.validation < 0 or not 0 < self.train <= self.train + self.validation <= 100:
             shares = f"{self.train} and {self.validation}"
             raise ValueError(f"train must be above 0 and validation 0 or more, together at most 100, not {shares}")
-        if bool(self.games) + (self.label is not None) + self.results != 1:
-            raise ValueError("expected either files of games, or --label AGENT, or --results")
+        if bool(self.games) == (self.label is not None):
+            raise ValueError("expected either files of games, or --label AGENT")
         if self.only_values and not self.label:
             raise ValueError("--only-values needs --label AGENT, which has probabilities to leave out")
         if self.between and not (self.label and 0 <= self.between[0] <= self.between[1]):
@@ -105,10 +94,11 @@ def data(arguments: Arguments) -> dict[str, Any]:
     """Writes the file; returns the result that the command prints."""
     env = arguments.check()
     _files.check_output(arguments.output)
-    if isinstance(env, Checkers) and arguments.games:
-        positions, result = recorded_positions(arguments, env)
+    if arguments.label is not None:
+        positions, result = labelled_positions(arguments, env, arguments.label)
     else:
-        positions, result = labelled_positions(arguments, env)
+        assert isinstance(env, Checkers)
+        positions, result = recorded_positions(arguments, env)
     positions.save(arguments.output)
     return {"env": str(env), "output": str(arguments.output), **result, "splits": counts(positions)}
 
@@ -135,14 +125,9 @@ def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, 
     return positions, {"games": summary(own), "external": summary(others)}
 
 
-def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, dict[str, Any]]:
-    """Returns positions of played games with their labels, and who labelled and played for the result."""
-    player, played = agents.make(arguments.play, env), {"label": arguments.label or "results", "play": arguments.play}
-    if arguments.label is None:
-        with Progress(arguments.positions, "positions", "playing") as bar:
-            settings = arguments.positions, arguments.per_game, arguments.seed, arguments.train
-            return labels.positions_with_results(env, player, *settings, bar.update), played
-    agent = agents.make(arguments.label, env)
+def labelled_positions(arguments: Arguments, env: Env[Any], label: str) -> tuple[Positions, dict[str, Any]]:
+    """Returns positions of played games with an agent's labels, and who labelled and played for the result."""
+    player, agent = agents.make(arguments.play, env), agents.make(label, env)
     with Progress(arguments.positions, "positions", "playing") as bar:
         settings = arguments.positions, arguments.seed, bar.update, arguments.between
         positions = labels.played_positions(env, player, *settings)
@@ -151,7 +136,7 @@ def labelled_positions(arguments: Arguments, env: Env[Any]) -> tuple[Positions, 
         raise ValueError(f"no position was found after {shown} plies: choose smaller numbers with --between")
     with Progress(len(positions), "positions", "labelling") as bar:
         positions = labels.labelled(positions, agent, arguments.train, bar.update, arguments.only_values)
-    return positions, played
+    return positions, {"label": label, "play": arguments.play}
 
 
 def summary(collection: Collection) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-"""Positions of played games that an agent labels: with its probabilities and values, or with its action. The results of
-the games can be the labels, too.
+"""Positions of played games that an agent labels: with its probabilities and values, or with its action.
 
 A solver's labels are a value table of the game, from which a network can be pretrained.
 """
@@ -22,7 +21,6 @@ from train.data.positions import UNKNOWN, Positions, keys
 SPLITS = ("train", "validation")
 BOARDS = 64  # games at once
 PATIENCE = 500  # steps of all games without a new position, after which the search for more ends
-MAX_CUT_OFF = 1000  # games that a limit cuts off, one after the other, after which no more are played
 CHUNK = 256  # positions that are labelled at once
 BUCKETS = 100  # of the hash of a position
 
@@ -48,7 +46,7 @@ def played_positions(
     known: set[int] = set()
     parts: list[Positions] = []
     steps_without = 0
-    for boards, step in _steps(env, player, seed):
+    for boards, step in steps(env, player, seed):
         here = _unlabelled(env, boards, plies)
         asked = np.flatnonzero((first <= plies) & (plies <= last))
         names = keys(here)[asked].tolist()
@@ -61,58 +59,6 @@ def played_positions(
         if len(known) >= count or steps_without >= PATIENCE + first:
             break
     return _joined(parts)
-
-
-def positions_with_results(
-    env: Env[Any],
-    player: Agent,
-    count: int,
-    per_game: int,
-    seed: int,
-    train: int,
-    on_found: Callable[[int], object] = lambda _: None,
-) -> Positions:
-    """Returns positions of games between copies of an agent, labelled with the mover's return from there on.
-
-    The splits are those of `labelled`. Actions are not labelled, and games that a limit cut off are left out.
-
-    Args:
-      player: plays all seats.
-      count: the number of positions.
-      per_game: positions that are drawn from each game; fewer if it has no more.
-      on_found: is called with the number of positions that were found since the last call.
-
-    Raises ValueError if a limit cuts off MAX_CUT_OFF games, and none between them ends by the rules.
-    """
-    generator = np.random.default_rng(seed)
-    games: list[list[Any]] = [[] for _ in range(BOARDS)]  # the boards of each game that is being played
-    paid: list[list[Any]] = [[] for _ in range(BOARDS)]  # what each step paid the seats, float32[num_players]
-    kept, values, plies, found, cut_off = list[Any](), list[float](), list[int](), 0, 0
-    for here, step in _steps(env, player, seed):
-        for board in range(BOARDS):
-            games[board].append(jax.tree.map(lambda leaf, board=board: leaf[board].copy(), here))  # no view of all
-            paid[board].append(step.rewards[board].copy())
-            if not (step.terminated[board] or step.truncated[board]):
-                continue
-            cut_off = 0 if step.terminated[board] else cut_off + 1
-            if step.terminated[board]:
-                returns = np.cumsum(paid[board][::-1], axis=0)[::-1]
-                drawn = generator.permutation(len(returns))[: min(per_game, count - found)]
-                kept += [games[board][ply] for ply in drawn]
-                values += [float(returns[ply][games[board][ply].current_player]) for ply in drawn]
-                plies += drawn.tolist()
-                found += len(drawn)
-                on_found(len(drawn))
-            games[board], paid[board] = [], []
-        if cut_off >= MAX_CUT_OFF:
-            raise ValueError(
-                f"none of the last {cut_off} games ended by the rules: choose another --play, or a longer limit"
-            )
-        if found >= count:
-            break
-    boards = jax.tree.map(lambda *leaves: np.stack(leaves), *kept)
-    positions = _unlabelled(env, boards, np.array(plies))
-    return _split(dataclasses.replace(positions, value=np.array(values, np.float32)), train)
 
 
 def labelled(
@@ -156,12 +102,7 @@ def labelled(
         value=unknown if values is None else values[np.arange(len(positions)), positions.states.current_player],
         probabilities=policy,
     )
-    return _split(labels, train)
-
-
-def _split(positions: Positions, train: int) -> Positions:
-    """Returns the positions in the two splits by their hashes, with `train` percent in the first one."""
-    return dataclasses.replace(positions, split=(keys(positions) % BUCKETS >= train).astype(np.int8), splits=SPLITS)
+    return dataclasses.replace(labels, split=(keys(labels) % BUCKETS >= train).astype(np.int8), splits=SPLITS)
 
 
 def _unlabelled(env: Env[Any], states: Any, plies: np.ndarray) -> Positions:
@@ -175,7 +116,7 @@ def _joined(parts: Sequence[Positions]) -> Positions:
     return _unlabelled(parts[0].env, states, np.concatenate([part.ply for part in parts]))
 
 
-def _steps(env: Env[Any], player: Agent, seed: int) -> Iterator[tuple[Any, Any]]:
+def steps(env: Env[Any], player: Agent, seed: int) -> Iterator[tuple[Any, Any]]:
     """Yields the boards of BOARDS games between copies of an agent, and those after the next step, without end.
 
     They are on the host. Games that are over restart.

@@ -23,13 +23,13 @@ from examples.papers._experiment import ExperimentFields, Report, command
 from examples.papers._intervals import format_interval, interval
 from examples.papers.alpha_mini import runs
 from examples.papers.alpha_mini.placements import best_of
+from jaxgames import Env
 from jaxgames.agents import Agent, RandomAgent, analyse, pytree
 from train import agents
 from train.data import labels
 from train.driver.tables import markdown
 
 IMPROVED = "runs/papers/alpha_mini/policy_improvement/last/seed=*/white_{}"
-ALL_OF_GAME = 1_000  # positions, more than a game has
 MEASURES = {  # by their names in the results: the head of the column
     "legal": "legal moves",
     "entropy": "entropy",
@@ -88,8 +88,8 @@ def measured(arguments: Arguments, text: str) -> dict[str, float]:
     env = jaxgames.make(arguments.env)
     white = agents.make(agents.with_temperature(text, 1.0), env)
     both = OneAgainstOther(white, RandomAgent(env))
-    played = labels.positions_with_results(env, both, arguments.positions, ALL_OF_GAME, seed=0, train=100)
-    states = played.take(np.flatnonzero(played.states.current_player == runs.WHITE)).states
+    played = boards_of_games(env, both, arguments.positions)
+    states = jax.tree.map(lambda leaf: leaf[played.current_player == runs.WHITE], played)
     analysis = analyse(white, states)
     if analysis is None:
         raise ValueError(f"{text} gives no probabilities: choose a run")
@@ -105,6 +105,23 @@ def measured(arguments: Arguments, text: str) -> dict[str, float]:
         "random_is_best": best.sum(1) / legal.sum(1),
     }
     return {"decisions": len(policy)} | {name: float(np.mean(values)) for name, values in rows.items()}
+
+
+def boards_of_games(env: Env[Any], player: Agent, count: int) -> Any:
+    """Returns `count` boards of whole games of an agent, those that a limit cuts off left out."""
+    generator = np.random.default_rng(0)
+    games: list[list[Any]] = [[] for _ in range(labels.BOARDS)]
+    kept: list[Any] = []
+    for here, after in labels.steps(env, player, seed=0):
+        for number, boards in enumerate(games):
+            boards.append(jax.tree.map(lambda leaf, row=number: leaf[row].copy(), here))
+            if after.terminated[number]:
+                kept += [boards[ply] for ply in generator.permutation(len(boards))[: count - len(kept)]]
+            if after.terminated[number] or after.truncated[number]:
+                boards.clear()
+        if len(kept) >= count:
+            break
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *kept)
 
 
 def table(found: Mapping[str, Sequence[Mapping[str, float]]]) -> str:

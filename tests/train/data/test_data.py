@@ -210,34 +210,6 @@ def test_solver_labels_each_position_once_with_its_value(solver_labels: tuple[Po
     assert 0.6 < (found.split == 0).mean() < 0.95
 
 
-def test_results_of_perfect_games_are_the_values_of_their_positions(
-    solver_labels: tuple[Positions, Any], tmp_path: Path
-) -> None:
-    solution, table = solved_boxes(1, 2), tmp_path / "12.npz"
-    solution.save(table)
-    play = f"solver({table}, ties=random)"
-    settings: dict[str, Any] = {"results": True, "per_game": 4, "positions": 90, "env": BOXES, "play": play}
-    assert data.data(data.Arguments(output=tmp_path / "results.npz", **settings))["label"] == "results"
-    found = positions.load(tmp_path / "results.npz")
-    assert len(found) == 90
-    assert (found.action == UNKNOWN).all()
-    assert {*found.ply.tolist()} == {*range(7)}
-    np.testing.assert_array_equal(found.ply, np.asarray(found.states.edges).sum(1))
-    own, others = (
-        (np.asarray(found.states.owner) == seat[:, None]).sum(1)
-        for seat in (found.states.current_player, 1 - found.states.current_player)
-    )
-    np.testing.assert_array_equal(found.value, np.sign(own - others + solution.value(found.states)))
-
-
-def test_results_need_games_that_end_by_the_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The piece of the corner is four steps from the other corner."""
-    monkeypatch.setattr(labels, "MAX_CUT_OFF", 100)
-    game = "chinese_checkers_diamond(size=3, pieces=1, max_plies=2)"
-    error = error_of(data.main, "--results", "--env", game, "--output", tmp_path / "results.npz")
-    assert "none of the last 128 games ended by the rules: choose another --play, or a longer limit" in error
-
-
 def test_all_positions_of_a_small_game_are_found(solver_labels: tuple[Positions, Any], tmp_path: Path) -> None:
     """Seven edges: every set of them but the full one can be on the board, with boxes owned by either seat."""
     env = solver_labels[0].env
@@ -311,9 +283,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         archive.writestr("games.pdn", SHORT_GAMES)
     damaged.write_bytes(damaged.read_bytes().replace(b"1.", b"2.", 1))
     for arguments, problem in (
-        ((), "expected either files of games, or --label AGENT, or --results"),
-        (("--results", "--label", "random"), "expected either files of games, or --label AGENT, or --results"),
-        (("--results", "--per-game", 0), "per_game must be at least 1 and"),
+        ((), "expected either files of games, or --label AGENT"),
         ((path, "--only-values"), "--only-values needs --label AGENT, which has probabilities to leave out"),
         ((path, "--label", "greedy"), "expected either files of games, or --label AGENT"),
         (("--external", path, "--label", "greedy"), "--external needs games that are not external"),
@@ -323,7 +293,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         (("--label", "random", "--train", 101), "train must be from 1 to 100 percent, not 101"),
         (("--label", "random", "--positions", 0), "positions must be from 1 to 10000000, not 0"),
         (("--label", "random", "--between", 3, 2), "two numbers in ascending order from 0, not 3 2"),
-        (("--results", "--between", 2, 3), "--between needs --label AGENT"),
+        ((path, "--between", 2, 3), "--between needs --label AGENT"),
         (("--label", "greedy", "--env", BOXES, "--between", 9, 9), "no position was found after 9 to 9 plies"),
         (("--label", "random", "--seed", -1), "seed must be from 0 to"),
         ((empty,), "empty.pdn has no game that can be used, and 1 were refused: expected games in PDN"),
