@@ -18,15 +18,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.core import Tracer
 
-from jaxgames import make
 from jaxgames._specs import split_list
 from jaxgames.policies import file as policy_file
 from train import agents
 from train.driver.checkpoints import shapes_by_name
 from train.driver.learner import Config
-from train.driver.loop import log
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import format_setting
 from train.models.policy import Params, network_of
@@ -39,8 +36,6 @@ SUFFIX = ".policy"
 
 def load_params(text: str, like: Params, config: Config) -> Params:
     """Returns the parameters of a run's checkpoint, with their statistics, such as the means of a batch norm.
-
-    It logs in which game, sharing and settings of the network the two runs differ, except inside a trace.
 
     Args:
       text: `RUN`, `RUN@ITERATION`, or the path of an exported policy, which ends with ".policy"; or several runs,
@@ -63,7 +58,6 @@ def load_params(text: str, like: Params, config: Config) -> Params:
     with jax.ensure_compile_time_eval():  # inside a trace, too
         stored = run.params(iteration)
     _check_shapes(text, run, shapes_by_name(stored), shapes_by_name(like))
-    _log_differences(text, _settings(run.config), _settings(config), like)
     return jax.tree.map(lambda old, new: jnp.broadcast_to(old, new.shape).astype(new.dtype), stored, like)
 
 
@@ -72,7 +66,7 @@ def of_exported(path: str, like: Params, config: Config) -> Params:
 
     Raises OSError or ValueError if the file cannot be read, ValueError if its network is not the one of `like`.
     """
-    game, (header, _, arrays) = policy_file.read(path)
+    _, (header, _, arrays) = policy_file.read(path)
     ours = _settings(config)
     network = {name: tuple(value) if isinstance(value, list) else value for name, value in header.network.items()}
     leaves, (wanted, structure) = from_parts(arrays), jax.tree.flatten(like)
@@ -83,8 +77,6 @@ def of_exported(path: str, like: Params, config: Config) -> Params:
         sizes = {name: value for name, value in network.items() if name != "network"}
         text = ", ".join([network_of(network), *(f"{name} {format_setting(value)}" for name, value in sizes.items())])
         raise ValueError(f"the parameters of {path} do not fit this run: expected the same network, {text}")
-    env = ours["env"] if make(ours["env"]) == game else str(game)
-    _log_differences(path, {"env": env, "sharing": header.sharing, **network}, ours, like)
     filled = [jnp.broadcast_to(leaf, new.shape).astype(new.dtype) for leaf, new in zip(leaves, wanted, strict=True)]
     return structure.unflatten(filled)
 
@@ -99,17 +91,6 @@ def _settings(config: Config) -> dict[str, Any]:
 def _network_name(settings: Mapping[str, Any]) -> str:
     """Returns the name of a network without its parameters."""
     return network_of(settings).partition("(")[0].strip()
-
-
-def _log_differences(text: str, theirs: Mapping[str, Any], ours: Mapping[str, Any], like: Params) -> None:
-    """Logs the settings in which a run differs from the source of its parameters, except inside a trace."""
-    differ = [
-        f"{name} is {format_setting(theirs.get(name))} there and {format_setting(ours.get(name))} here"
-        for name in ("env", "sharing", *NETWORK_SETTINGS)
-        if theirs.get(name) != ours.get(name)
-    ]
-    if differ and not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(like)):
-        log(f"the first parameters are those of {text}; {' and '.join(differ)}")
 
 
 def _joined(texts: list[str], like: Params) -> Params:
@@ -128,9 +109,6 @@ def _joined(texts: list[str], like: Params) -> Params:
         _check_shapes(text, run, shapes, {name: shape for name, shape in ours.items() if name in own})
         taken |= own
     leaves, structure = jax.tree.flatten(like)
-    if not any(isinstance(leaf, Tracer) for leaf in leaves):
-        others = ", ".join(name for name in ours if name not in taken)
-        log(f"{len(taken)} of {len(ours)} arrays are those of {', '.join(texts)}; these are random: {others}")
     filled = [
         jnp.broadcast_to(taken[name], leaf.shape).astype(leaf.dtype) if name in taken else leaf
         for name, leaf in zip(ours, leaves, strict=True)

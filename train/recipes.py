@@ -42,8 +42,6 @@ STAR: dict[str, Any] = {  # settings common to the star boards of size 3 and 4 w
     "opponents": ("greedy",) * 7 + ("random",),  # games against random players take three times as many steps
 }
 
-MATING: dict[str, Any] = {"env": "minichess", "gamma": 0.99, "opponents": ("random",)}  # under standard rules
-
 # Settings of studies and of further training, by the names that `--preset` takes. Settings that a study does not state
 # are the defaults of `train.ppo.Config`. A preset without a game changes the recipe of the game that is played.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -116,29 +114,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "ent_coef": 0.0,
         "max_grad_norm": 1e6,  # gradients are not clipped
     },
-    # The same study with settings of ours.
-    "parameter_sharing": {
-        "env": "chinese_checkers(size=2, num_players=6, max_rounds=150)",
-        "hidden_sizes": (64, 64),
-        "total_steps": 400_000,
-        "num_envs": 20,
-        "rollout_length": 200,
-        "update_epochs": 10,
-        "num_minibatches": 16,
-        "learning_rate": 3e-4,
-        "gae_lambda": 0.8,
-        "clip_coef": 0.3,
-        "ent_coef": 0.03,
-    },
-    # One network for both seats of minichess against a random player (docs/papers/alpha_mini.md).
-    "minichess_king_capture": RECIPES["minichess"]
-    | {"env": "minichess(rules=king_capture, reward=material)", "total_steps": 800_000},
-    # From a run of the preset before, which --init-from names: it has learned to capture, and learns to mate.
-    "minichess_mate": RECIPES["minichess"] | MATING | {"total_steps": 4_000_000, "ent_coef": 0.01},
-    # From a run of the preset before, which --init-from names: it learns on without an entropy bonus, in smaller steps.
-    "minichess_standard": RECIPES["minichess"]
-    | MATING
-    | {"total_steps": 2_000_000, "learning_rate": 5e-4, "ent_coef": 0.0},
 }
 
 # -- train.alphazero -----------------------------------------------------------------------------------------------

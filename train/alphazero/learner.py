@@ -30,6 +30,7 @@ from jaxgames.mcts import SearchConfig, SearchResult
 from jaxgames.mcts.search import choose_boards
 from jaxgames.policies.policy import Policy, PolicyEvaluate, reward_scale
 from jaxgames.sampling import MASKED_LOGIT
+from jaxgames.wrappers import discount_of
 from train.alphazero.run import Run
 from train.alphazero.state import Minibatch, Sample, Steps, TrainState, observations_of, samples_of, search_metrics
 from train.models.policy import Params, split_statistics
@@ -41,7 +42,7 @@ from train.ops.minibatches import num_groups, take_rows
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
 from train.ops.start_positions import Starts, next_starts
 from train.ops.symmetries import symmetries
-from train.ops.value_targets import discounts, lambda_returns
+from train.ops.value_targets import lambda_returns
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class AlphaZero(Run):
         """
         ended = steps.terminated | steps.truncated
         over = ended if self.config.truncation_is_draw else steps.terminated
-        discount = discounts(steps.seat, steps.next_seat, over, self.config.gamma)
+        discount = discount_of(steps.seat, steps.next_seat, over, self.config.gamma).astype(jnp.float32)
         returns = functools.partial(lambda_returns, td_lambda=self.numbers.td_lambda)
         stops = ended | jnp.roll(steps.is_random, -1, axis=0)  # after the last step there is a stop in any case
         targets = jax.vmap(returns, in_axes=1, out_axes=1)(steps.rewards, discount, steps.next_values, stops)

@@ -20,7 +20,7 @@ from train.ops.value_targets import outcomes
 class Sample(NamedTuple):
     """One step in the replay buffer. `observations_of` returns the observation of its position."""
 
-    position: Any  # the live board if `stores_boards`; else uint8[observation_bytes], the bits of its observation
+    position: jax.Array  # uint8[observation_bytes], the bits of the observation, eight per byte
     slots: jax.Array  # int16 or int32[K], the actions of the search; -1 in padding
     weights: jax.Array  # float16[K], the search's policy over them; zeros where it is not learned
     values: jax.Array  # float32[1 or num_players], the targets of the value head
@@ -95,10 +95,9 @@ def samples_of(env: jaxgames.Env[Any], steps: Steps, targets: jax.Array) -> Samp
     `targets` are the value targets of all seats, float32[rollout_length, num_envs, num_players].
     """
     heads = jax.vmap(functools.partial(outputs_of, env))(targets, steps.seat)
-    positions = (
-        steps.state if stores_boards(env) else jax.lax.map(functools.partial(packed_observations, env), steps.state)
+    return Sample(
+        jax.lax.map(functools.partial(packed_observations, env), steps.state), steps.slots, steps.weights, heads
     )
-    return Sample(positions, steps.slots, steps.weights, heads)
 
 
 def sample_shape(config: Config, env: jaxgames.Env[Any]) -> Sample:
@@ -106,22 +105,12 @@ def sample_shape(config: Config, env: jaxgames.Env[Any]) -> Sample:
     num_slots = config.self_play_search.num_slots(env.num_actions)
     num_values = outputs_of(env, jnp.zeros((1, env.num_players)), jnp.zeros(1, jnp.int32)).shape[1]
     shapes: Any = (
-        jax.eval_shape(env.init) if stores_boards(env) else jax.ShapeDtypeStruct((observation_bytes(env),), jnp.uint8),
+        jax.ShapeDtypeStruct((-(-int(np.prod(env.observation_shape)) // 8),), jnp.uint8),
         jax.ShapeDtypeStruct((num_slots,), jnp.int16 if env.num_actions <= 2**15 else jnp.int32),
         jax.ShapeDtypeStruct((num_slots,), jnp.float16),
         jax.ShapeDtypeStruct((num_values,), jnp.float32),
     )
     return Sample(*shapes)
-
-
-def stores_boards(env: jaxgames.Env[Any]) -> bool:
-    """Returns whether the replay buffer has boards, because they are fewer bytes than the bits of observations."""
-    return env.state_bytes < observation_bytes(env)
-
-
-def observation_bytes(env: jaxgames.Env[Any]) -> int:
-    """Returns the bytes of an observation with eight places per byte."""
-    return -(-int(np.prod(env.observation_shape)) // 8)
 
 
 def packed_observations(env: jaxgames.Env[Any], boards: Any) -> jax.Array:
@@ -130,10 +119,8 @@ def packed_observations(env: jaxgames.Env[Any], boards: Any) -> jax.Array:
     return jnp.packbits(bits.reshape(bits.shape[0], -1), axis=-1)
 
 
-def observations_of(env: jaxgames.Env[Any], positions: Any) -> jax.Array:
-    """Returns bool[B, *observation_shape] of the positions of samples, leaves [B, ...]."""
-    if stores_boards(env):
-        return jax.vmap(env.observe)(positions)
+def observations_of(env: jaxgames.Env[Any], positions: jax.Array) -> jax.Array:
+    """Returns bool[B, *observation_shape] of the positions of samples, uint8[B, observation_bytes]."""
     size = int(np.prod(env.observation_shape))
     return jnp.unpackbits(positions, axis=-1, count=size).astype(jnp.bool_).reshape(-1, *env.observation_shape)
 

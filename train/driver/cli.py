@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
-import jax
 import tyro
 
 from jaxgames._named import IMPORT, IMPORT_LINE, command_line, import_options
@@ -74,10 +73,8 @@ def _run(
     except KeyboardInterrupt as error:  # before the first iteration, or a second time
         processes.abandon(error, f"{program}: interrupted", 130)
         sys.exit(130)
-    except (ValueError, OSError, jax.errors.JaxRuntimeError) as error:
+    except (ValueError, OSError) as error:
         processes.abandon(error, f"{program}: {error}")
-        if isinstance(error, jax.errors.JaxRuntimeError):
-            raise
         sys.exit(f"{program}: {error}")
     except Exception as error:
         processes.abandon(error, None)

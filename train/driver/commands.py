@@ -157,8 +157,8 @@ def run_command(
         print_result(program, lambda: compute(parsed), text)
 
 
-def print_result(program: str, compute: Callable[[], Any], text: Callable[[Any], str] | None = None) -> None:
-    """Prints the result of `compute` as its `text`, if there is such a function, and as one line of JSON.
+def print_result(program: str, compute: Callable[[], Any], text: Callable[[Any], str] | None = None) -> Any:
+    """Prints the result of `compute` as its `text`, if there is such a function, and as one line of JSON. Returns it.
 
     The program ends with the message of a ValueError or OSError, and with status 130 at Ctrl-C.
     """
@@ -171,3 +171,4 @@ def print_result(program: str, compute: Callable[[], Any], text: Callable[[Any],
     if text is not None:
         print(text(result))
     print(json.dumps(result))
+    return result

@@ -109,27 +109,21 @@ class Learner:
         raise NotImplementedError
 
     def init_params(self, key: jax.Array) -> Any:
-        """Returns random parameters, of the shapes in a train state.
-
-        It reads no files, unlike `init`. So parameters can be read from a run whose opponents are gone.
-        """
+        """Returns random parameters, of the shapes in a train state. Unlike `init`, it reads no files."""
         return self.init(key).params
 
     def load(self, train_state: Any) -> Any:
         """Returns the train state of `init`, with what it takes from other runs, such as parameters to start from.
 
-        It is called only in process 0, at the start of a new run, and may read files. The first call is traced, before
-        there is a folder, so that a missing file or a wrong shape is an error at once. The second call has arrays.
-        Checkpoints hold all that it returns.
+        It is called only in process 0, at the start of a new run, and may read files: first traced, before there is a
+        folder, then with arrays.
         """
         return train_state
 
     def make_agent(self, text: str) -> Agent:
         """Returns the agent that `text` names, for the learner's game; with `train.agents`, also one of another run.
 
-        The driver stands below `train.agents`, and reaches it only through the learner.
-
-        Raises FileNotFoundError or ValueError if there is no such agent; the message says what is allowed.
+        Raises FileNotFoundError or ValueError if there is no such agent.
         """
         return agents.make(text, self.env)
 
@@ -198,11 +192,10 @@ def learner_of_module(text: str) -> type[Learner]:
 
 
 def data_of(learner: Learner) -> tuple[Any, ...]:
-    """Returns the arguments of `iterate` after the train state: for a learner with `load_data`, its data.
+    """Returns the arguments of `iterate` after the train state.
 
-    A learner that learns from a file has a method `load_data()`. It returns a pytree of arrays on the host, such as
-    labelled positions. They are placed on every device, and are not in the train state or in a checkpoint.
-    Every process reads the file.
+    A learner that learns from a file has a method `load_data()`, which returns a pytree of arrays on the host. They are
+    placed on every device, and are not in a checkpoint. Every process reads the file.
 
     Raises OSError or ValueError if the file cannot be read, or is not the one that the run was started with.
     """

@@ -22,16 +22,12 @@ ID_FILE = "wandb_id"  # in the run folder, so that a resumed run continues there
 
 
 class MetricsLogger(Protocol):
-    """A place for the numbers of a run."""
+    """A place for the numbers of the run in a folder; `config` is the content of its config.json.
 
-    def __init__(self, folder: Path, config: Mapping[str, Any], first: int) -> None:
-        """
-        Args:
-          folder: the run folder.
-          config: the content of config.json.
-          first: the first iteration that follows. Numbers of it and of later ones are repeated and replace older ones.
-        """
+    Numbers of the iteration `first` and of later ones replace older ones.
+    """
 
+    def __init__(self, folder: Path, config: Mapping[str, Any], first: int) -> None: ...
     def log(self, iteration: int, numbers: Mapping[str, float]) -> None: ...
     def close(self) -> None: ...
 

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxgames import Env, ParameterError, arena
+from jaxgames import Env, arena
 from jaxgames._named import import_options
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
@@ -29,8 +29,6 @@ from train.driver.checkpoints import is_multiple
 from train.driver.learner import Learner, TrainState, command_of, data_of, text_of
 from train.driver.messages import (
     GAMES,
-    NEXT_OPPONENT,
-    NEXT_RATES,
     OPPONENT,
     format_row,
     log,
@@ -44,8 +42,7 @@ from train.driver.run_folder import Recorder
 from train.ops import sharding
 
 EVALUATION_SEED = 2**31 - 1  # seed of evaluation games; no run uses it
-BEATEN = 0.95  # win rate against the random agent from which evaluations also have the next opponent
-IN_RESULT = ("win_rate", "draw_rate", "mean_turns", *NEXT_RATES)
+IN_RESULT = ("win_rate", "draw_rate", "mean_turns")
 Evaluate = Callable[[Any, "Settings", Agent, Any, int], Mapping[str, Any]]
 """(learner, settings, opponent, train state, iteration) -> the metrics of an evaluation."""
 OF_PROCESSES = ("processes", "process_id", "coordinator", "distributed", "join_timeout")
@@ -75,8 +72,7 @@ class Settings:
     """Where the metrics go beside metrics.jsonl: tensorboard, wandb (Weights & Biases), both, or none of them."""
     evaluation_opponent: str = "random"
     """The agent on all other seats in evaluations, such as greedy or runs/first@40. Agents on the host are refused.
-    A run plays with the checkpoint that it has when this command starts. An evaluation in which at least 95 % of the
-    games against random are won is followed by games against greedy."""
+    A run plays with the checkpoint that it has when this command starts."""
     devices: NotNegative[int] = 1
     """Devices per process, 0 for all. The boards are divided over them; each has a copy of the parameters."""
     processes: Count[int] = 1
@@ -305,29 +301,10 @@ def evaluation_opponent(learner: Learner, settings: Settings) -> Agent:
 def evaluation(
     learner: Learner, settings: Settings, opponent: Agent, train_state: TrainState, iteration: int
 ) -> dict[str, float]:
-    """Returns the results of games against an opponent. Their key depends only on the iteration.
-
-    Where the random agent is beaten, NEXT_RATES are results against the next opponent.
-    """
-    key = evaluation_key(iteration)
+    """Returns the results of games against an opponent. Their key depends only on the iteration."""
     agent = learner.agent(sharding.local_copy(train_state.params))
-    games, seat = settings.evaluation_games, settings.evaluation_seat
-    results = to_floats(_evaluate(learner.env, games, seat, agent, opponent, key))
-    if settings.evaluation_opponent == "random" and results["win_rate"] >= BEATEN:
-        following = next_opponent(learner)
-        if following is not None:
-            against_it = to_floats(_evaluate(learner.env, games, seat, agent, following, key))
-            results |= {column: against_it[name] for column, name in NEXT_RATES.items()}
-    return results
-
-
-@functools.cache
-def next_opponent(learner: Learner) -> Agent | None:
-    """Returns the agent that follows the random one in evaluations; None for a game in which it cannot play."""
-    try:
-        return learner.make_agent(NEXT_OPPONENT)
-    except ParameterError:  # a game without scores
-        return None
+    games, seat, key = settings.evaluation_games, settings.evaluation_seat, evaluation_key(iteration)
+    return to_floats(_evaluate(learner.env, games, seat, agent, opponent, key))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
@@ -341,10 +318,8 @@ def _evaluate(
 def stop_signal() -> Generator[threading.Event]:
     """Yields an event that the first Ctrl-C or SIGTERM sets, to end a run after an iteration. A second one kills.
 
-    Python gives signals to the main thread only, so in another thread nothing sets it.
-
-    In a run of many processes, a first signal that comes after the run does not kill either. A scheduler signals all
-    processes, but not at the same moment. A process that already waits for the others must not end before them.
+    In a run of many processes, a first signal that comes after the run does not kill either: a process that already
+    waits for the others must not end before them. Python gives signals to the main thread only.
     """
     stop = threading.Event()
 

@@ -11,6 +11,7 @@ the run is resumed. The lock is a lock of the operating system and ends with the
 """
 
 import json
+import operator
 import os
 import socket
 from collections.abc import Mapping, Sequence
@@ -175,10 +176,15 @@ class RunFolder(Recorder):
 
         Raises ValueError, with the path and the line, if a line is not an object with an iteration.
         """
-        path = self.folder / "metrics.jsonl"
+        path, rows = self.folder / "metrics.jsonl", list[dict[str, Any]]()
         content = path.read_bytes() if path.exists() else b""
-        lines = content[: content.rfind(b"\n") + 1].rstrip().splitlines()
-        return [_row(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1)]
+        for number, line in enumerate(content[: content.rfind(b"\n") + 1].rstrip().splitlines(), start=1):
+            try:
+                rows.append(json.loads(line))
+                operator.index(rows[-1]["iteration"])
+            except (ValueError, LookupError, TypeError, RecursionError) as error:
+                raise ValueError(f"{path}, line {number} is not a row of metrics: {error}") from None
+        return rows
 
     def result(self) -> dict[str, Any] | None:
         try:
@@ -240,14 +246,3 @@ def lock_folder(folder: Path) -> IO[str]:
     file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
     file.flush()
     return file
-
-
-def _row(line: bytes, place: str) -> dict[str, Any]:
-    """Returns the row of a line of metrics.jsonl."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
-        raise ValueError(f"{place} is not JSON: {error}") from None
-    if not isinstance(row, dict) or type(row.get("iteration")) is not int:  # pyright: ignore[reportUnknownMemberType]
-        raise ValueError(f'{place} must be an object with an "iteration", not {line.decode()[:60]}')
-    return row  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON

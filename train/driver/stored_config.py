@@ -41,26 +41,20 @@ def load(path: Path, learners: Sequence[type[Learner]], or_own: bool = False) ->
     """
     try:
         stored = json.loads(path.read_bytes())
+        text, settings = str(stored["learner"]), dict[str, Any](stored["settings"])
     except (FileNotFoundError, NotADirectoryError):
         commands = " or ".join(map(command_of, learners))
         raise FileNotFoundError(f"{path.parent} holds no run: expected a folder that {commands} wrote") from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not JSON: {error}") from None
-    if not isinstance(stored, dict):
-        raise ValueError(f"{path} must hold an object with the settings of a run, not {json.dumps(stored)[:40]}")
-    content: dict[str, Any] = stored  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
-    text = content.get("learner")
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path} has no learner and settings: {type(error).__name__}, {error}") from None
     learner_type = next((learner for learner in learners if text_of(learner) == text), None)
-    if learner_type is None and not (or_own and type(text) is str and MODULE_AND_NAME.fullmatch(text)):
+    if learner_type is None and not (or_own and MODULE_AND_NAME.fullmatch(text)):
         known = ", ".join([*map(text_of, learners), *["module:Class"] * or_own])
         raise ValueError(f"{path}: learner must be one of {known}, not {text!r}")
-    settings = content.get("settings")
-    if not isinstance(settings, dict):
-        raise ValueError(f"{path}: settings must be an object, not {settings!r}")
-    settings = {str(name): value for name, value in settings.items() if name not in REMOVED}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    settings = {name: value for name, value in settings.items() if name not in REMOVED}
     try:
         with from_file():
-            learner_type = learner_type or learner_of_module(str(text))
+            learner_type = learner_type or learner_of_module(text)
             names = [field.name for field in dataclasses.fields(learner_type.config_type)]
             if unknown := [name for name in settings if name not in names]:
                 raise ValueError(f"unknown settings: {', '.join(unknown)}")
@@ -68,9 +62,9 @@ def load(path: Path, learners: Sequence[type[Learner]], or_own: bool = False) ->
             learner = learner_type(learner_type.config_type(**settings))
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
-    if content.get("env_version") != learner.env.version:
+    if stored.get("env_version") != learner.env.version:
         raise ValueError(
-            f"{path}: the run was trained on version {content.get('env_version')} of {learner.env.id}, whose rules "
+            f"{path}: the run was trained on version {stored.get('env_version')} of {learner.env.id}, whose rules "
             f"changed: this is version {learner.env.version}; train it again"
         )
     return learner

@@ -102,9 +102,9 @@ class Config(Numbers, NetworkConfig):
 def resolve(config: Config) -> Config:
     """Returns the settings with those that come from the files. The settings of a run that was started are unchanged.
 
-    Raises OSError or ValueError as `load_positions` and `load_other_positions`.
+    Raises OSError or ValueError as `load_positions`.
     """
-    first, others = load_positions(config), load_other_positions(config)
+    first, *others = load_positions(config)
     if config.data is None or config.data_fingerprint is not None:
         return config
     of_epoch = len(first.of(config.train_split)) // config.batch_size
@@ -117,27 +117,19 @@ def resolve(config: Config) -> Config:
     )
 
 
-def load_positions(config: Config) -> Positions:
-    """Returns the positions of `config.data`.
+def load_positions(config: Config) -> list[Positions]:
+    """Returns the positions of `config.data`, and of each file of `config.other_data`.
 
-    Raises OSError if the file cannot be read. Raises ValueError if it was changed since the run was started, or holds
+    Raises OSError if a file cannot be read. Raises ValueError if it was changed since the run was started, or holds
     positions of another game. Raises it also if there are no positions or no labels to learn from.
     """
     if config.data is None:
         raise ValueError("data names the file of labelled positions to learn from: add --data pairs.npz")
-    return _checked(config, config.data, config.data_fingerprint, jaxgames.make(config.env))
-
-
-def load_other_positions(config: Config) -> list[Positions]:
-    """Returns the positions of each file of `config.other_data`.
-
-    Raises OSError and ValueError as `load_positions`, and ValueError for a file of another game.
-    """
-    first = jaxgames.make(config.env)
-    fingerprints = config.other_data_fingerprints or (None,) * len(config.other_data)
-    tables = [_checked(config, path, known) for path, known in zip(config.other_data, fingerprints, strict=True)]
-    for path, table in zip(config.other_data, tables, strict=True):
-        check_same_game("other_data", first, table.env, path)
+    env, known = jaxgames.make(config.env), config.other_data_fingerprints or (None,) * len(config.other_data)
+    tables = [_checked(config, config.data, config.data_fingerprint, env)]
+    for path, fingerprint in zip(config.other_data, known, strict=True):
+        tables.append(_checked(config, path, fingerprint))
+        check_same_game("other_data", env, tables[-1].env, path)
     return tables
 
 

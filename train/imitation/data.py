@@ -14,7 +14,7 @@ import numpy as np
 import jaxgames
 from jaxgames.policies.policy import reward_scale
 from train.data.positions import Positions, evenly_spaced
-from train.imitation.config import Config, load_other_positions, load_positions
+from train.imitation.config import Config, load_positions
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
 from train.ops.symmetries import symmetries
 
@@ -54,16 +54,16 @@ class Minibatch(NamedTuple):
 
 def load_data(config: Config) -> Data:
     """Returns the positions of the files, on the host. Raises OSError or ValueError as `load_positions`."""
-    return tuple(_of_file(config, table) for table in (load_positions(config), *load_other_positions(config)))
 
+    def of_file(table: Positions) -> FileData:
+        splits = {"train": table.of(config.train_split), "validation": table.of(config.validation_split)}
+        evaluated = {
+            name: whole_batches(evenly_spaced(split, config.evaluated_positions), evaluation_rows(config))
+            for name, split in splits.items()
+        }
+        return FileData(labels_of(splits["train"]), evaluated)
 
-def _of_file(config: Config, table: Positions) -> FileData:
-    training, validation = table.of(config.train_split), table.of(config.validation_split)
-    evaluated = {
-        name: whole_batches(evenly_spaced(split, config.evaluated_positions), evaluation_rows(config))
-        for name, split in (("train", training), ("validation", validation))
-    }
-    return FileData(labels_of(training), evaluated)
+    return tuple(map(of_file, load_positions(config)))
 
 
 def evaluation_rows(config: Config) -> int:

@@ -2,14 +2,13 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 import jaxgames
 from train.ops.sharding import SHARDED_BY_BOARD, on_each_device
-from train.ops.sparse_map import map_chosen_rows
 
 Metrics = dict[str, jax.Array]  # float32[] each
 
@@ -21,27 +20,12 @@ class EpisodeStats(NamedTuple):
     returns: jax.Array  # float32[num_players]
 
 
-class EpisodeSteps(Protocol):
-    """The steps of a rollout, leaves [rollout_length, num_envs, ...]."""
+def episode_metrics(env: jaxgames.Env[Any], steps: Any) -> Metrics:
+    """Returns means over the games that ended in the rollout; NaN if no game ended.
 
-    @property
-    def state(self) -> jaxgames.State: ...  # the live board on which the step was played
-    @property
-    def action(self) -> jax.Array: ...  # int32[...]
-    @property
-    def step_key(self) -> jax.Array | None: ...  # of `env.step`; None unless `env.needs_key`
-    @property
-    def terminated(self) -> jax.Array: ...  # bool[...]
-    @property
-    def truncated(self) -> jax.Array: ...  # bool[...]
-    @property
-    def episode_stats(self) -> EpisodeStats: ...  # of the game that the step belongs to, the step included
-    @property
-    def learner_seats(self) -> jax.Array | None: ...  # bool[..., num_players]; None if the learner plays all seats
-
-
-def episode_metrics(env: jaxgames.Env[Any], steps: EpisodeSteps) -> Metrics:
-    """Returns means over the games that ended in the rollout; NaN if no game ended."""
+    `steps` are those of a learner, leaves [rollout_length, num_envs, ...]; see `train.ppo.Transition` for its fields
+    `state`, `action`, `step_key`, `terminated`, `truncated`, `episode_stats` and `learner_seats`.
+    """
     ended = steps.terminated | steps.truncated
     num_episodes = ended.sum(dtype=jnp.float32)
     ends = on_each_device(functools.partial(ends_of, env), SHARDED_BY_BOARD, out=SHARDED_BY_BOARD)(steps)
@@ -61,7 +45,7 @@ def episode_metrics(env: jaxgames.Env[Any], steps: EpisodeSteps) -> Metrics:
     return {"num_episodes": num_episodes} | {name: x.sum(dtype=jnp.float32) / num_episodes for name, x in sums.items()}
 
 
-def ends_of(env: jaxgames.Env[Any], steps: EpisodeSteps) -> jax.Array:
+def ends_of(env: jaxgames.Env[Any], steps: Any) -> jax.Array:
     """Returns bool[rollout_length, num_envs, num_players + 1]: who won, and whether the game was drawn.
 
     A game that an illegal action ended has neither winners nor a draw. All are False where a board has not terminated.
@@ -78,7 +62,7 @@ def ends_of(env: jaxgames.Env[Any], steps: EpisodeSteps) -> jax.Array:
 
 
 def map_next_boards(
-    env: jaxgames.Env[Any], function: Callable[[Any], jax.Array], steps: EpisodeSteps, chosen: jax.Array
+    env: jaxgames.Env[Any], function: Callable[[Any], jax.Array], steps: Any, chosen: jax.Array
 ) -> jax.Array:
     """Returns `function` of the boards that the chosen steps led to, before any restart; 0 or unused elsewhere.
 
@@ -92,14 +76,38 @@ def map_next_boards(
     return map_steps(lambda *played: function(jax.vmap(env.step)(*played)), steps, chosen)
 
 
-def map_steps(function: Callable[..., jax.Array], steps: EpisodeSteps, chosen: jax.Array) -> jax.Array:
-    """Returns `function` of the chosen steps; 0 or unused elsewhere. The result is [rollout_length, num_envs, ...].
-
-    Args:
-      function: states, actions and step keys, [num_envs, ...] each -> [num_envs, ...], row by row.
-      chosen: bool[rollout_length, num_envs].
-    """
+def map_steps(function: Callable[..., jax.Array], steps: Any, chosen: jax.Array) -> jax.Array:
+    """Returns `function` of the states, actions and step keys of the chosen steps; see `map_next_boards`."""
     shape = chosen.shape
     played = steps.state, steps.action, steps.step_key
     flat = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), played)
     return map_chosen_rows(lambda rows: function(*rows), flat, chosen.reshape(-1), chunk=shape[1]).reshape(*shape, -1)
+
+
+def map_chosen_rows(function: Callable[[Any], jax.Array], rows: Any, chosen: jax.Array, chunk: int) -> jax.Array:
+    """Returns `function` of the chosen rows: [B, ...]. Other rows are not to be used.
+
+    The chosen rows are computed in chunks, so the cost grows with their number and not with B. Other rows fill up the
+    last chunk, so they are computed too. All remaining rows are zero.
+
+    Args:
+      function: pytree of [chunk, ...] -> [chunk, ...]; each row of its result depends on the same row only.
+      rows: pytree of [B, ...].
+      chosen: bool[B].
+      chunk: rows per call, at most B.
+    """
+    order = jnp.argsort(~chosen, stable=True)  # the chosen rows come first
+
+    def take(rows_of_chunk: jax.Array) -> Any:
+        return jax.tree.map(lambda x: x[rows_of_chunk], rows)
+
+    def compute_chunk(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        start, results = carry
+        rows_of_chunk = jax.lax.dynamic_slice(order, (start,), (chunk,))
+        return start + chunk, results.at[rows_of_chunk].set(function(take(rows_of_chunk)))
+
+    result = jax.eval_shape(lambda: function(take(order[:chunk])))
+    results = jnp.zeros((chosen.size, *result.shape[1:]), result.dtype)
+    num_chosen = chosen.sum(dtype=jnp.int32)
+    with jax.named_scope("chosen_rows"):
+        return jax.lax.while_loop(lambda carry: carry[0] < num_chosen, compute_chunk, (jnp.int32(0), results))[1]

@@ -18,7 +18,6 @@ import jaxgames
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.chinese_checkers_diamond.board import corner, tables
 from jaxgames.mcts.search import choose_boards
-from jaxgames.wrappers import AutoReset
 
 CANDIDATES = 8  # placements of which the first legal one is taken; all 8 are illegal about once in a billion
 
@@ -70,11 +69,6 @@ def placement(env: jaxgames.Env[Any]) -> Callable[[jax.Array], Any] | None:
     It is a `functools.singledispatch` on the class of the env. `placement.register` adds a game.
     """
     return None
-
-
-@placement.register(AutoReset)
-def _(env: AutoReset[Any]) -> Callable[[jax.Array], Any] | None:
-    return placement(env.unwrapped)
 
 
 @placement.register

@@ -28,7 +28,6 @@ from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.minichess import Minichess
 from jaxgames.games.minichess import board as minichess_board
-from jaxgames.wrappers import AutoReset
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +66,6 @@ def symmetries(env: Env[Any]) -> Symmetries:
     """
     size = int(np.prod(env.observation_shape))
     return Symmetries(np.arange(size, dtype=np.int32)[None], np.arange(env.num_actions, dtype=np.int32)[None])
-
-
-@symmetries.register(AutoReset)
-def _(env: AutoReset[Any]) -> Symmetries:
-    return symmetries(env.unwrapped)
 
 
 @symmetries.register

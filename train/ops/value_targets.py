@@ -16,20 +16,6 @@ a game that was cut off counts with the value of its last board, and not with 0.
 import jax
 import jax.numpy as jnp
 
-from jaxgames.wrappers import discount_of
-
-
-def discounts(movers: jax.Array, next_movers: jax.Array, over: jax.Array, gamma: float | jax.Array) -> jax.Array:
-    """Returns float32[...], the discount of what follows each step.
-
-    Args:
-      movers: int32[...], the seat that played the step.
-      next_movers: int32[...], the seat to move after it.
-      over: bool[...], whether the game is over, so that nothing follows.
-      gamma: discount each time that another seat moves next.
-    """
-    return discount_of(movers, next_movers, over, gamma).astype(jnp.float32)
-
 
 def lambda_returns(
     rewards: jax.Array, discounts: jax.Array, next_values: jax.Array, stops: jax.Array, td_lambda: float | jax.Array
@@ -38,7 +24,7 @@ def lambda_returns(
 
     Args:
       rewards: float32[T, num_players], what each step paid the seats.
-      discounts: float32[T], from `discounts`.
+      discounts: float32[T], of what follows each step; see `jaxgames.wrappers.discount_of`.
       next_values: float32[T, num_players], the seats' values of the board that each step led to, before any restart.
       stops: bool[T], whether v takes the place of the later G, as at the end of a game. T - 1 counts as a stop.
       td_lambda: lambda; 0 looks one step ahead, 1 to the end of the game.

@@ -7,7 +7,7 @@ Every setting of the learner takes one or more values. The table is the product 
 of its runs. Cells that differ only in seeds and numbers (`Learner.numbers`) are one group: one program,
 compiled once. Groups train one after the other.
 
-    runs/discounts/sweep.json                           the learner, the values, and the settings of every cell
+    runs/discounts/sweep.json                           the learner, the values and the seeds
     runs/discounts/gamma=0.3+gae_lambda=0.5/seed=0/     a run folder per cell, as `train.ppo` writes it
     runs/discounts/summary.{json,md}                    medians and ranges over seeds (`train/sweep/summary.py`)
     runs/discounts/learning_curve.{png,svg}             the picture of `train.plot`
@@ -241,7 +241,7 @@ def open_sweep(folder: Path, sweep: Sweep, resume: bool) -> Generator[None]:
     if (folder / "config.json").exists():
         raise FileExistsError(f"{folder} holds a single run: name another folder")
     if path.exists():
-        old, new = ({**table, **table["values"]} for table in (json.loads(path.read_bytes()), sweep.to_json()))
+        old, new = ({**each, **each["values"]} for each in (json.loads(path.read_bytes()), sweep.to_json()))
         if changed := stored_config.changes(old, new, may_change=["values", "cells"]):
             raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}")
     folder.mkdir(parents=True, exist_ok=True)

@@ -3,9 +3,9 @@
     python -m examples.papers.alpha_mini.win_rates --output runs/papers/alpha_mini/win_rates
 
 The study has "near (97 %)" for its agent of White (abstract, section 7), and no figure of Black. Each of RUNS is
-trained with the preset of its name, and then plays greedily on each seat. Under standard rules training begins with the
-parameters of the run under king capture and has three stages: the preset `minichess_mate`, and twice
-`minichess_standard`. With --simulations N these networks also play with a tree search. A second table has the
+trained with its settings, and then plays greedily on each seat. Under standard rules training begins with the
+parameters of the run under king capture and has three stages: it learns to mate, and learns on twice without an entropy
+bonus, in smaller steps. With --simulations N these networks also play with a tree search. A second table has the
 reasons for draws. A stopped command continues.
 """
 
@@ -20,13 +20,19 @@ from examples.papers.alpha_mini import games, runs
 from train.driver.loop import Settings
 from train.ppo import PPO, config_for
 
-RUNS = ("minichess_king_capture", "minichess_mate", "minichess_standard", "minichess_standard_again")
+STANDARD: dict[str, Any] = {"env": "minichess", "gamma": 0.99, "opponents": ("random",)}
+FINAL = STANDARD | {"total_steps": 2_000_000, "learning_rate": 5e-4, "ent_coef": 0.0}
+RUNS: dict[str, dict[str, Any]] = {  # changes of the game's recipe
+    "minichess_king_capture": {"env": "minichess(rules=king_capture, reward=material)", "total_steps": 800_000},
+    "minichess_mate": STANDARD | {"total_steps": 4_000_000, "ent_coef": 0.01},
+    "minichess_standard": FINAL,
+    "minichess_standard_again": FINAL,
+}
 FIRST = {  # runs that begin with the parameters of another one
     "minichess_mate": "minichess_king_capture",
     "minichess_standard": "minichess_mate",
     "minichess_standard_again": "minichess_standard",
 }
-PRESETS = {"minichess_standard_again": "minichess_standard"}  # of the runs that are not named by their preset
 SEATS = {"White": runs.WHITE, "Black": runs.BLACK}
 THEIRS = {("minichess_king_capture", "White"): 0.97}
 PLAYER: dict[str, Column] = {"run": "{run}", "simulations": "{simulations}", "seat": "{seat}"}
@@ -50,7 +56,7 @@ QUICK: dict[str, Any] = {
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/papers/alpha_mini/win_rates")
-    runs: tuple[str, ...] = RUNS
+    runs: tuple[str, ...] = tuple(RUNS)
     """The runs that play; those that they begin with are trained too."""
     seeds: int = 1
     """Runs of each kind."""
@@ -61,9 +67,9 @@ class Arguments(Experiment):
     searched_games: int = 1_000
     """Games on each seat with the search."""
     total_steps: int | None = None
-    """Environment steps of every run, in place of the steps of its preset."""
+    """Environment steps of every run, in place of its own."""
     network: str | None = None
-    """A network for every run, in place of the network of its preset."""
+    """A network for every run, in place of its own."""
 
 
 def report(arguments: Arguments) -> Report:
@@ -96,7 +102,7 @@ def trained(arguments: Arguments, run: str, seed: int) -> Path:
     if run in FIRST:
         given["init_from"] = str(trained(arguments, FIRST[run], seed))
     folder = arguments.output / f"{run}_seed={seed}"
-    learner = PPO(config_for(preset=PRESETS.get(run, run), seed=seed, **given))
+    learner = PPO(config_for(**RUNS[run] | given, seed=seed))
     train(learner, folder, Settings(evaluate_every=0, checkpoint_every=50))
     return folder
 

@@ -27,6 +27,19 @@ GAMES = 30  # of an evaluation
 WINDOW = 10  # last evaluations of a run, which the table averages
 
 Preset = Literal["parameter_sharing", "parameter_sharing_code"]  # ours, and the settings of the study's code
+OURS: dict[str, Any] = {
+    "env": f"chinese_checkers(size=2, num_players=6, max_rounds={ROUNDS})",
+    "hidden_sizes": (64, 64),
+    "total_steps": 400_000,
+    "num_envs": 20,
+    "rollout_length": 200,
+    "update_epochs": 10,
+    "num_minibatches": 16,
+    "learning_rate": 3e-4,
+    "gae_lambda": 0.8,
+    "clip_coef": 0.3,
+    "ent_coef": 0.03,
+}
 
 MEASURES = ("steps to 0.9", "steps to 0.9 five times", "steps to 1.0", "turns to win")
 # From the published logs, in the order of MEASURES. Steps end with the first evaluation that reaches the rate.
@@ -75,7 +88,7 @@ def settings_of(
     `env` is the game; None: the preset's, which pays running sums in the settings of the study's code.
     """
     if preset == "parameter_sharing":
-        settings = PRESETS[preset] | ({"env": env} if env else {})
+        settings = OURS | ({"env": env} if env else {})
     else:
         settings = settings_of_code(sharing, env or f"{GAMES_OF_CODE}(max_rounds=400)")
     settings = settings | {"sharing": sharing, "total_steps": iterations * STEPS_PER_ITERATION}

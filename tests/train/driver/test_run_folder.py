@@ -104,22 +104,12 @@ def test_files_of_a_run_are_read_as_editors_save_them(folder: Path) -> None:
     assert run.result() is not None
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (b"7", 'must be an object with an "iteration", not 7'),
-        (b"{}", 'must be an object with an "iteration", not {}'),
-        (b'{"iteration": "2"}', 'must be an object with an "iteration"'),
-        (b"", "is not JSON"),
-        (b"\xff\xfe", "is not JSON"),
-        (b"[" * 100_000, "is not JSON"),
-    ],
-)
-def test_damaged_line_of_metrics_is_named(line: bytes, message: str, folder: Path) -> None:
+@pytest.mark.parametrize("line", [b"7", b"{}", b'{"iteration": "2"}', b"", b"\xff\xfe", b"[" * 100_000])
+def test_damaged_line_of_metrics_is_named(line: bytes, folder: Path) -> None:
     path = folder / "metrics.jsonl"
     lines = path.read_bytes().splitlines()
     path.write_bytes(b"\n".join([lines[0], line, *lines[2:]]) + b"\n")
-    with pytest.raises(ValueError, match=f"{path}, line 2 {message}"):
+    with pytest.raises(ValueError, match=f"{path}, line 2 is not a row of metrics"):
         RunFolder.open(folder, ToyLearner).rows()
 
 

@@ -35,16 +35,10 @@ def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is not JSON"),
-        ("{", "is not JSON"),
-        ("[" * 100_000, "is not JSON"),
-        ("[]", r"must hold an object with the settings of a run, not \[\]"),
-        ("null", "must hold an object with the settings of a run, not null"),
-        ("{}", f"learner must be one of ppo, {TOY}, not None"),
+        *((text, "has no learner and settings") for text in ("", "{", "[" * 100_000, "[]", "null", "{}")),
+        *((f'{{"learner": "ppo"{end}', "has no learner and settings") for end in ("}", ', "settings": [1]}')),
         ('{"learner": "other", "settings": {}}', f"learner must be one of ppo, {TOY}, not 'other'"),
         ('{"learner": ["ppo"], "settings": {}}', f"learner must be one of ppo, {TOY}"),
-        ('{"learner": "ppo"}', "settings must be an object, not None"),
-        ('{"learner": "ppo", "settings": [1]}', r"settings must be an object, not \[1\]"),
     ],
 )
 def test_config_that_is_no_stored_run_is_refused(text: str, message: str, tmp_path: Path) -> None:

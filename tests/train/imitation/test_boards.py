@@ -17,7 +17,7 @@ from tests.helpers.solved import solved_boxes
 from train import agents
 from train.driver.run_folder import RunFolder
 from train.imitation import Config, Imitation, Minibatch, resolve
-from train.imitation.config import load_other_positions
+from train.imitation.config import load_positions
 from train.network_learner import key_of_game
 
 NETWORK = "tests.helpers.patch_network:patch(width=8)"
@@ -76,10 +76,10 @@ def test_further_files_of_a_run_that_was_started_cannot_be_changed(files: dict[s
 def test_further_file_with_other_positions_is_refused_later(files: dict[str, str], tmp_path: Path) -> None:
     table = solved_positions(solved_boxes(1, 3))
     config = config_of({**files, "own": saved(table, tmp_path / "own.npz")}, "own")
-    assert len(load_other_positions(config)[0]) == len(table)
+    assert len(load_positions(config)[1]) == len(table)
     saved(table, tmp_path / "own.npz", value=table.value / 2)
     with pytest.raises(ValueError, match="other positions than those that the run was started with"):
-        load_other_positions(config)
+        load_positions(config)
 
 
 class Outputs:

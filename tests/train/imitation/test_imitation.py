@@ -195,7 +195,7 @@ def test_metrics_of_evaluation_are_those_of_a_slow_reference(checkers: str) -> N
     learner, params, metrics = trained(config, 1)
     validation = load_data(config)[0].evaluated["validation"]
     assert len(validation.action) % 16 == 0
-    positions = load_positions(config).of("validation")
+    positions = load_positions(config)[0].of("validation")
     observation = jax.jit(jax.vmap(ENV.observe))(positions.states)
     apply = jax.jit(learner.policy.apply)
     logits, value = map(np.asarray, apply(params, observation, positions.states.current_player))
@@ -216,7 +216,7 @@ def test_metrics_of_evaluation_are_those_of_a_slow_reference(checkers: str) -> N
 
 def test_evaluated_positions_are_evenly_spaced(checkers: str) -> None:
     found = load_data(Config(data=checkers, evaluated_positions=10, **SMALL))[0].evaluated
-    whole = load_positions(Config(data=checkers, **SMALL))
+    whole = load_positions(Config(data=checkers, **SMALL))[0]
     for name, size in (("train", 150), ("validation", 50)):
         expected = whole.of(name).action[np.arange(10) * size // 10]
         np.testing.assert_array_equal(found[name].action[:10], expected)

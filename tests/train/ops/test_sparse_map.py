@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from train.ops.sparse_map import map_chosen_rows
+from train.ops.episodes import map_chosen_rows
 
 
 @pytest.mark.parametrize("number", [0, 1, 4, 5, 10])

@@ -91,7 +91,6 @@ def test_games_without_a_known_symmetry_have_the_identity_only() -> None:
     assert len(symmetries(jaxgames.make("checkers"))) == 1
     assert len(symmetries(jaxgames.make("chinese_checkers(size=1, num_players=3)"))) == 1  # a mirror turns the order
     assert len(symmetries(Sticks())) == 1
-    assert len(symmetries(jaxgames.auto_reset(jaxgames.make("dots_and_boxes(rows=1, cols=2)")))) == 4
 
 
 def test_padding_of_slots_stays() -> None:

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from train.ops.value_targets import discounts, lambda_returns, outcomes
+from jaxgames.wrappers import discount_of
+from train.ops.value_targets import lambda_returns, outcomes
 
 UNREAD = 64.0  # a value that must not show up anywhere
 
@@ -25,7 +26,7 @@ def zero_sum(*of_seat_0: float) -> jax.Array:
 
 
 def test_discount_is_gamma_per_turn_one_per_submove_and_zero_after_the_end() -> None:
-    found = discounts(jnp.array([0, 0, 1, 0]), jnp.array([0, 1, 0, 1]), jnp.array([False, False, False, True]), 0.5)
+    found = discount_of(jnp.array([0, 0, 1, 0]), jnp.array([0, 1, 0, 1]), jnp.array([False, False, False, True]), 0.5)
     np.testing.assert_array_equal(found, [1, 0.5, 0.5, 0])
 
 

@@ -126,8 +126,8 @@ def test_positions_of_standard_rules_keep_their_boards_under_king_capture() -> N
 
 
 def test_runs_of_win_rates_learn_both_seats_and_begin_with_a_run_before() -> None:
-    for run in {*win_rates.RUNS, *win_rates.FIRST.values()}:
-        assert config_for(preset=win_rates.PRESETS.get(run, run)).learn_seats == ()
+    for settings in win_rates.RUNS.values():
+        assert config_for(**settings).learn_seats == ()
     chain = ["minichess_standard_again"]
     while chain[-1] in win_rates.FIRST:
         chain.append(win_rates.FIRST[chain[-1]])
