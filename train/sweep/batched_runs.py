@@ -97,10 +97,6 @@ class BatchedRuns(Learner):
     def partition_specs(self) -> BatchedState:
         return BatchedState(SHARDED, REPLICATED)  # pyright: ignore[reportArgumentType]  # specs stand for arrays
 
-    def agent(self, params: Any, temperature: float | None = None, top: int | None = None) -> Agent:
-        """Returns the agent of one run with these parameters."""
-        return self.first.agent(params, temperature, top)
-
     def init(self, key: jax.Array) -> BatchedState:
         """Returns the train states before the first iteration. The key is not used: each run has its own seed."""
         seeds = np.array(pad([each.config.seed for each in self.learners], self.padded), np.int32)
@@ -115,9 +111,6 @@ class BatchedRuns(Learner):
         """Returns the learner of a run with these numbers, float32[] each, inside of the trace that they belong to."""
         first: Any = self.first
         return dataclasses.replace(first, numbers=dataclasses.replace(first.numbers, **varied)) if varied else first
-
-    def init_params(self, key: jax.Array) -> Any:
-        return self.first.init_params(key)
 
     def make_agent(self, text: str) -> Agent:
         return self.first.make_agent(text)
@@ -202,7 +195,7 @@ def _evaluate(
     runs: BatchedRuns, num_games: int, seat: int | None, opponent: Agent, params: Any, key: jax.Array
 ) -> dict[str, jax.Array]:
     def evaluate_run(opponent: Agent, key: jax.Array, params: Any) -> dict[str, jax.Array]:
-        return arena.evaluate(runs.env, runs.agent(params), opponent, key, num_games, seat=seat)
+        return arena.evaluate(runs.env, runs.first.agent(params), opponent, key, num_games, seat=seat)
 
     results = runs.map_runs(evaluate_run, REPLICATED, REPLICATED, SHARDED)(opponent, key, params)
     return runs.without_padding(results)
