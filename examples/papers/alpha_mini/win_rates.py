@@ -76,7 +76,7 @@ def report(arguments: Arguments) -> Report:
     """Trains the runs and plays their games."""
     runs_and_seeds = [(name, seed) for name in arguments.runs for seed in range(arguments.seeds)]
     rows = [row for name, seed in runs_and_seeds for row in rows_of(arguments, name, seed)]
-    return Report(rows, f"{table_of(rows, COLUMNS)}\n\n{table_of_draws(rows)}")
+    return Report(rows, tables(rows))
 
 
 def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
@@ -111,14 +111,14 @@ def is_king_capture(run: str) -> bool:
     return "king_capture" in run
 
 
-def table_of_draws(rows: Sequence[dict[str, Any]]) -> str:
-    """Returns the Markdown table of the reasons for draws, each as a share of all games."""
+def tables(rows: Sequence[dict[str, Any]]) -> str:
+    """Returns the Markdown tables: of the games, and of the reasons for draws, each as a share of all games."""
     drawn = [row for row in rows if row["drawn"]]
     reasons = sorted({reason for row in drawn for reason in row["draws"]})
     shares: dict[str, Column] = {
         reason: lambda row, reason=reason: f"{row['draws'].get(reason, 0) / row['games']:.4f}" for reason in reasons
     }
-    return table_of(drawn, PLAYER | shares)
+    return f"{table_of(rows, COLUMNS)}\n\n{table_of(drawn, PLAYER | shares)}"
 
 
 main = command(Arguments, QUICK, report)

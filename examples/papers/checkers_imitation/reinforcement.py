@@ -108,7 +108,7 @@ def report(arguments: Arguments) -> Report:
     results = [result for rows in rows_of(texts, arguments) for result in measured(rows, env, arguments, pretrained)]
     for result in results:
         result["agent"], result["opponent"] = (shortened(result[name], texts) for name in ("agent", "opponent"))
-    return Report({"cells": results}, "\n\n".join(tables(results)))
+    return Report({"cells": results}, tables(results))
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
@@ -260,14 +260,12 @@ def shortened(text: str, texts: Mapping[str, str]) -> str:
     return text
 
 
-def tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def tables(rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the Markdown tables: of the games, of the depths of alpha-beta, and of people's moves."""
     last_depths = {row["agent"]: row for row in rows if row["table"] == "depth"}
-    return [
-        table_of((row for row in rows if row["table"] != "people"), GAMES),
-        table_of(last_depths.values(), DEPTHS),
-        table_of((row for row in rows if row["table"] == "people"), PEOPLE),
-    ]
+    games = table_of((row for row in rows if row["table"] != "people"), GAMES)
+    people = table_of((row for row in rows if row["table"] == "people"), PEOPLE)
+    return "\n\n".join((games, table_of(last_depths.values(), DEPTHS), people))
 
 
 main = command(Arguments, None, report)

@@ -7,6 +7,7 @@ trained here for N = 3 and N = 4: as in the study, 100 iterations of 4,000 steps
 """
 
 import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,9 +69,14 @@ def report(arguments: Arguments) -> Report:
         boards = [star.from_string(end) for end in ends]
         path = arguments.output / f"end_boards_{text.strip('/').replace('/', '_')}.svg"
         render.svg(star, boards, columns=2 * arguments.drawn).save(path)
-    left_out = "seed" if arguments.runs else "run"  # runs trained here have long names
+    return Report({"rows": rows}, table(rows))
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the rows as a Markdown table."""
+    left_out = "seed" if rows[0].get("seed") is None else "run"  # runs trained here have long names
     columns = [name for name in rows[0] if name != left_out]
-    return Report({"rows": rows}, markdown(columns, [[row[name] for name in columns] for row in rows]))
+    return markdown(columns, [[row[name] for name in columns] for row in rows])
 
 
 def trained_here(arguments: Arguments) -> dict[str, int | None]:

@@ -90,7 +90,7 @@ def report(arguments: Arguments) -> Report:
     for change in arguments.changes:
         check_choice("changes", change, CHANGES)
     rows = list(measured(arguments))
-    return Report({"cells": rows}, "\n\n".join(f"{title}\n\n{table}" for title, table in tables(rows).items()))
+    return Report({"cells": rows}, tables(rows))
 
 
 def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
@@ -177,18 +177,18 @@ def play(match: Match) -> dict[str, Any]:
 # -- tables --------------------------------------------------------------------------------------------------------
 
 
-def tables(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Returns the Markdown tables by their titles."""
+def tables(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the Markdown tables with their titles."""
     games = ["itself: decided", "turns", "5 random: won", "turns", "5 greedy: won", "turns"]
     spoiled = ["size", "agent", "seed", "opponents", "undecided", *SPOILED]
-    found: dict[str, str] = {}
+    found: list[str] = []
     for title, table, name in (("Agents", "agents", "agent"), ("Changes of the training", "changes", "change")):
         if of_table := games_by_agent(rows, table):
-            found[title] = markdown(["size", name, "seed", *games], of_table)
+            found += [title, markdown(["size", name, "seed", *games], of_table)]
     games_of_agents = [row for row in rows if row["table"] == "agents" and row["opponent"] != "greedy"]
     if any(row["decided"] < 1 for row in games_of_agents):
-        found["What spoils"] = markdown(spoiled, map(spoiled_row, games_of_agents))
-    return found
+        found += ["What spoils", markdown(spoiled, map(spoiled_row, games_of_agents))]
+    return "\n\n".join(found)
 
 
 def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[str]]:
