@@ -24,7 +24,7 @@ from tests.helpers.solved import solved_boxes
 from train import alphazero, imitation
 from train.agents import LEARNERS
 from train.driver.learner import Learner, data_of
-from train.driver.messages import GAMES, OPPONENT
+from train.driver.messages import GAMES, NEXT_RATES, OPPONENT
 from train.ppo import PPO, Config, Numbers
 from train.recipes import RECIPES
 
@@ -297,6 +297,7 @@ def test_page_of_runs_lists_exactly_the_metrics_that_learners_share() -> None:
     expected |= {re.sub(r"seat_\d+$", "seat_<k>", metric): "self-play" for metric in of_games}
     expected |= dict.fromkeys(with_opponents - of_games, "runs with opponents")
     expected |= dict.fromkeys((*of_evaluations, GAMES, OPPONENT), "evaluations")
+    expected |= dict.fromkeys(NEXT_RATES, "evaluations that win 95 % of the games against random")
     rows = table(RUNS_PAGE, "metric", "in", "definition")
     assert {row[0].strip("`"): row[1] for row in rows} == expected
 

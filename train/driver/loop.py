@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxgames import Env, arena
+from jaxgames import Env, ParameterError, arena
 from jaxgames._named import import_options
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
@@ -29,6 +29,8 @@ from train.driver.checkpoints import is_multiple
 from train.driver.learner import Learner, TrainState, command_of, data_of, text_of
 from train.driver.messages import (
     GAMES,
+    NEXT_OPPONENT,
+    NEXT_RATES,
     OPPONENT,
     format_row,
     log,
@@ -42,7 +44,8 @@ from train.driver.run_folder import Recorder
 from train.ops import sharding
 
 EVALUATION_SEED = 2**31 - 1  # seed of evaluation games; no run uses it
-IN_RESULT = ("win_rate", "draw_rate", "mean_turns")
+BEATEN = 0.95  # win rate against the random agent from which evaluations also have the next opponent
+IN_RESULT = ("win_rate", "draw_rate", "mean_turns", *NEXT_RATES)
 Evaluate = Callable[[Any, "Settings", Agent, Any, int], Mapping[str, Any]]
 """(learner, settings, opponent, train state, iteration) -> the metrics of an evaluation."""
 OF_PROCESSES = ("processes", "process_id", "coordinator", "distributed", "join_timeout")
@@ -72,7 +75,8 @@ class Settings:
     """Where the metrics go beside metrics.jsonl: tensorboard, wandb (Weights & Biases), both, or none of them."""
     evaluation_opponent: str = "random"
     """The agent on all other seats in evaluations, such as greedy or runs/first@40. Agents on the host are refused.
-    A run plays with the checkpoint that it has when this command starts."""
+    A run plays with the checkpoint that it has when this command starts. An evaluation in which at least 95 % of the
+    games against random are won is followed by games against greedy."""
     devices: NotNegative[int] = 1
     """Devices per process, 0 for all. The boards are divided over them; each has a copy of the parameters."""
     processes: Count[int] = 1
@@ -301,10 +305,21 @@ def evaluation_opponent(learner: Learner, settings: Settings) -> Agent:
 def evaluation(
     learner: Learner, settings: Settings, opponent: Agent, train_state: TrainState, iteration: int
 ) -> dict[str, float]:
-    """Returns the results of games against an opponent. Their key depends only on the iteration."""
+    """Returns the results of games against an opponent. Their key depends only on the iteration.
+
+    Where the random agent is beaten, NEXT_RATES are results against the next opponent.
+    """
     agent = learner.agent(sharding.local_copy(train_state.params))
     games, seat, key = settings.evaluation_games, settings.evaluation_seat, evaluation_key(iteration)
-    return to_floats(_evaluate(learner.env, games, seat, agent, opponent, key))
+    results = to_floats(_evaluate(learner.env, games, seat, agent, opponent, key))
+    if settings.evaluation_opponent == "random" and results["win_rate"] >= BEATEN:
+        try:
+            following = learner.make_agent(NEXT_OPPONENT)
+        except ParameterError:  # a game without scores
+            return results
+        against_it = to_floats(_evaluate(learner.env, games, seat, agent, following, key))
+        results |= {column: against_it[name] for column, name in NEXT_RATES.items()}
+    return results
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))

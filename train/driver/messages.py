@@ -15,6 +15,8 @@ from train.driver.commands import format_interval
 from train.driver.learner import Config, Learner
 
 OPPONENT, GAMES = "evaluation_opponent", "evaluation_games"  # columns of the metrics, beside the results of the games
+NEXT_OPPONENT = "greedy"  # of evaluations in which the random agent is beaten
+NEXT_RATES = {f"{name}/{NEXT_OPPONENT}": name for name in ("win_rate", "draw_rate")}  # columns of the games against it
 
 
 def log(text: str) -> None:
@@ -53,6 +55,9 @@ def format_row(row: Mapping[str, Any], config: Config, num_runs: int = 1, shown:
     parts = [f"{row['steps']:>12,.0f} steps"]
     if "win_rate" in row:
         parts.append(format_wins(row, num_runs))
+        if NEXT_RATES.keys() <= row.keys():
+            of_next = {name: row[column] for column, name in NEXT_RATES.items()}
+            parts.append(format_wins({**row, **of_next, OPPONENT: NEXT_OPPONENT}))
         turns = mean_over_runs(row["mean_turns"])
         parts += [f"{turns:.1f} turns to win"] if math.isfinite(turns) else []
     means = {name: mean_over_runs(row[name]) for name in shown}

@@ -1,10 +1,13 @@
 """Evaluations during training are played against any agent that JAX can compile."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 
+import jaxgames
 from jaxgames import agents, arena
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of
@@ -30,6 +33,31 @@ def test_evaluation_is_played_against_the_chosen_agent(tmp_path: Path) -> None:
     for name, number in expected.items():
         np.testing.assert_allclose(last[name], number, rtol=1e-6)
     assert result["win_rate"] == round(float(expected["win_rate"]), 4)
+
+
+@dataclass(frozen=True)
+class OnBoxes(ToyLearner):
+    """Plays the last legal line of one box: it wins if it draws the last one."""
+
+    @property
+    def env(self) -> jaxgames.Env[Any]:
+        return jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+
+    def agent(self, params: Any, temperature: float | None = None, top: int | None = None) -> agents.Agent:
+        return agents.make("first", self.env)
+
+
+def test_random_agent_that_is_beaten_is_followed_by_the_greedy_one() -> None:
+    """Whoever has the second seat draws the last line and has the box."""
+    learner, train_state = OnBoxes(toy_learner.Config()), TOY.init(jax.random.key(0))
+
+    def columns(seat: int) -> dict[str, float]:
+        settings = Settings(evaluation_games=4, evaluation_seat=seat)
+        return dict(loop.evaluation(learner, settings, loop.evaluation_opponent(learner, settings), train_state, 3))
+
+    beaten = columns(seat=1)
+    assert (beaten["win_rate"], beaten["win_rate/greedy"], beaten["draw_rate/greedy"]) == (1, 1, 0)
+    assert "win_rate/greedy" not in columns(seat=0)
 
 
 def test_evaluation_opponent_that_cannot_play_is_refused_before_there_is_a_folder(tmp_path: Path) -> None:

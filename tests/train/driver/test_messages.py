@@ -43,9 +43,13 @@ def test_line_of_many_runs_has_their_mean() -> None:
     assert format_wins(of_runs, 3) == "won 50.0 %, drawn 25.0 % of 3 x 100 against greedy"
 
 
-def test_line_has_draws() -> None:
+def test_line_has_draws_and_the_next_opponent() -> None:
     row = EVALUATED | {"win_rate": 0.96, "draw_rate": 0.03, "evaluation_opponent": "random"}
-    assert "   won 96, drawn 3 of 100 against random (90-98 %)   " in format_row(row, CONFIG)
+    row |= {"win_rate/greedy": 0.41, "draw_rate/greedy": 0.37}
+    assert format_row(row, CONFIG).split("   ")[-5:-3] == [
+        "won 96, drawn 3 of 100 against random (90-98 %)",
+        "won 41, drawn 37 of 100 against greedy (32-51 %)",
+    ]
 
 
 def test_finished_run_ends_with_commands_that_continue_from_it(
