@@ -262,11 +262,8 @@ class Session:
 
     def _append(self, state: Any, info: BoardInfo) -> None:
         """Adds a position at the end. Its arrays are copied: arrays of a device take tens of kilobytes."""
-        self._positions.append(_Position(jax.tree.map(_as_numpy, state), info))
-
-
-def _as_numpy(leaf: Any) -> Any:
-    return leaf if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else np.array(leaf)
+        copied = jax.tree.map(lambda x: x if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else np.array(x), state)
+        self._positions.append(_Position(copied, info))
 
 
 def _checked_seats(env: Env[Any], seats: Sequence[str]) -> tuple[str, ...]:

@@ -85,6 +85,10 @@ def _machine_code(function: Callable[..., Any]) -> Any:
         return dispatcher
     file = dispatcher._cache._cache_file
     file._source_stamp = (file._source_stamp, _digest(PACKAGE), _digest(Path(function.__code__.co_filename).parent))
+    try:
+        file._load_index()
+    except Exception:  # a kill cut it, or it names a class of an earlier version
+        file.flush()
     return dispatcher
 
 

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(not HAS_NUMBA, reason="needs numba")
 
 
 @pytest.mark.slow  # two processes with numba
-def test_change_of_a_called_function_is_compiled_again(tmp_path: Path) -> None:
+def test_stored_code_of_other_sources_or_of_a_damaged_index_is_compiled_again(tmp_path: Path) -> None:
     def run() -> list[int]:
         environment = {
             **os.environ,
@@ -56,3 +56,10 @@ def test_change_of_a_called_function_is_compiled_again(tmp_path: Path) -> None:
         (tmp_path / "callee.py").write_text(CALLEE.format(added))
         os.utime(tmp_path / "callee.py", (2e9 + added, 2e9 + added))
         assert run() == [10 + added, stored]
+
+    (index,) = (tmp_path / "cache").rglob("*.nbi")
+    index.write_bytes(index.read_bytes().replace(b"caller", b"missed"))  # names what is gone, as after an update
+    assert run() == [12, 0]
+    index.write_bytes(index.read_bytes()[:-5])
+    assert run() == [12, 0]
+    assert run() == [12, 1]
