@@ -71,7 +71,7 @@ def test_any_placement_follows_the_reference(num_players: int) -> None:
 )
 def test_any_placement_on_a_larger_board_follows_the_reference(size: int, num_players: int) -> None:
     """Every rotation of the board, on every size."""
-    assert play_crowds(named(size, num_players, max_rounds=38), boards=12, seed=size)["illegal"]
+    assert play_crowds(named(size, num_players, max_rounds=38), boards=24, seed=size)["illegal"]
 
 
 @pytest.mark.slow  # 32 boards to compile for
