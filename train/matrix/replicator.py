@@ -30,6 +30,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 from jax.experimental.ode import odeint
+from scipy.optimize import brentq
 
 from jaxgames._checks import ParameterError, check_int, check_number
 from train.matrix.games import MatrixGame
@@ -246,15 +247,15 @@ def _difference(matrix: Floats, opponent: Any, kappa: float) -> Any:
 
 
 def _indifference(matrix: Floats, kappa: float) -> float | None:
-    """Returns the probability of the opponent's first action at which u_1 = u_2, by bisection; None without one."""
-    low, high = np.float64(0), np.float64(1)
-    sign = np.sign(_difference(matrix, low, kappa))
-    if sign * np.sign(_difference(matrix, high, kappa)) >= 0:
+    """Returns the probability of the opponent's first action at which u_1 = u_2; None without one."""
+
+    def difference(y: float) -> float:
+        return float(_difference(matrix, np.float64(y), kappa))
+
+    if difference(0) * difference(1) >= 0:
         return None
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if np.sign(_difference(matrix, middle, kappa)) == sign else (low, middle)
-    return float((low + high) / 2)
+    root: Any = brentq(difference, 0, 1, xtol=1e-15)  # a number, without `full_output`
+    return root
 
 
 # -- the integrator --------------------------------------------------------------------------------------------------

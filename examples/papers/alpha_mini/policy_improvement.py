@@ -38,6 +38,7 @@ Ways = Literal["last", "all"]
 COLOURS = {"white": runs.WHITE, "black": runs.BLACK}
 REWARD, PLIES = "episode_return/seat_0", "episode_length"
 FIGURE_4 = {REWARD: "mean reward of White", PLIES: "plies of an episode"}
+EPSILON = 0.5  # the probability of a random move of the opponent, as in the study
 THEIR_BEST = 8  # the step after which the study sees overfitting
 LAST = 5  # batches at the end of a step, which are compared with as many earlier ones
 QUICK = {"network": runs.TINY, "ways": ("all",), "steps": 2, "seeds": 1, "steps_of_training": 2_048, "games": 50}
@@ -54,8 +55,6 @@ class Arguments(runs.TrainingArguments):
     """Repetitions of the whole procedure."""
     steps_of_training: int = 25_000
     """Environment steps of each colour in a step; 25,000 in the study."""
-    epsilon: float = 0.5
-    """The probability of a random move of the opponent; 0.5 in the study."""
     games: int = 2_000
     """Games of White against a random player after each step; 10,000 in the study."""
 
@@ -110,7 +109,7 @@ def learner_of(arguments: Arguments, way: Ways, seed: int, step: int, colour: st
         first = 0 if way == "all" else step - 1
         earlier = [str(folder_of(arguments, way, seed, each, other)) for each in range(first, step)]
         last = str(folder_of(arguments, way, seed, step - 1, colour))
-        settings |= {"opponents": tuple(earlier), "opponent_epsilon": arguments.epsilon, "init_from": last}
+        settings |= {"opponents": tuple(earlier), "opponent_epsilon": EPSILON, "init_from": last}
     return PPO(config_for(**settings))
 
 

@@ -30,6 +30,7 @@ from train.data import labels
 from train.driver.tables import markdown
 
 IMPROVED = "runs/papers/alpha_mini/policy_improvement/last/seed=*/white_{}"
+GAME = "minichess(rules=king_capture, reward=material)"
 MEASURES = {  # by their names in the results: the head of the column
     "legal": "legal moves",
     "entropy": "entropy",
@@ -45,8 +46,6 @@ class Arguments(ExperimentFields):
     output: Path = Path("runs/papers/alpha_mini/sampling")
     agents: tuple[str, ...] = tuple(IMPROVED.format(step) for step in (0, 1, 2, 4, 8, 15))
     """Runs of White; a star in a folder stands for any characters."""
-    env: str = "minichess(rules=king_capture, reward=material)"
-    """The game."""
     judge: str = "alphabeta(depth=3)"
     """The agent whose best moves are the best ones."""
     positions: int = 400
@@ -73,7 +72,7 @@ def report(arguments: Arguments) -> Report:
     """Plays the games of each run, and measures its policy on their positions."""
 
     def once(text: str) -> dict[str, Any]:
-        key = {"agent": text, "env": arguments.env, "judge": arguments.judge, "positions": arguments.positions}
+        key = {"agent": text, "env": GAME, "judge": arguments.judge, "positions": arguments.positions}
         return arguments.once(key, functools.partial(measured, arguments, text))
 
     found = runs.of_sets(arguments.agents, once)
@@ -85,7 +84,7 @@ def measured(arguments: Arguments, text: str) -> dict[str, float]:
 
     Raises ValueError if the agent has no probabilities.
     """
-    env = jaxgames.make(arguments.env)
+    env = jaxgames.make(GAME)
     white = agents.make(agents.with_temperature(text, 1.0), env)
     both = OneAgainstOther(white, RandomAgent(env))
     played = boards_of_games(env, both, arguments.positions)

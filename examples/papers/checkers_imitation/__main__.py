@@ -38,6 +38,7 @@ from train.models.policy import Params
 
 KS = (1, 2, 3, 5, 10)
 PLIES = {"0-9": 10, "10-19": 20, "20-39": 40, "40-79": 80, "80+": 1 << 30}  # group: the first ply after it
+TRAINING_POSITIONS = 20_000  # for the accuracy in training, evenly spaced
 CHUNK = 1024  # positions whose logits are computed at once
 
 Score = Callable[[Positions], np.ndarray]  # positions -> float32[P, num_actions]
@@ -50,23 +51,17 @@ class Arguments(ExperimentFields):
     """The file of positions, which `train.data` writes."""
     runs: tuple[str, ...] = ()
     """Runs, as `runs/first` or `runs/first@40`."""
-    limit: int = 0
-    """The largest number of positions of a set that the networks are measured on, evenly spaced; 0 for all."""
-    train_positions: int = 20_000
-    """Training positions, evenly spaced, for the accuracy in training."""
     output: Path = Path("runs/papers/checkers_imitation/accuracy")
 
 
 def report(arguments: Arguments) -> Report:
     """Returns the measures, and two tables of them."""
-    if arguments.limit < 0 or arguments.train_positions < 1:
-        raise ValueError("limit must be at least 0, and train_positions at least 1")
     data = positions.load(arguments.data)
-    results = measure_all(data, arguments.runs, arguments.limit, arguments.train_positions)
+    results = measure_all(data, arguments.runs)
     return Report(rounded(results), markdown(results))
 
 
-def measure_all(data: Positions, runs: Iterable[str], limit: int, train_positions: int) -> dict[str, Any]:
+def measure_all(data: Positions, runs: Iterable[str]) -> dict[str, Any]:
     """Returns the tables of the baselines and of all runs, and the numbers of positions, as JSON has them.
 
     Raises ValueError for a file without training or test positions, and for a run of another game.
@@ -80,9 +75,7 @@ def measure_all(data: Positions, runs: Iterable[str], limit: int, train_position
         "seen by submove": by_ply(np.isin(positions.keys(sets["test"]), seen), sets["test"].ply),
     }
     for text in runs:
-        spaced = {"train": evenly_spaced(training, train_positions)}
-        spaced |= {name: evenly_spaced(each, limit) for name, each in sets.items()}
-        results["models"][text] = measure_run(text, spaced)
+        results["models"][text] = measure_run(text, {"train": evenly_spaced(training, TRAINING_POSITIONS), **sets})
     return results
 
 

@@ -89,10 +89,8 @@ class Arguments(ExperimentFields):
     """The depths of alpha-beta, in ascending order."""
     depth_games: int = 200
     """Games against each depth."""
-    split: str = "test"
-    """The positions that are predicted."""
     num_positions: int = 20_000
-    """Their number, evenly spaced over the split."""
+    """Positions of the split "test" that are predicted, evenly spaced."""
     seed: int = 0
 
 
@@ -177,7 +175,7 @@ def rows_of(texts: Mapping[str, str], arguments: Arguments) -> Iterator[list[Row
         depths = (f"alphabeta(depth={depth})" for depth in arguments.depths)
         yield [row("depth", agent, opponent, arguments.depth_games) for opponent in depths]
     for text in texts.values():
-        agent, of = agent_text(text, temperature=SAMPLED), f"{arguments.data}: {arguments.split}"
+        agent, of = agent_text(text, temperature=SAMPLED), f"{arguments.data}: test"
         yield [row("people", agent, of, arguments.num_positions, openings="", seed=0)]
 
 
@@ -230,7 +228,7 @@ def predict(row: Row, env: Env[Any], arguments: Arguments, pretrained: str) -> d
 
 @functools.lru_cache(maxsize=1)
 def people(arguments: Arguments) -> Positions:
-    found = positions.load(arguments.data).of(arguments.split)
+    found = positions.load(arguments.data).of("test")
     return evenly_spaced(found.take(found.action >= 0), arguments.num_positions)
 
 

@@ -25,6 +25,7 @@ from jaxgames.games.dots_and_boxes.search_moves import canonical_key, is_first_o
 
 # wilson.engr.wisc.edu/boxes/results.shtml, where all first moves of a board have its value
 WILSON = {"3x3": "-3 (Wilson)", "3x5": "-1 (Wilson)", "4x4": "0 (Wilson)"}
+LARGE_TABLE = 2**27  # entries of 16 bytes, of a board with more than 32 edges
 WORK: dict[str, Column] = {"nodes": "{nodes:,}", "CPU seconds": "{seconds:,.2g}"}
 BOARDS: dict[str, Column] = {
     "boxes": "{board}",
@@ -53,8 +54,6 @@ class Arguments(Experiment):
     """Boards, rows x columns of boxes."""
     edges_of: tuple[str, ...] = ("2x2", "2x3", "3x3", "3x4", "3x5", "4x4")
     """Boards of which the first moves are searched, too."""
-    table_size: int = 2**27
-    """Entries of the table of a board with more than 32 edges, of 16 bytes each."""
 
 
 def report(arguments: Arguments) -> Report:
@@ -82,7 +81,7 @@ def game_of(name: str) -> DotsAndBoxes:
 
 def search_board(arguments: Arguments, name: str, env: DotsAndBoxes, bar: Any) -> Iterator[dict[str, Any]]:
     """Yields the result of the start, and of each class of first edges if the board is among `edges_of`."""
-    size = min(2**env.num_actions, arguments.table_size if env.num_actions > 32 else DEFAULT_TABLE_SIZE)
+    size = min(2**env.num_actions, LARGE_TABLE if env.num_actions > 32 else DEFAULT_TABLE_SIZE)
     search: ExactSearch | None = None
 
     def value_of(state: State, guess: int) -> dict[str, Any]:

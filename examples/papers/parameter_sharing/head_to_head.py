@@ -39,8 +39,6 @@ class Arguments(FinishedRuns):
     """Games of a match."""
     max_rounds: int = 200
     """The limit of a game; it counts as its length then."""
-    every: int = 1
-    """Iterations between matches."""
     iterations: int = 100
     """Iterations of runs that are trained here."""
     parts: int = 4
@@ -69,8 +67,8 @@ def play_all(arguments: Arguments) -> dict[str, Any]:
     for runs in progress_over([*zip(*of_mode.values(), strict=True)], unit="seeds"):
         last = min(run.config.num_iterations for run in runs)
         key = {"runs": str(arguments.runs or arguments.output), "modes": ",".join(of_mode), "seed": runs[0].config.seed}
-        key |= {name: getattr(arguments, name) for name in ("games", "max_rounds", "every")}
-        iterations = [*range(arguments.every, last + 1, arguments.every)]
+        key |= {name: getattr(arguments, name) for name in ("games", "max_rounds")} | {"every": 1}
+        iterations = [*range(1, last + 1)]
         play = functools.partial(match_after, runs, iterations, arguments.games, arguments.max_rounds)
         results.append(arguments.once(key, play, file="matches"))
     wins = {mode: [of_seed["wins"][index] for of_seed in results] for index, mode in enumerate(of_mode)}

@@ -51,6 +51,7 @@ SPOILED = {  # columns of the table of what spoils games: their measures and dec
     "turns that wait": ("waits", 2),
     "that go back": ("goes_back", 2),
 }
+CHANGED_STEPS = 1_000_000  # of each run with a change
 QUICK: dict[str, Any] = {"sizes": (1,), "agents": ("start", "trained"), "changes": (), "games": 2, "steps": 1}
 
 
@@ -67,8 +68,6 @@ class Arguments(Experiment):
     """The changes that are compared."""
     steps: int | None = None
     """Environment steps of each training. None: those of the preset, 400,000 with the settings of the study's code."""
-    changed_steps: int = 1_000_000
-    """Environment steps of each run with a change."""
     seeds: int = 1
     """Runs of each agent that is trained and of each change, with seeds from 0 on."""
     seed: int = 0
@@ -106,7 +105,7 @@ def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
                 yield from results_of("agents", name, f"{run}@0" if name == "start" else run, size, seed, arguments)
     for change in arguments.changes:
         size = CHANGED_SIZE if CHANGED_SIZE in arguments.sizes else arguments.sizes[0]
-        given = settings_for("trained", size, arguments) | CHANGES[change] | {"total_steps": arguments.changed_steps}
+        given = settings_for("trained", size, arguments) | CHANGES[change] | {"total_steps": CHANGED_STEPS}
         for seed in range(arguments.seeds):
             run = train(
                 f"changed_{re.sub(r'[^a-z0-9]+', '_', change.lower())}_{seed}", at_size(given, size), seed, arguments

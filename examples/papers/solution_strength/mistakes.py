@@ -23,6 +23,7 @@ from train.driver.metrics import rounded
 from train.strength.figures import mistakes_of
 from train.strength.players import DIGITS, deterministic, format_measure, solution_of
 
+PLIES = 50  # after which a game is drawn
 QUICK: dict[str, Any] = {
     "env": "chinese_checkers_diamond(size=3, pieces=3)",
     "agents": ("first",),
@@ -58,15 +59,13 @@ class Arguments(Experiment):
     """Agents that are asked for their moves in random positions only."""
     states: int = 4096
     """The number of random positions for the agents of --sampled."""
-    plies: int = 50
-    """The length at which a game is cut off and drawn."""
 
 
 def report(arguments: Arguments) -> Report:
     """Measures the agents that are not stored."""
     env = jaxgames.make(arguments.env)
     solution = solution_of(env, arguments.solution)
-    whole = {"env": arguments.env, "plies": arguments.plies}
+    whole = {"env": arguments.env, "plies": PLIES}
     part = {"env": arguments.env, "states": arguments.states}
     in_sample: dict[str, Any] = {"strong_states": min(arguments.states, solution.num_states), "weak": False}
     rows = [
@@ -91,7 +90,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 def _measured(arguments: Arguments, solution: Solution[Any], text: str, **options: Any) -> dict[str, Any]:
     env = solution.env
     player = deterministic(text, agents.make(text, env), env)
-    return rounded(measure(env, player.act, solution, arguments.plies, **options), DIGITS)
+    return rounded(measure(env, player.act, solution, PLIES, **options), DIGITS)
 
 
 def _by_agent(rows: list[dict[str, Any]]) -> dict[str, Mapping[str, Any]]:

@@ -85,7 +85,7 @@ def test_evenly_spaced_positions_cover_the_collection(recorded: Positions) -> No
 
 
 def test_baselines_are_measured_on_every_set(recorded: Positions) -> None:
-    found = measure_all(recorded, (), limit=0, train_positions=10)
+    found = measure_all(recorded, ())
     assert found["positions"] == {"train": 30, "test": 55, "unseen": 27, "seen": 28, "external": 3}
     uniform, lookup = (found["models"][name]["sets"] for name in ("uniform", "lookup"))
     test = recorded.of("test")
@@ -105,11 +105,11 @@ def test_run_is_measured_beside_the_baselines(recorded: Positions, tmp_path: Pat
         data=str(tmp_path / "pairs.npz"), total_steps=90, batch_size=30, network="diagonal_mlp(blocks=0, channels=4)"
     )
     train_in(tmp_path / "run", Imitation(resolve(config)), Settings(evaluate_every=0))
-    found = measure_all(recorded, [str(tmp_path / "run")], limit=40, train_positions=30)
+    found = measure_all(recorded, [str(tmp_path / "run")])
     run: Any = found["models"][str(tmp_path / "run")]
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert run["sets"]["train"]["top-1"] == pytest.approx(rows[-1]["top_1/train"], abs=1e-6)
     assert run["sets"]["train"]["raw legal"] == pytest.approx(rows[-1]["raw_legal/train"], abs=1e-6)
     assert set(run["sets"]) == {"train", "test", "unseen", "seen", "external"}
     with pytest.raises(ValueError, match="runs must be folders of runs, not the agent 'random'"):
-        measure_all(recorded, ["random"], limit=0, train_positions=1)
+        measure_all(recorded, ["random"])
