@@ -161,11 +161,13 @@ def keep_to_one_core() -> None:
 
 
 def package_version(package: str) -> str | None:
-    """The version of an installed package, None if it is missing."""
+    """The version of an installed package, with the commit that it was made from if one is known; None if missing."""
     try:
-        return importlib.metadata.version(package)
+        found = importlib.metadata.distribution(package)
     except importlib.metadata.PackageNotFoundError:
         return None
+    commit = json.loads(found.read_text("direct_url.json") or "{}").get("vcs_info", {}).get("commit_id")
+    return found.version + f" ({commit})" * (commit is not None)
 
 
 # -- a command --------------------------------------------------------------------------------------------

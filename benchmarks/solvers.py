@@ -102,8 +102,6 @@ class CheckersArguments(harness.BenchmarkArguments):
     """Depths of the search."""
     positions: int = 200
     """Number of positions."""
-    evaluation: str = "positional"
-    """The evaluation of the player."""
     seed: int = 0
     """Seed of the positions."""
 
@@ -115,7 +113,7 @@ def measure_checkers(arguments: CheckersArguments) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     result = {"rows": rows, "compiled": HAS_NUMBA, **stamp(), "numba": harness.package_version("numba")}
     for depth, size in progress_over(itertools.product(arguments.depths, (TABLE_SIZE, 0)), "searches"):
-        player = HostSearchPlayer(SEARCHED_GAME, env, depth, None, arguments.evaluation, size, compiled=HAS_NUMBA)
+        player = HostSearchPlayer(SEARCHED_GAME, env, depth, None, "positional", size, compiled=HAS_NUMBA)
         rows.append({"depth": depth, "table": size > 0, **measure_moves(player, boards)})
         harness.save(arguments, result)
     harness.log(table_of(rows, CHECKERS_TABLE))
