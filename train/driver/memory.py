@@ -15,14 +15,17 @@ from train.driver.compilation import iteration_on
 from train.driver.learner import Config, Learner, data_of
 from train.ops.sharding import REPLICATED, is_key, shardings
 
+MAX_ITERATIONS = 2**31 - 1  # a train state counts them with 32 bits
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
 
 
 def check_memory(learner: Learner, mesh: Mesh) -> None:
     """Raises ValueError when the arrays that an iteration surely holds are larger than the memory of the devices.
 
-    `mesh` has the devices of the run, of all processes.
+    `mesh` has the devices of the run, of all processes. A run with too many iterations is refused, too.
     """
+    if (iterations := learner.config.num_iterations) > MAX_ITERATIONS:
+        raise ValueError(f"a run has at most {MAX_ITERATIONS:,} iterations, not {iterations:,}: reduce total_steps")
     arrays, device = arrays_of(learner, mesh), jax.local_devices()[0]
     # The CPU devices of a process share one memory; of other devices each has its own.
     units = jax.process_count() if device.platform == "cpu" else mesh.size
