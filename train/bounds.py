@@ -42,9 +42,9 @@ def types_of(config_type: type[Any]) -> dict[str, Any]:
 
 
 def check_values(values: Mapping[str, Any], config_type: type[Any]) -> None:
-    """Raises ValueError unless each value has the type and the bounds of the field with its name."""
+    """Raises ValueError unless each value has the type and the bounds of the field with its name, if there is one."""
     for name, value in values.items():
-        kind = types_of(config_type)[name]
+        kind = types_of(config_type).get(name, object)
         bounds = [each for each in getattr(kind, "__metadata__", ()) if isinstance(each, Bounds)]
         kind = kind.__origin__ if get_origin(kind) is Annotated else kind
         if not fits(value, kind):

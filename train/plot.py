@@ -71,13 +71,16 @@ def plot(arguments: Arguments) -> list[str]:
     if not arguments.runs:
         raise ValueError("name the folder of at least one run")
     stem = arguments.output or arguments.runs[0] / "learning_curve"
+    is_picture = stem.suffix.lower() in FORMATS
+    if not is_picture and stem.suffix.lower().removeprefix(".") in Figure().canvas.get_supported_filetypes():
+        raise ValueError(f"output must end in .png or .svg, which are both written, or in neither, not {stem.suffix!r}")
     if arguments.output is None and len(arguments.runs) > 1:
         raise ValueError(f"{len(arguments.runs)} folders need --output: the path of the picture, without .png or .svg")
     runs = open_runs(arguments.runs)
     columns = curves(runs, arguments.columns or EVALUATED, arguments.by)
     columns = columns if arguments.columns else without_constant(columns)
     figure = draw(columns, arguments.by, title_of(runs, columns), arguments.x_scale, chance_of(runs))
-    return [str(path) for path in save(figure, stem.with_suffix("") if stem.suffix in FORMATS else stem)]
+    return [str(path) for path in save(figure, stem.with_suffix("") if is_picture else stem)]
 
 
 def learning_curve(run: RunFolder) -> Path:

@@ -18,12 +18,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
 from jaxgames._specs import split_list
 from jaxgames.policies import file as policy_file
 from train import agents
 from train.driver.checkpoints import shapes_by_name
 from train.driver.learner import Config
+from train.driver.messages import log
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import format_setting
 from train.models.policy import Params, network_of
@@ -109,6 +111,9 @@ def _joined(texts: list[str], like: Params) -> Params:
         _check_shapes(text, run, shapes, {name: shape for name, shape in ours.items() if name in own})
         taken |= own
     leaves, structure = jax.tree.flatten(like)
+    if not any(isinstance(leaf, Tracer) for leaf in leaves):
+        others = ", ".join(name for name in ours if name not in taken)
+        log(f"{len(taken)} of {len(ours)} arrays are those of {', '.join(texts)}; these are random: {others}")
     filled = [
         jnp.broadcast_to(taken[name], leaf.shape).astype(leaf.dtype) if name in taken else leaf
         for name, leaf in zip(ours, leaves, strict=True)

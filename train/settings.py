@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
+import numpy as np
 from jax.core import Tracer
 
 import jaxgames
@@ -47,6 +48,8 @@ class NetworkConfig:
         for name, value in vars(self).items():
             if isinstance(value, list):  # JSON stores tuples as lists
                 object.__setattr__(self, name, tuple(value))
+            if isinstance(value, np.generic):  # as `for seed in np.arange(4)` gives
+                object.__setattr__(self, name, value.item())
             if isinstance(value, Tracer):
                 raise TypeError(
                     f"{name} must be a number when the settings are made. A traced one stands beside them, as in "

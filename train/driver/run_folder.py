@@ -165,7 +165,12 @@ class RunFolder(Recorder):
         Raises FileNotFoundError if there is no such checkpoint, and ValueError if it does not fit the learner.
         """
         iteration = self.kept_iteration(iteration)
-        return self._checkpoints.read(iteration, {"params": self.params_shapes()}, "params/")["params"]
+        try:
+            return self._checkpoints.read(iteration, {"params": self.params_shapes()}, "params/")["params"]
+        except FileNotFoundError as error:
+            raise FileNotFoundError(
+                f"{error.filename} was removed while it was read, because {self.folder} is being trained: try again"
+            ) from None
 
     def params_shapes(self) -> Any:
         """Returns the parameters of the run as shapes and dtypes, which need no checkpoint."""

@@ -172,7 +172,7 @@ def run_sweep(
             write_whole(folder / "summary.json", json.dumps(summary, indent=2) + "\n")
             write_whole(folder / "summary.md", table(summary) + "\n")
             print(table(summary), file=sys.stderr)
-            if summary["evaluation"]:
+            if {*plot.EVALUATED} <= {*summary["rows"][0]}:
                 loop.log(f"picture  {plot.plot(plot.Arguments((folder,)))[0]}")
             result["rows"] = short_rows(summary)
     return result

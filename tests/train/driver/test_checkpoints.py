@@ -66,7 +66,7 @@ def test_multiples_of_keep_every_stay_with_the_last_two(trained: Path) -> None:
     assert opened(trained).checkpoints() == [0, 3, 6, 9, 10]
 
 
-def test_kept_checkpoints_stay_when_the_run_is_resumed_with_another_setting(folder: Path) -> None:
+def test_another_keep_every_decides_on_the_last_two_checkpoints_of_a_resumed_run(folder: Path) -> None:
     run = opened(folder)
     run.extend_to(80)
     run_training(run.learner, run, Settings(checkpoint_every=4, keep_every=5, evaluate_every=0))
