@@ -176,6 +176,8 @@ def train(config: Config, key: jax.Array) -> tuple[Any, jax.Array]:
 def main() -> None:
     """The command `python -m examples.alphazero [GAME]`."""
     given: Any = sys.argv[1:2]
+    if "--help" in given:
+        sys.exit(print(__doc__))
     config, keys = Config(*given), jax.random.split(jax.random.key(0), Config.num_seeds)
     rates = jax.jit(jax.vmap(functools.partial(train, config)))(keys)[1]
     plt.plot(rates.T)

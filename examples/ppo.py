@@ -185,6 +185,8 @@ def train(config: Config, key: jax.Array) -> tuple[Any, jax.Array]:
 def main() -> None:
     """The command `python -m examples.ppo [GAME [SHARING]]`."""
     given: Any = sys.argv[1:3]
+    if "--help" in given:
+        sys.exit(print(__doc__))
     run = jax.jit(jax.vmap(functools.partial(train, Config(*given))))
     config, rates = Config(*given), run(jax.random.split(jax.random.key(0), SEEDS))[1]
     plt.plot(rates.T)

@@ -45,6 +45,7 @@ Schedule = float | tuple[float, float]  # constant, or a linear change from the 
 Start = Literal["values", "policies"]
 
 NUM_POINTS = 100  # of a trajectory
+MAX_DRAWS = 1 << 20  # pairs of random numbers that are drawn at once: 8 MB
 MAX_STEPS = 2**31 - 1
 FLOOR = 0.04  # of "policies": the smallest probability at the start is this, divided by the number of actions
 
@@ -253,14 +254,22 @@ def _advance(
 ) -> Memories:
     """Returns the memories of all runs `length` steps after step `begin`, of `steps` altogether.
 
-    The random numbers of these steps are drawn at once.
+    The random numbers of a block of steps are drawn at once.
     """
     num_runs = len(memories[0].q_values)
+    block = max(1, min(length, MAX_DRAWS // num_runs))
     step = jax.vmap(functools.partial(play_step, learner, payoffs), in_axes=(0, None, 0))
-    times = begin + jnp.arange(length)
-    settings = jax.vmap(lambda time: learner.settings(time, steps))(times)
-    xs = (settings, jax.vmap(lambda time: uniforms(key, time, num_runs))(times))
-    return jax.lax.scan(lambda memories, x: (step(memories, *x), None), memories, xs)[0]
+
+    def play(memories: Memories, begin: jax.Array, length: int) -> Memories:
+        times = begin + jnp.arange(length)
+        settings = jax.vmap(lambda time: learner.settings(time, steps))(times)
+        xs = (settings, jax.vmap(lambda time: uniforms(key, time, num_runs))(times))
+        return jax.lax.scan(lambda memories, x: (step(memories, *x), None), memories, xs)[0]
+
+    blocks, rest = divmod(length, block)
+    begins = begin + block * jnp.arange(blocks)
+    memories = jax.lax.scan(lambda memories, begin: (play(memories, begin, block), None), memories, begins)[0]
+    return play(memories, begin + block * blocks, rest) if rest else memories
 
 
 def start_runs(
