@@ -120,7 +120,7 @@ def labelled(
 
 def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yields the name and the content of a file, or of every .pdn file in a .zip. Raises as `read_collection`."""
-    if not zipfile.is_zipfile(path):
+    if path.suffix.lower() != ".zip" and not zipfile.is_zipfile(path):
         yield str(path), path.read_bytes()
         return
     try:
@@ -129,5 +129,5 @@ def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
                 is_of_macos = name.startswith("__MACOSX/") or "/._" in f"/{name}"  # attributes of another file
                 if name.lower().endswith(".pdn") and not is_of_macos:
                     yield f"{path}/{name}", archive.read(name)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # damaged, or has a password
         raise ValueError(f"{path} cannot be unpacked ({error}): unpack it, and give its .pdn files") from error

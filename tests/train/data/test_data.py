@@ -278,10 +278,12 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "empty.zip", "w") as archive:
         archive.writestr("games.txt", SHORT_GAMES)
     nothing = write(tmp_path / "nothing.pdn", "")
-    damaged = tmp_path / "damaged.zip"
+    cut, damaged = tmp_path / "cut.zip", tmp_path / "damaged.zip"
     with zipfile.ZipFile(damaged, "w") as archive:
         archive.writestr("games.pdn", SHORT_GAMES)
-    damaged.write_bytes(damaged.read_bytes().replace(b"1.", b"2.", 1))
+    content = damaged.read_bytes()
+    cut.write_bytes(content[: len(content) // 2])
+    damaged.write_bytes(content.replace(b"1.", b"2.", 1))
     for arguments, problem in (
         ((), "expected either files of games, or --label AGENT"),
         ((path, "--only-values"), "--only-values needs --label AGENT, which has probabilities to leave out"),
@@ -298,6 +300,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         (("--label", "random", "--seed", -1), "seed must be from 0 to"),
         ((empty,), "empty.pdn has no game that can be used, and 1 were refused: expected games in PDN"),
         ((nothing,), "nothing.pdn has no game that can be used, and 0 were refused"),
+        ((cut,), "cut.zip cannot be unpacked (File is not a zip file)"),
         ((damaged,), "damaged.zip cannot be unpacked (Bad CRC-32 for file 'games.pdn')"),
         ((tmp_path / "no.pdn",), "No such file"),
         ((tmp_path / "empty.zip",), "empty.zip has no game that can be used"),
