@@ -28,7 +28,7 @@ def expanded(holds: Callable[[jax.Array, np.ndarray], jax.Array], words: jax.Arr
     """
 
     def by_slices(words: jax.Array) -> jax.Array:
-        step = max(1, 256 // table.shape[1])
+        step = max(1, 256 // table.shape[1])  # rows of a slice, which has about 256 entries
         slices = [slice(first, first + step) for first in range(0, len(table), step)]
         return jnp.concatenate([holds(words[rows, None], table[rows]) for rows in slices]).ravel()
 
@@ -37,7 +37,7 @@ def expanded(holds: Callable[[jax.Array, np.ndarray], jax.Array], words: jax.Arr
 
 def reversed_bits(words: jax.Array) -> jax.Array:
     """Returns uint32[...], the words with bit i moved to place 31 - i."""
-    for width in (1, 2, 4, 8, 16):  # neighbouring groups of so many bits are swapped
-        lower, by = np.uint32(0xFFFFFFFF // ((1 << width) + 1)), np.uint32(width)  # the lower group of each pair
+    for width in (1, 2, 4, 8, 16):  # swaps each two neighbouring groups of `width` bits
+        lower, by = np.uint32(0xFFFFFFFF // ((1 << width) + 1)), np.uint32(width)  # the mask of the lower groups
         words = ((words >> by) & lower) | ((words & lower) << by)
     return words

@@ -19,13 +19,14 @@ T = TypeVar("T")
 
 
 class Bounds(NamedTuple):
-    """What a number must be, in words, and whether it is."""
+    """A condition on a number."""
 
-    words: str
-    hold: Callable[[Any], bool]
+    words: str  # what the number must be, such as "positive"
+    hold: Callable[[Any], bool]  # returns whether it is
 
 
 def between(low: float, high: float) -> Bounds:
+    """Returns the condition that a number is from `low` to `high`, both included."""
     return Bounds(f"from {low} to {high}", lambda x: low <= x <= high)
 
 

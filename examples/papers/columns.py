@@ -1,4 +1,4 @@
-"""What `examples.papers.tables` makes of the JSON of stored results: columns by file, and tables by command."""
+"""The columns of the tables that `examples.papers.tables` writes of stored results, by file and by command."""
 
 import functools
 import pkgutil

@@ -35,7 +35,7 @@ def levels(env: Env[Any]) -> dict[str, str]:
     your own has the greedy agent, if it has greedy scores, and tree searches. A game of chance without such scores has
     no levels.
     """
-    found = find(env) is not None  # the file of `baseline` may be slow to load
+    found = find(env) is not None  # whether `baseline` plays, without loading its file
     own = [texts for texts in record_of(env).levels if all(found if t == "baseline" else plays(t, env) for t in texts)]
     if own:
         texts = own[0]

@@ -37,9 +37,9 @@ SWEEP_FILE = "sweep.json"  # marks the folder of a sweep, which `train.sweep` wr
 
 
 class Recorder:
-    """What `train.driver.loop.run_training` reads and writes of a run.
+    """The checkpoints, metrics and result of a run, as `train.driver.loop.run_training` reads and writes them.
 
-    This one has nothing and does nothing. It is for processes that are not the leader.
+    The methods of this class do nothing: it is for processes that are not the leader. `RunFolder` has files.
     """
 
     def __init__(self, folder: Path) -> None:
