@@ -33,7 +33,7 @@ from jaxgames.solvers.alphabeta.table import BOUNDS_WORDS, bounds_slot, lower_in
 
 LOOSE, OPEN_BOXES, OPEN_EDGES = boxes.LOOSE, boxes.OPEN_BOXES, boxes.OPEN_EDGES
 TO_THE_END = -1  # in place of a depth
-MAX_ABS_MARGIN = 200  # beyond every margin
+UNKNOWN = -200  # below every value
 WAYS = 4  # entries in which a key can be, one line of the cache
 KEYS = 2  # place in `Work.counts` of the number of entries in use, after NODES and MAX_NODES
 PLAYOUTS_PER_LEAF = 32  # of a leaf with safe edges
@@ -79,61 +79,60 @@ def alphabeta(work: Work, level: int, depth: int, alpha: int, beta: int) -> int:
     only move is no node and takes no depth.
     """
     board, position, counts, moves = work.board, work.position, work.counts, work.moves
-    begin = level * len(board.order)
-    number = captures(board, position, moves, begin)
-    if number == 1:
-        gain = draw(board, position, moves[begin])
-        value = gain + alphabeta(work, level + 1, depth, alpha - gain, beta - gain)
-        undraw(board, position, moves[begin])
-        return value
     counts[NODES] += 1
     if counts[NODES] > counts[MAX_NODES]:
         return 0
+    num_edges, first, taken = len(board.order), level, 0
+    number = captures(board, position, moves, level * num_edges)
+    while number == 1:  # a loop: a call for each would take a seventh of the time
+        taken += draw(board, position, moves[level * num_edges])
+        level += 1
+        number = captures(board, position, moves, level * num_edges)
+    begin, alpha, beta = level * num_edges, alpha - taken, beta - taken
+    value, key, slot = UNKNOWN, 0, -1
+    lower, upper = -position.counts[OPEN_BOXES], position.counts[OPEN_BOXES]
     if number == 0 and position.counts[LOOSE] == 0:
-        return value_of_chains(board, position, work.playouts.chains)
-    key, slot = 0, -1
-    upper = position.counts[OPEN_BOXES]
-    lower = -upper
-    if depth == TO_THE_END:
+        value = value_of_chains(board, position, work.playouts.chains)
+    elif depth == TO_THE_END:
         key = canonical_key(position)
         slot = bounds_slot(work.table, key, WAYS)
         bounds = probe_bounds(work.table, slot, WAYS, key)
         if bounds != 0:
             lower, upper = max(lower, lower_in(bounds)), min(upper, upper_in(bounds))
         if lower == upper or lower >= beta:
-            return lower
-        if upper <= alpha:
-            return upper
+            value = lower
+        elif upper <= alpha:
+            value = upper
         alpha, beta = max(alpha, lower), min(beta, upper)
-    if number == 0:
+    if value == UNKNOWN and number == 0:
         number = chain_openers(board, position, work.playouts.chains, moves, begin)
         has_safe_edge = is_safe(board, position, moves[begin])  # they are first
         if depth == 0 or (depth > 0 and has_safe_edge):
             playouts = PLAYOUTS_PER_LEAF if has_safe_edge else 1
             counts[NODES] += playouts * NODES_PER_PLAYOUT
-            return play_out(board, position, work.playouts, playouts, False) // playouts
-    deeper = depth if depth == TO_THE_END else max(0, depth - 1)
-    best = -MAX_ABS_MARGIN
-    for place in range(begin, begin + number):
-        low = max(alpha, best)
-        gain = draw(board, position, moves[place])
-        if gain > 0:
-            value = gain + alphabeta(work, level + 1, deeper, low - gain, beta - gain)
-        else:
-            value = -alphabeta(work, level + 1, deeper, -beta, -low)
-        undraw(board, position, moves[place])
-        if counts[NODES] > counts[MAX_NODES]:
-            return 0
-        best = max(best, value)
-        if best >= beta:
-            break
-    if slot >= 0:
-        if best > alpha:
-            lower = best
-        if best < beta:
-            upper = best
-        counts[KEYS] += store_bounds(work.table, slot, WAYS, key, lower, upper, position.counts[OPEN_EDGES])
-    return best
+            value = play_out(board, position, work.playouts, playouts, False) // playouts
+    if value == UNKNOWN:
+        deeper = depth if depth == TO_THE_END else max(0, depth - 1)
+        for place in range(begin, begin + number):
+            low = max(alpha, value)
+            gain = draw(board, position, moves[place])
+            if gain > 0:
+                value = max(value, gain + alphabeta(work, level + 1, deeper, low - gain, beta - gain))
+            else:
+                value = max(value, -alphabeta(work, level + 1, deeper, -beta, -low))
+            undraw(board, position, moves[place])
+            if value >= beta or counts[NODES] > counts[MAX_NODES]:
+                break
+        if slot >= 0 and counts[NODES] <= counts[MAX_NODES]:
+            if value > alpha:
+                lower = value
+            if value < beta:
+                upper = value
+            counts[KEYS] += store_bounds(work.table, slot, WAYS, key, lower, upper, position.counts[OPEN_EDGES])
+    while level > first:
+        level -= 1
+        undraw(board, position, moves[level * num_edges])
+    return taken + value
 
 
 # -- exact values ------------------------------------------------------------------------------------------------------
