@@ -35,7 +35,7 @@ def main() -> None:
     run = RunFolder.create(FOLDER, PPO(Config(**DEMO)))
     if not loop.run_training(run.learner, run, settings)["finished"]:
         sys.exit(130)
-    loop.log(f"learning curve  {plot.learning_curve(run)}")
+    loop.log(f"learning curve  {plot.plot(plot.Arguments(runs=(FOLDER,)))[0]}")
     loop.log(f"animated game   {animate_shortest_win(run)}  (open it in a browser)")
     loop.log("1,000 games against five random opponents ...")
     result = evaluate.evaluate(evaluate.Arguments(agent=str(FOLDER), games=1000))

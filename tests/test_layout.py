@@ -36,7 +36,6 @@ FLOORS = {
         ("pretrained", "data"),
         ("network_learner",),
         ("ppo", "alphazero", "imitation"),
-        ("curves",),
         ("plot",),
         ("evaluate", "match", "play", "export", "sweep", "ladder", "strength", "analyse", "baselines"),
     ),

@@ -2,20 +2,21 @@
 
     python -m train.plot runs/a runs/b --columns episode_length episode_return/seat_0 --by seconds --output lengths
 
-A line of several seeds is their median, in a band from the lowest to the highest (`train/curves.py`). A win rate of one
-run is in a band of 95 % intervals. The dotted line of a win rate is the share of wins of equal players, without draws.
+A line of several seeds is their median, in a band from the lowest to the highest. A win rate of one run is in a band of
+95 % intervals. The dotted line of a win rate is the share of wins of equal players, without draws.
 
     columns = curves(open_runs(folders), ["win_rate"], by="steps")       # in Python
-    figure = draw(columns, by="steps")
+    figure = draw(columns, by="steps")                  # columns: {"win_rate": [Curve(label="gamma=0.5", ...), ...]}
 """
 
+import dataclasses
 import functools
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -23,24 +24,32 @@ import tyro
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+from numpy.typing import NDArray
 
-from train.curves import RATES, By, Curve, chance_of, common_settings, curves, evaluations_of, open_runs
+from jaxgames.arena import wilson
+from train import agents
 from train.driver.commands import run_command
+from train.driver.messages import GAMES, OPPONENT
 from train.driver.run_folder import RunFolder
+from train.driver.stored_config import format_setting, settings_of
 
+By = Literal["steps", "seconds", "iterations"]
 Scale = Literal["auto", "linear", "log"]
+Floats = NDArray[np.float64]
+
+X_COLUMN = {"steps": "steps", "seconds": "seconds", "iterations": "iteration"}  # the column of each `By`
 X_LABEL = {"steps": "environment steps", "seconds": "seconds of training", "iterations": "iterations"}
 Y_LABEL = {"mean_turns": "turns to win"}  # of other columns: the name with spaces
 FROM_ZERO = ("mean_turns", "episode_length")  # columns whose axis begins at 0; axes of rates have 0 to 1
-EVALUATED = ("win_rate", "mean_turns")  # drawn where no columns are named; the second one only if it changes
-MIN_CHANGE = 0.1  # of a column that changes, as a share of its largest value
+EVALUATED = ("win_rate", "mean_turns")  # drawn where no columns are named
+RATES = ("win_rate", "draw_rate", "truncated_rate")  # of the games of an evaluation
+MAX_NAMED = 4  # settings in a label
 MARGIN = 1.06  # of the largest value to the end of an axis that begins at 0
 FORMATS = (".png", ".svg")
 LOG_RATIO = 100  # the x axis is logarithmic where its largest value is more than this many times the smallest
 MAX_PANELS_IN_ROW = 3
 SHORT_LABEL, LONG_LABEL = 20, 70  # characters: short labels of a legend are three in a row, long ones have more lines
 SMALL: Any = {"fontsize": "small", "title_fontsize": "small"}
-CHANCE: Any = {"ha": "left", "va": "bottom", "fontsize": "small", "color": "0.3"}  # the text at the dotted line
 MAX_MARKERS = 15  # of a line
 COLOURS = mpl.color_sequences["petroff10"]  # chosen for colour vision deficiency: Petroff 2021, arXiv:2107.02270
 MARKERS = "os^DvPX*<>"
@@ -52,7 +61,7 @@ class Arguments:
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional]
     """Folders of runs, or folders that hold run folders, such as the folder of a sweep."""
     columns: tuple[str, ...] = ()
-    """Metrics to draw, one panel each: columns of metrics.jsonl. By default win_rate, and mean_turns if it changes."""
+    """Metrics to draw, one panel each: columns of metrics.jsonl. By default win_rate and mean_turns."""
     by: By = "steps"
     """The x axis: environment steps, seconds of training, or iterations."""
     output: Path | None = None
@@ -78,32 +87,138 @@ def plot(arguments: Arguments) -> list[str]:
         raise ValueError(f"{len(arguments.runs)} folders need --output: the path of the picture, without .png or .svg")
     runs = open_runs(arguments.runs)
     columns = curves(runs, arguments.columns or EVALUATED, arguments.by)
-    columns = columns if arguments.columns else without_constant(columns)
     figure = draw(columns, arguments.by, title_of(runs, columns), arguments.x_scale, chance_of(runs))
     return [str(path) for path in save(figure, stem.with_suffix("") if is_picture else stem)]
 
 
-def learning_curve(run: RunFolder) -> Path:
-    """Writes the win rate and the turns to win of a run into its folder. Returns the path of the PNG.
+# -- lines -----------------------------------------------------------------------------------------------------------
 
-    Raises ValueError for a run that was never evaluated, or whose metrics are damaged.
+
+class Curve(NamedTuple):
+    """A line of a panel: a column of one run, or of several seeds."""
+
+    label: str
+    """The settings that differ between the lines; "" if there are none."""
+    x: Floats  # float64[points], increasing; empty where no run has a number
+    values: Floats  # float64[runs, points], finite
+    interval: Floats | None = None
+    """float64[2, points], the ends of the 95 % intervals of a rate; None for several runs, and for what is no rate."""
+
+
+def open_runs(folders: Iterable[Path]) -> list[RunFolder]:
+    """Returns the runs in the folders, each once. In place of a folder without a run: the runs one or two levels below.
+
+    Raises FileNotFoundError if a folder holds no run.
     """
-    return Path(plot(Arguments(runs=(run.folder,)))[0])
+    runs: dict[Path, RunFolder] = {}
+    for folder in folders:
+        inside: list[Path] = []
+        if not (folder / "config.json").exists():
+            inside = [path.parent for pattern in ("*", "*/*") for path in folder.glob(f"{pattern}/config.json")]
+        for each in sorted(inside) or [folder]:
+            runs.setdefault(each.resolve(), agents.open_run(each))
+    return [*runs.values()]
+
+
+def curves(runs: Sequence[RunFolder], columns: Sequence[str], by: By = "steps") -> dict[str, list[Curve]]:
+    """Returns the lines of every column, in the order of the runs. Every column has the same lines.
+
+    Runs that differ only in their seed are one line. It lies where all of them have values: it begins and ends with the
+    shortest of them. Where only some of them have a value, the others are interpolated linearly. A run without the
+    column is left out. If no run of a line has the column, the line is empty.
+
+    Args:
+      runs: from `open_runs` or `train.agents.open_run`.
+      columns: names of metrics, such as "win_rate" or "episode_return/seat_0".
+      by: what `x` counts: environment steps, seconds of training, or iterations.
+
+    Raises:
+      ValueError: a column that no run has, or a row that is damaged.
+    """
+    rows = {run.folder: run.rows() for run in runs}
+    known = list(dict.fromkeys(name for of_run in rows.values() for row in of_run for name in row))
+    for column in columns:
+        if column not in known:
+            hint = "" if "win_rate" in known else "; evaluations add win_rate and others: train with --evaluate-every"
+            listed = f"no run has the column {column!r}; the columns are {', '.join(known)}{hint}"
+            raise ValueError(listed if known else "the runs have no metrics yet")
+    lines = [(label, {run.folder: rows[run.folder] for run in of_line}) for label, of_line in lines_of(runs).items()]
+    return {column: [curve_of(label, column, X_COLUMN[by], seeds) for label, seeds in lines] for column in columns}
+
+
+def curve_of(label: str, column: str, x_column: str, rows: Mapping[Path, Sequence[Mapping[str, Any]]]) -> Curve:
+    """Returns the line of runs that differ only in their seed, from the rows of each run's metrics by its folder."""
+    measured = {folder: [row for row in of_run if row.get(column) is not None] for folder, of_run in rows.items()}
+    seeds = [points_of(folder, of_run, column, x_column) for folder, of_run in measured.items() if of_run]
+    if not seeds:
+        return Curve(label, np.zeros(0), np.zeros((0, 0)))
+    every_x = np.unique(np.concatenate([x for x, _ in seeds]))
+    common = (every_x >= max(x[0] for x, _ in seeds)) & (every_x <= min(x[-1] for x, _ in seeds))
+    values = np.stack([np.interp(every_x[common], x, y) for x, y in seeds])
+    (first, *others), interval = measured.values(), None
+    if column in RATES and not others and all(row.get(GAMES) for row in first):
+        interval = np.array([wilson(round(row[column] * row[GAMES]), row[GAMES]) for row in first], np.float64).T
+    return Curve(label, every_x[common], values, interval)
+
+
+def points_of(folder: Path, rows: Sequence[Mapping[str, Any]], column: str, x_column: str) -> Floats:
+    """Returns float64[2, points], x and y of the rows. Raises ValueError unless they are numbers, and x grows."""
+    path = folder / "metrics.jsonl"
+    try:
+        points = np.array([(row[x_column], row[column]) for row in rows], np.float64).T
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: expected numbers in the columns {x_column} and {column}: {error}") from None
+    if (np.diff(points[0]) <= 0).any():
+        raise ValueError(f"{path}: {x_column} must be more in each row than in the row before")
+    return points
+
+
+# -- labels and titles -----------------------------------------------------------------------------------------------
+
+
+def lines_of(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
+    """Returns the runs of every line by its label: the settings that differ, or the folders if these are many."""
+    settings = [{"learner": run.learner.name} | settings_of(run.config) for run in runs]
+    names = list(dict.fromkeys(name for of_run in settings for name in of_run if name != "seed"))
+    differ = [name for name in names if any(of_run.get(name) != settings[0].get(name) for of_run in settings)]
+    lines: dict[str, list[RunFolder]] = {}
+    for run, of_run in zip(runs, settings, strict=True):
+        named = [(name, format_setting(of_run[name])) for name in differ if name in of_run]
+        label = ", ".join(text if name == "env" else f"{name}={text}" for name, text in named)
+        lines.setdefault(label, []).append(run)
+    if len(differ) <= MAX_NAMED:
+        return lines
+    return {", ".join(str(run.folder) for run in of_line): of_line for of_line in lines.values()}
+
+
+def common_settings(runs: Sequence[RunFolder]) -> str:
+    """Returns the values that identify all of the runs as the title of a picture, without seeds and default values."""
+    first, config = runs[0].learner.headline, runs[0].config
+    default = {field.name: field.default for field in dataclasses.fields(config)}
+    names = [name for name in first if name == "env" or (name != "seed" and first[name] != default.get(name))]
+    same = [name for name in names if all(run.learner.headline.get(name) == first[name] for run in runs)]
+    return ", ".join(str(first[name]) if name == "env" else f"{name}={first[name]}" for name in same)
+
+
+def chance_of(runs: Sequence[RunFolder]) -> Fraction | None:
+    """Returns the share of games that each of equal players wins; None if the runs differ in it, or if a game is drawn.
+
+    Where games are drawn or truncated, equal players win less, and how much less depends on the players.
+    """
+    if any(row.get(name, 0) > 0 for run in runs for row in run.rows() for name in ("draw_rate", "truncated_rate")):
+        return None
+    players = {run.learner.env.num_players for run in runs}
+    return Fraction(1, players.pop()) if len(players) == 1 and players != {1} else None
 
 
 def title_of(runs: Sequence[RunFolder], columns: Mapping[str, Sequence[Curve]]) -> str:
     """Returns the title of a picture: what all runs have in common, and the games of their evaluations."""
-    games = evaluations_of(runs) if {*columns} & {*EVALUATED, *RATES} else ""
-    if games and any(curve.interval is not None for lines in columns.values() for curve in lines):
-        games += "; band: 95 % interval"
-    return "\n".join([common_settings(runs), *([f"each point: {games}"] if games else [])])
-
-
-def without_constant(columns: Mapping[str, list[Curve]]) -> dict[str, list[Curve]]:
-    """Returns the columns without the second of EVALUATED, if it is nearly the same everywhere and so tells nothing."""
-    values = np.concatenate([curve.values.ravel() for curve in columns[EVALUATED[1]]])
-    changes = values.size > 0 and np.ptp(values) > MIN_CHANGE * values.max()
-    return {name: lines for name, lines in columns.items() if name == EVALUATED[0] or changes}
+    played = dict.fromkeys((row[GAMES], row[OPPONENT]) for run in runs for row in run.rows() if OPPONENT in row)
+    if not played or not {*columns} & {*EVALUATED, *RATES}:
+        return common_settings(runs)
+    games = " or ".join(f"{count:,} games against {opponent}" for count, opponent in played)
+    has_intervals = any(curve.interval is not None for lines in columns.values() for curve in lines)
+    return f"{common_settings(runs)}\neach point: {games}{'; band: 95 % interval' * has_intervals}"
 
 
 # -- the picture ---------------------------------------------------------------------------------------------------
@@ -130,7 +245,7 @@ def draw(
     across = -(-len(columns) // down)
     labels, legend_title = legend_of([*columns.values()])
     per_row = 1 if max(map(len, labels), default=0) > SHORT_LABEL else 3
-    rows = sum(1 + label.count("\n") for label in labels) / per_row + bool(legend_title)
+    rows = "\n".join([*labels, legend_title]).count("\n") / per_row + 1
     figure = Figure(figsize=(max(6.0, 4.2 * across), 3.4 * down + 0.6 + 0.2 * rows))
     figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.08)
     panels: list[Any] = [*figure.subplots(down, across, squeeze=False).flat]
@@ -143,8 +258,8 @@ def draw(
         axes.set(xlabel=X_LABEL[by], xscale=x_scale)
         if column == EVALUATED[0] and chance is not None:
             axes.axhline(float(chance), color="0.4", linestyle=":", linewidth=1)
-            place = (0.01, float(chance))
-            axes.annotate(f"equal players {chance}", place, xycoords=("axes fraction", "data"), **CHANCE)
+            place = axes.get_yaxis_transform()  # x in parts of the width, y in the unit of the axis
+            axes.text(0.01, float(chance), f"equal players {chance}", transform=place, fontsize="small", va="bottom")
         if x_scale == "linear" and every_x.size:
             axes.set_xlim(0, MARGIN * every_x.max())
         if x_scale == "log":
@@ -165,11 +280,10 @@ def legend_of(columns: Sequence[Sequence[Curve]]) -> tuple[list[str], str]:
     seeds = [max(curve.values.shape[0] for curve in of_line) for of_line in zip(*columns, strict=True)]
     labels: list[str] = []
     for curve, count in zip(columns[0], seeds, strict=True):
-        named = [curve.label] * bool(curve.label) + [f"{count} seeds"] * (min(seeds) < count or not curve.label)
-        labels.append(textwrap.fill(", ".join(named), LONG_LABEL))
+        named = f"{curve.label}, {count} seeds".removeprefix(", ") if min(seeds) < count else curve.label
+        labels.append(textwrap.fill(named, LONG_LABEL))
     number = f"{min(seeds)} " if min(seeds) == max(seeds) else ""
-    title = f"lines: median of {number}seeds; bands: lowest to highest" if max(seeds) > 1 else ""
-    return labels, title
+    return labels, f"lines: median of {number}seeds; bands: lowest to highest" if max(seeds) > 1 else ""
 
 
 def text_of_tick(x: float, position: int | None = None) -> str:
@@ -191,8 +305,6 @@ def draw_panel(axes: Any, column: str, lines: Sequence[Curve]) -> None:
             axes.plot(curve.x, np.median(curve.values, axis=0), markevery=marked, **style)
     axes.set_ylabel(Y_LABEL.get(column, column.replace("_", " ").replace("/", ", ")))
     axes.grid(alpha=0.3)
-    if not any(curve.x.size for curve in lines):
-        axes.text(0.5, 0.5, "no numbers", ha="center", va="center", transform=axes.transAxes)
     if "_rate" in column:
         axes.set_ylim(-0.02, 1.02)
     elif column in FROM_ZERO:

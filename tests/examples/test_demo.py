@@ -18,7 +18,7 @@ def run_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         monkeypatch.setattr(demo, "FOLDER", tmp_path / "demo")
         monkeypatch.setattr(compilation, "keep_programs", lambda: None)
         monkeypatch.setattr(loop, "run_training", lambda *_: {"finished": True})
-        monkeypatch.setattr(plot, "learning_curve", lambda run: "curve.svg")
+        monkeypatch.setattr(plot, "plot", lambda arguments: ["curve.png"])
         monkeypatch.setattr(demo, "animate_shortest_win", lambda run: "game.svg")
         monkeypatch.setattr(evaluate, "evaluate", lambda arguments: {"win_rate": win_rate})
         monkeypatch.setattr(evaluate, "table", lambda result: "a table")

@@ -15,9 +15,9 @@ from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.toy_learner import ToyLearner
 from tests.train.conftest import Runs
 from train import agents, plot
-from train.curves import By, Curve, chance_of, curves, open_runs
 from train.driver import stored_config
 from train.driver.run_folder import RunFolder
+from train.plot import By, Curve, chance_of, curves, open_runs
 
 ROWS = [
     {"iteration": 1, "steps": 100, "seconds": 2.5, "win_rate": 0.0, "mean_turns": None},
@@ -102,7 +102,7 @@ def test_labels_are_the_settings_that_differ(tmp_path: Path) -> None:
 def test_runs_that_differ_in_many_settings_are_named_by_their_folders(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("train.curves.MAX_NAMED", 2)
+    monkeypatch.setattr("train.plot.MAX_NAMED", 2)
     rows, changes = rows_of({1: 0.0}), {"learning_rate": 0.25, "num_envs": 8}
     runs = [run_of(tmp_path / "first", rows), run_of(tmp_path / "second", rows, **changes)]
     runs.append(run_of(tmp_path / "seed", rows, **changes, seed=1))
@@ -179,12 +179,6 @@ def test_axes_begin_at_zero_and_no_marker_is_cut_off() -> None:
     assert top > 12.6
 
 
-@pytest.mark.parametrize(("turns", "drawn"), [([12, 12.5], False), ([40, 12], True), ([], False)])
-def test_turns_to_win_are_left_out_where_they_do_not_change(turns: list[float], drawn: bool) -> None:
-    columns = {"win_rate": [curve("", [1, 2], [0, 1])], "mean_turns": [curve("", range(len(turns)), turns)]}
-    assert ("mean_turns" in plot.without_constant(columns)) == drawn
-
-
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
@@ -245,10 +239,9 @@ FIRST = ROWS[0]
         ([FIRST], ["RUN"], ["2 folders", "--output"]),
         ([], [], ["no metrics yet"]),
         (ROWS[1:2], [], ["win_rate", "--evaluate-every"]),
-        ([FIRST, {"win_rate": 0.5}], [], ["line 2", "steps", "'nothing'"]),
-        ([FIRST, {"steps": 400, "win_rate": "x"}], [], ["line 2", "win_rate", "number", "'x'"]),
-        ([FIRST, {"steps": 400, "win_rate": True}], [], ["line 2", "win_rate", "number", "True"]),
-        ([FIRST, {"steps": 100, "win_rate": 0.5}], [], ["line 2", "steps", "more than 100"]),
+        ([FIRST, {"win_rate": 0.5}], [], ["metrics.jsonl", "numbers", "'steps'"]),
+        ([FIRST, {"steps": 400, "win_rate": "x"}], [], ["metrics.jsonl", "numbers", "win_rate", "'x'"]),
+        ([FIRST, {"steps": 100, "win_rate": 0.5}], [], ["metrics.jsonl", "steps must be more"]),
         ([FIRST, ["x"]], [], ["line 2 is not a row of metrics"]),
     ],
 )

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from train.curves import Curve, common_settings
 from train.driver.run_folder import RunFolder
-from train.plot import draw, new_picture, save, style_of
+from train.plot import Curve, common_settings, draw, new_picture, save, style_of
 
 MEASURES = (  # a panel each
     *("weak_states", "strong_action", "action_weak", "value_mse", "weak_value_mse"),

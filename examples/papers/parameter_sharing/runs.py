@@ -18,11 +18,11 @@ from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate
 from examples.papers.parameter_sharing.study import GAMES, MODES, settings_of
 from jaxgames.agents import Agent
 from train import agents
-from train.curves import open_runs
 from train.driver.loop import Settings, evaluation_key
 from train.driver.metrics import to_floats
 from train.driver.run_folder import RunFolder
 from train.models.policy import Params, Policy, Sharing
+from train.plot import open_runs
 from train.ppo import PPO
 from train.sweep import evaluate_runs, sweep_of
 from train.sweep.batched_runs import BatchedRuns
