@@ -33,7 +33,7 @@ MAX_PLIES = MAX_DEPTH + 1 + MAX_CAPTURES  # of a line: each turn without a captu
 NUM_ACTIONS = 128
 
 
-class Rules(NamedTuple):
+class EndRules(NamedTuple):
     """The rules of draws."""
 
     draw_at: int  # plies without progress that make a draw; turns, if a lead wins
@@ -64,14 +64,14 @@ class Node(NamedTuple):
     sources: tuple[int, int, int, int]  # of the moves, by direction
 
 
-def rules_of(env: Checkers) -> Rules:
+def rules_of(env: Checkers) -> EndRules:
     """Returns the rules of draws of a game."""
     if env.draw_rule == "adjudicated":
-        return Rules(LAST_TURN, men_progress=0, draw_first=1, lead_from=FIRST_TURN, least_lead=FIRST_LEAD)
-    return Rules(QUIET_LIMIT[env.draw_rule], int(env.draw_rule == "wcdf"), int(env.draw_rule == "openspiel"))
+        return EndRules(LAST_TURN, men_progress=0, draw_first=1, lead_from=FIRST_TURN, least_lead=FIRST_LEAD)
+    return EndRules(QUIET_LIMIT[env.draw_rule], int(env.draw_rule == "wcdf"), int(env.draw_rule == "openspiel"))
 
 
-def make_search(rules: Rules, weights: list[int], table_size: int, compiled: bool) -> Search:
+def make_search(rules: EndRules, weights: list[int], table_size: int, compiled: bool) -> Search:
     """Returns the work space of a search, on arrays for compiled functions or on lists for plain ones."""
     sizes = (MAX_PLIES, moves.MAX_MOVES, NUM_ACTIONS, 0)
     return alphabeta_search.make_search(rules, weights, table_size, sizes, compiled)
@@ -138,7 +138,7 @@ def sum_of_rows(word: int) -> int:
 @inlined
 def enter(search: Search, position: Position, plies: int, depth: int, begin: int) -> Node:
     own, opponents, kings, jumper, quiet = position
-    rules: Rules = search.game
+    rules: EndRules = search.game
     sources = moves.jump_sources(own, opponents, kings, jumper if jumper != 0 else own)
     must_jump = sources[0] | sources[1] | sources[2] | sources[3] != 0
     if not must_jump:

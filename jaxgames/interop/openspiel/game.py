@@ -15,7 +15,7 @@ from jaxgames import registry
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.host import BoardInfo, host
-from jaxgames.interop.openspiel.positions import HistoryObserver, Observer, Position, paid, pyspiel, won
+from jaxgames.interop.openspiel.positions import HistoryObserver, Node, Observer, paid, pyspiel, won
 
 PREFIX = "jaxgames_"  # of the names in OpenSpiel
 UNLIMITED = 1_000_000  # given as the longest game where `env.max_steps` is None
@@ -45,14 +45,14 @@ class OpenSpielGame(pyspiel.Game):  # pyright: ignore[reportUntypedBaseClass]  #
     def new_initial_state(self, state: str | None = None) -> "OpenSpielState":
         """Returns the start of the game, or the position that a text describes, as `env.from_string` reads it."""
         if state is None:
-            return OpenSpielState(self, Position(self.env, *_start(self.env), self._pays))
+            return OpenSpielState(self, Node(self.env, *_start(self.env), self._pays))
         if not isinstance(state, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers need not be typed
             raise TypeError(f"expected None or the text of a position of {self.env}, not {state!r}")
         return self.state_at(self.env.from_string(state))
 
     def state_at(self, board: Any) -> "OpenSpielState":
         """Returns an OpenSpiel state of any board of the env; its history and its returns begin there."""
-        position = Position(self.env, board, host(self.env).look(board), self._pays)
+        position = Node(self.env, board, host(self.env).look(board), self._pays)
         return OpenSpielState(self, position, f"{position}: ")
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> "Observer | HistoryObserver":
@@ -103,7 +103,7 @@ class OpenSpielState(pyspiel.State):  # pyright: ignore[reportUntypedBaseClass] 
       origin: the text of the position where the history begins, and ": "; "" for the start of the game.
     """
 
-    def __init__(self, game: OpenSpielGame, position: Position, origin: str = "") -> None:
+    def __init__(self, game: OpenSpielGame, position: Node, origin: str = "") -> None:
         super().__init__(game)
         self.position = position
         self.origin = origin

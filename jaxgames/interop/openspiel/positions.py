@@ -39,7 +39,7 @@ def returns(winners: np.ndarray) -> np.ndarray:
     return share - (share.sum() - share) / (len(share) - 1)
 
 
-class Position:
+class Node:
     """A node of the tree of positions. A position after an action is computed once and kept.
 
     Attributes:
@@ -78,15 +78,15 @@ class Position:
         self.returns: list[float] = (self._earned + rewards).tolist()
         self._info = info
         self._pays = pays
-        self._after: dict[int, Position] = {}
+        self._after: dict[int, Node] = {}
 
-    def after(self, action: int) -> "Position":
+    def after(self, action: int) -> "Node":
         """Returns the position after an action. Raises ValueError for an illegal one."""
         if action not in self._after:
             if action not in self.legal:
                 raise ValueError(f"expected a legal action, one of {self.legal}, not {action} in {self}")
             board, info = host(self.env).step(self.board, action)
-            self._after[action] = Position(self.env, board, info, self._pays, tuple(self.returns))
+            self._after[action] = Node(self.env, board, info, self._pays, tuple(self.returns))
         return self._after[action]
 
     def observation(self, player: int) -> np.ndarray:
@@ -100,13 +100,13 @@ class Position:
     def __str__(self) -> str:
         return self.env.to_string(jax.device_get(self.board))
 
-    def __deepcopy__(self, memo: Any) -> "Position":
+    def __deepcopy__(self, memo: Any) -> "Node":
         """Returns the position itself, which does not change. OpenSpiel calls this when it copies a state."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Returns what pickle stores: the position without those after it."""
-        return Position, (self.env, jax.device_get(self.board), self._info, self._pays, self._earned)
+        return Node, (self.env, jax.device_get(self.board), self._info, self._pays, self._earned)
 
 
 # -- observations --------------------------------------------------------------------------------------------------

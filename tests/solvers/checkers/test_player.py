@@ -11,8 +11,8 @@ from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers.search import (
     SEARCHED_GAME,
     WEIGHTS,
+    EndRules,
     Position,
-    Rules,
     alphabeta,
     make_search,
 )
@@ -90,9 +90,9 @@ def test_search_wins_by_a_lead_where_that_ends_the_game() -> None:
 
 
 TABLE_RULES = {
-    "wcdf": Rules(80, men_progress=1, draw_first=0),
-    "openspiel": Rules(40, men_progress=0, draw_first=1),
-    "adjudicated": Rules(60, men_progress=0, draw_first=1, lead_from=40, least_lead=3),
+    "wcdf": EndRules(80, men_progress=1, draw_first=0),
+    "openspiel": EndRules(40, men_progress=0, draw_first=1),
+    "adjudicated": EndRules(60, men_progress=0, draw_first=1, lead_from=40, least_lead=3),
 }
 
 
