@@ -18,8 +18,7 @@ from jaxgames import baselines
 from jaxgames import make as make_env
 from jaxgames._files import write_whole
 from jaxgames.baselines import cards, level_agents
-from train.baselines.recipes import CHECKSUM_DIGITS, RUNS
-from train.baselines.recorded_commands import RecordedCommands
+from train.baselines.recorded_commands import RUNS, RecordedCommands
 from train.baselines.tables import text_of_interval
 from train.driver.commands import run_command
 from train.driver.tables import markdown
@@ -36,7 +35,6 @@ BOARDS = {
     "chinese_checkers": 40,
 }
 """The boards that are measured, each with the games of every pair."""
-HEADER = ("board", "level", "agent", "Elo", "95 % interval")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +48,7 @@ def measure(arguments: Arguments) -> dict[str, Any]:
 
     Raises ValueError for a ladder that fails.
     """
-    records = RecordedCommands(Path(RUNS) / "commands.jsonl")
+    records = RecordedCommands()
     result = {"boards": [measure_board(board, games, records) for board, games in BOARDS.items()]}
     write_whole(arguments.output, json.dumps(result, indent=1) + "\n")
     print(table(result["boards"]))
@@ -79,7 +77,7 @@ def version_of_baseline(board: str) -> str:
 def ladder_command(board: str, levels: Mapping[str, str], games: int) -> str:
     """Returns the command of the ladder of a board, whose folder belongs to its levels and the file of `baseline`."""
     agents = " ".join(f'"{agent}"' for agent in levels.values())
-    checksum = hashlib.sha256(f"{board} {agents} {version_of_baseline(board)}".encode()).hexdigest()[:CHECKSUM_DIGITS]
+    checksum = hashlib.sha256(f"{board} {agents} {version_of_baseline(board)}".encode()).hexdigest()[:8]
     return f'train.ladder "{board}" {agents} --games {games} --output {RUNS}/levels_{checksum}'
 
 
@@ -90,7 +88,7 @@ def table(boards: Sequence[Mapping[str, Any]]) -> str:
         for number, (level, row) in enumerate(board["levels"].items()):
             shown = "" if number else f"`{name}`"
             rows.append((shown, level, f"`{row['agent']}`", f"{row['elo']:,.0f}", text_of_interval(row["interval"])))
-    return markdown(HEADER, rows)
+    return markdown(("board", "level", "agent", "Elo", "95 % interval"), rows)
 
 
 main = functools.partial(run_command, "train.baselines.levels", Arguments, measure)

@@ -1,7 +1,6 @@
 """Commands that run one after the other, each in its own process, and are not repeated once they are finished.
 
-    records = RecordedCommands(Path("runs/baselines/commands.jsonl"))
-    records.run("train.ppo --env minichess --run-dir runs/baselines/minichess").result["steps"]
+    RecordedCommands().run("train.ppo --env minichess --run-dir runs/baselines/minichess").result["steps"]
 
 The file has one line of JSON for every start of a command: its text, its CPU seconds, and its result, which is the last
 line of its standard output. A training that was stopped resumes.
@@ -21,6 +20,7 @@ from train.driver.machine import children_cpu_seconds, commit, stamp
 from train.driver.result_file import ResultFile
 from train.driver.tables import tables_in
 
+RUNS = "runs/baselines"  # the folder of runs and positions in the commands
 TRAININGS = tuple(f"train.{name}" for name in LEARNERS)
 
 
@@ -48,7 +48,7 @@ def provenance(cpu_seconds: Iterable[float | None]) -> dict[str, Any]:
 class RecordedCommands:
     """The commands in a file, which is created with the first command."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path = Path(RUNS) / "commands.jsonl") -> None:
         self._path = path
 
     def run(self, text: str, version: str | None = "") -> Record:
@@ -92,14 +92,9 @@ def _start(text: str) -> tuple[Record, int]:
     except KeyboardInterrupt:  # which the process gets too: it writes a checkpoint
         stopped = True
     status = process.wait()
-    result = _result(lines) if status == 0 else None
-    seconds = round(children_cpu_seconds() - before, 1)
-    return Record(result is not None, seconds, result or {}, tables_in("".join(lines))), 130 if stopped else status
-
-
-def _result(lines: list[str]) -> Any:
     try:
-        result = json.loads(lines[-1])
+        result = json.loads(lines[-1]) if status == 0 else None
     except (IndexError, json.JSONDecodeError):
-        return None
-    return result if isinstance(result, (dict, list)) else None
+        result = None
+    finished, seconds = isinstance(result, (dict, list)), round(children_cpu_seconds() - before, 1)
+    return Record(finished, seconds, result if finished else {}, tables_in("".join(lines))), 130 if stopped else status

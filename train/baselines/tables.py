@@ -6,17 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jaxgames import arena
-from jaxgames.baselines.cards import Card, Rating, WinRate
+from jaxgames.baselines.cards import Card, Rating
 from train.baselines.entries import STORED
 from train.baselines.recorded_commands import total_seconds
 from train.driver.commands import text_of_rate, text_of_score
 from train.driver.tables import Column, markdown, table_of
 
 OPPONENTS = ("random", "greedy")  # of the first win rates of every card; every ladder has both, too
-TEACHERS_HEADER = ("agent", "learned from", "self-play alone")
-LADDER_HEADER = ("agent", "Elo", "95 % interval", "CPU ms per move")
-GAMES_HEADER = ("game", "agent", "opponent", "games", "won", "drawn", "lost", "score")
-HEADER = ("agent", "steps", "CPU seconds", "against `random`", "against `greedy`", "Elo")
 
 
 # -- of cards --------------------------------------------------------------------------------------------------------
@@ -24,17 +20,19 @@ HEADER = ("agent", "steps", "CPU seconds", "against `random`", "against `greedy`
 
 def agents(made: Sequence[Card]) -> str:
     """Returns the table of the training of agents and their games against OPPONENTS."""
-    return markdown(HEADER, map(_row_of_agent, made))
-
-
-def _row_of_agent(card: Card) -> tuple[str, ...]:
-    steps = sum(command.steps or 0 for command in card.commands)
-    total = total_seconds(command.cpu_seconds for command in card.commands)
-    seconds = "not measured" if total is None else f"{total:,.0f}"
-    rates = [text_of_rate(each.rate, each.interval) for each in card.win_rates[: len(OPPONENTS)]]
-    own = [each for each in card.ladder if each.agent == "baseline"]
-    elo = [f"{each.elo:,.0f} ({text_of_interval(each.interval)})" for each in own]
-    return (f"`{card.name}`", f"{steps:,}", seconds, *(rates or ["", ""]), *(elo or [""]))
+    rows: list[tuple[str, ...]] = []
+    for card in made:
+        steps = sum(command.steps or 0 for command in card.commands)
+        total = total_seconds(command.cpu_seconds for command in card.commands)
+        seconds = "not measured" if total is None else f"{total:,.0f}"
+        rates = [
+            text_of_rate(each.rate, each.interval) if each.games else "" for each in card.win_rates[: len(OPPONENTS)]
+        ]
+        elo = [
+            f"{each.elo:,.0f} ({text_of_interval(each.interval)})" for each in card.ladder if each.agent == "baseline"
+        ]
+        rows.append((f"`{card.name}`", f"{steps:,}", seconds, *rates, *(elo or [""])))
+    return markdown(("agent", "steps", "CPU seconds", "against `random`", "against `greedy`", "Elo"), rows)
 
 
 def teachers(made: Sequence[Card]) -> str:
@@ -45,19 +43,19 @@ def teachers(made: Sequence[Card]) -> str:
         source = card.self_play_source.removeprefix("docs/")
         return f"[{card.self_play}]({source})" if source else card.self_play
 
-    return markdown(TEACHERS_HEADER, [(f"`{card.name}`", card.training, self_play(card)) for card in made])
+    rows = ((f"`{card.name}`", card.training, self_play(card)) for card in made)
+    return markdown(("agent", "learned from", "self-play alone"), rows)
 
 
 def games(made: Sequence[Card]) -> str:
     """Returns the table of the games of agents against other opponents."""
-    rows = [(card, each) for card in made for each in card.win_rates[len(OPPONENTS) :]]
-    return markdown(GAMES_HEADER, [_row_of_games(card, each) for card, each in rows])
-
-
-def _row_of_games(card: Card, played: WinRate) -> tuple[str, ...]:
-    counts = (played.games, played.wins, played.draws, played.games - played.wins - played.draws)
-    texts = (f"`{text}`" for text in (card.name, played.agent, played.opponent))
-    return (*texts, *map(str, counts), text_of_score((played.wins + played.draws / 2) / played.games, played.games))
+    rows: list[tuple[object, ...]] = []
+    for card in made:
+        for played in (each for each in card.win_rates[len(OPPONENTS) :] if each.games):
+            texts = (f"`{text}`" for text in (card.name, played.agent, played.opponent))
+            counts = (played.games, played.wins, played.draws, played.games - played.wins - played.draws)
+            rows.append((*texts, *counts, text_of_score((played.wins + played.draws / 2) / played.games, played.games)))
+    return markdown(("game", "agent", "opponent", "games", "won", "drawn", "lost", "score"), rows)
 
 
 # -- of ladders --------------------------------------------------------------------------------------------------------
@@ -65,11 +63,16 @@ def _row_of_games(card: Card, played: WinRate) -> tuple[str, ...]:
 
 def ladder(ratings: Iterable[Rating]) -> str:
     """Returns the table of a ladder."""
+
+    def cost(milliseconds: float | None) -> str:
+        form = "" if milliseconds is None else "{:.2g}" if milliseconds < 10 else "{:.0f}"
+        return form.format(milliseconds)
+
     rows = [
-        (f"`{without_module(each.agent)}`", f"{each.elo:,.0f}", text_of_interval(each.interval), _cost(each.cpu_ms))
+        (f"`{without_module(each.agent)}`", f"{each.elo:,.0f}", text_of_interval(each.interval), cost(each.cpu_ms))
         for each in ratings
     ]
-    return markdown(LADDER_HEADER, rows)
+    return markdown(("agent", "Elo", "95 % interval", "CPU ms per move"), rows)
 
 
 def ratings_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Rating, ...]:
@@ -85,12 +88,6 @@ def without_module(agent: str) -> str:
 def text_of_interval(interval: Iterable[float | None]) -> str:
     """Returns the text of an interval of ratings, whose ends are None where they are not known."""
     return " to ".join("?" if end is None else f"{end:,.0f}" for end in interval)
-
-
-def _cost(milliseconds: float | None) -> str:
-    if milliseconds is None:
-        return ""
-    return f"{milliseconds:.2g}" if milliseconds < 10 else f"{milliseconds:.0f}"
 
 
 # -- of solved boards ------------------------------------------------------------------------------------------------

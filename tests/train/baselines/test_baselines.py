@@ -1,4 +1,4 @@
-"""The command train.baselines: its recipes are sound, it does not repeat commands, and the page has its table."""
+"""The command train.baselines: the commands of the cards are sound, and finished ones do not run again."""
 
 import json
 import re
@@ -14,52 +14,46 @@ import jaxgames
 from examples.papers.parameter_sharing.turn_search import learning as race_learning
 from jaxgames import agents, baselines
 from jaxgames.baselines import cards, level_agents
+from jaxgames.baselines.cards import Command
 from jaxgames.policies import file as exported
 from tests.helpers.blocks import DOCS
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.sections import figures, section
-from train import export
+from train import export, match
 from train.agents import LEARNERS, learner_type
 from train.baselines import __main__ as command
-from train.baselines import levels, tables
-from train.baselines import recipes as baseline_recipes
-from train.baselines.recipes import OUTPUT, RUNS, Recipe
-from train.baselines.recorded_commands import Record, RecordedCommands
+from train.baselines import levels
+from train.baselines.recorded_commands import RUNS, Record, RecordedCommands
 from train.data import __main__ as data
 from train.driver import cli
 
+NAMES = baselines.list_baselines()
 BOXES = "dots_and_boxes(rows=1, cols=1)"
-TINY = Recipe(
-    env=BOXES,
-    training="For a test.",
-    self_play="Not trained on this board.",
+TINY = replace(
+    baselines.card("dots_and_boxes"),
+    name="tiny",
     commands=(
-        f'train.ppo --env "{BOXES}" --network "mlp(hidden_sizes=[4])" --total-steps 64 --num-envs 4 --rollout-length 8 '
-        f"--num-minibatches 1 --evaluate-every 0 --run-dir {RUNS}/tiny",
-        f"train.export {RUNS}/tiny --output {OUTPUT}/tiny.policy --bits 16",
+        Command(
+            f'train.ppo --env "{BOXES}" --network "mlp(hidden_sizes=[4])" --total-steps 64 --num-envs 4 '
+            f"--rollout-length 8 --num-minibatches 1 --evaluate-every 0 --run-dir {RUNS}/tiny",
+            *(None, None),
+        ),
+        Command(f"train.export {RUNS}/tiny --output {command.OUTPUT}/tiny.policy --bits 16", None, None),
     ),
 )
 
 
-def test_every_agent_of_the_package_has_a_recipe_with_the_commands_of_its_card() -> None:
-    assert sorted(baseline_recipes.RECIPES) == baselines.list_baselines()
-    for name, recipe in baseline_recipes.RECIPES.items():
-        card = baselines.card(name)
-        assert baselines.find(jaxgames.make(recipe.env)) == name
-        assert tuple(each.text for each in card.commands) == recipe.commands
-        assert recipe.commands[-1].startswith("train.export ")
-        assert f"--output {OUTPUT}/{name}.policy" in recipe.commands[-1]
-        players = jaxgames.make(recipe.env).num_players
-        assert [each.command for each in card.win_rates] == [
-            recipe.match_command(agent, opponent, players)
-            for agent, opponent in [*(("baseline", opponent) for opponent in tables.OPPONENTS), *recipe.matches]
-        ]
-        assert card.ladder_command == recipe.ladder_command(name, card.sha256)
-        assert card.training == recipe.training
-        assert (card.self_play, card.self_play_source) == (recipe.self_play, recipe.self_play_source)
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_of_a_card_make_its_file_and_play_games_of_its_board(name: str) -> None:
+    card = baselines.card(name)
+    assert f"--output {command.OUTPUT}/{name}.policy" in card.commands[-1].text
+    played = [tyro.cli(match.Arguments, args=shlex.split(rate.command)[1:]) for rate in card.win_rates]
+    boards = [card.env, shlex.split(card.ladder_command)[1], *(arguments.env for arguments in played)]
+    assert {baselines.find(jaxgames.make(board)) for board in boards if board} == {name}
+    assert all(arguments.agents[1] == rate.opponent for arguments, rate in zip(played, card.win_rates, strict=True))
 
 
-@pytest.mark.parametrize("name", baseline_recipes.RECIPES)
+@pytest.mark.parametrize("name", NAMES)
 def test_figures_of_self_play_are_in_the_section_that_the_card_names(name: str) -> None:
     """Single digits, and numbers in the texts of agents, are not looked for."""
     card = baselines.card(name)
@@ -148,8 +142,8 @@ def test_commands_behind_a_changed_one_run_again(tmp_path: Path, monkeypatch: py
     records = RecordedCommands(tmp_path / "commands.jsonl")
     monkeypatch.setattr(records, "run", run)
     for first in ("train.ppo", "train.ppo", "train.ppo --seed 1"):
-        recipe = replace(TINY, commands=(first, "train.data", "train.export"))
-        command.trained("minichess", recipe, records, cards.FOLDER)
+        commands = tuple(Command(text, None, None) for text in (first, "train.data", "train.export"))
+        command.trained(replace(baselines.card("minichess"), commands=commands), records, cards.FOLDER)
     once, again, changed = seen[:3], seen[3:6], seen[6:]
     assert once == again
     assert len({version for _, version in once}) == 3
@@ -160,13 +154,16 @@ def test_commands_behind_a_changed_one_run_again(tmp_path: Path, monkeypatch: py
 def test_command_trains_an_agent_from_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "RECIPES", {"tiny": TINY})
+    monkeypatch.setattr(cards, "FOLDER", tmp_path)
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.json").write_text(command.json_of(TINY))
     arguments = ("tiny", "--output", tmp_path, "--no-measure")
     assert run_command(command.main, *arguments) is None
     card = cards.read(tmp_path / "tiny.json")
     assert last_json(capsys)["baselines"][0]["sha256"] == card.sha256
     assert [each.steps for each in card.commands] == [64, None]
+    assert [each.command for each in card.win_rates] == [each.command for each in TINY.win_rates]
+    assert card.ladder_command.endswith(f"_{card.sha256[:8]}")
     assert sum(each.cpu_seconds or 0 for each in card.commands) > 0
     game, content = exported.read(tmp_path / "tiny.policy")
     assert card.env == str(game)
@@ -185,11 +182,11 @@ OTHERS: dict[str, Any] = {  # the arguments of commands that are not learners
 }
 
 
-@pytest.mark.parametrize("name", baseline_recipes.RECIPES)
+@pytest.mark.parametrize("name", NAMES)
 def test_commands_have_arguments_that_their_modules_accept(name: str) -> None:
     games: dict[str, Any] = {}  # by run
-    for text in baseline_recipes.RECIPES[name].commands:
-        module, *words = shlex.split(text)
+    for each in baselines.card(name).commands:
+        module, *words = shlex.split(each.text)
         learner = module.removeprefix("train.")
         if learner in LEARNERS:
             parsed = cli.parse(learner_type(learner), words)

@@ -17,7 +17,7 @@ from tests.helpers.commands import error_of, run_command
 from train import match
 from train.agents import learner_type
 from train.baselines import entries, tables
-from train.baselines.entries import BOARDS, ENTRIES, PAIRS, WAYS
+from train.baselines.entries import ENTRIES, PAIRS, WAYS
 from train.baselines.recorded_commands import Record, RecordedCommands
 from train.driver import cli
 from train.driver.tables import table_of
@@ -28,6 +28,10 @@ ROWS = [
     {"agent": "solver(x.npz)", "elo": 1234.4, "elo_interval": [900.0, None]},
     {"agent": "random", "elo": 0.0, "elo_interval": [0.0, 0.0]},
 ]
+MEASURES = (  # of an entry
+    *("both --strong-states 9", "own --simulations 64 --strong-states 9"),
+    *("puct --simulations 64 256 --strong-states 9", "both --simulations 64 256 --no-weak"),
+)
 LADDER = {"agents": ROWS, "cpu_ms": {"solver(x.npz)": 0.1234, "random": 12.3}}
 
 
@@ -110,7 +114,8 @@ def test_switches_have_the_seconds_of_both_trainings_and_the_score(ran: list[str
 def test_solved_board_has_the_medians_of_the_seeds_by_teacher_and_search(
     ran: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(ENTRIES, "solved_diamond_4_6", replace(BOARDS["diamond_4_6"], seeds=2).entry("diamond_4_6"))
+    two_seeds = entries.solved("diamond_4_6", "minichess", "", *MEASURES, labels=9, taught=9, seeds=2)
+    monkeypatch.setitem(ENTRIES, "solved_diamond_4_6", two_seeds)
     rows = rows_of("solved_diamond_4_6", ran, tmp_path)
     assert [row["seed"] for row in rows] == [0] * 6 + [1] * 6
     own, taught, searching, with_puct, more_puct, strong = tables.solved(rows).splitlines()[2:]
@@ -127,7 +132,7 @@ def test_solved_board_has_the_medians_of_the_seeds_by_teacher_and_search(
 def test_commands_have_arguments_that_their_modules_accept(name: str) -> None:
     """Trainings with switches differ in the search alone."""
     configs: list[dict[str, Any]] = []
-    for what, text in ENTRIES[name].commands.items():
+    for text in ENTRIES[name].commands:
         module, *words = shlex.split(text)
         if module == "train.ladder":
             arguments = tyro.cli(ladder_command.Arguments, args=words)
@@ -137,8 +142,7 @@ def test_commands_have_arguments_that_their_modules_accept(name: str) -> None:
         elif module == "train.match":
             assert len(tyro.cli(match.Arguments, args=words).agents) == 2
         elif module == "train.strength":
-            alone = what.endswith(("of_self_play", "with_puct"))
-            assert len(tyro.cli(strength_command.Arguments, args=words).agents) == (1 if alone else 2)
+            assert len(tyro.cli(strength_command.Arguments, args=words).agents) <= 2
         elif module == "train.alphazero":
             config = cli.parse(learner_type("alphazero"), words).config
             assert jaxgames.make(config.env) == jaxgames.make(ENTRIES[name].env)
