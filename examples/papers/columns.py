@@ -154,6 +154,21 @@ COLUMNS: dict[str, dict[str, Column]] = {  # by file: headers with templates, wh
     },
     "solvers_diamond": DIAMONDS,
     "solvers_diamond_large": DIAMONDS,
+    "solution_strength_solved": {
+        "game": _game,
+        "positions": "{states:,}",
+        **{name: f"{{{name}:,}}" for name in ("won", "lost", "drawn", "illegal")},
+        **{head: DIAMONDS[head] for head in ("most plies to the end", "from the start")},
+        "moves that keep it": "{start_best_moves} of {start_moves}",
+        "SHA-256": "`{sha256}`",
+    },
+    "greedy_agent": {
+        "game": _game,
+        "games": "{games:,}",
+        "won by `greedy`": lambda row: _rate(row["agents"][0]),
+        "won by `random`": lambda row: _rate(row["agents"][1]),
+        "turns of `greedy`": "{agents[0][mean_turns]:.1f}",
+    },
     "star_race_2": RACES,
     "parameter_sharing_turn_search": {"game": PUPILS["game"], **RACES},
     "parameter_sharing_plans": PUPILS,
@@ -344,11 +359,9 @@ TABLES: dict[str, dict[str, str]] = {  # by the module of a command: columns or 
     "examples.papers.parameter_sharing.end_boards": {"rows": "table"},
     "examples.papers.parameter_sharing.traditional": {"cells": "tables"},
     "examples.papers.parameter_sharing.whole_turns": {"": "COLUMNS"},
-    "examples.papers.solution_strength.compare_agents": {"cells": "table"},
     "examples.papers.solution_strength.judged": {"rows": "COLUMNS"},
     "examples.papers.solution_strength.lost_positions": {"rows": "COLUMNS"},
     "examples.papers.solution_strength.mistakes": {"rows": "table"},
-    "examples.papers.solution_strength.solved": {"rows": "COLUMNS"},
 }
 
 

@@ -2,12 +2,11 @@
 
     __main__           three ways of sharing parameters                              Figure 2
     sweeps             the entropy weight                                            Figure 5
-                       numbers of seats, schemes of rewards, a star with chance and
-                       one with unequal seats                         sections 3.1.8, 4.3, 5
+                       numbers of seats, schemes of rewards, a star with chance and one
+                       with unequal seats, variants that need fewer turns    sections 3.1.8, 4.1, 4.3, 5
     heat_maps          pegs by turn and iteration                                    Figure 3
     head_to_head       the three ways against each other                             Figure 4
     end_boards         last boards on larger stars                                   Figure 6
-    turns_to_win       why self-play takes more turns than the study's 20.7
     blanked_seats      policies that do not see the other seats
     mixed_opponents    opponents between random players and the policy itself       section 4.4
     whole_turns        whole turns of positions beside their submoves                abstract, section 3.1.3

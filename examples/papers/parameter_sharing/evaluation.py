@@ -8,13 +8,13 @@ in the games that it won: one more than the rounds.
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 
-from examples.papers.parameter_sharing.running_sums import RunningSums, RunningSumsState
+from examples.papers.parameter_sharing.running_sums import RunningSums
 from examples.papers.parameter_sharing.study import ROUNDS
 from jaxgames import Env, arena
 from jaxgames.agents import Agent, RandomAgent
@@ -29,8 +29,6 @@ COLUMNS = {
     "decided_win_rate": "games won, divided by the games that were not truncated, as in the study's text",
     "mean_turns": "turns to win, in the games won",
     "rounds": "rounds of a game, all games, a truncated one counting as the limit, as in the study's code",
-    "last_seat_submoves": "submoves of the last seat, all games: the length in some of the published logs",
-    "submoves": "submoves of all seats, all games",
     "truncated_rate": "games that the limit ended",
     "reward": "sum of the rewards of the policy's seat",
     "running_sums": "sum of the running sums of these rewards over the seat's decisions, as in the study's code",
@@ -43,25 +41,32 @@ def evaluate(
     params: Params,
     key: jax.Array,
     games: int,
-    temperature: float = 1.0,
     num_players: int = 6,
     max_rounds: int = ROUNDS,
 ) -> dict[str, jax.Array]:
     """Returns the measures of games in seat 0 against random players, float32[] each, by the names in COLUMNS.
 
-    A mean is NaN where there is no such game. The policy is of the star with N = 2, its temperature above 0.
+    A mean is NaN where there is no such game. The policy, whose actions are sampled, is of the star with N = 2.
     """
     env = RunningSums(num_players=num_players, max_rounds=max_rounds)
-    agent = PolicyAgent(params, env, policy, jnp.float32(temperature))
+    agent = PolicyAgent(params, env, policy, jnp.float32(1))
     start_key, key = jax.random.split(key)
     seats = arena.one_seat(start_key, games, num_players, 0)
-
-    def count(before: Games, after: Games, submoves: jax.Array) -> jax.Array:
-        return submoves + (~before.over & (before.boards.current_player == num_players - 1))
-
-    begun, submoves = arena.start(env, start_key, games), jnp.zeros(games, jnp.int32)
-    played, of_last_seat = watch(env, (agent, RandomAgent(env)), seats, begun, key, count, submoves)
-    return measures(env, played, of_last_seat)
+    begun = arena.start(env, start_key, games)
+    played = arena.advance_until_over(env, (agent, RandomAgent(env)), seats, begun, key)
+    boards: Any = played.boards
+    won = arena.winners(env, played)[:, 0]
+    decided = ~boards.truncated
+    means = {
+        "win_rate": won.mean(),
+        "decided_win_rate": won.sum() / decided.sum(),
+        "mean_turns": (played.turns[:, 0] * won).sum() / won.sum(),
+        "rounds": boards.round.mean(),
+        "truncated_rate": (~decided).mean(),
+        "reward": boards.totals[:, 0].mean(),
+        "running_sums": played.returns[:, 0].mean(),
+    }
+    return {name: jnp.float32(value) for name, value in means.items()}
 
 
 def watch(
@@ -86,29 +91,3 @@ def watch(
 
     games, seen, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, (games, seen, key))
     return games, seen
-
-
-def measures(env: RunningSums, games: Games, of_last_seat: jax.Array) -> dict[str, jax.Array]:
-    """Returns the measures of seat 0, float32[] each, by the names in COLUMNS."""
-    boards: Any = games.boards
-    assert isinstance(boards, RunningSumsState)
-    won = arena.winners(env, games)[:, 0]
-    decided = ~boards.truncated
-    means = {
-        "win_rate": won.mean(),
-        "decided_win_rate": won.sum() / decided.sum(),
-        "mean_turns": (games.turns[:, 0] * won).sum() / won.sum(),
-        "rounds": boards.round.mean(),
-        "last_seat_submoves": of_last_seat.mean(),
-        "submoves": games.length.mean(),
-        "truncated_rate": (~decided).mean(),
-        "reward": boards.totals[:, 0].mean(),
-        "running_sums": games.returns[:, 0].mean(),
-    }
-    return {name: jnp.float32(value) for name, value in means.items()}
-
-
-def mean_of_last(rows: Sequence[Mapping[str, float | None]], column: str, window: int) -> float:
-    """Returns the mean of a column over the last rows that have a number in it; infinity if none of them has."""
-    known = [value for row in rows[-window:] if (value := row.get(column)) is not None]
-    return sum(known) / len(known) if known else float("inf")

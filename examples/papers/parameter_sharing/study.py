@@ -58,16 +58,9 @@ class Published(NamedTuple):
 
     steps: Floats
     win_rate: Floats
-    rounds: Floats  # mean over all games; see `unit`
+    rounds: Floats  # mean over all games; in some runs submoves of the last seat, see errors of the study
     submoves: Floats  # of all seats, mean over all games
     reward: Floats  # sums of running sums; see running_sums.py
-    training_game_length: Floats  # submoves of a game of self-play; NaN where no game ended
-
-    @property
-    def unit(self) -> float:
-        """The submoves per entry of `rounds`: about 8.3 if rounds were counted, about 6 if it was the last seat's
-        submoves."""
-        return float(np.mean(self.submoves / self.rounds))
 
 
 @functools.lru_cache
@@ -75,7 +68,7 @@ def published() -> dict[str, Published]:
     """Returns the published runs by name: the modes, "shared, earlier run", "entropy 0.005" and others."""
     content: Any = json.loads((Path(__file__).parent / "published_curves.json").read_text())
     return {
-        name: Published(**{column: np.array(values, np.float64) for column, values in run.items()})
+        name: Published(*(np.array(run[column], np.float64) for column in Published._fields))
         for name, run in content["runs"].items()
     }
 

@@ -1,4 +1,4 @@
-"""Experiments that change one setting of the training: the number of seats, the game, the rewards, the entropy weight.
+"""Experiments that change one setting of the training, such as the number of seats, the rewards or the entropy weight.
 
     python -m examples.papers.parameter_sharing.sweeps seats --output runs/papers/parameter_sharing/other_seats
     python -m examples.papers.parameter_sharing.sweeps games --output runs/papers/parameter_sharing/other_games
@@ -6,6 +6,7 @@
         --output runs/papers/parameter_sharing/reward_schemes
     python -m examples.papers.parameter_sharing.sweeps entropy --iterations 50 --seeds 10 \\
         --output runs/papers/parameter_sharing/entropy
+    python -m examples.papers.parameter_sharing.sweeps variants --output runs/papers/parameter_sharing/turns
 
     seats      2, 3, 4 and 6 seats: the study has six, and says that others can be had
     games      sections 4.3 and 5 expect full sharing to do well on a game with chance, and to gain less where seats are
@@ -14,6 +15,8 @@
                sixth of the games on each seat
     rewards    the four schemes of section 3.1.8: the study says that agents with sparse ones had difficulty learning
     entropy    Figure 5: the study trains one run with each of the weights 0, 0.005 and 0.01, and finds no effect
+    variants   what keeps self-play above the study's 20.7 turns: random players in three of the six seats, which stay
+               at home and block the goal, and a wider network with a smaller entropy weight
 
 Except for `games`, an evaluation is as in Figure 2: the policy in seat 0, random players on all others. Differences are
 from the first kind. A command that was stopped continues when it is repeated.
@@ -47,10 +50,12 @@ from train import plot
 from train.driver.tables import markdown
 from train.models.policy import Sharing
 
-Name = Literal["seats", "games", "rewards", "entropy"]
+Name = Literal["seats", "games", "rewards", "entropy", "variants"]
 GAME = f"chinese_checkers(size=2, num_players={{}}, max_rounds={ROUNDS}, reward={{}})"
 LAST_ROUNDS, ALL_ROUNDS = "rounds, last evaluations", "rounds, all evaluations"
 DRAWN = {"rounds": "rounds, 150 if truncated", "mean_turns": "turns to win, games won"}  # the panels of Figure 5
+RANDOM_SEATS: dict[str, Any] = {"opponents": (("random",),), "learn_seats": ((0, 2, 4),)}
+WIDE: dict[str, Any] = {"hidden_sizes": ((128, 128),), "ent_coef": (0.01,)}
 QUICK: dict[str, Any] = {"seeds": 2, "iterations": 2, "games": 2}
 
 
@@ -91,6 +96,17 @@ ENTRIES: dict[Name, Entry] = {
         compared=LAST_ROUNDS,
         statistic=np.mean,
     ),
+    "variants": Entry(
+        "variant",
+        {
+            "self-play": {},
+            "random seats": RANDOM_SEATS,
+            "wide": WIDE,
+            "random seats, wide": RANDOM_SEATS | WIDE,
+        },
+        shown=("turns to win",),
+        compared="turns to win",
+    ),
 }
 
 
@@ -119,7 +135,7 @@ def report(arguments: Arguments) -> Report:
     for kind in kinds:
         for mode in modes:
             settings = settings_of(arguments.preset, arguments.iterations, mode, **entry.kinds[kind])
-            part = folder / kind.replace(" ", "_") / mode
+            part = folder / kind.replace(",", "").replace(" ", "_") / mode
             seeds, games = arguments.seeds, arguments.games
             trained = runs.train_all(part, settings, seeds, games, keep_every=0, in_its_game=entry.in_its_game)
             curves[kind, mode] = runs.curves_of(trained)

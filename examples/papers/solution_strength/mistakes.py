@@ -10,20 +10,15 @@ folder, so that a repeated command measures only what is missing.
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import jaxgames
 from examples.papers._experiment import Experiment, Report, command, table_of
-from jaxgames.solvers import Solution
-from jaxgames.solvers.strength import measure
-from train import agents
-from train.driver.metrics import rounded
+from train.strength import __main__ as strength
 from train.strength.figures import mistakes_of
-from train.strength.players import DIGITS, deterministic, format_measure, solution_of
+from train.strength.players import format_measure
 
-PLIES = 50  # after which a game is drawn
 QUICK: dict[str, Any] = {
     "env": "chinese_checkers_diamond(size=3, pieces=3)",
     "agents": ("first",),
@@ -33,16 +28,9 @@ QUICK: dict[str, Any] = {
 COLUMNS = {
     "ultra-weak": "ultra_weak",
     "weakly solved": "weak_solved",
-    "`weak_states`": "weak_states",
-    "`weak_optimal`": "weak_optimal",
-    "`sure_fraction`": "sure_fraction",
-    "`sure_won`": "sure_won",
-    "`kept_value`": "kept_value",
+    **{f"`{name}`": name for name in ("weak_states", "weak_optimal", "sure_fraction", "sure_won", "kept_value")},
     "positions": "strong_states",
-    "`strong_action`": "strong_action",
-    "`strong_decisive`": "strong_decisive",
-    "`strong_won`": "strong_won",
-    "`strong_fastest`": "strong_fastest",
+    **{f"`{name}`": name for name in ("strong_action", "strong_decisive", "strong_won", "strong_fastest")},
 }
 
 
@@ -63,38 +51,18 @@ class Arguments(Experiment):
 
 def report(arguments: Arguments) -> Report:
     """Measures the agents that are not stored."""
-    env = jaxgames.make(arguments.env)
-    solution = solution_of(env, arguments.solution)
-    whole = {"env": arguments.env, "plies": PLIES}
-    part = {"env": arguments.env, "states": arguments.states}
-    in_sample: dict[str, Any] = {"strong_states": min(arguments.states, solution.num_states), "weak": False}
-    rows = [
-        {"agent": name, **arguments.once(settings | {"agent": name}, functools.partial(compute, text), file)}
-        for texts, settings, compute, file in (
-            (arguments.agents, whole, functools.partial(_measured, arguments, solution), "cells"),
-            (arguments.sampled, part, functools.partial(_measured, arguments, solution, **in_sample), "sampled"),
-        )
-        for text in texts
-        for name in [agents.name_of(text)]
-    ]
+    given = {name: getattr(arguments, name) for name in ("agents", "env", "solution", "output")}
+    in_full = strength.Arguments(**given)
+    in_part = replace(in_full, agents=arguments.sampled, strong_states=arguments.states, weak=False)
+    rows = [row for each in (in_full, in_part) if each.agents for row in strength.strength(each)["rows"]]
     title = f"Mistakes on {arguments.env}, as a share of the states where one is possible"
-    return Report({"rows": rows}, table(rows), {"mistakes": mistakes_of(_by_agent(rows), title)})
+    return Report({"rows": rows}, table(rows), {"mistakes": mistakes_of({row["agent"]: row for row in rows}, title)})
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the Markdown table: a row per agent."""
     columns = {"agent": "`{agent}`"} | {head: functools.partial(_entry, name) for head, name in COLUMNS.items()}
     return table_of(rows, columns)
-
-
-def _measured(arguments: Arguments, solution: Solution[Any], text: str, **options: Any) -> dict[str, Any]:
-    env = solution.env
-    player = deterministic(text, agents.make(text, env), env)
-    return rounded(measure(env, player.act, solution, PLIES, **options), DIGITS)
-
-
-def _by_agent(rows: list[dict[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    return {row["agent"]: row for row in rows}
 
 
 def _entry(name: str, row: Mapping[str, Any]) -> str:

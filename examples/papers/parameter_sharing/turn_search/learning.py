@@ -24,27 +24,21 @@ import jax
 import numpy as np
 
 from examples.papers._experiment import Experiment, Report, command, progress_over, table_of
+from examples.papers.parameter_sharing.turn_search import WEIGHTS_FILE, save
 from examples.papers.parameter_sharing.turn_search.moves import SEATS, Weights, distances
-from examples.papers.parameter_sharing.turn_search.player import WEIGHTS_FILE, save
 from examples.papers.parameter_sharing.turn_search.search import Settings, make_race, play_alone, seed_with
-from examples.papers.parameter_sharing.turn_search.star import mirrored_cells
 from jaxgames._files import read_file, write_file
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers.board import tables
 from train.driver import loop
 
-
-class Price(NamedTuple):
-    """The cost of the place of a peg, in turns."""
-
-    step: float  # per step to the far corner
-    column: float  # per column off the middle line
-
-
-FIRST_PRICE = Price(step=0.3, column=0.06)  # in the weights of the first games
+FIRST_PRICE = (
+    0.3,
+    0.06,
+)  # of the place of a peg, in turns per step to the far corner and per column off the middle line
 FIRST_FARTHEST = 0.15  # turns per step of the farthest peg, in the weights of the first games
 FIRST_FREE = 0.005  # the weight of free cells there
-ADDED_PRICE = Price(step=0.2, column=0.04)  # to the fitted weights, which pay too little for steps
+ADDED_PRICE = (0.2, 0.04)  # to the fitted weights, which pay too little for steps
 MAX_PAIR_STEPS = 2  # between two pegs whose places have a common weight
 RIDGE = 20.0  # pulls the weights to the first price per step
 DISCOUNT = 0.15  # a position with n turns left counts as 1 / (1 + DISCOUNT * n) positions in the fit
@@ -96,13 +90,7 @@ class Games(NamedTuple):
 
 
 def report(arguments: Arguments) -> Report:
-    """Plays the rounds that are not stored, and writes the weights."""
-    result = learn(arguments)
-    return Report(result, table_of(result["rounds"], COLUMNS))
-
-
-def learn(arguments: Arguments) -> dict[str, Any]:
-    """Returns the path of the weights, and mean turns by round.
+    """Plays the rounds that are not stored, and writes the weights. The result has their path, and mean turns by round.
 
     Raises ValueError for another size than 1 to 4, too few games, and a folder with games of other settings.
     """
@@ -116,11 +104,13 @@ def learn(arguments: Arguments) -> dict[str, Any]:
         games = played_once(arguments, number, weights)
         played.append(games)
         weights = fitted(size, played[-FITTED_ROUNDS:])
-        rounds.append({"positions": len(games.left), "turns": mean_turns(games), "unfinished": int(games.unfinished)})
+        turns = games.left[np.append(True, games.left[1:] > games.left[:-1])].mean()  # at the start of each game
+        found = {"positions": len(games.left), "turns": round(float(turns), 2), "unfinished": int(games.unfinished)}
+        rounds.append(found)
         loop.log(f"round {number}: {json.dumps(rounds[-1])}")
     path = arguments.output / f"{size}.npz"
     save(path, size, weights)
-    return {"weights": str(path), "rounds": rounds}
+    return Report({"weights": str(path), "rounds": rounds}, table_of(rounds, COLUMNS))
 
 
 # -- games ---------------------------------------------------------------------------------------------------------
@@ -161,11 +151,6 @@ def play(arguments: Arguments, number: int, weights: Weights) -> Games:
     return Games(np.concatenate(boards), np.concatenate(left), unfinished)
 
 
-def mean_turns(games: Games) -> float:
-    first = np.append(True, games.left[1:] > games.left[:-1])
-    return round(float(games.left[first].mean()), 2)
-
-
 # -- weights -------------------------------------------------------------------------------------------------------
 
 
@@ -182,10 +167,10 @@ def first_weights(size: int) -> Weights:
     )
 
 
-def price(size: int, price: Price) -> np.ndarray:
+def price(size: int, price: tuple[float, float]) -> np.ndarray:
     """Returns float64[cells], what a peg on each cell costs."""
     q, r = tables(size).axial.T
-    return price.step * distances(size)[:, -1] + price.column * abs(q + r / 2)
+    return price[0] * distances(size)[:, -1] + price[1] * abs(q + r / 2)
 
 
 @functools.lru_cache
@@ -195,7 +180,8 @@ def shapes(size: int) -> tuple[np.ndarray, np.ndarray]:
     int[cells], and int[cells, cells] with -1 for pairs that are farther apart than MAX_PAIR_STEPS.
     """
     t, steps = tables(size), distances(size)
-    cell = np.unique(np.minimum(np.arange(len(t.row)), mirrored_cells(size)), return_inverse=True)[1]
+    mirrored = np.cumsum(t.lengths)[t.row] - 1 - t.bit  # int[cells], on the other side of the vertical axis
+    cell = np.unique(np.minimum(np.arange(len(t.row)), mirrored), return_inverse=True)[1]
     pair, number_of = np.full(steps.shape, -1), dict[tuple[int, int], int]()
     for one, other in itertools.permutations(range(len(t.row)), 2):
         if steps[one, other] <= MAX_PAIR_STEPS:
@@ -248,7 +234,7 @@ def fitted(size: int, games: list[Games]) -> Weights:
     left = np.minimum(np.concatenate([part.left for part in games]), MAX_TURNS_LEFT[size]).astype(np.float64)
     cell, pair = shapes(size)
     prior = np.zeros(x.shape[1])
-    prior[cell] = FIRST_PRICE.step * distances(size)[:, -1]
+    prior[cell] = FIRST_PRICE[0] * distances(size)[:, -1]
     weighted = x / (1 + DISCOUNT * left)[:, None]
     change = np.linalg.solve(weighted.T @ x + RIDGE * np.eye(x.shape[1]), weighted.T @ (left - x @ prior))
     weights = by_name(size, prior + change)

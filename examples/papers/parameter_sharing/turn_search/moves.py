@@ -21,12 +21,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from examples.papers.parameter_sharing.turn_search.star import EMPTY, fill_reached, hop_tables
 from jaxgames.games._hexagons import hexagonal_distance
 from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.solvers.alphabeta.compiled import Ints, compiled
 
 SEATS = 6
+EMPTY = -1
 LEFT = -2  # a cell that the moving peg has left in this turn
 WON_VALUE = -1000.0  # of a full goal
 NO_FREE_CELL = 1_000_000  # in place of the steps to a free cell of the goal
@@ -56,7 +56,7 @@ class Work(NamedTuple):
 
     remaining: Ints  # [cells]
     spare: Ints  # [cells]
-    seen: Ints  # [cells]
+    seen: Ints  # [cells], zeros between calls
     queue: Ints  # [cells]
     random: Ints  # [1], the state of the random numbers
 
@@ -77,13 +77,13 @@ def make_star(size: int) -> Star:
     """Returns the board of size N = `size`."""
     t = tables(size)
     cells, pegs = len(t.row), size * (size + 1) // 2
-    steps, (neighbour, landing) = distances(size), hop_tables(size)
+    steps = distances(size)
     return Star(
         size=size,
         cells=cells,
         pegs=pegs,
-        neighbour=neighbour,
-        landing=landing,
+        neighbour=t.neighbour[:-1].astype(np.int64).ravel(),
+        landing=t.beyond[:-1].astype(np.int64).ravel(),
         rotated=t.rotated[1].astype(np.int64),
         to_tip=steps[:, -1].copy(),
         to_goal=steps[:, -pegs:].ravel(),
@@ -181,7 +181,7 @@ def greedy_turn(star: Star, work: Work, board: Ints) -> bool:
     peg, has_won, goes_on = -1, False, True
     while goes_on:
         fill_remaining(star, work, board)
-        best, ties, best_cell, best_to = -1, 0, -1, -1
+        best, ties, best_cell, best_to, best_is_hop = -1, 0, -1, -1, False
         if peg >= 0:
             best, ties, best_cell, best_to = END_OF_TURN_SCORE, 1, peg, peg
         for cell in range(star.cells):
@@ -189,7 +189,8 @@ def greedy_turn(star: Star, work: Work, board: Ints) -> bool:
                 continue
             for direction in range(6):
                 to = star.neighbour[6 * cell + direction]
-                if to < star.cells and board[to] >= 0:
+                is_hop = to < star.cells and board[to] >= 0
+                if is_hop:
                     to = star.landing[6 * cell + direction]
                 elif peg >= 0:
                     continue
@@ -197,29 +198,19 @@ def greedy_turn(star: Star, work: Work, board: Ints) -> bool:
                     continue
                 gain = max(work.remaining[cell] - work.remaining[to], 0)
                 if gain > best:
-                    best, ties, best_cell, best_to = gain, 0, cell, to
+                    best, ties = gain, 0
                 if gain == best:
                     ties += 1
-                    if random_below(work, ties) == 0:
-                        best_cell, best_to = cell, to
+                    if random_below(work, ties) == 0:  # 1 of 1 always is
+                        best_cell, best_to, best_is_hop = cell, to, is_hop
         if best_cell == best_to:  # the end of the turn, or no move
             break
-        is_hop = _is_hop(star, best_cell, best_to)
-        board[best_cell] = LEFT if is_hop else EMPTY
+        board[best_cell] = LEFT if best_is_hop else EMPTY
         board[best_to] = 0
         has_won = is_full(star, board)
-        peg, goes_on = best_to, is_hop and not has_won
+        peg, goes_on = best_to, best_is_hop and not has_won
     end_turn(star, board)
     return has_won
-
-
-@compiled
-def _is_hop(star: Star, cell: int, to: int) -> bool:
-    """Returns True if a cell is two cells along a line from another."""
-    for direction in range(6):  # noqa: SIM110  # no generators in compiled functions
-        if star.landing[6 * cell + direction] == to:
-            return True
-    return False
 
 
 @compiled
@@ -239,15 +230,34 @@ def fill_turns(star: Star, work: Work, board: Ints, pegs: Ints, chain: int, turn
 
     `chain` is the cell of the peg that has hopped in this turn, and may hop on or stay; -1: the turn begins.
     """
-    number = 0
+    number, queue, seen = 0, work.queue, work.seen
     for index in range(star.pegs):
         origin = pegs[index]
         if chain >= 0 and origin != chain:
             continue
         board[origin] = LEFT
-        end = fill_reached(star.neighbour, star.landing, board, origin, chain < 0, work.seen, work.queue)
+        queue[0] = origin
+        seen[origin] = 1
+        head, end = 0, 1
+        while head < end:  # hops, from each cell that the peg reaches
+            place = 6 * queue[head]
+            head += 1
+            for direction in range(6):
+                over, to = star.neighbour[place + direction], star.landing[place + direction]
+                if to < star.cells and board[over] >= 0 and board[to] == EMPTY and seen[to] == 0:
+                    seen[to] = 1
+                    queue[end] = to
+                    end += 1
+        hops = end
+        for direction in range(6):
+            to = star.neighbour[6 * origin + direction]
+            if chain < 0 and to < star.cells and board[to] == EMPTY and seen[to] == 0:
+                queue[end] = to
+                end += 1
+        for place in range(hops):
+            seen[queue[place]] = 0
         for place in range(0 if chain >= 0 else 1, end):
-            turns[2 * number], turns[2 * number + 1] = index, work.queue[place]
+            turns[2 * number], turns[2 * number + 1] = index, queue[place]
             number += 1
         board[origin] = 0
     return number

@@ -9,9 +9,10 @@ import pytest
 
 import jaxgames
 import train.agents
+from examples.papers.parameter_sharing import turn_search as race
 from examples.papers.parameter_sharing.turn_search import learning
-from examples.papers.parameter_sharing.turn_search import player as race
 from examples.papers.parameter_sharing.turn_search.moves import (
+    Weights,
     fill_pegs,
     fill_remaining,
     fill_turns,
@@ -117,7 +118,7 @@ def test_remaining_steps_are_those_of_the_greedy_agent(game: list[Any]) -> None:
         np.testing.assert_array_equal(np.asarray(work.remaining) / 128, remaining(np.asarray(state.board)[-3:]))
 
 
-def by_feature(size: int, weights: race.Weights) -> np.ndarray:
+def by_feature(size: int, weights: Weights) -> np.ndarray:
     """Returns the weights in the order of `learning.features`."""
     cell, pair = learning.shapes(size)
     return np.concatenate(
@@ -156,7 +157,7 @@ def test_fit_finds_turns_that_do_not_depend_on_the_steps_to_go() -> None:
     price = learning.price(2, learning.ADDED_PRICE)
     features = learning.features(2, boards[2500:])
 
-    def error(weights: race.Weights) -> float:
+    def error(weights: Weights) -> float:
         return float(abs(features @ by_feature(2, weights) - left[2500:]).mean())
 
     assert error(fitted._replace(cell=fitted.cell - price)) < 0.3
@@ -250,27 +251,27 @@ def test_wrong_input_is_refused(folder: Path, parameters: str, game: str, error:
 def test_learning_resumes_games_of_the_same_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     last = len(learning.ROUNDS) - 1
     arguments = learning.Arguments(output=tmp_path, size=1, games=20)
-    first = learning.learn(arguments)
+    first = learning.report(arguments).result
     weights = race.load(first["weights"])
     assert weights[0] == 1
     for name in (f"1_round_{last}.npz", "1.npz"):
         (tmp_path / name).unlink()
     played, play = list[int](), learning.play
 
-    def counted(arguments: learning.Arguments, number: int, weights: race.Weights) -> learning.Games:
+    def counted(arguments: learning.Arguments, number: int, weights: Weights) -> learning.Games:
         played.append(number)
         return play(arguments, number, weights)
 
     monkeypatch.setattr(learning, "play", counted)
-    learning.learn(arguments)
+    learning.report(arguments)
     assert played == [last]
     for one, other in zip(race.load(first["weights"])[1], weights[1], strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
     with pytest.raises(ValueError, match="choose another --output"):
-        learning.learn(learning.Arguments(output=tmp_path, size=1, games=30))
+        learning.report(learning.Arguments(output=tmp_path, size=1, games=30))
 
 
 @pytest.mark.parametrize(("size", "games", "named"), [(1, 9, "games must be at least 10"), (5, 20, "size must be one")])
 def test_learning_refuses_wrong_numbers(tmp_path: Path, size: int, games: int, named: str) -> None:
     with pytest.raises(ValueError, match=named):
-        learning.learn(learning.Arguments(output=tmp_path, size=size, games=games))
+        learning.report(learning.Arguments(output=tmp_path, size=size, games=games))
