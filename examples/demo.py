@@ -33,7 +33,7 @@ def main() -> None:
     settings = loop.Settings(run_dir=FOLDER, evaluate_every=20, checkpoint_every=50)
     shutil.rmtree(FOLDER, ignore_errors=True)
     run = RunFolder.create(FOLDER, PPO(Config(**DEMO)))
-    if not loop.run_training(run.learner, run, settings)["finished"]:
+    if not loop.run_training(run.learner, [run], settings)["finished"]:
         sys.exit(130)
     loop.log(f"learning curve  {plot.plot(plot.Arguments(runs=(FOLDER,)))[0]}")
     loop.log(f"animated game   {animate_shortest_win(run)}  (open it in a browser)")

@@ -23,7 +23,7 @@ from tests.helpers.sections import anchor_of, figures, section
 from tests.helpers.solved import solved_boxes
 from train import alphazero, imitation
 from train.agents import LEARNERS
-from train.driver.learner import Learner, data_of
+from train.driver.learner import Learner
 from train.driver.messages import GAMES, NEXT_RATES, OPPONENT
 from train.ppo import PPO, Config, Numbers
 from train.recipes import RECIPES
@@ -277,7 +277,7 @@ def own_game_names(kind: str) -> set[str]:
 def test_tables_of_settings_are_those_of_the_code() -> None:
     pages = {page.name: page.read_text() for page in settings.PAGES}
     assert {found[1] for text in pages.values() for found in settings.TABLE.finditer(text)} == {
-        *("train.settings.NetworkConfig", "train.driver.loop.Settings"),
+        *("train.settings.NetworkConfig", "train.driver.loop.Settings", "train.driver.processes.Processes"),
         *("train.ppo.Config", "train.alphazero.Config", "train.imitation.Config"),
     }
     for page, text in pages.items():
@@ -341,7 +341,7 @@ def is_of_games(metric: str) -> bool:
 
 def traced_metrics(learner: Learner) -> dict[str, Any]:
     """The metrics of an iteration, by their names."""
-    return jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, jax.random.key(0)), *data_of(learner))[1]
+    return jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, jax.random.key(0)), *learner.load_data())[1]
 
 
 # -- badges and citation -------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import SelectionRule
 from jaxgames.policies.agent import PolicyAgent, temperature_of
 from train import agents, settings
-from train.driver.learner import Learner, data_of
+from train.driver.learner import Learner
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.ops.episodes import Metrics
 from train.ops.optimizers import step_of
@@ -137,7 +137,7 @@ class NetworkLearner(Learner):
 
         Under `jax.vmap` over keys or over `numbers`, one program trains many runs.
         """
-        start, data = self.load(self.init(key)), data_of(self)
+        start, data = self.load(self.init(key)), self.load_data()
         return jax.lax.scan(lambda state, _: self.iterate(state, *data), start, length=self.config.num_iterations)
 
     def with_params(self, train_state: Any, params: Params) -> Any:

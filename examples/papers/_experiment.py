@@ -158,7 +158,7 @@ def train(learner: Learner, folder: Path, settings: Settings = WITHOUT_GAMES) ->
     if not is_finished(learner, folder):
         settings = replace(settings, run_dir=folder, resume=True)
         run = cli.create_or_resume(learner, settings)
-        if not loop.run_training(run.learner, run, settings)["finished"]:
+        if not loop.run_training(run.learner, [run], settings)["finished"]:
             raise SystemExit(130)
     return str(folder)
 

@@ -41,9 +41,8 @@ def wandb() -> None:
 
     os.environ["WANDB_MODE"] = "offline"
     Path("run").mkdir()
-    logger = LOGGERS["wandb"](Path("run"), {"env": GAME}, 1)
-    logger.log(1, {"win_rate": 0.5})
-    logger.close()
+    with LOGGERS["wandb"](Path("run"), {"env": GAME}, 1) as log:
+        log(1, {"win_rate": 0.5})
     assert [*Path("run").glob("wandb/offline-run-*/*.wandb")]
 
 

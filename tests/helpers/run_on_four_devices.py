@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from train.agents import learner_type
-from train.driver.learner import Learner, data_of
+from train.driver.learner import Learner
 from train.ops import sharding
 
 COLLECTIVE = re.compile(r" = (\S+|\(.*?\)) (all-\w+|collective-\w+|reduce-scatter|ragged-\S+?)(?:-start)?\(")
@@ -42,7 +42,7 @@ def main(learner: Learner, folder: Path, iterations: int) -> None:
     train_state = sharding.shard(first_train_state(learner), mesh, learner.partition_specs)
     placed = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
     with jax.set_mesh(mesh):
-        data = sharding.shard(data_of(learner), mesh, sharding.REPLICATED)
+        data = sharding.shard(learner.load_data(), mesh, sharding.REPLICATED)
         iterate = jax.jit(learner.iterate, out_shardings=placed).lower(train_state, *data).compile()
     rows: list[dict[str, np.ndarray]] = []
     for _ in range(iterations):

@@ -33,7 +33,7 @@ WATCHED = ("checkpoint_every", "evaluate_every", "evaluation_games")
 
 def train_in(folder: Path, learner: Learner, settings: Settings) -> dict[str, Any]:
     """Creates a run and trains it in this process; returns its result."""
-    return loop.run_training(learner, RunFolder.create(folder, learner), settings)
+    return loop.run_training(learner, [RunFolder.create(folder, learner)], settings)
 
 
 def random_train_state(learner: Learner, seed: int = 0) -> Any:

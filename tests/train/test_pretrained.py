@@ -178,7 +178,7 @@ def test_resumed_run_does_not_read_the_other_run(untrained: Runs, tmp_path: Path
     run = RunFolder.create(tmp_path / "run", learner)
     saved = jax.jit(learner.init)(jax.random.key(5))
     run.save(saved)
-    restored = loop.restore_or_init(learner, run, sharding.mesh_for(1, learner.batch_sizes))
+    restored = loop.restore_or_init(learner, [run], sharding.mesh_for(1, learner.batch_sizes))
     run.close()
     assert equal(jax.device_get(restored.params), jax.device_get(saved.params))
     with pytest.raises(FileNotFoundError, match="removed holds no run"):

@@ -35,7 +35,7 @@ from tests.helpers.stored_runs import (
 from tests.train.alphazero.test_alphazero import SETTINGS as ON_STICKS
 from tests.train.ppo.test_ppo import CONFIG as ON_STAR
 from train import agents, alphazero, imitation, ppo
-from train.driver.learner import Learner, data_of, names_of_numbers
+from train.driver.learner import Learner, names_of_numbers
 from train.driver.loop import Settings
 from train.ops.sharding import keys_to_data
 from train.sweep import Sweep, run_sweep
@@ -172,7 +172,7 @@ def runs(request: pytest.FixtureRequest, sticks: None, tmp_path_factory: pytest.
         "alphazero": lambda _: alphazero.AlphaZero(alphazero.Config(**ON_STICKS)),
     }
     learner = makers[request.param](tmp_path_factory.mktemp("files"))
-    data, init = jax.device_put(data_of(learner)), jax.jit(learner.init)
+    data, init = jax.device_put(learner.load_data()), jax.jit(learner.init)
     iterate = jax.jit(chex.assert_max_traces(learner.iterate, n=1))
 
     def run(seed: int) -> Iterated:
@@ -284,7 +284,7 @@ def test_run_on_four_devices_equals_the_run_on_one(
         num_parameters = sum(leaf.size for leaf in jax.tree.leaves(train_state.params))
         assert max(size for _, size in found["collectives"]) <= limit[0] * num_parameters + limit[1]
 
-    iterate, data = jax.jit(learner.iterate), jax.device_put(data_of(learner))
+    iterate, data = jax.jit(learner.iterate), jax.device_put(learner.load_data())
     metrics_of_four = dict(np.load(tmp_path / "metrics.npz"))
     for iteration in range(iterations):
         train_state, metrics = iterate(train_state, *data)
@@ -341,7 +341,7 @@ def test_program_has_the_same_types_in_other_modes(make: Callable[[Path], Learne
     expected = jax.tree.map(lambda leaf: leaf.dtype, jax.eval_shape(learner.init, jax.random.key(0)))
     with mode:
         start = jax.eval_shape(learner.init, jax.random.key(0))
-        end, metrics = jax.eval_shape(learner.iterate, start, *data_of(learner))
+        end, metrics = jax.eval_shape(learner.iterate, start, *learner.load_data())
     assert {leaf.dtype for leaf in metrics.values()} == {np.dtype("float32")}
     for train_state in (start, end):
         assert jax.tree.map(lambda leaf: leaf.dtype, train_state) == expected

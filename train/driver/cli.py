@@ -18,7 +18,8 @@ from train.driver.learner import Learner, check_load, command_of, is_of_user
 from train.driver.loop import Settings
 from train.driver.memory import check_memory
 from train.driver.messages import log
-from train.driver.run_folder import Recorder, RunFolder
+from train.driver.processes import Processes
+from train.driver.run_folder import RunFolder
 from train.driver.stored_config import changes, settings_of
 from train.ops import sharding
 
@@ -32,6 +33,7 @@ class Arguments(Generic[ConfigT]):
 
     config: tyro.conf.OmitArgPrefixes[ConfigT]
     settings: tyro.conf.OmitArgPrefixes[Settings]
+    processes: tyro.conf.OmitArgPrefixes[Processes] = dataclasses.field(default_factory=Processes)
     preset: str | None = None
     """A named set of settings to start from instead of the game's recipe. An unknown name is refused with the list."""
 
@@ -48,44 +50,38 @@ class ParsedFirst:
     resume: bool = False
 
 
-def main(learner_type: type[Learner], settings: Settings | None = None) -> None:
-    """The command of a learner, such as `python -m train.ppo`, with other default `settings` of storage and devices."""
+def main(learner_type: type[Learner], settings: Settings | None = None) -> NoReturn:
+    """The command of a learner, such as `python -m train.ppo`, with other default `settings` of storage and devices.
+
+    It ends the program, with the message of an expected error.
+    """
     program = command_of(learner_type)
     with command_line(program, sys.argv[1:]) as given:
-        _run(program, learner_type, given, settings)
-
-
-def _run(
-    program: str,
-    learner_type: type[Learner],
-    given: list[str],
-    settings: Settings | None,
-) -> NoReturn:
-    """Trains, and ends the program, with the message of an expected error."""
-    try:
-        arguments = parse(learner_type, given, settings)
-        if arguments.settings.processes == 1 and not arguments.settings.distributed:
-            compilation.keep_programs()  # of several processes, some would wait for others that compile
-        learner, recorder, settings = open_run(arguments, learner_type)
-        result = loop.run_training(learner, recorder, settings)
-        is_leader = processes.is_leader()
-        processes.leave()
-    except KeyboardInterrupt as error:  # before the first iteration, or a second time
-        processes.abandon(error, f"{program}: interrupted", 130)
-        sys.exit(130)
-    except (ValueError, OSError) as error:
-        processes.abandon(error, f"{program}: {error}")
-        sys.exit(f"{program}: {error}")
-    except Exception as error:
-        processes.abandon(error, None)
-        raise
-    if is_leader:
-        if result["finished"]:
-            run = shlex.quote(result["run_dir"])
-            words = import_options() + [IMPORT, program] * is_of_user(learner_type)
-            modules = "".join(f" {word}" for word in words)
-            log(f"next: python -m train.match {run} greedy{modules}; python -m train.play {run}{modules}")
-        print(json.dumps(result))
+        try:
+            arguments = parse(learner_type, given, settings)
+            if arguments.processes.are_many:
+                processes.join(arguments.processes)
+            else:
+                compilation.keep_programs()  # of several processes, some would wait for others that compile
+            learner, runs, settings = open_run(learner_type, arguments.config, arguments.settings)
+            result = loop.run_training(learner, runs, settings)
+            processes.leave()
+        except KeyboardInterrupt as error:  # before the first iteration, or a second time
+            processes.abandon(error, f"{program}: interrupted", 130)
+            sys.exit(130)
+        except (ValueError, OSError) as error:
+            processes.abandon(error, f"{program}: {error}")
+            sys.exit(f"{program}: {error}")
+        except Exception as error:
+            processes.abandon(error, None)
+            raise
+        if runs:  # in process 0
+            if result["finished"]:
+                run = shlex.quote(result["run_dir"])
+                words = import_options() + [IMPORT, program] * is_of_user(learner_type)
+                modules = "".join(f" {word}" for word in words)
+                log(f"next: python -m train.match {run} greedy{modules}; python -m train.play {run}{modules}")
+            print(json.dumps(result))
     sys.exit(0 if result["finished"] else 130)
 
 
@@ -107,7 +103,7 @@ def parse(learner_type: type[Learner], arguments: list[str], settings: Settings 
         prog=f"python -m {command_of(learner_type)}",
         description=(sys.modules[learner_type.__module__].__doc__ or "").partition("\n")[0] + f"\n{IMPORT_LINE}",
         args=arguments,
-        default=Arguments(default, settings or Settings(), first.preset),
+        default=Arguments(default, settings or Settings(), preset=first.preset),
     )
 
 
@@ -119,49 +115,29 @@ def parse_known(kind: type[KnownT], arguments: Sequence[str]) -> KnownT | None:
         return None
 
 
-def open_run(arguments: Arguments[Any], learner_type: type[Learner]) -> tuple[Learner, Recorder, Settings]:
-    """Returns the run of this process, with process 0's settings. Errors of process 0 are raised in every process."""
-    settings = arguments.settings
-    if settings.distributed:
-        processes.join(settings.join_timeout)
-    elif settings.coordinator is not None:
-        processes.join(settings.join_timeout, settings.coordinator, settings.processes, settings.process_id)
+def open_run(learner_type: type[Learner], config: Any, settings: Settings) -> tuple[Learner, list[RunFolder], Settings]:
+    """Returns the run of this process, with process 0's settings. Only process 0 has the folder of the run.
+
+    Errors of process 0 are raised in every process.
+    """
+    error, runs, sent = None, list[RunFolder](), dict[str, Any]()
     if processes.is_leader():
-        return open_as_leader(learner_type, arguments.config, settings)
-    return receive_config(learner_type, settings)
-
-
-def open_as_leader(learner_type: type[Learner], config: Any, settings: Settings) -> tuple[Learner, Recorder, Settings]:
-    """Opens or creates the folder, and sends the settings to the other processes."""
-    try:
-        learner = learner_type(learner_type.resolve(config))
-        check_memory(learner, sharding.mesh_for(settings.devices, learner.batch_sizes))  # before there is a folder
-        loop.evaluation_opponent(learner, settings)
-        loggers.check(settings.logger)
-        run = create_or_resume(learner, settings)
-        run.loggers = settings.logger
-    except (ValueError, OSError) as error:
-        processes.broadcast_from_leader({"error": str(error)})
-        processes.leave()
-        raise
-    settings = dataclasses.replace(settings, run_dir=run.folder)
-    sent = {
-        "config": dataclasses.asdict(run.config),
-        "settings": dataclasses.asdict(settings) | {"run_dir": str(run.folder)},
-    }
-    processes.broadcast_from_leader(sent)
-    return run.learner, run, settings
-
-
-def receive_config(learner_type: type[Learner], settings: Settings) -> tuple[Learner, Recorder, Settings]:
-    """Returns the settings that process 0 sent. Raises ValueError if process 0 sent an error."""
-    sent = processes.broadcast_from_leader(None)
+        try:
+            learner = learner_type(learner_type.resolve(config))
+            check_memory(learner, sharding.mesh_for(settings.devices, learner.batch_sizes))  # before there is a folder
+            loop.evaluation_opponent(learner, settings)
+            loggers.check(settings.logger)
+            runs = [create_or_resume(learner, settings)]
+            with_folder = dataclasses.asdict(settings) | {"run_dir": str(runs[0].folder)}
+            sent = {"config": dataclasses.asdict(runs[0].config), "settings": with_folder}
+        except (ValueError, OSError) as raised:
+            error, sent = raised, {"error": str(raised)}
+    sent = processes.broadcast_from_leader(sent)
     if "error" in sent:
         processes.leave()
-        raise ValueError(sent["error"])
-    folder = Path(sent["settings"]["run_dir"])
-    received = Settings(**sent["settings"] | {"run_dir": folder, "process_id": settings.process_id})
-    return learner_type(learner_type.config_type(**sent["config"])), Recorder(folder), received
+        raise error or ValueError(sent["error"])
+    learner = runs[0].learner if runs else learner_type(learner_type.config_type(**sent["config"]))
+    return learner, runs, Settings(**sent["settings"] | {"run_dir": Path(sent["settings"]["run_dir"])})
 
 
 def create_or_resume(learner: Learner, settings: Settings) -> RunFolder:

@@ -5,6 +5,7 @@ folder for each kind of processor, because XLA compiles for the instructions tha
 come first: JAX_COMPILATION_CACHE_DIR names another folder, JAX_ENABLE_COMPILATION_CACHE=false switches it off.
 """
 
+import functools
 import os
 import platform
 import zlib
@@ -20,15 +21,11 @@ from train.ops import sharding
 CONFIG: Any = jax.config  # its values have no types
 
 
+@functools.lru_cache(maxsize=1)  # traced once: for the check of memory, and to be compiled
 def iteration_on(learner: Learner, mesh: Mesh) -> Any:
-    """Returns `learner.iterate` under jit, for train states on the mesh. It reuses the memory of its argument.
-
-    It is the same function each time, so it is traced once: for the check of memory, and to be compiled.
-    """
-    if mesh not in learner.programs:
-        out = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
-        learner.programs[mesh] = jax.jit(learner.iterate, donate_argnums=0, out_shardings=out)
-    return learner.programs[mesh]
+    """Returns `learner.iterate` under jit, for train states on the mesh. It reuses the memory of its argument."""
+    out = sharding.shardings(mesh, (learner.partition_specs, sharding.REPLICATED))
+    return jax.jit(learner.iterate, donate_argnums=0, out_shardings=out)
 
 
 def keep_programs(checkout: Path = Path(__file__).parents[2]) -> None:

@@ -11,14 +11,12 @@ on many devices. Files store "my_module:MyLearner", so other commands need `--im
 """
 
 import dataclasses
-import functools
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import jax
-from jax.sharding import Mesh
 
 import jaxgames
 from jaxgames import ParameterError, agents
@@ -57,7 +55,6 @@ class Learner:
     """The settings and the pure functions of a run. A learner is hashable and static under jit.
 
     A new learner writes `name`, `config_type`, `config`, `env`, `agent`, `init` and `iterate`. The rest has a default.
-    A method `load_data` is optional, see `data_of`.
     """
 
     name: ClassVar[str]  # of this package: the learner is the module and command train.<name>
@@ -69,7 +66,7 @@ class Learner:
     """The settings that `iterate` and `init` read in traced arithmetic only, which change no shape: a dataclass that is
     a pytree, with fields of the config. A sweep replaces them by traced numbers. Of a learner without a sweep, None."""
     iterate: Callable[..., tuple[Any, dict[str, jax.Array]]]
-    """(train state, *data_of(learner)) -> the train state after one iteration, and metrics (float32[] each)."""
+    """(train state, *learner.load_data()) -> the train state after one iteration, and metrics (float32[] each)."""
 
     def __init__(self, config: Any) -> None: ...
 
@@ -127,15 +124,27 @@ class Learner:
         """
         return agents.make(text, self.env)
 
+    def load_data(self) -> tuple[Any, ...]:
+        """Returns the arguments of `iterate` after the train state: pytrees of arrays on the host.
+
+        They are placed on every device, and are not in a checkpoint. Every process reads them.
+
+        Raises OSError or ValueError if a file cannot be read, or is not the one that the run was started with.
+        """
+        return ()
+
+    def split(self, train_state: Any) -> list[Any]:
+        """Returns the train state of each run: the only one, if this is not a learner of several runs."""
+        return [train_state]
+
+    def join(self, train_states: list[Any]) -> Any:
+        """Returns the train state of which `split` makes these."""
+        return train_states[0]
+
     @property
     def headline(self) -> Mapping[str, Any]:
         """The settings that identify a run on its first line and in its result, in JSON's types; includes "env"."""
         return {"env": self.config.env, "seed": self.config.seed}
-
-    @functools.cached_property
-    def programs(self) -> dict[Mesh, Any]:
-        """`iterate` under jit by mesh; see `train.driver.compilation.iteration_on`."""
-        return {}
 
     @property
     def batch_sizes(self) -> Mapping[str, int]:
@@ -189,18 +198,6 @@ def learner_of_module(text: str) -> type[Learner]:
     if not (isinstance(found, type) and issubclass(found, Learner) and hasattr(found, "config_type")):
         raise ParameterError(f"{module} has no learner {name!r}")
     return found
-
-
-def data_of(learner: Learner) -> tuple[Any, ...]:
-    """Returns the arguments of `iterate` after the train state.
-
-    A learner that learns from a file has a method `load_data()`, which returns a pytree of arrays on the host. They are
-    placed on every device, and are not in a checkpoint. Every process reads the file.
-
-    Raises OSError or ValueError if the file cannot be read, or is not the one that the run was started with.
-    """
-    load = getattr(learner, "load_data", None)
-    return () if load is None else (load(),)
 
 
 def check_load(learner: Learner) -> None:

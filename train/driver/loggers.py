@@ -1,87 +1,74 @@
 """Where the metrics of a run go beside `metrics.jsonl`: TensorBoard, or Weights & Biases.
 
-    logger = LOGGERS["wandb"](folder, config, first=1)
-    logger.log(1, {"win_rate": 0.5})
-    logger.close()
+    with LOGGERS["wandb"](folder, config, first=1) as log:
+        log(1, {"win_rate": 0.5})
 
-Another place is a class with these methods, an entry in `LOGGERS` and in `PACKAGES`, and its name in `Name`.
+Another place is a function like these, an entry in `LOGGERS` and in `PACKAGES`, and its name in `Name`. It gets the run
+folder, the content of its config.json, and the first iteration, from which on numbers replace older ones.
 """
 
 import importlib
 import importlib.util
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from jaxgames._files import write_whole
 
 Name = Literal["tensorboard", "wandb"]
 ID_FILE = "wandb_id"  # in the run folder, so that a resumed run continues there
+Log = Callable[[int, Mapping[str, float]], None]
+"""(iteration, its numbers) -> None."""
 
 
-class MetricsLogger(Protocol):
-    """A place for the numbers of the run in a folder; `config` is the content of its config.json.
-
-    Numbers of the iteration `first` and of later ones replace older ones.
-    """
-
-    def __init__(self, folder: Path, config: Mapping[str, Any], first: int) -> None: ...
-    def log(self, iteration: int, numbers: Mapping[str, float]) -> None: ...
-    def close(self) -> None: ...
-
-
-class TensorBoard:
+@contextmanager
+def tensorboard(folder: Path, config: Mapping[str, Any], first: int) -> Generator[Log]:
     """Writes TensorBoard's `events.*` files into the run folder."""
+    from tensorboardX import SummaryWriter
 
-    def __init__(self, folder: Path, config: Mapping[str, Any], first: int) -> None:
-        from tensorboardX import SummaryWriter
-
-        self._writer = SummaryWriter(str(folder), purge_step=first)
-
-    def log(self, iteration: int, numbers: Mapping[str, float]) -> None:
+    def log(iteration: int, numbers: Mapping[str, float]) -> None:
         for name, value in numbers.items():
-            self._writer.add_scalar(name, value, iteration)
+            writer.add_scalar(name, value, iteration)
 
-    def close(self) -> None:
-        self._writer.close()
+    with SummaryWriter(str(folder), purge_step=first) as writer:
+        yield log
 
 
-class WeightsAndBiases:
+@contextmanager
+def weights_and_biases(folder: Path, config: Mapping[str, Any], first: int) -> Generator[Log]:
     """Sends the numbers to Weights & Biases; with WANDB_MODE=offline it writes them into `wandb/` of the run folder.
 
     Raises ValueError where it refuses the run, for example without a login.
     """
-
-    def __init__(self, folder: Path, config: Mapping[str, Any], first: int) -> None:
-        wandb: Any = importlib.import_module("wandb")
-        path = folder / ID_FILE
-        if not path.exists():
-            write_whole(path, uuid.uuid4().hex[:8] + "\n")
-        try:
-            self._run = wandb.init(
-                project=os.environ.get("WANDB_PROJECT", "jaxgames"),
-                name=folder.name,
-                id=path.read_text().strip(),
-                resume="allow",
-                dir=str(folder),
-                config=dict(config),
-                reinit="create_new",  # the cells of a sweep are runs at the same time
-            )
-        except wandb.errors.UsageError as error:
-            raise ValueError(
-                f"wandb: {error} Or set WANDB_MODE=offline, and send the run later by wandb sync"
-            ) from error
-
-    def log(self, iteration: int, numbers: Mapping[str, float]) -> None:
-        self._run.log(dict(numbers), step=iteration)
-
-    def close(self) -> None:
-        self._run.finish()
+    wandb: Any = importlib.import_module("wandb")
+    path = folder / ID_FILE
+    if not path.exists():
+        write_whole(path, uuid.uuid4().hex[:8] + "\n")
+    try:
+        run = wandb.init(
+            project=os.environ.get("WANDB_PROJECT", "jaxgames"),
+            name=folder.name,
+            id=path.read_text().strip(),
+            resume="allow",
+            dir=str(folder),
+            config=dict(config),
+            reinit="create_new",  # the cells of a sweep are runs at the same time
+        )
+    except wandb.errors.UsageError as error:
+        raise ValueError(f"wandb: {error} Or set WANDB_MODE=offline, and send the run later by wandb sync") from error
+    try:
+        yield lambda iteration, numbers: run.log(dict(numbers), step=iteration)
+    finally:
+        run.finish()
 
 
-LOGGERS: dict[str, type[MetricsLogger]] = {"tensorboard": TensorBoard, "wandb": WeightsAndBiases}
+LOGGERS: dict[str, Callable[[Path, Mapping[str, Any], int], AbstractContextManager[Log]]] = {
+    "tensorboard": tensorboard,
+    "wandb": weights_and_biases,
+}
 PACKAGES = {"tensorboard": ("tensorboardX", "train"), "wandb": ("wandb", "wandb")}  # package, extra that installs it
 
 

@@ -26,7 +26,7 @@ from jaxgames.agents import Agent, RandomAgent, make_on_device
 from train.bounds import Count, NotNegative, check_values
 from train.driver import compilation, loggers, processes
 from train.driver.checkpoints import is_multiple
-from train.driver.learner import Learner, TrainState, command_of, data_of, text_of
+from train.driver.learner import Learner, TrainState, command_of, text_of
 from train.driver.messages import (
     GAMES,
     NEXT_OPPONENT,
@@ -36,11 +36,9 @@ from train.driver.messages import (
     log,
     log_evaluations,
     log_start,
-    mean_over_runs,
-    show,
 )
 from train.driver.metrics import rounded, to_floats
-from train.driver.run_folder import Recorder
+from train.driver.run_folder import RunFolder
 from train.ops import sharding
 
 EVALUATION_SEED = 2**31 - 1  # seed of evaluation games; no run uses it
@@ -48,7 +46,6 @@ BEATEN = 0.95  # win rate against the random agent from which evaluations also h
 IN_RESULT = ("win_rate", "draw_rate", "mean_turns", *NEXT_RATES)
 Evaluate = Callable[[Any, "Settings", Agent, Any, int], Mapping[str, Any]]
 """(learner, settings, opponent, train state, iteration) -> the metrics of an evaluation."""
-OF_PROCESSES = ("processes", "process_id", "coordinator", "distributed", "join_timeout")
 
 
 @dataclass(frozen=True)
@@ -79,24 +76,12 @@ class Settings:
     games against random are won is followed by games against greedy."""
     devices: NotNegative[int] = 1
     """Devices per process, 0 for all. The boards are divided over them; each has a copy of the parameters."""
-    processes: Count[int] = 1
-    """Processes of the run. Start each with the same command except for --process-id. All use process 0's options."""
-    process_id: int = 0
-    """The number of this process, from 0."""
-    coordinator: str | None = None
-    """HOST:PORT where the processes connect: the host of process 0, and any free port on it."""
-    distributed: bool = False
-    """Lets JAX find the processes that Slurm, Open MPI, a TPU pod or Kubernetes started, instead of --coordinator."""
-    join_timeout: Count[int] = 300
-    """Seconds that processes wait for each other at the start."""
 
     def __post_init__(self) -> None:
         check_values(vars(self), Settings)
         if len(self.logger) > 1 and "none" in self.logger:
             raise ValueError(f"logger must be none or names of loggers, not {' '.join(self.logger)}")
-        if self.logger == ("none",):
-            object.__setattr__(self, "logger", ())
-        processes.check_rendezvous(self.coordinator, self.processes, self.process_id, self.distributed)
+        object.__setattr__(self, "logger", tuple(name for name in self.logger if name != "none"))
 
     def evaluates(self, iteration: int) -> bool:
         """Returns whether an evaluation follows `iteration`."""
@@ -106,59 +91,59 @@ class Settings:
 
 
 def run_training(
-    learner: Learner, recorder: Recorder, settings: Settings, evaluate: Evaluate | None = None
+    learner: Learner, runs: Sequence[RunFolder], settings: Settings, evaluate: Evaluate | None = None
 ) -> dict[str, Any]:
     """Trains to the end of the run, or until Ctrl-C or SIGTERM. Returns the result, which a finished run stores.
 
-    The recorder is closed at the end, also by an error. If it has several runs, metrics are arrays over the runs, and
-    seconds are a run's share of the time.
-
     Args:
-      evaluate: returns the metrics of an evaluation; None for `evaluation`.
+      learner: of the run, or a `BatchedRuns` of several.
+      runs: their folders, which are closed at the end, also by an error; none in a process that is not the leader.
+      settings: with a `run_dir` in such a process, and of a sweep.
+      evaluate: returns the metrics of an evaluation, of several runs arrays over the runs; None for `evaluation`.
 
-    Raises ValueError when parameters are no longer finite numbers.
+    Seconds are a run's share of the time. Raises ValueError when parameters are no longer finite numbers.
     """
-    with contextlib.closing(recorder):
-        return _run_training(learner, recorder, settings, evaluate or evaluation)
+    with contextlib.ExitStack() as stack:
+        for run in runs:
+            stack.callback(run.close)
+            run.loggers = settings.logger
+        return _run_training(learner, runs, settings, evaluate or evaluation)
 
 
-def _run_training(learner: Learner, recorder: Recorder, settings: Settings, evaluate: Evaluate) -> dict[str, Any]:
-    config = learner.config
+def _run_training(
+    learner: Learner, runs: Sequence[RunFolder], settings: Settings, evaluate: Evaluate
+) -> dict[str, Any]:
+    config, folder = learner.config, settings.run_dir or runs[0].folder
     mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
-    resume = command_to_resume(learner, recorder.folder, settings)
-    log_start(learner, recorder.folder, mesh.size)
+    resume = command_to_resume(learner, folder, settings)
+    log_start(learner, folder, mesh.size)
     if jax.process_count() > 1:  # every process prints it, because any of them may be lost
         print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
 
-    train_state = restore_or_init(learner, recorder, mesh)
+    train_state = restore_or_init(learner, runs, mesh)
     first = int(train_state.iteration)
-    stored = processes.broadcast_from_leader(recorder.result())
+    results = [run.result() for run in runs]
+    stored = processes.broadcast_from_leader(results[0] if results and all(results) else None)
     if first >= config.num_iterations and stored is not None:
         log("the run is finished already; a larger --total-steps continues it")
         return stored
-    last_kept = recorder.truncate_metrics(first)
+    rows = [run.truncate_metrics(first) for run in runs]
     if is_multiple(first, settings.keep_every):
-        recorder.save(sharding.replicate(train_state, mesh), settings.keep_every)
+        save(learner, runs, train_state, mesh, settings)
     if settings.evaluate_every:
         log_evaluations(learner, settings.evaluation_opponent, settings.evaluation_games, settings.evaluation_seat)
-    log("compiling (usually 10 to 60 s when the program is new) ...")
-    start = time.monotonic()
-    iterate = compile_iteration(learner, train_state, mesh)
-    log(f"compiled in {time.monotonic() - start:.1f} s")
-    if first:
-        log(f"resumed after iteration {first}")
-
     try:
-        row = last_kept or {}
-        train_state, row = iterate_until_stopped(learner, recorder, settings, evaluate, mesh, iterate, train_state, row)
-        result = result_of(learner, recorder, int(train_state.iteration), row)
-        if result["finished"]:
-            recorder.finish(result)
+        iteration, rows = iterate_until_stopped(learner, runs, settings, evaluate, mesh, train_state, rows)
+        results = [result_of(run, iteration, row) for run, row in zip(runs, rows, strict=True)]
+        finished = iteration >= config.num_iterations
+        for run, result in zip(runs, results, strict=True):
+            if finished:
+                run.finish(result)
     except OSError as error:
         raise OSError(f"{error}; when that is mended, continue with: {resume}") from error
-    if not result["finished"]:
+    if not finished:
         log(f"stopped; continue with: {resume}")
-    return result
+    return results[0] if results else {"finished": finished}
 
 
 def command_to_resume(learner: Learner, folder: Path, settings: Settings) -> str:
@@ -169,7 +154,7 @@ def command_to_resume(learner: Learner, folder: Path, settings: Settings) -> str
     words = ["python", "-m", command_of(type(learner)), "--run-dir", str(folder), "--resume", *import_options()]
     for each in dataclasses.fields(Settings):
         value = getattr(settings, each.name)
-        if each.name not in ("run_dir", "resume", *OF_PROCESSES) and value != each.default:
+        if each.name not in ("run_dir", "resume") and value != each.default:
             entries = (value or ("none",)) if isinstance(value, tuple) else (value,)
             words += [f"--{each.name.replace('_', '-')}", *map(str, entries)]
     return shlex.join(words)
@@ -177,63 +162,94 @@ def command_to_resume(learner: Learner, folder: Path, settings: Settings) -> str
 
 def iterate_until_stopped(
     learner: Learner,
-    recorder: Recorder,
+    runs: Sequence[RunFolder],
     settings: Settings,
     evaluate: Evaluate,
     mesh: Mesh,
-    iterate: Callable[[Any], Any],
     train_state: Any,
-    row: dict[str, Any],
-) -> tuple[Any, dict[str, Any]]:
-    """The train state and the row of metrics after the last iteration of the run, or the one that a signal stopped.
+    rows: list[dict[str, Any]],
+) -> tuple[int, list[dict[str, Any]]]:
+    """The last iteration of the run, or the one that a signal stopped, and the row of metrics of each run after it.
 
-    `row` is the row of the last iteration before this start, empty for a new run.
+    `rows` are those of the last iteration before this start, empty for a new run.
 
     Raises ValueError when parameters are no longer finite numbers.
     """
-    config, first, seconds_before = learner.config, int(train_state.iteration), row.get("seconds", 0.0)
-    num_runs, steps = len(recorder.folders), config.steps_per_iteration
+    config, first = learner.config, int(train_state.iteration)
+    log("compiling (usually 10 to 60 s when the program is new) ...")
+    start = time.monotonic()
+    iterate = compile_iteration(learner, train_state, mesh)
+    log(f"compiled in {time.monotonic() - start:.1f} s")
+    if first:
+        log(f"resumed after iteration {first}")
+    folders = [run.folder for run in runs] or [settings.run_dir]
+    num_runs, steps = len(folders), config.steps_per_iteration
     progress = Progress(config.num_iterations * steps * num_runs, "steps", shown=processes.is_leader())
     progress.skip(first * steps * num_runs)
     opponent = evaluation_opponent(learner, settings) if processes.is_leader() else RandomAgent(learner.env)
+    seconds_before = rows[0].get("seconds", 0.0) if rows else 0.0
     spent = 0.0  # seconds in iterations, without evaluations; a run's share of them
+    iteration = first
     with stop_signal() as stop, progress as bar:
         for iteration in range(first + 1, config.num_iterations + 1):
-            iteration_start = time.monotonic()
+            start = time.monotonic()
             train_state, metrics = iterate(train_state)
             row = {"iteration": iteration, "steps": iteration * steps, **to_floats(metrics)}
-            spent += (time.monotonic() - iteration_start) / num_runs
+            spent += (time.monotonic() - start) / num_runs
             row["seconds"] = seconds_before + spent
             row["steps_per_second"] = (iteration - first) * steps / spent
             last = iteration == config.num_iterations
-            if diverged := diverged_runs(recorder.folders, train_state):
-                recorder.log(row)
+            finite = np.atleast_1d(_are_finite(train_state.params, num_runs > 1))  # of the runs and of padding
+            diverged = [folder for folder, is_finite in zip(folders, finite, strict=False) if not is_finite]
+            evaluates = settings.evaluates(iteration) or (last and settings.evaluate_every > 0)
+            if processes.is_leader() and evaluates and not diverged:
+                row |= evaluate(learner, settings, opponent, train_state, iteration)
+                row |= {GAMES: settings.evaluation_games, OPPONENT: settings.evaluation_opponent}
+            rows = [{name: entry_of(value, index) for name, value in row.items()} for index in range(len(runs))]
+            for run, of_run in zip(runs, rows, strict=True):
+                run.log(of_run)
+            if diverged:
                 raise ValueError(
                     f"the parameters of {', '.join(map(str, diverged))} are no longer finite numbers after iteration "
                     f"{iteration}. Checkpoints of earlier iterations are kept; start a new run with other settings, "
                     "such as a smaller --learning-rate"
                 )
-            evaluates = settings.evaluates(iteration) or (last and settings.evaluate_every > 0)
-            if processes.is_leader() and evaluates:
-                row |= evaluate(learner, settings, opponent, train_state, iteration)
-                row |= {GAMES: settings.evaluation_games, OPPONENT: settings.evaluation_opponent}
             if processes.is_leader() and (evaluates or (learner.shown_metrics and not settings.evaluate_every)):
-                show(bar, format_row(row, config, num_runs, learner.shown_metrics), row)
-            recorder.log(row)
+                bar.write(format_row(row, config, num_runs, learner.shown_metrics))
             stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
             due = iteration % settings.checkpoint_every == 0 or is_multiple(iteration, settings.keep_every)
             if last or stopping or due:
-                recorder.save(sharding.replicate(train_state, mesh), settings.keep_every)
+                save(learner, runs, train_state, mesh, settings)
             bar.update(steps * num_runs)
             if stopping:
                 break
-    return train_state, row
+    return iteration, rows
 
 
-def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
-    """Returns the train state of the last checkpoint, or of a new run, divided over the mesh."""
-    train_state = recorder.restore()
-    if train_state is None:
+def save(learner: Learner, runs: Sequence[RunFolder], train_state: Any, mesh: Mesh, settings: Settings) -> None:
+    """Writes a checkpoint of every run. Every process must call it."""
+    states = learner.split(sharding.replicate(train_state, mesh))
+    for run, state in zip(runs, states, strict=False):  # no runs in a process that is not the leader
+        run.save(state, settings.keep_every)
+
+
+def entry_of(value: Any, index: int) -> Any:
+    """Returns a run's entry of an array over runs; a number is common to all runs."""
+    return float(value[index]) if getattr(value, "ndim", 0) else value
+
+
+def restore_or_init(learner: Learner, runs: Sequence[RunFolder], mesh: Mesh) -> Any:
+    """Returns the train state of the last checkpoint, or of a new run, divided over the mesh.
+
+    After a kill, the last checkpoints of several runs can be of different iterations: they continue from the newest one
+    that every run has, and later ones are removed.
+    """
+    common = set[int].intersection(*(set(run.checkpoints()) for run in runs)) if runs else ()
+    for run in runs:
+        run.drop_after(max(common, default=-1))
+    if common:
+        train_state = learner.join([run.restore() for run in runs])
+    else:
         train_state = jax.jit(learner.init)(jax.random.key(learner.config.seed))
         if processes.is_leader():  # the others receive its train state, and need no access to files
             train_state = learner.load(train_state)
@@ -242,7 +258,7 @@ def restore_or_init(learner: Learner, recorder: Recorder, mesh: Mesh) -> Any:
 
 def compile_iteration(learner: Learner, train_state: Any, mesh: Mesh) -> Callable[[Any], Any]:
     """Returns `learner.iterate`, compiled for train states on the mesh. It reuses the memory of its argument."""
-    data = sharding.shard(data_of(learner), mesh, sharding.REPLICATED)
+    data = sharding.shard(learner.load_data(), mesh, sharding.REPLICATED)
     with jax.set_mesh(mesh):
         program = compilation.iteration_on(learner, mesh).lower(train_state, *data).compile()
     return lambda train_state: program(train_state, *data)
@@ -256,24 +272,18 @@ def _are_finite(params: Any, has_axis_of_runs: bool) -> jax.Array:
     return functools.reduce(jnp.logical_and, of_leaves, jnp.bool_(True))
 
 
-def diverged_runs(folders: Sequence[Path], train_state: TrainState) -> list[Path]:
-    """Returns the folders of the runs whose parameters have NaN or infinity."""
-    finite = np.atleast_1d(_are_finite(train_state.params, len(folders) > 1))
-    return [folder for folder, is_finite in zip(folders, finite, strict=False) if not is_finite]  # or padding
-
-
-def result_of(learner: Learner, recorder: Recorder, iteration: int, row: Mapping[str, Any]) -> dict[str, Any]:
+def result_of(run: RunFolder, iteration: int, row: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the result that a run prints at its end; `row` is its last row of metrics."""
-    config, row = learner.config, {name: value for name, value in row.items() if value is not None}
+    config, row = run.config, {name: value for name, value in row.items() if value is not None}
     return {
-        "run_dir": str(recorder.folder),
-        "learner": text_of(type(learner)),
-        **learner.headline,
+        "run_dir": str(run.folder),
+        "learner": text_of(type(run.learner)),
+        **run.learner.headline,
         "steps": iteration * config.steps_per_iteration,
         "finished": iteration >= config.num_iterations,
         "seconds": round(row["seconds"], 1) if row else 0.0,
         "steps_per_second": round(row["steps_per_second"]) if row else None,
-        **rounded({name: mean_over_runs(row[name]) for name in IN_RESULT if name in row}),
+        **rounded({name: row[name] for name in IN_RESULT if name in row}),
         **{name: row[name] for name in (GAMES, OPPONENT) if name in row},
     }
 

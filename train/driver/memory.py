@@ -12,7 +12,7 @@ from jax.extend.core import jaxprs_in_params
 from jax.sharding import Mesh
 
 from train.driver.compilation import iteration_on
-from train.driver.learner import Config, Learner, data_of
+from train.driver.learner import Config, Learner
 from train.ops.sharding import REPLICATED, is_key, shardings
 
 MAX_ITERATIONS = 2**31 - 1  # a train state counts them with 32 bits
@@ -47,7 +47,7 @@ def arrays_of(learner: Learner, mesh: Mesh) -> list[Any]:
     """
     init = jax.jit(learner.init, out_shardings=shardings(mesh, learner.partition_specs))
     place = jax.jit(lambda data: data, out_shardings=shardings(mesh, REPLICATED))
-    arguments = jax.eval_shape(init, jax.eval_shape(jax.random.key, 0)), *jax.eval_shape(place, data_of(learner))
+    arguments = jax.eval_shape(init, jax.eval_shape(jax.random.key, 0)), *jax.eval_shape(place, learner.load_data())
     try:
         with warnings.catch_warnings(action="ignore"), jax.set_mesh(mesh):  # of indices too large for 32 bits
             program = iteration_on(learner, mesh).trace(*arguments).jaxpr

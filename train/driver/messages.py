@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jaxgames import arena
-from jaxgames._progress import Progress, format_seconds
+from jaxgames._progress import format_seconds
 from train.driver import processes
 from train.driver.commands import format_interval
 from train.driver.learner import Config, Learner
@@ -48,48 +48,36 @@ def log_evaluations(learner: Learner, opponent: str, games: int, seat: int | Non
 def format_row(row: Mapping[str, Any], config: Config, num_runs: int = 1, shown: Sequence[str] = ()) -> str:
     """Returns a row of metrics as a line of text: its evaluation, if it has one, and the numbers among `shown`.
 
-    Metrics of `num_runs` runs are arrays; the line has their means.
+    Metrics of `num_runs` runs are arrays; the line has their means, and the games of all of them.
     """
-    speed = mean_over_runs(row["steps_per_second"])
-    left = (config.num_iterations * config.steps_per_iteration - row["steps"]) * num_runs / speed
+    row = {name: mean_over_runs(value) for name, value in row.items()}
+    left = (config.num_iterations * config.steps_per_iteration - row["steps"]) * num_runs / row["steps_per_second"]
     parts = [f"{row['steps']:>12,.0f} steps"]
     if "win_rate" in row:
-        parts.append(format_wins(row, num_runs))
+        row[GAMES] *= num_runs
+        parts.append(format_wins(row))
         if NEXT_RATES.keys() <= row.keys():
             of_next = {name: row[column] for column, name in NEXT_RATES.items()}
             parts.append(format_wins({**row, **of_next, OPPONENT: NEXT_OPPONENT}))
-        turns = mean_over_runs(row["mean_turns"])
-        parts += [f"{turns:.1f} turns to win"] if math.isfinite(turns) else []
-    means = {name: mean_over_runs(row[name]) for name in shown}
-    parts += [f"{name} {mean:.4f}" for name, mean in means.items() if math.isfinite(mean)]
-    return "   ".join([*parts, f"{speed:,.0f} steps/s", f"{format_seconds(left)} left"])
+        parts += [f"{row['mean_turns']:.1f} turns to win"] if math.isfinite(row["mean_turns"]) else []
+    parts += [f"{name} {row[name]:.4f}" for name in shown if math.isfinite(row[name])]
+    return "   ".join([*parts, f"{row['steps_per_second']:,.0f} steps/s", f"{format_seconds(left)} left"])
 
 
-def format_wins(row: Mapping[str, Any], num_runs: int = 1) -> str:
+def format_wins(row: Mapping[str, Any]) -> str:
     """Returns the result of an evaluation, such as "won 46, drawn 2 of 100 against random (37-56 %)".
 
     Draws are left out where there are none.
     """
-    won, drawn, games = mean_over_runs(row["win_rate"]), mean_over_runs(row.get("draw_rate", 0.0)), row[GAMES]
-    if num_runs > 1:
-        draws = f", drawn {100 * drawn:.1f} %" if drawn else ""
-        return f"won {100 * won:.1f} %{draws} of {num_runs} x {games:,} against {row[OPPONENT]}"
-    wins, draws = round(won * games), f", drawn {round(drawn * games):,}" if drawn else ""
+    games, drawn = row[GAMES], row.get("draw_rate", 0.0)
+    wins, draws = round(row["win_rate"] * games), f", drawn {round(drawn * games):,}" if drawn else ""
     interval = format_interval(arena.wilson(wins, games))
     return f"won {wins:,}{draws} of {games:,} against {row[OPPONENT]} ({interval})"
 
 
-def show(bar: Progress, text: str, row: Mapping[str, Any]) -> None:
-    """Writes a line above the bar, and the win rate beside it, where the row has one."""
-    if "win_rate" in row:
-        drawn = mean_over_runs(row.get("draw_rate", 0.0))
-        draws = f", draws {drawn:.3f}" if drawn else ""
-        bar.describe(f"win rate {mean_over_runs(row['win_rate']):.3f}{draws}")
-    bar.write(text)
-
-
-def mean_over_runs(value: Any) -> float:
-    """Returns the mean of the finite entries of an array over runs; a number itself."""
-    values = np.ravel(value)
-    finite = values[np.isfinite(values)]
-    return float(finite.mean()) if finite.size else float("nan")
+def mean_over_runs(value: Any) -> Any:
+    """Returns the mean of the finite entries of an array over runs; all other values are returned as they are."""
+    if not getattr(value, "ndim", 0):
+        return value
+    finite = value[np.isfinite(value)]
+    return float(finite.mean()) if finite.size else math.nan

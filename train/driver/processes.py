@@ -1,9 +1,4 @@
-"""Many processes of one run: how they connect, agree and end together.
-
-    python -m train.<learner> ... --coordinator HOST:PORT --processes 2 --process-id 0        on HOST
-    python -m train.<learner> ... --coordinator HOST:PORT --processes 2 --process-id 1        anywhere else
-
-    srun --ntasks 2 python -m train.<learner> ... --distributed                               on a cluster
+"""Many processes of one run: how they connect, agree and end together (docs/training/cluster.md).
 
 Process 0 is the leader: only the leader reads and writes the run folder, evaluates and logs. The others need no access
 to the folder. All processes run the same programs on arrays that are divided over the devices of all processes. So each
@@ -22,11 +17,14 @@ import os
 import sys
 import traceback
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 from jax.experimental import multihost_utils
+
+from train.bounds import Count, check_values
 
 HEARTBEAT_TIMEOUT = 30  # seconds until a silent process counts as lost; a broken connection is noticed at once
 MAX_MESSAGE_BYTES = 1 << 16  # of `broadcast_from_leader`
@@ -34,41 +32,64 @@ MAX_MESSAGE_BYTES = 1 << 16  # of `broadcast_from_leader`
 LAUNCHERS = "srun of Slurm, mpirun of Open MPI 4, a TPU pod, or an indexed Job of Kubernetes"  # those that JAX detects
 
 
-def check_rendezvous(coordinator: str | None, processes: int, process_id: int, distributed: bool) -> None:
-    """Raises ValueError unless all of them fit together."""
-    if distributed and (coordinator is not None or processes != 1 or process_id != 0):
-        raise ValueError(
-            "--distributed finds the processes itself: leave it out, or leave out --coordinator, --processes and "
-            "--process-id, which name them by hand"
-        )
-    if not 0 <= process_id < processes:
-        raise ValueError(f"process_id must be from 0 to processes - 1 = {processes - 1}, not {process_id}")
-    if coordinator is None and processes > 1:
-        raise ValueError(f"{processes} processes need a coordinator: HOST:PORT of process 0")
-    if coordinator is not None and processes == 1:
-        raise ValueError("a coordinator needs processes = 2 or more: how many belong to the run")
-    if coordinator is not None:
-        host, _, port = coordinator.rpartition(":")
-        if not (host and port.isdecimal() and 0 < int(port) < 1 << 16):
-            raise ValueError(f"coordinator must be HOST:PORT, such as 10.0.0.1:9000, not {coordinator!r}")
+@dataclass(frozen=True)
+class Processes:
+    """How the processes of a run find each other."""
+
+    processes: Count[int] = 1
+    """Processes of the run. Start each with the same command except for --process-id. All use process 0's options."""
+    process_id: int = 0
+    """The number of this process, from 0."""
+    coordinator: str | None = None
+    """HOST:PORT where the processes connect: the host of process 0, and any free port on it."""
+    distributed: bool = False
+    """Lets JAX find the processes that Slurm, Open MPI, a TPU pod or Kubernetes started, instead of --coordinator."""
+    join_timeout: Count[int] = 300
+    """Seconds that processes wait for each other at the start."""
+
+    def __post_init__(self) -> None:
+        check_values(vars(self), Processes)
+        coordinator, processes, process_id = self.rendezvous
+        if self.distributed and self.rendezvous != (None, 1, 0):
+            raise ValueError(
+                "--distributed finds the processes itself: leave it out, or leave out --coordinator, --processes and "
+                "--process-id, which name them by hand"
+            )
+        if not 0 <= process_id < processes:
+            raise ValueError(f"process_id must be from 0 to processes - 1 = {processes - 1}, not {process_id}")
+        if coordinator is None and processes > 1:
+            raise ValueError(f"{processes} processes need a coordinator: HOST:PORT of process 0")
+        if coordinator is not None and processes == 1:
+            raise ValueError("a coordinator needs processes = 2 or more: how many belong to the run")
+        if coordinator is not None:
+            host, _, port = coordinator.rpartition(":")
+            if not (host and port.isdecimal() and 0 < int(port) < 1 << 16):
+                raise ValueError(f"coordinator must be HOST:PORT, such as 10.0.0.1:9000, not {coordinator!r}")
+
+    @property
+    def rendezvous(self) -> tuple[str | None, int, int]:
+        """The coordinator, the number of processes and the number of this one."""
+        return self.coordinator, self.processes, self.process_id
+
+    @property
+    def are_many(self) -> bool:
+        return self.processes > 1 or self.distributed
 
 
-def join(timeout: int, *rendezvous: Any) -> None:
-    """Waits until all processes are connected; JAX aborts after `timeout` seconds. Call it before JAX starts.
+def join(settings: Processes) -> None:
+    """Waits until all processes are connected; JAX aborts after `join_timeout` seconds. Call it before JAX starts.
 
-    The rendezvous is the coordinator, the number of processes and the number of this one. Without one, JAX detects
-    them where one of the LAUNCHERS started the processes.
+    With `distributed`, JAX detects them where one of the LAUNCHERS started the processes.
 
     Raises ValueError if JAX detects none. Raises it in every process if one has fewer devices than another.
     """
+    timeout, rendezvous = settings.join_timeout, list[Any](() if settings.distributed else settings.rendezvous)
+    waiting = f"JAX looks for the processes that the launcher started, and waits up to {timeout} s for all of them"
     if rendezvous:
-        coordinator, processes, process_id = rendezvous
         waiting = (
-            f"process {process_id} waits up to {timeout} s for the other {processes - 1}: each must be started, and "
-            f"must reach process 0 at {coordinator}"
+            f"process {settings.process_id} waits up to {timeout} s for the other {settings.processes - 1}: each must "
+            f"be started, and must reach process 0 at {settings.coordinator}"
         )
-    else:
-        waiting = f"JAX looks for the processes that the launcher started, and waits up to {timeout} s for all of them"
     print(waiting, file=sys.stderr, flush=True)
     sys.stdout.flush()
     sys.stdout = os.fdopen(os.dup(1), "w", buffering=1)  # only for the result: gloo prints, too

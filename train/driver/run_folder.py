@@ -10,7 +10,9 @@ A run that is killed at any time loses only the iterations after its last checkp
 the run is resumed. The lock is a lock of the operating system and ends with the process.
 """
 
+import contextlib
 import json
+import math
 import operator
 import os
 import socket
@@ -22,11 +24,10 @@ from typing import IO, Any
 import jax
 
 from jaxgames._files import write_whole
-from train.driver import stored_config
-from train.driver.checkpoints import LAST, Checkpoints
+from train.driver import checkpoints, stored_config
+from train.driver.checkpoints import LAST
 from train.driver.learner import Learner
-from train.driver.loggers import LOGGERS, MetricsLogger
-from train.driver.metrics import finite
+from train.driver.loggers import LOGGERS, Log
 
 try:
     import fcntl
@@ -36,49 +37,16 @@ except ImportError:  # not on this operating system
 SWEEP_FILE = "sweep.json"  # marks the folder of a sweep, which `train.sweep` writes
 
 
-class Recorder:
-    """The checkpoints, metrics and result of a run, as `train.driver.loop.run_training` reads and writes them.
-
-    The methods of this class do nothing: it is for processes that are not the leader. `RunFolder` has files.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.folders = (folder,)  # one per run
-
-    def restore(self) -> Any | None:
-        """Returns the train state of the last checkpoint, or None before the first."""
-
-    def save(self, train_state: Any, keep_every: int = 0) -> None:
-        """Writes a checkpoint, unless the iteration already has one; see `Checkpoints.write`."""
-
-    def truncate_metrics(self, iteration: int) -> dict[str, Any] | None:
-        """Drops the metrics after `iteration`, which will be repeated. Returns the last row that is kept, or None."""
-
-    def log(self, row: Mapping[str, Any]) -> None:
-        """Adds a line to the metrics, of numbers and texts; NaN and infinity become null. Loggers get the numbers."""
-
-    def result(self) -> dict[str, Any] | None:
-        """Returns the result of the run; None if it is not finished, or if the file is damaged."""
-
-    def finish(self, result: Mapping[str, Any]) -> None:
-        """Stores the result of a finished run."""
-
-    def close(self) -> None:
-        """Stops writing and releases the lock."""
-
-
-class RunFolder(Recorder):
+class RunFolder:
     """The folder of one training run."""
 
     def __init__(self, folder: Path, learner: Learner) -> None:
-        super().__init__(folder)
-        self.learner = learner
+        self.folder, self.learner = folder, learner
         self.loggers: tuple[str, ...] = ("tensorboard",)
         """Names in `train.driver.loggers.LOGGERS`; the first row of metrics opens them."""
-        self._open_loggers: list[MetricsLogger] | None = None
-        self._lock: IO[str] | None = None
-        self._checkpoints = Checkpoints(folder / "checkpoints")
+        self._logs: list[Log] | None = None
+        self._open = contextlib.ExitStack()  # the lock and the loggers
+        self._checkpoints = folder / "checkpoints"
 
     @property
     def config(self) -> Any:
@@ -113,7 +81,7 @@ class RunFolder(Recorder):
 
         Raises BlockingIOError if another process trains.
         """
-        self._lock = lock_folder(self.folder)
+        self._open.enter_context(lock_folder(self.folder))
 
     def extend_to(self, total_steps: int) -> None:
         """Makes the run longer: writes its settings, and removes its result."""
@@ -125,17 +93,20 @@ class RunFolder(Recorder):
         write_whole(self.folder / "config.json", json.dumps(stored_config.to_json(self.learner), indent=2) + "\n")
 
     def save(self, train_state: Any, keep_every: int = 0) -> None:
+        """Writes a checkpoint, unless the iteration already has one; see `train.driver.checkpoints.write`."""
         iteration = int(train_state.iteration)
         if iteration not in self.checkpoints():
-            self._checkpoints.write(iteration, train_state, keep_every)
+            checkpoints.write(self._checkpoints, iteration, train_state, keep_every)
 
     def checkpoints(self) -> list[int]:
         """Returns the iterations that have a checkpoint now, in ascending order."""
-        return self._checkpoints.iterations()
+        return checkpoints.iterations(self._checkpoints)
 
     def drop_after(self, iteration: int) -> None:
         """Removes the checkpoints of later iterations, which will be repeated."""
-        self._checkpoints.remove([each for each in self.checkpoints() if each > iteration])
+        for each in self.checkpoints():
+            if each > iteration:
+                checkpoints.path_of(self._checkpoints, each).unlink(missing_ok=True)
 
     def kept_iteration(self, iteration: int | None = None) -> int:
         """Returns the iteration, or for None the last one that has a checkpoint.
@@ -153,11 +124,11 @@ class RunFolder(Recorder):
         return kept[-1] if iteration is None else iteration
 
     def restore(self) -> Any | None:
-        iterations = self.checkpoints()
-        if not iterations:
+        """Returns the train state of the last checkpoint, or None before the first."""
+        if not (kept := self.checkpoints()):
             return None
         train_state = jax.eval_shape(self.learner.init, jax.eval_shape(lambda: jax.random.key(0)))
-        return self._checkpoints.read(iterations[-1], train_state)
+        return checkpoints.read(self._checkpoints, kept[-1], train_state)
 
     def params(self, iteration: int | None = None) -> Any:
         """Returns the parameters after an iteration, None for the last checkpoint. Nothing else of it is read.
@@ -166,7 +137,8 @@ class RunFolder(Recorder):
         """
         iteration = self.kept_iteration(iteration)
         try:
-            return self._checkpoints.read(iteration, {"params": self.params_shapes()}, "params/")["params"]
+            like = {"params": self.params_shapes()}
+            return checkpoints.read(self._checkpoints, iteration, like, "params/")["params"]
         except FileNotFoundError as error:
             raise FileNotFoundError(
                 f"{error.filename} was removed while it was read, because {self.folder} is being trained: try again"
@@ -192,39 +164,45 @@ class RunFolder(Recorder):
         return rows
 
     def result(self) -> dict[str, Any] | None:
+        """Returns the result of the run; None if it is not finished, or if the file is damaged."""
         try:
             result = json.loads((self.folder / "result.json").read_bytes())
         except (FileNotFoundError, ValueError, RecursionError):
             return None
         return result if isinstance(result, dict) and "finished" in result else None  # pyright: ignore[reportUnknownVariableType]  # keys are strings in JSON
 
-    def truncate_metrics(self, iteration: int) -> dict[str, Any] | None:
+    def truncate_metrics(self, iteration: int) -> dict[str, Any]:
+        """Drops the metrics after `iteration`, which will be repeated. Returns the last row that is kept, or {}."""
         kept = [row for row in self.rows() if row["iteration"] <= iteration]
         write_whole(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in kept))
-        return kept[-1] if kept else None
+        return kept[-1] if kept else {}
 
     def log(self, row: Mapping[str, Any]) -> None:
-        numbers = finite(row)
+        """Adds a line to the metrics, of numbers and texts; NaN and infinity become null. Loggers get the numbers."""
+        numbers = {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in row.items()
+        }
         with (self.folder / "metrics.jsonl").open("a") as file:
             file.write(json.dumps(numbers) + "\n")
         iteration = int(row["iteration"])
-        if self._open_loggers is None:
+        if self._logs is None:
             config = stored_config.to_json(self.learner)
-            self._open_loggers = [LOGGERS[name](self.folder, config, iteration) for name in self.loggers]
+            opened = [LOGGERS[name](self.folder, config, iteration) for name in self.loggers]
+            self._logs = [self._open.enter_context(each) for each in opened]
         scalars = {
             name: value for name, value in numbers.items() if isinstance(value, int | float) and name != "iteration"
         }
-        for logger in self._open_loggers:
-            logger.log(iteration, scalars)
+        for log in self._logs:
+            log(iteration, scalars)
 
     def finish(self, result: Mapping[str, Any]) -> None:
+        """Stores the result of a finished run."""
         write_whole(self.folder / "result.json", json.dumps(result) + "\n")
 
     def close(self) -> None:
-        for logger in self._open_loggers or []:
-            logger.close()
-        if self._lock is not None:
-            self._lock.close()
+        """Closes the loggers and releases the lock."""
+        self._open.close()
 
 
 def shortened(iterations: Sequence[int]) -> str:

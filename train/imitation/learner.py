@@ -1,7 +1,7 @@
 """Imitation: a policy learns from labelled positions, such as positions of recorded games or of a solved game.
 
     imitation = Imitation(resolve(Config(env="checkers", data="pairs.npz")))
-    data = imitation.load_data()
+    (data,) = imitation.load_data()
     train_state, metrics = imitation.iterate(imitation.init(key), data)   # an epoch: one program, under one jit
 
 The policy learns the action that was played, or the probabilities of a labelled policy. The value learns the result
@@ -84,9 +84,9 @@ class Imitation(NetworkLearner):
     def batch_sizes(self) -> dict[str, int]:
         return {"batch_size": self.config.batch_size}
 
-    def load_data(self) -> Data:
+    def load_data(self) -> tuple[Data]:
         """Returns the positions of the files, on the host. Raises OSError or ValueError as `load_positions`."""
-        return load_data(self.config)
+        return (load_data(self.config),)
 
     def init(self, key: jax.Array) -> TrainState:
         key, params_key = jax.random.split(key)

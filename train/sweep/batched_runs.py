@@ -24,7 +24,7 @@ from jax.sharding import PartitionSpec
 import jaxgames
 from jaxgames import arena
 from jaxgames.agents import Agent
-from train.driver.learner import Learner, data_of, names_of_numbers
+from train.driver.learner import Learner, names_of_numbers
 from train.driver.loop import Settings, evaluation_key
 from train.driver.metrics import to_floats
 from train.ops import sharding
@@ -117,17 +117,24 @@ class BatchedRuns(Learner):
 
     def load(self, train_state: BatchedState) -> BatchedState:
         """Returns the train states with what each run takes from other runs."""
-        learners = pad(list(self.learners), self.padded)
-        states = unstack(train_state.runs, self.padded)
-        return stack([learner.load(each) for learner, each in zip(learners, states, strict=True)])
+        states = zip(self.learners, self.split(train_state), strict=True)
+        return self.join([learner.load(each) for learner, each in states])
+
+    def split(self, train_state: BatchedState) -> list[Any]:
+        """Returns the train state of each run, on the host except for PRNG keys."""
+        words = jax.device_get(keys_to_data(train_state.runs))
+        of_runs = [jax.tree.map(lambda leaf, index=index: leaf[index], words) for index in range(len(self.learners))]
+        return [data_to_keys(each, train_state.runs) for each in of_runs]
+
+    def join(self, train_states: list[Any]) -> BatchedState:
+        """Returns the train states of runs that are all at the same iteration."""
+        runs = jax.tree.map(lambda *leaves: jnp.stack(leaves), *pad(train_states, self.padded))
+        return BatchedState(runs, jnp.int32(train_states[0].iteration))
 
     def load_data(self) -> tuple[Any, ...]:
-        """Returns the data that all runs learn from; see `train.driver.learner.data_of`."""
-        return data_of(self.first)
+        return self.first.load_data()
 
-    def iterate(
-        self, train_state: BatchedState, data: tuple[Any, ...] = ()
-    ) -> tuple[BatchedState, dict[str, jax.Array]]:
+    def iterate(self, train_state: BatchedState, *data: Any) -> tuple[BatchedState, dict[str, jax.Array]]:
         """Returns the train states after one iteration, and metrics (float32[runs] each)."""
 
         def iterate_run(data: tuple[Any, ...], numbers: dict[str, jax.Array], run: Any) -> Any:
@@ -143,13 +150,8 @@ class BatchedRuns(Learner):
         def of_device(*arguments: Any) -> Any:
             common = [each for each, part in zip(arguments, parts, strict=True) if part == REPLICATED]
             of_runs = tuple(each for each, part in zip(arguments, parts, strict=True) if part == SHARDED)
-            own = functools.partial(function, *common)
-            if self.at_once == 1:
-                return jax.lax.map(lambda run: own(*run), of_runs)
-            count, size = self.padded // self.devices, self.at_once
-            chunks = jax.tree.map(lambda x: x.reshape(count // size, size, *x.shape[1:]), of_runs)
-            results = jax.lax.map(lambda chunk: jax.vmap(own)(*chunk), chunks)
-            return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), results)
+            batch_size = None if self.at_once == 1 else self.at_once
+            return jax.lax.map(lambda run: function(*common, *run), of_runs, batch_size=batch_size)
 
         return on_each_device(of_device, *parts, out=SHARDED)
 
@@ -161,19 +163,6 @@ class BatchedRuns(Learner):
 def pad(values: list[Any], length: int) -> list[Any]:
     """Returns the values, extended to a length by repeats of the first one."""
     return values + values[:1] * (length - len(values))
-
-
-def stack(states: list[Any]) -> BatchedState:
-    """Returns the train states of runs that are all at the same iteration."""
-    iteration = jnp.int32(states[0].iteration)
-    return BatchedState(jax.tree.map(lambda *leaves: jnp.stack(leaves), *states), iteration)
-
-
-def unstack(runs: Any, count: int) -> list[Any]:
-    """Returns the first `count` train states of stacked ones, on the host except for PRNG keys."""
-    words = jax.device_get(keys_to_data(runs))
-    of_runs = [jax.tree.map(lambda leaf, index=index: leaf[index], words) for index in range(count)]
-    return [data_to_keys(each, runs) for each in of_runs]
 
 
 # -- evaluation ----------------------------------------------------------------------------------------------------

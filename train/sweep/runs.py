@@ -41,8 +41,7 @@ from train.driver.memory import check_memory
 from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
 from train.ops import sharding
 from train.sweep.batched_runs import BatchedRuns, evaluate_runs
-from train.sweep.run_folders import RunFolders
-from train.sweep.summary import short_rows, summarise, table
+from train.sweep.summary import summarise, table
 
 MAX_NAME = 120  # characters of a folder's name; longer ones are cut off and numbered
 
@@ -139,10 +138,8 @@ def run_sweep(
       FileExistsError: the folder holds a sweep already, and `settings.resume` is not set.
       FileNotFoundError: there is no such evaluation opponent, or no such run that a cell takes parameters from.
       ValueError: the sweep in the folder has other settings; the cells do not fit in memory; parameters of another run
-        do not fit a cell; or more than one process.
+        do not fit a cell.
     """
-    if settings.distributed or settings.coordinator is not None:
-        raise ValueError("a sweep runs in one process: leave out --distributed and --coordinator")
     if cells_at_once < 0:
         raise ValueError(f"cells_at_once must be 0 or more, not {cells_at_once}")
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
@@ -174,7 +171,7 @@ def run_sweep(
             print(table(summary), file=sys.stderr)
             if {*plot.EVALUATED} <= {*summary["rows"][0]}:
                 loop.log(f"picture  {plot.plot(plot.Arguments((folder,)))[0]}")
-            result["rows"] = short_rows(summary)
+            result["rows"] = summary["rows"]
     return result
 
 
@@ -202,15 +199,11 @@ def train_group(
         runs = [
             stack.enter_context(contextlib.closing(open_run(folder / name, learner))) for name, learner in names.items()
         ]
-        for run in runs:
-            run.loggers = settings.logger
-        cells = RunFolders(folder, runs, group.padded)
-        if cells.result() is not None:
+        if all(run.result() for run in runs):
             loop.log(f"{len(names)} cells are finished already")
             return True
-        stack.pop_all()  # the loop closes them
-        settings = dataclasses.replace(settings, devices=group.devices)
-        return loop.run_training(group, cells, settings, evaluate)["finished"]
+        settings = dataclasses.replace(settings, run_dir=folder, devices=group.devices)
+        return loop.run_training(group, runs, settings, evaluate)["finished"]
 
 
 def open_run(folder: Path, learner: Learner) -> RunFolder:

@@ -65,12 +65,6 @@ def table(summary: Mapping[str, Any]) -> str:
     return f"{text}\n\nMedian (lowest to highest) of the seeds{note}."
 
 
-def short_rows(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the rows with the columns of the table only."""
-    names = ("settings", "seeds", *COLUMNS)
-    return [{name: row[name] for name in names if name in row} for row in summary["rows"]]
-
-
 def format_median_and_range(numbers: Mapping[str, float | None]) -> str:
     """Returns a median and its range in words."""
     if numbers["median"] is None:

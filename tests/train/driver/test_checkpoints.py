@@ -21,7 +21,7 @@ from jaxgames.agents import RandomAgent, with_epsilon
 from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import train_in
 from tests.helpers.toy_learner import Config, ToyLearner, TrainState
-from train.driver.checkpoints import Checkpoints
+from train.driver import checkpoints
 from train.driver.loop import Settings, run_training
 from train.driver.run_folder import RunFolder, shortened
 
@@ -69,7 +69,7 @@ def test_multiples_of_keep_every_stay_with_the_last_two(trained: Path) -> None:
 def test_another_keep_every_decides_on_the_last_two_checkpoints_of_a_resumed_run(folder: Path) -> None:
     run = opened(folder)
     run.extend_to(80)
-    run_training(run.learner, run, Settings(checkpoint_every=4, keep_every=5, evaluate_every=0))
+    run_training(run.learner, [run], Settings(checkpoint_every=4, keep_every=5, evaluate_every=0))
     assert opened(folder).checkpoints() == [0, 3, 6, 10, 15, 16, 20]
 
 
@@ -78,7 +78,7 @@ def test_run_that_ends_before_its_first_iteration_has_the_untrained_parameters(t
     run = RunFolder.create(tmp_path / "run", LEARNER)
     run.save(jax.jit(LEARNER.init)(jax.random.key(0)), keep_every=3)
     run.close()
-    run_training(LEARNER, opened(tmp_path / "run"), SETTINGS)
+    run_training(LEARNER, [opened(tmp_path / "run")], SETTINGS)
     assert opened(tmp_path / "run").checkpoints() == [0, 3, 6, 9, 10]
     np.testing.assert_array_equal(opened(tmp_path / "run").params()["preference"], preferences()[10])
 
@@ -88,9 +88,8 @@ def test_train_state_with_nodes_without_arrays_is_restored(tmp_path: Path) -> No
     env = Sticks()
     opponents = (with_epsilon(env, RandomAgent(env), 0.5), RandomAgent(env))
     train_state = {"opponents": opponents, "alone": (RandomAgent(env),), "none": None, "empty": (), "two": jnp.ones(2)}
-    checkpoints = Checkpoints(tmp_path / "checkpoints")
-    checkpoints.write(1, train_state)
-    found = checkpoints.read(1, jax.eval_shape(lambda: train_state))
+    checkpoints.write(tmp_path / "checkpoints", 1, train_state)
+    found = checkpoints.read(tmp_path / "checkpoints", 1, jax.eval_shape(lambda: train_state))
     assert jax.tree.structure(found) == jax.tree.structure(train_state)
     jax.tree.map(np.testing.assert_array_equal, found, train_state)
 
@@ -125,20 +124,19 @@ def test_damaged_checkpoint_is_refused_with_the_checkpoint_before_it(folder: Pat
 
 def test_changed_dtype_of_an_array_is_damage(tmp_path: Path) -> None:
     """The file is long enough that NumPy alone would not read the array to its end, where the checksum is compared."""
-    checkpoints = Checkpoints(tmp_path)
-    checkpoints.write(1, {"a": np.ones(100_000, np.float32)})
-    path = checkpoints.path(1)
+    checkpoints.write(tmp_path, 1, {"a": np.ones(100_000, np.float32)})
+    path = checkpoints.path_of(tmp_path, 1)
     path.write_bytes(path.read_bytes().replace(b"'<f4'", b"'<f2'"))
     with pytest.raises(ValueError, match="is damaged"):
-        checkpoints.read(1, {"a": jax.ShapeDtypeStruct((100_000,), "float32")})
+        checkpoints.read(tmp_path, 1, {"a": jax.ShapeDtypeStruct((100_000,), "float32")})
 
 
 def test_bfloat16_is_restored_and_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
-    checkpoints, train_state = Checkpoints(tmp_path), {"a": jnp.arange(5, dtype=jnp.bfloat16)}
+    train_state = {"a": jnp.arange(5, dtype=jnp.bfloat16)}
     (tmp_path / "1.npz.0123abcd.part").touch()
-    checkpoints.write(1, train_state)
+    checkpoints.write(tmp_path, 1, train_state)
     assert [path.name for path in tmp_path.iterdir()] == ["1.npz"]
-    found = checkpoints.read(1, jax.eval_shape(lambda: train_state))
+    found = checkpoints.read(tmp_path, 1, jax.eval_shape(lambda: train_state))
     jax.tree.map(np.testing.assert_array_equal, found, train_state)
 
 
@@ -152,21 +150,20 @@ FAILING_CHECKPOINTS = """
 import resource, sys
 from pathlib import Path
 import jax, numpy as np
-from train.driver.checkpoints import Checkpoints
+from train.driver import checkpoints
 
 folder = Path(sys.argv[1])
 train_state = {f"array{number}": np.random.default_rng(number).random(4000) for number in range(40)}
-checkpoints = Checkpoints(folder)
-checkpoints.write(1, train_state)
+checkpoints.write(folder, 1, train_state)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))
 try:
-    checkpoints.write(2, train_state)
+    checkpoints.write(folder, 2, train_state)
 except OSError as error:
     print(error)
 path = folder / "1.npz"
 path.write_bytes(path.read_bytes()[:100])
 try:
-    checkpoints.read(1, jax.eval_shape(lambda: train_state))
+    checkpoints.read(folder, 1, jax.eval_shape(lambda: train_state))
 except ValueError as error:
     print(error)
 """
@@ -196,7 +193,7 @@ def test_run_on_a_full_disk_ends_with_the_command_that_continues_it(tmp_path: Pa
     with pytest.raises(
         OSError, match=r"no room; .* continue with: python -m tests.helpers.toy_learner --run-dir .*/run --resume"
     ):
-        run_training(LEARNER, run, Settings(checkpoint_every=4, evaluate_every=0))
+        run_training(LEARNER, [run], Settings(checkpoint_every=4, evaluate_every=0))
     run.close()
 
 

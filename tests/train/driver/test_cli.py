@@ -137,6 +137,7 @@ def test_resume_of_an_empty_folder_starts_a_run(tmp_path: Path, capsys: pytest.C
         (("--evaluation-games", "0"), "evaluation_games must be at least 1 and"),
         (("--temperature", "-1"), "temperature must be 0 or more, not -1"),
         (("--devices", "3"), "devices must be at most 1"),
+        (("--devices", "-1"), "devices must be 0 or more, not -1"),
         (("--sharing", "some"), "shared_encoder"),
         (("--total-steps", "many"), "total-steps"),
         (("--nonsense", "1"), "nonsense"),

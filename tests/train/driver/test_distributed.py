@@ -29,6 +29,7 @@ from tests.helpers.stored_runs import (
 from tests.helpers.toy_learner import ToyLearner
 from train.driver import processes
 from train.driver.loop import Settings
+from train.driver.processes import Processes
 
 TOY = toy_learner.Config()
 ENDLESS = toy_learner.Config(total_steps=10**7)  # until a signal comes
@@ -158,18 +159,18 @@ def test_error_of_a_failed_connection_is_not_that_of_a_missing_launcher(monkeypa
     monkeypatch.setattr(jax.distributed, "initialize", initialize)
     monkeypatch.setattr(sys, "stdout", sys.stdout)  # `join` replaces it
     with pytest.raises(jax.errors.JaxRuntimeError, match="DEADLINE_EXCEEDED"):
-        processes.join(1)
+        processes.join(Processes(distributed=True))
 
 
 @pytest.mark.parametrize("named", [{"coordinator": "a:1", "processes": 2}, {"processes": 2}, {"process_id": 1}])
 def test_processes_are_found_or_named_but_not_both(named: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="leave it out, or leave out --coordinator, --processes and --process-id"):
-        Settings(distributed=True, **named)
+        Processes(distributed=True, **named)
 
 
 NOT_STARTED = """
 from train.driver import processes
-processes.join(9)
+processes.join(processes.Processes(distributed=True, join_timeout=9))
 """
 
 

@@ -86,7 +86,7 @@ def test_killed_run_continues_to_the_same_bits(
     run.lock()  # which the error has left free
     with_long_iterations = (folder / "metrics.jsonl").read_text().replace('"seconds": ', '"seconds": 1')
     (folder / "metrics.jsonl").write_text(with_long_iterations)
-    result = run_training(run.learner, run, TOY_SETTINGS)
+    result = run_training(run.learner, [run], TOY_SETTINGS)
     assert result["finished"]
     assert result["seconds"] == round(run.rows()[-1]["seconds"], 1) >= 10  # of both starts
     assert "resumed after iteration" in capsys.readouterr().err
@@ -116,7 +116,7 @@ def test_signal_ends_a_run_with_a_checkpoint_from_which_it_continues(
 ) -> None:
     folder = tmp_path / "stopped"
     monkeypatch.setattr(StoppedRun, "signals", (number,))
-    result = run_training(TOY, StoppedRun.create(folder, TOY), TOY_SETTINGS)
+    result = run_training(TOY, [StoppedRun.create(folder, TOY)], TOY_SETTINGS)
     assert (result["finished"], result["steps"]) == (False, 6 * 4)
     advice = capsys.readouterr().err.partition("stopped; continue with: ")[2].strip()
     assert int(last_train_state(folder).iteration) == 6
@@ -189,7 +189,7 @@ def ctrl_c_raises() -> Iterator[None]:
 def test_second_ctrl_c_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StoppedRun, "signals", (signal.SIGINT, signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
-        run_training(TOY, StoppedRun.create(tmp_path / "run", TOY), TOY_SETTINGS)
+        run_training(TOY, [StoppedRun.create(tmp_path / "run", TOY)], TOY_SETTINGS)
 
 
 @pytest.mark.slow  # one more start of JAX: the signal is sent in this process above

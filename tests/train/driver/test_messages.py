@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers import toy_learner
 from tests.helpers.commands import last_json, run_command
-from train.driver.messages import format_row, format_wins
+from train.driver.messages import format_row
 from train.driver.metrics import to_floats
 
 CONFIG = toy_learner.Config(total_steps=40)
@@ -36,11 +36,11 @@ def test_line_has_the_opponent_the_games_and_the_interval() -> None:
     assert "won 0 of 100 against greedy (0-4 %)   4 steps/s" in format_row(without_a_win, CONFIG, shown=["mean_turns"])
 
 
-def test_line_of_many_runs_has_their_mean() -> None:
+def test_line_of_many_runs_has_their_mean_and_all_of_their_games() -> None:
     rates = np.array([0.5, 0.25, 0.75])
-    assert format_wins(EVALUATED | {"win_rate": rates}, 3) == "won 50.0 % of 3 x 100 against greedy"
     of_runs = EVALUATED | {"win_rate": rates, "draw_rate": rates / 2}
-    assert format_wins(of_runs, 3) == "won 50.0 %, drawn 25.0 % of 3 x 100 against greedy"
+    line = format_row(of_runs, CONFIG, num_runs=3)
+    assert "   won 150, drawn 75 of 300 against greedy (44-56 %)   4.9 turns" in line
 
 
 def test_line_has_draws_and_the_next_opponent() -> None:

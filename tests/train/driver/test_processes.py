@@ -32,6 +32,7 @@ from tests.helpers.toy_learner import ToyLearner
 from tests.train.ppo.test_ppo import CONFIG as ON_STAR
 from train.driver import processes
 from train.driver.loop import Settings
+from train.driver.processes import Processes
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO
 
@@ -150,7 +151,7 @@ from train.driver import processes
 
 jax.distributed.initialize = lambda *args, **options: None
 jax.distributed.is_initialized = lambda: True
-processes.join(9, "127.0.0.1:9000", 2, 1)
+processes.join(processes.Processes(2, 1, "127.0.0.1:9000", join_timeout=9))
 processes.abandon(ValueError("its own error"), "train.ppo: its own error", 3)
 """
 
@@ -182,7 +183,7 @@ def test_processes_with_different_numbers_of_devices_are_refused(monkeypatch: py
     monkeypatch.setattr(jax.distributed, "initialize", lambda *_, **options: options)
     monkeypatch.setattr(sys, "stdout", sys.stdout)
     with pytest.raises(ValueError, match="the same number of devices, but process 0 sees 1, process 1 sees 3"):
-        processes.join(9, "127.0.0.1:9000", 2, 1)
+        processes.join(Processes(2, 1, "127.0.0.1:9000", join_timeout=9))
 
 
 def test_single_process_is_its_own_leader() -> None:
@@ -199,7 +200,6 @@ def test_single_process_is_its_own_leader() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"devices": -1}, "devices must be 0 or more, not -1"),
         ({"processes": 0}, "processes must be at least 1 and"),
         ({"processes": 2}, "2 processes need a coordinator: HOST:PORT"),
         (
@@ -215,4 +215,4 @@ def test_single_process_is_its_own_leader() -> None:
 )
 def test_wrong_flag_is_refused_with_the_allowed_values(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Settings(**options)
+        Processes(**options)

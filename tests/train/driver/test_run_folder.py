@@ -13,7 +13,7 @@ import pytest
 from tests.helpers.stored_runs import metrics_of
 from tests.helpers.texts import NAME
 from tests.helpers.toy_learner import Config, ToyLearner
-from train.driver.checkpoints import Checkpoints
+from train.driver import checkpoints
 from train.driver.run_folder import SWEEP_FILE, RunFolder
 
 LEARNER = ToyLearner(Config(total_steps=20))
@@ -66,10 +66,10 @@ def test_folder_that_holds_a_sweep_takes_no_run(tmp_path: Path) -> None:
 def test_checkpoints_are_read_in_a_folder_with_any_sign(tmp_path: Path) -> None:
     """Also in one that was renamed."""
     folder = tmp_path / "other"
-    Checkpoints(folder).write(1, {"a": np.arange(3)})
+    checkpoints.write(folder, 1, {"a": np.arange(3)})
     shutil.copytree(folder, tmp_path / NAME)
     for each in (folder, tmp_path / NAME):
-        found = Checkpoints(each).read(1, {"a": jax.ShapeDtypeStruct((3,), np.arange(3).dtype)})
+        found = checkpoints.read(each, 1, {"a": jax.ShapeDtypeStruct((3,), np.arange(3).dtype)})
         assert found["a"].tolist() == [0, 1, 2]
 
 

@@ -135,7 +135,7 @@ def test_one_file_has_the_bits_of_its_loss_gradient_and_metrics() -> None:
 def test_network_learns_both_boards_and_its_agent_plays_them(files: dict[str, str], tmp_path: Path) -> None:
     config = config_of(files, "1x3", total_steps=30 * 2 * 5 * 16, learning_rate=0.01)
     learner = Imitation(config)
-    data = jax.device_put(learner.load_data())
+    (data,) = jax.device_put(learner.load_data())
     state, iterate, history = jax.jit(learner.init)(jax.random.key(0)), jax.jit(learner.iterate), list[Any]()
     for _ in range(config.num_iterations):
         state, metrics = iterate(state, data)

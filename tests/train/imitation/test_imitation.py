@@ -45,7 +45,7 @@ def checkers(tmp_path_factory: pytest.TempPathFactory) -> str:
 def trained(config: Config, iterations: int) -> tuple[Imitation, Any, dict[str, float]]:
     """A learner after some iterations, its parameters, and its last metrics."""
     learner = Imitation(resolve(config))
-    data = jax.device_put(learner.load_data())
+    (data,) = jax.device_put(learner.load_data())
     train_state, iterate, metrics = jax.jit(learner.init)(jax.random.key(0)), jax.jit(learner.iterate), {}
     for _ in range(iterations):
         train_state, metrics = iterate(train_state, data)
@@ -260,7 +260,7 @@ def short_run(tmp_path_factory: pytest.TempPathFactory) -> ShortRun:
         activation="relu",
     )
     learner, orders, keys = Imitation(resolve(config)), list[bytes](), list[bytes]()
-    data = jax.device_put(learner.load_data())
+    (data,) = jax.device_put(learner.load_data())
 
     def recorded_rows(*arguments: Any) -> jax.Array:
         rows = rows_of_iteration(*arguments)

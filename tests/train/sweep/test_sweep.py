@@ -23,7 +23,6 @@ from train.sweep import Sweep, run_sweep, sweep_of
 from train.sweep.__main__ import main
 from train.sweep.arguments import parse
 from train.sweep.batched_runs import BatchedRuns, BatchedState
-from train.sweep.run_folders import RunFolders
 
 jax.devices()  # JAX starts here, with the devices of the other tests
 
@@ -187,14 +186,14 @@ def test_killed_sweep_continues_to_the_same_bits(whole: Path, tmp_path: Path, mo
 def test_signal_stops_after_an_iteration_with_checkpoints(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, log = tmp_path / "stopped", RunFolders.log
+    folder, log = tmp_path / "stopped", RunFolder.log
 
-    def log_and_interrupt(cells: RunFolders, row: dict[str, Any]) -> None:
-        log(cells, row)
-        if row["iteration"] == 3:
+    def log_and_interrupt(run: RunFolder, row: dict[str, Any]) -> None:
+        log(run, row)
+        if row["iteration"] == 3 and str(run.folder).endswith("learning_rate=0.5/seed=4"):
             signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr(RunFolders, "log", log_and_interrupt)
+    monkeypatch.setattr(RunFolder, "log", log_and_interrupt)
     result = run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder))
     monkeypatch.undo()
     assert not result["finished"]
@@ -226,8 +225,6 @@ def test_stored_table_is_the_default_of_a_resumed_sweep(whole: Path) -> None:
         (["--resume"], "--resume needs the --run-dir of the sweep to continue"),
         (["--cells-at-once", "-1"], "cells_at_once must be 0 or more, not -1"),
         (["--devices", "100"], "devices must be at most"),
-        (["--coordinator", "localhost:9000", "--processes", "2"], "a sweep runs in one process"),
-        (["--distributed"], "a sweep runs in one process"),
         (["--num-envs", "400000000", "--cells-at-once", "2", "--seeds", "2"], "reduce num_envs = 400,000,000"),
     ],
 )
