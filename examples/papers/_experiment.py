@@ -103,7 +103,14 @@ def command(
 
     def compute(arguments: ArgumentsT) -> Any:
         check_games(getattr(arguments, "games", 1), getattr(arguments, "seed", 0))
-        return publish(report(arguments), arguments)
+        result, tables, figures = report(arguments)
+        if (folder := getattr(arguments, "output", None)) is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "tables.md").write_text(tables + "\n")
+            for name, figure in figures.items():
+                plot.save(figure, folder / name)
+        print(tables)
+        return result
 
     def main() -> None:
         arguments = tyro.cli(kind, prog=f"python -m {program}", description=module.__doc__)
@@ -114,36 +121,17 @@ def command(
     return main
 
 
-def publish(report: Report, arguments: Any) -> Any:
-    """Prints the tables and writes the files of a report, if the arguments have a folder. Returns its result."""
-    if (folder := getattr(arguments, "output", None)) is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "tables.md").write_text(report.tables + "\n")
-        for name, figure in report.figures.items():
-            plot.save(figure, folder / name)
-    print(report.tables)
-    return report.result
-
-
 def shortened(arguments: ArgumentsT, quick: Mapping[str, Any]) -> ArgumentsT:
     """Returns the arguments with the values of the short form if `arguments.quick` is set, and unchanged otherwise.
 
     A field that does not have its default was typed by the user and stays. A default `output` gets the ending "_quick",
     so that the results of the experiment itself stay apart.
-
-    Raises ValueError if a name in `quick` is not a field with a default, or is "quick" itself.
     """
     typed: Any = arguments
-    fields = dataclasses.fields(typed)
-    defaults = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
-    wrong = [name for name in quick if name not in defaults or name == "quick"]
-    if wrong:
-        raise ValueError(f"QUICK has {wrong[0]!r}, which is not a field with a default; fields: {', '.join(defaults)}")
     if not typed.quick:
         return arguments
-    values = dict(quick)
-    if isinstance(output := defaults.get("output"), Path):
-        values.setdefault("output", output.with_name(f"{output.name}_quick"))
+    defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(typed)}
+    values = {"output": defaults["output"].with_name(f"{defaults['output'].name}_quick"), **quick}
     return replace(typed, **{name: value for name, value in values.items() if getattr(typed, name) == defaults[name]})
 
 

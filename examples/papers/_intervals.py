@@ -2,7 +2,7 @@
 
     interval([48_000, 52_000, 44_000], np.median)         # Interval(value, low, high)
     difference(slow, fast)                                # of median(slow) - median(fast), resampled apart
-    paired_difference(blanked, whole, np.mean)            # of mean(blanked - whole): one number of each run
+    interval(np.subtract(blanked, whole), np.mean)        # of mean(blanked - whole): two numbers of each run
 
 The percentile bootstrap of Efron (1979) draws the runs of each set with replacement. For five runs the interval of a
 median lies between the lowest and the highest run, and covers less than 95 %. So a difference that is claimed should
@@ -36,7 +36,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def interval(values: Sequence[float], statistic: Statistic = np.median, seed: int = 0) -> Interval:
+def interval(values: Sequence[float] | Floats, statistic: Statistic = np.median, seed: int = 0) -> Interval:
     """Returns a statistic of one number per run with its bootstrap interval. Raises ValueError without a run."""
     runs = _checked(values)
     drawn = _resampled(runs, statistic, np.random.default_rng(seed))
@@ -56,20 +56,6 @@ def difference(
     with np.errstate(invalid="ignore"):  # infinity - infinity
         value = float(statistic(runs[0], axis=-1)) - float(statistic(runs[1], axis=-1))
         return Interval(value, *_percentiles(one - other))
-
-
-def paired_difference(
-    first: Sequence[float], second: Sequence[float], statistic: Statistic = np.median, seed: int = 0
-) -> Interval:
-    """Returns the statistic of first - second, run by run, with its bootstrap interval.
-
-    For two numbers of each run, such as the shares of two players in the same games. They are resampled together.
-    Raises ValueError if there is no run, or not one number of each kind per run.
-    """
-    one, other = _checked(first), _checked(second)
-    if one.size != other.size:
-        raise ValueError(f"expected two numbers per run, not {one.size} and {other.size}")
-    return interval((one - other).tolist(), statistic, seed)
 
 
 def exact_p(first: Sequence[float], second: Sequence[float], seed: int = 0) -> float:
@@ -121,7 +107,7 @@ def draw_band(axes: Any, x: ArrayLike, values: ArrayLike, index: int, label: str
     return color
 
 
-def _checked(values: Sequence[float]) -> Floats:
+def _checked(values: Sequence[float] | Floats) -> Floats:
     runs = np.asarray(values, np.float64)
     if runs.ndim != 1 or not runs.size:
         raise ValueError(f"expected one number for each of one or more runs, not an array of shape {list(runs.shape)}")
@@ -135,8 +121,6 @@ def _resampled(runs: Floats, statistic: Statistic, generator: np.random.Generato
 
 def _percentiles(drawn: Floats) -> tuple[float, float]:
     """Returns the ends of the interval. Each is one of the drawn values, which can be infinite; NaN are left out."""
-    known = np.sort(drawn[~np.isnan(drawn)])
-    if not known.size:
-        return math.nan, math.nan
-    low, high = (known[min(int(level / 100 * known.size), known.size - 1)] for level in LEVEL)
+    known = drawn[~np.isnan(drawn)]
+    low, high = np.percentile(known, LEVEL, method="higher") if known.size else (math.nan, math.nan)
     return float(low), float(high)

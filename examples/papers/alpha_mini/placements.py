@@ -23,7 +23,7 @@ import numpy as np
 
 import jaxgames
 from examples.papers._experiment import Experiment, Report, command
-from examples.papers._intervals import format_interval, interval, paired_difference
+from examples.papers._intervals import format_interval, interval
 from examples.papers.alpha_mini import games, runs
 from examples.papers.alpha_mini.random_placements import random_placements
 from jaxgames import Env, arena
@@ -169,7 +169,7 @@ def table(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         lines.append((name, len(rows), *(format_interval(interval(each, np.mean), "{:.3f}") for each in of_text)))
         first = first or (name, of_text)
         if first[0] != name and len(of_text[0]) == len(first[1][0]):
-            differences = (paired_difference(*both, np.mean) for both in zip(of_text, first[1], strict=True))
+            differences = (interval(np.subtract(*both), np.mean) for both in zip(of_text, first[1], strict=True))
             changes.append((f"{name}, less {first[0]}", *(format_interval(each, "{:.3f}") for each in differences)))
     texts = [markdown(("agent", "runs", *COLUMNS), lines)]
     return "\n\n".join(texts + ([markdown(("difference", *COLUMNS), changes)] if changes else []))

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from examples.papers._experiment import Report, command
-from examples.papers._intervals import format_interval, interval, paired_difference
+from examples.papers._intervals import format_interval, interval
 from examples.papers.parameter_sharing.evaluation import evaluate
 from examples.papers.parameter_sharing.runs import FinishedRuns, runs_by_sharing
 from examples.papers.parameter_sharing.study import MODES, ROUNDS
@@ -155,7 +155,7 @@ def table(results: Mapping[str, Mapping[str, list[dict[str, float]]]]) -> str:
         whole = [row["mean_turns"] for row in kinds["nothing"]]
         for kind, of_seeds in kinds.items():
             means = [format_interval(interval([row[name] for row in of_seeds], np.mean), "{:.2f}") for name in names]
-            change = paired_difference([row["mean_turns"] for row in of_seeds], whole, np.mean)
+            change = interval(np.subtract([row["mean_turns"] for row in of_seeds], whole), np.mean)
             rows.append([mode, kind, *means, "" if kind == "nothing" else format_interval(change, "{:+.2f}")])
     return markdown(["sharing", "blanked", *names, "change of turns"], rows)
 

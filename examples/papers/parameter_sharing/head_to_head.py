@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from examples.papers._experiment import Report, command, new_picture, progress_over
-from examples.papers._intervals import draw_band, format_interval, interval, paired_difference
+from examples.papers._intervals import draw_band, format_interval, interval
 from examples.papers.parameter_sharing.runs import FinishedRuns, runs_by_sharing
 from examples.papers.parameter_sharing.study import STEPS_PER_ITERATION
 from jaxgames import Env, arena, make
@@ -149,7 +149,7 @@ def table_of_differences(results: dict[str, Any], parts: int) -> str:
     split = parts_of(results, parts)
     rows: list[list[str]] = []
     for mode, values in others:
-        changes = (paired_difference(of_seeds(of_first, p), of_seeds(values, p), np.mean) for p in split.values())
+        changes = (interval(np.subtract(of_seeds(of_first, p), of_seeds(values, p)), np.mean) for p in split.values())
         rows.append([f"{first} - {mode}", *(format_interval(change, "{:.2f}") for change in changes)])
     return markdown(["difference of win rates", *split], rows)
 

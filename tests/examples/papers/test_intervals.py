@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from examples.papers._intervals import (
-    Interval,
-    difference,
-    draw_band,
-    exact_p,
-    format_interval,
-    interval,
-    paired_difference,
-)
+from examples.papers._intervals import Interval, difference, draw_band, exact_p, format_interval, interval
 
 INFINITY = float("inf")
 
@@ -42,18 +34,6 @@ def test_interval_of_a_difference_of_means_is_that_of_the_normal_distribution() 
     assert found.value == pytest.approx(first.mean() - second.mean())
     assert found.low == pytest.approx(found.value - half_width, abs=0.04)
     assert found.high == pytest.approx(found.value + half_width, abs=0.04)
-
-
-def test_difference_of_two_numbers_of_the_same_runs_has_no_spread_of_the_runs() -> None:
-    """Equal changes in very different runs are certain; two shares that add up to 1 differ twice as much as each."""
-    runs = [10.0, 20.0, 30.0, 40.0, 50.0]
-    assert paired_difference([run + 3 for run in runs], runs, np.mean) == (3, 3, 3)
-    assert difference([run + 3 for run in runs], runs, np.mean).low < -10
-    shares = [0.3, 0.4, 0.5, 0.6, 0.7]
-    one, both = interval(shares, np.mean), paired_difference(shares, [1 - share for share in shares], np.mean)
-    assert both.high - both.low == pytest.approx(2 * (one.high - one.low))
-    with pytest.raises(ValueError, match="two numbers per run, not 2 and 1"):
-        paired_difference([1.0, 2.0], [1.0])
 
 
 def test_median_with_a_run_that_never_reached_the_rate_has_an_open_end() -> None:
