@@ -3,7 +3,7 @@
     python -m train.analyse game.pdn --agent runs/imitation --data pairs.npz --output game.json --picture game.svg
     python -m train.analyse games.jsonl --agent runs/first
 
-It prints a table with a row per turn, and for several games with a database the turns that leave it.
+It prints a table with a row per turn.
 Values are for seat 0, in checkers Black. The last line on standard output is JSON: the games with a summary of every
 seat, and the games that cannot be read. The file of `--output` has all turns.
 """
@@ -19,12 +19,12 @@ from typing import Annotated, Any
 
 import tyro
 
-from jaxgames import Env, make
+from jaxgames import make
 from jaxgames._checks import check_int, check_number
 from jaxgames._files import check_output
 from jaxgames._progress import Progress
 from jaxgames.games.checkers import Checkers
-from jaxgames.games.checkers.pdn import COLOURS, BrokenGame
+from jaxgames.games.checkers.pdn import BrokenGame
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH
 from train import agents, plot
 from train.analyse import picture as analyse_picture
@@ -73,12 +73,14 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
         raise ValueError(f"the picture must end in {' or '.join(plot.FORMATS)}, not {arguments.picture}")
     for path in filter(None, (arguments.output, arguments.picture)):
         check_output(path)
-    games, broken = _chosen(arguments, read_games(arguments.file, _env(arguments)))
+    env_text, of_agent = arguments.env, arguments.agent
+    env = make(env_text) if env_text is not None else None if of_agent is None else agents.env_of(of_agent)
+    games, broken = _chosen(arguments, read_games(arguments.file, env))
     env = games[0].env
     depth = arguments.depth if isinstance(env, Checkers) and arguments.depth else None
     agent = None
-    if arguments.agent is not None:
-        agent = agents.make(agents.with_temperature(arguments.agent, arguments.temperature), env)
+    if of_agent is not None:
+        agent = agents.make(agents.with_temperature(of_agent, arguments.temperature), env)
     database = None if arguments.data is None else Database.of(positions.load(arguments.data, env))
     if depth is None and agent is None and database is None:
         raise ValueError("there is nothing to annotate by: add --agent or --data, or for checkers --depth 8")
@@ -89,25 +91,17 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
             print(table(game, turns))
             annotated.append(_facts(game, turns))
             if arguments.picture is not None:
-                plot.write(analyse_picture.draw(game, turns, arguments.agent), arguments.picture)
-    result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": arguments.agent}
+                plot.write(analyse_picture.draw(game, turns, of_agent), arguments.picture)
+    result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": of_agent}
     result |= {"data": None if arguments.data is None else str(arguments.data), "blunder": arguments.blunder}
     if database is not None and len(games) > 1:
-        result["departures"] = left = departures(annotated)
-        print(text_of_departures(left))
+        result["departures"] = departures(annotated)
     result |= {"games": annotated, "broken": broken}
     if arguments.output is not None:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         arguments.output.write_text(json.dumps(rounded(result), indent=1) + "\n")
     short = [{name: value for name, value in game.items() if name != "turns"} for game in annotated]
     return rounded(result | {"games": short})
-
-
-def _env(arguments: Arguments) -> Env[Any] | None:
-    """Returns the game that the arguments name; None if they name none."""
-    if arguments.env is not None:
-        return make(arguments.env)
-    return None if arguments.agent is None else agents.env_of(arguments.agent)
 
 
 def _chosen(
@@ -119,14 +113,14 @@ def _chosen(
     """
     if arguments.game is not None:
         check_int("game", arguments.game, 1, max(1, len(games)))
-        games = games[arguments.game - 1 : arguments.game]
+    numbered = [(number, game) for number, game in enumerate(games, 1) if arguments.game in (None, number)]
     broken = [
         {"game": number, "line": game.line, "reason": game.reason}
-        for number, game in enumerate(games, start=arguments.game or 1)
+        for number, game in numbered
         if isinstance(game, BrokenGame)
     ]
     messages = [f"{arguments.file}, line {game['line']}: {game['reason']}" for game in broken]
-    readable = [game for game in games if not isinstance(game, BrokenGame) and game.moves]
+    readable = [game for _, game in numbered if not isinstance(game, BrokenGame) and game.moves]
     if not readable:
         raise ValueError(messages[0] if messages else f"{arguments.file} has no game with moves")
     if arguments.picture is not None and len(readable) > 1:
@@ -163,17 +157,9 @@ def departures(games: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 # -- text ----------------------------------------------------------------------------------------------------------
 
 
-def text_of_departures(of: Mapping[str, Any]) -> str:
-    """Returns a line such as "49 of 50 games leave the database, with turn 7.3 on average (4 to 15)"."""
-    line = f"{of['left']:,} of {of['games']:,} games leave the database"
-    if not of["left"]:
-        return line
-    return f"{line}, with turn {of['mean_turn']:.1f} on average ({of['least_turn']} to {of['most_turn']})"
-
-
 def table(game: RecordedGame, turns: Sequence[Turn]) -> str:
-    """Returns the annotation of a game as text, with the summaries at its end."""
-    has_values, has_agent, has_data = turns[0].lost is not None, turns[0].rank is not None, turns[0].seen is not None
+    """Returns the annotation of a game as text: a row per turn, a line per seat, and one for the database."""
+    has_values, has_agent, has_data = turns[0].lost is not None, turns[0].rank is not None, turns[0].played is not None
     header = ["turn", "move"]
     header += ["best", "before", "after", "lost"] if has_values else []
     header += ["prob", "rank", "top", "value"] if has_agent else []
@@ -187,28 +173,20 @@ def table(game: RecordedGame, turns: Sequence[Turn]) -> str:
             value = NO_VALUE if turn.agent_value is None else f"{turn.agent_value:+.2f}"
             row += [f"{turn.probability:.3f}", f"{turn.rank}/{turn.legal}", turn.favourite, value]
         rows.append([*row, turn.played] if has_data else row)
-    return "\n".join(
-        [f"{game.title}, {game.result}", markdown(header, rows, padded=True), *_summaries(game, turns), ""]
-    )
-
-
-def _summaries(game: RecordedGame, turns: Sequence[Turn]) -> list[str]:
-    """Returns a line for every seat, and one for the database."""
-    names = COLOURS if isinstance(game.env, Checkers) else [f"seat {seat}" for seat in range(game.env.num_players)]
-    lines: list[str] = []
-    for seat, name in enumerate(names):
+    lines = [f"{game.title}, {game.result}", markdown(header, rows, padded=True)]
+    for seat in range(game.env.num_players):
         numbers = summary(turns, seat)
-        parts = [f"{name}: {numbers['turns']} turns"]
+        parts = [f"{game.seat_name(seat)}: {numbers['turns']} turns"]
         if "lost" in numbers:
             parts.append(f"{numbers['lost']:.2f} men lost a turn, {len(numbers['blunders'])} blunders")
         if "top_1" in numbers:
             parts.append(f"top-1 {numbers['top_1']:.2f}, top-3 {numbers['top_3']:.2f}")
         lines.append("; ".join(parts))
-    if turns and turns[0].played is not None:
+    if has_data:
         unknown = first_unknown(turns)
         where = "none" if unknown is None else f"turn {unknown.number}, {unknown.move}"
         lines.append(f"first move out of the database: {where}")
-    return lines
+    return "\n".join([*lines, ""])
 
 
 def _men(value: float | None) -> str:

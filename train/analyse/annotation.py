@@ -9,6 +9,7 @@ same search. A turn loses the value of the best move minus the value of its own 
 
 import dataclasses
 import functools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers.search import make_player
 from jaxgames.solvers.alphabeta import MoveValues
 from train.analyse.recorded_game import RecordedGame
-from train.data.positions import UNKNOWN, Positions, keys
+from train.data.positions import Positions, keys
 
 DECIDED = 10.0  # men; a win that the search has seen to its end counts as this, and no other value is larger
 CHUNK = 64  # boards that an agent analyses at once
@@ -48,32 +49,23 @@ class Turn:
     legal: int | None = None  # the number of legal actions at the first ply
     favourite: str | None = None  # the first action that the agent would most probably play
     agent_value: float | None = None  # return of seat 0 that the agent expects before the turn
-    seen: int | None = None  # how often the board before the turn is in the database
-    played: int | None = None  # how often the turn's actions were played there: the smallest number of its plies
+    played: int | None = None  # how often the database has the turn's actions: the smallest number of its plies
 
 
 @dataclass(frozen=True)
 class Database:
-    """The boards and actions of positions, to look others up."""
+    """How often a file of positions has each action on each board, which is its `train.data.positions.keys`."""
 
     env: Env[Any]
-    keys: np.ndarray  # uint64[P], of `train.data.positions.keys`
-    action: np.ndarray  # int32[P]
+    moves: Counter[tuple[int, int]]  # by key and action
 
     @classmethod
     def of(cls, positions: Positions) -> "Database":
-        """Returns the database of some positions, ordered by their keys."""
-        hashes = keys(positions)
-        order = np.argsort(hashes)
-        return cls(positions.env, hashes[order], positions.action[order])
+        return cls(positions.env, Counter(_moves(positions)))
 
-    def counts(self, boards: Positions) -> list[tuple[int, int]]:
-        """Returns how often each board is in the database, and how often its action was played there."""
-        counted: list[tuple[int, int]] = []
-        for key, action in zip(keys(boards), boards.action, strict=True):
-            rows = slice(np.searchsorted(self.keys, key), np.searchsorted(self.keys, key, side="right"))
-            counted.append((len(self.action[rows]), int((self.action[rows] == action).sum())))
-        return counted
+
+def _moves(positions: Positions) -> list[tuple[int, int]]:
+    return [*zip(keys(positions).tolist(), positions.action.tolist(), strict=True)]
 
 
 def annotate(
@@ -91,7 +83,7 @@ def annotate(
       blunder: men; a turn that loses more is a blunder.
       agent: an agent of this game with a method `analyse`; None for none.
       database: of positions of this game; None for none.
-      on_valued: is called with 1 after every turn that alpha-beta has valued.
+      on_valued: is called with 1 for every turn that alpha-beta values.
 
     Raises ValueError for an agent without probabilities, or a database of another game.
     """
@@ -100,7 +92,9 @@ def annotate(
         for number, (ply, move) in enumerate(zip(game.first_plies, game.moves, strict=True))
     ]
     if depth is not None:
-        turns = [_valued(game, turn, depth, blunder, on_valued) for turn in turns]
+        for index, turn in enumerate(turns):
+            turns[index] = _valued(game, turn, depth, blunder)
+            on_valued(1)
     if agent is not None:
         turns = _with_opinion(game, turns, agent)
     if database is not None:
@@ -121,14 +115,12 @@ def summary(turns: Sequence[Turn], seat: int) -> dict[str, Any]:
     """
     own = [turn for turn in turns if turn.seat == seat]
     numbers: dict[str, Any] = {"seat": seat, "turns": len(own)}
-    lost = [turn.lost for turn in own if turn.lost is not None]
-    if lost:
+    if lost := [turn.lost for turn in own if turn.lost is not None]:
         numbers |= {"lost": float(np.mean(lost)), "blunders": [turn.number for turn in own if turn.blunder]}
-    ranks = np.array([turn.rank for turn in own if turn.rank is not None])
-    if len(ranks):
+    if ranks := [turn.rank for turn in own if turn.rank is not None]:
+        numbers |= {"top_1": float(np.mean(np.equal(ranks, 1))), "top_3": float(np.mean(np.less_equal(ranks, 3)))}
         with np.errstate(divide="ignore"):
             logs = np.log([turn.probability for turn in own if turn.probability is not None])
-        numbers |= {"top_1": float((ranks == 1).mean()), "top_3": float((ranks <= 3).mean())}
         numbers["probability"] = float(np.exp(logs.mean()))
     return numbers
 
@@ -143,18 +135,18 @@ def move_values(env: Checkers, state: Any, depth: int) -> MoveValues:
     return player_of(env, depth).move_values(state)
 
 
-def _valued(game: RecordedGame, turn: Turn, depth: int, blunder: float, on_valued: Callable[[int], object]) -> Turn:
+def _valued(game: RecordedGame, turn: Turn, depth: int, blunder: float) -> Turn:
     """Returns a turn with the values of alpha-beta. The last jump of a capture is valued on its own board."""
     assert isinstance(game.env, Checkers)
     plies = game.plies_of(turn.number - 1)
+    first_action, last_action = (int(game.actions[ply]) for ply in (plies[0], plies[-1]))
     first = move_values(game.env, game.state(plies[0]), depth)
     last = first if len(plies) == 1 else move_values(game.env, game.state(plies[-1]), depth)
-    played = _limited(last.values[last.actions.index(int(game.actions[plies[-1]]))])
+    played = _limited(last.values[last.actions.index(last_action)])
     value = max(_limited(first.value), played)  # searches of two boards can differ
-    own = first.values[first.actions.index(int(game.actions[plies[0]]))]
-    best = int(game.actions[plies[0]]) if own == first.value else first.actions[first.values.index(first.value)]
+    own = first.values[first.actions.index(first_action)]
+    best = first_action if own == first.value else first.actions[first.values.index(first.value)]
     sign = 1 if turn.seat == 0 else -1
-    on_valued(1)
     return dataclasses.replace(
         turn,
         before=sign * value + 0.0,  # no negative zero
@@ -181,17 +173,16 @@ def _with_opinion(game: RecordedGame, turns: Sequence[Turn], agent: Agent) -> li
     annotated: list[Turn] = []
     for turn in turns:
         plies = np.array(game.plies_of(turn.number - 1))
-        first, state = plies[0], game.state(int(plies[0]))
-        of_actions, legal = probabilities[first], masks[first]
+        of_actions, legal = probabilities[turn.ply], masks[turn.ply]
         favourite = int(np.where(legal, of_actions, -1).argmax())
         annotated.append(
             dataclasses.replace(
                 turn,
                 probability=float(probabilities[plies, game.actions[plies]].prod()),
-                rank=1 + int((of_actions[legal] > of_actions[game.actions[first]]).sum()),
+                rank=1 + int((of_actions[legal] > of_actions[game.actions[turn.ply]]).sum()),
                 legal=int(legal.sum()),
-                favourite=game.env.action_to_string(state, favourite),
-                agent_value=None if values is None else float(values[first, 0]),
+                favourite=game.env.action_to_string(game.state(turn.ply), favourite),
+                agent_value=None if values is None else float(values[turn.ply, 0]),
             )
         )
     return annotated
@@ -204,15 +195,7 @@ def _with_database(game: RecordedGame, turns: Sequence[Turn], database: Database
     """Returns the turns with the number of times that the database has them."""
     if database.env != game.env:
         raise ValueError(f"the database has positions of {database.env}, not of {game.env}")
-    size = len(game.actions)
-    unknown, nothing = np.full(size, UNKNOWN), np.full(size, np.nan)
-    boards = Positions(game.env, game.states, game.actions, nothing, None, unknown, unknown, np.zeros(size), ("game",))
-    counts = database.counts(boards)
+    played = [database.moves[move] for move in _moves(Positions(game.env, game.states, game.actions))]
     return [
-        dataclasses.replace(
-            turn,
-            seen=counts[turn.ply][0],
-            played=min(counts[ply][1] for ply in game.plies_of(turn.number - 1)),
-        )
-        for turn in turns
+        dataclasses.replace(turn, played=min(played[ply] for ply in game.plies_of(turn.number - 1))) for turn in turns
     ]

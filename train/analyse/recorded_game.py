@@ -6,8 +6,7 @@
 A row is a ply, which is one action. A turn has all plies until another seat is to move, such as all jumps of a capture.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,9 @@ import numpy as np
 from jaxgames import Env, arena, make
 from jaxgames.games.checkers import Checkers, pdn
 from jaxgames.registry import make_named_in_file
-from train.data.replay import states_before
+from train.data.game_collections import states_before
 
 PDN, RECORDS = ".pdn", ".jsonl"
-RESULTS = (pdn.BLACK_WINS, pdn.WHITE_WINS)  # by the seat that has won
 
 
 @dataclass(frozen=True)
@@ -32,9 +30,13 @@ class RecordedGame:
     actions: np.ndarray  # int32[P]
     first_plies: np.ndarray  # int32[T], the ply with which every turn begins
     moves: tuple[str, ...]  # the texts of the turns
-    result: str = pdn.UNKNOWN_RESULT
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    title: str  # the event and the players, as far as they are known
+    result: str  # of PDN, such as "1-0"; of a record the outcome, such as "won by seat 0: checkmate"
     number: int = 1  # in its file
+
+    def seat_name(self, seat: int) -> str:
+        """Returns the name of a seat, in checkers its colour."""
+        return pdn.COLOURS[seat] if isinstance(self.env, Checkers) else f"seat {seat}"
 
     def state(self, ply: int) -> Any:
         """Returns the board before a ply."""
@@ -44,17 +46,6 @@ class RecordedGame:
         """Returns the plies of a turn."""
         ends = np.append(self.first_plies[1:], len(self.actions))
         return range(int(self.first_plies[turn]), int(ends[turn]))
-
-    def player(self, seat: int) -> str:
-        """Returns the name of a player, or "" if the game does not have it."""
-        return self.headers.get(pdn.COLOURS[seat] if isinstance(self.env, Checkers) else f"Seat {seat}", "")
-
-    @property
-    def title(self) -> str:
-        """The event and the players, as far as they are known; otherwise the number of the game."""
-        players = [name for seat in range(self.env.num_players) if (name := self.player(seat))]
-        named = [self.headers.get("Event", ""), " - ".join(players)]
-        return ", ".join(filter(None, named)) or f"game {self.number}"
 
 
 def read_games(path: Path, env: Env[Any] | None = None) -> list[RecordedGame | pdn.BrokenGame]:
@@ -67,35 +58,32 @@ def read_games(path: Path, env: Env[Any] | None = None) -> list[RecordedGame | p
     Raises OSError for a file that cannot be read. Raises ValueError for a wrong record, and for records of several
     games.
     """
+    games: list[RecordedGame | pdn.BrokenGame] = []
     if path.suffix.lower() == RECORDS:
-        return _of_records(path, env)
+        for number, record in enumerate(arena.read_games(path), 1):
+            env = make_named_in_file(record["env"]) if env is None else env
+            has_actions = bool(_legal_actions(record))
+            broken = pdn.BrokenGame(number, "the game has no legal action")
+            games.append(of_record(record, number, env) if has_actions else broken)
+        return games
     if path.suffix.lower() != PDN:
         raise ValueError(f"{path} is not a .pdn or .jsonl file: expected games of checkers, or of train.match")
     env = make("checkers") if env is None else env
     if not isinstance(env, Checkers):
         raise ValueError(f"{path} has games of checkers, not of {env}")
-    games = list(pdn.read(pdn.decode(path.read_bytes())))
-    return [
-        game if isinstance(game, pdn.BrokenGame) else _of_pdn(env, game, number) for number, game in enumerate(games, 1)
-    ]
+    for number, game in enumerate(pdn.read(pdn.decode(path.read_bytes())), 1):
+        games.append(game if isinstance(game, pdn.BrokenGame) else _of_pdn(env, game, number))
+    return games
 
 
 def _of_pdn(env: Checkers, game: pdn.PdnGame, number: int) -> RecordedGame:
     states = states_before(env, [game])
-    first = _first_plies(np.asarray(states.current_player))
+    first = _first_plies(states.current_player)
     assert len(first) == len(game.moves), "a move of PDN is a turn"
+    players = " - ".join(filter(None, (game.headers.get(colour, "") for colour in pdn.COLOURS)))
+    title = ", ".join(filter(None, (game.headers.get("Event", ""), players))) or f"game {number}"
     actions = np.asarray(game.actions, np.int32)
-    return RecordedGame(env, states, actions, first, game.moves, game.result, game.headers, number)
-
-
-def _of_records(path: Path, env: Env[Any] | None) -> list[RecordedGame | pdn.BrokenGame]:
-    """Returns the games of a file of records, all of one game: `env`, or as the first record names it."""
-    games: list[RecordedGame | pdn.BrokenGame] = []
-    for number, game in enumerate(arena.read_games(path), 1):
-        env = make_named_in_file(game["env"]) if env is None else env
-        broken = None if _legal_actions(game) else pdn.BrokenGame(number, "the game has no legal action")
-        games.append(of_record(game, number, env) if broken is None else broken)
-    return games
+    return RecordedGame(env, states, actions, first, game.moves, title, game.result, number)
 
 
 def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = None) -> RecordedGame:
@@ -113,18 +101,13 @@ def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = No
     actions = _legal_actions(game)
     if not actions:
         raise ValueError(f"game {number} has no legal action")
-    if isinstance(env, Checkers):
-        headers: dict[str, str] = dict(zip(pdn.COLOURS, game["agents"], strict=True))
-        winners, is_draw = game["outcome"]["winners"], game["outcome"]["kind"] == "draw"
-        result = RESULTS[winners[0]] if winners else pdn.DRAW if is_draw else pdn.UNKNOWN_RESULT
-        played = pdn.record(actions, start=game["start"], headers=headers, result=result)
-        return _of_pdn(env, played, number)
-    headers = {f"Seat {seat}": name for seat, name in enumerate(game["agents"])}
-    states = jax.tree.map(lambda *leaves: np.stack(leaves), *arena.replay(game, env)[: len(actions)])
+    boards = arena.replay(game, env)
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *boards[: len(actions)])
     texts = [str(move) for move in game["moves"][: len(actions)]]
     first = _first_plies(states.current_player)
     moves = tuple(" ".join(texts[begin:end]) for begin, end in zip(first, [*first[1:], len(texts)], strict=True))
-    return RecordedGame(env, states, np.asarray(actions, np.int32), first, moves, headers=headers, number=number)
+    title, result = " - ".join(game["agents"]), str(env.outcome(boards[-1]))
+    return RecordedGame(env, states, np.asarray(actions, np.int32), first, moves, title, result, number)
 
 
 def _legal_actions(game: arena.GameRecord) -> list[int]:
@@ -132,6 +115,6 @@ def _legal_actions(game: arena.GameRecord) -> list[int]:
     return game["actions"][: len(game["actions"]) - (game["outcome"]["kind"] == "forfeit")]
 
 
-def _first_plies(movers: np.ndarray) -> np.ndarray:
+def _first_plies(movers: Any) -> np.ndarray:
     """Returns int32[T], the plies at which another seat is to move than before, and ply 0."""
     return np.flatnonzero(np.diff(movers, prepend=-1)).astype(np.int32)

@@ -49,9 +49,9 @@ class Arguments:
     """Files of another collection. Those of its games that are not in the first files are the split external."""
     env: str = "checkers"
     """The game, as `jaxgames.make` takes it. Recorded games are always of checkers."""
-    train: int = 85
+    train: Annotated[int, between(1, 100)] = 85
     """The share of the recorded games in the training set, in percent. Of played games, the share of the positions."""
-    validation: int = 10
+    validation: Annotated[int, between(0, 99)] = 10
     """The share of the validation set, in percent. All other games are the test set."""
     label: str | None = None
     """An agent, such as "solver(33.npz)" or a run: it labels the positions of games that are played for this."""
@@ -68,12 +68,10 @@ class Arguments:
 
     def check(self) -> Env[Any]:
         """Returns the game. Raises ValueError for arguments that do not fit together."""
-        if self.label is not None:  # the positions that training leaves are the validation set
-            if not 0 < self.train <= 100:
-                raise ValueError(f"train must be from 1 to 100 percent, not {self.train}")
-        elif self.validation < 0 or not 0 < self.train <= self.train + self.validation <= 100:
+        check_values(vars(self), Arguments)
+        if self.label is None and self.train + self.validation > 100:
             shares = f"{self.train} and {self.validation}"
-            raise ValueError(f"train must be above 0 and validation 0 or more, together at most 100, not {shares}")
+            raise ValueError(f"train and validation must be together at most 100 percent, not {shares}")
         if bool(self.games) == (self.label is not None):
             raise ValueError("expected either files of games, or --label AGENT")
         if self.only_values and not self.label:
@@ -83,7 +81,6 @@ class Arguments:
             raise ValueError(f"--between needs --label AGENT and two numbers in ascending order from 0, not {shown}")
         if self.external and not self.games:
             raise ValueError("--external needs games that are not external: write them before it")
-        check_values(vars(self), Arguments)
         env = jaxgames.make(self.env)
         if self.games and not isinstance(env, Checkers):
             raise ValueError(f"files of games are of checkers, not of {env}")

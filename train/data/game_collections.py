@@ -1,10 +1,12 @@
-"""Collections of recorded games as labelled positions: files are read, duplicates left out, games put into splits.
+"""Recorded games of checkers as labelled positions: files are read, duplicates left out, games put into splits.
 
 A collection is a .pdn file, or a .zip with such files. The split of a game depends only on its moves: SHA-256 of
 `PdnGame.text` in UTF-8, the first eight hexadecimal digits as a number modulo 100. So all positions of a game are in
 one split, a duplicate cannot be in another one, and other collections do not change it.
 """
 
+import dataclasses
+import functools
 import hashlib
 import zipfile
 import zlib
@@ -13,16 +15,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers.pdn import REWARDS, BrokenGame, PdnGame, decode, read
+from jaxgames.games.checkers.rules import EARLIEST_END, Checkers, CheckersState
 from train.data.positions import Positions
-from train.data.replay import states_before
 
 SPLITS = ("train", "validation", "test", "external")
 EXTERNAL = SPLITS.index("external")
 BUCKETS = 100  # of the hash
+BATCH = 4096  # games that are replayed at once
+PLIES = 64  # of a game that one program replays; a longer game takes several
+NO_ACTION = -1  # after the end of a game
 
 
 @dataclass
@@ -131,3 +137,75 @@ def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
                     yield f"{path}/{name}", archive.read(name)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # damaged, or has a password
         raise ValueError(f"{path} cannot be unpacked ({error}): unpack it, and give its .pdn files") from error
+
+
+# -- the boards of games -------------------------------------------------------------------------------------------
+
+
+def states_before(
+    env: Checkers, games: Sequence[PdnGame], *, on_replayed: Callable[[int], object] | None = None
+) -> CheckersState:
+    """Returns the board before every action of some games, those of the first game first.
+
+    No draw is declared in a recorded game before its players agree, so a game can be longer than `env.draw_rule`
+    allows. The count of the draw rule then stays one below the least that can end a game, and all boards are live.
+
+    Args:
+      env: the game; it may have another draw rule than the players had.
+      games: as `checkers_pdn.read` or `record` returns them.
+      on_replayed: is called with the number of games that were replayed since the last call.
+
+    Returns:
+      boards with a leading axis of all actions, on the host.
+
+    Raises ValueError for a game with an action that is illegal in `env`.
+    """
+    lengths = np.array([len(game.actions) for game in games], np.int64)
+    first = np.cumsum(lengths) - lengths  # the place of each game in the result
+    found = jax.tree.map(lambda leaf: np.zeros((lengths.sum(), *leaf.shape), leaf.dtype), jax.eval_shape(env.init))
+    boards = min(BATCH, 1 << max(0, len(games) - 1).bit_length())  # few sizes, so few programs
+    order = np.argsort(-lengths, kind="stable")  # games of about equal length together
+    for begin in range(0, len(games), boards):
+        chosen = order[begin : begin + boards]
+        states = _starts(env, [games[i].start for i in chosen], boards)
+        for ply in range(0, lengths[chosen[0]], PLIES):
+            actions = np.full((PLIES, boards), NO_ACTION, np.int32)
+            for column, i in enumerate(chosen):
+                part = games[i].actions[ply : ply + PLIES]
+                actions[: len(part), column] = part
+            states, before, legal = jax.device_get(_replay(env, states, actions))
+            wrong = np.argwhere((actions != NO_ACTION) & ~legal)
+            if len(wrong):
+                row, column = map(int, wrong[0])
+                game = games[int(chosen[column])]
+                where = f"game {chosen[column]}" + (f", line {game.line}" if game.line else "")
+                raise ValueError(f"{where}: action {actions[row, column]} at ply {ply + row} is not legal in {env}")
+            row, column = np.nonzero(actions != NO_ACTION)
+            place = first[chosen[column]] + ply + row
+            for whole, part in zip(jax.tree.leaves(found), jax.tree.leaves(before), strict=True):
+                whole[place] = part[row, column]
+        if on_replayed is not None:
+            on_replayed(len(chosen))
+    return found
+
+
+def _starts(env: Checkers, texts: Sequence[str], boards: int) -> CheckersState:
+    """Returns the boards at the start of games, and some more to fill the batch."""
+    known = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    states = jax.device_get([env.from_string(text) for text in known])
+    numbers = np.array([known[text] for text in texts] + [0] * (boards - len(texts)))
+    return jax.tree.map(lambda *leaves: np.asarray(leaves)[numbers], *states)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _replay(env: Checkers, states: CheckersState, actions: jax.Array) -> tuple[CheckersState, CheckersState, jax.Array]:
+    """Returns the boards after `actions` int32[PLIES, boards], those before each, and whether each is legal."""
+
+    def play(state: CheckersState, action: jax.Array) -> tuple[CheckersState, tuple[CheckersState, jax.Array]]:
+        is_legal = (action >= 0) & env.legal_action_mask(state)[action]
+        quiet = jnp.minimum(state.quiet, EARLIEST_END[env.draw_rule] - 2)  # one more does not end the game
+        after = env.step(dataclasses.replace(state, quiet=quiet), action)
+        return after, (state, is_legal)
+
+    after, (before, legal) = jax.lax.scan(jax.vmap(play), states, actions)
+    return after, before, legal

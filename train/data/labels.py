@@ -4,19 +4,17 @@ A solver's labels are a value table of the game, from which a network can be pre
 """
 
 import dataclasses
-import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxgames import Env
+from jaxgames import Env, auto_reset
 from jaxgames._batches import in_chunks
 from jaxgames.agents import Agent, act_compiled, analyse_compiled
-from train.data.positions import UNKNOWN, Positions, keys
+from train.data.positions import Positions, keys
 
 SPLITS = ("train", "validation")
 BOARDS = 64  # games at once
@@ -47,7 +45,7 @@ def played_positions(
     parts: list[Positions] = []
     steps_without = 0
     for boards, step in steps(env, player, seed):
-        here = _unlabelled(env, boards, plies)
+        here = Positions(env, boards, ply=plies, splits=SPLITS)
         asked = np.flatnonzero((first <= plies) & (plies <= last))
         names = keys(here)[asked].tolist()
         new = [row for row, name in zip(asked, names, strict=True) if not (name in known or known.add(name))]
@@ -58,7 +56,8 @@ def played_positions(
         plies = np.where(step.terminated | step.truncated, 0, plies + 1)
         if len(known) >= count or steps_without >= PATIENCE + first:
             break
-    return _joined(parts)
+    states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *(part.states for part in parts))
+    return Positions(env, states, ply=np.concatenate([part.ply for part in parts]), splits=SPLITS)
 
 
 def labelled(
@@ -95,25 +94,10 @@ def labelled(
     action, policy, values = in_chunks(label, positions.states, CHUNK, fill=agent.on_device, on_done=on_labelled)
     if policy is not None and (policy.max(axis=1) == 1).all():
         action, policy = policy.argmax(axis=1), None  # 4 bytes, not 4 for every action of the game
-    unknown = np.full(len(positions), np.nan)
-    labels = dataclasses.replace(
-        positions,
-        action=np.full(len(positions), UNKNOWN) if action is None else action,
-        value=unknown if values is None else values[np.arange(len(positions)), positions.states.current_player],
-        probabilities=policy,
-    )
-    return dataclasses.replace(labels, split=(keys(labels) % BUCKETS >= train).astype(np.int8), splits=SPLITS)
-
-
-def _unlabelled(env: Env[Any], states: Any, plies: np.ndarray) -> Positions:
-    unknown = np.full(len(plies), UNKNOWN, np.int32)
-    value, split = np.full(len(plies), np.nan, np.float32), np.zeros(len(plies), np.int8)
-    return Positions(env, states, unknown, value, None, unknown, plies, split, SPLITS)
-
-
-def _joined(parts: Sequence[Positions]) -> Positions:
-    states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *(part.states for part in parts))
-    return _unlabelled(parts[0].env, states, np.concatenate([part.ply for part in parts]))
+    mover = np.arange(len(positions)), positions.states.current_player
+    value = None if values is None else values[mover]
+    split = (keys(positions) % BUCKETS >= train).astype(np.int8)
+    return dataclasses.replace(positions, action=action, value=value, probabilities=policy, split=split, splits=SPLITS)
 
 
 def steps(env: Env[Any], player: Agent, seed: int) -> Iterator[tuple[Any, Any]]:
@@ -122,22 +106,10 @@ def steps(env: Env[Any], player: Agent, seed: int) -> Iterator[tuple[Any, Any]]:
     They are on the host. Games that are over restart.
     """
     key, start_key = jax.random.split(jax.random.key(seed))
-    states = jax.jit(jax.vmap(env.init))(jax.random.split(start_key, BOARDS))
+    game = auto_reset(env, keep_before_reset=True)
+    states, step = jax.jit(jax.vmap(game.init))(jax.random.split(start_key, BOARDS)), jax.jit(jax.vmap(game.step))
     while True:
-        here = jax.device_get(states)
+        here = jax.device_get(states.board)
         key, act_key, step_key = jax.random.split(key, 3)
-        states, after = _next(env, states, act_compiled(player, act_key, states), step_key)
-        yield here, jax.device_get(after)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _next(env: Env[Any], states: Any, actions: jax.Array, key: jax.Array) -> tuple[Any, Any]:
-    """Returns the next boards, with new ones for those that are over, and the boards after the actions."""
-
-    def play(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, Any]:
-        step_key, init_key = jax.random.split(key)
-        after = env.step(state, action, step_key)
-        over = after.terminated | after.truncated
-        return jax.tree.map(lambda new, old: jnp.where(over, new, old), env.init(init_key), after), after
-
-    return jax.vmap(play)(states, actions, jax.random.split(key, BOARDS))
+        states = step(states, act_compiled(player, act_key, states.board), jax.random.split(step_key, BOARDS))
+        yield here, jax.device_get(states.before_reset)

@@ -10,16 +10,17 @@ All arrays are on the host. `python -m train.data` writes such files, and `train
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env, _files
+from jaxgames._batches import in_chunks
 from jaxgames._files import DIGEST_LENGTH, FileKind
 from jaxgames.env import State
 
@@ -27,6 +28,14 @@ UNKNOWN = -1  # an action, the number of a game, or a ply, that is not known
 CHUNK = 1 << 13  # positions that are computed at once
 STATE, LABEL = "state.", "label."  # what the names of the arrays begin with in a file
 DTYPES = {"action": np.int32, "value": np.float32, "game": np.int32, "ply": np.int32, "split": np.int8}  # of the labels
+NOT_KNOWN = {
+    "action": UNKNOWN,
+    "value": np.nan,
+    "game": UNKNOWN,
+    "ply": UNKNOWN,
+    "split": 0,
+}  # values of labels that are not given
+NOT_GIVEN: Any = None  # a label that is unknown for all positions
 KIND = FileKind(
     format=1,
     noun="a file of positions",
@@ -39,34 +48,37 @@ KIND = FileKind(
 
 @dataclass(frozen=True)
 class Positions:
-    """P labelled positions of one game, on the host."""
+    """P labelled positions of one game, on the host. Labels that are not given are unknown."""
 
     env: Env[Any]
     states: Any  # the env's State with a leading axis [P], live boards
-    action: np.ndarray  # int32[P], the mover's action; UNKNOWN if there is none
-    value: np.ndarray  # float32[P], the mover's return in the env's unit, such as the game's result; NaN: unknown
-    probabilities: np.ndarray | None  # float32[P, num_actions], a labelled policy in addition to or instead of actions
-    game: np.ndarray  # int32[P], the number of the game in its collection; UNKNOWN if there is none
-    ply: np.ndarray  # int32[P], the number of the ply in its game, from 0; UNKNOWN if there is none
-    split: np.ndarray  # int8[P], the index in `splits`
-    splits: tuple[str, ...]  # names such as "train", "validation", "test", "external"
+    action: np.ndarray = NOT_GIVEN  # int32[P], the mover's action; UNKNOWN if there is none
+    value: np.ndarray = NOT_GIVEN
+    """float32[P], the mover's return in the env's unit, such as the game's result; NaN: unknown."""
+    probabilities: np.ndarray | None = None
+    """float32[P, num_actions], a labelled policy in addition to or instead of actions."""
+    game: np.ndarray = NOT_GIVEN  # int32[P], the number of the game in its collection; UNKNOWN if there is none
+    ply: np.ndarray = NOT_GIVEN  # int32[P], the number of the ply in its game, from 0; UNKNOWN if there is none
+    split: np.ndarray = NOT_GIVEN  # int8[P], the index in `splits`
+    splits: tuple[str, ...] = ("train",)  # names such as "train", "validation", "test", "external"
 
     def __post_init__(self) -> None:
         """Raises ValueError if the arrays do not fit the game or each other; the message names the array."""
         object.__setattr__(self, "states", jax.tree.map(np.asarray, self.states))
         object.__setattr__(self, "splits", tuple(self.splits))
-        for name, dtype in DTYPES.items():
-            object.__setattr__(self, name, _numbers(name, getattr(self, name), dtype))
+        count = len(jax.tree.leaves(self.states)[0])
+        dtypes = DTYPES if self.probabilities is None else {**DTYPES, "probabilities": np.float32}
+        for name, dtype in dtypes.items():
+            label = getattr(self, name)
+            label = np.full(count, NOT_KNOWN[name]) if label is None else label
+            object.__setattr__(self, name, _numbers(name, label, dtype))
         size = self.action.shape[:1]
-        expected = {name: (size, np.dtype(dtype)) for name, dtype in DTYPES.items()}
+        shapes = {"probabilities": (*size, self.env.num_actions)}
+        expected = {name: (shapes.get(name, size), np.dtype(dtype)) for name, dtype in dtypes.items()}
+        found = {name: getattr(self, name) for name in dtypes}
         for name, leaf in leaves_of(_template(self.env)).items():
             expected[STATE + name] = ((*size, *leaf.shape), leaf.dtype)
-        found: dict[str, Any] = {STATE + name: leaf for name, leaf in leaves_of(self.states).items()}
-        found |= {name: getattr(self, name) for name in DTYPES}
-        if self.probabilities is not None:
-            object.__setattr__(self, "probabilities", _numbers("probabilities", self.probabilities, np.float32))
-            expected["probabilities"] = ((*size, self.env.num_actions), np.dtype(np.float32))
-            found["probabilities"] = self.probabilities
+        found |= {STATE + name: leaf for name, leaf in leaves_of(self.states).items()}
         if wrong := [*(expected.keys() ^ found.keys())]:
             raise ValueError(f"states must have the arrays of a state of {self.env}; {', '.join(wrong)} differ")
         for name, (shape, dtype) in expected.items():
@@ -133,14 +145,10 @@ def load(path: str | Path, env: Env[Any] | None = None) -> Positions:
     if env is not None and made != env:
         raise ValueError(f"{path} holds positions of {made}, not of {env}")
     template = _template(made)
-    state_names, label_names = list(leaves_of(template)), [*DTYPES, "splits"]
-    names = [STATE + name for name in state_names] + [LABEL + name for name in label_names]
-    if missing := [name for name in names if name not in arrays]:
-        raise ValueError(f"{path} has no {', '.join(missing)}: {KIND.again}")
-    leaves = [arrays[STATE + name] for name in state_names]
-    labels: dict[str, Any] = {name: arrays[LABEL + name] for name in DTYPES}
-    labels["probabilities"] = arrays.get(f"{LABEL}probabilities")
     with _files.refusing_wrong_entries(KIND, path):
+        leaves = [arrays[STATE + name] for name in leaves_of(template)]
+        labels: dict[str, Any] = {name: arrays[LABEL + name] for name in DTYPES}
+        labels["probabilities"] = arrays.get(f"{LABEL}probabilities")
         labels["splits"] = tuple(name.item() for name in arrays[f"{LABEL}splits"])
         positions = Positions(env=made, states=jax.tree.unflatten(jax.tree.structure(template), leaves), **labels)
         check_rules(positions)
@@ -166,42 +174,26 @@ def keys(positions: Positions) -> np.ndarray:
 
     It is the 8-byte BLAKE2b hash of their bits.
     """
-    hashes = np.empty(len(positions), np.uint64)
-    for start, observed in _observed(positions):
-        rows = np.concatenate([observed.observation.reshape(len(observed.mask), -1), observed.mask], axis=1)
-        words = (hashlib.blake2b(row, digest_size=8).digest() for row in np.packbits(rows, axis=1))
-        hashes[start : start + len(rows)] = np.frombuffer(b"".join(words), "<u8")
-    return hashes
+    rows = _computed(_shown_bits, positions, positions.states)
+    words = (hashlib.blake2b(row, digest_size=8).digest() for row in rows)
+    return np.array([int.from_bytes(word, "little") for word in words], np.uint64)
 
 
 def legal_actions(positions: Positions) -> np.ndarray:
     """Returns bool[P, num_actions], the legal actions of the movers."""
-    masks = [observed.mask for _, observed in _observed(positions)]
-    return np.concatenate(masks) if masks else np.zeros((0, positions.env.num_actions), np.bool_)
+    return _computed(_legal_actions, positions, positions.states)
 
 
 def check_rules(positions: Positions) -> None:
     """Raises ValueError for a finished board, an illegal action, or a probability of an illegal action."""
-    for start, observed in _observed(positions):
-        rows = slice(start, start + len(observed.mask))
-        action = positions.action[rows]
-        illegal = (action != UNKNOWN) & ~observed.mask[np.arange(len(action)), action]
-        if positions.probabilities is not None:
-            illegal |= ((positions.probabilities[rows] > 0) & ~observed.mask).any(1)
-        for wrong, problem in ((~observed.live, "the board is finished"), (illegal, "an action is illegal")):
-            if wrong.any():
-                raise ValueError(f"position {start + int(wrong.argmax())}: {problem}, so the labels fit other rules")
+    batch = positions.states, positions.action, positions.probabilities
+    finished, illegal = _computed(_breaks_rules, positions, batch)
+    for wrong, problem in ((finished, "the board is finished"), (illegal, "an action is illegal")):
+        if wrong.any():
+            raise ValueError(f"position {int(wrong.argmax())}: {problem}, so the labels fit other rules")
 
 
 # -- boards ------------------------------------------------------------------------------------------------------------
-
-
-class Observed(NamedTuple):
-    """The observations and legal actions of the movers of N boards, on the host."""
-
-    observation: np.ndarray  # bool[N, *observation_shape]
-    mask: np.ndarray  # bool[N, num_actions], the legal actions
-    live: np.ndarray  # bool[N], False on a finished board
 
 
 def leaves_of(states: Any) -> dict[str, Any]:
@@ -216,21 +208,34 @@ def _template(env: Env[Any]) -> State:
     return jax.eval_shape(env.init, jax.eval_shape(lambda: jax.random.key(0)))
 
 
-def _observed(positions: Positions) -> Iterator[tuple[int, Observed]]:
-    """Yields the first index of each chunk of positions, and the observations and legal actions of its boards."""
+def _computed(function: Callable[[Env[Any], Any], Any], positions: Positions, batch: Any) -> Any:
+    """Returns a function of the positions, such as of their states, on the host, computed for a chunk at a time."""
     size = min(CHUNK, 1 << max(0, len(positions) - 1).bit_length())  # few shapes, so few programs
-    for start in range(0, len(positions), size):
-        rows = np.arange(start, start + size).clip(max=len(positions) - 1)  # the last chunk repeats its last row
-        observed = _observe(positions.env, jax.tree.map(lambda leaf, rows=rows: leaf[rows], positions.states))
-        count = min(size, len(positions) - start)
-        yield start, jax.tree.map(lambda leaf, count=count: np.asarray(leaf)[:count], observed)
+    return in_chunks(functools.partial(function, positions.env), batch, size)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _observe(env: Env[Any], states: Any) -> Observed:
+def _legal_actions(env: Env[Any], states: Any) -> jax.Array:
+    return jax.vmap(env.legal_action_mask)(states)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _shown_bits(env: Env[Any], states: Any) -> jax.Array:
+    """Returns uint8[B, bytes], the bits of the mover's observation and of the legal actions."""
     observation = jax.vmap(lambda state: env.observe(state))(states)
-    mask = jax.vmap(env.legal_action_mask)(states)
-    return Observed(observation, mask, jnp.logical_not(states.terminated | states.truncated))  # pyright: ignore[reportArgumentType]  # arrays of JAX inside of a program
+    mask = _legal_actions(env, states)
+    return jnp.packbits(jnp.concatenate([observation.reshape(len(mask), -1), mask], axis=1), axis=1)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _breaks_rules(env: Env[Any], batch: tuple[Any, jax.Array, jax.Array | None]) -> tuple[jax.Array, jax.Array]:
+    """Returns bool[B], whether each board is finished, and bool[B], whether a label has an illegal action."""
+    states, action, probabilities = batch
+    mask = _legal_actions(env, states)
+    illegal = (action != UNKNOWN) & ~jnp.take_along_axis(mask, action[:, None], axis=1)[:, 0]
+    if probabilities is not None:
+        illegal |= ((probabilities > 0) & ~mask).any(1)
+    return states.terminated | states.truncated, illegal
 
 
 def _numbers(name: str, array: Any, dtype: Any) -> np.ndarray:
@@ -238,8 +243,9 @@ def _numbers(name: str, array: Any, dtype: Any) -> np.ndarray:
     numbers = np.asarray(array)
     if numbers.dtype.kind not in "iuf":
         raise ValueError(f"{name} must have numbers, not {numbers.dtype}")
-    if np.dtype(dtype).kind == "i":
+    with np.errstate(invalid="ignore"):  # of NaN and of numbers that are too large
+        converted = numbers.astype(dtype, copy=False)
+    if np.dtype(dtype).kind == "i" and (converted != numbers).any():
         limits = np.iinfo(dtype)
-        if not ((numbers >= limits.min) & (numbers <= limits.max) & (numbers == np.floor(numbers))).all():
-            raise ValueError(f"{name} must have whole numbers from {limits.min} to {limits.max}")
-    return numbers.astype(dtype, copy=False)
+        raise ValueError(f"{name} must have whole numbers from {limits.min} to {limits.max}")
+    return converted

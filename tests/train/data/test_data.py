@@ -17,7 +17,7 @@ from tests.helpers.positions import board
 from tests.helpers.solved import solved_boxes
 from train import agents
 from train.data import __main__ as data
-from train.data import labels, positions, replay
+from train.data import game_collections, labels, positions
 from train.data.game_collections import SPLITS, split_of
 from train.data.positions import UNKNOWN, Positions
 
@@ -46,8 +46,8 @@ SHORT_GAMES = """\
 @pytest.fixture(scope="module", autouse=True)
 def small_programs() -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replay, "BATCH", 8)
-        patch.setattr(replay, "PLIES", 16)
+        patch.setattr(game_collections, "BATCH", 8)
+        patch.setattr(game_collections, "PLIES", 16)
         patch.setattr(positions, "CHUNK", 256)
         patch.setattr(labels, "CHUNK", 32)
         patch.setattr(labels, "PATIENCE", 60)
@@ -290,9 +290,9 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         ((path, "--label", "greedy"), "expected either files of games, or --label AGENT"),
         (("--external", path, "--label", "greedy"), "--external needs games that are not external"),
         ((path, "--env", "minichess"), "files of games are of checkers, not of minichess"),
-        ((path, "--train", 90, "--validation", 20), "together at most 100, not 90 and 20"),
-        ((path, "--train", 0), "train must be above 0"),
-        (("--label", "random", "--train", 101), "train must be from 1 to 100 percent, not 101"),
+        ((path, "--train", 90, "--validation", 20), "together at most 100 percent, not 90 and 20"),
+        ((path, "--train", 0), "train must be from 1 to 100, not 0"),
+        (("--label", "random", "--train", 101), "train must be from 1 to 100, not 101"),
         (("--label", "random", "--positions", 0), "positions must be from 1 to 10000000, not 0"),
         (("--label", "random", "--between", 3, 2), "two numbers in ascending order from 0, not 3 2"),
         ((path, "--between", 2, 3), "--between needs --label AGENT"),

@@ -11,8 +11,8 @@ from jaxgames.games.checkers.rules import EARLIEST_END, Checkers
 from tests.games.checkers.pictures import WCDF
 from tests.games.checkers.record_pydraughts import FILE
 from tests.helpers.positions import compiled, stacked
-from train.data import replay
-from train.data.replay import states_before
+from train.data import game_collections
+from train.data.game_collections import states_before
 
 CUT_OFF = Checkers(draw_rule="openspiel", max_plies=100)
 
@@ -21,8 +21,8 @@ CUT_OFF = Checkers(draw_rule="openspiel", max_plies=100)
 def small_programs() -> Any:
     """Batches that the games of the tests do not fill, and that they need several of."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replay, "BATCH", 8)
-        patch.setattr(replay, "PLIES", 16)
+        patch.setattr(game_collections, "BATCH", 8)
+        patch.setattr(game_collections, "PLIES", 16)
         yield
 
 
