@@ -7,7 +7,7 @@
 between the seats. Every two games begin with another opening of random plies, which both agents play from both sides.
 A finished pair is stored, so a ladder that was stopped resumes when the command is repeated with the same `--output`.
 
-The last line on standard output is JSON: the ratings with 95 % intervals, and the scores of all pairs.
+The last line on standard output is JSON, with the ratings and their 95 % intervals.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ from train.driver.run_folder import lock_folder
 from train.driver.tables import markdown
 from train.ladder import picture as ladder_picture
 from train.ladder.cost import cpu_milliseconds
-from train.ladder.ratings import Checkpoints, PairResult, ratings
+from train.ladder.ratings import PairResult, ratings
 
 PAIRS_FILE, COSTS_FILE, RESULT_FILE = "pairs.jsonl", "costs.jsonl", "ladder.json"
 GAMES_PER_OPENING = 2  # the agents swap seats in the second one
@@ -86,7 +86,7 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
         raise ValueError(f"a ladder needs a game of two or more players, and {env} has one")
     runs = [checkpoints_of(text, arguments) for text in arguments.checkpoints]
     texts = [_named(text, arguments) for text in (arguments.anchor, *arguments.agents)]
-    names = list(dict.fromkeys([*texts, *(name for run in runs for name in run.names)]))
+    names = list(dict.fromkeys([*texts, *(name for run in runs for name in run["agents"])]))
     if len(names) < 2:
         raise ValueError(f"expected an agent besides {names[0]}, which has rating 0, such as greedy or runs/first")
     agents.env_for(names, arguments.env)
@@ -104,12 +104,11 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):
         pairs = play_pairs(env, players, settings, openings, ResultFile(folder / PAIRS_FILE, ("agents",), stored))
-        of_agents = ratings(names, pairs)
-        result: dict[str, Any] = {**stored, "anchor": names[0], "agents": of_agents.rows, "scores": of_agents.scores}
+        result: dict[str, Any] = {**stored, "anchor": names[0], "agents": ratings(names, pairs)}
         if arguments.cost:
             result["cpu_ms"] = costs(env, players, ResultFile(folder / COSTS_FILE, ("agent",), stored))
-        result["checkpoints"] = [{"run": run.run, "agents": run.names, "steps": run.steps} for run in runs]
-        figure = ladder_picture.draw(str(env), of_agents.rows, {run.run: (run.names, run.steps) for run in runs})
+        result["checkpoints"] = runs
+        figure = ladder_picture.draw(str(env), result["agents"], runs)
         write_whole(folder / RESULT_FILE, json.dumps(result, indent=2) + "\n")
         result["files"] = [str(path) for path in (folder / RESULT_FILE, *plot.save(figure, folder / "ladder"))]
     return result
@@ -120,8 +119,11 @@ def _named(text: str, arguments: Arguments) -> str:
     return agents.name_of(agents.with_temperature(text, arguments.temperature))
 
 
-def checkpoints_of(text: str, arguments: Arguments) -> Checkpoints:
-    """Returns the checkpoints of a run that `--every` takes. Raises ValueError for a text that is not only a run."""
+def checkpoints_of(text: str, arguments: Arguments) -> dict[str, Any]:
+    """Returns the agents of the checkpoints of a run that `--every` takes, and the environment steps before each.
+
+    Raises ValueError for a text that is not only a run.
+    """
     of_run = agents.parse(text)
     if of_run is None or of_run.iteration is not None:
         raise ValueError(f'--checkpoints takes runs, such as runs/first or "runs/first(temperature=0)", not {text}')
@@ -129,7 +131,8 @@ def checkpoints_of(text: str, arguments: Arguments) -> Checkpoints:
     run.kept_iteration()  # raises unless there is one
     iterations = run.checkpoints()[:: -arguments.every][::-1]
     names = [_named(str(of_run._replace(iteration=iteration)), arguments) for iteration in iterations]
-    return Checkpoints(text, names, [iteration * run.config.steps_per_iteration for iteration in iterations])
+    steps = [iteration * run.config.steps_per_iteration for iteration in iterations]
+    return {"run": text, "agents": names, "steps": steps}
 
 
 # -- games ---------------------------------------------------------------------------------------------------------
@@ -149,9 +152,8 @@ def play_pairs(
     pairs = [(min(pair), max(pair)) for pair in itertools.combinations(players, 2)]
     missing = [pair for pair in pairs if file.get({"agents": pair}) is None]
     print(f"{file.path.parent}: {len(missing)} of {len(pairs)} pairs are to be played", file=sys.stderr, flush=True)
-    done = (len(pairs) - len(missing)) * settings.games
     with Progress(len(pairs) * settings.games, "games") as bar:
-        bar.skip(done)
+        bar.skip((len(pairs) - len(missing)) * settings.games)
         for number, (first, second) in enumerate(missing, start=1):
             bar.describe(f"pair {number} of {len(missing)}, {first} - {second}")
             key = jax.random.fold_in(jax.random.key(settings.seed), zlib.crc32(f"{first}\n{second}".encode()))
@@ -210,21 +212,15 @@ def costs(env: Env[Any], players: Mapping[str, Agent], file: ResultFile) -> dict
 
 def table(result: Mapping[str, Any]) -> str:
     """Returns the table of ratings."""
-    ratings_of_agents = [
-        (
-            row["agent"],
-            f"{row['elo']:,.0f}",
-            format_interval(*row["elo_interval"]),
-            f"{row['games']:,}",
-            f"{(row['wins'] + row['draws'] / 2) / row['games']:.3f}",
-        )
-        for row in result["agents"]
-    ]
-    header = ("agent", "Elo", "95 % interval", "games", "score")
-    if "cpu_ms" in result:
-        header = (*header, "CPU ms")
-        ratings_of_agents = [(*row, f"{result['cpu_ms'][row[0]]:.3g}") for row in ratings_of_agents]
-    return markdown(header, ratings_of_agents, padded=True)
+    header = ["agent", "Elo", "95 % interval", "games", "score", *(["CPU ms"] if "cpu_ms" in result else [])]
+    rows: list[list[str]] = []
+    for row in result["agents"]:
+        score = (row["wins"] + row["draws"] / 2) / row["games"]
+        interval = format_interval(*row["elo_interval"])
+        rows.append([row["agent"], f"{row['elo']:,.0f}", interval, f"{row['games']:,}", f"{score:.3f}"])
+        if "cpu_ms" in result:
+            rows[-1].append(f"{result['cpu_ms'][row['agent']]:.3g}")
+    return markdown(header, rows, padded=True)
 
 
 def format_interval(low: float | None, high: float | None) -> str:

@@ -12,45 +12,32 @@ INCHES_PER_AGENT = 0.28
 MAX_NAME = 40  # characters of an agent's name; the beginning of a longer one is left out
 
 
-def draw(title: str, rows: Sequence[Row], runs: Mapping[str, tuple[Sequence[str], Sequence[int]]]) -> Figure:
+def draw(title: str, rows: Sequence[Row], runs: Sequence[Mapping[str, Any]]) -> Figure:
     """Returns the picture: the agents that are not checkpoints by their rating, and the ratings over each run.
 
-    `runs` has the names and the environment steps of every run's checkpoints, by the text of the run.
+    `runs` has the `run`, the `agents` and the `steps` of `checkpoints` in the result of a ladder.
     """
-    of_runs = {name for names, _ in runs.values() for name in names}
-    others = [row for row in rows if row["agent"] not in of_runs]
+    of_runs = {name for run in runs for name in run["agents"]}
+    others = [row for row in reversed(rows) if row["agent"] not in of_runs]  # the highest rating on top
     height = max(3.4, 1.2 + INCHES_PER_AGENT * len(others))
-    figure = Figure(figsize=(11 if runs else 6.5, height), layout="constrained")
-    panels: list[Any] = [*figure.subplots(1, 2 if runs else 1, squeeze=False, sharey=False)[0]]
-    draw_agents(panels[0], others)
+    figure, panels = plot.new_picture(11 if runs else 6.5, height, across=2 if runs else 1)
+    for place, row in enumerate(others):
+        draw_rating(panels[0], row, place, horizontal=True)
+    panels[0].set_yticks(range(len(others)), [shortened(row["agent"]) for row in others], fontsize="small")
+    panels[0].set(xlabel="Elo rating, 95 % interval", ylim=(-0.5, len(others) - 0.5))
+    row_of = {row["agent"]: row for row in rows}
+    for index, run in enumerate(runs):
+        style = plot.style_of(index)
+        for name, x in zip(run["agents"], run["steps"], strict=True):
+            draw_rating(panels[1], row_of[name], x, horizontal=False, color=style["color"])
+        elo = [row_of[name]["elo"] for name in run["agents"]]
+        panels[1].plot(run["steps"], elo, label=shortened(run["run"]), **style)
     if runs:
-        draw_runs(panels[1], {row["agent"]: row for row in rows}, runs)
+        panels[1].set(xlabel=plot.X_LABEL["steps"], ylabel="Elo rating, 95 % interval")
+        panels[1].xaxis.set_major_formatter(plot.text_of_tick)
+        panels[1].legend(fontsize="small")
     figure.suptitle(title)
     return figure
-
-
-def draw_agents(axes: Any, rows: Sequence[Row]) -> None:
-    """Draws a point per agent with its interval, the highest rating on top."""
-    places = range(len(rows))[::-1]
-    for place, row in zip(places, rows, strict=True):
-        draw_rating(axes, row, place, horizontal=True)
-    axes.set_yticks(list(places), [shortened(row["agent"]) for row in rows], fontsize="small")
-    axes.set_ylim(-0.5, len(rows) - 0.5)
-    axes.set_xlabel("Elo rating, 95 % interval")
-    axes.grid(alpha=0.3)
-
-
-def draw_runs(axes: Any, row_of: Mapping[str, Row], runs: Mapping[str, tuple[Sequence[str], Sequence[int]]]) -> None:
-    """Draws a line per run, the rating over environment steps, with intervals."""
-    for index, (run, (names, steps)) in enumerate(runs.items()):
-        style = plot.style_of(index)
-        for name, x in zip(names, steps, strict=True):
-            draw_rating(axes, row_of[name], x, horizontal=False, color=style["color"])
-        axes.plot(steps, [row_of[name]["elo"] for name in names], label=shortened(run), **style)
-    axes.set(xlabel=plot.X_LABEL["steps"], ylabel="Elo rating, 95 % interval")
-    axes.xaxis.set_major_formatter(plot.text_of_tick)
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
 
 
 def draw_rating(axes: Any, row: Row, place: float, *, horizontal: bool, color: Any = plot.COLOURS[0]) -> None:

@@ -7,7 +7,6 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 
 from jaxgames import arena
-from train.driver.metrics import rounded
 
 
 class PairResult(NamedTuple):
@@ -30,23 +29,8 @@ class Row(TypedDict):
     losses: int
 
 
-class Checkpoints(NamedTuple):
-    """The checkpoints of a run among the agents of a ladder."""
-
-    run: str  # its text on the command line
-    names: list[str]  # of the agents, in ascending order of the iterations
-    steps: list[int]  # environment steps of training before each checkpoint
-
-
-class Ratings(NamedTuple):
-    """The ratings of all agents, from the results of all pairs."""
-
-    rows: list[Row]  # the highest rating first
-    scores: list[list[float | None]]  # the share of the points of a row's agent against a column's; None for itself
-
-
-def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -> Ratings:
-    """Returns the ratings of agents.
+def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -> list[Row]:
+    """Returns the ratings of agents, the highest first.
 
     Args:
       names: of the agents; the first one has rating 0.
@@ -60,19 +44,16 @@ def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -
         wins[i, j], wins[j, i] = result.wins
         draws[i, j] = draws[j, i] = result.draws
     elo, interval = arena.elo(wins, draws, anchor=anchor), arena.elo_interval(wins, draws, anchor=anchor)
-    games = wins + wins.T + draws
-    scores = np.divide(wins + draws / 2, games, out=np.full_like(games, np.nan), where=games > 0)
     rows: list[Row] = [
         {
             "agent": name,
             "elo": round(float(elo[number]), 1),
             "elo_interval": [round(float(end), 1) if np.isfinite(end) else None for end in interval[number]],
-            "games": int(games[number].sum()),
+            "games": int((wins + wins.T + draws)[number].sum()),
             "wins": int(wins[number].sum()),
             "draws": int(draws[number].sum()),
             "losses": int(wins[:, number].sum()),
         }
         for number, name in enumerate(ordered)
     ]
-    order = np.argsort(-elo, kind="stable")
-    return Ratings([rows[number] for number in order], rounded(scores[order][:, order].tolist()))
+    return [rows[number] for number in np.argsort(-elo, kind="stable")]

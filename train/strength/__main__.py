@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import tyro
 
 from jaxgames import Env
@@ -29,9 +30,10 @@ from train import agents
 from train.driver.commands import run_command
 from train.driver.metrics import rounded
 from train.driver.result_file import ResultFile
+from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.models.tabulated import with_table
-from train.strength.figures import draw_checkpoints
+from train.plot import Curve, common_settings, draw, save
 from train.strength.full_width import lookahead
 from train.strength.players import DIGITS, Player, deterministic, format_measure, solution_of
 
@@ -52,6 +54,11 @@ COLUMNS = {  # of the printed table: the measure, by its head
     "fastest": "strong_fastest",
     "v. sign": "value_sign",
 }
+
+DRAWN = (  # measures, a panel each
+    *("weak_states", "strong_action", "action_weak", "value_mse", "weak_value_mse"),
+    *("value_accuracy", "weak_value_accuracy", "agent_states"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +94,13 @@ class Row(NamedTuple):
     """One row of the table, before it is measured."""
 
     agent: str  # the agent's text
-    search: str  # "", "64 simulations" or "5 plies"
-    simulations: int | None  # of the search on a run's network, 0 without one; None: another search or agent
-    make: Callable[[], Player]
+    search: str = ""  # "", "64 simulations" or "5 plies"
+    simulations: int | None = None  # of the search on a run's network, 0 without one; None: another search or agent
+    depth: int | None = None  # of a search of full width
+
+    @property
+    def name(self) -> str:
+        return ", ".join(filter(None, (self.agent, self.search)))
 
 
 def strength(arguments: Arguments) -> dict[str, Any]:
@@ -106,10 +117,10 @@ def strength(arguments: Arguments) -> dict[str, Any]:
     file = None if output is None else ResultFile(output / ROWS_FILE, ("settings", "agent", "search"))
     solution = solution_of(env, arguments.solution)
     rows: list[dict[str, Any]] = []
-    planned = [row for text in texts for row in _rows_of(text, env, solution, arguments)]
+    planned = [row for text in texts for row in _rows_of(text, arguments)]
     for number, row in enumerate(planned, start=1):
         names = {"agent": row.agent, "search": row.search}
-        compute = functools.partial(_measured, row, env, solution, arguments, f"{number}/{len(planned)} {_name(names)}")
+        compute = functools.partial(_measured, row, env, solution, arguments, f"{number}/{len(planned)} {row.name}")
         measures = compute() if file is None else file.once({"settings": settings, **names}, compute)
         rows.append(names | {"simulations": row.simulations} | measures)
     result: dict[str, Any] = {**settings, "rows": rows}
@@ -137,47 +148,46 @@ def _texts(arguments: Arguments) -> list[str]:
     return [f"{run.folder}@{iteration}" for iteration in run.checkpoints()]
 
 
-def _rows_of(text: str, env: Env[Any], solution: Solution[Any], arguments: Arguments) -> list[Row]:
+def _rows_of(text: str, arguments: Arguments) -> list[Row]:
     """Returns the rows of an agent: for a run, first the network alone, and then each search."""
     named = agents.parse(text)
     if named is None:
-        return [Row(text, "", None, lambda: deterministic(text, agents.make(text, env), env))]
-    run = agents.open_run(named.folder)
-    # A search is asked for by --simulations, so the row of the run itself is its network alone. Brackets come first.
-    alone = {"temperature": 0.0} | agents.without_search(run) | named.parameters
+        return [Row(text)]
+    return [
+        Row(text, simulations=int(named.parameters.get("simulations") or 0)),
+        *(Row(text, f"{number} simulations", simulations=number) for number in arguments.simulations),
+        *(Row(text, "1 ply" if depth == 1 else f"{depth} plies", depth=depth) for depth in arguments.depth),
+    ]
 
+
+def _player(row: Row, env: Env[Any], solution: Solution[Any], arguments: Arguments) -> Player:
+    """Returns the agent of a row. A run is its network alone, unless its brackets or the row have a search."""
+    named = agents.parse(row.agent)
+    if named is None:
+        return deterministic(row.agent, agents.make(row.agent, env), env)
+    run = named.open()
+    parameters = {"temperature": 0.0} | agents.without_search(run) | named.parameters
+    if row.search and row.simulations:
+        parameters["simulations"] = row.simulations
     # An upper bound of the boards on which the agent moves.
     boards = solution.num_states if arguments.weak else arguments.strong_states or solution.num_states
-
-    def player(**parameters: Any) -> Player:
-        agent = agents.agent_of_run(run, named.iteration, env, **alone | parameters)
-        return deterministic(text, with_table(agent, boards), env)
-
-    def searching(simulations: int) -> Player:
-        return Player(player(simulations=simulations).act, None)  # the row of the network has the values
-
-    def deep(depth: int) -> Player:
-        values = player().values
-        if values is None:
-            raise ValueError(f"--depth searches on the values of a network, and {text} has none")
-        with Progress(solution.num_states, "states", f"values of {text}") as bar:
-            counted = _counted(values, bar)
-            act = lookahead(solution, counted, depth, discount=arguments.discount, seat=arguments.seat)
-        return Player(act, None)
-
-    plies = {depth: "1 ply" if depth == 1 else f"{depth} plies" for depth in arguments.depth}
-    return [
-        Row(text, "", int(alone.get("simulations") or 0), player),
-        *(Row(text, f"{n} simulations", n, functools.partial(searching, n)) for n in arguments.simulations),
-        *(Row(text, search, None, functools.partial(deep, depth)) for depth, search in plies.items()),
-    ]
+    agent = with_table(agents.agent_of_run(run, named.iteration, env, **parameters), boards)
+    player = deterministic(row.agent, agent, env)
+    if row.depth is None:
+        return player._replace(values=None) if row.search else player  # the row of the network has the values
+    if player.values is None:
+        raise ValueError("--depth searches on the values of a network, and the agent has none")
+    with Progress(solution.num_states, "states", f"values of {row.agent}") as bar:
+        values = _counted(player.values, bar)
+        act = lookahead(solution, values, row.depth, discount=arguments.discount, seat=arguments.seat)
+    return Player(act, None)
 
 
 def _measured(row: Row, env: Env[Any], solution: Solution[Any], arguments: Arguments, title: str) -> dict[str, Any]:
     """Returns the measures of a row, and shows the progress."""
     begin = time.monotonic()
     try:
-        player = row.make()
+        player = _player(row, env, solution, arguments)
         times = 1 if player.values is None else 2  # that a state is given to the agent: for its move, for its value
         with Progress(times * solution.num_states, "states", title) as bar:
             measures = measure(
@@ -205,15 +215,31 @@ def _counted(function: Callable[[Any], Any], bar: Progress) -> Callable[[Any], A
     return call
 
 
-def _name(row: Mapping[str, Any]) -> str:
-    return ", ".join(filter(None, (row["agent"], row["search"])))
+def draw_checkpoints(run: RunFolder, rows: Sequence[Mapping[str, Any]], output: Path) -> list[Path]:
+    """Writes the picture of the measures over the steps of training, with a line for each search. Returns its paths.
+
+    `rows` are those of the run's checkpoints.
+    """
+    columns: dict[str, list[Curve]] = {}
+    for name in DRAWN:
+        for search in dict.fromkeys(row["search"] for row in rows):
+            known = [row for row in rows if row["search"] == search and row.get(name) is not None]
+            iterations = [int(row["agent"].rpartition("@")[2]) for row in known]  # such as 40 of runs/first@40
+            x = np.array(iterations, np.float64) * run.config.steps_per_iteration
+            values = np.array([[row[name] for row in known]], np.float64)
+            columns.setdefault(name, []).append(Curve(search or "network alone", x, values))
+    columns = {name: lines for name, lines in columns.items() if any(line.x.size for line in lines)}
+    return save(draw(columns, title=common_settings([run]), x_scale="linear"), output / "figures")
 
 
 def table(result: Mapping[str, Any]) -> str:
     """Returns the table of the measures in Markdown, with the columns that some row has."""
     rows: Sequence[Mapping[str, Any]] = result["rows"]
     columns = {head: name for head, name in COLUMNS.items() if any(row.get(name) is not None for row in rows)}
-    cells = [[_name(row), *(format_measure(row.get(name)) for name in columns.values())] for row in rows]
+    cells = [
+        [Row(row["agent"], row["search"]).name, *(format_measure(row.get(name)) for name in columns.values())]
+        for row in rows
+    ]
     return markdown(("agent", *columns), cells, padded=True)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from jaxgames._checks import ParameterError, check_int
 from jaxgames.solvers.exact.solution import Solution
-from jaxgames.solvers.strength.graph import CHUNK, Graph, graph_of
+from jaxgames.solvers.strength.graph import CHUNK, graph_of
 from jaxgames.solvers.strength.policy_table import Act, Values, call_in_batches
 
 MAX_DEPTH = 1000
@@ -43,25 +43,14 @@ def lookahead(
     graph = graph_of(solution)
     leaves = np.full(graph.size, -1, np.float32)  # a finished game is lost for the seat to move
     leaves[graph.live] = np.clip(call_in_batches(solution, values, graph.live, seat), -1, 1)
-    actions = jnp.asarray(best_actions(graph, leaves, depth, discount))
-    return lambda states: actions[jnp.asarray(solution.index(states))]
-
-
-def best_actions(graph: Graph, leaves: NDArray[np.float32], depth: int, discount: float) -> NDArray[np.int32]:
-    """Returns int32[S], the best action of every state in a search of `depth` plies; 0 where none is legal.
-
-    `leaves`, float32[S], has the mover's value of each state at the end of the search.
-    """
+    chunks = [graph.children[begin : begin + CHUNK] for begin in range(0, graph.size, CHUNK)]
     value = leaves
     for _ in range(depth - 1):
-        value = np.concatenate([_backed_up(rows, value, discount).max(-1) for rows in _chunks(graph)])
+        value = np.concatenate([_backed_up(rows, value, discount).max(-1) for rows in chunks])
         value = np.where(graph.is_live, value, leaves)
-    slots = np.concatenate([_backed_up(rows, value, discount).argmax(-1) for rows in _chunks(graph)])
-    return np.maximum(graph.actions[np.arange(graph.size), slots], 0)
-
-
-def _chunks(graph: Graph) -> list[NDArray[np.int32]]:
-    return [graph.children[begin : begin + CHUNK] for begin in range(0, graph.size, CHUNK)]
+    slots = np.concatenate([_backed_up(rows, value, discount).argmax(-1) for rows in chunks])
+    actions = jnp.asarray(np.maximum(graph.actions[np.arange(graph.size), slots], 0))
+    return lambda states: actions[jnp.asarray(solution.index(states))]
 
 
 def _backed_up(children: NDArray[np.int32], value: NDArray[np.float32], discount: float) -> NDArray[np.float32]:

@@ -14,9 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from examples.papers._experiment import Experiment, Report, command, table_of
+import numpy as np
+from matplotlib.figure import Figure
+
+from examples.papers._experiment import Experiment, Report, command, new_picture, table_of
+from train.plot import style_of
 from train.strength import __main__ as strength
-from train.strength.figures import mistakes_of
 from train.strength.players import format_measure
 
 QUICK: dict[str, Any] = {
@@ -31,6 +34,12 @@ COLUMNS = {
     **{f"`{name}`": name for name in ("weak_states", "weak_optimal", "sure_fraction", "sure_won", "kept_value")},
     "positions": "strong_states",
     **{f"`{name}`": name for name in ("strong_action", "strong_decisive", "strong_won", "strong_fastest")},
+}
+
+MISTAKES = {  # the tables of mistakes, and what their first columns count
+    "ply": "plies played, in states that occur",
+    "distance": "plies from the start, in all states",
+    "share": "share of winning moves, in won states",
 }
 
 
@@ -56,13 +65,35 @@ def report(arguments: Arguments) -> Report:
     in_part = replace(in_full, agents=arguments.sampled, strong_states=arguments.states, weak=False)
     rows = [row for each in (in_full, in_part) if each.agents for row in strength.strength(each)["rows"]]
     title = f"Mistakes on {arguments.env}, as a share of the states where one is possible"
-    return Report({"rows": rows}, table(rows), {"mistakes": mistakes_of({row["agent"]: row for row in rows}, title)})
+    return Report({"rows": rows}, table(rows), {"mistakes": mistakes_of(rows, title)})
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the Markdown table: a row per agent."""
     columns = {"agent": "`{agent}`"} | {head: functools.partial(_entry, name) for head, name in COLUMNS.items()}
     return table_of(rows, columns)
+
+
+def mistakes_of(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
+    """Returns the picture of where agents make mistakes.
+
+    The y axis is the share of mistakes in the states in which some move is a mistake. A line is left out where its row
+    has no such table.
+    """
+    figure, panels = new_picture(13, 4.2, across=3)
+    for axes, (name, label) in zip(panels, MISTAKES.items(), strict=True):
+        for index, row in enumerate(rows):
+            table = row.get(f"mistakes_by_{name}")
+            if table is not None:  # a measure of this game
+                known = np.array(table["decisive"]) > 0
+                shares = np.array(table["mistakes"])[known] / np.array(table["decisive"])[known]
+                axes.plot(np.array(table[name])[known], shares, label=row["agent"], **style_of(index))
+        axes.set(xlabel=label, ylabel="mistakes")
+        axes.set_ylim(bottom=0)
+        if axes.lines:
+            axes.legend(fontsize="x-small")
+    figure.suptitle(title)
+    return figure
 
 
 def _entry(name: str, row: Mapping[str, Any]) -> str:

@@ -108,7 +108,6 @@ def test_ratings_are_those_of_the_stored_pairs(
     assert rows["greedy"] | {"elo": 0, "elo_interval": 0} == {
         **{"agent": "greedy", "elo": 0, "elo_interval": 0, "games": 16, "wins": 13, "draws": 2, "losses": 1}
     }
-    assert result["scores"] == [[None, 0.75, 1], [0.25, None, 0.625], [0, 0.375, None]]
     assert [line.split()[1] for line in (output[0], *output[2:-1])] == ["agent", "greedy", "first", "random"]
     assert result["files"] == [str(tmp_path / f"ladder.{ending}") for ending in ("json", "png", "svg")]
     assert json.loads((tmp_path / "ladder.json").read_text())["agents"] == result["agents"]
@@ -218,7 +217,7 @@ def test_picture_has_an_arrow_at_an_interval_without_an_upper_end() -> None:
         {"agent": "r@1", "elo": 20, "elo_interval": [10, 30]},
         {"agent": "random", "elo": 0, "elo_interval": [0, 0]},
     ]
-    figure: Any = ladder_picture.draw("sticks", rows, {"r": (["r@1", "r@2"], [100, 200])})
+    figure: Any = ladder_picture.draw("sticks", rows, [{"run": "r", "agents": ["r@1", "r@2"], "steps": [100, 200]}])
     of_run = figure.axes[1]
     assert [line.get_xydata().tolist() for line in of_run.lines if line.get_marker() == "^"] == [[[200, 90]]]
 
