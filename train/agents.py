@@ -86,10 +86,8 @@ def abstract_agent(text: str, env: Env[Any]) -> Agent:
     if named is None:
         return _make_library_agent(text, env)
     run = named.open()
-    learner = learner_for(run, env)
-    _check_parameters(run, named.parameters)
     params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), run.params_shapes())
-    return _agent(learner, params, **named.parameters)
+    return _agent(run, params, env, named.parameters)
 
 
 def parse(text: str) -> RunText | None:
@@ -165,23 +163,16 @@ def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
       ValueError: a run does not play the game, or there is neither a run nor `env`.
       FileNotFoundError: a text is neither an agent nor a run.
     """
-    first, of_first = ("--env", make_env(env)) if env is not None else ("", None)
+    game = None if env is None else make_env(env)
     for text in texts:
-        named = parse(text)
-        if named is None:
-            continue
-        learner = named.open().learner
-        if of_first is None:
-            first, of_first = text, learner.env
-        elif not plays(learner, of_first):
-            raise ValueError(
-                f"all agents must play one game: {text} was trained on {learner.env}, {first} is {of_first}"
-                f"{_advice(learner, of_first)}"
-            )
-    if of_first is None:
+        if (named := parse(text)) is not None:
+            run = named.open()
+            game = run.learner.env if game is None else game
+            learner_for(run, game)
+    if game is None:
         listed = ", ".join(texts)
         raise ValueError(f"none of {listed} is a run, which would give the game: add the game, such as --env minichess")
-    return of_first
+    return game
 
 
 def plays(learner: Learner, env: Env[Any]) -> bool:
@@ -191,6 +182,10 @@ def plays(learner: Learner, env: Env[Any]) -> bool:
     return learner.env == env or (fits_any_board and _is_board_of(learner.env, env))
 
 
+def _is_board_of(own: Env[Any], env: Env[Any]) -> bool:
+    return type(own) is type(env) and own.num_players == env.num_players
+
+
 def learner_for(run: RunFolder, env: Env[Any]) -> Learner:
     """Returns the learner whose agents play a game with the parameters of a run.
 
@@ -198,26 +193,16 @@ def learner_for(run: RunFolder, env: Env[Any]) -> Learner:
 
     Raises ValueError if the run does not play the game.
     """
-    learner, game_of_run = run.learner, cast(Any, run.learner.env)
-    if game_of_run == env:
+    learner, own = run.learner, cast(Any, run.learner.env)
+    if own == env:
         return learner
     if not plays(learner, env):
-        raise ValueError(f"{run.folder} was trained on {game_of_run}, not on {env}{_advice(learner, env)}")
-    game: Any = env  # a dataclass, as every env and every config
-    config: Any = learner.config
-    board = dataclasses.replace(game, reward=game_of_run.reward) if hasattr(game, "reward") else game
+        advice = "; only a run with a network for any board, such as --network graph, plays other boards"
+        raise ValueError(f"{run.folder} was trained on {own}, not on {env}{advice if _is_board_of(own, env) else ''}")
+    config: Any = learner.config  # a dataclass, as every env
+    board = dataclasses.replace(cast(Any, env), reward=own.reward) if hasattr(env, "reward") else env
     others = {each.name: () for each in dataclasses.fields(config) if each.name.startswith("other_")}
     return type(learner)(dataclasses.replace(config, env=str(board), **others))
-
-
-def _is_board_of(own: Env[Any], env: Env[Any]) -> bool:
-    return type(own) is type(env) and own.num_players == env.num_players
-
-
-def _advice(learner: Learner, env: Env[Any]) -> str:
-    """Returns the rest of the message for a run that does not play another board of its game; "" for another game."""
-    advice = "; only a run with a network for any board, such as --network graph, plays other boards"
-    return advice if _is_board_of(learner.env, env) else ""
 
 
 def open_run(folder: Path) -> RunFolder:
@@ -269,29 +254,22 @@ def agent_of_run(
       FileNotFoundError: the run has no such checkpoint; the message lists those that it has.
       ValueError: the run does not play the game, or a parameter is unknown, of the wrong type or not allowed.
     """
-    learner = learner_for(run, run.learner.env if env is None else env)
-    _check_parameters(run, parameters)
-    return _agent(learner, run.params(iteration), **parameters)
+    return _agent(run, run.params(iteration), run.learner.env if env is None else env, parameters)
 
 
-def _agent(learner: Learner, params: Any, *, epsilon: float = 0.0, **parameters: Any) -> Agent:
-    """Returns the agent of a learner; `epsilon` is a parameter of all of them."""
-    agent = learner.agent(params, **parameters)
-    return agents.with_epsilon(learner.env, agent, epsilon) if epsilon else agent
-
-
-def _check_parameters(run: RunFolder, parameters: Mapping[str, Any]) -> None:
-    """Raises ParameterError (a ValueError) unless the parameters are names and types of the learner's `agent`."""
-    method = run.learner.agent
-    allowed = [*dict.fromkeys((*list(inspect.signature(method).parameters)[1:], "epsilon"))]  # without `params`
-    hints = {"epsilon": float} | get_type_hints(method)
+def _agent(run: RunFolder, params: Any, env: Env[Any], parameters: Mapping[str, Any]) -> Agent:
+    """Returns the agent of a run with parameters of its network; `epsilon` is a parameter of every run's agent."""
+    learner = learner_for(run, env)
+    allowed = [*list(inspect.signature(learner.agent).parameters)[1:], "epsilon"]  # without `params`
+    hints = {"epsilon": float} | get_type_hints(learner.agent)
     for name, value in parameters.items():
         if name not in allowed:
-            raise ParameterError(
-                f"the agent of {run.folder} has no parameter {name!r}; its parameters are {', '.join(allowed)}"
-            )
+            names = ", ".join(dict.fromkeys(allowed))
+            raise ParameterError(f"the agent of {run.folder} has no parameter {name!r}; its parameters are {names}")
         if not fits(value, hints[name]):
             raise ParameterError(f"{name} must be {format_type(hints[name])}, not {value!r}")
+    agent = learner.agent(params, **{name: value for name, value in parameters.items() if name != "epsilon"})
+    return agents.with_epsilon(learner.env, agent, parameters["epsilon"]) if parameters.get("epsilon") else agent
 
 
 def _make_library_agent(text: str, env: Env[Any]) -> Agent:

@@ -113,7 +113,7 @@ def test_temperature_of_the_command_is_that_of_the_run_unless_it_has_one_in_brac
         (("FIRST", "--opponents", "random,"), "--opponents must be agents, such as random greedy, not 'random,'"),
         (("FIRST", "--openings", -1), "openings must be from 0 to 1000000, not -1"),
         (("FIRST", "--opening-plies", -4), "opening_plies must be from 0 to 10000, not -4"),
-        (("FIRST", "--env", "minichess"), "was trained on dots_and_boxes(rows=2, cols=2, reward='win_loss'), --env is"),
+        (("FIRST", "--env", "minichess"), "was trained on dots_and_boxes(rows=2, cols=2, reward='win_loss'), not on"),
         (("FIRST", "--env", "chess"), "unknown game 'chess'"),
         (("FIRST", "--output", "pyproject.toml/games.jsonl"), "pyproject.toml"),
         (("FIRST", "--seat", 1, "--seating", "alternating"), "leave out --seating alternating"),

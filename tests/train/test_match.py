@@ -105,7 +105,7 @@ def test_agents_have_the_seats_that_are_given(capsys: pytest.CaptureFixture[str]
 def test_match_is_refused_when_agents_or_seats_do_not_fit(untrained: Runs, tmp_path: Path) -> None:
     first, second, other = untrained.first, untrained.second, untrained.other_game
     assert "two or more agents, not 1" in error_of(match.main, first)
-    assert "all agents must play one game" in error_of(match.main, first, other)
+    assert "other_game was trained on" in error_of(match.main, first, other)
     assert "at most 2 agents fit on 2 seats, not 3" in error_of(match.main, first, second, first)
     for seats in ((2, 1), (1,), (0, 2)):
         error = error_of(match.main, first, second, "--seats", *seats)

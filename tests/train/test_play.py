@@ -27,7 +27,7 @@ def test_run_plays_and_its_thoughts_are_shown(
         (["random"], "random is not a run"),
         (["no/run"], "no/run"),
         (["FIRST", "--seats", "human"], "expected --seats human,alphabeta, not human"),
-        (["FIRST", "--seats", "human,OTHER"], "all agents must play one game"),
+        (["FIRST", "--seats", "human,OTHER"], "was trained on"),
     ],
 )
 def test_command_ends_with_the_reason(untrained: Runs, arguments: list[str], message: str) -> None:
