@@ -41,7 +41,6 @@ from jaxgames.arena import wilson
 from train.matrix.games import MatrixGame, Point
 
 Kind = Literal["epsilon_greedy", "boltzmann", "lenient", "faq", "lenient_faq"]
-Schedule = float | tuple[float, float]  # constant, or a linear change from the first to the last step
 Start = Literal["values", "policies"]
 
 NUM_POINTS = 100  # of a trajectory
@@ -57,35 +56,32 @@ FLOOR = 0.04  # of "policies": the smallest probability at the start is this, di
 class Learner:
     """The settings of a learner. The defaults are those of El Kaddouri, Rys and Gao 2024.
 
-    A schedule is a number, or two numbers for a linear change from the first to the last step. Settings that a kind
-    does not use have no effect.
+    Settings that a kind does not use have no effect.
 
     Raises ParameterError for a setting that is not allowed.
     """
 
     kind: Kind = "boltzmann"
     """The policy and the update: epsilon_greedy, boltzmann, lenient, faq or lenient_faq."""
-    alpha: Schedule | None = None
+    alpha: float | None = None
     """Step size of the update. None: 0.001, and 0.1 for faq and lenient_faq, whose rate is beta * alpha / p_a."""
     beta: float = 0.01
     """Of faq and lenient_faq: the probability below which an action learns at the full rate alpha."""
     kappa: int = 5
     """Of lenient and lenient_faq: rewards of an action of which the largest counts; 1 is no leniency."""
-    epsilon: Schedule = 0.2
+    epsilon: float = 0.2
     """Of epsilon_greedy: the probability of a uniformly random action, which may be the greedy one."""
-    tau_schedule: Schedule = (0.5, 0.01)
-    """Temperature of the softmax, in the unit of the payoffs."""
+    tau_schedule: float | tuple[float, float] = (0.5, 0.01)
+    """Temperature of the softmax, in the unit of the payoffs; two numbers change linearly from first to last step."""
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, get_args(Kind))
         check_int("kappa", self.kappa, 1, 1_000_000)
         if self.alpha is None:
             object.__setattr__(self, "alpha", 0.1 if self.is_frequency_adjusted else 0.001)
-        for number in _ends(self.alpha):
-            check_number("alpha", number, highest=1)
-        for number in _ends(self.epsilon):
-            check_number("epsilon", number, lowest=0, highest=1)
-        for number in _ends(self.tau_schedule):
+        check_number("alpha", self.alpha, highest=1)
+        check_number("epsilon", self.epsilon, lowest=0, highest=1)
+        for number in self._taus:
             check_number("tau_schedule", number)
         check_number("beta", self.beta, highest=1)
 
@@ -97,27 +93,14 @@ class Learner:
     def is_frequency_adjusted(self) -> bool:
         return self.kind in ("faq", "lenient_faq")
 
-    def settings(self, step: jax.Array | int, steps: int) -> "StepSettings":
-        """Returns the settings at one of `steps` steps, float32[] each."""
-        schedules = (
-            optax.linear_schedule(*_ends(each), steps) for each in (self.alpha, self.epsilon, self.tau_schedule)
-        )
-        return StepSettings(*(jnp.asarray(schedule(step), jnp.float32) for schedule in schedules))
+    @property
+    def _taus(self) -> tuple[float, float]:
+        taus = self.tau_schedule
+        return taus if isinstance(taus, tuple) else (taus, taus)
 
-
-def _ends(schedule: Schedule | None) -> tuple[float, float]:
-    """Returns the first and the last number of a schedule."""
-    assert schedule is not None  # alpha is settled in __post_init__
-    first, last = schedule if isinstance(schedule, tuple) else (schedule, schedule)
-    return first, last
-
-
-class StepSettings(NamedTuple):
-    """The settings of a learner that may change from step to step."""
-
-    alpha: jax.Array  # float32[]
-    epsilon: jax.Array  # float32[]
-    tau: jax.Array  # float32[]
+    def tau(self, step: jax.Array | int, steps: int) -> jax.Array:
+        """Returns float32[], the temperature at one of `steps` steps."""
+        return jnp.asarray(optax.linear_schedule(*self._taus, steps)(step), jnp.float32)
 
 
 class Memory(NamedTuple):
@@ -138,12 +121,12 @@ def first_memory(learner: Learner, q_values: jax.Array) -> Memory:
     return Memory(q_values, jnp.full_like(q_values, -jnp.inf), jnp.zeros(q_values.shape, jnp.int32))
 
 
-def policy(learner: Learner, q_values: jax.Array, settings: StepSettings) -> jax.Array:
-    """Returns float32[n], the probabilities of the actions."""
+def policy(learner: Learner, q_values: jax.Array, tau: jax.Array) -> jax.Array:
+    """Returns float32[n], the probabilities of the actions, at a temperature."""
     if learner.kind == "epsilon_greedy":
-        is_greedy = jnp.arange(q_values.size) == q_values.argmax()
-        return (1 - settings.epsilon) * is_greedy + settings.epsilon / q_values.size
-    return jax.nn.softmax(q_values / settings.tau)
+        is_greedy, epsilon = jnp.arange(q_values.size) == q_values.argmax(), jnp.float32(learner.epsilon)
+        return (1 - epsilon) * is_greedy + epsilon / q_values.size
+    return jax.nn.softmax(q_values / tau)
 
 
 def chosen_action(uniform: jax.Array, probabilities: jax.Array) -> jax.Array:
@@ -152,24 +135,16 @@ def chosen_action(uniform: jax.Array, probabilities: jax.Array) -> jax.Array:
     return jnp.arange(probabilities.size) == action
 
 
-def update(
-    learner: Learner,
-    memory: Memory,
-    settings: StepSettings,
-    chosen: jax.Array,
-    reward: jax.Array,
-    probabilities: jax.Array,
-) -> Memory:
+def update(learner: Learner, memory: Memory, chosen: jax.Array, reward: jax.Array, probabilities: jax.Array) -> Memory:
     """Returns the memory after a step.
 
     Args:
       memory: the memory before.
-      settings: those of the step.
       chosen: bool[n], True at the action that was played.
       reward: float32[], what it paid.
       probabilities: float32[n], the policy that it was drawn from.
     """
-    rate = settings.alpha
+    rate = jnp.float32(learner.alpha)
     if learner.is_frequency_adjusted:
         rate = rate * jnp.minimum(learner.beta / probabilities, 1)
     q = memory.q_values
@@ -242,9 +217,9 @@ def _run(payoffs: jax.Array, key: jax.Array, *, learner: Learner, num_runs: int,
         values.append([memory.q_values[None] for memory in memories])
     times = np.minimum(every * np.arange(full + 1 + (rest > 0)), steps).astype(np.int32)
     q_values = [jnp.concatenate(parts) for parts in zip(*values, strict=True)]
-    settings = jax.vmap(lambda time: learner.settings(time, steps))(jnp.asarray(times))
+    taus = jax.vmap(lambda time: learner.tau(time, steps))(jnp.asarray(times))
     of_runs = jax.vmap(functools.partial(policy, learner), in_axes=(0, None))
-    policies = [jax.vmap(of_runs)(q, settings) for q in q_values]
+    policies = [jax.vmap(of_runs)(q, taus) for q in q_values]
     trajectory, last_values = _stacked(policies, 0.0), _stacked([q[-1] for q in q_values], -jnp.inf)
     return Result(trajectory[-1], last_values, jnp.asarray(times), trajectory)
 
@@ -262,8 +237,8 @@ def _advance(
 
     def play(memories: Memories, begin: jax.Array, length: int) -> Memories:
         times = begin + jnp.arange(length)
-        settings = jax.vmap(lambda time: learner.settings(time, steps))(times)
-        xs = (settings, jax.vmap(lambda time: uniforms(key, time, num_runs))(times))
+        taus = jax.vmap(lambda time: learner.tau(time, steps))(times)
+        xs = (taus, jax.vmap(lambda time: uniforms(key, time, num_runs))(times))
         return jax.lax.scan(lambda memories, x: (step(memories, *x), None), memories, xs)[0]
 
     blocks, rest = divmod(length, block)
@@ -284,8 +259,7 @@ def start_runs(
             return first_memory(learner, values)
         weights = jax.random.exponential(key, (num_actions,))  # their shares are uniform among all policies
         probabilities = FLOOR / num_actions + (1 - FLOOR) * weights / weights.sum()
-        tau = learner.settings(0, steps).tau
-        return first_memory(learner, own.mean() + tau * jnp.log(probabilities))
+        return first_memory(learner, own.mean() + learner.tau(0, steps) * jnp.log(probabilities))
 
     def of_run(number: jax.Array) -> Memories:
         row_key, column_key = jax.random.split(jax.random.fold_in(key, number))
@@ -299,16 +273,14 @@ def uniforms(key: jax.Array, step: jax.Array | int, num_runs: int) -> jax.Array:
     return jax.random.uniform(jax.random.fold_in(key, step), (num_runs, 2))
 
 
-def play_step(
-    learner: Learner, payoffs: jax.Array, memories: Memories, settings: StepSettings, uniform: jax.Array
-) -> Memories:
+def play_step(learner: Learner, payoffs: jax.Array, memories: Memories, tau: jax.Array, uniform: jax.Array) -> Memories:
     """Returns the memories of one run after one step. `uniform` is float32[2], a random number for each player."""
-    policies = [policy(learner, memory.q_values, settings) for memory in memories]
+    policies = [policy(learner, memory.q_values, tau) for memory in memories]
     row, column = (chosen_action(u, p) for u, p in zip(uniform, policies, strict=True))
     rewards = jnp.where(row[:, None] & column, payoffs, 0).sum((1, 2))  # float32[2]; a gather is slower
     return (
-        update(learner, memories[0], settings, row, rewards[0], policies[0]),
-        update(learner, memories[1], settings, column, rewards[1], policies[1]),
+        update(learner, memories[0], row, rewards[0], policies[0]),
+        update(learner, memories[1], column, rewards[1], policies[1]),
     )
 
 

@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from jaxgames import ParameterError
-from train.matrix.tabular import Learner, Memory, StepSettings, chosen_action, first_memory, policy, update
-
-
-def settings(alpha: float = 0.1, epsilon: float = 0.2, tau: float = 0.5) -> StepSettings:
-    return StepSettings(jnp.float32(alpha), jnp.float32(epsilon), jnp.float32(tau))
+from train.matrix.tabular import Learner, Memory, chosen_action, first_memory, policy, update
 
 
 def values_after(learner: Learner, *plays: tuple[int, float], probabilities: tuple[float, ...] = (0.5, 0.5)) -> Memory:
@@ -21,7 +17,7 @@ def values_after(learner: Learner, *plays: tuple[int, float], probabilities: tup
     memory = first_memory(learner, jnp.array([1.0, 2.0]))
     for action, reward in plays:
         chosen = jnp.arange(2) == action
-        memory = update(learner, memory, settings(), chosen, jnp.float32(reward), jnp.array(probabilities))
+        memory = update(learner, memory, chosen, jnp.float32(reward), jnp.array(probabilities))
     return memory
 
 
@@ -29,18 +25,18 @@ def values_after(learner: Learner, *plays: tuple[int, float], probabilities: tup
 
 
 def test_epsilon_greedy_explores_over_all_actions() -> None:
-    found = policy(Learner("epsilon_greedy"), jnp.array([1.0, 3.0, 2.0]), settings(epsilon=0.3))
+    found = policy(Learner("epsilon_greedy", epsilon=0.3), jnp.array([1.0, 3.0, 2.0]), jnp.float32(1))
     np.testing.assert_allclose(found, [0.1, 0.8, 0.1], atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", ["boltzmann", "lenient", "faq", "lenient_faq"])
 def test_other_policies_are_the_softmax_of_the_values(kind: Any) -> None:
-    found = policy(Learner(kind), jnp.array([0.0, 0.5 * math.log(3)]), settings(tau=0.5))
+    found = policy(Learner(kind), jnp.array([0.0, 0.5 * math.log(3)]), jnp.float32(0.5))
     np.testing.assert_allclose(found, [0.25, 0.75], atol=1e-6)
 
 
 def test_softmax_does_not_overflow_at_low_temperatures() -> None:
-    found = policy(Learner("boltzmann"), jnp.array([12.0, 11.99]), settings(tau=0.01))
+    found = policy(Learner("boltzmann"), jnp.array([12.0, 11.99]), jnp.float32(0.01))
     np.testing.assert_allclose(found, [1 / (1 + math.exp(-1)), 1 / (1 + math.exp(1))], atol=1e-4)
 
 
@@ -56,12 +52,12 @@ def test_uniform_number_draws_the_action_whose_interval_it_is_in() -> None:
 
 @pytest.mark.parametrize("kind", ["epsilon_greedy", "boltzmann"])
 def test_q_learning_moves_the_value_of_the_action_towards_the_reward(kind: Any) -> None:
-    found = values_after(Learner(kind), (0, 11.0), (1, 0.0), (0, 0.0))
+    found = values_after(Learner(kind, alpha=0.1), (0, 11.0), (1, 0.0), (0, 0.0))
     np.testing.assert_allclose(found.q_values, [2.0 * 0.9, 1.8], atol=1e-6)
 
 
 def test_lenient_learner_takes_the_largest_of_kappa_rewards_of_an_action() -> None:
-    learner = Learner("lenient", kappa=2)
+    learner = Learner("lenient", alpha=0.1, kappa=2)
     before = values_after(learner, (0, 11.0), (1, 5.0))
     np.testing.assert_array_equal(before.q_values, [1, 2])
     np.testing.assert_array_equal(before.best, [11, 5])
@@ -95,12 +91,10 @@ def test_defaults_are_those_of_the_study() -> None:
     assert (Learner("faq").alpha, Learner("lenient_faq").alpha, Learner("faq").beta) == (0.1, 0.1, 0.01)
 
 
-def test_schedules_are_numbers_or_pairs_of_numbers() -> None:
-    learner = Learner(alpha=0.2, epsilon=(1.0, 0.0), tau_schedule=0.25)
-    found = learner.settings(jnp.int32(20), 80)
-    np.testing.assert_allclose(found, [0.2, 0.75, 0.25], atol=1e-6)
-    assert all(value.dtype == jnp.float32 for value in found)
-    assert learner.settings(80, 80).epsilon == 0
+def test_temperature_is_a_number_or_changes_linearly() -> None:
+    assert Learner(tau_schedule=0.25).tau(20, 80) == 0.25
+    learner = Learner(tau_schedule=(1.0, 0.5))
+    np.testing.assert_allclose([learner.tau(step, 80) for step in (0, 20, 80)], [1, 0.875, 0.5], atol=1e-6)
 
 
 def test_learner_is_a_static_argument() -> None:
