@@ -10,13 +10,13 @@ exactly 24 steps and has a winner, so one `jax.lax.scan` plays one whole game on
 import json
 from typing import Any
 
+import distrax
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import optax
 
 import jaxgames
-from train.ops.masked_categorical_distrax import MaskedCategorical
 
 ENV = jaxgames.make("dots_and_boxes", rows=3, cols=3, reward="boxes")  # each box pays 1 in the step that completes it
 NUM_ENVS, NUM_UPDATES = 256, 200
@@ -37,6 +37,11 @@ network: Any = Network()
 optimizer = optax.adam(1e-2)
 
 
+def policy(logits: jax.Array, mask: jax.Array) -> Any:
+    """Returns the distribution over the actions that a mask allows, of logits float32[..., num_actions]."""
+    return distrax.Categorical(logits=jnp.where(mask, logits, jnp.finfo(jnp.float32).min))
+
+
 def play(params: Any, key: jax.Array) -> Any:
     """Plays one game on every board and returns its steps, with leading axes [24, NUM_ENVS]."""
 
@@ -44,7 +49,7 @@ def play(params: Any, key: jax.Array) -> Any:
         observation, mask = jax.vmap(ENV.observe)(boards), jax.vmap(ENV.legal_action_mask)(boards)
         is_network = boards.current_player == SEAT
         logits = jnp.where(is_network[:, None], network.apply(params, observation), 0.0)
-        action = MaskedCategorical(logits, mask).sample(seed=key)
+        action = policy(logits, mask).sample(seed=key)
         boards = jax.vmap(ENV.step)(boards, action)
         reward = jnp.take_along_axis(boards.rewards, SEAT[:, None], axis=1)[:, 0]
         return boards, (observation, mask, action, is_network, reward)
@@ -57,7 +62,7 @@ def play(params: Any, key: jax.Array) -> Any:
 def loss(params: Any, steps: Any) -> jax.Array:
     """Returns the REINFORCE loss: log-probabilities of the network's actions times the later rewards of its seat."""
     observation, mask, action, is_network, reward = steps
-    log_prob = MaskedCategorical(network.apply(params, observation), mask).log_prob(action)
+    log_prob = policy(network.apply(params, observation), mask).log_prob(action)
     to_go = jnp.flip(jnp.cumsum(jnp.flip(reward, 0), 0), 0)
     advantage = to_go - to_go.mean(1, keepdims=True)
     return -(log_prob * advantage * is_network).mean()

@@ -20,9 +20,9 @@ import jaxgames
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from train.models import networks
-from train.models.action_cells import action_cells
 from train.models.convolution import Convolution
 from train.models.layers import Network
+from train.ops.action_cells import action_cells
 from train.ppo import PPO, Config, train
 
 BOARDS = ("dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=3, cols=3)")

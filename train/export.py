@@ -11,7 +11,7 @@ header of the file, its size, and the seconds to load it. It also has the larges
 import dataclasses
 import functools
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,9 +34,8 @@ from train.bounds import between, check_values
 from train.driver.commands import run_command
 from train.driver.run_folder import RunFolder
 from train.models.policy import Policy
-from train.models.stored_parts import from_parts, stored_parts
 from train.network_learner import NetworkLearner
-from train.settings import NETWORK_SETTINGS
+from train.pretrained import from_parts, network_settings, stored_parts
 
 MAX_BOARDS = 100_000
 MAX_PLIES = 40  # random plies before the boards of the comparison
@@ -106,12 +105,11 @@ def content_of(
     program = program_of(agent.policy, agent.params, parts, platforms)
     module = bytes(program.mlir_module_serialized)
     values = program.out_avals[1]
-    network = {name: getattr(run.config, name, None) for name in NETWORK_SETTINGS}
     header = Header(
         learner=run.learner.name,
         run=str(run.folder),
         iteration=iteration,
-        network={name: value for name, value in network.items() if value not in (None, ())},
+        network=network_settings(run.config),
         sharing=agent.policy.sharing,
         observation_shape=agent.env.observation_shape,
         num_actions=agent.env.num_actions,
@@ -133,9 +131,8 @@ def program_of(
 ) -> export.Exported:
     """Returns the program of a policy for any number of rows.
 
-    Its arguments are the parts of the parameters, observations and seats. Parameters are converted to single precision
-    first. Where every seat has its own network, the program computes each of them for every row: tiles of rows need a
-    number of rows that is known.
+    Its arguments are the parts of the parameters, observations and seats. Where every seat has its own network, it
+    computes each of them for every row: tiles of rows need a number of rows that is known.
     """
     structure = jax.tree.structure(params)
 
@@ -171,21 +168,7 @@ def differences(env: Env[Any], first: PolicyAgent, second: PolicyAgent, num_boar
     return {"boards": num_boards, "probability_difference": largest[0], "value_difference": largest[1]}
 
 
-def text_of(result: Mapping[str, Any]) -> str:
-    """Returns the result of `export_run` as text."""
-    lines = [
-        f"{result['file']}: the network of {result['run']}@{result['iteration']} for {result['env']}, "
-        f"{result['parameters']:,} parameters in {result['bytes']:,} bytes, for {', '.join(result['platforms'])}"
-    ]
-    if "boards" in result:
-        lines.append(
-            f"on {result['boards']:,} random boards its probabilities differ from the run's by at most "
-            f"{result['probability_difference']:.1g}, its values by at most {result['value_difference']:.1g}"
-        )
-    return "\n".join(lines)
-
-
-main = functools.partial(run_command, "train.export", Arguments, export_run, text=text_of)
+main = functools.partial(run_command, "train.export", Arguments, export_run)
 
 if __name__ == "__main__":
     main()

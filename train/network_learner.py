@@ -12,13 +12,12 @@ import optax
 import jaxgames
 from jaxgames.agents import Agent
 from jaxgames.mcts import SearchConfig
-from jaxgames.mcts.config import SelectionRule
+from jaxgames.mcts.config import Seats, SelectionRule
 from jaxgames.policies.agent import PolicyAgent, temperature_of
 from train import agents, settings
 from train.driver.learner import Learner
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.ops.episodes import Metrics
-from train.ops.optimizers import step_of
 from train.pretrained import load_params
 
 
@@ -84,8 +83,8 @@ class NetworkLearner(Learner):
 
     @property
     def search_gamma(self) -> float:
-        """The discount of a turn in a search on the network."""
-        return gamma_per_turn(getattr(self.config, "gamma", 1.0), self.env.num_players)
+        """The discount of a turn in a search on the network; `gamma` is that of a round, a turn of every seat."""
+        return getattr(self.config, "gamma", 1.0) ** (1 / self.env.num_players)
 
     def agent(
         self,
@@ -94,27 +93,28 @@ class NetworkLearner(Learner):
         top: int | None = None,
         simulations: int | None = None,
         search: SelectionRule | None = None,
+        seats: Seats | None = None,
     ) -> Agent:
         """Returns the agent with these parameters; see `Learner.agent`.
 
         Args:
-          temperature: 1 samples from the policy, 0 plays greedily; None is the temperature of the settings, or 0 with
-            simulations. With `top`, None is 1 where that is 0.
-          simulations: of a tree search on the network; None or 0 plays with the network alone.
-          search: the rule of the search, "gumbel" or "puct"; None is "gumbel".
+          temperature: 1 samples from the policy, 0 plays greedily. None is the temperature of the settings, but with
+            simulations 0, unless the learner trains with a search. With `top`, None is 1 where that is 0.
+          simulations: of a tree search on the network; 0 plays with the network alone. None is 0, or a setting.
+          search: the rule of the search, "gumbel" or "puct"; None is "gumbel", or a setting.
+          seats: how seats choose in the tree, "paranoid" or "max_n"; None is "paranoid", or a setting.
         """
-        if not simulations:
-            return self.make_network_agent(params, None, temperature, top)
-        rule = SearchConfig(simulations=simulations, search=search or "gumbel", gamma=self.search_gamma)
-        return self.make_network_agent(params, rule, temperature_of(temperature, 0.0, top), top)
+        config, default = self.search_of_agent(simulations, search, seats)
+        agent = PolicyAgent(params, self.env, self.policy, temperature_of(temperature, default, top), top)
+        return agent if config is None else agent.with_search(config)
 
-    def make_network_agent(
-        self, params: Params, search: SearchConfig | None, temperature: float | None, top: int | None
-    ) -> Agent:
-        """Returns the agent that plays with a search, or for None without; see `agent` for the other arguments."""
-        temperature = temperature_of(temperature, self.config.temperature, top)
-        agent = PolicyAgent(params, self.env, self.policy, temperature, top)
-        return agent if search is None else agent.with_search(search)
+    def search_of_agent(
+        self, simulations: int | None, search: SelectionRule | None, seats: Seats | None
+    ) -> tuple[SearchConfig | None, float]:
+        """Returns the search of an agent, None for the network alone, and the temperature where none is given."""
+        if not simulations:
+            return None, self.config.temperature
+        return SearchConfig(simulations, search or "gumbel", gamma=self.search_gamma, seats=seats or "paranoid"), 0.0
 
     def make_agent(self, text: str) -> Agent:
         return agents.make(text, self.env)
@@ -158,17 +158,10 @@ def gradient_of(loss: Callable[[Params], tuple[jax.Array, tuple[Metrics, Params]
 
 def after_step(optimizer: optax.GradientTransformation, learned: Params, params: Params, opt_state: Any) -> Any:
     """Returns the parameters and the state of the optimizer after a step by what `gradient_of` returns."""
-    gradient, statistics = split_statistics(learned)
-    weights, opt_state = step_of(optimizer, gradient, opt_state, split_statistics(params)[0])
-    return merge_statistics(weights, statistics), opt_state
-
-
-def gamma_per_turn(gamma_per_decision: float, num_players: int) -> float:
-    """Returns the discount per turn, as a search has it, of a discount per decision of a seat.
-
-    Between two decisions of a seat is a round, with a turn of every seat.
-    """
-    return gamma_per_decision ** (1 / num_players)
+    (gradient, statistics), weights = split_statistics(learned), split_statistics(params)[0]
+    with jax.numpy_dtype_promotion("standard"):  # optax needs it
+        updates, opt_state = optimizer.update(gradient, opt_state, weights)
+        return merge_statistics(optax.apply_updates(weights, updates), statistics), opt_state
 
 
 def key_of_game(key: jax.Array, number: int) -> jax.Array:

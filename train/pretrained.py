@@ -1,23 +1,21 @@
 """Parameters of another run as the start of a new one: `--init-from RUN` or `--init-from RUN@ITERATION`.
 
-A file of `train.export` does as well, such as `--init-from jaxgames/baselines/checkers.policy`. With 8 bits its
-parameters are rounded.
-
-Only the shapes must fit. The other run can have other settings or another game, such as other rules on the same board.
-With a network for any board it can have another board. A file does not have the names of the arrays, so its network
-must have the same name.
-Parameters that its seats share, but the seats of the new run do not, are copied to every seat.
+A file of `train.export` does as well, such as `--init-from jaxgames/baselines/checkers.policy`. It does not have the
+names of the arrays, so its network must have the same name. Else only the shapes must fit: the other run can have other
+settings or another game. Parameters that its seats share, but the seats of the new run do not, are copied to every
+seat.
 
 `--init-from RUN,RUN` joins parts that were trained apart: each run fills the arrays that none of the others has.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer
 
 from jaxgames._specs import split_list
@@ -29,7 +27,6 @@ from train.driver.messages import log
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import format_setting
 from train.models.policy import Params, network_of
-from train.models.stored_parts import from_parts
 from train.settings import NETWORK_SETTINGS
 
 SHOWN = 3  # the number of arrays that an error lists
@@ -40,16 +37,13 @@ def load_params(text: str, like: Params, config: Config) -> Params:
     """Returns the parameters of a run's checkpoint, with their statistics, such as the means of a batch norm.
 
     Args:
-      text: `RUN`, `RUN@ITERATION`, or the path of an exported policy, which ends with ".policy"; or several runs,
-        separated by commas. Of several runs, arrays that only one of them has are taken from it, and all others from
-        `like`.
+      text: `RUN`, `RUN@ITERATION`, a file that ends with ".policy", or several runs, separated by commas. Of several
+        runs, arrays that only one of them has are taken from it, and all others from `like`.
       like: parameters {"encoder", "heads"} with the shapes of the new run.
       config: the settings of the new run.
 
-    Raises:
-      FileNotFoundError: there is no such run or checkpoint.
-      ValueError: `text` has another form, or shapes do not fit; the message has both. Also if one of several runs has
-        nothing that the others do not have.
+    Raises FileNotFoundError if there is no such run or checkpoint, ValueError if `text` has another form, if shapes do
+    not fit, or if one of several runs has nothing that the others do not have.
     """
     if Path(text).suffix == SUFFIX:
         return of_exported(text, like, config)
@@ -64,18 +58,15 @@ def load_params(text: str, like: Params, config: Config) -> Params:
 
 
 def of_exported(path: str, like: Params, config: Config) -> Params:
-    """Returns the parameters in a file of `train.export`; `like` and `config` are those of `load_params`.
-
-    Raises OSError or ValueError if the file cannot be read, ValueError if its network is not the one of `like`.
-    """
+    """Returns the parameters in a file of `train.export`; `like` and `config` are those of `load_params`."""
     _, (header, _, arrays) = policy_file.read(path)
-    ours = _settings(config)
-    network = {name: tuple(value) if isinstance(value, list) else value for name, value in header.network.items()}
+    network = header.network
+    theirs, ours = (network_of(settings).partition("(")[0].strip() for settings in (network, network_settings(config)))
     leaves, (wanted, structure) = from_parts(arrays), jax.tree.flatten(like)
     fit = len(leaves) == len(wanted) and all(
         leaf.shape in (new.shape, new.shape[1:]) for leaf, new in zip(leaves, wanted, strict=True)
     )
-    if not fit or _network_name(network) != _network_name(ours):
+    if not fit or theirs != ours:
         sizes = {name: value for name, value in network.items() if name != "network"}
         text = ", ".join([network_of(network), *(f"{name} {format_setting(value)}" for name, value in sizes.items())])
         raise ValueError(f"the parameters of {path} do not fit this run: expected the same network, {text}")
@@ -83,16 +74,10 @@ def of_exported(path: str, like: Params, config: Config) -> Params:
     return structure.unflatten(filled)
 
 
-def _settings(config: Config) -> dict[str, Any]:
-    """Returns the game, the sharing and the settings of the network that a run has."""
+def network_settings(config: Config) -> dict[str, Any]:
+    """Returns the settings of the network that a run has."""
     network = {name: getattr(config, name, None) for name in NETWORK_SETTINGS}
-    given = {name: value for name, value in network.items() if value not in (None, ())}
-    return {"env": getattr(config, "env", None), "sharing": getattr(config, "sharing", "shared"), **given}
-
-
-def _network_name(settings: Mapping[str, Any]) -> str:
-    """Returns the name of a network without its parameters."""
-    return network_of(settings).partition("(")[0].strip()
+    return {name: value for name, value in network.items() if value not in (None, ())}
 
 
 def _joined(texts: list[str], like: Params) -> Params:
@@ -131,8 +116,45 @@ def _check_shapes(
     if differ:
         both = [f"{name} has shape {theirs.get(name)} there and {ours.get(name)} here" for name in differ[:SHOWN]]
         more = f"; {len(differ) - SHOWN} more arrays differ" if len(differ) > SHOWN else ""
-        trained = ", ".join(f"{name} {format_setting(value)}" for name, value in _settings(run.config).items())
+        game = {"env": getattr(run.config, "env", None), "sharing": getattr(run.config, "sharing", "shared")}
+        settings = {**game, **network_settings(run.config)}
+        trained = ", ".join(f"{name} {format_setting(value)}" for name, value in settings.items())
         raise ValueError(
             f"the parameters of {text} do not fit this run: {'; '.join(both)}{more}. Both runs need the same network "
             f"and games with the same observations and actions; that run has {trained}"
         )
+
+
+# -- parameters in a file of train.export ------------------------------------------------------------------------------
+
+
+def stored_parts(params: Any, bits: int) -> list[tuple[np.ndarray, ...]]:
+    """Returns the parts of each parameter in a file: one array, or with 8 bits integers and their scales.
+
+    The last axis but one, of a matrix its inputs, shares a scale. Vectors are in half precision with 8 bits, too.
+
+    Raises ValueError if a parameter is too large for half precision.
+    """
+
+    def parts_of(leaf: Any) -> tuple[np.ndarray, ...]:
+        leaf = np.asarray(leaf)
+        if leaf.dtype != np.float32 or bits == 32:
+            return (leaf,)
+        if not (np.abs(leaf) <= np.finfo(np.float16).max).all():
+            raise ValueError("a parameter is too large for half precision: export the run with --bits 32")
+        if bits == 16 or leaf.ndim < 2:
+            return (leaf.astype(np.float16),)
+        largest = np.abs(leaf).max(axis=-2, keepdims=True)
+        scales = np.where(largest > 0, largest, 1) / np.iinfo(np.int8).max
+        return np.rint(leaf / scales).astype(np.int8), scales.astype(np.float32)
+
+    return [parts_of(leaf) for leaf in jax.tree.leaves(params)]
+
+
+def from_parts(parts: Iterable[Any]) -> list[Any]:
+    """Returns the parameters of the arrays in a file, of NumPy or JAX, in single precision."""
+    left, found = iter(parts), list[Any]()
+    for part in left:
+        single = part.astype(np.float32) if part.dtype in (np.int8, np.float16) else part
+        found.append(single * next(left) if part.dtype == np.int8 else single)  # its scales are behind it
+    return found

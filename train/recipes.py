@@ -1,10 +1,8 @@
 """Default settings of `train.ppo`, `train.alphazero` and `train.imitation`, by game, and presets of studies.
 
-The network depends on the game. If the board is a grid, `channels` puts 3 x 3 convolutions before the dense layers.
-Otherwise there are only dense layers. AlphaZero has residual dense layers for all of these boards: a search evaluates
-many positions per step, and convolutions would take most of its time on a CPU. A game without an entry trains with the
-defaults of the learner's `Config`. docs/training/ppo.md and docs/training/alphazero.md show the results of each
-entry and their cost.
+On boards that are grids, PPO has 3 x 3 convolutions before the dense layers. AlphaZero has residual dense layers: its
+search evaluates many positions, and convolutions would take most of the time on a CPU. A game without an entry trains
+with the defaults of the learner's `Config`. docs/training/ppo.md and docs/training/alphazero.md show results of each.
 """
 
 from typing import Any

@@ -34,7 +34,7 @@ from jaxgames import baselines
 from jaxgames.baselines import level_agents
 from train.baselines import levels
 from train.baselines import tables as of_entries
-from train.baselines.entries import RESULTS
+from train.baselines.entries import RESULTS, WAYS
 from train.baselines.recorded_commands import RecordedCommands, provenance
 from train.driver.machine import commit
 from train.driver.tables import markdown, table_of, update_pages, with_tables
@@ -127,7 +127,7 @@ def of_results() -> dict[str, str]:
         elif name.startswith("solved_"):
             made[name] = of_entries.solved(stored["rows"])
         elif name.startswith("self_play_switches_"):
-            switches += stored["rows"]
+            switches += [row for row in stored["rows"] if row["ways"] == [*WAYS]]
         else:
             for number, table in enumerate(stored_tables(stored), start=1):
                 made[name if number == 1 else f"{name}_{number}"] = markdown(table["columns"], table["rows"])

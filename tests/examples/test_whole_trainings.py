@@ -13,7 +13,7 @@ import pytest
 from examples import alphazero, ppo
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
-from train.alphazero.state import Minibatch as AlphaZeroMinibatch
+from train.alphazero.run import Minibatch as AlphaZeroMinibatch
 from train.ppo import PPO, Config, Minibatch, minibatch_of
 
 SETTINGS = ppo.Config(gamma=0.9, gae_lambda=0.8, clip_coef=0.2, vf_coef=0.5, ent_coef=0.01)

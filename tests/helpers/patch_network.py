@@ -12,8 +12,8 @@ import numpy as np
 
 from jaxgames import Env
 from train.models import networks
-from train.models.action_cells import action_cells
 from train.models.layers import Network
+from train.ops.action_cells import action_cells
 
 
 class PatchEncoder(nn.Module):

@@ -244,10 +244,7 @@ def test_command_prints_the_header_the_size_and_the_differences(
 ) -> None:
     path = tmp_path / "new" / "first.policy"
     run_command(export.main, f"{untrained.first}@0", "--output", path, "--boards", BOARDS)
-    *text, line = capsys.readouterr().out.splitlines()
-    result = json.loads(line)
-    assert text[0].startswith(f"{path}: the network of {untrained.first}@0 for {BOXES}, {result['parameters']:,} param")
-    assert text[1].startswith(f"on {BOARDS} random boards its probabilities differ from the run's by at most ")
+    result = json.loads(capsys.readouterr().out)
     game = {"env": str(BOXES), "env_version": BOXES.version, "num_actions": BOXES.num_actions}
     run = {"learner": "ppo", "run": str(untrained.first), "iteration": 0, "sharing": "shared"}
     program = {"platforms": ["cpu", "cuda", "tpu"], "jax_version": jax.__version__}

@@ -14,7 +14,7 @@ from tests.helpers.stored_runs import store
 from tests.train.conftest import Runs
 from train import export
 from train.alphazero import AlphaZero, Config
-from train.models.stored_parts import stored_parts
+from train.pretrained import stored_parts
 
 ONE_BOX, TWO_BOXES = "dots_and_boxes(rows=1, cols=1)", "dots_and_boxes(rows=1, cols=2)"
 

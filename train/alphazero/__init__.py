@@ -2,7 +2,7 @@
 
 from train.alphazero.config import Config, Numbers
 from train.alphazero.learner import AlphaZero
-from train.alphazero.state import Minibatch, Sample, Steps, TrainState
+from train.alphazero.run import Minibatch, Sample, Steps, TrainState
 
 config_for = AlphaZero.config_for
 

@@ -1,6 +1,5 @@
 """The settings of `train.alphazero`, and their defaults for each game."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
@@ -57,13 +56,6 @@ class Config(Numbers, NetworkConfig):
     """The rule of the search: Gumbel AlphaZero, or PUCT as in AlphaZero."""
     simulations: int = 16
     """Simulations of a search in self-play."""
-    first_simulations: Count[int | None] = None
-    """Simulations in the first third of the run; the second has the geometric mean of these and `simulations`. None:
-    `simulations` from the start."""
-    fast_searches: BelowOne = 0.0
-    """Share of the steps whose search is fast and without noise. The policy is not learned from them."""
-    fast_simulations: Count[int] = 4
-    """Simulations of a fast search."""
     slots: int | None = None
     """Legal actions with the highest logits that a node of the tree can try. None: 64, or all of a game with fewer."""
     max_considered: int = 16
@@ -116,41 +108,17 @@ class Config(Numbers, NetworkConfig):
         if self.replay_size < samples:
             least = f"num_envs * rollout_length = {samples}"
             raise ValueError(f"replay_size must be at least {least}, not {self.replay_size}")
-        if self.first_simulations is not None and self.first_simulations > self.simulations:
-            most = f"simulations = {self.simulations}"
-            raise ValueError(f"first_simulations must be at most {most}, not {self.first_simulations}")
         if self.forced_playouts > 0 and self.search != "puct":
             raise ValueError("forced_playouts needs --search puct")
-        _ = self.searches_of_stages, self.fast_search  # checks their settings
+        _ = self.self_play_search  # checks its settings
 
     @property
     def steps_per_iteration(self) -> int:
         return self.num_envs * self.rollout_length * (1 + len(self.other_envs))
 
     @property
-    def evaluations_per_iteration(self) -> int:
-        """The boards of a game that the searches of an iteration evaluate, roots left out.
-
-        With fast searches it is a mean. With `first_simulations` it has the fewest simulations of a stage.
-        """
-        fewest = min(search.simulations for search in self.searches_of_stages)
-        of_step = self.fast_searches * self.fast_simulations + (1 - self.fast_searches) * fewest
-        return int(self.num_envs * self.rollout_length * of_step)
-
-    @property
-    def searches_of_stages(self) -> tuple[SearchConfig, ...]:
-        """The searches of self-play, each for one of equally long stages of the run."""
-        if self.first_simulations is None:
-            return (self.self_play_search,)
-        between = round(math.sqrt(self.first_simulations * self.simulations))
-        return tuple(
-            replace(self.self_play_search, simulations=simulations)
-            for simulations in (self.first_simulations, between, self.simulations)
-        )
-
-    @property
     def self_play_search(self) -> SearchConfig:
-        """The search of self-play, with all of its simulations."""
+        """The search of self-play, with noise at the root."""
         noise = {"gumbel_scale": self.gumbel_scale}
         if self.search == "puct":
             noise = {
@@ -159,11 +127,6 @@ class Config(Numbers, NetworkConfig):
                 "forced_playouts": self.forced_playouts,
             }
         return replace(self.search_without_noise(self.simulations), **noise)
-
-    @property
-    def fast_search(self) -> SearchConfig:
-        """The search of the share `fast_searches` of the steps."""
-        return self.search_without_noise(self.fast_simulations)
 
     def search_without_noise(
         self,

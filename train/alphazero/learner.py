@@ -5,17 +5,14 @@
     train_state, metrics = alphazero.iterate(train_state)   # collect, targets, update: one program, under one jit
 
 `iterate` is pure: use `jax.vmap` to train several seeds, or over the numbers of `AlphaZero(config, numbers)` for
-several settings. A subclass changes one thing by overriding one method, such as `loss`. A stored `TrainState` continues
-with bit-identical results. The settings are in `train/alphazero/config.py`.
-
-    python -m train.alphazero --env "chinese_checkers_diamond(size=4, pieces=3)" --run-dir runs/first
+several settings. A subclass changes one thing by overriding one method, such as `loss`. The settings are in
+`train/alphazero/config.py`.
 
 Sources: Silver et al., A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play,
 2018; Danihelka et al., Policy improvement by planning with Gumbel, 2022.
 """
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,13 +23,21 @@ import optax
 
 from jaxgames import mcts
 from jaxgames.agents import explored
-from jaxgames.mcts import SearchConfig, SearchResult
+from jaxgames.mcts import SearchResult
 from jaxgames.mcts.search import choose_boards
 from jaxgames.policies.policy import Policy, PolicyEvaluate, reward_scale
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.wrappers import discount_of
-from train.alphazero.run import Run
-from train.alphazero.state import Minibatch, Sample, Steps, TrainState, observations_of, samples_of, search_metrics
+from train.alphazero.run import (
+    Minibatch,
+    Run,
+    Sample,
+    Steps,
+    TrainState,
+    observations_of,
+    samples_of,
+    search_metrics,
+)
 from train.models.policy import Params, split_statistics
 from train.models.tabulated import table_or_network
 from train.network_learner import after_step, gradient_of
@@ -93,7 +98,7 @@ class AlphaZero(Run):
         def step(carry: Any, x: tuple[jax.Array, jax.Array]) -> Any:
             (boards, stats, starts), (key, is_last) = carry, x
             search_key, action_key, step_key, restart_key = jax.random.split(key, 4)
-            result, is_learned = self.search(search_key, network, params, boards, train_state.iteration)
+            result = self.search(search_key, network, params, boards)
             action = self.choose(action_key, result, stats.length)
             action, is_random = self.with_random_moves(jax.random.fold_in(action_key, 1), boards, action)
             after = jax.vmap(env.step)(boards, action, jax.random.split(step_key, c.num_envs))
@@ -104,7 +109,7 @@ class AlphaZero(Run):
                 action=action,
                 is_random=is_random,
                 slots=result.slots,
-                weights=jnp.where(is_learned, result.weights, 0),
+                weights=result.weights,
                 predicted=result.raw_values * scale,
                 values=result.policy_values * scale,
                 next_values=jnp.zeros_like(result.values),
@@ -183,8 +188,8 @@ class AlphaZero(Run):
     ) -> tuple[jax.Array, tuple[Metrics, Params]]:
         """Returns the loss of a minibatch; then its metrics, and the network's statistics after it.
 
-        The loss is the cross-entropy to the search's policy over its slots, as the mean over the samples whose policy
-        is learned, plus value_coef * the mean squared error of the values plus l2_coef * the squared parameters.
+        The loss is the mean cross-entropy to the search's policy over its slots, plus value_coef * the mean squared
+        error of the values, plus l2_coef * the squared parameters.
         `dropout_key` is for a network with a training mode. `train_state` is the one at the start of the update.
         """
         n, m = self.numbers, minibatch
@@ -194,8 +199,7 @@ class AlphaZero(Run):
         is_action = m.slots >= 0
         log_probs = jnp.maximum(jax.nn.log_softmax(of_slots, where=is_action, axis=1), MASKED_LOGIT)  # 0 log 0 = 0
         targets = m.weights.astype(jnp.float32)
-        num_learned = (targets > 0).any(1).sum(dtype=jnp.float32)
-        policy_loss = -jnp.where(is_action, targets * log_probs, 0).sum() / jnp.maximum(num_learned, 1)
+        policy_loss = -jnp.where(is_action, targets * log_probs, 0).sum() / m.slots.shape[0]
         value_loss = jnp.square(values.reshape(m.values.shape) - m.values).mean()
         l2 = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(split_statistics(params)[0]))
         loss = policy_loss + n.value_coef * value_loss + n.l2_coef * l2
@@ -205,33 +209,13 @@ class AlphaZero(Run):
 
     def policy_in_self_play(self, params: Params) -> tuple[Policy, Any]:
         """Returns the policy and its parameters, or a table for its searches where that takes fewer evaluations."""
-        devices = max(jax.sharding.get_abstract_mesh().size, 1)  # each computes a whole table
-        evaluations = self.config.evaluations_per_iteration // devices
-        return table_or_network(self.env, self.policy, params, evaluations, self.config.self_play_search)
+        c, devices = self.config, max(jax.sharding.get_abstract_mesh().size, 1)  # each computes a whole table
+        evaluations = c.num_envs * c.rollout_length * c.simulations // devices
+        return table_or_network(self.env, self.policy, params, evaluations, c.self_play_search)
 
-    def search(
-        self, key: jax.Array, network: PolicyEvaluate, params: Params, boards: Any, iteration: jax.Array
-    ) -> tuple[SearchResult, jax.Array]:
-        """Returns the result of a step's search on every board, and whether its policy is to be learned, bool[].
-
-        A share of the steps has a fast search, on all boards alike: its policy is not learned. Under `jax.vmap` over
-        runs all of the searches are computed. `iteration` is int32[], the iterations before this one.
-        """
-        c = self.config
-
-        def search_with(settings: SearchConfig) -> Callable[[jax.Array], SearchResult]:
-            return lambda key: mcts.search(self.env, network, settings, key, params, boards)
-
-        def full(key: jax.Array) -> SearchResult:
-            searches = [search_with(settings) for settings in c.searches_of_stages]
-            stage = jnp.minimum(iteration * len(searches) // c.num_iterations, len(searches) - 1)
-            return jax.lax.switch(stage, searches, key)
-
-        if c.fast_searches == 0:
-            return full(key), jnp.bool_(True)
-        key, which_key = jax.random.split(key)
-        is_fast = jax.random.bernoulli(which_key, c.fast_searches)
-        return jax.lax.cond(is_fast, search_with(c.fast_search), full, key), ~is_fast
+    def search(self, key: jax.Array, network: PolicyEvaluate, params: Params, boards: Any) -> SearchResult:
+        """Returns the result of a step's search on every board."""
+        return mcts.search(self.env, network, self.config.self_play_search, key, params, boards)
 
     def choose(self, key: jax.Array, result: SearchResult, length: jax.Array) -> jax.Array:
         """Returns the actions int32[B]: sampled from the search's policy in the first steps, then the search's choice.

@@ -4,7 +4,7 @@
 
     ladder_*                agents of solved boards with perfect play, and of the stars with their search. The ladders
                             of other boards are on the cards of their baseline agents
-    self_play_switches_*    AlphaZero with switches of its self-play, trained for equal CPU time; a match for each pair
+    self_play_switches_*    AlphaZero with and without forced playouts, trained for equal CPU time, in a match
     solved_*                on solved boards, AlphaZero by self-play, and a second agent that continues from its network
                             with labels of the exact solution, by imitation; `train.strength` measures both
 
@@ -231,49 +231,36 @@ def ladder_of_star(
 
 # -- switches of self-play ---------------------------------------------------------------------------------------------
 
-WAYS = {  # arguments of `train.alphazero`, which has the search gumbel and 16 simulations by default
-    "gumbel": "",
-    "playout_caps": "--fast-searches 0.5 --fast-simulations 4 ",
-    "growing": "--first-simulations 4 ",
-    "puct": "--search puct --simulations 32 ",
-    "forced_playouts": "--search puct --simulations 32 --forced-playouts 2 ",
-}
-PAIRS = (("playout_caps", "gumbel"), ("growing", "gumbel"), ("forced_playouts", "puct"))
+# Arguments of `train.alphazero`, of both agents of a match. docs/results has rows of other ways, too.
+WAYS = {"forced_playouts": "--forced-playouts 2 ", "puct": ""}
 
 
-def switches(name: str, env: str, arguments: str, *steps: int) -> Entry:
-    """Returns the trainings of all ways, and the matches of PAIRS, with 16 simulations.
+def switches(name: str, env: str, arguments: str, steps: int) -> Entry:
+    """Returns the trainings of both WAYS by PUCT with 32 simulations, and their match with 16.
 
-    Args:
-      arguments: of all trainings, with a blank behind.
-      steps: environment steps of each way in the order of WAYS, such that all of them take about the same CPU time.
-        They are from the time of four iterations with gumbel and of four with playout caps.
+    `arguments` are those of both trainings, with a blank behind; they take about the same CPU time.
     """
     run = f"{RUNS}/self_play_{name}"
-    trainings = {
-        way: f'train.alphazero --env "{env}" {arguments}{given}--total-steps {total} --evaluate-every 0 '
-        f"--run-dir {run}_{way}"
-        for (way, given), total in zip(WAYS.items(), steps, strict=True)
-    }
-    matches = {
-        pair: f'train.match "{run}_{pair[0]}(simulations=16)" "{run}_{pair[1]}(simulations=16)" --env "{env}" '
-        "--games 400 --openings 200 --seating alternating"
-        for pair in PAIRS
-    }
+    trainings = [
+        f'train.alphazero --env "{env}" {arguments}--search puct --simulations 32 {given}--total-steps {steps} '
+        f"--evaluate-every 0 --run-dir {run}_{way}"
+        for way, given in WAYS.items()
+    ]
+    agents = " ".join(f'"{run}_{way}(simulations=16)"' for way in WAYS)
+    match = f'train.match {agents} --env "{env}" --games 400 --openings 200 --seating alternating'
 
     def rows(records: Mapping[str, Record]) -> Rows:
         return [
             {
                 "game": env,
-                "ways": pair,
-                "steps": [records[trainings[way]].result["steps"] for way in pair],
-                "cpu_seconds": [records[trainings[way]].cpu_seconds for way in pair],
+                "ways": [*WAYS],
+                "steps": [records[training].result["steps"] for training in trainings],
+                "cpu_seconds": [records[training].cpu_seconds for training in trainings],
                 **score_of(records[match].result),
             }
-            for pair, match in matches.items()
         ]
 
-    return Entry(env, (*trainings.values(), *matches.values()), rows)
+    return Entry(env, (*trainings, match), rows)
 
 
 def score_of(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -307,20 +294,11 @@ ENTRIES: dict[str, Entry] = {
         "diamond_4_3",
         "chinese_checkers_diamond(size=4, pieces=3)",
         "--slots 20 --hidden-sizes 256 ",
-        *(328_000, 418_000, 426_000, 213_000, 213_000),
+        213_000,
     ),
-    "self_play_switches_boxes_3_3": switches(
-        "boxes_3_3",
-        "dots_and_boxes(rows=3, cols=3, reward=margin)",
-        "",
-        *(483_000, 631_000, 647_000, 295_000, 295_000),
-    ),
-    "self_play_switches_minichess": switches(
-        "minichess", "minichess", "--no-symmetries ", 262_000, 369_000, 385_000, 147_000, 147_000
-    ),
-    "self_play_switches_checkers": switches(
-        "checkers", "checkers(max_plies=150)", "", 401_000, 541_000, 557_000, 238_000, 238_000
-    ),
+    "self_play_switches_boxes_3_3": switches("boxes_3_3", "dots_and_boxes(rows=3, cols=3, reward=margin)", "", 295_000),
+    "self_play_switches_minichess": switches("minichess", "minichess", "--no-symmetries ", 147_000),
+    "self_play_switches_checkers": switches("checkers", "checkers(max_plies=150)", "", 238_000),
     **{f"solved_{name}": entry for name, entry in SOLVED.items()},
 }
 

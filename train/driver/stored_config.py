@@ -15,7 +15,8 @@ from jaxgames._specs import MODULE_AND_NAME
 from train.bounds import check_values
 from train.driver.learner import Config, Learner, command_of, learner_of_module, text_of
 
-REMOVED = {"proofs"}  # settings that only a run of an earlier version has; they are left out
+# Settings that only a run of an earlier version has; they are left out.
+REMOVED = {"proofs", "first_simulations", "fast_searches", "fast_simulations"}
 
 
 def to_json(learner: Learner) -> dict[str, Any]:

@@ -89,9 +89,7 @@ def rows_of_iteration(config: Config, num_positions: int, key: jax.Array, iterat
     """Returns int32[num_minibatches, batch_size], the positions of the minibatches of an iteration.
 
     Each epoch has its own order, and no position is twice in it. An epoch can have a part of an iteration, or an
-    iteration several epochs.
-
-    `iteration` is int32[], the iterations before this one.
+    iteration several epochs. `iteration` is int32[], the iterations before this one.
     """
     count, of_epoch = config.num_minibatches or 1, num_positions // config.batch_size
     num_epochs = 1 - (math.gcd(count, of_epoch) - count) // of_epoch  # that an iteration can touch

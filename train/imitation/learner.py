@@ -5,9 +5,8 @@
     train_state, metrics = imitation.iterate(imitation.init(key), data)   # an epoch: one program, under one jit
 
 The policy learns the action that was played, or the probabilities of a labelled policy. The value learns the result
-of the game. `iterate` is pure. A subclass changes one thing by overriding one method, such as `loss`. A stored
-`TrainState` continues with bit-identical results.
-The settings are in `train/imitation/config.py`, the file of positions is described in `train/data/positions.py`.
+of the game. `iterate` is pure. A subclass changes one thing by overriding one method, such as `loss`. The settings are
+in `train/imitation/config.py`, the file of positions is described in `train/data/positions.py`.
 
     python -m train.imitation --env checkers --data pairs.npz --run-dir runs/imitation
 """
@@ -195,22 +194,28 @@ class Imitation(NetworkLearner):
     def evaluate(self, params: Params, labels: Labels) -> Metrics:
         """Returns metrics of the policy in play: means over the positions with such a label, NaN if there are none."""
 
-        def of_rows(rows: jax.Array) -> dict[str, jax.Array]:
-            minibatch = take(self.env, labels, rows)
-            return sums_of(minibatch, *self.policy.apply(params, minibatch.observation, minibatch.seat))
+        def of_rows(rows: jax.Array) -> dict[str, tuple[jax.Array, jax.Array]]:
+            """Returns each metric of the positions, and whether a position counts in its mean."""
+            m = take(self.env, labels, rows)
+            logits, value = self.policy.apply(params, m.observation, m.seat)
+            labelled, rank = m.target.any(-1) & m.counted, rank_of_label(logits, m.mask, m.target)
+            return {
+                "top_1": (rank < 1, labelled),
+                "top_3": (rank < 3, labelled),
+                "policy_loss": (-(m.target * legal_log_probs(logits, m.mask)[0]).sum(-1), labelled),
+                "raw_legal": (jnp.take_along_axis(m.mask, logits.argmax(-1)[:, None], axis=1)[:, 0], m.counted),
+                "value_error": (jnp.square(value - m.value), ~jnp.isnan(m.value) & m.counted),
+            }
 
         of_chunks = jax.lax.map(of_rows, jnp.arange(len(labels.action)).reshape(-1, evaluation_rows(self.config)))
-        sums = {name: values.sum() for name, values in of_chunks.items()}
-        labelled, known = sums.pop("labelled"), sums.pop("known")
-        error, legal, counted = sums.pop("squared_error"), sums.pop("legal"), sums.pop("counted")
-        metrics = {name: value / labelled for name, value in sums.items()}
-        return metrics | {"raw_legal": legal / counted, "value_error": jnp.sqrt(error / known) / reward_scale(self.env)}
+        metrics = {name: x.mean(dtype=jnp.float32, where=counts) for name, (x, counts) in of_chunks.items()}
+        return metrics | {"value_error": jnp.sqrt(metrics["value_error"]) / reward_scale(self.env)}
 
 
 def legal_log_probs(logits: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns log-probabilities float32[B, num_actions] of the softmax over legal actions, and 0 for illegal ones.
+    """Returns log-probabilities float32[B, num_actions] of the softmax over legal actions, 0 for illegal ones.
 
-    The second result is float32[B], log of the probability that the softmax over all actions gives to the legal ones.
+    Also float32[B], log of the probability that the softmax over all actions gives to the legal ones.
     """
     z = shifted_logits(logits, mask)
     log_probs = jnp.where(mask, z - jax.nn.logsumexp(z, axis=-1, keepdims=True), 0)
@@ -224,35 +229,10 @@ def squared_error(value: jax.Array, label: jax.Array) -> jax.Array:
     return masked_mean(known, jnp.square(value - jnp.where(known, label, 0)))
 
 
-def sums_of(minibatch: Minibatch, logits: jax.Array, value: jax.Array) -> dict[str, jax.Array]:
-    """Returns sums over the positions of a minibatch, float32[] each, and the number of positions with such labels."""
-    b = minibatch
-    labelled, known = b.target.any(-1) & b.counted, ~jnp.isnan(b.value) & b.counted
-    log_probs, _ = legal_log_probs(logits, b.mask)
-    rank = rank_of_label(logits, b.mask, b.target)
-    best = jnp.take_along_axis(b.mask, logits.argmax(-1)[:, None], axis=1)[:, 0]
-    chosen = {
-        "top_1": (labelled, rank < 1),
-        "top_3": (labelled, rank < 3),
-        "policy_loss": (labelled, -(b.target * log_probs).sum(-1)),
-        "labelled": (labelled, labelled),
-        "legal": (b.counted, best),
-        "counted": (b.counted, b.counted),
-        "squared_error": (known, jnp.square(value - b.value)),
-        "known": (known, known),
-    }
-    return {name: jnp.where(rows, x.astype(jnp.float32), 0).sum() for name, (rows, x) in chosen.items()}
-
-
 def rank_of_label(logits: jax.Array, mask: jax.Array, target: jax.Array) -> jax.Array:
-    """Returns int32[B], the legal actions that the policy prefers to each that the label finds most probable.
+    """Returns int32[B], the number of legal actions that the policy prefers to all that the label finds most probable.
 
-    Of equally probable actions the policy prefers the first, as in greedy play.
-
-    Args:
-      logits: float32[B, num_actions].
-      mask: bool[B, num_actions].
-      target: float32[B, num_actions], the labelled policy.
+    Of equally probable actions the policy prefers the first, as in greedy play. `target` is the labelled policy.
     """
     masked = jnp.where(mask, logits, -jnp.inf)
     is_best = target >= target.max(-1, keepdims=True) * (1 - 1e-5)

@@ -8,12 +8,11 @@ Nim). So lengths, numbers and parities are computed.
 Source of the terms: Berlekamp, The Dots and Boxes Game, 2000.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-
-from train.models.box_grid import beside, flat_edges, sum_of_edges
 
 LONGEST = 7  # chains from this length on are one class
 LONG = 3  # boxes of a chain of which the last ones can be left to the opponent
@@ -104,3 +103,32 @@ def chain_numbers(in_chain: jax.Array, below: jax.Array, right: jax.Array) -> ja
 
     start = jnp.where(in_chain, jnp.arange(1, rows * cols + 1).reshape(rows, cols), 0)
     return jax.lax.while_loop(lambda carry: carry[1], spread, (start, jnp.bool_(True)))[0]
+
+
+# -- sums of what is beside each edge and each box -------------------------------------------------------------------
+
+
+def flat_edges(across: jax.Array, down: jax.Array) -> jax.Array:
+    """Returns [B, edges, ...] of the horizontal edges [B, m + 1, n, ...] and the vertical ones [B, m, n + 1, ...]."""
+    batch, after = across.shape[0], across.shape[3:]
+    return jnp.concatenate([across.reshape(batch, -1, *after), down.reshape(batch, -1, *after)], axis=1)
+
+
+def sum_of_edges(edges: jax.Array, rows: int, cols: int) -> jax.Array:
+    """Returns [B, boxes, ...], the sum of the four edges of each box, of [B, edges, ...]."""
+    batch, _, width = edges.shape
+    across = edges[:, : (rows + 1) * cols].reshape(batch, rows + 1, cols, width)
+    down = edges[:, (rows + 1) * cols :].reshape(batch, rows, cols + 1, width)
+    return (across[:, :-1] + across[:, 1:] + down[:, :, :-1] + down[:, :, 1:]).reshape(batch, -1, width)
+
+
+def sum_of_boxes(boxes: jax.Array, rows: int, cols: int) -> jax.Array:
+    """Returns [B, edges, ...], the sum of the one or two boxes of each edge, of [B, boxes, ...]."""
+    grid = boxes.reshape(boxes.shape[0], rows, cols, -1)
+    return flat_edges(beside(grid, 1, jnp.add), beside(grid, 2, jnp.add))
+
+
+def beside(values: jax.Array, axis: int, combine: Callable[[jax.Array, jax.Array], jax.Array]) -> jax.Array:
+    """Returns the combination of each two neighbours along an axis, at the ends of one value and 0: one more value."""
+    before, after = ([(0, 0)] * axis + [side] + [(0, 0)] * (values.ndim - 1 - axis) for side in ((1, 0), (0, 1)))
+    return combine(jnp.pad(values, before), jnp.pad(values, after))

@@ -9,14 +9,10 @@
     value      from the mean and the maximum of the cells and the state of the board
 
 A state is `width` numbers. It grows by the ReLU of a dense layer on itself and on what it gets, each after layer norm.
-A round moves a message by one move of a piece. After two rounds the state of a cell can depend on the attackers of its
-attackers, and on the cells that its piece could attack after one move.
+All cells share their layers, and files count from the middle, so a mirrored board has the mirrored logits.
 
-All cells share their layers, and files count from the middle. So a mirrored board has the mirrored logits and the same
-value. The rules have this symmetry, because there is no castling.
-
-Attacks are counted as the pieces stand, without pins and checks; a pawn attacks diagonally. Everything is in the
-mover's frame. Cells are numbered row by row as in the observation, from the mover's last rank:
+Attacks are counted as the pieces stand, without pins and checks. Everything is in the mover's frame. Cells are numbered
+row by row as in the observation, from the mover's last rank:
 
      0  1  2  3  4
      5  6  7  8  9
@@ -60,21 +56,15 @@ MOVES = np.stack(  # float32[2, 6, 25, 25], of each kind of piece of each side
 PLACES = np.concatenate([np.eye(SIDE)[ROW], np.eye(3)[np.abs(COL - 2)]], axis=1).astype(np.float32)
 
 
-def _between() -> np.ndarray:
-    """Returns float32[25, 25 * 25], 1 where a cell is between two others, on a row, a column or a diagonal."""
-    in_order = DISTANCE.T[:, :, None] + DISTANCE[:, None] == DISTANCE
-    lines = [line.T[:, :, None] * line[:, None] * line for line in (BISHOP_MOVES, ROOK_MOVES)]
-    return (sum(lines) * in_order).astype(np.float32).reshape(CELLS, -1)
-
-
-BETWEEN = _between()
+# float32[25, 25 * 25], 1 where a cell is between two others, on a row, a column or a diagonal
+ON_LINE = sum(line.T[:, :, None] * line[:, None] * line for line in (BISHOP_MOVES, ROOK_MOVES))
+BETWEEN = (ON_LINE * (DISTANCE.T[:, :, None] + DISTANCE[:, None] == DISTANCE)).astype(np.float32).reshape(CELLS, -1)
 
 
 def free_lines(pieces: jax.Array) -> jax.Array:
     """Returns float32[B, 25, 25], 1 for two cells without a piece between them.
 
-    Args:
-      pieces: float32[B, 25, 12], 1 for the mover's pawn, knight, bishop, rook, queen or king, then the opponent's.
+    `pieces` is float32[B, 25, 12], 1 for the mover's pawn, knight, bishop, rook, queen or king, then the opponent's.
     """
     blocked = pieces.sum(-1) @ BETWEEN
     return (blocked == 0).astype(jnp.float32).reshape(-1, CELLS, CELLS)
@@ -167,10 +157,7 @@ def move_types() -> np.ndarray:
 
 
 def cells_of_actions() -> tuple[np.ndarray, np.ndarray]:
-    """Returns the cells that each action joins, int[num_actions] twice.
-
-    The second one is -1 for an action that leads off the board.
-    """
+    """Returns the cells that each action joins, int[num_actions] twice; the second is -1 off the board."""
     return np.repeat(PLACE, NUM_PLANES), np.where(TARGET < 0, -1, PLACE[TARGET]).ravel()
 
 

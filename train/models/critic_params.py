@@ -1,9 +1,7 @@
 """The critic's own parameters: those that a policy's values depend on, and its logits do not.
 
 While only they change, every action keeps its probability to the last bit. In most networks they are the last layer of
-the value. They are read from the traced program of the logits, so this holds for every network and every sharing:
-
-    logits = f(encoder, head of the policy)      ->  encoder: False, head of the policy: False, head of the value: True
+the value. They are read from the traced program of the logits, so this holds for every network and every sharing.
 """
 
 import dataclasses
@@ -21,11 +19,9 @@ ROWS = 2  # observations of the traced batch; any number would do
 def critic_only(policy: Policy) -> Params:
     """Returns a bool for each array of the policy's parameters: whether the logits do not depend on it.
 
-    The sharing of the parameters between seats changes nothing: each seat's logits depend on the same arrays.
-
     Raises ValueError if there is no such array.
     """
-    of_one_seat = dataclasses.replace(policy, sharing="shared")
+    of_one_seat = dataclasses.replace(policy, sharing="shared")  # each seat's logits depend on the same arrays
     params = jax.eval_shape(of_one_seat.init, jax.random.key(0))
     observation = jax.ShapeDtypeStruct((ROWS, *policy.observation_shape), jnp.bool_)
     seat = jax.ShapeDtypeStruct((ROWS,), jnp.int32)
@@ -43,8 +39,7 @@ def critic_only(policy: Policy) -> Params:
 def inputs_of_result(program: Any) -> list[bool]:
     """Returns for each input of a traced program whether a result of it may depend on the input.
 
-    An operation counts as a whole: all its results depend on all its inputs. So an input can be marked that no result
-    depends on, but never the other way round.
+    An operation counts as a whole, so an input can be marked that no result depends on, but never the other way round.
     """
     jaxpr: Any = program.jaxpr
     needed = {variable for variable in jaxpr.outvars if isinstance(variable, Var)}

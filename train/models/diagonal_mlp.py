@@ -9,9 +9,8 @@
                directions
     value      linear
 
-A step or a jump depends on the squares along one diagonal. All squares share the layers that see these, so what is
-learned on one square holds on the others. The dense layers see the whole board: who has more pieces, and who must give
-way. The squares are the leading axis, so a neighbour's features are whole blocks of memory.
+A step or a jump depends on the squares along one diagonal. All squares share the layers that see these. The squares are
+the leading axis, so a neighbour's features are whole blocks of memory.
 """
 
 import functools
@@ -34,19 +33,18 @@ from train.models.layers import (
     orthogonal,
     residual_dense,
     small,
+    take_cells,
 )
 
-NUM_SQUARES, NUM_DIRECTIONS = 32, 4
-OFF_BOARD = NUM_SQUARES  # in place of a square's index
+NUM_SQUARES = 32
 GLOBAL_FEATURES = 16  # of the whole board, that the policy reads at each square
 POLICY_SIZE = 64  # hidden units of the policy at each square
 
 
 class DiagonalEncoder(nn.Module):
-    """The stem, the local and the global blocks: bool[B, 8, 4, planes] -> float32[B, 32 * channels + width].
+    """bool[B, 8, 4, planes] -> float32[B, 32 * channels + width], the features of the squares, then of the board.
 
-    The features of the squares come first, then the board's. In the update, units of the board are dropped:
-    hidden ones of the global blocks, and the features.
+    In the update, units of the board are dropped: hidden ones of the global blocks, and the features.
     """
 
     channels: int
@@ -83,7 +81,7 @@ class DiagonalHeads(nn.Module):
         parts = [features[:, :num_local], of_board]
         x = jnp.concatenate([part.reshape(batch, NUM_SQUARES, -1) for part in parts], axis=-1)
         x = nn.relu(nn.Dense(POLICY_SIZE, kernel_init=orthogonal())(x))
-        logits = nn.Dense(NUM_DIRECTIONS, kernel_init=small())(x)  # action = 4 * square + direction
+        logits = nn.Dense(4, kernel_init=small())(x)  # action = 4 * square + direction
         return logits.reshape(batch, -1), nn.Dense(1, kernel_init=small())(board)[:, 0]
 
 
@@ -92,53 +90,18 @@ def around(x: jax.Array, distance: int) -> jax.Array:
 
     float32[32, B, features] -> float32[32, B, (1 + 4 * distance) * features]. Off the board they are 0.
     """
-    steps = [(direction, n) for n in range(1, distance + 1) for direction in range(NUM_DIRECTIONS)]
-    return jnp.concatenate([x, *(neighbour(x, direction, n) for direction, n in steps)], axis=-1)
-
-
-@functools.partial(jax.custom_vjp, nondiff_argnums=(1, 2))
-def neighbour(x: jax.Array, direction: int, distance: int) -> jax.Array:
-    """Returns, for each square, the features of the square `distance` steps away in a direction; 0 off the board.
-
-    float32[32, B, features] -> float32[32, B, features]
-    """
-    zero, parts = jnp.zeros_like(x[:1]), list[jax.Array]()
-    for first, last in _runs(direction, distance):
-        parts.append(zero if first == OFF_BOARD else x[first:last])
-    return jnp.concatenate(parts)
-
-
-def _forward(x: jax.Array, direction: int, distance: int) -> tuple[jax.Array, None]:
-    return neighbour(x, direction, distance), None
-
-
-def _backward(direction: int, distance: int, _: None, gradient: jax.Array) -> tuple[jax.Array]:
-    """The gradient goes the same way back. JAX's own would add up an array of the whole board for each run."""
-    return (neighbour(gradient, (direction + 2) % NUM_DIRECTIONS, distance),)
-
-
-neighbour.defvjp(_forward, _backward)
+    steps = [(way, n) for n in range(1, distance + 1) for way in range(4)]
+    others: list[Any] = [take_cells(x, neighbours(way, n), neighbours((way + 2) % 4, n)) for way, n in steps]
+    return jnp.concatenate([x, *others], axis=-1)
 
 
 @functools.lru_cache
-def neighbours(direction: int, distance: int) -> np.ndarray:
-    """Returns int[32], the squares `distance` steps away in a direction; OFF_BOARD where there is none."""
+def neighbours(direction: int, distance: int) -> tuple[int, ...]:
+    """Returns the squares `distance` steps away in a direction; NUM_SQUARES where there is none."""
     words = [np.uint32(1 << square) for square in range(NUM_SQUARES)]
     for _ in range(distance):
         words = [shift(word, direction) for word in words]
-    return np.array([int(word).bit_length() - 1 if word else OFF_BOARD for word in words])
-
-
-@functools.lru_cache
-def _runs(direction: int, distance: int) -> tuple[tuple[int, int], ...]:
-    """Returns the neighbours as ranges of squares [first, last) in a row; each one off the board is its own range."""
-    runs: list[tuple[int, int]] = []
-    for square in neighbours(direction, distance).tolist():
-        if runs and square != OFF_BOARD and runs[-1][1] == square:
-            runs[-1] = runs[-1][0], square + 1
-        else:
-            runs.append((square, square + 1))
-    return tuple(runs)
+    return tuple(int(word).bit_length() - 1 if word else NUM_SQUARES for word in words)
 
 
 def diagonal_mlp(

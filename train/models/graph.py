@@ -7,11 +7,8 @@
     *--e--*--e--*
 
 A state is `width` numbers. It grows by the ReLU of a dense layer on itself and on what it gets, each after layer norm.
-All edges share one layer, and all boxes another. So the parameters fit every board, and a mirrored or rotated board has
-the mirrored or rotated logits and the same value.
-
-Drawn edges and complete boxes have the state 0 and send nothing. What is left is the graph of the equivalent game
-Strings and Coins: open boxes, and edges that hold them together or hold them to the ground.
+All edges share one layer, and all boxes another, so the parameters fit every board. Drawn edges and complete boxes have
+the state 0 and send nothing.
 
 The value is the margin to go: the boxes that the mover takes from here on, minus the other seat's. It is a share
 of the open boxes, between -1 and 1. The owners of the complete boxes matter only in rewards that count them.
@@ -20,6 +17,7 @@ Source of the idea of one graph network for every size: Ben-Assayag and El-Yaniv
 Scaling Up Board Games with AlphaZero and GNN, arXiv:2107.08387.
 """
 
+import functools
 from typing import Any
 
 import flax.linen as nn
@@ -30,7 +28,7 @@ from jaxgames import Env
 from jaxgames._checks import check_choice, check_int
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from train.models import box_chains
-from train.models.box_grid import flat_edges, sum_of_boxes, sum_of_edges
+from train.models.box_chains import flat_edges, sum_of_boxes, sum_of_edges
 from train.models.layers import MAX_SIZE, FlatDense, Network, game_for, orthogonal, small
 from train.ops.masks import masked
 
@@ -63,11 +61,11 @@ class GraphEncoder(nn.Module):
         of_board = parities.astype(jnp.float32)
         if self.chains:
             inputs = box_chains.chains(across, down)
-            edges = masked(open_edges, self._dense()(inputs.edges))
+            edges = masked(open_edges, nn.Dense(self.width, kernel_init=orthogonal())(inputs.edges))
             of_boxes = jnp.concatenate([of_boxes, inputs.boxes], axis=-1)
             of_board = jnp.concatenate([of_board, inputs.board], axis=-1)
-        boxes = masked(open_boxes, self._dense()(of_boxes))
-        board = self._dense()(of_board)
+        boxes = masked(open_boxes, nn.Dense(self.width, kernel_init=orthogonal())(of_boxes))
+        board = nn.Dense(self.width, kernel_init=orthogonal())(of_board)
         num_open = jnp.maximum(open_boxes.sum(1, dtype=jnp.float32), 1)
         for _ in range(self.rounds):
             edges, boxes, board = Round(self.width)(edges, boxes, board, open_edges, open_boxes, num_open, (rows, cols))
@@ -78,9 +76,6 @@ class GraphEncoder(nn.Module):
         last = [open_edges[..., 0].astype(jnp.float32), owner.reshape(owner.shape[0], -1), of_board]
         states = jnp.concatenate([edges, boxes, board[:, None]], axis=1)
         return jnp.concatenate([states, jnp.concatenate(last, axis=1)[..., None]], axis=2)
-
-    def _dense(self) -> nn.Dense:
-        return nn.Dense(self.width, kernel_init=orthogonal())
 
 
 class Round(nn.Module):
@@ -99,18 +94,16 @@ class Round(nn.Module):
         num_open: jax.Array,  # float32[B, 1], the open boxes; 1 if none is open
         size: tuple[int, int],  # rows and columns of boxes
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
+        dense = functools.partial(FlatDense, self.width)
         whole = nn.LayerNorm()(board)[:, None]
         of_edges = masked(open_edges, nn.LayerNorm()(edges))
-        new = self._dense()(nn.LayerNorm()(boxes)) + self._dense()(sum_of_edges(of_edges, *size)) + self._dense()(whole)
+        new = dense()(nn.LayerNorm()(boxes)) + dense()(sum_of_edges(of_edges, *size)) + dense()(whole)
         boxes = masked(open_boxes, boxes + nn.relu(new))
         of_boxes = masked(open_boxes, nn.LayerNorm()(boxes))
-        new = self._dense()(of_edges) + sum_of_boxes(self._dense()(of_boxes), *size) + self._dense()(whole)
+        new = dense()(of_edges) + sum_of_boxes(dense()(of_boxes), *size) + dense()(whole)
         edges = masked(open_edges, edges + nn.relu(new))
-        board = board + nn.relu(self._dense()(whole[:, 0]) + self._dense()(of_boxes.sum(1) / num_open))
+        board = board + nn.relu(dense()(whole[:, 0]) + dense()(of_boxes.sum(1) / num_open))
         return edges, boxes, board
-
-    def _dense(self) -> FlatDense:
-        return FlatDense(self.width)
 
 
 class GraphHeads(nn.Module):

@@ -10,9 +10,7 @@
     value      linear
 
 `steepness`, `center` and `next_turn` are parameters that learn, too. The other outputs begin near 0. So the first
-policy brings pegs closer to the goal, by long chains of hops first, and learning changes that. The steps that a peg
-still has to go are as for the greedy agent (`jaxgames.games.chinese_checkers.scores.remaining_on_star`). With
-`steepness=0`, the first policy is nearly uniform.
+policy brings pegs closer to the goal, by long chains of hops first, and learning changes that.
 
 A reach is found in `hops` rounds: best[c] = max(best[c], best[landing cells of the hops from c]). It leaves out that a
 peg's origin is empty once the peg has left. The gradient of a reach goes to the worth of the best cell.
@@ -41,10 +39,9 @@ WORTH_UNITS, MAX_WORTH = 2**12, 2**9  # with its sign, a worth in these units ha
 
 
 class HopsEncoder(nn.Module):
-    """The dense layers, and what the heads need of the board: bool[B, side, side, planes] -> float32[B, features].
+    """bool[B, side, side, planes] -> float32[B, features]: those of the last dense layer, then three per cell.
 
-    The features are the last dense layer's, then per cell: the steps to go, whether a peg is there, and whether no peg
-    can land there.
+    They are the steps to go, whether a peg is there, and whether no peg can land there.
     """
 
     env: ChineseCheckers

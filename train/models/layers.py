@@ -6,12 +6,14 @@
 The two are apart so that seats can share the encoder and have their own heads (`train.models.policy`).
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
 import flax.linen as nn
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
@@ -97,6 +99,22 @@ def residual_dense(x: jax.Array, width: int, blocks: int, drop: nn.Dropout) -> j
 def small() -> Any:
     """Returns the initializer of last layers, which makes first policies nearly uniform and first values nearly 0."""
     return nn.initializers.orthogonal(0.01)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1, 2))
+def take_cells(x: jax.Array, cells: tuple[int, ...], back: tuple[int, ...]) -> jax.Array:
+    """Returns the entries of other cells: [len(cells), ...], the entry i of `x` (of the same shape) at cells[i].
+
+    It is 0 where cells[i] is len(cells), off the board. `back` leads back: where cells[i] = j, back[j] = i. So the
+    gradient is taken in the same way; JAX's own would add up single entries.
+    """
+    return jnp.concatenate([x, jnp.zeros_like(x[:1])])[np.array(cells)]
+
+
+take_cells.defvjp(
+    lambda x, cells, back: (take_cells(x, cells, back), None),
+    lambda cells, back, _, gradient: (take_cells(gradient, back, cells),),
+)
 
 
 def game_for(network: str, env: Env[Any], kind: type[EnvT], instead: str) -> EnvT:

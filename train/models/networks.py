@@ -13,10 +13,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
-from jaxgames._checks import check_choice
+from jaxgames._checks import check_choice, check_int
 from jaxgames._specs import Registry
 from train.models.convolution import Convolution
-from train.models.layers import ACTIVATIONS, COMPUTE_DTYPES, DenseHeads, Network, check_grid, check_sizes, orthogonal
+from train.models.layers import (
+    ACTIVATIONS,
+    COMPUTE_DTYPES,
+    MAX_SIZE,
+    DenseHeads,
+    Network,
+    check_dropout,
+    check_grid,
+    check_single,
+    check_sizes,
+    orthogonal,
+    residual_dense,
+)
 
 
 class DenseEncoder(nn.Module):
@@ -82,12 +94,45 @@ def _dense(
     return Network(encoder, DenseHeads(env.num_actions))
 
 
+class ResidualDenseEncoder(nn.Module):
+    """The stem and the blocks: bool[B, *observation_shape] -> float32[B, width]."""
+
+    width: int
+    blocks: int
+    support: tuple[int, ...]  # places of the flattened observation that can be True
+    dropout: float
+
+    @nn.compact
+    def __call__(self, observation: jax.Array, training: jax.Array | None = None) -> jax.Array:
+        drop = nn.Dropout(self.dropout, deterministic=training is None)
+        flat = observation.reshape(observation.shape[0], -1)
+        x = flat.at[:, np.array(self.support)].get(mode="promise_in_bounds").astype(jnp.float32)
+        return residual_dense(x, self.width, self.blocks, drop)
+
+
+def residual_mlp(
+    env: Env[Any], hidden_sizes: int | tuple[int, ...] = 256, blocks: int = 3, dropout: float = 0.0
+) -> Network:
+    """Returns residual dense layers and linear heads.
+
+    Args:
+      hidden_sizes: width of all layers.
+      blocks: number of residual blocks.
+      dropout: probability that a unit is dropped in the update. The parameters do not depend on it.
+    """
+    check_int("blocks", blocks, 1, MAX_SIZE)
+    support = tuple(np.flatnonzero(env.observation_support).tolist())
+    width = check_single("hidden_sizes", hidden_sizes)
+    encoder = ResidualDenseEncoder(width, blocks, support, check_dropout(dropout))
+    return Network(encoder, DenseHeads(env.num_actions), training_mode=("encoder",) if dropout else ())
+
+
 _networks: Registry[Network] = Registry(
     "network",
     {
         "mlp": mlp,
         "conv": conv,
-        "residual_mlp": "train.models.residual_mlp:residual_mlp",
+        "residual_mlp": residual_mlp,
         "resnet": "train.models.resnet:resnet",
         "chess_graph": "train.models.chess_graph:chess_graph",
         "diagonal_mlp": "train.models.diagonal_mlp:diagonal_mlp",

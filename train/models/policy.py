@@ -6,20 +6,27 @@
 
 A batch has boards with different movers. The parameters of the seats are stacked along a leading axis.
 `apply_by_seat` runs every row once, with the parameters of its seat, instead of once per seat.
+
+A search needs a value for every seat from one observation. In a zero-sum game of two seats, the mover's value v is
+enough: the other seat has -v. For all other games, `with_seat_values` adds n - 1 outputs to the heads of any network.
+The values are then a vector: the mover's own, then the other seats' in clockwise order.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import Env
+from jaxgames.policies.policy import in_turn_order, is_symmetric
 from train.models import networks
-from train.models.layers import Network
+from train.models.layers import Network, small
 from train.ops.sharding import REPLICATED, SHARDED, on_each_device
 
 Params = Any
@@ -51,8 +58,8 @@ class Policy:
           **settings: `hidden_sizes`, `channels`, `activation` and `compute_dtype` of the network. None or () leaves a
             setting to the network.
 
-        Raises ParameterError (a ValueError) for a network that is unknown or cannot play the game. Raises it also for a
-        setting that the network does not have, or that is in the brackets of `network` too.
+        Raises ParameterError for a network that is unknown or cannot play the game, and for a setting that it does not
+        have, or that is in the brackets of `network` too.
         """
         given = {name: value for name, value in settings.items() if value not in (None, ())}
         text = network_of({"network": network, **given})
@@ -61,8 +68,7 @@ class Policy:
     def init(self, key: jax.Array) -> Params:
         """Returns parameters {"encoder", "heads"}; those that are not shared have a leading axis of num_players.
 
-        Each part holds the collections of its module: "params", and those that training changes otherwise, such as
-        "batch_stats".
+        Each part holds the collections of its module: "params", and others, such as "batch_stats".
         """
         encoder_key, heads_key = jax.random.split(key)
         observation = jax.ShapeDtypeStruct((1, *self.observation_shape), jnp.bool_)
@@ -118,8 +124,7 @@ class Policy:
     ) -> tuple[jax.Array, jax.Array, Params]:
         """Returns logits float32[B, num_actions], values float32[B] and new statistics, as in the update.
 
-        The statistics are as in `split_statistics`. For a network without a training mode they are empty, and the
-        rest is the result of `apply`. `params`, `observation` and `seat` are as in `apply`.
+        `params`, `observation` and `seat` are as in `apply`, and so is the result without a training mode.
 
         Args:
           key: of the units that are dropped; None for a network without a training mode.
@@ -128,51 +133,40 @@ class Policy:
         if not self.network.training_mode:
             return *self.apply(params, observation, seat), split_statistics(params)[1]
         assert key is not None
-        encoder_key, heads_key = jax.random.split(key)
         counted = jnp.ones(seat.shape, jnp.bool_) if counted is None else counted
-        encoder = self._in_training("encoder", encoder_key, per_seat=self.sharing == "independent")
-        heads = self._in_training("heads", heads_key, per_seat=self.sharing != "shared")
-        features, of_encoder = encoder(params["encoder"], observation, seat, counted)
-        (logits, values), of_heads = heads(params["heads"], features, seat, counted)
-        return logits, values, {"encoder": of_encoder, "heads": of_heads}
+        own = seat == jnp.arange(self.num_players)[:, None]  # bool[num_players, B]
 
-    def _in_training(
-        self, part: Literal["encoder", "heads"], key: jax.Array, per_seat: bool
-    ) -> Callable[..., tuple[Any, Params]]:
-        """Returns (variables, rows, seat, counted) -> the outputs of a part of the network, and its new statistics.
+        def run(part: Literal["encoder", "heads"], key: jax.Array, rows: jax.Array) -> tuple[Any, Params]:
+            """Returns the outputs of a part of the network and its new statistics, the old ones if no row counts.
 
-        If the part is `per_seat`, every seat's module runs on all rows, and only the seat's own rows count. Where no
-        row counts, the statistics stay as they are.
-        """
-        module: Any = getattr(self.network, part)
+            If each seat has its own part, it runs on all rows, and only the seat's own rows count.
+            """
+            module: Any = getattr(self.network, part)
 
-        def apply(variables: Params, rows: jax.Array, counted: jax.Array) -> tuple[Any, Params]:
-            before = {name: values for name, values in variables.items() if name != "params"}
-            if part not in self.network.training_mode:
-                return module.apply(variables, rows), before
-            some = counted.any()
-            outputs, after = module.apply(variables, rows, counted | ~some, mutable=list(before), rngs={"dropout": key})
-            return outputs, jax.tree.map(lambda new, old: jnp.where(some, new, old), after, before)
-
-        def apply_per_seat(
-            variables: Params, rows: jax.Array, seat: jax.Array, counted: jax.Array
-        ) -> tuple[Any, Params]:
-            own = seat == jnp.arange(self.num_players)[:, None]  # bool[num_players, B]
-            outputs, statistics = jax.vmap(apply, in_axes=(0, None, 0))(variables, rows, own & counted)
+            def apply(variables: Params, counted: jax.Array) -> tuple[Any, Params]:
+                before = {name: values for name, values in variables.items() if name != "params"}
+                if part not in self.network.training_mode:
+                    return module.apply(variables, rows), before
+                some, collections, rngs = counted.any(), list(before), {"dropout": key}
+                outputs, after = module.apply(variables, rows, counted | ~some, mutable=collections, rngs=rngs)
+                return outputs, jax.tree.map(lambda new, old: jnp.where(some, new, old), after, before)
 
             def of_own_rows(leaf: jax.Array) -> jax.Array:  # by a sum, which needs no rows of other devices
                 return jnp.where(own.reshape(own.shape + (1,) * (leaf.ndim - 2)), leaf, 0).sum(0)
 
+            if self.sharing == "shared" or (self.sharing == "shared_encoder" and part == "encoder"):
+                return apply(params[part], counted)
+            outputs, statistics = jax.vmap(apply)(params[part], own & counted)
             return jax.tree.map(of_own_rows, outputs), statistics
 
-        return apply_per_seat if per_seat else lambda variables, rows, seat, counted: apply(variables, rows, counted)
+        encoder_key, heads_key = jax.random.split(key)
+        features, of_encoder = run("encoder", encoder_key, observation)
+        (logits, values), of_heads = run("heads", heads_key, features)
+        return logits, values, {"encoder": of_encoder, "heads": of_heads}
 
 
 def split_statistics(params: Params) -> tuple[Params, Params]:
-    """Returns the weights, which an optimizer changes, and all other variables, such as batch statistics.
-
-    Both have the parts of `params`. For a network without statistics, the weights are equal to `params`.
-    """
+    """Returns the weights, which an optimizer changes, and all other variables, such as batch statistics."""
     weights = {part: {"params": variables["params"]} for part, variables in params.items()}
     statistics = {
         part: {name: values for name, values in variables.items() if name != "params"}
@@ -187,7 +181,7 @@ def merge_statistics(weights: Params, statistics: Params) -> Params:
 
 
 def apply_by_seat(apply: Callable[..., Any], params: Params, rows: Any, seat: jax.Array) -> Any:
-    """Returns `apply(params of seat[i], rows[i])` for every row i; each row is computed once.
+    """Returns `apply(params of seat[i], rows[i])` for every row i, a pytree of [B, ...]; each row is computed once.
 
     Rows are sorted into tiles with rows of a single seat, so everything is one batched product over tiles. At most one
     tile per seat is not full, so B / tile + num_players tiles are always enough. For fewer than MIN_ROWS_FOR_TILES
@@ -198,9 +192,6 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: Any, seat: ja
       params: pytree whose leaves have a leading axis of num_players.
       rows: pytree of [B, ...].
       seat: int32[B].
-
-    Returns:
-      Pytree of [B, ...].
     """
     num_rows, num_seats = seat.shape[0], jax.tree.leaves(params)[0].shape[0]
     # In a program for any number of rows, it is symbolic and not an int.
@@ -223,3 +214,38 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: Any, seat: ja
     tiled = jax.tree.map(lambda x: x[row_of_slot].reshape(num_tiles, tile, *x.shape[1:]), rows)
     out = jax.vmap(apply)(jax.tree.map(lambda leaf: leaf[seat_of_tile], params), tiled)
     return jax.tree.map(lambda leaf: leaf.reshape(num_tiles * tile, *leaf.shape[2:])[slot], out)
+
+
+# -- a value for every seat, for search --------------------------------------------------------------------------------
+
+
+class SeatHeads(nn.Module):
+    """Heads with a value per seat: features -> logits float32[B, num_actions], values float32[B, num_players]."""
+
+    heads: nn.Module  # of the network: logits and the mover's value
+    num_players: int
+
+    @nn.compact
+    def __call__(self, features: jax.Array, *training: jax.Array) -> tuple[jax.Array, jax.Array]:
+        heads: Any = self.heads
+        logits, own = heads(features, *training)
+        others = nn.Dense(self.num_players - 1, kernel_init=small())(features.reshape(features.shape[0], -1))
+        return logits, jnp.concatenate([own[:, None], others], axis=1)
+
+
+def with_seat_values(env: Env[Any], policy: Policy) -> Policy:
+    """Returns the policy with a value per seat; the policy itself if the mover's value is enough."""
+    if is_symmetric(env):
+        return policy
+    network = policy.network
+    heads = SeatHeads(network.heads, env.num_players)
+    return dataclasses.replace(policy, network=Network(network.encoder, heads, network.training_mode))
+
+
+def outputs_of(env: Env[Any], values: jax.Array, mover: jax.Array) -> jax.Array:
+    """Returns what the value head should give for values by seat, float32[B, num_players]: all or the mover's own.
+
+    float32[B, num_players] or float32[B, 1]; `mover` is int32[B].
+    """
+    own_first = in_turn_order(values, mover)
+    return own_first[:, :1] if is_symmetric(env) else own_first

@@ -7,7 +7,7 @@
 
 ReLU follows every layer but the last of each head; in a block, the last one follows the sum. All convolutions keep
 the shape of the board. On `chinese_checkers_diamond` the policy is a matrix of from and to: plane p, cell c is the move
-from cell p to cell c. `train.models.action_cells` has the planes of all games.
+from cell p to cell c. `train.ops.action_cells` has the planes of all games.
 
 Source: Ahmad, Sturtevant and Bowling, Measuring Solution Strength of Learning Agents in Adversarial Perfect Information
 Games, section "Agent Architecture". It has three blocks of 64, 64 and 256 filters, a stem and a policy layer of 256.
@@ -22,9 +22,9 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames._checks import check_choice, check_int
-from train.models.action_cells import action_cells
 from train.models.convolution import Convolution
 from train.models.layers import MAX_SIZE, Network, check_grid, check_single, orthogonal, small
+from train.ops.action_cells import action_cells
 
 PLANES_WITHOUT_CELLS = 16  # before the dense policy layer of a game whose actions have no cells
 
@@ -114,7 +114,7 @@ def resnet(
     check_int("value_size", value_size, 1, MAX_SIZE)
     check_choice("value", value, ("tanh", "linear"))
     check_choice("pool", pool, (False, True))
-    cells = action_cells(env)
+    cells = action_cells(env.unwrapped)
     cell, plane = (None, None) if cells is None else (tuple(map(int, part)) for part in cells)
     encoder = ResidualEncoder(blocks, width, max(1, width // 4) if bottleneck is None else bottleneck)
     any_board = pool and cells is not None and cells.num_planes == 1  # more planes can be of one size of the board

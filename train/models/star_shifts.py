@@ -6,13 +6,14 @@ whole blocks of memory move.
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers.board import DIRECTIONS, tables
+from train.models.layers import take_cells
 
 STEP, HOP = 1, 2  # the cells from one to the other end of a move
 ALL_DIRECTIONS = range(len(DIRECTIONS))
@@ -45,25 +46,13 @@ def ahead(size: int, distance: int, direction: int, x: jax.Array) -> jax.Array:
 
     It is 0 outside of the star. The distance is STEP or HOP.
     """
-    return cast(jax.Array, _ahead(size, distance, direction, x))
+    return take_cells(x, _cells_ahead(size, distance, direction), _cells_ahead(size, distance, opposite(direction)))
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2))
-def _ahead(size: int, distance: int, direction: int, x: jax.Array) -> jax.Array:
+@functools.lru_cache
+def _cells_ahead(size: int, distance: int, direction: int) -> tuple[int, ...]:
     t = tables(size)
-    cells = (t.neighbour if distance == STEP else t.beyond)[:-1, direction]
-    return jnp.concatenate([x, jnp.zeros_like(x[:1])])[cells]
-
-
-def _forward(size: int, distance: int, direction: int, x: jax.Array) -> tuple[jax.Array, None]:
-    return _ahead(size, distance, direction, x), None
-
-
-def _backward(size: int, distance: int, direction: int, _: None, gradient: jax.Array) -> tuple[Any]:
-    return (_ahead(size, distance, opposite(direction), gradient),)
-
-
-_ahead.defvjp(_forward, _backward)  # the gradient goes the way back; JAX's own would add up single entries
+    return tuple((t.neighbour if distance == STEP else t.beyond)[:-1, direction].tolist())
 
 
 def can_hop(size: int, occupied: jax.Array, blocked: jax.Array) -> list[jax.Array]:

@@ -3,9 +3,9 @@
     table = tabulate(env, policy, params, slots)
     logits, values = TabulatedPolicy(env).apply(table, observation, seat)   # as policy.apply(params, observation, seat)
 
-Searches come to the same positions again and again: with 256 simulations per move, 800 games on the diamond of 4 x 4
-cells and three pieces evaluate five million boards, and there are 160,160 positions. A search tries no more actions of
-a position than its nodes have slots, the ones with the highest logits, so the table has only these.
+With 256 simulations per move, 800 games on the diamond of 4 x 4 cells and three pieces evaluate five million boards,
+and there are 160,160 positions. A search tries no more actions of a position than its nodes have slots, the ones with
+the highest logits, so the table has only these.
 """
 
 import dataclasses

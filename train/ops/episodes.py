@@ -23,8 +23,7 @@ class EpisodeStats(NamedTuple):
 def episode_metrics(env: jaxgames.Env[Any], steps: Any) -> Metrics:
     """Returns means over the games that ended in the rollout; NaN if no game ended.
 
-    `steps` are those of a learner, leaves [rollout_length, num_envs, ...]; see `train.ppo.Transition` for its fields
-    `state`, `action`, `step_key`, `terminated`, `truncated`, `episode_stats` and `learner_seats`.
+    `steps` are those of a learner, leaves [rollout_length, num_envs, ...], with the fields of `train.ppo.Transition`.
     """
     ended = steps.terminated | steps.truncated
     num_episodes = ended.sum(dtype=jnp.float32)
@@ -48,8 +47,8 @@ def episode_metrics(env: jaxgames.Env[Any], steps: Any) -> Metrics:
 def ends_of(env: jaxgames.Env[Any], steps: Any) -> jax.Array:
     """Returns bool[rollout_length, num_envs, num_players + 1]: who won, and whether the game was drawn.
 
-    A game that an illegal action ended has neither winners nor a draw. All are False where a board has not terminated.
-    Few boards have, and in some games it takes long to find out who won, so only these are evaluated.
+    A game that an illegal action ended has neither winners nor a draw. All are False where a board has not terminated:
+    only few boards have, and only these are evaluated.
     """
 
     def of_rows(states: Any, actions: jax.Array, step_keys: jax.Array | None) -> jax.Array:
@@ -66,12 +65,8 @@ def map_next_boards(
 ) -> jax.Array:
     """Returns `function` of the boards that the chosen steps led to, before any restart; 0 or unused elsewhere.
 
-    The result is [rollout_length, num_envs, ...]. A rollout does not store these boards: few of them are needed, so the
-    chosen steps are played again.
-
-    Args:
-      function: boards [num_envs, ...] -> [num_envs, ...], row by row.
-      chosen: bool[rollout_length, num_envs].
+    The result is [rollout_length, num_envs, ...], as `chosen`. A rollout does not store these boards: few of them are
+    needed, so the chosen steps are played again. `function` computes [num_envs, ...] of boards row by row.
     """
     return map_steps(lambda *played: function(jax.vmap(env.step)(*played)), steps, chosen)
 
@@ -85,10 +80,9 @@ def map_steps(function: Callable[..., jax.Array], steps: Any, chosen: jax.Array)
 
 
 def map_chosen_rows(function: Callable[[Any], jax.Array], rows: Any, chosen: jax.Array, chunk: int) -> jax.Array:
-    """Returns `function` of the chosen rows: [B, ...]. Other rows are not to be used.
+    """Returns `function` of the chosen rows: [B, ...]. Other rows are zero, or not to be used: they fill up a chunk.
 
-    The chosen rows are computed in chunks, so the cost grows with their number and not with B. Other rows fill up the
-    last chunk, so they are computed too. All remaining rows are zero.
+    The chosen rows are computed in chunks, so the cost grows with their number and not with B.
 
     Args:
       function: pytree of [chunk, ...] -> [chunk, ...]; each row of its result depends on the same row only.

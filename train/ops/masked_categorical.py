@@ -8,7 +8,9 @@ For one row, let z be the logits minus the largest legal one, S the sum of exp(z
 
 In a game with hundreds of actions the arrays [B, num_actions] are the largest of a training step. For a usual
 categorical distribution, XLA's program reads them once for each of its sums. Here the exponentials are computed once,
-and the gradient of log p(a) and H is one pass. `masked_categorical_distrax.py` is a distrax.Distribution.
+and the gradient of log p(a) and H is one pass.
+
+In all functions, `logits` are float32[B, num_actions] and `mask` is bool[B, num_actions], the legal actions.
 """
 
 import jax
@@ -22,12 +24,7 @@ LogProbAndEntropy = tuple[jax.Array, jax.Array]
 
 
 def sample_and_log_prob(key: jax.Array, logits: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns actions int32[B], sampled among the legal ones, and their log-probabilities float32[B].
-
-    Args:
-      logits: float32[B, num_actions].
-      mask: bool[B, num_actions], the legal actions.
-    """
+    """Returns actions int32[B], sampled among the legal ones, and their log-probabilities float32[B]."""
     z = shifted_logits(logits, mask)
     weights = jnp.exp(z)
     action = jax.vmap(jaxgames.sample_action)(jax.random.split(key, logits.shape[0]), weights)
@@ -37,14 +34,9 @@ def sample_and_log_prob(key: jax.Array, logits: jax.Array, mask: jax.Array) -> t
 def kl_divergence(logits: jax.Array, reference: jax.Array, mask: jax.Array) -> jax.Array:
     """Returns float32[B], the Kullback-Leibler divergence (nats) of the softmax over legal actions from another one.
 
-        sum over legal actions a of p(a) (log p(a) - log q(a)),  p of `logits`, q of `reference`
+        sum over legal actions a of p(a) (log p(a) - log q(a)),  p of `logits`, q of `reference` (as `logits`)
 
     It is 0 in a row without a legal action. It can be differentiated in both.
-
-    Args:
-      logits: float32[B, num_actions].
-      reference: float32[B, num_actions].
-      mask: bool[B, num_actions], the legal actions.
     """
     p, q = (shifted_logits(each, mask) for each in (logits, reference))
     weights = jnp.exp(p)
@@ -57,12 +49,9 @@ def kl_divergence(logits: jax.Array, reference: jax.Array, mask: jax.Array) -> j
 def log_prob_and_entropy(logits: jax.Array, mask: jax.Array, action: jax.Array) -> LogProbAndEntropy:
     """Returns log-probabilities float32[B] and entropies float32[B] (nats) of the softmax over legal actions.
 
-    They can be differentiated in the logits once, not twice. The entropy of a row without a legal action is 0.
-
-    Args:
-      logits: float32[B, num_actions].
-      mask: bool[B, num_actions]. An illegal action has probability exactly 0 and adds nothing to the entropy.
-      action: int32[B]. The log-probability of an illegal one is MASKED_LOGIT; that of a legal one is above it.
+    They can be differentiated in the logits once, not twice. An illegal action has probability exactly 0 and adds
+    nothing to the entropy, which is 0 in a row without a legal action. `action` is int32[B]; the log-probability of an
+    illegal one is MASKED_LOGIT, that of a legal one is above it.
     """
     return _forward(logits, mask, action)[0]
 

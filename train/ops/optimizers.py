@@ -1,5 +1,6 @@
 """Optimizers of optax and their schedules, as the learners use them."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -27,13 +28,6 @@ def make_optimizer(
     return optax.chain(optax.clip_by_global_norm(max_grad_norm), adam)
 
 
-def step_of(optimizer: optax.GradientTransformation, gradient: Any, opt_state: Any, weights: Any) -> tuple[Any, Any]:
-    """Returns the weights and the state of the optimizer after a step; `gradient` has the leaves of `weights`."""
-    with jax.numpy_dtype_promotion("standard"):  # optax needs it
-        updates, opt_state = optimizer.update(gradient, opt_state, weights)
-        return optax.apply_updates(weights, updates), opt_state
-
-
 def linear(first: Number, last: Number, iteration: jax.Array, num_iterations: int) -> jax.Array:
     """Returns float32[], a number that changes linearly from the first iteration of a run to its last one.
 
@@ -53,7 +47,5 @@ def restarted(opt_state: Any, when: jax.Array) -> Any:
     def is_adam(node: Any) -> bool:
         return isinstance(node, optax.ScaleByAdamState)
 
-    def of_node(node: Any) -> Any:
-        return jax.tree.map(lambda leaf: jnp.where(when, 0, leaf), node) if is_adam(node) else node
-
-    return jax.tree.map(of_node, opt_state, is_leaf=is_adam)
+    zeroed = functools.partial(jax.tree.map, lambda leaf: jnp.where(when, 0, leaf))
+    return jax.tree.map(lambda node: zeroed(node) if is_adam(node) else node, opt_state, is_leaf=is_adam)

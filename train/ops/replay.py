@@ -14,12 +14,7 @@ import jax.numpy as jnp
 
 
 def capacity_of(replay_size: int, num_envs: int, rollout_length: int) -> int:
-    """Returns the samples that the ring of a board holds: as many whole iterations as fit, at least one.
-
-    Args:
-      replay_size: samples of all boards together.
-      rollout_length: samples of a board in an iteration.
-    """
+    """Returns the samples that the ring of a board holds: as many whole iterations as fit in all, at least one."""
     return rollout_length * max(1, replay_size // (num_envs * rollout_length))
 
 
@@ -29,12 +24,9 @@ def empty(sample: Any, num_envs: int, capacity: int) -> Any:
 
 
 def insert(replay: Any, samples: Any, iteration: jax.Array) -> Any:
-    """Returns the buffer with the samples of an iteration in the place of the oldest ones.
+    """Returns the buffer, leaves [num_envs, capacity, ...], with the samples of an iteration in place of the oldest.
 
-    Args:
-      replay: leaves [num_envs, capacity, ...]; the capacity is a multiple of rollout_length.
-      samples: leaves [rollout_length, num_envs, ...].
-      iteration: int32[], the iterations before this one.
+    `samples` has leaves [rollout_length, num_envs, ...]; `iteration` is int32[], the iterations before this one.
     """
 
     def write(ring: jax.Array, new: jax.Array) -> jax.Array:
@@ -53,14 +45,8 @@ def num_filled(replay: Any, rollout_length: int, iterations: jax.Array) -> jax.A
 def draw_rows(key: jax.Array, groups: int, boards: int, capacity: int, filled: jax.Array, size: int) -> jax.Array:
     """Returns int32[groups, size / groups], uniformly random samples of each group of boards, with replacement.
 
-    An index counts the samples of a group, board by board, as in `grouped`.
-
-    Args:
-      groups: the groups of boards, of which each gives the same number of samples.
-      boards: boards of a group.
-      capacity: samples that a ring can hold.
-      filled: int32[], samples that each ring holds.
-      size: samples of all groups together.
+    An index counts the samples of a group, board by board, as in `grouped`. A group has `boards` rings for `capacity`
+    samples, each with `filled` (int32[]) of them.
     """
     board_key, place_key = jax.random.split(key)
     shape = (groups, size // groups)

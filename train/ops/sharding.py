@@ -46,12 +46,7 @@ def provide_cores(devices: int) -> None:
 def mesh_for(devices: int, divisible: Mapping[str, int]) -> Mesh:
     """Returns the mesh of the first `devices` devices of every process; of all devices for 0.
 
-    Args:
-      devices: number of devices per process.
-      divisible: counts that must be multiples of the number of devices, by their names in error messages.
-
-    Raises:
-      ValueError: there are fewer devices, or they do not divide a count.
+    Raises ValueError if there are fewer, or if they do not divide one of the counts `divisible`, which have names.
     """
     of_process = [jax.local_devices(process) for process in range(jax.process_count())]  # equally many of each
     if devices > len(of_process[0]):
@@ -76,11 +71,7 @@ def shardings(mesh: Mesh, specs: Tree) -> Tree:
 
 
 def shard(tree: Tree, mesh: Mesh, specs: Any) -> Tree:
-    """Returns process 0's pytree, which is on one device there, divided over the devices of the mesh.
-
-    Args:
-      specs: PartitionSpecs of the leaves; a prefix of `tree`.
-    """
+    """Returns process 0's pytree, on one device there, divided over the mesh by `specs`, a prefix of PartitionSpecs."""
     plain = multihost_utils.broadcast_one_to_all(jax.device_get(keys_to_data(tree)))
     with jax.set_mesh(mesh):
         return jax.jit(lambda plain: data_to_keys(plain, tree), out_shardings=shardings(mesh, specs))(plain)
@@ -115,12 +106,8 @@ def data_to_keys(plain: Any, like: Tree) -> Tree:
 def on_each_device(function: Callable[..., Any], *parts: PartitionSpec, out: PartitionSpec) -> Callable[..., Any]:
     """Returns `function` such that every device of the mesh applies it to its own part of each argument.
 
-    Without a mesh it returns `function` itself.
-
-    Args:
-      function: its result for some rows must not depend on other rows.
-      *parts: the partition of each argument: REPLICATED, SHARDED or SHARDED_BY_BOARD.
-      out: the partition of the result.
+    `parts` and `out` are the partitions of the arguments and of the result. The result for some rows must not depend on
+    other rows. Without a mesh it returns `function` itself.
     """
     mesh = jax.sharding.get_abstract_mesh()
     if mesh.size < 2 or mesh.are_all_axes_manual:  # no mesh, one device, or inside of `on_each_device`

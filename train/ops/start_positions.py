@@ -23,7 +23,7 @@ CANDIDATES = 8  # placements of which the first legal one is taken; all 8 are il
 
 
 class Starts(NamedTuple):
-    """A position per board, from which its next game can start, and the game of random moves that it belongs to."""
+    """A position per board, from which its next game can start, and its game of random moves."""
 
     boards: Any  # live states [num_envs]
     plies: jax.Array  # int32[num_envs], random moves played
@@ -34,9 +34,8 @@ def init_starts(env: jaxgames.Env[Any], key: jax.Array, num_envs: int, max_plies
     """Returns the first positions: see `next_starts`."""
     keys = jax.random.split(key, 3)
     boards = jax.vmap(env.init)(jax.random.split(keys[0], num_envs))
-    zeros = jnp.zeros(num_envs, jnp.int32)
-    starts = Starts(boards, zeros, draw_limit(keys[1], num_envs, max_plies))
-    return next_starts(env, keys[2], starts, max_plies)
+    limit = jax.random.randint(keys[1], (num_envs,), 1, max_plies + 1, jnp.int32)
+    return next_starts(env, keys[2], Starts(boards, jnp.zeros(num_envs, jnp.int32), limit), max_plies)
 
 
 def next_starts(env: jaxgames.Env[Any], key: jax.Array, starts: Starts, max_plies: int) -> Starts:
@@ -53,13 +52,8 @@ def next_starts(env: jaxgames.Env[Any], key: jax.Array, starts: Starts, max_plie
     return Starts(
         choose_boards(ends, first, boards),
         jnp.where(ends, 0, starts.plies + 1),
-        jnp.where(ends, draw_limit(limit_key, num_envs, max_plies), starts.limit),
+        jnp.where(ends, jax.random.randint(limit_key, (num_envs,), 1, max_plies + 1, jnp.int32), starts.limit),
     )
-
-
-def draw_limit(key: jax.Array, num_envs: int, max_plies: int) -> jax.Array:
-    """Returns int32[num_envs], numbers of random moves from 1 to `max_plies`."""
-    return jax.random.randint(key, (num_envs,), 1, max_plies + 1, jnp.int32)
 
 
 @functools.singledispatch

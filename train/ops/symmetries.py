@@ -23,11 +23,11 @@ import numpy as np
 
 from jaxgames import Env
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers import board as chinese_checkers_board
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.minichess import Minichess
-from jaxgames.games.minichess import board as minichess_board
+from jaxgames.games.minichess.board import PLANES
+from train.ops.action_cells import action_cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,29 +70,18 @@ def symmetries(env: Env[Any]) -> Symmetries:
 
 @symmetries.register
 def _(env: ChineseCheckersDiamond) -> Symmetries:
-    cells = np.arange(env.num_cells)
-    mirrored = cells.reshape(env.size, env.size).T.ravel()
-    origin, target = np.divmod(np.arange(env.num_actions), env.num_cells)
-    maps = np.stack([cells, mirrored])
-    return Symmetries(_of_planes(maps, planes=2), (maps[:, origin] * env.num_cells + maps[:, target]).astype(np.int32))
+    grid = np.arange(env.num_cells).reshape(env.size, env.size)
+    sources = np.stack([grid.ravel(), grid.T.ravel()])
+    return of_boards(env, sources, planes=sources)
 
 
 @symmetries.register
 def _(env: DotsAndBoxes) -> Symmetries:
-    height, width, planes = env.observation_shape
+    height, width, _ = env.observation_shape
     grid = np.arange(height * width).reshape(height, width)
     turned = [grid, grid.T] if height == width else [grid]
-    sources = np.stack(
-        [flipped.ravel() for each in turned for flipped in (each, each[::-1], each[:, ::-1], each[::-1, ::-1])]
-    )
-    horizontal = [(2 * row, 2 * col + 1) for row in range(env.rows + 1) for col in range(env.cols)]
-    vertical = [(2 * row + 1, 2 * col) for row in range(env.rows) for col in range(env.cols + 1)]
-    row, col = np.array(horizontal + vertical).T
-    place = row * width + col  # of each edge
-    edge = np.full(height * width, -1)
-    edge[place] = np.arange(env.num_edges)
-    moved = np.argsort(sources, axis=1)  # the new place of each place
-    return Symmetries(_of_planes(sources, planes), edge[moved[:, place]].astype(np.int32))
+    images = [image for each in turned for image in (each, each[::-1], each[:, ::-1], each[::-1, ::-1])]
+    return of_boards(env, np.stack([image.ravel() for image in images]), np.zeros((len(images), 1), np.int32))
 
 
 @symmetries.register
@@ -100,39 +89,41 @@ def _(env: ChineseCheckers) -> Symmetries:
     if env.num_players > 2:
         return symmetries.dispatch(object)(env)
     side = 4 * env.size + 1
-    q, r = np.divmod(np.arange(side * side), side) - 2 * env.size * np.ones((2, 1), np.int64)
-    mirrored_place = (-q - r + 2 * env.size) * side + (r + 2 * env.size)  # (q, r) -> (-q - r, r)
-    inside = np.abs(q + r) <= 2 * env.size
     places = np.arange(side * side)
-    sources = np.stack([places, np.where(inside, mirrored_place, places)])  # corners of the grid are off the star
-
-    grid = chinese_checkers_board.tables(env.size).grid.ravel()
-    cell_of_place = np.where(grid < env.num_cells, grid, -1)
-    place_of_cell = np.empty(env.num_cells, np.int64)
-    place_of_cell[cell_of_place[cell_of_place >= 0]] = np.flatnonzero(cell_of_place >= 0)
-    cell, direction = np.divmod(np.arange(env.num_actions - 1), 6)
-    mirrored_cell = cell_of_place[sources[1][place_of_cell[cell]]]
-    mirrored = 6 * mirrored_cell + np.array([3, 2, 1, 0, 5, 4])[direction]
-    actions = np.stack([np.arange(env.num_actions), np.append(mirrored, env.end_turn)])
-    return Symmetries(_of_planes(sources, env.observation_shape[-1]), actions.astype(np.int32))
+    q, r = np.divmod(places, side) - 2 * env.size * np.ones((2, 1), np.int64)
+    mirrored = (-q - r + 2 * env.size) * side + (r + 2 * env.size)  # (q, r) -> (-q - r, r)
+    inside = np.abs(q + r) <= 2 * env.size  # the other corners of the grid are off the star
+    return of_boards(
+        env, np.stack([places, np.where(inside, mirrored, places)]), np.array([range(6), [3, 2, 1, 0, 5, 4]])
+    )
 
 
 @symmetries.register
 def _(env: Minichess) -> Symmetries:
-    side, directions = 5, minichess_board.PLANES
-    grid = np.arange(side * side).reshape(side, side)
-    sources = np.stack([grid.ravel(), grid[:, ::-1].ravel()])  # of observations, a row of the grid is a rank
-    mirrored_plane = [
+    grid = np.arange(25).reshape(5, 5)
+    mirrored = [
         # Planes 0 to 8 are the underpromotions to three pieces, in three directions each.
-        plane // 3 * 3 + directions.index((-files, ranks)) if plane < 9 else directions.index((-files, ranks), 9)
-        for plane, (files, ranks) in enumerate(directions)
+        plane // 3 * 3 + PLANES.index((-files, ranks)) if plane < 9 else PLANES.index((-files, ranks), 9)
+        for plane, (files, ranks) in enumerate(PLANES)
     ]
-    mirrored_cell = grid[::-1].ravel()  # of actions, a row of the grid is a file
-    mirrored = mirrored_cell[:, None] * len(directions) + np.array(mirrored_plane)
-    actions = np.stack([np.arange(env.num_actions), mirrored.ravel()])
-    return Symmetries(_of_planes(sources, env.observation_shape[-1]), actions.astype(np.int32))
+    sources = np.stack([grid.ravel(), grid[:, ::-1].ravel()])
+    return of_boards(env, sources, np.array([range(len(PLANES)), mirrored]))
 
 
-def _of_planes(sources: np.ndarray, planes: int) -> np.ndarray:
-    """Returns permutations int32[S, places * planes] of observations, from permutations of their places [S, places]."""
-    return (sources[..., None] * planes + np.arange(planes)).reshape(len(sources), -1).astype(np.int32)
+def of_boards(env: Env[Any], sources: np.ndarray, planes: np.ndarray) -> Symmetries:
+    """Returns the symmetries of a game whose actions have cells, see `train.ops.action_cells`.
+
+    Args:
+      sources: int[num_symmetries, places], permutations of the places of an observation: row by row, without planes.
+      planes: int[num_symmetries, planes of the actions], the new plane of each.
+    """
+    cells = action_cells(env)
+    assert cells is not None
+    action = np.arange(env.num_actions)
+    number = np.zeros((sources.shape[1], cells.num_planes), np.int32)  # of the action with a cell and a plane
+    number[cells.cell[cells.cell >= 0], cells.plane[cells.cell >= 0]] = action[cells.cell >= 0]
+    moved = np.argsort(sources, axis=1)  # the new place of each place
+    actions = np.where(cells.cell < 0, action, number[moved[:, cells.cell], planes[:, cells.plane]])
+    of_planes = np.arange(env.observation_shape[-1])
+    source = (sources[..., None] * len(of_planes) + of_planes).reshape(len(sources), -1)
+    return Symmetries(source.astype(np.int32), actions.astype(np.int32))

@@ -2,7 +2,7 @@
 
 from train.ppo.config import Config, Numbers
 from train.ppo.learner import PPO, train
-from train.ppo.state import Minibatch, TrainState, Transition, minibatch_of
+from train.ppo.run import Minibatch, TrainState, Transition, minibatch_of
 
 config_for = PPO.config_for
 

@@ -35,8 +35,7 @@ from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
 from train.ops.optimizers import linear, restarted
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
 from train.ppo.config import Config, Numbers
-from train.ppo.run import Run
-from train.ppo.state import Minibatch, TrainState, Transition, minibatch_of
+from train.ppo.run import Minibatch, Run, TrainState, Transition, minibatch_of
 
 
 @dataclass(frozen=True)

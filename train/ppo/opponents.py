@@ -3,14 +3,13 @@
     random, greedy, runs/first@40(epsilon=0.1)      agents, as `train.agents.make` takes them
     self@every=10(size=8, temperature=1.0)          a pool of the run's own past
 
-A pool has `size` members. They are the parameters after the last iterations that are multiples of `every`. At the
-start, all members are the parameters from which the run starts.
+A pool has `size` members: the parameters after the last iterations that are multiples of `every`, and at the start
+those from which the run starts. For every game of every board, one opponent is drawn: first one of the texts, then, of
+a pool, one of its members. It plays all seats that the learner does not play. The learner plays `learn_seats`, or one
+seat that is drawn for the game.
 
-For every game of every board, one opponent is drawn: first one of the texts, then, of a pool, one of its members. It
-plays all seats that the learner does not play. The learner plays `learn_seats`, or one seat that is drawn for the game.
-
-Everything that is drawn and every array of an opponent is in the train state (`OpponentState`). So a resumed run needs
-no checkpoint of another run, and opponents of one network share one compiled program.
+Everything that is drawn and every array of an opponent is in the train state. So a resumed run needs no checkpoint of
+another run, and opponents of one network share one compiled program.
 """
 
 import functools
@@ -86,10 +85,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Opponents:
-    """The opponents of a run and the pure functions of their `OpponentState`; static under jit.
-
-    Without entries, the learner plays all seats.
-    """
+    """The opponents of a run, and pure functions of their state. If there are none, the learner plays all seats."""
 
     env: Env[Any]
     entries: tuple[str | Pool, ...]  # one per text
@@ -97,29 +93,19 @@ class Opponents:
 
     @classmethod
     def of(cls, env: Env[Any], texts: Sequence[str], learn_seats: tuple[int, ...]) -> "Opponents":
-        """Returns the opponents that the texts name. It reads no files.
-
-        Raises ParameterError (a ValueError) for a wrong text of a pool.
-        """
+        """Returns the opponents that the texts name. Raises ParameterError for a wrong text of a pool."""
         return cls(env, tuple(Pool.of(text) or text for text in texts), learn_seats)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of members of each entry: the size of a pool, 1 for an agent."""
+        """The number of members of each entry."""
         return tuple(entry.size if isinstance(entry, Pool) else 1 for entry in self.entries)
 
     def init(self, key: jax.Array, num_envs: int, snapshot: Callable[[float], Agent]) -> OpponentState:
-        """Returns the state with the parameters of no other run: `load` fills them in.
+        """Returns the first state. It reads the settings of other runs, not their parameters: `load` fills them in.
 
-        It reads the settings of other runs, not their checkpoints.
-
-        Args:
-          key: a PRNG key, for the first games.
-          snapshot: temperature -> the agent with the learner's parameters.
-
-        Raises:
-          FileNotFoundError, ValueError: as `train.agents.make`, except for checkpoints.
-          ValueError: an agent cannot be traced.
+        `snapshot` returns the agent with the learner's parameters and a temperature. Raises FileNotFoundError or
+        ValueError as `train.agents.make`, and ValueError for an agent that cannot be traced.
         """
         members = tuple(self._member(entry, snapshot, agents.abstract_agent) for entry in self.entries)
         return OpponentState(members, self.draw(key, num_envs))
@@ -149,10 +135,7 @@ class Opponents:
     def with_snapshot(
         self, state: OpponentState, iteration: jax.Array, snapshot: Callable[[float], Agent]
     ) -> OpponentState:
-        """Returns the state after an iteration (int32[]), with `snapshot` in the pools that are due.
-
-        A pool is due after each iteration that is a multiple of its `every`. The snapshot replaces its oldest member.
-        """
+        """Returns the state after an iteration (int32[]), with `snapshot` for the oldest member of the pools due."""
         members = list(state.agents)
         for index, entry in enumerate(self.entries):
             if isinstance(entry, Pool):
@@ -182,10 +165,7 @@ class Opponents:
         return Games((first + jnp.minimum(member, size - 1)).astype(jnp.int32), learner_seats)
 
     def redraw(self, games: Games, key: jax.Array, ended: jax.Array) -> Games:
-        """Returns the games, with new ones on the boards that restart.
-
-        `ended` is bool[num_envs], the boards whose game has ended.
-        """
+        """Returns the games, with new ones on the boards whose game has `ended`, bool[num_envs]."""
         if not self.entries:
             return games
         new = self.draw(key, ended.size)
@@ -221,14 +201,7 @@ class Players(NamedTuple):
     place: np.ndarray  # int32[members of all opponents], in its group
 
     def act(self, key: jax.Array, games: Games, boards: Any, mask: jax.Array, epsilon: float | jax.Array) -> jax.Array:
-        """Returns int32[B], the action of each board's opponent.
-
-        Args:
-          games: the opponent of every board.
-          boards: states with a leading axis of B.
-          mask: bool[B, num_actions], the legal actions.
-          epsilon: the probability of a uniformly random legal action instead.
-        """
+        """Returns int32[B], the action of each board's opponent; with probability `epsilon` a random legal one."""
         group, place = (jnp.asarray(table)[games.opponent] for table in (self.group, self.place))
         random_key, explore_key, *keys = jax.random.split(key, 2 + len(self.stacks))
         actions = [act_in_group(stack, place, key, boards) for stack, key in zip(self.stacks, keys, strict=True)]
@@ -249,23 +222,18 @@ class Players(NamedTuple):
 
 
 def act_in_group(stack: Any, place: jax.Array, key: jax.Array, boards: Any) -> jax.Array:
-    """Returns int32[B], the actions of agents that are stacked along a leading axis; row i is of agent place[i].
-
-    For boards of another group, `place` may be any agent of this one: their actions are not used.
-    """
+    """Returns int32[B], the actions of agents that are stacked along a leading axis; row i is of agent place[i]."""
     leaves = jax.tree.leaves(stack)
     if not leaves or leaves[0].shape[0] == 1:
         return jax.tree.map(lambda leaf: leaf[0], stack).act(key, boards)
 
     def act(agent: Agent, rows: tuple[jax.Array, Any]) -> jax.Array:
-        """Each row has its own key, so its action does not depend on the other rows."""
-
-        def one(key: jax.Array, board: Any) -> jax.Array:
+        def one(key: jax.Array, board: Any) -> jax.Array:  # with its own key, so no row depends on others
             return agent.act(key, jax.tree.map(lambda leaf: leaf[None], board))[0]
 
         return jax.vmap(one)(*rows)
 
-    place = jnp.minimum(place, leaves[0].shape[0] - 1)
+    place = jnp.minimum(place, leaves[0].shape[0] - 1)  # boards of other groups: their actions are not used
     rows = jax.random.split(key, place.size), boards
     by_row = on_each_device(functools.partial(apply_by_seat, act), REPLICATED, SHARDED, SHARDED, out=SHARDED)
     return by_row(stack, rows, place)

@@ -20,7 +20,7 @@ from tests.helpers.moments import clipped_norm
 from tests.helpers.sticks import Sticks
 from train.alphazero import AlphaZero, Config, Minibatch, Steps, TrainState
 from train.alphazero.config import Seats
-from train.alphazero.state import EpisodeStats, observations_of, predicted_result, samples_of, search_metrics
+from train.alphazero.run import EpisodeStats, observations_of, predicted_result, samples_of, search_metrics
 
 pytestmark = pytest.mark.usefixtures("sticks")
 
@@ -149,46 +149,14 @@ def test_equal_boards_and_parameters_give_other_games_with_another_key(compiled:
     assert (game.replay.values != of_other.replay.values).any()
 
 
-@pytest.mark.slow  # compiles three searches
-@pytest.mark.parametrize(("iteration", "simulations"), [(0, 2), (13, 2), (14, 4), (26, 4), (27, 8), (60, 8)])
-def test_simulations_of_a_step_grow_with_the_iteration(growing: Any, iteration: int, simulations: int) -> None:
-    result, is_learned = growing(jax.random.key(0), jnp.int32(iteration))
-    assert set(np.asarray(result.visits.sum(1)).tolist()) == {simulations}
-    assert is_learned
-
-
-@pytest.fixture(scope="module")
-def growing(sticks: None) -> Any:
-    """The search of a step on the start of 32 games, compiled."""
-    learner = learner_with(first_simulations=2)  # of 40 iterations
-    params, network = learner.init_params(jax.random.key(0)), PolicyEvaluate(GAME, learner.policy)
-    boards = jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), 32))
-    return jax.jit(lambda key, iteration: learner.search(key, network, params, boards, iteration))
-
-
-@pytest.mark.slow  # compiles for five seconds
-def test_policy_of_a_fast_search_is_not_learned() -> None:
-    learner = learner_with(fast_searches=0.5, fast_simulations=2)
-    train_state = jax.jit(learner.init)(jax.random.key(0))
-    steps = jax.device_get(jax.jit(learner.collect)(train_state)[1])
-    sums = steps.weights.sum(-1)
-    is_learned = sums[:, 0] > 0
-    np.testing.assert_allclose(
-        sums, np.broadcast_to(is_learned[:, None], sums.shape), atol=1e-5
-    )  # all boards of a step alike
-    assert 0 < is_learned.sum() < len(sums)
-    assert np.abs(steps.values[~is_learned]).max() > 0
-
-
 class GivenSearch(AlphaZero):
     """Has the same result for every board."""
 
-    def search(self, key: Any, network: Any, params: Any, boards: Any, iteration: Any) -> tuple[SearchResult, Any]:
+    def search(self, key: Any, network: Any, params: Any, boards: Any) -> SearchResult:
         size = boards.current_player.size
         ones, values = jnp.ones((size, 1)), jnp.zeros((size, 2))
         first = jnp.zeros((size, 1), jnp.int32)
-        result = SearchResult(first[:, 0], first, ones, first + 1, values, values + 0.25, values[:, 0] - 0.5)
-        return result, jnp.bool_(True)
+        return SearchResult(first[:, 0], first, ones, first + 1, values, values + 0.25, values[:, 0] - 0.5)
 
 
 def test_steps_have_the_values_of_the_policy_and_random_moves() -> None:
@@ -371,9 +339,6 @@ def test_loss_has_the_terms_computed_by_hand(compiled: Compiled, first: Any) -> 
     assert float(metrics["policy_loss"]) == pytest.approx(cross_entropy, rel=1e-5)
     assert float(metrics["value_loss"]) == pytest.approx(4, rel=1e-5)
     assert float(loss) == pytest.approx(cross_entropy + 0.25 * 4 + 0.01 * squares, rel=1e-5)
-    with_another = jax.tree.map(lambda leaf: np.concatenate([leaf, leaf]), minibatch)
-    unlearned = with_another._replace(weights=np.concatenate([minibatch.weights, np.zeros_like(minibatch.weights)]))
-    assert float(loss_of(learner, None, params, unlearned)[0]) == pytest.approx(float(loss), rel=1e-5)
 
 
 class CertainNetwork:

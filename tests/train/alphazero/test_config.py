@@ -1,7 +1,6 @@
 """Settings of AlphaZero: wrong values, recipes and presets."""
 
 import dataclasses
-from typing import Any
 
 import jax.numpy as jnp
 import pytest
@@ -40,28 +39,10 @@ def test_noise_belongs_to_the_search_of_self_play_and_to_its_rule() -> None:
         assert of_play.gumbel_scale == of_play.dirichlet_fraction == 0
 
 
-def test_simulations_grow_over_the_run() -> None:
-    config = dataclasses.replace(CONFIG, simulations=16, first_simulations=4, search="puct", forced_playouts=2.0)
-    assert [search.simulations for search in config.searches_of_stages] == [4, 8, 16]
-    assert {search.forced_playouts for search in config.searches_of_stages} == {2.0}
-    assert [search.simulations for search in CONFIG.searches_of_stages] == [16]
-    fast = dataclasses.replace(config, fast_searches=0.5).fast_search
-    assert (fast.simulations, fast.dirichlet_fraction, fast.forced_playouts) == (4, 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"first_simulations": 17}, "first_simulations must be at most simulations = 16, not 17"),
-        ({"first_simulations": 0}, "first_simulations must be at least 1"),
-        ({"fast_searches": 1.0}, "fast_searches must be at least 0 and less than 1, not 1.0"),
-        ({"fast_simulations": 0}, "fast_simulations must be"),
-        ({"forced_playouts": 2.0}, "forced_playouts needs --search puct"),
-    ],
-)
-def test_wrong_searches_are_refused(changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        dataclasses.replace(CONFIG, **changes)
+def test_forced_playouts_need_puct() -> None:
+    with pytest.raises(ValueError, match="forced_playouts needs --search puct"):
+        dataclasses.replace(CONFIG, forced_playouts=2.0)
+    assert dataclasses.replace(CONFIG, forced_playouts=2.0, search="puct").self_play_search.forced_playouts == 2
 
 
 def test_learning_rate_falls_linearly_or_drops_once() -> None:

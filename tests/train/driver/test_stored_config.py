@@ -65,7 +65,8 @@ def test_learner_that_cannot_be_had_is_refused(text: str, message: str, tmp_path
 
 
 def test_setting_that_learners_no_longer_have_is_left_out(tmp_path: Path) -> None:
-    assert loaded(tmp_path, json.dumps(with_setting("proofs", True))) == ToyLearner(Config())
+    for name, value in {"proofs": True, "fast_searches": 0.5}.items():
+        assert loaded(tmp_path, json.dumps(with_setting(name, value))) == ToyLearner(Config())
 
 
 def with_setting(name: str, value: Any) -> dict[str, Any]:

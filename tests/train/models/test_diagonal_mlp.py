@@ -1,6 +1,5 @@
 """The network along the diagonals of checkers: its neighbours, its gradient, its size and its parts."""
 
-import functools
 from typing import Any
 
 import jax
@@ -11,7 +10,7 @@ import pytest
 import jaxgames
 from jaxgames import ParameterError
 from train.models import networks
-from train.models.diagonal_mlp import OFF_BOARD, around, neighbour, neighbours
+from train.models.diagonal_mlp import NUM_SQUARES, around, neighbours
 from train.models.policy import Policy
 
 ENV = jaxgames.make("checkers")
@@ -26,7 +25,7 @@ def num_weights(network: str) -> int:
 
 def square_at(row: int, column: int) -> int:
     on_board = 0 <= row < 8 and 0 <= column < 8
-    return 4 * row + column // 2 if on_board else OFF_BOARD
+    return 4 * row + column // 2 if on_board else NUM_SQUARES
 
 
 @pytest.mark.parametrize("distance", [1, 2])
@@ -39,22 +38,6 @@ def test_neighbours_lie_on_the_diagonals_of_the_board(direction: int, distance: 
         for row in [square // 4]
     ]
     np.testing.assert_array_equal(neighbours(direction, distance), expected)
-
-
-@pytest.mark.parametrize("distance", [1, 2])
-def test_neighbour_and_its_gradient_are_those_of_a_plain_index(distance: int) -> None:
-    x, weights = jax.random.normal(jax.random.key(0), (2, 32, 3, 2))
-
-    def plain(x: jax.Array, direction: int) -> jax.Array:
-        return jnp.concatenate([x, jnp.zeros_like(x[:1])])[neighbours(direction, distance)]
-
-    @functools.partial(jax.jit, static_argnums=0)
-    def outputs_and_gradients(function: Any, x: jax.Array) -> Any:
-        outputs, of_inputs = jax.vjp(lambda x: [function(x, direction) for direction in range(4)], x)
-        return outputs, [of_inputs([weights * (each == direction) for each in range(4)]) for direction in range(4)]
-
-    found = outputs_and_gradients(lambda x, direction: neighbour(x, direction, distance), x)
-    jax.tree.map(np.testing.assert_array_equal, found, outputs_and_gradients(plain, x))
 
 
 def test_features_around_a_square_are_in_the_order_of_distance_and_direction() -> None:

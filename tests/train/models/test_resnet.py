@@ -11,9 +11,9 @@ import pytest
 import jaxgames
 from tests.helpers.positions import compiled
 from tests.helpers.random_leaves import random_leaves
-from train.models.action_cells import ActionCells, action_cells
 from train.models.policy import Policy
 from train.models.resnet import CellHeads
+from train.ops.action_cells import ActionCells, action_cells
 
 GAMES = {  # and the planes of the observation in which an action's cell is set: the mover's pieces; None for no piece
     "chinese_checkers(size=1, num_players=2)": [0],
@@ -79,12 +79,6 @@ def test_edges_lie_where_observations_have_them() -> None:
     for edge in range(env.num_actions):
         drawn = np.asarray(env.observe(step(empty, jnp.int32(edge))))[..., 0]
         assert np.flatnonzero(drawn).tolist() == [cells.cell[edge]]
-
-
-def test_wrapped_game_has_the_cells_of_the_game() -> None:
-    env = jaxgames.make("checkers")
-    wrapped = cells_of(jaxgames.auto_reset(env))
-    np.testing.assert_array_equal(wrapped.cell, cells_of(env).cell)
 
 
 # -- the layers ----------------------------------------------------------------------------------------------------

@@ -20,8 +20,7 @@ from tests.helpers.stored_runs import random_train_state, store
 from train import agents
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
-from train.models.policy import Policy
-from train.models.value_heads import with_seat_values
+from train.models.policy import Policy, with_seat_values
 from train.ppo import PPO, Config
 
 pytestmark = pytest.mark.usefixtures("sticks")
@@ -165,7 +164,7 @@ def test_text_of_a_run_takes_simulations_and_the_rule_of_the_search(
         ("simulations=16, search=minimax", "search must be .*'gumbel', 'puct'.*, not 'minimax'"),
         ("simulations=16, temperature=-1", "temperature must be a finite number from 0 on, not -1"),
         ("simulations=16, top=0", "top must be an integer from 1 "),
-        ("sims=16", "no parameter 'sims'; its parameters are temperature, top, simulations, search, epsilon"),
+        ("sims=16", "no parameter 'sims'; its parameters are temperature, top, simulations, search, seats, epsilon"),
     ):
         with pytest.raises(ValueError, match=message):
             agents.make(f"{folder}({text})", GAME)

@@ -112,18 +112,6 @@ def test_where_a_table_pays(game: str, sharing: Any, evaluations: int, slots: in
     assert table_pays(env, Policy.of(env, sharing, "mlp", hidden_sizes=(8,)), evaluations, slots) is expected
 
 
-@pytest.mark.parametrize(
-    ("settings", "evaluations"),
-    [
-        ({"simulations": 30}, 8 * 8 * 30),
-        ({"simulations": 30, "first_simulations": 10}, 8 * 8 * 10),
-        ({"simulations": 30, "fast_searches": 0.5, "fast_simulations": 10}, 8 * 8 * 20),
-    ],
-)
-def test_iterations_evaluate_at_least_so_many_boards(settings: dict[str, Any], evaluations: int) -> None:
-    assert Config(env=GAME, num_envs=8, rollout_length=8, **settings).evaluations_per_iteration == evaluations
-
-
 @pytest.mark.slow
 def test_self_play_with_a_table_is_self_play_without(
     policy: Policy, params: Any, monkeypatch: pytest.MonkeyPatch

@@ -9,8 +9,7 @@ import jaxgames
 from jaxgames.policies.policy import by_seat, in_turn_order, is_symmetric
 from tests.helpers.sticks import Sticks
 from train.models import networks
-from train.models.policy import Policy
-from train.models.value_heads import outputs_of, with_seat_values
+from train.models.policy import Policy, outputs_of, with_seat_values
 
 
 def test_turn_order_begins_with_the_mover_and_leads_back() -> None:

@@ -1,4 +1,4 @@
-"""The cell of the observed board that each action belongs to, for policy heads that keep the board's shape.
+"""The cell of the observed board that each action belongs to: for policy heads on cells, and for symmetries.
 
     chinese_checkers             a peg's cell; planes are its six directions; the end of a turn has no cell
     chinese_checkers_diamond     the cell that a piece goes to; planes are the cells that it comes from
@@ -9,7 +9,7 @@
 A head with `num_planes` outputs per cell has one output for every action with a cell. A game of a user's own gets such
 a head by
 
-    @train.models.action_cells.action_cells.register
+    @train.ops.action_cells.action_cells.register
     def _(env: MyGame) -> ActionCells: ...
 """
 
@@ -26,7 +26,6 @@ from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.minichess import Minichess
 from jaxgames.games.minichess.board import NUM_PLANES, PLACE
-from jaxgames.wrappers import AutoReset
 
 
 class ActionCells(NamedTuple):
@@ -47,11 +46,6 @@ def action_cells(env: Env[Any]) -> ActionCells | None:
     It is a `functools.singledispatch` on the class of the env. `action_cells.register` adds a game.
     """
     return None
-
-
-@action_cells.register(AutoReset)
-def _(env: AutoReset[Any]) -> ActionCells | None:
-    return action_cells(env.unwrapped)
 
 
 @action_cells.register
