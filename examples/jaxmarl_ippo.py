@@ -1,7 +1,7 @@
 """IPPO on a game of jaxgames through JaxMARL: one network plays all agents, and its score against random moves grows.
 
     python -m examples.jaxmarl_ippo
-    python -m examples.jaxmarl_ippo "chinese_checkers_diamond(size=3, pieces=1)" --total-steps 50000
+    python -m examples.jaxmarl_ippo "chinese_checkers_diamond(size=3, pieces=1)"
 
 The algorithm is IPPO as in JaxMARL's baselines, with their `LogWrapper` and masks: every agent acts in every step, and
 its observations, actions and rewards are a separate trajectory. The network is Flax, the optimiser is Optax.
@@ -11,37 +11,24 @@ its observations, actions and rewards are a separate trajectory. The network is 
 
 import functools
 import json
-from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+import sys
+from typing import Any, NamedTuple
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import optax
-import tyro
 from jaxmarl.wrappers.baselines import LogWrapper
 
 from jaxgames.interop.jaxmarl import JaxMARLEnv
 
+TOTAL_STEPS, NUM_ENVS, NUM_STEPS = 10_240, 16, 64  # steps of all boards; of each board between two updates
 GAMMA, GAE_LAMBDA, CLIP_COEF, VF_COEF, ENT_COEF = 0.99, 0.95, 0.2, 0.5, 0.01
 LEARNING_RATE, MAX_GRAD_NORM, UPDATE_EPOCHS, NUM_MINIBATCHES = 2.5e-3, 0.5, 4, 4
 
 
-@dataclass(frozen=True)
-class Arguments:
-    env: Annotated[str, tyro.conf.Positional] = "dots_and_boxes(rows=2, cols=2)"
-    """The game, with its parameters."""
-    total_steps: int = 10_240
-    """Steps of training, over all boards."""
-    num_envs: int = 16
-    """Boards played at once."""
-    num_steps: int = 64
-    """Steps of every board between two updates."""
-    seed: int = 0
-
-
 class Batch(NamedTuple):
-    """The steps of a rollout, as the update needs them; every array is [num_steps, agents x boards, ...]."""
+    """The steps of a rollout, as the update needs them; every array is [NUM_STEPS, agents x boards, ...]."""
 
     seen: Any  # observations and masks
     action: jax.Array
@@ -68,42 +55,45 @@ class ActorCritic(nn.Module):
 class IPPO:
     """The training of one network on an env of JaxMARL."""
 
-    def __init__(self, env: JaxMARLEnv, num_envs: int, num_steps: int) -> None:
-        self.env, self.num_envs, self.num_steps = LogWrapper(env), num_envs, num_steps
+    def __init__(self, env: JaxMARLEnv) -> None:
+        self.env: Any = LogWrapper(env)
         self.network: Any = ActorCritic(env.no_op + 1)
         self.optimizer = optax.chain(optax.clip_by_global_norm(MAX_GRAD_NORM), optax.adam(LEARNING_RATE, eps=1e-5))
 
     def init(self, key: jax.Array) -> Any:
         """Returns the parameters, the optimiser's state, the boards and the observations at the start."""
         network_key, reset_key = jax.random.split(key)
-        observations, states = jax.vmap(self.env.reset)(jax.random.split(reset_key, self.num_envs))
+        observations, states = jax.vmap(self.env.reset)(jax.random.split(reset_key, NUM_ENVS))
         params = self.network.init(network_key, *self._seen(observations, states))
         return params, self.optimizer.init(params), states, observations
 
     def update(self, carry: Any, key: jax.Array) -> tuple[Any, dict[str, jax.Array]]:
-        """Plays `num_steps` steps and trains on them. Also returns the number of games that ended and the mean loss."""
+        """Plays NUM_STEPS steps and trains on them. Also returns the number of games that ended and the mean loss."""
         params, opt_state, *boards = carry
         play_key, key = jax.random.split(key)
         play = functools.partial(self._step, params, None)
-        boards, (batch, ended) = jax.lax.scan(play, tuple(boards), jax.random.split(play_key, self.num_steps))
+        boards, (batch, ended) = jax.lax.scan(play, tuple(boards), jax.random.split(play_key, NUM_STEPS))
         last_value = self.network.apply(params, *self._seen(boards[1], boards[0]))[1]
         advantages = advantages_of(batch, last_value)
         data = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (batch, advantages, advantages + batch.value))
 
-        def epoch(carry: Any, key: jax.Array) -> Any:
-            order = jax.random.permutation(key, data[1].size)
-            minibatches = jax.tree.map(lambda x: x[order].reshape(NUM_MINIBATCHES, -1, *x.shape[1:]), data)
-            return jax.lax.scan(self._descend, carry, minibatches)
+        def descend(carry: Any, rows: jax.Array) -> Any:
+            minibatch = jax.tree.map(lambda x: x[rows], data)
+            loss, gradient = jax.value_and_grad(lambda params: loss_of(self.network, params, *minibatch))(carry[0])
+            changes, opt_state = self.optimizer.update(gradient, carry[1])
+            return (optax.apply_updates(carry[0], changes), opt_state), loss
 
-        (params, opt_state), losses = jax.lax.scan(epoch, (params, opt_state), jax.random.split(key, UPDATE_EPOCHS))
-        return (params, opt_state, *boards), {"games": ended.sum(), "loss": losses.mean()}
+        orders = [jax.random.permutation(key, data[1].size) for key in jax.random.split(key, UPDATE_EPOCHS)]
+        rows = jnp.stack(orders).reshape(UPDATE_EPOCHS * NUM_MINIBATCHES, -1)
+        learnt, losses = jax.lax.scan(descend, (params, opt_state), rows)
+        return (*learnt, *boards), {"games": ended.sum(), "loss": losses.mean()}
 
-    def score(self, params: Any, key: jax.Array, steps: int) -> jax.Array:
+    def score(self, params: Any, key: jax.Array, steps: int = 400) -> jax.Array:
         """Returns the mean reward per game of the network against random moves. Its seat differs between boards."""
         reset_key, key = jax.random.split(key)
-        observations, states = jax.vmap(self.env.reset)(jax.random.split(reset_key, self.num_envs))
+        observations, states = jax.vmap(self.env.reset)(jax.random.split(reset_key, NUM_ENVS))
         agents = self.env.num_agents
-        learner = (jnp.arange(agents)[:, None] == jnp.arange(self.num_envs) % agents).ravel()
+        learner = (jnp.arange(agents)[:, None] == jnp.arange(NUM_ENVS) % agents).ravel()
         play = functools.partial(self._step, params, learner)
         _, (batch, ended) = jax.lax.scan(play, (states, observations), jax.random.split(key, steps))
         return (batch.reward * learner).sum() / ended.sum()
@@ -117,19 +107,12 @@ class IPPO:
             log_probs = jnp.where(learner[:, None], log_probs, jnp.where(seen[1], 0.0, -1e9))
         action_key, step_key = jax.random.split(key)
         action = jax.random.categorical(action_key, log_probs)
-        by_agent = dict(zip(self.env.agents, action.reshape(-1, self.num_envs), strict=True))
-        step_keys = jax.random.split(step_key, self.num_envs)
+        by_agent = dict(zip(self.env.agents, action.reshape(-1, NUM_ENVS), strict=True))
+        step_keys = jax.random.split(step_key, NUM_ENVS)
         observations, states, reward, done, info = jax.vmap(self.env.step)(step_keys, states, by_agent)
         log_prob = jnp.take_along_axis(log_probs, action[:, None], 1)[:, 0]
         batch = Batch(seen, action, log_prob, value, self._stacked(reward), self._stacked(done))
         return (states, observations), (batch, info["returned_episode"][:, 0])
-
-    def _descend(self, carry: Any, data: Any) -> Any:
-        """Makes one gradient step on a minibatch; also returns the loss."""
-        params, opt_state = carry
-        loss, gradient = jax.value_and_grad(functools.partial(loss_of, self.network))(params, *data)
-        changes, opt_state = self.optimizer.update(gradient, opt_state)
-        return (optax.apply_updates(params, changes), opt_state), loss
 
     def _seen(self, observations: Any, states: Any) -> tuple[jax.Array, jax.Array]:
         """Returns observations [agents x boards, size] and masks [agents x boards, num_actions]."""
@@ -165,25 +148,20 @@ def loss_of(network: Any, params: Any, batch: Batch, advantage: jax.Array, targe
 
 
 def main() -> None:
-    """The command `python -m examples.jaxmarl_ippo`."""
-    arguments = tyro.cli(Arguments, prog="python -m examples.jaxmarl_ippo", description=__doc__)
-    learner = IPPO(JaxMARLEnv(arguments.env), arguments.num_envs, arguments.num_steps)
-    updates = arguments.total_steps // (arguments.num_envs * arguments.num_steps)
-    init_key, train_key, score_key = jax.random.split(jax.random.key(arguments.seed), 3)
-    carry = learner.init(init_key)
-    score = jax.jit(learner.score, static_argnums=2)
-    scores = [score(carry[0], score_key, 400)]
+    """The command `python -m examples.jaxmarl_ippo [GAME]`."""
+    game = (*sys.argv[1:], "dots_and_boxes(rows=2, cols=2)")[0]
+    if game == "--help":
+        sys.exit(print(__doc__))
+    learner, updates = IPPO(JaxMARLEnv(game)), TOTAL_STEPS // (NUM_ENVS * NUM_STEPS)
+    init_key, train_key, score_key = jax.random.split(jax.random.key(0), 3)
+    carry, score = learner.init(init_key), jax.jit(learner.score)
+    scores = [score(carry[0], score_key)]
     train = jax.jit(functools.partial(jax.lax.scan, learner.update))
     carry, metrics = train(carry, jax.random.split(train_key, updates))
-    scores.append(score(carry[0], score_key, 400))
-    result = {
-        "env": arguments.env,
-        "steps": updates * arguments.num_envs * arguments.num_steps,
-        "games": int(metrics["games"].sum()),
-        "last_loss": round(float(metrics["loss"][-1]), 4),
-        "scores": [round(float(score), 3) for score in scores],
-    }
-    print(json.dumps(result))
+    scores.append(score(carry[0], score_key))
+    result: dict[str, Any] = {"env": game, "steps": TOTAL_STEPS, "games": int(metrics["games"].sum())}
+    result["last_loss"] = round(float(metrics["loss"][-1]), 4)
+    print(json.dumps(result | {"scores": [round(float(score), 3) for score in scores]}))
 
 
 if __name__ == "__main__":

@@ -131,6 +131,12 @@ COLUMNS: dict[str, Mapping[str, Column]] = {  # by file: headers with templates,
     **dict.fromkeys(("solvers_diamond", "solvers_diamond_large"), DIAMONDS),
     **dict.fromkeys(("perfect_replies", "perfect_replies_4_6", "perfect_replies_seeds"), PERFECT_REPLIES),
     "perfect_replies_boxes": PERFECT_REPLIES,
+    "dots_and_boxes_study_settings": {
+        "agent": lambda row: f"`{without_module(row['agent'])}`",
+        **{name: f"{{{name}}}" for name in ("games", "wins", "losses", "ties")},
+        "win rate": lambda row: text_of_rate(row["win_rate"], row["win_rate_interval"]),
+        "CPU ms per move: mean, p99, max": "{cpu_ms[mean]:.2f}, {cpu_ms[p99]:.2f}, {cpu_ms[max]:.2f}",
+    },
     "greedy_agent": {
         **_of("game, games"),
         "won by `greedy`": FORMATS["won"],
@@ -279,7 +285,7 @@ TABLES: dict[str, dict[str, str]] = {  # by the module of a command: columns or 
     "examples.papers.checkers_imitation.reinforcement": {"cells": "tables"},
     "examples.papers.dots_and_boxes.agent": {"rows": "COLUMNS"},
     "examples.papers.dots_and_boxes.board_sizes": {"cells": "table"},
-    "examples.papers.dots_and_boxes.depths": {"": "tables"},
+    "examples.papers.dots_and_boxes.depths": {"handouts": "table"},
     "examples.papers.dots_and_boxes.first_moves": {"boards": "BOARDS", "edges": "EDGES"},
     "examples.papers.matrix_games.settings": {
         "constant": "COLUMNS",

@@ -1,8 +1,6 @@
 """Plays the agent `alphabeta` against the opponents of a study in Dots and Boxes, and prints the study's table beside.
 
     python -m examples.papers.dots_and_boxes.agent
-    python -m examples.papers.dots_and_boxes.agent --games 20 --board 3 3 --opponents random "solver(33.npz)"
-
     python -m examples.papers.dots_and_boxes.agent --agent study --opponents self mcts random first \
         --output runs/papers/dots_and_boxes/study_agent
 
@@ -83,7 +81,7 @@ def report(arguments: Arguments) -> Report:
     for name, opponent in opponents.items():
         key = {"env": str(env), "agent": str(agent), "opponent": name, **common}
         result = arguments.once(key, functools.partial(play_row, env, agent, opponent, arguments))
-        rows.append({"opponent": name, "games": arguments.games, **result})
+        rows.append({"agent": str(agent), "opponent": name, "games": arguments.games, **result})
     result = {"env": str(env), "agent": str(agent), "milliseconds": arguments.milliseconds, "rows": rows}
     is_theirs = arguments.board == BOARD and not THEIRS.keys().isdisjoint(opponents)
     return Report(result, table_of(rows, COLUMNS | OF_THE_STUDY if is_theirs else COLUMNS))
@@ -107,15 +105,10 @@ def play_row(env: Env[Any], agent: Agent, opponent: Agent, arguments: Arguments)
     games = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *played)
     found = arena.results(env, games, seats)
     times = {"ms": players[0].seconds, "cpu_ms": players[0].cpu_seconds, "opponent_cpu_ms": players[1].cpu_seconds}
+    counts = {"wins": found["wins"], "losses": arguments.games - found["wins"] - found["draws"], "ties": found["draws"]}
+    counts |= {"lost_to_the_clock": lost_to_the_clock, "moves": len(players[0].seconds)}
     shares = {name: found[name] for name in ("win_rate", "win_rate_interval")}
-    return {
-        "games": arguments.games,
-        "wins": found["wins"],
-        "losses": arguments.games - found["wins"] - found["draws"],
-        "ties": found["draws"],
-        "lost_to_the_clock": lost_to_the_clock,
-        "moves": len(players[0].seconds),
-    } | rounded({**shares, **{name: milliseconds(seconds) for name, seconds in times.items()}})
+    return counts | rounded({**shares, **{name: milliseconds(seconds) for name, seconds in times.items()}})
 
 
 def milliseconds(seconds: list[float]) -> dict[str, float]:
@@ -173,21 +166,15 @@ class OpenSpielMCTS:
         drawn = {int(edge) for edge in np.flatnonzero(np.asarray(states.edges[0]))}
         if not {*self._state.history()} <= drawn:
             self._state = self._game.new_initial_state()
-        self._follow(drawn - {*self._state.history()})
+        while edges := drawn - {*self._state.history()}:  # the opponent's: all but the last one complete boxes
+            mover = self._state.current_player()
+            taking = (edge for edge in sorted(edges) if self._state.child(edge).current_player() == mover)
+            self._state.apply_action(next(taking, min(edges)))
         if self._state.current_player() != int(states.current_player[0]):
             raise ParameterError("mcts follows one game from its start: this board is of another game")
         action = int(self._bot.step(self._state))
         self._state.apply_action(action)
         return jnp.array([action], jnp.int32)
-
-    def _follow(self, edges: set[int]) -> None:
-        """Draws the opponent's edges: all but the last one complete boxes."""
-        while edges:
-            mover = self._state.current_player()
-            taking = (edge for edge in sorted(edges) if self._state.child(edge).current_player() == mover)
-            edge = next(taking, min(edges))
-            self._state.apply_action(edge)
-            edges.remove(edge)
 
     def __str__(self) -> str:
         return "mcts"

@@ -1,15 +1,12 @@
 """Plays runs on boards of Dots and Boxes that they were and were not trained on, and prints a table of win rates.
 
-    python -m examples.papers.dots_and_boxes.board_sizes runs/graph runs/resnet runs/resnet_3x3 \\
-        --opponents random alphabeta
-    python -m examples.papers.dots_and_boxes.board_sizes runs/graph --boards 5x5 --simulations 64 \\
-        --opponents runs/resnet --games 100
+    python -m examples.papers.dots_and_boxes.board_sizes runs/graph "runs/graph(simulations=64)" \\
+        --opponents random alphabeta runs/resnet_3x3
 
 A run plays the boards of its training, or all boards if the parameters of its network fit every board. Boards that an
-agent does not play have a dash, and boards of its training have a star. The agents alternate between the seats. Every
-two games begin with the same two random edges, so each agent plays an opening from both sides. An agent wins with more
-than half of the boxes. Its margin is its boxes minus the opponent's boxes. A command that is repeated plays no game
-again.
+agent does not play have a dash, and boards of its training have a star. The agents alternate between the seats, and
+every two games begin with the same two random edges. An agent wins with more than half of the boxes. Its margin is its
+boxes minus the opponent's boxes.
 """
 
 import functools
@@ -36,9 +33,7 @@ MEASURED = ("win_rate", "win_rate_interval", "draw_rate", "mean_reward", "mean_l
 @dataclass(frozen=True)
 class Arguments(ExperimentFields):
     agents: Annotated[tuple[str, ...], tyro.conf.Positional]
-    """Runs with the reward boxes, such as runs/graph or runs/graph@40, or other agents, such as greedy."""
-    simulations: tuple[int, ...] = (0, 64)
-    """Simulations of the search of every run that names none in brackets; 0 plays with the network alone."""
+    """Runs with the reward boxes, such as runs/graph or "runs/graph@40(simulations=64)", or others, such as greedy."""
     boards: tuple[str, ...] = ("3x3", "4x4", "5x5", "6x6", "7x7")
     """Rows and columns of boxes."""
     opponents: tuple[str, ...] = ("random", "alphabeta")
@@ -51,8 +46,11 @@ class Arguments(ExperimentFields):
 
 def report(arguments: Arguments) -> Report:
     """Plays the games that are not stored. All arguments are checked before any game."""
-    players = [agent for text in arguments.agents for agent in agents_of(text, arguments.simulations)]
-    opponents = [deterministic(text) for text in arguments.opponents]
+    # The most probable actions of runs, unless they name a temperature.
+    players, opponents = (
+        [agents.name_of(agents.with_temperature(text, 0)) for text in texts]
+        for texts in (arguments.agents, arguments.opponents)
+    )
     envs = {board: board_of(board) for board in arguments.boards}
     rows: list[dict[str, Any]] = []
     for opponent in opponents:
@@ -73,45 +71,25 @@ def board_of(text: str) -> Env[Any]:
     return jaxgames.make("dots_and_boxes", rows=int(match[1]), cols=int(match[2]), reward="boxes")
 
 
-# -- agents --------------------------------------------------------------------------------------------------------
-
-
-def deterministic(text: str) -> str:
-    """Returns the text of an agent; of a run that names no temperature, with temperature 0 and its iteration."""
-    return agents.name_of(agents.with_temperature(text, 0))
-
-
-def agents_of(text: str, simulations: Sequence[int]) -> list[str]:
-    """Returns the texts of a run's agents, one per number of simulations; of any other agent its text alone."""
+@functools.cache
+def learner_of(text: str) -> Any:
+    """Returns the learner of a run; None for an agent that is not a run."""
     run = agents.parse(text)
-    if run is None or "simulations" in run.parameters:
-        return [deterministic(text)]
-    return [
-        deterministic(str(run._replace(parameters=run.parameters | {"simulations": number}))) for number in simulations
-    ]
+    return None if run is None else run.open().learner
 
 
 def plays(text: str, env: Env[Any]) -> bool:
     """Returns whether the agent that a text names plays the game."""
-    run = agents.parse(text)
-    return run is None or agents.plays(_learner_of(run.folder), env)
+    learner = learner_of(text)
+    return learner is None or agents.plays(learner, env)
 
 
 def was_trained_on(text: str, env: Env[Any]) -> bool | None:
     """Returns whether an agent was trained on a board; None for an agent that is not a run."""
-    run = agents.parse(text)
-    if run is None:
+    learner = learner_of(text)
+    if learner is None:
         return None
-    learner = _learner_of(run.folder)
     return env in [learner.env, *map(jaxgames.make, getattr(learner.config, "other_envs", ()))]
-
-
-@functools.cache
-def _learner_of(folder: Path) -> Any:
-    return agents.open_run(folder).learner
-
-
-# -- games ---------------------------------------------------------------------------------------------------------
 
 
 def measure(env: Env[Any], key: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,21 +1,19 @@
-"""The depth of the study's agent in Dots and Boxes: which hand-outs it finds, and games against the study's depth.
+"""The depth of the study's agent in Dots and Boxes: which hand-outs it finds.
 
     python -m examples.papers.dots_and_boxes.depths
 
 El Kaddouri, Rys and Gao 2024 search to depth 9, "the minimum amount of moves needed in order to find out if a double
-hard-hearted handout was a good choice" (section 5.1), and may try a fixed number of random moves only (section 5.3).
+hard-hearted handout was a good choice" (section 5.1).
 
-The first table has positions without a safe edge in which the mover can take the last boxes of an opened chain or leave
+The table has positions without a safe edge in which the mover can take the last boxes of an opened chain or leave
 them, and only one of the two is best by the exact search: two boxes of a half-open chain, or four of a closed one (the
 double hand-out). They are from games in which all choices are random, on a board of `board` boxes. A cell is the share
 of the positions in which the agent finds the best move, with a million nodes per move, so that its depth limits it.
-
-The second table has games between the agent with one setting changed and the agent of the study. The seats alternate.
 """
 
 import functools
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,15 +21,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from examples.papers._duel import duel
-from examples.papers._experiment import RATE, Column, Experiment, Report, command, progress_over, table_of
-from examples.papers.dots_and_boxes.agent import STUDY, Timed, milliseconds
+from examples.papers._experiment import Column, Experiment, Report, command, progress_over, table_of
 from examples.papers.dots_and_boxes.study_agent import player_of
-from jaxgames import agents
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes import search_moves as boxes
 from jaxgames.games.dots_and_boxes.search import ExactSearch
-from train.driver.commands import GameArguments
 from train.driver.metrics import rounded
 
 KINDS = ("2 boxes, leave", "2 boxes, take", "4 boxes, leave", "4 boxes, take")
@@ -49,19 +43,7 @@ HANDOUTS: dict[str, Column] = {
     "nodes per move": "{nodes:,.0f}",
     "above 8,000 nodes": "{above:.2f}",
 }
-GAMES: dict[str, Column] = {
-    "agent": "{name}",
-    **{name: f"{{{name}}}" for name in ("games", "wins", "losses", "ties")},
-    "win rate": RATE,
-    "CPU ms per move: mean, p99, max": "{cpu_ms[mean]:.2f}, {cpu_ms[p99]:.2f}, {cpu_ms[max]:.2f}",
-}
-QUICK: dict[str, Any] = {
-    "board": (2, 3),
-    "positions": 2,
-    "depths": (1, 3),
-    "games": 2,
-    "changes": ("depth=2", "max_moves=2"),
-}
+QUICK: dict[str, Any] = {"board": (2, 3), "positions": 2, "depths": (1, 3)}
 
 
 @dataclass(frozen=True)
@@ -72,11 +54,7 @@ class Arguments(Experiment):
     positions: int = 100
     """Positions of each of the four kinds."""
     depths: tuple[int, ...] = (1, 3, 5, 7, 8, 9, 10, 11, 13)
-    """Depths of the first table."""
-    games: int = 200
-    """Games per row of the second table."""
-    changes: tuple[str, ...] = ("depth=5", "depth=7", "depth=11", "max_moves=10", "max_moves=5", "max_moves=2")
-    """Settings of the study's agent in the rows of the second table."""
+    """Depths of the study's agent."""
     seed: int = 0
 
 
@@ -89,32 +67,21 @@ class Handout(NamedTuple):
 
 
 def report(arguments: Arguments) -> Report:
-    """Finds the positions, tries all depths, and plays the games."""
+    """Finds the positions, and tries all depths."""
     env = DotsAndBoxes(*arguments.board)
-    common = {"env": str(env), "seed": arguments.seed}
     handouts = functools.cache(lambda: find_handouts(env, arguments))
     rows: list[dict[str, Any]] = []
-    games: list[dict[str, Any]] = []
     for depth in progress_over(arguments.depths, unit="depths"):
-        key = {**common, "depth": depth, "positions": arguments.positions}
+        key = {"env": str(env), "seed": arguments.seed, "depth": depth, "positions": arguments.positions}
         rows.append({"depth": depth, **arguments.once(key, lambda depth=depth: try_depth(env, depth, handouts()))})
-    for change in arguments.changes:
-        key = {**common, "change": change, "games": arguments.games}
-        result = arguments.once(key, lambda change=change: play(env, change, arguments), "games")
-        games.append({"name": f"`{change}`", "games": arguments.games, **result})
-    result = {"env": str(env), "handouts": rows, "games": games}
-    return Report(result, tables(result))
+    return Report({"env": str(env), "handouts": rows}, table(rows))
 
 
-def tables(result: Mapping[str, Any]) -> str:
-    """Returns the Markdown tables: of the depths, and of the games."""
-    rows = result["handouts"]
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the Markdown table: a row per depth."""
     numbers = rows[0]["numbers"] if rows else {}
     columns = {name.format(number=numbers.get(name.partition(" (")[0])): entry for name, entry in HANDOUTS.items()}
-    return f"{table_of(rows, columns)}\n\n{table_of(result['games'], GAMES)}"
-
-
-# -- hand-outs -----------------------------------------------------------------------------------------------------
+    return table_of(rows, columns)
 
 
 def find_handouts(env: DotsAndBoxes, arguments: Arguments) -> list[Handout]:
@@ -176,26 +143,6 @@ def try_depth(env: DotsAndBoxes, depth: int, handouts: list[Handout]) -> dict[st
     above = float(np.mean(np.array(nodes) > 8_000))
     numbers = {kind: len(each) for kind, each in right.items()}
     return {"numbers": numbers} | rounded({"shares": shares, "nodes": float(np.mean(nodes)), "above": above})
-
-
-# -- games ---------------------------------------------------------------------------------------------------------
-
-
-def changed(change: str) -> str:
-    """Returns the text of the study's agent with a setting such as "depth=5"."""
-    name, agent = change.partition("=")[0], STUDY.partition("(")
-    settings = [setting for setting in agent[2][:-1].split(", ") if not setting.startswith(f"{name}=")]
-    return f"{agent[0]}({', '.join([change, *settings])})"
-
-
-def play(env: DotsAndBoxes, change: str, arguments: Arguments) -> dict[str, Any]:
-    """Returns the results of the games of the changed agent against the study's."""
-    mine, theirs = Timed(agents.make(changed(change), env)), Timed(agents.make(STUDY, env))
-    found = duel(env, (mine, theirs), GameArguments(games=arguments.games, seed=arguments.seed), change)
-    shares = {name: found[name] for name in ("win_rate", "win_rate_interval")}
-    losses = arguments.games - found["wins"] - found["draws"]
-    results = {"wins": found["wins"], "losses": losses, "ties": found["draws"]}
-    return results | rounded({**shares, "cpu_ms": milliseconds(mine.cpu_seconds)})
 
 
 main = command(Arguments, QUICK, report)

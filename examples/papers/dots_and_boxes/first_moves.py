@@ -6,10 +6,9 @@
 Each value is exact: the margin of the first player in boxes. Searches with windows of one value, (g - 1, g + 1), begin
 at g = 0 or 1 and follow the bounds that they find. The first moves of a board are searched after it with the table that
 it left. Of edges that a symmetry of the board maps to each other, one is searched.
-
-A command that was stopped continues with the next board or edge, and without the entries of the table.
 """
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +57,7 @@ class Arguments(Experiment):
 
 def report(arguments: Arguments) -> Report:
     """Searches the boards in the order of their edges."""
-    envs = {name: game_of(name) for name in arguments.boards}
+    envs: dict[str, Any] = {name: board_of(name) for name in arguments.boards}
     boards: list[dict[str, Any]] = []
     edges: list[dict[str, Any]] = []
     with Progress(total=len(envs), unit="boards") as bar:
@@ -72,26 +71,13 @@ def report(arguments: Arguments) -> Report:
     return Report({"boards": boards, "edges": edges}, "\n\n".join(tables))
 
 
-def game_of(name: str) -> DotsAndBoxes:
-    """Returns the game on a board such as "3x5"."""
-    game = board_of(name)
-    assert isinstance(game, DotsAndBoxes)
-    return game
-
-
 def search_board(arguments: Arguments, name: str, env: DotsAndBoxes, bar: Any) -> Iterator[dict[str, Any]]:
     """Yields the result of the start, and of each class of first edges if the board is among `edges_of`."""
     size = min(2**env.num_actions, LARGE_TABLE if env.num_actions > 32 else DEFAULT_TABLE_SIZE)
-    search: ExactSearch | None = None
-
-    def value_of(state: State, guess: int) -> dict[str, Any]:
-        nonlocal search
-        search = search or ExactSearch(env, table_size=size)
-        return value_by_windows(search, state, guess)
-
+    search = functools.cache(lambda: ExactSearch(env, table_size=size))  # not made if all results are stored
     start = env.init()
     key = {"board": name, "table_size": size}
-    result = arguments.once({**key, "edge": None}, lambda: value_of(start, env.num_boxes % 2))
+    result = arguments.once({**key, "edge": None}, lambda: value_by_windows(search(), start, env.num_boxes % 2))
     yield result
     if name not in arguments.edges_of:
         return
@@ -100,7 +86,8 @@ def search_board(arguments: Arguments, name: str, env: DotsAndBoxes, bar: Any) -
         text = env.action_to_string(start, edge)
         bar.describe(f"{name}, {text}")
         state = env.step(start, edge)
-        found = arguments.once({**key, "edge": text}, lambda state=state, guess=guess: value_of(state, guess))
+        compute = functools.partial(lambda *of: value_by_windows(search(), *of), state, guess)
+        found = arguments.once({**key, "edge": text}, compute)
         guess = found["value"]
         yield {**found, "edge": text, "alike": alike, "value": -found["value"]}
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from examples.papers._experiment import Experiment, Report, command, progress_over
 from examples.papers.matrix_games import pictures, tables
-from examples.papers.matrix_games.tables import LEARNERS, SETTINGS, TABLES, Setting
+from examples.papers.matrix_games.tables import LEARNERS, POINTS, SETTINGS, Setting
 from jaxgames._checks import check_int
 from train.matrix.games import logit_equilibrium, matrix_game
 from train.matrix.replicator import Dynamics, Floats, integrate
@@ -98,12 +98,11 @@ def all_runs(arguments: Arguments) -> RunData:
             data.means[setting.learner] = trajectory[len(trajectory) // 2 :].mean((0, 1))
         if setting.start == "policies":
             data.of_errors["predicted"][setting.learner] = round(predicted(setting, result), 4)
-        columns = {column.label: column for each in TABLES if each.game == setting.game for column in each.columns}
         for row in tables.rows_of(setting.game):
             if row.setting == setting:
                 policies = np.asarray(result.greedy_policies if row.greedy else result.policies)
-                for label, column in columns.items():
-                    data.shares[row, label] = share_near(policies, column.point)
+                for label, point, _ in POINTS[setting.game]:
+                    data.shares[row, label] = share_near(policies, point)
     return data
 
 

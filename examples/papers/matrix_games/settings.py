@@ -2,7 +2,7 @@
 
     python -m examples.papers.matrix_games.settings
     python -m examples.papers.matrix_games.settings --matrix-games subsidy --constant "boltzmann(tau_schedule=2)" \\
-        "epsilon_greedy(epsilon=0.4)" --learners --of-more-actions --output runs/papers/matrix_games/mine
+        "epsilon_greedy(epsilon=0.4)" --learners --output runs/papers/matrix_games/mine
 
 A learner is written as its kind with settings of `train.matrix.tabular.Learner`. The first table has learners with a
 constant epsilon or temperature, after the last number of steps. The second one has learners with the study's schedule,
@@ -25,17 +25,16 @@ from jaxgames import ParameterError, _specs
 from jaxgames._checks import check_int
 from train.driver.metrics import rounded
 from train.matrix.games import MatrixGame, matrix_game, nash
-from train.matrix.tabular import Learner, near, run, share_near
+from train.matrix.tabular import Learner, run, share_near
 
-POINTS = {"(1, 1)": two(1, 1), "(0, 0)": two(0, 0)}
-APART = (two(1, 0), two(0, 1))
-MIDDLE, TOLERANCE = two(0.5, 0.5), 0.1
+PURE_POINTS = {"(1, 1)": (two(1, 1),), "(0, 0)": (two(0, 0),), "apart": (two(1, 0), two(0, 1))}
+TOLERANCE = 0.1
 PURE = 0.95  # the least probability of the action at a pure point
 COLUMNS: dict[str, Column] = {
     "game": "`{game}`",
     "learner": "`{learner}`",
     "steps": "{steps:,}",
-    **{f"at {name}": lambda row, name=name: f"{row['shares'][name]:.3f}" for name in (*POINTS, "apart")},
+    **{f"at {name}": lambda row, name=name: f"{row['shares'][name]:.3f}" for name in PURE_POINTS},
     "mean policy": "({mean[0]:.2f}, {mean[1]:.2f})",
     "near (0.5, 0.5)": "{middle:.3f}",
 }
@@ -47,7 +46,7 @@ OF_MORE_ACTIONS: dict[str, Column] = {
     "near the middle": "{middle:.3f}",
 }
 QUICK: dict[str, Any] = {
-    "matrix_games": ("subsidy",),
+    "matrix_games": ("subsidy", "biased_rps"),
     "constant": ("boltzmann(tau_schedule=5)",),
     "learners": ("boltzmann",),
     "steps": (10, 40),
@@ -58,10 +57,8 @@ QUICK: dict[str, Any] = {
 @dataclass(frozen=True)
 class Arguments(Experiment):
     output: Path = Path("runs/papers/matrix_games/settings")
-    matrix_games: tuple[str, ...] = ("prisoners_dilemma", "subsidy", "battle_of_sexes")
-    """Games with two actions per player."""
-    of_more_actions: tuple[str, ...] = ("biased_rps",)
-    """Games of the third table."""
+    matrix_games: tuple[str, ...] = ("prisoners_dilemma", "subsidy", "battle_of_sexes", "biased_rps")
+    """Games; those with more than two actions per player have the third table."""
     constant: tuple[str, ...] = (
         *(f"epsilon_greedy(epsilon={epsilon})" for epsilon in (0.01, 0.25, 0.5, 0.75, 0.99)),
         *(f"boltzmann(tau_schedule={tau})" for tau in (0.2, 1, 5)),
@@ -82,29 +79,22 @@ def report(arguments: Arguments) -> Report:
     if not arguments.steps:
         raise ParameterError("steps must be one number or more, such as --steps 100000")
     learners = {text: learner_of(text) for text in (*arguments.constant, *arguments.learners)}
-    for name in arguments.matrix_games:
-        if matrix_game(name).payoffs.shape[1:] != (2, 2):
-            raise ParameterError(f"matrix_games must have two actions per player, not {name}")
-    for name in arguments.of_more_actions:
-        if matrix_game(name).payoffs.shape[1:] == (2, 2):
-            raise ParameterError(
-                f"of_more_actions must have more than two actions, not {name}: give it to matrix_games"
-            )
     constant = [(text, arguments.steps[-1]) for text in arguments.constant]
     schedule = [(text, steps) for text in arguments.learners for steps in arguments.steps]
-    jobs = [
-        *(("constant", name, each) for name in arguments.matrix_games for each in constant),
-        *(("schedule", name, each) for name in arguments.matrix_games for each in schedule),
-        *(("more actions", name, each) for name in arguments.of_more_actions for each in constant),
-    ]
+    two_actions = {name: has_two_actions(matrix_game(name)) for name in arguments.matrix_games}
+    jobs = [("constant" if two_actions[name] else "more actions", name, of) for name in two_actions for of in constant]
+    jobs += [("schedule", name, of) for name in two_actions for of in schedule if two_actions[name]]
     rows: dict[str, list[dict[str, Any]]] = {"constant": [], "schedule": [], "more actions": []}
     for table, name, (text, steps) in progress_over(jobs, unit="rows"):
         key = {"game": name, "learner": text, "steps": steps, "runs": arguments.runs, "seed": arguments.seed}
-        compute = measure_more_actions if table == "more actions" else measure
-        row = arguments.once(key, functools.partial(compute, name, learners[text], steps, arguments))
-        rows[table].append(key | row)
+        compute = functools.partial(measure, matrix_game(name), learners[text], steps, arguments)
+        rows[table].append(key | arguments.once(key, compute))
     columns = {"constant": COLUMNS, "schedule": COLUMNS, "more actions": OF_MORE_ACTIONS}
     return Report(rows, "\n\n".join(table_of(of_table, columns[name]) for name, of_table in rows.items() if of_table))
+
+
+def has_two_actions(game: MatrixGame) -> bool:
+    return game.payoffs.shape[1:] == (2, 2)
 
 
 def learner_of(text: str) -> Learner:
@@ -117,36 +107,24 @@ def learner_of(text: str) -> Learner:
         raise ParameterError(f"{expected}: its settings are those of train.matrix.tabular.Learner") from None
 
 
-def measure(name: str, learner: Learner, steps: int, arguments: Arguments) -> dict[str, Any]:
-    """Returns the shares of runs at pure points and near the middle, and the mean policies."""
-    policies, ends = played(matrix_game(name), learner, steps, arguments)
-    shares = {label: share_near(ends, point)[0] for label, point in POINTS.items()}
-    shares["apart"] = sum(share_near(ends, point)[0] for point in APART)
-    middle = float(near(policies, MIDDLE, TOLERANCE).mean())
-    return rounded({"shares": shares, "mean": policies[..., 0].mean(0).tolist(), "middle": middle})
+def measure(game: MatrixGame, learner: Learner, steps: int, arguments: Arguments) -> dict[str, Any]:
+    """Returns the shares of runs at pure points, near the uniform policies and near an equilibrium, and mean policies.
 
-
-def measure_more_actions(name: str, learner: Learner, steps: int, arguments: Arguments) -> dict[str, Any]:
-    """Returns the shares of runs at pure points, near the equilibrium and near the uniform policies, and a mean policy.
-
-    Of several equilibria it is the first one. The mean policy is the row player's.
+    With two actions the mean has the first action of both players, with more it is the row player's policy. Of several
+    equilibria it is the first one.
     """
-    game = matrix_game(name)
-    policies, ends = played(game, learner, steps, arguments)
-    pure = (ends.max(-1) >= PURE).all(-1)
+    result = run(game, learner, jax.random.key(arguments.seed), arguments.runs, steps)
+    policies = np.asarray(result.policies, np.float64)  # [runs, 2, actions]
+    ends = np.asarray(result.greedy_policies) if learner.kind == "epsilon_greedy" else policies  # count at pure points
     rows, columns = game.payoffs.shape[1:]
     uniform = np.full(rows, 1 / rows), np.full(columns, 1 / columns)
-    row: dict[str, Any] = {"pure": float(pure.mean()), "mean": policies[:, 0].mean(0).tolist()}
-    row["equilibrium"] = share_near(policies, nash(game)[0], TOLERANCE)[0]
-    row["middle"] = share_near(policies, uniform, TOLERANCE)[0]
-    return rounded(row)
-
-
-def played(game: MatrixGame, learner: Learner, steps: int, arguments: Arguments) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the policies of the runs, float64[runs, 2, actions], and those that count at pure points."""
-    result = run(game, learner, jax.random.key(arguments.seed), arguments.runs, steps)
-    policies = np.asarray(result.policies, np.float64)
-    return policies, np.asarray(result.greedy_policies) if learner.kind == "epsilon_greedy" else policies
+    middle = {"middle": share_near(policies, uniform, TOLERANCE)[0]}
+    if has_two_actions(game):
+        at = {name: sum(share_near(ends, point)[0] for point in points) for name, points in PURE_POINTS.items()}
+        return rounded({"shares": at, "mean": policies[..., 0].mean(0).tolist(), **middle})
+    equilibrium = share_near(policies, nash(game)[0], TOLERANCE)[0]
+    pure = float((ends.max(-1) >= PURE).all(-1).mean())
+    return rounded({"pure": pure, "mean": policies[:, 0].mean(0).tolist(), "equilibrium": equilibrium, **middle})
 
 
 main = command(Arguments, QUICK, report)

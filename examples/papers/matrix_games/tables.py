@@ -32,19 +32,11 @@ class Row(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A point of a table."""
+    """A point of a game in the study's tables of equilibria and optima."""
 
     label: str
     point: Point
     answers: Answers | None  # None for a point that the study does not have
-
-
-class Table(NamedTuple):
-    """A table of the study, or its counterpart for another game."""
-
-    title: str  # of the table in the study
-    game: str
-    columns: tuple[Column, ...]
 
 
 Shares = Mapping[tuple[Row, str], tuple[float, tuple[float, float]]]  # and intervals, by row and label of the column
@@ -87,36 +79,14 @@ SAFE = Column("(0, 0)", two(0, 0), ("Yes", "Yes", "Yes"))
 MIXED = Column("(10/11, 10/11)", two(10 / 11, 10 / 11), ("Yes", "No", "No"))
 OPERA = Column("(1, 1)", two(1, 1), ("No", "Yes", "Yes"))
 APART = (Column("(1, 0)", two(1, 0), None), Column("(0, 1)", two(0, 1), None))
-TABLES = (
-    Table("Nash equilibria, prisoner's dilemma", "prisoners_dilemma", (SAFE,)),
-    Table("Nash equilibria, biased rock-paper-scissors", "biased_rps", (PRINTED_RPS, NASH_OF_RPS)),
-    Table("Nash equilibria, subsidy game", "subsidy", (BEST, SAFE, MIXED)),
-    Table(
-        "Nash equilibria, subsidy game with the printed payoffs",
-        "subsidy_printed",
-        # The first three points are the study's, but are no equilibria of these payoffs. The others are.
-        (BEST, SAFE, MIXED, *APART, Column("(0.5, 0.5)", two(0.5, 0.5), None)),
-    ),
-    Table(
-        "Nash equilibria, battle of the sexes",
-        "battle_of_sexes",
-        (Column("(0.6, 0.4)", two(0.6, 0.4), ("No", "No", "No")), OPERA, SAFE),
-    ),
-    Table(
-        "Pareto optima, prisoner's dilemma",
-        "prisoners_dilemma",
-        (Column("(1, 1)", two(1, 1), ("No", "No", "No")), *APART),
-    ),
-    Table(
-        "Pareto optima, biased rock-paper-scissors",
-        "biased_rps",
-        # The game is zero-sum, so each pair of policies is a Pareto optimum, and each run ends at one.
-        (PRINTED_RPS, NASH_OF_RPS),
-    ),
-    Table("Pareto optima, subsidy game", "subsidy", (BEST,)),
-    Table("Pareto optima, subsidy game with the printed payoffs", "subsidy_printed", (BEST, *APART)),
-    Table("Pareto optima, battle of the sexes", "battle_of_sexes", (OPERA, SAFE)),
-)
+POINTS = {  # of the study's eight tables and of the game with the printed payoffs: equilibria first, then optima
+    "prisoners_dilemma": (SAFE, Column("(1, 1)", two(1, 1), ("No", "No", "No")), *APART),
+    "biased_rps": (PRINTED_RPS, NASH_OF_RPS),  # zero-sum, so each pair of policies is an optimum
+    "subsidy": (BEST, SAFE, MIXED),
+    # The first three points are the study's, but are no equilibria of these payoffs. The others are.
+    "subsidy_printed": (BEST, SAFE, MIXED, *APART, Column("(0.5, 0.5)", two(0.5, 0.5), None)),
+    "battle_of_sexes": (Column("(0.6, 0.4)", two(0.6, 0.4), ("No", "No", "No")), OPERA, SAFE),
+}
 
 
 def rows_of(game: str) -> Iterator[Row]:
@@ -134,10 +104,9 @@ def summary(shares: Shares) -> str:
     """
     learners = [*LEARNERS][:-1]
     lines: list[list[str]] = []
-    points = {(each.game, column.label): column for each in TABLES for column in each.columns}
-    for game, _, start in {(setting.game, setting.start): setting for setting in SETTINGS}.values():
-        for label in (label for of, label in points if of == game):
-            answers = points[game, label].answers
+    starts: dict[tuple[str, Start], None] = dict.fromkeys((setting.game, setting.start) for setting in SETTINGS)
+    for game, start in starts:
+        for label, _, answers in POINTS[game]:
             entries = [f"`{game}`", start, label, ", ".join(answers) if answers else "-"]
             for learner in learners:
                 row = Row(Setting(game, learner, start), LEARNERS[learner].kind == "epsilon_greedy")
@@ -188,14 +157,7 @@ def figures_of_errors() -> dict[str, Any]:
 
 def as_json(shares: Shares) -> list[dict[str, Any]]:
     return [
-        {
-            "game": row.setting.game,
-            "learner": row.setting.learner,
-            "start": row.setting.start,
-            "greedy": row.greedy,
-            "point": label,
-            "share": round(share, 4),
-            "interval": [round(end, 4) for end in interval],
-        }
+        {**row.setting._asdict(), "greedy": row.greedy, "point": label}
+        | {"share": round(share, 4), "interval": [round(end, 4) for end in interval]}
         for (row, label), (share, interval) in shares.items()
     ]

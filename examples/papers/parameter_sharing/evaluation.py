@@ -8,21 +8,17 @@ in the games that it won: one more than the rounds.
 """
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from examples.papers.parameter_sharing.running_sums import RunningSums
 from examples.papers.parameter_sharing.study import ROUNDS
-from jaxgames import Env, arena
-from jaxgames.agents import Agent, RandomAgent
-from jaxgames.arena import Games
+from jaxgames import arena
+from jaxgames.agents import RandomAgent
 from jaxgames.policies.agent import PolicyAgent
 from train.models.policy import Params, Policy
-
-SeenT = TypeVar("SeenT")  # arrays
 
 COLUMNS = {
     "win_rate": "games won, divided by all games, as in the study's code",
@@ -67,27 +63,3 @@ def evaluate(
         "running_sums": played.returns[:, 0].mean(),
     }
     return {name: jnp.float32(value) for name, value in means.items()}
-
-
-def watch(
-    env: Env[Any],
-    agents: Sequence[Agent],
-    agent_of_seat: jax.Array,
-    games: Games,
-    key: jax.Array,
-    update: Callable[[Games, Games, SeenT], SeenT],
-    seen: SeenT,
-) -> tuple[Games, SeenT]:
-    """Returns the games when all are over, and what was seen in them.
-
-    `update` gets the games before and after a step, and what was seen before: at the start, `seen`.
-    """
-
-    def body(carry: tuple[Games, SeenT, jax.Array]) -> tuple[Games, SeenT, jax.Array]:
-        games, seen, key = carry
-        key, subkey = jax.random.split(key)
-        after, _ = arena.advance(env, agents, agent_of_seat, games, subkey)
-        return after, update(games, after, seen), key
-
-    games, seen, _ = jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, (games, seen, key))
-    return games, seen

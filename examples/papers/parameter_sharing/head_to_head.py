@@ -28,7 +28,7 @@ from train.driver.tables import markdown
 from train.models.policy import Params, Policy
 
 GAME = "chinese_checkers(size=2, num_players=6, max_rounds={})"
-LENGTH = "rounds"
+NOBODY, LENGTH = "nobody", "rounds"
 QUICK: dict[str, Any] = {"games": 2, "max_rounds": 5, "iterations": 2, "seeds": 2, "parts": 2}
 
 
@@ -47,20 +47,35 @@ class Arguments(FinishedRuns):
 
 def report(arguments: Arguments) -> Report:
     """Plays the matches of all seeds."""
-    matches = play_all(arguments)
-    rows = summary(matches, arguments.parts)
-    text = markdown(
-        ["iterations", *(f"{mode} wins" for mode in rows[0]["wins"]), "nobody wins", LENGTH],
-        [[row["iterations"], *row["wins"].values(), row["nobody"], row[LENGTH]] for row in rows],
-    )
-    text += f"\n\n{table_of_differences(matches, arguments.parts)}"
-    return Report({"rows": rows}, text, {"figure_4": draw(matches)})
+    iterations, values = play_all(arguments)
+    parts = [part for part in np.array_split(np.arange(len(iterations)), arguments.parts) if part.size]
+    names = [f"{iterations[part[0]]}-{iterations[part[-1]]}" for part in parts]
+    means = {name: [each[:, part].mean(1).tolist() for part in parts] for name, each in values.items()}  # of each seed
+    rows: list[dict[str, str]] = []
+    for number, name in enumerate(names):
+        rows.append({"iterations": name})
+        for of, of_parts in means.items():
+            form, head = ("{:.1f}", of) if of == LENGTH else ("{:.2f}", f"{of} wins")
+            rows[-1][head] = format_interval(interval(of_parts[number], np.mean), form)
+    (first, of_first), *others = list(means.items())[:-2]
+    # The ways of one seed play in the same games, so what one wins the others lose: differences are taken seed by seed.
+    differences = [
+        [f"{first} - {mode}"]
+        + [format_interval(interval(np.subtract(*of), np.mean), "{:.2f}") for of in zip(of_first, of_mode, strict=True)]
+        for mode, of_mode in others
+    ]
+    tables = [
+        markdown([*rows[0]], ([*row.values()] for row in rows)),
+        markdown(["difference of win rates", *names], differences),
+    ]
+    return Report({"rows": rows}, "\n\n".join(tables), {"figure_4": draw(iterations, values)})
 
 
-def play_all(arguments: Arguments) -> dict[str, Any]:
-    """Returns iterations [matches], LENGTH [seeds][matches], and the win rates by mode, [seeds][matches] each.
+def play_all(arguments: Arguments) -> tuple[list[int], dict[str, np.ndarray]]:
+    """Returns the iterations of the matches, and numbers of each match, float64[seeds, matches] by name.
 
-    Seeds whose matches are in the output folder are not played again.
+    They are the win rates of the ways of sharing, the share of NOBODY, and LENGTH. Seeds whose matches are in the
+    output folder are not played again.
     """
     of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds)
     results: list[dict[str, Any]] = []
@@ -68,12 +83,11 @@ def play_all(arguments: Arguments) -> dict[str, Any]:
         last = min(run.config.num_iterations for run in runs)
         key = {"runs": str(arguments.runs or arguments.output), "modes": ",".join(of_mode), "seed": runs[0].config.seed}
         key |= {name: getattr(arguments, name) for name in ("games", "max_rounds")} | {"every": 1}
-        iterations = [*range(1, last + 1)]
-        play = functools.partial(match_after, runs, iterations, arguments.games, arguments.max_rounds)
+        play = functools.partial(match_after, runs, [*range(1, last + 1)], arguments.games, arguments.max_rounds)
         results.append(arguments.once(key, play, file="matches"))
-    wins = {mode: [of_seed["wins"][index] for of_seed in results] for index, mode in enumerate(of_mode)}
-    rounds = [of_seed[LENGTH] for of_seed in results]
-    return {"iterations": results[0]["iterations"], "wins": wins, LENGTH: rounds}
+    wins = np.array([of_seed["wins"] for of_seed in results]).swapaxes(0, 1)  # [modes, seeds, matches]
+    others = {NOBODY: 1 - wins.sum(0), LENGTH: np.array([of_seed[LENGTH] for of_seed in results])}
+    return results[0]["iterations"], dict(zip(of_mode, wins, strict=True)) | others
 
 
 def match_after(runs: tuple[RunFolder, ...], iterations: list[int], games: int, max_rounds: int) -> dict[str, Any]:
@@ -109,58 +123,13 @@ def matches(
     return jax.lax.map(one, (params, keys))
 
 
-# -- table and picture ---------------------------------------------------------------------------------------------
-
-
-def parts_of(results: dict[str, Any], parts: int) -> dict[str, np.ndarray]:
-    """Returns the matches of each part of the training: indices by "1-25" and so on."""
-    split = np.array_split(np.arange(len(results["iterations"])), parts)
-    return {f"{results['iterations'][part[0]]}-{results['iterations'][part[-1]]}": part for part in split if part.size}
-
-
-def of_seeds(values: list[list[float]], part: np.ndarray) -> list[float]:
-    return np.array(values)[:, part].mean(1).tolist()
-
-
-def summary(results: dict[str, Any], parts: int) -> list[dict[str, Any]]:
-    """Returns a row per part: means over seeds with their intervals, as text."""
-    rows: list[dict[str, Any]] = []
-    nobody = (1 - np.sum([*results["wins"].values()], axis=0)).tolist()
-    for name, part in parts_of(results, parts).items():
-        wins = {m: format_interval(interval(of_seeds(v, part), np.mean), "{:.2f}") for m, v in results["wins"].items()}
-        rows.append(
-            {
-                "iterations": name,
-                "wins": wins,
-                "nobody": format_interval(interval(of_seeds(nobody, part), np.mean), "{:.2f}"),
-                LENGTH: format_interval(interval(of_seeds(results[LENGTH], part), np.mean)),
-            }
-        )
-    return rows
-
-
-def table_of_differences(results: dict[str, Any], parts: int) -> str:
-    """Returns the differences of win rates from the first way of sharing, by part, in Markdown.
-
-    The ways of one seed play in the same games, so what one wins the others lose: the differences are taken seed by
-    seed.
-    """
-    (first, of_first), *others = results["wins"].items()
-    split = parts_of(results, parts)
-    rows: list[list[str]] = []
-    for mode, values in others:
-        changes = (interval(np.subtract(of_seeds(of_first, p), of_seeds(values, p)), np.mean) for p in split.values())
-        rows.append([f"{first} - {mode}", *(format_interval(change, "{:.2f}") for change in changes)])
-    return markdown(["difference of win rates", *split], rows)
-
-
-def draw(results: dict[str, Any]) -> Figure:
+def draw(iterations: list[int], values: dict[str, np.ndarray]) -> Figure:
     """Returns Figure 4: win rates of the three ways, and rounds, by steps: medians of the seeds in their ranges."""
     figure, (left, right) = new_picture(9.6, 4.0, across=2)
-    steps = np.array(results["iterations"]) * STEPS_PER_ITERATION
-    lines = [(left, mode, values) for mode, values in results["wins"].items()] + [(right, LENGTH, results[LENGTH])]
-    for index, (axes, label, values) in enumerate(lines):
-        draw_band(axes, steps, values, index, label)
+    steps = np.array(iterations) * STEPS_PER_ITERATION
+    lines = {name: each.tolist() for name, each in values.items() if name != NOBODY}
+    for index, (label, each) in enumerate(lines.items()):
+        draw_band(right if label == LENGTH else left, steps, each, index, label)
     left.set(ylabel="win rate, two seats of six", ylim=(-0.02, 1.02))
     left.legend(fontsize="small")
     right.set(ylabel="rounds of a game", ylim=(0, None))

@@ -21,9 +21,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from examples.papers._experiment import Report, command
-from examples.papers.parameter_sharing.evaluation import watch
 from examples.papers.parameter_sharing.runs import FinishedRuns, runs_by_sharing
-from examples.papers.parameter_sharing.study import ROUNDS
+from examples.papers.parameter_sharing.study import GAME
 from jaxgames import Env, arena, make
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.arena import Games
@@ -34,9 +33,8 @@ from jaxgames.render.pegs import ROW
 from train.driver.tables import markdown
 
 SIZE, SEAT = 2, 0
-GAME = f"chinese_checkers(size={SIZE}, num_players=6, max_rounds={ROUNDS})"
 HOME, GOAL = (tables(SIZE).triangle == triangle for triangle in (0, 3))  # bool[cells], of seat 0
-PLACES = ("pegs at home", "between", "in the goal", "others' pegs in the goal")
+PLACES = ("pegs at home", "between", "in the goal")
 QUICK: dict[str, Any] = {"games": 4, "iterations": (1, 2), "turns": (1, 2), "seeds": 1}
 
 
@@ -72,15 +70,15 @@ def report(arguments: Arguments) -> Report:
 def watch_games(run: Any, iteration: int, arguments: Arguments) -> dict[str, np.ndarray]:
     """Returns shares of the games, after each number of turns.
 
-    "pegs" float64[turns, 2, cells]: with a peg of the policy, and of others, on a cell. "both" float64[turns]: with a
-    peg of the policy at home and one in the goal.
+    "pegs" float64[turns, cells]: with a peg of the policy on a cell. "both" float64[turns]: with a peg of the policy at
+    home and one in the goal.
     """
 
     def play() -> dict[str, Any]:
         agent = PolicyAgent(run.params(iteration), make(GAME), run.learner.policy)
         key = jax.random.fold_in(jax.random.key(run.config.seed), iteration)
         pegs = np.asarray(pegs_after_turns(make(GAME), agent, key, arguments.games, arguments.turns))
-        return {"pegs": pegs.sum(1).tolist(), "both": home_and_goal(pegs[:, :, 0]).sum(1).tolist()}
+        return {"pegs": pegs.sum(1).tolist(), "both": home_and_goal(pegs).sum(1).tolist()}
 
     turns = ",".join(map(str, arguments.turns))
     key = {"run": str(run.folder), "iteration": iteration, "turns": turns, "games": arguments.games}
@@ -90,10 +88,10 @@ def watch_games(run: Any, iteration: int, arguments: Arguments) -> dict[str, np.
 
 @functools.partial(jax.jit, static_argnames=("env", "games", "turns"))
 def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, turns: tuple[int, ...]) -> jax.Array:
-    """Returns bool[turns, games, 2, cells], whether a peg is on a cell after each number of turns of seat 0, the agent.
+    """Returns bool[turns, games, cells], whether a peg of the agent is on a cell after each number of its turns.
 
-    Pegs of seat 0 are first, pegs of the other seats, random players, second. Cells are in the frame of seat 0, with
-    its home on top. A game that ends earlier counts with its last position.
+    It plays seat 0 against random players. Cells are in the frame of this seat, with its home on top. A game that ends
+    earlier counts with its last position.
     """
     start_key, play_key = jax.random.split(key)
     seats = arena.one_seat(start_key, games, env.num_players, SEAT)
@@ -101,20 +99,22 @@ def pegs_after_turns(env: Env[Any], agent: Agent, key: jax.Array, games: int, tu
     wanted = jnp.array(turns)[:, None]  # [turns, games] with the games' counters
     pegs = jax.vmap(lambda board: pegs_of(env, board))
 
-    def update(before: Games, after: Games, seen: jax.Array) -> jax.Array:
+    def body(carry: tuple[Games, jax.Array, jax.Array]) -> tuple[Games, jax.Array, jax.Array]:
+        games, seen, key = carry
+        key, subkey = jax.random.split(key)
+        after, _ = arena.advance(env, players, seats, games, subkey)
         still = after.turns[:, SEAT] <= wanted  # until the seat's next turn begins
-        return jnp.where(still[..., None, None], pegs(after.boards), seen)
+        return after, jnp.where(still[..., None], pegs(after.boards), seen), key
 
     begun = arena.start(env, start_key, games)
-    seen = jnp.broadcast_to(pegs(begun.boards), (len(turns), games, 2, len(tables(SIZE).axial)))
-    return watch(env, players, seats, begun, play_key, update, seen)[1]
+    seen = jnp.broadcast_to(pegs(begun.boards), (len(turns), games, len(tables(SIZE).axial)))
+    return jax.lax.while_loop(lambda carry: ~carry[0].over.all(), body, (begun, seen, play_key))[1]
 
 
 def pegs_of(env: Env[Any], board: Any) -> jax.Array:
-    """Returns bool[2, cells], the pegs of seat 0 and of the others, in the frame of seat 0."""
+    """Returns bool[cells], the pegs of seat 0, in its frame."""
     q, r = (tables(SIZE).axial + 2 * SIZE).T
-    planes = env.observe(board, SEAT)[q, r]
-    return jnp.stack([planes[:, 0], planes[:, 1 : env.num_players].any(-1)])
+    return env.observe(board, SEAT)[q, r, 0]
 
 
 def home_and_goal(own: np.ndarray) -> np.ndarray:
@@ -124,9 +124,7 @@ def home_and_goal(own: np.ndarray) -> np.ndarray:
 
 def places(shares: np.ndarray) -> list[str]:
     """Returns the mean numbers of pegs of the columns PLACES as text."""
-    own, others = shares
-    numbers = own[HOME].sum(), own[~HOME & ~GOAL].sum(), own[GOAL].sum(), others[GOAL].sum()
-    return [f"{number:.2f}" for number in numbers]
+    return [f"{shares[cells].sum():.2f}" for cells in (HOME, ~HOME & ~GOAL, GOAL)]
 
 
 def draw(maps: dict[int, np.ndarray], turns: tuple[int, ...]) -> Figure:
@@ -137,7 +135,7 @@ def draw(maps: dict[int, np.ndarray], turns: tuple[int, ...]) -> Figure:
     x, y = CELL * (q + r / 2), ROW * r
     colours = colormaps["magma_r"]
     for (iteration, of_iteration), row in zip(maps.items(), panels, strict=True):
-        for turn, (own, _), axes in zip(turns, of_iteration, row, strict=True):
+        for turn, own, axes in zip(turns, of_iteration, row, strict=True):
             for place, share in zip(zip(x, y, strict=True), own, strict=True):
                 axes.add_patch(Circle(place, CELL / 2 * 0.92, facecolor=colours(share), edgecolor="0.6", linewidth=0.5))
             axes.set(xlim=(x.min() - CELL, x.max() + CELL), ylim=(y.max() + CELL, y.min() - CELL), aspect="equal")

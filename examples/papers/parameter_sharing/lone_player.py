@@ -4,8 +4,7 @@
 
 One seat plays alone on the star, from its home to its goal; the other seats have no pegs, so they pass. For each size
 the table has the fewest turns without hops, the fewest of all, and the turns that agents take alone. Games of the
-fewest turns are in lone_player_games.json, one text per turn. They are played in the
-env and drawn as animations.
+fewest turns are in lone_player_games.json, one text per turn. They are played in the env and drawn as animations.
 """
 
 import functools
@@ -21,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from examples.papers._experiment import Experiment, Report, command
-from jaxgames import render
+from jaxgames import arena, render
 from jaxgames._checks import check_int
 from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers.rules import ChineseCheckers, ChineseCheckersState
@@ -78,6 +77,18 @@ def play_alone(env: ChineseCheckers, agent: str, games: int) -> dict[str, Any]:
     return {"finished": len(won), "mean": round(float(np.mean(won)), 2), "min": min(won), "max": max(won)}
 
 
+def turns_alone(env: ChineseCheckers, agent: Agent, games: int) -> np.ndarray:
+    """Returns int[games], the turns that an agent takes to fill the goal of seat 0 alone; -1 where it did not.
+
+    The env's `max_rounds` limits the turns.
+    """
+    start = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], start_alone(env))
+    openings = arena.openings_of_boards(start).for_games(games)
+    seats = jnp.zeros((games, env.num_players), jnp.int32)
+    played = arena.play(env, (agent,), seats, jax.random.key(0), openings=openings)
+    return np.where(arena.winners(env, played)[:, 0], played.turns[:, 0], -1)
+
+
 def fewest_without_hops(size: int) -> int:
     """Returns the fewest turns of a game without hops: the rows between the pegs of the home and the goal in total.
 
@@ -127,29 +138,6 @@ def picture(size: int) -> render.Picture:
     states, actions = replay(env, GAMES[size])
     own = [at for at, state in enumerate(states[:-1]) if state.current_player == 0]
     return render.animate(env, [states[at] for at in [*own, -1]], [actions[at] for at in own])
-
-
-def turns_alone(env: ChineseCheckers, agent: Agent, games: int, seed: int = 0) -> np.ndarray:
-    """Returns int[games], the turns that an agent on seat 0 takes to fill its goal alone; -1 where it did not.
-
-    The agent is on the device, and all games are played at once. The env's `max_rounds` limits the turns. An agent of a
-    training run needs the number of seats of its run.
-    """
-    starts = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (games, *leaf.shape)), start_alone(env))
-
-    def is_over(states: ChineseCheckersState) -> jax.Array:
-        return states.terminated | states.truncated
-
-    def advance(carry: tuple[jax.Array, ChineseCheckersState]) -> tuple[jax.Array, ChineseCheckersState]:
-        key, act_key = jax.random.split(carry[0])
-        return key, jax.vmap(env.step, (0, 0, None))(carry[1], agent.act(act_key, carry[1]), act_key)
-
-    @jax.jit
-    def play(key: jax.Array) -> ChineseCheckersState:
-        return jax.lax.while_loop(lambda carry: ~is_over(carry[1]).all(), advance, (key, starts))[1]
-
-    end = jax.device_get(play(jax.random.key(seed)))
-    return np.where(end.terminated, end.round + 1, -1)
 
 
 main = command(Arguments, QUICK, report)

@@ -6,9 +6,6 @@ In self-play a policy meets only itself (section 4.4 of the study). Here a polic
 against five equal opponents: the policy itself, which plays a part `epsilon` of its submoves at random; the policy
 after fewer iterations; `greedy`, which it never met. For comparison `greedy` plays the same seat: it learns nothing,
 so no opponents are new to it.
-
-    entropy      of the policy, in nats, mean over the positions in which it has to choose
-    same move    the share of these positions where its most probable action is the same without the other seats' pegs
 """
 
 import functools
@@ -18,32 +15,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from examples.papers._experiment import Report, command
 from examples.papers._intervals import format_interval, interval
-from examples.papers.parameter_sharing.blanked_seats import BLANKED, GAME, evaluate_on_drawn_seats, seen_without
 from examples.papers.parameter_sharing.comparison import finite
-from examples.papers.parameter_sharing.evaluation import watch
 from examples.papers.parameter_sharing.runs import FinishedRuns, runs_by_sharing
+from examples.papers.parameter_sharing.study import GAME
 from jaxgames import Env, arena, make
-from jaxgames.agents import Agent, GreedyAgent, with_epsilon
-from jaxgames.arena import Games
+from jaxgames.agents import GreedyAgent, with_epsilon
 from jaxgames.policies.agent import PolicyAgent
-from jaxgames.sampling import MASKED_LOGIT
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
-from train.ops.masked_categorical import log_prob_and_entropy
 
 ENV: Env[Any] = make(GAME)
+evaluate = jax.jit(arena.evaluate, static_argnums=(0, 4))
 ITSELF, GREEDY = "itself", "greedy"
 QUICK = {"games": 2, "epsilons": (1.0,), "earlier": (1,), "greedy_epsilons": (), "iterations": 2, "seeds": 2}
 COLUMNS = {
     "won": "win_rate",
-    "turns to win": "turns",
-    "entropy": "entropy",
-    "same move without the other seats": "same_move",
+    "turns to win": "mean_turns",
     "`greedy` in its seat: won": "greedy_win_rate",
 }
 
@@ -76,84 +67,44 @@ class Arguments(FinishedRuns):
 def report(arguments: Arguments) -> Report:
     """Plays the games of every run against each kind of opponents."""
     last = arguments.iterations
-    kinds = [Opponents(ITSELF, last, epsilon) for epsilon in arguments.epsilons]
-    kinds += [Opponents(ITSELF, iteration, 0.0) for iteration in arguments.earlier]
-    kinds += [Opponents(GREEDY, last, epsilon) for epsilon in arguments.greedy_epsilons]
+    known = {named(ITSELF, epsilon): Opponents(ITSELF, last, epsilon) for epsilon in arguments.epsilons}
+    earlier = {f"{ITSELF}, iteration {at}": Opponents(ITSELF, at, 0.0) for at in arguments.earlier}
+    new = {named(f"`{GREEDY}`", epsilon): Opponents(GREEDY, last, epsilon) for epsilon in arguments.greedy_epsilons}
     [finished] = runs_by_sharing(arguments.runs, arguments.output, last, arguments.seeds, ("shared",)).values()
-    results: Results = {name_of(kind, last): [measured(run, kind, arguments) for run in finished] for kind in kinds}
+    results: dict[str, list[dict[str, float]]] = {}
+    for name, kind in (known | earlier | new).items():
+        results[name] = []
+        for run in finished:
+            key = {"run": str(run.folder), **kind._asdict(), "games": arguments.games, "iterations": last}
+            results[name].append(arguments.once(key, functools.partial(measure, run, kind, arguments)))
     of_runs = {
         kind: {name: finite([round(row[name], 4) for row in rows]) for name in rows[0]}
         for kind, rows in results.items()
     }
-    known = [results[name_of(kind, last)] for kind in kinds if kind.agent == ITSELF and kind.iteration == last]
-    new = {name_of(kind, last): results[name_of(kind, last)] for kind in kinds if kind.agent == GREEDY}
-    tables = [table(results), *([table_of_losses(known, new)] if len(known) > 1 and new else [])]
+    tables = [table(results)]
+    if len(known) > 1 and new:
+        tables.append(table_of_losses([results[name] for name in known], {name: results[name] for name in new}))
     return Report(of_runs, "\n\n".join(tables))
 
 
-def name_of(kind: Opponents, last: int) -> str:
-    """Returns the words for opponents in the table; `last` is the iteration of the policies that they meet."""
-    agent, iteration, epsilon = kind
-    if epsilon == 1:
-        return "random"
-    name = f"`{agent}`" if agent == GREEDY else agent
-    if iteration != last:
-        name += f", iteration {iteration}"
-    return f"{name}, {epsilon:.0%} random".replace("%", " %") if epsilon else name
-
-
-def measured(run: RunFolder, kind: Opponents, arguments: Arguments) -> dict[str, float]:
-    key = {"run": str(run.folder), **kind._asdict()}
-    key |= {"games": arguments.games, "iterations": arguments.iterations}
-    return arguments.once(key, functools.partial(measure, run, kind, arguments))
+def named(agent: str, epsilon: float) -> str:
+    """Returns the words for opponents in the table."""
+    return "random" if epsilon == 1 else f"{agent}, {100 * epsilon:.0f} % random" if epsilon else agent
 
 
 def measure(run: RunFolder, kind: Opponents, arguments: Arguments) -> dict[str, float]:
-    """Returns the measures of a run's policy against five opponents, by the values of COLUMNS."""
+    """Returns the measures of a run's policy on a drawn seat against five opponents, by the values of COLUMNS.
+
+    The turns to win are NaN if it wins no game.
+    """
     policy: Any = run.learner.policy  # pyright: ignore[reportAttributeAccessIssue]  # PPO has one
     player = PolicyAgent(run.params(arguments.iterations), ENV, policy)
     same = PolicyAgent(run.params(kind.iteration), ENV, policy)
     opponent = with_epsilon(ENV, GreedyAgent(ENV) if kind.agent == GREEDY else same, kind.epsilon)
     key = jax.random.key(run.config.seed)
-    found = play(player, opponent, key, arguments.games)
-    greedy = evaluate_on_drawn_seats(ENV, GreedyAgent(ENV), opponent, key, arguments.games)
-    found |= {"greedy_win_rate": greedy["win_rate"]}
-    return {name: float(value) for name, value in found.items()}
-
-
-@functools.partial(jax.jit, static_argnames="games")
-def play(player: PolicyAgent, opponent: Agent, key: jax.Array, games: int) -> dict[str, jax.Array]:
-    """Returns the measures of a policy on a drawn seat against five opponents, float32[] each.
-
-    The turns to win are NaN if it wins no game.
-    """
-    seat_key, start_key, key = jax.random.split(key, 3)
-    seats, games_at_start = arena.one_seat(seat_key, games, ENV.num_players), arena.start(ENV, start_key, games)
-    own = (seats == 0).argmax(-1)
-    seen = seen_without(BLANKED["other seats"])
-
-    def update(before: Games, after: Games, sums: jax.Array) -> jax.Array:  # float32[3]: positions, entropies, same
-        boards = before.boards
-        mask = jax.vmap(ENV.legal_action_mask)(boards)
-        observation = jax.vmap(ENV.observe)(boards)
-        whole, _ = player.policy.apply(player.params, observation, boards.current_player)
-        partial, _ = player.policy.apply(player.params, observation & seen, boards.current_player)
-        best, other = (jnp.where(mask, logits, MASKED_LOGIT).argmax(-1) for logits in (whole, partial))
-        _, entropy = log_prob_and_entropy(whole, mask, best)
-        chooses = ~before.over & (boards.current_player == own) & (mask.sum(-1) > 1)
-        return sums + jnp.stack([(chooses * value).sum() for value in (1.0, entropy, best == other)])
-
-    played, sums = watch(ENV, (player, opponent), seats, games_at_start, key, update, jnp.zeros(3))
-    winners = arena.winners(ENV, played)
-    won = (winners & (seats == 0)).any(-1)
-    turns = jnp.take_along_axis(played.turns, own[:, None], 1)[:, 0]
-    return {
-        "win_rate": won.mean(),
-        "undecided": (~winners.any(-1)).mean(),
-        "turns": (turns * won).sum() / won.sum(),
-        "entropy": sums[1] / sums[0],
-        "same_move": sums[2] / sums[0],
-    }
+    found, greedy = (evaluate(ENV, agent, opponent, key, arguments.games) for agent in (player, GreedyAgent(ENV)))
+    wins, turns, of_greedy = found["win_rate"], found["mean_turns"], greedy["win_rate"]
+    return {"win_rate": float(wins), "mean_turns": float(turns), "greedy_win_rate": float(of_greedy)}
 
 
 def table(results: Results) -> str:

@@ -26,9 +26,10 @@ STEPS_PER_ITERATION = 4_000
 GAMES = 30  # of an evaluation
 WINDOW = 10  # last evaluations of a run, which the table averages
 
+GAME = f"chinese_checkers(size=2, num_players=6, max_rounds={ROUNDS})"
 Preset = Literal["parameter_sharing", "parameter_sharing_code"]  # ours, and the settings of the study's code
 OURS: dict[str, Any] = {
-    "env": f"chinese_checkers(size=2, num_players=6, max_rounds={ROUNDS})",
+    "env": GAME,
     "hidden_sizes": (64, 64),
     "total_steps": 400_000,
     "num_envs": 20,

@@ -48,8 +48,6 @@ SPOILED = {  # columns of the table of what spoils games: their measures and dec
     "by others": ("blocked_by_others", 2),
     "own pegs in goal": ("pegs_in_goal", 1),
     "own pegs at home": ("pegs_at_home", 1),
-    "turns that wait": ("waits", 2),
-    "that go back": ("goes_back", 2),
 }
 CHANGED_STEPS = 1_000_000  # of each run with a change
 QUICK: dict[str, Any] = {"sizes": (1,), "agents": ("start", "trained"), "changes": (), "games": 2, "steps": 1}
@@ -74,46 +72,51 @@ class Arguments(Experiment):
     """Seed of the games."""
 
 
-class Match(NamedTuple):
-    """The games of an agent against an opponent, with all that their results depend on."""
+class Player(NamedTuple):
+    """An agent of a table."""
 
+    table: str  # "agents" or "changes"
+    name: str  # in the table
     size: int
-    agent: str
-    opponent: str
-    games: int
-    seed: int
+    seed: int | None  # of its training; None if it has none
+    text: str
 
 
 def report(arguments: Arguments) -> Report:
     """Trains the runs and plays the games of all agents."""
     for change in arguments.changes:
         check_choice("changes", change, CHANGES)
-    rows = list(measured(arguments))
+    rows: list[dict[str, Any]] = []
+    for player in players(arguments):
+        for opponent in OPPONENTS:
+            if (player.name, opponent) == ("greedy", "greedy"):
+                continue  # one greedy player against five is in the games of six
+            key = {"size": player.size, "agent": agents.name_of(player.text), "opponent": opponent}
+            key |= {"games": arguments.games, "seed": arguments.seed}
+            result = arguments.once(key, functools.partial(play, **key))
+            names = {"table": player.table, "name": player.name, "training_seed": player.seed}
+            rows.append(names | key | result)
     return Report({"cells": rows}, tables(rows))
 
 
-def measured(arguments: Arguments) -> Iterator[dict[str, Any]]:
-    """Yields the results of every match with the table and the name of its agent; trains and plays what is missing."""
+def players(arguments: Arguments) -> Iterator[Player]:
+    """Yields the agents of both tables; trains those that are missing."""
     for size in arguments.sizes:
         for name in arguments.agents:
             if name == "greedy":
-                yield from results_of("agents", name, name, size, None, arguments)
+                yield Player("agents", name, size, None, name)
                 continue
             settings = settings_for(name, size, arguments)
             for seed in range(arguments.seeds):
                 run = train(f"{STUDY if name == STUDY else 'trained'}_{size}_{seed}", settings, seed, arguments)
-                yield from results_of("agents", name, f"{run}@0" if name == "start" else run, size, seed, arguments)
+                yield Player("agents", name, size, seed, f"{run}@0" if name == "start" else run)
+    size = CHANGED_SIZE if CHANGED_SIZE in arguments.sizes else arguments.sizes[0]
     for change in arguments.changes:
-        size = CHANGED_SIZE if CHANGED_SIZE in arguments.sizes else arguments.sizes[0]
         given = settings_for("trained", size, arguments) | CHANGES[change] | {"total_steps": CHANGED_STEPS}
+        name = re.sub(r"[^a-z0-9]+", "_", change.lower())
         for seed in range(arguments.seeds):
-            run = train(
-                f"changed_{re.sub(r'[^a-z0-9]+', '_', change.lower())}_{seed}", at_size(given, size), seed, arguments
-            )
-            yield from results_of("changes", change, run, size, seed, arguments)
-
-
-# -- runs ----------------------------------------------------------------------------------------------------------
+            run = train(f"changed_{name}_{seed}", at_size(given, size), seed, arguments)
+            yield Player("changes", change, size, seed, run)
 
 
 def settings_for(name: str, size: int, arguments: Arguments) -> dict[str, Any]:
@@ -140,37 +143,17 @@ def train(name: str, settings: Mapping[str, Any], seed: int, arguments: Argument
     return train_run(learner, arguments.output / name, loop.Settings(evaluate_every=0, keep_every=keep))
 
 
-# -- games ---------------------------------------------------------------------------------------------------------
-
-
-def results_of(
-    table: str, name: str, text: str, size: int, seed: int | None, arguments: Arguments
-) -> Iterator[dict[str, Any]]:
-    """Yields the results of an agent against every opponent; plays the games that are not stored.
-
-    `seed` is of its training; None if it has none.
-    """
-    for opponent in OPPONENTS:
-        if (name, opponent) == ("greedy", "greedy"):
-            continue  # one greedy player against five is in the games of six
-        match = Match(size, agents.name_of(text), opponent, arguments.games, arguments.seed)
-        result = arguments.once(match._asdict(), functools.partial(play, match))
-        yield {"table": table, "name": name} | match._asdict() | {"training_seed": seed} | result
-
-
-def play(match: Match) -> dict[str, Any]:
-    """Returns the `spoiled_games.summary` of the agent in the games of a match."""
-    env = agents.env_of(match.agent) or make_env("chinese_checkers", size=match.size)
+def play(size: int, agent: str, opponent: str, games: int, seed: int) -> dict[str, Any]:
+    """Returns the `spoiled_games.summary` of the agent in its games against an opponent."""
+    env = agents.env_of(agent) or make_env("chinese_checkers", size=size)
     assert isinstance(env, ChineseCheckers)
-    key, seat_key = jax.random.split(jax.random.key(match.seed))
-    player = agents.make(match.agent, env)
-    if match.opponent == SELF:
-        players, seats = (player,), jnp.zeros((match.games, env.num_players), jnp.int32)
+    key, seat_key = jax.random.split(jax.random.key(seed))
+    if opponent == SELF:
+        texts, seats = (agent,), jnp.zeros((games, env.num_players), jnp.int32)
     else:
-        players = (player, agents.make(match.opponent, env))
-        seats = arena.one_seat(seat_key, match.games, env.num_players)
-    watched = spoiled_games.play(env, players, seats, key)
-    return rounded(spoiled_games.summary(env, watched, seats))
+        texts, seats = (agent, opponent), arena.one_seat(seat_key, games, env.num_players)
+    played = spoiled_games.play(env, tuple(agents.make(text, env) for text in texts), seats, key)
+    return rounded(spoiled_games.summary(env, played, seats))
 
 
 # -- tables --------------------------------------------------------------------------------------------------------

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from examples.papers.dots_and_boxes import board_sizes
-from examples.papers.dots_and_boxes.board_sizes import agents_of, board_of, plays, was_trained_on
+from examples.papers.dots_and_boxes.board_sizes import board_of, plays, was_trained_on
 from tests.helpers.commands import error_of
 from tests.helpers.registrations import temporary_registrations
-from train import agents
 from train.alphazero import AlphaZero, Config
 from train.driver.run_folder import RunFolder
 
@@ -39,16 +38,6 @@ def test_run_plays_its_own_board_and_with_a_network_for_any_board_all_others(run
     assert [was_trained_on(str(runs["any"]), env) for env in boards] == [True, True, False]
     assert [plays("greedy", env) for env in boards] == [True] * 3
     assert was_trained_on("greedy", boards[0]) is None
-
-
-def test_agent_of_a_run_has_each_number_of_simulations_unless_it_names_one(
-    runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(agents, "name_of", lambda text: text)  # without a checkpoint
-    run = str(runs["any"])
-    assert agents_of(run, (0, 64)) == [f"{run}(temperature=0, simulations={number})" for number in (0, 64)]
-    assert agents_of(f"{run}(simulations=8)", (0, 64)) == [f"{run}(temperature=0, simulations=8)"]
-    assert agents_of("greedy", (0, 64)) == ["greedy"]
 
 
 @pytest.mark.parametrize("board", ["5", "5x", "axb", "5x5x5"])

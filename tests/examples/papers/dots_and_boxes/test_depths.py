@@ -1,25 +1,15 @@
-"""Hand-outs of Dots and Boxes, and texts of the study's agent with another setting."""
+"""Hand-outs of Dots and Boxes."""
 
 import random
 
 import jax
 import numpy as np
-import pytest
 
 from examples.papers.dots_and_boxes import depths
-from examples.papers.dots_and_boxes.depths import changed, handouts_of_a_game
-from jaxgames import agents
+from examples.papers.dots_and_boxes.depths import handouts_of_a_game
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes.search import ExactSearch
 from tests.helpers.solved import solved_boxes
-
-
-@pytest.mark.parametrize(("change", "depth", "limit"), [("depth=5", 5, 0), ("max_moves=3", 9, 3)])
-def test_text_has_the_setting_once(change: str, depth: int, limit: int) -> None:
-    text = str(agents.make(changed(change), DotsAndBoxes(1, 2)))
-    assert text.count("depth=") == 1
-    assert f"depth={depth}" in text
-    assert ("max_moves=3" in text) == (limit == 3)
 
 
 def test_best_move_of_a_handout_is_that_of_the_solved_game() -> None:

@@ -9,25 +9,20 @@ from examples.papers.matrix_games.__main__ import Arguments, report
 from examples.papers.matrix_games.tables import (
     LEARNERS,
     NASH_OF_RPS,
+    POINTS,
     PRINTED_RPS,
     SETTINGS,
-    TABLES,
-    Table,
     gain,
 )
 from jaxgames._checks import ParameterError
 from train.driver.tables import tables_in
 from train.matrix.games import Point, matrix_game, nash, pareto
 
-STUDY = {  # the eight tables, from the top of the study: answers by point
-    "Nash equilibria, prisoner's dilemma": ["Yes Yes Yes"],
-    "Nash equilibria, biased rock-paper-scissors": ["No No No"],
-    "Nash equilibria, subsidy game": ["No No Yes", "Yes Yes Yes", "Yes No No"],
-    "Nash equilibria, battle of the sexes": ["No No No", "No Yes Yes", "Yes Yes Yes"],
-    "Pareto optima, prisoner's dilemma": ["No No No"],
-    "Pareto optima, biased rock-paper-scissors": ["No No No"],
-    "Pareto optima, subsidy game": ["No No Yes"],
-    "Pareto optima, battle of the sexes": ["No Yes Yes", "Yes Yes Yes"],
+STUDY = {  # the answers of the study's eight tables, of equilibria and optima, by game and point
+    "prisoners_dilemma": {"(0, 0)": "Yes Yes Yes", "(1, 1)": "No No No"},
+    "biased_rps": {"(10, 5, 1)/16": "No No No"},
+    "subsidy": {"(1, 1)": "No No Yes", "(0, 0)": "Yes Yes Yes", "(10/11, 10/11)": "Yes No No"},
+    "battle_of_sexes": {"(0.6, 0.4)": "No No No", "(1, 1)": "No Yes Yes", "(0, 0)": "Yes Yes Yes"},
 }
 
 
@@ -36,28 +31,22 @@ def numbers(points: list[Point]) -> list[list[float]]:
     return sorted(np.concatenate(point).round(9).tolist() for point in points)
 
 
-def table_of(title: str) -> Table:
-    return next(table for table in TABLES if table.title == title)
-
-
-@pytest.mark.parametrize("title", STUDY)
-def test_tables_have_the_answers_of_the_study(title: str) -> None:
-    assert [" ".join(column.answers) for column in table_of(title).columns if column.answers] == STUDY[title]
+@pytest.mark.parametrize("game", STUDY)
+def test_points_have_the_answers_of_the_study(game: str) -> None:
+    assert {column.label: " ".join(column.answers) for column in POINTS[game] if column.answers} == STUDY[game]
 
 
 def test_points_are_the_equilibria_and_optima_of_their_games() -> None:
     """Except those of the study that are wrong: of rock-paper-scissors, and of the printed subsidy game."""
-    for table in TABLES:
-        game = matrix_game(table.game)
-        points = numbers([column.point for column in table.columns])
-        if table.game == "biased_rps":
+    for name, columns in POINTS.items():
+        game, points = matrix_game(name), numbers([column.point for column in columns])
+        if name == "biased_rps":
             assert numbers([NASH_OF_RPS.point]) == numbers(nash(game))
-        elif table.title.startswith("Nash"):
-            wrong = 3 if table.game == "subsidy_printed" else 0
-            assert numbers([column.point for column in table.columns[wrong:]]) == numbers(nash(game))
-            assert not any(point in numbers(nash(game)) for point in numbers([c.point for c in table.columns[:wrong]]))
-        else:
-            assert [point for point in numbers(pareto(game)) if point not in points] == []
+            continue
+        right = numbers(nash(game)) + numbers(pareto(game))
+        assert [point for point in right if point not in points] == []
+        wrong = [column.label for column in columns if numbers([column.point])[0] not in right]
+        assert wrong == (["(1, 1)", "(0, 0)", "(10/11, 10/11)"] if name == "subsidy_printed" else [])
 
 
 def test_best_reply_gains_nothing_at_an_equilibrium() -> None:

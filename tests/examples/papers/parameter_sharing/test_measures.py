@@ -14,7 +14,6 @@ from examples.papers.parameter_sharing import blanked_seats, head_to_head, heat_
 from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate
 from examples.papers.parameter_sharing.running_sums import LOSS, RunningSums
 from examples.papers.parameter_sharing.study import MODES, settings_of
-from jaxgames.agents import with_epsilon
 from jaxgames.policies.agent import PolicyAgent
 from train.models.policy import Policy, Sharing
 
@@ -86,8 +85,8 @@ def test_peg_at_home_and_another_in_the_goal() -> None:
 def test_maps_have_the_pegs_of_the_policy() -> None:
     agent = PolicyAgent(params_of("shared"), ENV, policy_of("shared"))
     pegs = np.asarray(heat_maps.pegs_after_turns(ENV, agent, jax.random.key(0), 4, (0, 2, 50)))
-    assert (pegs.sum(-1) == (3, 15)).all()  # in each of three turns and four games
-    assert heat_maps.places(pegs[0].mean(0)) == ["3.00", "0.00", "0.00", "3.00"]
+    assert (pegs.sum(-1) == 3).all()  # in each of three turns and four games
+    assert heat_maps.places(pegs[0].mean(0)) == ["3.00", "0.00", "0.00"]
     assert float(heat_maps.places(pegs[1].mean(0))[0]) < 3
 
 
@@ -100,41 +99,17 @@ def test_match_of_three_ways_has_a_row_per_iteration() -> None:
     assert rounds.tolist() == [6, 6]
 
 
-@pytest.mark.slow  # compiles whole games
-def test_policy_without_blanked_planes_is_the_policy_itself() -> None:
-    policy, key = policy_of("shared"), jax.random.key(0)
-    for planes, differs in ((), False), (blanked_seats.BLANKED["own pegs"], True):
-        of_blanked = params_of("shared"), blanked_seats.seen_without(planes)
-        found = blanked_seats.divergence(ENV, blanked_seats.Blanked(policy), of_blanked, key, 4, 12, True)
-        assert (float(found["KL"]) > 1e-3) == differs
-        assert (float(found["same move"]) < 1) == differs
-
-
 def test_blanked_planes_do_not_reach_the_policy() -> None:
     """Two observations that differ only in the other seats' pegs have equal logits."""
     shape = (2, *policy_of("shared").observation_shape)
     observation = jax.random.bernoulli(jax.random.key(1), 0.3, shape)
     observation = observation.at[1, ..., 0].set(observation[0, ..., 0]).at[1, ..., 6:].set(observation[0, ..., 6:])
-    of_blanked = params_of("shared"), blanked_seats.seen_without(blanked_seats.BLANKED["other seats"])
+    of_blanked = params_of("shared"), jnp.asarray(blanked_seats.SEEN["other seats"])
     seat = jnp.zeros(2, jnp.int32)
     logits, _ = jax.jit(blanked_seats.Blanked(policy_of("shared")).apply)(of_blanked, observation, seat)
     np.testing.assert_array_equal(logits[0], logits[1])
     whole, _ = jax.jit(policy_of("shared").apply)(params_of("shared"), observation, seat)
     assert not np.array_equal(whole[0], whole[1])
-
-
-@pytest.mark.slow  # compiles whole games
-def test_measures_against_opponents_are_those_of_the_policy_and_not_of_its_opponents() -> None:
-    """A policy without preferences needs no pegs of others for its best move, and has the largest entropy."""
-    policy, env = policy_of("shared"), mixed_opponents.ENV
-    decided = PolicyAgent(params_of("shared"), env, policy)
-    uniform = PolicyAgent(jax.tree.map(jnp.zeros_like, params_of("shared")), env, policy)
-    found, others = (
-        mixed_opponents.play(player, with_epsilon(env, opponent, 0.0), jax.random.key(0), 4)
-        for player, opponent in ((uniform, decided), (decided, uniform))
-    )
-    assert found["same_move"] == 1 > others["same_move"]
-    assert found["entropy"] > others["entropy"]
 
 
 def test_losses_against_new_opponents_are_those_from_the_line_between_known_ones() -> None:
