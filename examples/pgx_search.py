@@ -1,7 +1,7 @@
 """A search of mctx plays against random moves, on a game of jaxgames with the interface of Pgx.
 
     python -m examples.pgx_search
-    python -m examples.pgx_search "chinese_checkers_diamond(size=3, pieces=1)" --simulations 64
+    python -m examples.pgx_search "chinese_checkers_diamond(size=3, pieces=1)"
 
 The loop uses what Pgx's AlphaZero example uses: `init`, `step`, `auto_reset`, a Gumbel search, the mask, and rewards by
 player id. A network would take the place of `evaluate`. Games of two players whose rewards sum to zero only.
@@ -10,14 +10,12 @@ player id. A network would take the place of `evaluate`. Games of two players wh
 import functools
 import json
 import sys
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import mctx
 import numpy as np
-import tyro
 from pgx.experimental import auto_reset
 
 from jaxgames.interop.pgx import PgxEnv
@@ -27,30 +25,20 @@ output_of: Any = mctx.RecurrentFnOutput  # type checkers do not see the argument
 root_of: Any = mctx.RootFnOutput
 
 
-@dataclass(frozen=True)
-class Arguments:
-    env: Annotated[str, tyro.conf.Positional] = "dots_and_boxes(rows=2, cols=2)"
-    """The game, with its parameters."""
-    simulations: int = 32
-    """Simulations of each search."""
-    num_envs: int = 64
-    """Boards played at once."""
-    num_steps: int = 60
-    """Steps of every board."""
-    seed: int = 0
+SIMULATIONS, NUM_ENVS, NUM_STEPS = 32, 64, 60  # of each search; boards played at once; steps of each of them
 
 
 def main() -> None:
-    """The command `python -m examples.pgx_search`."""
-    arguments = tyro.cli(Arguments, prog="python -m examples.pgx_search", description=__doc__)
-    env = PgxEnv(arguments.env)
-    key = jax.random.key(arguments.seed)
-    rewards, ended = play(env, arguments.simulations, arguments.num_envs, arguments.num_steps, key)
+    """The command `python -m examples.pgx_search [GAME]`."""
+    game = (*sys.argv[1:], "dots_and_boxes(rows=2, cols=2)")[0]
+    if game == "--help":
+        sys.exit(print(__doc__))
+    rewards, ended = play(PgxEnv(game), jax.random.key(0))
     counts = results(np.asarray(rewards), np.asarray(ended))
     games = sum(counts.values())
     words = ", ".join(f"{name} {count}" for name, count in counts.items())
     print(f"{words} of {games} games of the search against random moves", file=sys.stderr)
-    print(json.dumps({"env": arguments.env, "games": games, **counts}))
+    print(json.dumps({"env": game, "games": games, **counts}))
 
 
 def results(rewards: np.ndarray, ended: np.ndarray) -> dict[str, int]:
@@ -67,7 +55,9 @@ def evaluate(states: Any) -> tuple[jax.Array, jax.Array]:
     return jnp.where(mask, 0.0, jnp.finfo(jnp.float32).min), jnp.zeros(len(mask))
 
 
-def search(env: PgxEnv, key: jax.Array, states: Any, simulations: int, discount: Any = seat_discount) -> Any:
+def search(
+    env: PgxEnv, key: jax.Array, states: Any, simulations: int = SIMULATIONS, discount: Any = seat_discount
+) -> Any:
     """Returns mctx's output for a batch of states: `action` int32[B], `action_weights` and the tree."""
 
     def recurrent(params: None, key: jax.Array, action: jax.Array, before: Any) -> tuple[Any, Any]:
@@ -83,26 +73,26 @@ def search(env: PgxEnv, key: jax.Array, states: Any, simulations: int, discount:
     return mctx.gumbel_muzero_policy(None, key, root, recurrent, simulations, invalid_actions=illegal)  # pyright: ignore[reportArgumentType]  # params may be any pytree
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def play(env: PgxEnv, simulations: int, num_envs: int, num_steps: int, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+@functools.partial(jax.jit, static_argnums=0)
+def play(env: PgxEnv, key: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Player 0 searches and player 1 plays at random; a finished board restarts in the same step.
 
     Returns:
-      rewards: float32[num_steps, num_envs], of player 0.
-      ended: bool[num_steps, num_envs], whether the step ended a game.
+      rewards: float32[NUM_STEPS, NUM_ENVS], of player 0.
+      ended: bool[NUM_STEPS, NUM_ENVS], whether the step ended a game.
     """
 
     def step(states: Any, key: jax.Array) -> tuple[Any, tuple[jax.Array, jax.Array]]:
         search_key, random_key, step_key = jax.random.split(key, 3)
-        searched = search(env, search_key, states, simulations).action
+        searched = search(env, search_key, states).action
         at_random = jax.random.categorical(random_key, evaluate(states)[0])
         action = jnp.where(states.current_player == 0, searched, at_random)
-        states = jax.vmap(auto_reset(env.step, env.init))(states, action, jax.random.split(step_key, num_envs))
+        states = jax.vmap(auto_reset(env.step, env.init))(states, action, jax.random.split(step_key, NUM_ENVS))
         return states, (states.rewards[:, 0], states.terminated)
 
     init_key, key = jax.random.split(key)
-    states = jax.vmap(env.init)(jax.random.split(init_key, num_envs))
-    return jax.lax.scan(step, states, jax.random.split(key, num_steps))[1]
+    states = jax.vmap(env.init)(jax.random.split(init_key, NUM_ENVS))
+    return jax.lax.scan(step, states, jax.random.split(key, NUM_STEPS))[1]
 
 
 if __name__ == "__main__":

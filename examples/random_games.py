@@ -20,8 +20,6 @@ class Arguments:
     env: Annotated[str, tyro.conf.Positional] = "dots_and_boxes(rows=3, cols=3)"
     """The game, with its parameters."""
     seed: int = 0
-    theme: str = "light"
-    """Colours of the picture: light or dark."""
     output: Path | None = None
     """The picture, an SVG, PNG or GIF file; none if not given."""
     step: int | None = None
@@ -42,11 +40,9 @@ def main() -> None:
     print(env.to_string(states[-1]))
     if arguments.output is not None:
         if arguments.step is None:
-            picture = jaxgames.render.animate(env, states, actions, theme=arguments.theme)
+            picture = jaxgames.render.animate(env, states, actions)
         else:
-            picture = jaxgames.render.svg(
-                env, states[arguments.step], moves_of=arguments.moves_of, theme=arguments.theme
-            )
+            picture = jaxgames.render.svg(env, states[arguments.step], moves_of=arguments.moves_of)
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         picture.save(arguments.output)
 

@@ -4,8 +4,8 @@
 
 Two learners play a game against each other, 1,000 runs per cell. The first table has the share of runs that end within
 0.05 of a point: those of the study's eight tables, beside its Yes or No, and equilibria and optima that they lack. The
-settings are those of the study: step size 0.001, 100,000 steps, temperature from 0.5 to 0.01. Two more tables have the
-basins by leniency in the subsidy game, and mean policies in biased rock-paper-scissors.
+settings are those of the study: step size 0.001, 100,000 steps, temperature from 0.5 to 0.01. The second table has the
+basins by leniency in the subsidy game.
 
 The last line on standard output is JSON: the shares with their 95 % Wilson intervals, and figures of the study's errors
 that are in no table.
@@ -14,7 +14,7 @@ that are in no table.
 import itertools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -53,28 +53,17 @@ def report(arguments: Arguments) -> Report:
     check_int("runs", arguments.runs, 1, 1_000_000)
     check_int("steps", arguments.steps, 1, 100_000_000)
     check_int("grid", arguments.grid, 2, 2000)
-    data = all_runs(arguments)
-    titles = "All points", "Leniency in the subsidy game", "Mean policies in biased rock-paper-scissors"
-    texts = tables.summary(data.shares), tables.leniency(arguments.grid // 2), tables.means(data.means)
+    shares, of_errors = all_runs(arguments)
+    points, leniency = tables.summary(shares), tables.leniency(arguments.grid // 2)
     figures = {
         "dynamics": pictures.draw_fields([matrix_game(name) for name in FIGURE_1], trajectories(arguments), FIELD),
         "basins": pictures.draw_basins(matrix_game("subsidy"), (1, 2, 5, 10), (0, 0.5), arguments.grid),
     }
-    result = {"shares": tables.as_json(data.shares), "errors": tables.figures_of_errors() | data.of_errors}
-    return Report(
-        result, "\n\n".join(f"### {title}\n\n{text}" for title, text in zip(titles, texts, strict=True)), figures
-    )
+    result = {"shares": tables.as_json(shares), "errors": tables.figures_of_errors() | of_errors}
+    return Report(result, f"### All points\n\n{points}\n\n### Leniency in the subsidy game\n\n{leniency}", figures)
 
 
 # -- runs ----------------------------------------------------------------------------------------------------------
-
-
-class RunData(NamedTuple):
-    """The parts of all runs that the tables need."""
-
-    shares: dict[tuple[tables.Row, str], Any]
-    means: dict[str, Floats]  # by learner, the row player's mean policy in the second half of rock-paper-scissors
-    of_errors: dict[str, Any]
 
 
 def run_setting(arguments: Arguments, setting: Setting, number: int, runs: int) -> Result:
@@ -83,27 +72,25 @@ def run_setting(arguments: Arguments, setting: Setting, number: int, runs: int) 
     return run(matrix_game(setting.game), LEARNERS[setting.learner], key, runs, arguments.steps, setting.start)
 
 
-def all_runs(arguments: Arguments) -> RunData:
-    """Returns shares and means of the runs of all settings, and how they differ from the dynamics."""
-    data = RunData({}, {}, {"predicted": {}})
+def all_runs(arguments: Arguments) -> tuple[tables.Shares, dict[str, Any]]:
+    """Returns shares of the runs of all settings, and figures of the study's errors that need runs."""
+    shares: dict[tuple[tables.Row, str], Any] = {}
+    of_errors: dict[str, Any] = {"predicted": {}}
     for number, setting in enumerate(progress_over(SETTINGS, unit="settings")):
         result = run_setting(arguments, setting, number, arguments.runs)
         if setting == tables.CONSTANT:
             logit = logit_equilibrium(matrix_game(setting.game), 0.05)
             means = np.asarray(result.policies, np.float64).mean(0)
             distance = max(np.abs(mean - policy).max() for mean, policy in zip(means, logit, strict=True))
-            data.of_errors["distance from the logit equilibrium"] = round(float(distance), 4)
-        elif setting.game == "biased_rps":
-            trajectory = np.asarray(result.trajectory[:, :, 0], np.float64)  # [points, runs, 3]
-            data.means[setting.learner] = trajectory[len(trajectory) // 2 :].mean((0, 1))
+            of_errors["distance from the logit equilibrium"] = round(float(distance), 4)
         if setting.start == "policies":
-            data.of_errors["predicted"][setting.learner] = round(predicted(setting, result), 4)
+            of_errors["predicted"][setting.learner] = round(predicted(setting, result), 4)
         for row in tables.rows_of(setting.game):
             if row.setting == setting:
                 policies = np.asarray(result.greedy_policies if row.greedy else result.policies)
                 for label, point, _ in POINTS[setting.game]:
-                    data.shares[row, label] = share_near(policies, point)
-    return data
+                    shares[row, label] = share_near(policies, point)
+    return shares, of_errors
 
 
 def predicted(setting: Setting, result: Result) -> float:

@@ -130,12 +130,6 @@ def leniency(grid: int) -> str:
     return tables.markdown(("κ", "saddle", "critical temperature", *basins_of_best, "basin of (0, 0), τ = 0.5"), lines)
 
 
-def means(policies: Mapping[str, np.ndarray]) -> str:
-    """Returns mean policies in biased rock-paper-scissors in Markdown, float[3] for each learner."""
-    rows = [[learner, ", ".join(f"{share:.3f}" for share in policy)] for learner, policy in policies.items()]
-    return tables.markdown(("learner", "rock, paper, scissors"), rows)
-
-
 def gain(matrix: np.ndarray, point: Point) -> float:
     """Returns what the row player gains by its best reply, compared with its policy at a point."""
     payoffs = matrix @ point[1]
