@@ -89,7 +89,13 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
         for game in games:
             turns = annotate(game, depth, arguments.blunder, agent, database, bar.update)
             print(table(game, turns))
-            annotated.append(_facts(game, turns))
+            unknown = first_unknown(turns) if database is not None else None
+            annotated.append(
+                {"game": game.number, "title": game.title, "result": game.result}
+                | {"first_unknown": None if unknown is None else unknown.number}
+                | {"seats": [summary(turns, seat) for seat in range(env.num_players)]}
+                | {"turns": [dataclasses.asdict(turn) for turn in turns]}
+            )
             if arguments.picture is not None:
                 plot.write(analyse_picture.draw(game, turns, of_agent), arguments.picture)
     result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": of_agent}
@@ -128,19 +134,6 @@ def _chosen(
     for message in messages:
         print(message, file=sys.stderr)
     return readable, broken
-
-
-def _facts(game: RecordedGame, turns: Sequence[Turn]) -> dict[str, Any]:
-    """Returns the annotation of a game in JSON's types."""
-    unknown = first_unknown(turns) if turns[0].played is not None else None
-    return {
-        "game": game.number,
-        "title": game.title,
-        "result": game.result,
-        "first_unknown": None if unknown is None else unknown.number,
-        "seats": [summary(turns, seat) for seat in range(game.env.num_players)],
-        "turns": [dataclasses.asdict(turn) for turn in turns],
-    }
 
 
 def departures(games: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

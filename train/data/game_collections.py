@@ -98,7 +98,7 @@ def labelled(
     env: Checkers,
     games: Sequence[NumberedGame],
     splits: Sequence[int],
-    on_replayed: Callable[[int], object] | None = None,
+    on_replayed: Callable[[int], object] = lambda _: None,
 ) -> Positions:
     """Returns the positions of games, with the action that was played on each, and the result for its mover.
 
@@ -143,7 +143,7 @@ def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def states_before(
-    env: Checkers, games: Sequence[PdnGame], *, on_replayed: Callable[[int], object] | None = None
+    env: Checkers, games: Sequence[PdnGame], *, on_replayed: Callable[[int], object] = lambda _: None
 ) -> CheckersState:
     """Returns the board before every action of some games, those of the first game first.
 
@@ -184,8 +184,7 @@ def states_before(
             place = first[chosen[column]] + ply + row
             for whole, part in zip(jax.tree.leaves(found), jax.tree.leaves(before), strict=True):
                 whole[place] = part[row, column]
-        if on_replayed is not None:
-            on_replayed(len(chosen))
+        on_replayed(len(chosen))
     return found
 
 

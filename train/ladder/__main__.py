@@ -106,7 +106,12 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
         pairs = play_pairs(env, players, settings, openings, ResultFile(folder / PAIRS_FILE, ("agents",), stored))
         result: dict[str, Any] = {**stored, "anchor": names[0], "agents": ratings(names, pairs)}
         if arguments.cost:
-            result["cpu_ms"] = costs(env, players, ResultFile(folder / COSTS_FILE, ("agent",), stored))
+            file, result["cpu_ms"] = ResultFile(folder / COSTS_FILE, ("agent",), stored), {}
+            for name, player in players.items():
+                row = file.get({"agent": name})
+                if row is None:
+                    row = file.add({"agent": name}, {"cpu_ms": round(cpu_milliseconds(env, player), 3)})
+                result["cpu_ms"][name] = row["cpu_ms"]
         result["checkpoints"] = runs
         figure = ladder_picture.draw(str(env), result["agents"], runs)
         write_whole(folder / RESULT_FILE, json.dumps(result, indent=2) + "\n")
@@ -196,15 +201,6 @@ def pair_seating(num_games: int, num_players: int) -> NDArray[np.int32]:
     game, seat = np.arange(num_games)[:, None], np.arange(num_players)
     place = (seat - game // GAMES_PER_OPENING) % num_players
     return ((place + game) % 2).astype(np.int32)
-
-
-def costs(env: Env[Any], players: Mapping[str, Agent], file: ResultFile) -> dict[str, float]:
-    """Returns the CPU milliseconds of a move of every agent, from the file or measured now."""
-
-    def measure(name: str) -> dict[str, float]:
-        return {"cpu_ms": round(cpu_milliseconds(env, players[name]), 3)}
-
-    return {name: file.once({"agent": name}, functools.partial(measure, name))["cpu_ms"] for name in players}
 
 
 # -- text --------------------------------------------------------------------------------------------------------------

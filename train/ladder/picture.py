@@ -6,13 +6,12 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from train import plot
-from train.ladder.ratings import Row
 
 INCHES_PER_AGENT = 0.28
 MAX_NAME = 40  # characters of an agent's name; the beginning of a longer one is left out
 
 
-def draw(title: str, rows: Sequence[Row], runs: Sequence[Mapping[str, Any]]) -> Figure:
+def draw(title: str, rows: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> Figure:
     """Returns the picture: the agents that are not checkpoints by their rating, and the ratings over each run.
 
     `runs` has the `run`, the `agents` and the `steps` of `checkpoints` in the result of a ladder.
@@ -40,7 +39,9 @@ def draw(title: str, rows: Sequence[Row], runs: Sequence[Mapping[str, Any]]) -> 
     return figure
 
 
-def draw_rating(axes: Any, row: Row, place: float, *, horizontal: bool, color: Any = plot.COLOURS[0]) -> None:
+def draw_rating(
+    axes: Any, row: Mapping[str, Any], place: float, *, horizontal: bool, color: Any = plot.COLOURS[0]
+) -> None:
     """Draws a rating and its interval at a place of the other axis. An end without a bound is drawn as an arrow."""
     ends = row["elo_interval"]
     below, above = (0.0 if end is None else abs(row["elo"] - end) for end in ends)

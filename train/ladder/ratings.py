@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,20 +17,10 @@ class PairResult(NamedTuple):
     truncated: int  # games that a limit ended; they are among the draws
 
 
-class Row(TypedDict):
-    """One agent in the result of a ladder."""
+def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -> list[dict[str, Any]]:
+    """Returns a row for each agent, the highest rating first: agent, elo, elo_interval, games, wins, draws, losses.
 
-    agent: str
-    elo: float
-    elo_interval: list[float | None]  # None for an end that the games do not bound
-    games: int
-    wins: int
-    draws: int
-    losses: int
-
-
-def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -> list[Row]:
-    """Returns the ratings of agents, the highest first.
+    An end of an interval that the games do not bound is None.
 
     Args:
       names: of the agents; the first one has rating 0.
@@ -44,7 +34,7 @@ def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -
         wins[i, j], wins[j, i] = result.wins
         draws[i, j] = draws[j, i] = result.draws
     elo, interval = arena.elo(wins, draws, anchor=anchor), arena.elo_interval(wins, draws, anchor=anchor)
-    rows: list[Row] = [
+    rows: list[dict[str, Any]] = [
         {
             "agent": name,
             "elo": round(float(elo[number]), 1),

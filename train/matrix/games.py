@@ -15,6 +15,7 @@ equilibrium correspondence, 2005.
 import itertools
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -217,11 +218,16 @@ def logit_equilibrium(game: MatrixGame, tau: float) -> Point:
     """
     check_number("tau", tau)
     scale = max(np.ptp(game.payoffs[0]), np.ptp(game.payoffs[1])) or 1.0
-    branch = _LogitBranch(*(game.own_payoffs(player) / scale for player in (0, 1)))
-    return branch.policies(branch.follow(float(scale / tau)))
+    row, column = (game.own_payoffs(player) / scale for player in (0, 1))
+    n, m = row.shape
+    payoffs = np.block([[np.zeros((n, n)), row], [column, np.zeros((m, m))]])  # against both policies
+    player = np.repeat([0, 1], [n, m])
+    branch = _LogitBranch(payoffs, player[:, None] == player)
+    x, y = np.split(branch.policies(branch.follow(float(scale / tau))), [n])
+    return x, y
 
 
-class _LogitBranch:
+class _LogitBranch(NamedTuple):
     """The curve of points (logits, precision) with logits = precision * advantages, from precision 0 on.
 
     The precision is 1 / temperature. The logits are those of the row player's n and the column player's m actions; the
@@ -229,37 +235,24 @@ class _LogitBranch:
     the own policy. So the logits of actions that are played stay small, and are precise, at low temperatures too.
     """
 
-    def __init__(self, row: np.ndarray, column: np.ndarray) -> None:
-        n, m = row.shape
-        self.row_actions, self.size = n, n + m
-        self.payoffs = np.block([[np.zeros((n, n)), row], [column, np.zeros((m, m))]])  # against both policies
-        player = np.repeat([0, 1], [n, m])
-        self.own = player[:, None] == player  # bool[n + m, n + m], whether two actions are of one player
+    payoffs: np.ndarray  # float64[n + m, n + m], of each action against the actions of the other
+    own: np.ndarray  # bool[n + m, n + m], whether two actions are of one player
 
-    def policies(self, logits: np.ndarray) -> Point:
-        """Returns both policies."""
-        x, y = np.split(self._both(logits), [self.row_actions])
-        return x, y
-
-    def _both(self, logits: np.ndarray) -> np.ndarray:
+    def policies(self, logits: np.ndarray) -> np.ndarray:
         """Returns both policies as one array, float64[n + m]."""
         weights = np.exp(logits - np.where(self.own, logits, -np.inf).max(1))
         return weights / (self.own @ weights)
 
-    def residual(self, point: np.ndarray) -> np.ndarray:
-        """Returns float64[n + m], which is 0 on the curve."""
-        return point[:-1] - point[-1] * self._advantages(self._both(point[:-1]))
-
-    def _advantages(self, policies: np.ndarray) -> np.ndarray:
+    def equations(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Returns float64[n + m], which is 0 on the curve, and its derivatives float64[n + m, n + m + 1]."""
+        logits, precision = point[:-1], point[-1]
+        policies = self.policies(logits)
         payoffs = self.payoffs @ policies
-        return payoffs - self.own @ (policies * payoffs)
-
-    def jacobian(self, point: np.ndarray) -> np.ndarray:
-        """Returns float64[n + m, n + m + 1], the derivatives of the residual."""
-        policies = self._both(point[:-1])
-        by_policies = self.payoffs - self.own @ (np.diag(self.payoffs @ policies) + policies[:, None] * self.payoffs)
+        advantages = payoffs - self.own @ (policies * payoffs)
+        by_policies = self.payoffs - self.own @ (np.diag(payoffs) + policies[:, None] * self.payoffs)
         by_logits = by_policies @ (np.diag(policies) - self.own * np.outer(policies, policies))
-        return np.hstack([np.eye(self.size) - point[-1] * by_logits, -self._advantages(policies)[:, None]])
+        jacobian = np.hstack([np.eye(len(logits)) - precision * by_logits, -advantages[:, None]])
+        return logits - precision * advantages, jacobian
 
     def follow(self, precision: float) -> np.ndarray:
         """Returns the logits float64[n + m] of the first point of the curve with this precision.
@@ -269,14 +262,15 @@ class _LogitBranch:
 
         Raises ArithmeticError if a step becomes too small, or there are too many.
         """
-        point, step = np.zeros(self.size + 1), FIRST_STEP
-        tangent = self._tangent(point, np.eye(self.size + 1)[-1])
+        size = len(self.own)
+        to_precision = np.eye(size + 1)[-1]
+        point, step = np.zeros(size + 1), FIRST_STEP
+        tangent = self._tangent(point, to_precision)
         for _ in range(MAX_STEPS):
             ahead = (precision - point[-1]) / tangent[-1] if tangent[-1] > 0 else math.inf
             last = ahead <= step  # this step ends at the precision asked for, in the plane of the points that have it
             step = min(step, ahead)
-            normal = np.eye(self.size + 1)[-1] if last else tangent
-            found = self._corrected(point + step * tangent, normal, step)
+            found = self._corrected(point + step * tangent, to_precision if last else tangent, step)
             turned = tangent if found is None else self._tangent(found, tangent)
             if found is None or turned @ tangent < MIN_COSINE or (found[-1] > precision and not last):
                 step /= 2
@@ -294,7 +288,7 @@ class _LogitBranch:
 
     def _tangent(self, point: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Returns the unit tangent of the curve, in the direction that goes on from the tangent before."""
-        _, singular, vectors = np.linalg.svd(self.jacobian(point))
+        _, singular, vectors = np.linalg.svd(self.equations(point)[1])
         directions = vectors[np.sum(singular > TOLERANCE) :]  # one, or more where branches meet
         tangent = directions.T @ (directions @ before)
         return tangent / np.linalg.norm(tangent)
@@ -306,9 +300,10 @@ class _LogitBranch:
         """
         point = start
         for _ in range(MAX_CORRECTIONS):
-            system = np.vstack([self.jacobian(point), normal])
+            residual, jacobian = self.equations(point)
             # `lstsq`: where branches meet, the equations are singular, and the smallest change is the right one.
-            change = np.linalg.lstsq(system, np.append(self.residual(point), normal @ (point - start)))[0]
+            system, wrong = np.vstack([jacobian, normal]), np.append(residual, normal @ (point - start))
+            change = np.linalg.lstsq(system, wrong)[0]
             point = point - change
             if np.abs(point - start).max() > MAX_DEVIATION * step:
                 return None
