@@ -14,8 +14,7 @@
     traditional        stars of size 3 and 4
     turn_search        the agent `race`, which searches its own turns
 
-Shared by them: `study` (its settings, figures and curves), `runs` (training with an evaluation after every
-iteration), `evaluation` (games against random players), `comparison` (the table of Figure 2), `spoiled_games` (what
-keeps players from winning), `running_sums` and `separate_encoders` (rewards and network of the published code),
-`chance_moves` and `unequal_seats` (the other games).
+Shared by them: `study` (its settings, figures and curves), `runs` (training with games against random players after
+every iteration), `comparison` (the table of Figure 2), `running_sums` and `separate_encoders` (rewards and network of
+the published code), `chance_moves` and `unequal_seats` (the other games).
 """

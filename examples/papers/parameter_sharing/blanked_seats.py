@@ -20,8 +20,7 @@ import numpy as np
 
 from examples.papers._experiment import Report, command
 from examples.papers._intervals import format_interval, interval
-from examples.papers.parameter_sharing.evaluation import evaluate
-from examples.papers.parameter_sharing.runs import FinishedRuns, runs_by_sharing
+from examples.papers.parameter_sharing.runs import FinishedRuns, evaluate, runs_by_sharing
 from examples.papers.parameter_sharing.study import GAME, MODES
 from jaxgames import arena, make
 from jaxgames.policies.agent import PolicyAgent

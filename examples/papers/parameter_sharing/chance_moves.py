@@ -20,12 +20,7 @@ from jaxgames.sampling import random_action
 class ChanceMoves(ChineseCheckers):
     """`chinese_checkers` in which a random legal action takes the place of some actions.
 
-    Args:
-      size: N = 1..8.
-      num_players: 2, 3, 4 or 6.
-      reward: as in `ChineseCheckers`.
-      max_rounds: rounds after which the game is truncated.
-      chance: the probability that an action is replaced.
+    `chance` is the probability that an action is replaced; the other parameters are those of `ChineseCheckers`.
     """
 
     id: ClassVar[str] = "chance_moves"

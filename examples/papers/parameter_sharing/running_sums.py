@@ -34,11 +34,7 @@ class RunningSumsState(ChineseCheckersState):
 class RunningSums(ChineseCheckers):
     """`chinese_checkers` in which every decision of a seat is paid with its sum of rewards so far.
 
-    Args:
-      size: N = 1..8.
-      num_players: 2, 3, 4 or 6.
-      reward: the rewards that are summed; see `ChineseCheckers`.
-      max_rounds: rounds after which the game is truncated.
+    The parameters are those of `ChineseCheckers`; `reward` has the rewards that are summed.
     """
 
     id: ClassVar[str] = "running_sums"

@@ -1,6 +1,10 @@
-"""The runs of an experiment: sweeps, whose evaluations measure what the study does.
+"""The runs of an experiment: sweeps, evaluated as the text of the study, its code and this project do.
 
-OUTPUT/shared/seed=0/      a run folder as `train.sweep` writes it; its metrics have the columns of `evaluation`
+OUTPUT/shared/seed=0/      a run folder as `train.sweep` writes it; its metrics have COLUMNS
+
+The study's length of a game is the number of full rounds before its last turn. In the code, a game that is truncated
+has the limit as its length, and all games count. Turns to win here are the turns of the winner, the last one included,
+in the games that it won: one more than the rounds.
 """
 
 import functools
@@ -10,13 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from examples.papers import _experiment
 from examples.papers._experiment import Experiment
-from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate
-from examples.papers.parameter_sharing.study import GAMES, MODES, settings_of
-from jaxgames.agents import Agent
+from examples.papers.parameter_sharing.running_sums import RunningSums
+from examples.papers.parameter_sharing.study import GAMES, MODES, ROUNDS, settings_of
+from jaxgames import arena
+from jaxgames.agents import Agent, RandomAgent
+from jaxgames.policies.agent import PolicyAgent
 from train import agents
 from train.driver.loop import Settings, evaluation_key
 from train.driver.metrics import to_floats
@@ -26,6 +33,16 @@ from train.plot import open_runs
 from train.ppo import PPO
 from train.sweep import evaluate_runs, sweep_of
 from train.sweep.batched_runs import BatchedRuns
+
+COLUMNS = {
+    "win_rate": "games won, divided by all games, as in the study's code",
+    "decided_win_rate": "games won, divided by the games that were not truncated, as in the study's text",
+    "mean_turns": "turns to win, in the games won",
+    "rounds": "rounds of a game, all games, a truncated one counting as the limit, as in the study's code",
+    "truncated_rate": "games that the limit ended",
+    "reward": "sum of the rewards of the policy's seat",
+    "running_sums": "sum of the running sums of these rewards over the seat's decisions, as in the study's code",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +81,7 @@ def train_all(
       settings: the values of each setting of `train.ppo.Config`.
       games: of the evaluation after each iteration.
       keep_every: iterations between checkpoints that stay; 0: the last ones.
-      in_its_game: evaluations are on drawn seats of the game that a run is trained on, not `evaluation.evaluate`.
+      in_its_game: evaluations are on drawn seats of the game that a run is trained on, not `evaluate`.
 
     Errors are as in `_experiment.train_all`.
     """
@@ -90,6 +107,40 @@ def _evaluate_each(
     policy: Policy, params: Params, key: jax.Array, games: int, num_players: int
 ) -> dict[str, jax.Array]:
     return jax.lax.map(lambda each: evaluate(policy, each, key, games, num_players=num_players), params)
+
+
+@functools.partial(jax.jit, static_argnames=("policy", "games", "num_players", "max_rounds"))
+def evaluate(
+    policy: Policy,
+    params: Params,
+    key: jax.Array,
+    games: int,
+    num_players: int = 6,
+    max_rounds: int = ROUNDS,
+) -> dict[str, jax.Array]:
+    """Returns the measures of games in seat 0 against random players, float32[] each, by the names in COLUMNS.
+
+    A mean is NaN where there is no such game. The policy, whose actions are sampled, is of the star with N = 2.
+    """
+    env = RunningSums(num_players=num_players, max_rounds=max_rounds)
+    agent = PolicyAgent(params, env, policy, jnp.float32(1))
+    start_key, key = jax.random.split(key)
+    seats = arena.one_seat(start_key, games, num_players, 0)
+    begun = arena.start(env, start_key, games)
+    played = arena.advance_until_over(env, (agent, RandomAgent(env)), seats, begun, key)
+    boards: Any = played.boards
+    won = arena.winners(env, played)[:, 0]
+    decided = ~boards.truncated
+    means = {
+        "win_rate": won.mean(),
+        "decided_win_rate": won.sum() / decided.sum(),
+        "mean_turns": (played.turns[:, 0] * won).sum() / won.sum(),
+        "rounds": boards.round.mean(),
+        "truncated_rate": (~decided).mean(),
+        "reward": boards.totals[:, 0].mean(),
+        "running_sums": played.returns[:, 0].mean(),
+    }
+    return {name: jnp.float32(value) for name, value in means.items()}
 
 
 def curves_of(of_setting: Iterable[RunFolder]) -> dict[str, Any]:

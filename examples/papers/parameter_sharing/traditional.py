@@ -5,6 +5,9 @@
 The command trains the runs of each size that are not finished: the presets `star_3` and `star_4`, and the settings of
 the study's code on these boards. Size 3 also has shorter runs, each with one change of `star_3`. Then it plays
 games: an agent on all six seats, on one seat against five random players, and on one seat against five greedy ones.
+
+At the end of a game without a winner, a seat's goal is *blocked* by pegs of the opposite seat, whose home it is, or by
+pegs of other seats.
 """
 
 import functools
@@ -16,15 +19,18 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from examples.papers._experiment import Experiment, Report, command
 from examples.papers._experiment import train as train_run
-from examples.papers.parameter_sharing import spoiled_games
 from examples.papers.parameter_sharing.study import GAMES_OF_CODE, settings_of
 from jaxgames import arena
 from jaxgames import make as make_env
 from jaxgames._checks import check_choice
+from jaxgames.agents import Agent
+from jaxgames.arena import Games
 from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.games.chinese_checkers.board import tables as tables_of_board
 from train import agents, ppo
 from train.driver import loop
 from train.driver.commands import text_of_rate
@@ -33,6 +39,7 @@ from train.driver.tables import markdown
 
 SELF = "itself"  # in place of an opponent: the agent plays all seats
 OPPONENTS = (SELF, "random", "greedy")
+OPPOSITE = 3  # seats clockwise, of six
 STUDY = "study"  # the run with the settings of the study's code
 CHANGED_SIZE = 3  # the board on which changes are compared
 CHANGES: dict[str, dict[str, Any]] = {  # of the preset star_3; every run is as long
@@ -144,7 +151,7 @@ def train(name: str, settings: Mapping[str, Any], seed: int, arguments: Argument
 
 
 def play(size: int, agent: str, opponent: str, games: int, seed: int) -> dict[str, Any]:
-    """Returns the `spoiled_games.summary` of the agent in its games against an opponent."""
+    """Returns the `summary` of the agent in its games against an opponent."""
     env = agents.env_of(agent) or make_env("chinese_checkers", size=size)
     assert isinstance(env, ChineseCheckers)
     key, seat_key = jax.random.split(jax.random.key(seed))
@@ -152,8 +159,60 @@ def play(size: int, agent: str, opponent: str, games: int, seed: int) -> dict[st
         texts, seats = (agent,), jnp.zeros((games, env.num_players), jnp.int32)
     else:
         texts, seats = (agent, opponent), arena.one_seat(seat_key, games, env.num_players)
-    played = spoiled_games.play(env, tuple(agents.make(text, env) for text in texts), seats, key)
-    return rounded(spoiled_games.summary(env, played, seats))
+    played = whole_games(env, tuple(agents.make(text, env) for text in texts), seats, key)
+    return rounded(summary(env, played, seats))
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def whole_games(env: ChineseCheckers, agents: tuple[Agent, ...], agent_of_seat: jax.Array, key: jax.Array) -> Games:
+    """Returns whole games for six seats by agents on the device; as `arena.play`."""
+    start_key, key = jax.random.split(key)
+    begun = arena.start(env, start_key, len(agent_of_seat))
+    return arena.advance_until_over(env, agents, agent_of_seat, begun, key)
+
+
+def summary(env: ChineseCheckers, games: Games, agent_of_seat: jax.Array) -> dict[str, Any]:
+    """Returns results of the first agent, and how its seats end the games without a winner; None where there is none.
+
+    decided         the share of games that a seat wins, and its interval
+    win_rate        the share of games that a seat of the agent wins, and its interval
+    turns           mean turns of the winner in decided games
+    blocked_by_opposite, blocked_by_others     in undecided games, the share of the agent's seats
+    pegs_in_goal, pegs_at_home                 in undecided games, means over the agent's seats
+    """
+    on_seat = np.asarray(agent_of_seat) == 0
+    won, turns = np.array(jax.jit(arena.winners, static_argnums=0)(env, games)), np.array(games.turns)
+    decided = np.array(won.any(1))
+    num_games = len(won)
+    cells = np.asarray(pegs_of_seats(env, games.boards))  # bool[games, 6, cells, 6]
+    in_goal = cells[:, :, -env.num_pegs :].sum(2)  # pegs of each seat, clockwise from the goal's owner
+    others = in_goal.sum(2) - in_goal[..., 0] - in_goal[..., OPPOSITE]
+    at_home = cells[:, :, : env.num_pegs, 0].sum(2)
+    undecided = on_seat & ~decided[:, None]
+
+    def mean(values: np.ndarray, where: np.ndarray) -> float | None:
+        return float(values[where].mean()) if where.any() else None
+
+    return {
+        "games": num_games,
+        "decided": float(decided.mean()),
+        "decided_interval": arena.wilson(int(decided.sum()), num_games),
+        "win_rate": float((won & on_seat).any(1).mean()),
+        "win_rate_interval": arena.wilson(int((won & on_seat).any(1).sum()), num_games),
+        "turns": mean(turns, won),
+        "blocked_by_opposite": mean(in_goal[..., OPPOSITE] > 0, undecided),
+        "blocked_by_others": mean(others > 0, undecided),
+        "pegs_in_goal": mean(in_goal[..., 0], undecided),
+        "pegs_at_home": mean(at_home, undecided),
+    }
+
+
+@functools.partial(jax.jit, static_argnames="env")
+def pegs_of_seats(env: ChineseCheckers, boards: Any) -> jax.Array:
+    """Returns bool[games, 6, cells, 6], the pegs of all seats, clockwise from each of them and in its frame."""
+    q, r = (tables_of_board(env.size).axial + 2 * env.size).T
+    seats, of_seats = jnp.arange(env.num_players), jax.vmap(env.observe, in_axes=(None, 0))
+    return jax.vmap(lambda board: of_seats(board, seats))(boards)[:, :, q, r, : env.num_players]
 
 
 # -- tables --------------------------------------------------------------------------------------------------------

@@ -18,14 +18,7 @@ from jaxgames.games.chinese_checkers.board import tables
 
 @dataclass(frozen=True)
 class UnequalSeats(ChineseCheckers):
-    """`chinese_checkers` in which seats with odd numbers hop only if they have no other action.
-
-    Args:
-      size: N = 1..8.
-      num_players: 2, 3, 4 or 6.
-      reward: as in `ChineseCheckers`.
-      max_rounds: rounds after which the game is truncated.
-    """
+    """`ChineseCheckers`, with its parameters, in which seats with odd numbers hop only if they have no other action."""
 
     id: ClassVar[str] = "unequal_seats"
     size: int = 2

@@ -11,8 +11,8 @@ import jaxgames
 from examples.papers.parameter_sharing import runs
 from examples.papers.parameter_sharing.__main__ import Arguments, train
 from examples.papers.parameter_sharing.comparison import differences, finite, last_win_rates, measures, reached
-from examples.papers.parameter_sharing.evaluation import COLUMNS
 from examples.papers.parameter_sharing.running_sums import RunningSums
+from examples.papers.parameter_sharing.runs import COLUMNS
 from examples.papers.parameter_sharing.study import (
     MEASURES,
     MODES,

@@ -11,8 +11,8 @@ import pytest
 
 import jaxgames
 from examples.papers.parameter_sharing import blanked_seats, head_to_head, heat_maps, mixed_opponents, runs
-from examples.papers.parameter_sharing.evaluation import COLUMNS, evaluate
 from examples.papers.parameter_sharing.running_sums import LOSS, RunningSums
+from examples.papers.parameter_sharing.runs import COLUMNS, evaluate
 from examples.papers.parameter_sharing.study import MODES, settings_of
 from jaxgames.policies.agent import PolicyAgent
 from train.models.policy import Policy, Sharing
