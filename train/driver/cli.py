@@ -14,9 +14,8 @@ import tyro
 
 from jaxgames._named import IMPORT, IMPORT_LINE, command_line, import_options
 from train.driver import compilation, loggers, loop, processes
-from train.driver.learner import Learner, check_load, command_of, is_of_user
+from train.driver.learner import Learner, check_load, command_of
 from train.driver.loop import Settings
-from train.driver.memory import check_memory
 from train.driver.messages import log
 from train.driver.processes import Processes
 from train.driver.run_folder import RunFolder
@@ -78,7 +77,7 @@ def main(learner_type: type[Learner], settings: Settings | None = None) -> NoRet
         if runs:  # in process 0
             if result["finished"]:
                 run = shlex.quote(result["run_dir"])
-                words = import_options() + [IMPORT, program] * is_of_user(learner_type)
+                words = import_options() + [IMPORT, program] * (":" in result["learner"])
                 modules = "".join(f" {word}" for word in words)
                 log(f"next: python -m train.match {run} greedy{modules}; python -m train.play {run}{modules}")
             print(json.dumps(result))
@@ -124,7 +123,8 @@ def open_run(learner_type: type[Learner], config: Any, settings: Settings) -> tu
     if processes.is_leader():
         try:
             learner = learner_type(learner_type.resolve(config))
-            check_memory(learner, sharding.mesh_for(settings.devices, learner.batch_sizes))  # before there is a folder
+            mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
+            compilation.check_memory(learner, mesh)  # before there is a folder
             loop.evaluation_opponent(learner, settings)
             loggers.check(settings.logger)
             runs = [create_or_resume(learner, settings)]

@@ -171,20 +171,16 @@ def module_of(learner_type: type[Learner]) -> str:
     return name
 
 
-def is_of_user(learner_type: type[Learner]) -> bool:
-    """Returns whether a learner is defined outside this package."""
-    return not module_of(learner_type).startswith("train.")
-
-
 def text_of(learner_type: type[Learner]) -> str:
     """Returns what files store of a learner: its name, or "module:Class" if it is not of this package."""
-    own = f"{module_of(learner_type)}:{learner_type.__name__}"
-    return own if is_of_user(learner_type) else learner_type.name
+    module = module_of(learner_type)
+    return learner_type.name if module.startswith("train.") else f"{module}:{learner_type.__name__}"
 
 
 def command_of(learner_type: type[Learner]) -> str:
     """Returns the module whose command trains a learner, such as "train.ppo"."""
-    return module_of(learner_type) if is_of_user(learner_type) else f"train.{learner_type.name}"
+    module = module_of(learner_type)
+    return f"train.{learner_type.name}" if module.startswith("train.") else module
 
 
 def learner_of_module(text: str) -> type[Learner]:

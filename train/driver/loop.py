@@ -83,11 +83,11 @@ class Settings:
             raise ValueError(f"logger must be none or names of loggers, not {' '.join(self.logger)}")
         object.__setattr__(self, "logger", tuple(name for name in self.logger if name != "none"))
 
-    def evaluates(self, iteration: int) -> bool:
-        """Returns whether an evaluation follows `iteration`."""
+    def evaluates(self, iteration: int, last: bool) -> bool:
+        """Returns whether an evaluation follows `iteration`, which is the last one of the run or not."""
         every = self.evaluate_every
         doubling = iteration < every and iteration.bit_count() == 1
-        return every > 0 and (doubling or iteration % every == 0)
+        return every > 0 and (last or doubling or iteration % every == 0)
 
 
 def run_training(
@@ -96,51 +96,45 @@ def run_training(
     """Trains to the end of the run, or until Ctrl-C or SIGTERM. Returns the result, which a finished run stores.
 
     Args:
-      learner: of the run, or a `BatchedRuns` of several.
+      learner: of the run, or `BatchedRuns`, whose metrics are arrays over runs.
       runs: their folders, which are closed at the end, also by an error; none in a process that is not the leader.
       settings: with a `run_dir` in such a process, and of a sweep.
-      evaluate: returns the metrics of an evaluation, of several runs arrays over the runs; None for `evaluation`.
+      evaluate: returns the metrics of an evaluation; None for `evaluation`.
 
     Seconds are a run's share of the time. Raises ValueError when parameters are no longer finite numbers.
     """
+    config, folder = learner.config, settings.run_dir or runs[0].folder
+    resume = command_to_resume(learner, folder, settings)
     with contextlib.ExitStack() as stack:
         for run in runs:
             stack.callback(run.close)
             run.loggers = settings.logger
-        return _run_training(learner, runs, settings, evaluate or evaluation)
+        mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
+        log_start(learner, folder, mesh.size)
+        if jax.process_count() > 1:  # every process prints it, because any of them may be lost
+            print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
 
-
-def _run_training(
-    learner: Learner, runs: Sequence[RunFolder], settings: Settings, evaluate: Evaluate
-) -> dict[str, Any]:
-    config, folder = learner.config, settings.run_dir or runs[0].folder
-    mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
-    resume = command_to_resume(learner, folder, settings)
-    log_start(learner, folder, mesh.size)
-    if jax.process_count() > 1:  # every process prints it, because any of them may be lost
-        print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
-
-    train_state = restore_or_init(learner, runs, mesh)
-    first = int(train_state.iteration)
-    results = [run.result() for run in runs]
-    stored = processes.broadcast_from_leader(results[0] if results and all(results) else None)
-    if first >= config.num_iterations and stored is not None:
-        log("the run is finished already; a larger --total-steps continues it")
-        return stored
-    rows = [run.truncate_metrics(first) for run in runs]
-    if is_multiple(first, settings.keep_every):
-        save(learner, runs, train_state, mesh, settings)
-    if settings.evaluate_every:
-        log_evaluations(learner, settings.evaluation_opponent, settings.evaluation_games, settings.evaluation_seat)
-    try:
-        iteration, rows = iterate_until_stopped(learner, runs, settings, evaluate, mesh, train_state, rows)
-        results = [result_of(run, iteration, row) for run, row in zip(runs, rows, strict=True)]
-        finished = iteration >= config.num_iterations
-        for run, result in zip(runs, results, strict=True):
-            if finished:
-                run.finish(result)
-    except OSError as error:
-        raise OSError(f"{error}; when that is mended, continue with: {resume}") from error
+        train_state = restore_or_init(learner, runs, mesh)
+        first = int(train_state.iteration)
+        results = [run.result() for run in runs]
+        stored = processes.broadcast_from_leader(results[0] if results and all(results) else None)
+        if first >= config.num_iterations and stored is not None:
+            log("the run is finished already; a larger --total-steps continues it")
+            return stored
+        rows = [run.truncate_metrics(first) for run in runs]
+        if is_multiple(first, settings.keep_every):
+            save(learner, runs, train_state, mesh, settings)
+        if settings.evaluate_every:
+            log_evaluations(learner, settings.evaluation_opponent, settings.evaluation_games, settings.evaluation_seat)
+        try:
+            last = iterate_until_stopped(learner, runs, settings, evaluate or evaluation, mesh, train_state, rows)
+            results = [result_of(run, last, row) for run, row in zip(runs, rows, strict=True)]
+            for run, result in zip(runs, results, strict=True):
+                if result["finished"]:
+                    run.finish(result)
+        except OSError as error:
+            raise OSError(f"{error}; when that is mended, continue with: {resume}") from error
+    finished = last >= config.num_iterations
     if not finished:
         log(f"stopped; continue with: {resume}")
     return results[0] if results else {"finished": finished}
@@ -168,45 +162,47 @@ def iterate_until_stopped(
     mesh: Mesh,
     train_state: Any,
     rows: list[dict[str, Any]],
-) -> tuple[int, list[dict[str, Any]]]:
-    """The last iteration of the run, or the one that a signal stopped, and the row of metrics of each run after it.
+) -> int:
+    """Returns the last iteration of the run, or the one that a signal stopped.
 
-    `rows` are those of the last iteration before this start, empty for a new run.
-
-    Raises ValueError when parameters are no longer finite numbers.
+    `rows` has each run's row of metrics of the last iteration before this start, {} for a new run. At the end it has
+    the last rows. Raises ValueError when parameters are no longer finite numbers.
     """
     config, first = learner.config, int(train_state.iteration)
     log("compiling (usually 10 to 60 s when the program is new) ...")
-    start = time.monotonic()
-    iterate = compile_iteration(learner, train_state, mesh)
+    start, data = time.monotonic(), sharding.shard(learner.load_data(), mesh, sharding.REPLICATED)
+    with jax.set_mesh(mesh):
+        iterate = compilation.iteration_on(learner, mesh).lower(train_state, *data).compile()
     log(f"compiled in {time.monotonic() - start:.1f} s")
     if first:
         log(f"resumed after iteration {first}")
     folders = [run.folder for run in runs] or [settings.run_dir]
     num_runs, steps = len(folders), config.steps_per_iteration
-    progress = Progress(config.num_iterations * steps * num_runs, "steps", shown=processes.is_leader())
+    leader = processes.is_leader()
+    progress = Progress(config.num_iterations * steps * num_runs, "steps", shown=leader)
     progress.skip(first * steps * num_runs)
-    opponent = evaluation_opponent(learner, settings) if processes.is_leader() else RandomAgent(learner.env)
+    opponent = evaluation_opponent(learner, settings) if leader else RandomAgent(learner.env)
     seconds_before = rows[0].get("seconds", 0.0) if rows else 0.0
     spent = 0.0  # seconds in iterations, without evaluations; a run's share of them
     iteration = first
     with stop_signal() as stop, progress as bar:
         for iteration in range(first + 1, config.num_iterations + 1):
             start = time.monotonic()
-            train_state, metrics = iterate(train_state)
-            row = {"iteration": iteration, "steps": iteration * steps, **to_floats(metrics)}
+            train_state, metrics = iterate(train_state, *data)
+            row: dict[str, Any] = {"iteration": iteration, "steps": iteration * steps, **to_floats(metrics)}
             spent += (time.monotonic() - start) / num_runs
             row["seconds"] = seconds_before + spent
             row["steps_per_second"] = (iteration - first) * steps / spent
             last = iteration == config.num_iterations
             finite = np.atleast_1d(_are_finite(train_state.params, num_runs > 1))  # of the runs and of padding
             diverged = [folder for folder, is_finite in zip(folders, finite, strict=False) if not is_finite]
-            evaluates = settings.evaluates(iteration) or (last and settings.evaluate_every > 0)
-            if processes.is_leader() and evaluates and not diverged:
+            evaluates = settings.evaluates(iteration, last)
+            if leader and evaluates and not diverged:
                 row |= evaluate(learner, settings, opponent, train_state, iteration)
                 row |= {GAMES: settings.evaluation_games, OPPONENT: settings.evaluation_opponent}
-            rows = [{name: entry_of(value, index) for name, value in row.items()} for index in range(len(runs))]
-            for run, of_run in zip(runs, rows, strict=True):
+            for index, run in enumerate(runs):
+                of_run = {name: value[index].item() if np.ndim(value) else value for name, value in row.items()}
+                rows[index] = of_run
                 run.log(of_run)
             if diverged:
                 raise ValueError(
@@ -214,7 +210,7 @@ def iterate_until_stopped(
                     f"{iteration}. Checkpoints of earlier iterations are kept; start a new run with other settings, "
                     "such as a smaller --learning-rate"
                 )
-            if processes.is_leader() and (evaluates or (learner.shown_metrics and not settings.evaluate_every)):
+            if leader and (evaluates or (learner.shown_metrics and not settings.evaluate_every)):
                 bar.write(format_row(row, config, num_runs, learner.shown_metrics))
             stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
             due = iteration % settings.checkpoint_every == 0 or is_multiple(iteration, settings.keep_every)
@@ -223,7 +219,7 @@ def iterate_until_stopped(
             bar.update(steps * num_runs)
             if stopping:
                 break
-    return iteration, rows
+    return iteration
 
 
 def save(learner: Learner, runs: Sequence[RunFolder], train_state: Any, mesh: Mesh, settings: Settings) -> None:
@@ -231,11 +227,6 @@ def save(learner: Learner, runs: Sequence[RunFolder], train_state: Any, mesh: Me
     states = learner.split(sharding.replicate(train_state, mesh))
     for run, state in zip(runs, states, strict=False):  # no runs in a process that is not the leader
         run.save(state, settings.keep_every)
-
-
-def entry_of(value: Any, index: int) -> Any:
-    """Returns a run's entry of an array over runs; a number is common to all runs."""
-    return float(value[index]) if getattr(value, "ndim", 0) else value
 
 
 def restore_or_init(learner: Learner, runs: Sequence[RunFolder], mesh: Mesh) -> Any:
@@ -254,14 +245,6 @@ def restore_or_init(learner: Learner, runs: Sequence[RunFolder], mesh: Mesh) -> 
         if processes.is_leader():  # the others receive its train state, and need no access to files
             train_state = learner.load(train_state)
     return sharding.shard(train_state, mesh, learner.partition_specs)
-
-
-def compile_iteration(learner: Learner, train_state: Any, mesh: Mesh) -> Callable[[Any], Any]:
-    """Returns `learner.iterate`, compiled for train states on the mesh. It reuses the memory of its argument."""
-    data = sharding.shard(learner.load_data(), mesh, sharding.REPLICATED)
-    with jax.set_mesh(mesh):
-        program = compilation.iteration_on(learner, mesh).lower(train_state, *data).compile()
-    return lambda train_state: program(train_state, *data)
 
 
 @functools.partial(jax.jit, static_argnums=1)

@@ -45,11 +45,6 @@ def commit() -> str | None:
     return result.stdout.strip()
 
 
-def cpu_seconds() -> float:
-    """Returns the user and system seconds of this process and of its children that have ended."""
-    return sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) + children_cpu_seconds()
-
-
 def children_cpu_seconds() -> float:
     """Returns the user and system seconds of all processes that this one started and that have ended."""
     return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])

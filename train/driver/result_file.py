@@ -34,26 +34,21 @@ class ResultFile:
 
         Raises ValueError for a line without the columns of the key, and for a file with other settings.
         """
-        self.path = path
-        self._key = tuple(key)
-        self._settings = settings
+        self.path, self._key, self._settings = path, tuple(key), settings
         self._results: dict[str, list[dict[str, Any]]] = {}
         lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
         for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line)
-                if number == 1 and settings is not None:
-                    self._check(row["settings"])
-                else:
+                if number > 1 or settings is None:
                     self._keep(row)
+                elif changed := stored_config.changes(row["settings"], settings):
+                    other = "; ".join(changed)
+                    raise ValueError(f"{path} has other settings: {other}. Name another place with --output")
             except (KeyError, TypeError, AttributeError, json.JSONDecodeError, UnicodeError, RecursionError) as error:
                 raise ValueError(
                     f"{path}, line {number} is not a result of this command: remove the line or the file"
                 ) from error
-
-    def _check(self, before: Mapping[str, Any]) -> None:
-        if changed := stored_config.changes(before, self._settings or {}):
-            raise ValueError(f"{self.path} has other settings: {'; '.join(changed)}. Name another place with --output")
 
     def _keep(self, row: dict[str, Any]) -> None:
         key = {name: row.pop(name) for name in self._key}

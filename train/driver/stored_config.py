@@ -4,7 +4,9 @@
 """
 
 import dataclasses
+import functools
 import json
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +40,7 @@ def load(path: Path, learners: Sequence[type[Learner]], or_own: bool = False) ->
     """Returns the learner with the settings in a config.json: one of `learners`, or with `or_own` a user's own one.
 
     Raises FileNotFoundError if there is none. Raises ValueError, with the path and the settings, unless it has
-    settings of one of the learners and no others. A setting that it lacks has its default.
+    settings of one of the learners and no others. A setting that it lacks has its default, which is logged.
     """
     try:
         stored = json.loads(path.read_bytes())
@@ -63,12 +65,20 @@ def load(path: Path, learners: Sequence[type[Learner]], or_own: bool = False) ->
             learner = learner_type(learner_type.config_type(**settings))
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
+    if missing := [name for name in names if name not in settings]:
+        log_once(f"{path} has no {', '.join(missing)}, so the defaults of this version are taken")
     if stored.get("env_version") != learner.env.version:
         raise ValueError(
             f"{path}: the run was trained on version {stored.get('env_version')} of {learner.env.id}, whose rules "
             f"changed: this is version {learner.env.version}; train it again"
         )
     return learner
+
+
+@functools.cache
+def log_once(text: str) -> None:
+    """Prints a line on standard error, but not again."""
+    print(text, file=sys.stderr)
 
 
 def format_setting(value: Any) -> str:

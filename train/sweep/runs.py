@@ -3,14 +3,9 @@
     python -m train.sweep --env "chinese_checkers(size=2, num_players=6)" --gamma 0.3 0.5 0.99 \\
         --gae-lambda 0.5 0.9 1.0 --seeds 5 --run-dir runs/discounts
 
-Every setting of the learner takes one or more values. The table is the product of all values and seeds; a cell is one
-of its runs. Cells that differ only in seeds and numbers (`Learner.numbers`) are one group: one program,
-compiled once. Groups train one after the other.
-
-    runs/discounts/sweep.json                           the learner, the values and the seeds
-    runs/discounts/gamma=0.3+gae_lambda=0.5/seed=0/     a run folder per cell, as `train.ppo` writes it
-    runs/discounts/summary.{json,md}                    medians and ranges over seeds (`train/sweep/summary.py`)
-    runs/discounts/learning_curve.{png,svg}             the picture of `train.plot`
+The table is the product of all values and seeds; a cell is one of its runs. Cells that differ only in seeds and numbers
+(`Learner.numbers`) are one group: one program, compiled once. Groups train one after the other. docs/training/sweep.md
+has the files in the folder.
 
 In Python, `run_sweep(sweep_of("ppo", {"gamma": (0.3, 0.5)}, seeds=5), settings)` does the same.
 """
@@ -22,8 +17,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -35,9 +29,9 @@ from jaxgames._files import write_whole
 from train import plot
 from train.agents import learner_type
 from train.driver import loggers, loop, stored_config
+from train.driver.compilation import check_memory
 from train.driver.learner import Learner, check_load, names_of_numbers
 from train.driver.loop import Evaluate, Settings
-from train.driver.memory import check_memory
 from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
 from train.ops import sharding
 from train.sweep.batched_runs import BatchedRuns, evaluate_runs
@@ -143,20 +137,23 @@ def run_sweep(
     if cells_at_once < 0:
         raise ValueError(f"cells_at_once must be 0 or more, not {cells_at_once}")
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
-    is_new = not (folder / SWEEP_FILE).exists()
-    groups = [group_of(each, settings, cells_at_once) for each in sweep.groups()]
-    for group in groups:
-        check_memory(group, sharding.mesh_for(group.devices, group.batch_sizes))
+    is_new = check_folder(folder, sweep, settings.resume)
+    groups = [(names, group_of(names, settings, cells_at_once)) for names in sweep.groups()]
+    for _, group in groups:
+        try:
+            check_memory(group, sharding.mesh_for(group.devices, group.batch_sizes))
+        except ValueError as error:
+            raise ValueError(f"{error}, or cells_at_once" if group.at_once > 1 else str(error)) from None
         loop.evaluation_opponent(group, settings)  # before there is a folder
         loggers.check(settings.logger)
         if is_new:
             check_load(group.first)
     start = time.monotonic()
-    with open_sweep(folder, sweep, settings.resume):
-        finished = all(
-            train_group(folder, names, group, settings, evaluate)
-            for names, group in zip(sweep.groups(), groups, strict=True)  # stops at the first that a signal stopped
-        )
+    folder.mkdir(parents=True, exist_ok=True)
+    with lock_folder(folder):
+        write_whole(folder / SWEEP_FILE, json.dumps(sweep.to_json(), indent=2) + "\n")
+        settings = dataclasses.replace(settings, run_dir=folder)
+        finished = all(train_group(*each, settings, evaluate) for each in groups)  # a signal stops all that follow
         result: dict[str, Any] = {
             "run_dir": str(folder),
             "learner": sweep.learner,
@@ -175,6 +172,20 @@ def run_sweep(
     return result
 
 
+def check_folder(folder: Path, sweep: Sweep, resume: bool) -> bool:
+    """Returns whether a folder is new. Raises FileExistsError or ValueError if the sweep cannot be trained there."""
+    path = folder / SWEEP_FILE
+    if path.exists() and not resume:
+        raise FileExistsError(f"{folder} holds a sweep already: add --resume to continue it, or name another folder")
+    if (folder / "config.json").exists():
+        raise FileExistsError(f"{folder} holds a single run: name another folder")
+    if path.exists():
+        old, new = ({**each, **each["values"]} for each in (json.loads(path.read_bytes()), sweep.to_json()))
+        if changed := stored_config.changes(old, new, may_change=["values", "cells"]):
+            raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}")
+    return not path.exists()
+
+
 def group_of(learners: Mapping[str, Learner], settings: Settings, cells_at_once: int) -> BatchedRuns:
     """Returns a group of cells, on as many devices as have a cell.
 
@@ -187,57 +198,29 @@ def group_of(learners: Mapping[str, Learner], settings: Settings, cells_at_once:
     return BatchedRuns(tuple(learners.values()), devices, -(-of_device // chunks))  # chunks of equal size
 
 
-def train_group(
-    folder: Path,
-    names: Mapping[str, Learner],
-    group: BatchedRuns,
-    settings: Settings,
-    evaluate: Evaluate = evaluate_runs,
-) -> bool:
-    """Trains the cells of a group. Returns whether they are finished."""
+def train_group(learners: Mapping[str, Learner], group: BatchedRuns, settings: Settings, evaluate: Evaluate) -> bool:
+    """Trains the cells of a group in the folder of their sweep. Returns whether they are finished."""
+    assert settings.run_dir is not None
     with contextlib.ExitStack() as stack:
-        runs = [
-            stack.enter_context(contextlib.closing(open_run(folder / name, learner))) for name, learner in names.items()
-        ]
+        runs = [open_run(settings.run_dir / name, learner, stack) for name, learner in learners.items()]
         if all(run.result() for run in runs):
-            loop.log(f"{len(names)} cells are finished already")
+            loop.log(f"{len(runs)} cells are finished already")
             return True
-        settings = dataclasses.replace(settings, run_dir=folder, devices=group.devices)
-        return loop.run_training(group, runs, settings, evaluate)["finished"]
+        return loop.run_training(group, runs, dataclasses.replace(settings, devices=group.devices), evaluate)[
+            "finished"
+        ]
 
 
-def open_run(folder: Path, learner: Learner) -> RunFolder:
-    """Returns the locked folder of a cell, a new one if there is none.
+def open_run(folder: Path, learner: Learner, stack: contextlib.ExitStack) -> RunFolder:
+    """Returns the folder of a cell, a new one if there is none, locked until the stack closes it.
 
     Raises ValueError if it was started with other settings, such as more steps in a run alone.
     """
     if not (folder / "config.json").exists():
-        return RunFolder.create(folder, learner)
+        return stack.enter_context(contextlib.closing(RunFolder.create(folder, learner)))
     run = RunFolder.open(folder, type(learner))
-    if run.config != learner.config:
-        asked, stored = stored_config.settings_of(learner.config), stored_config.settings_of(run.config)
-        changed = stored_config.changes(asked, stored)
+    asked, stored = stored_config.settings_of(learner.config), stored_config.settings_of(run.config)
+    if changed := stored_config.changes(asked, stored):
         raise ValueError(f"{folder} was continued with other settings: {'; '.join(changed)}")
     run.lock()
-    return run
-
-
-@contextmanager
-def open_sweep(folder: Path, sweep: Sweep, resume: bool) -> Generator[None]:
-    """Reserves the folder of a sweep. Writes its table, or checks that the table in the folder is the same.
-
-    Raises FileExistsError or ValueError as `run_sweep`, BlockingIOError if another process trains in the folder.
-    """
-    path = folder / SWEEP_FILE
-    if path.exists() and not resume:
-        raise FileExistsError(f"{folder} holds a sweep already: add --resume to continue it, or name another folder")
-    if (folder / "config.json").exists():
-        raise FileExistsError(f"{folder} holds a single run: name another folder")
-    if path.exists():
-        old, new = ({**each, **each["values"]} for each in (json.loads(path.read_bytes()), sweep.to_json()))
-        if changed := stored_config.changes(old, new, may_change=["values", "cells"]):
-            raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}")
-    folder.mkdir(parents=True, exist_ok=True)
-    with lock_folder(folder):
-        write_whole(path, json.dumps(sweep.to_json(), indent=2) + "\n")
-        yield
+    return stack.enter_context(contextlib.closing(run))

@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of
-from train.driver import memory
+from train.driver import compilation
 from train.ops.sharding import mesh_for
 from train.ppo import PPO, Config
 
@@ -28,31 +28,33 @@ GAME = Config(env="dots_and_boxes(rows=1, cols=1)", hidden_sizes=(8,))
 )
 def test_setting_that_makes_a_run_too_large_is_named(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=rf"needs at least [\d,]+\.\d GB of memory; there are .* GB.*{named}"):
-        memory.check_memory(PPO(dataclasses.replace(GAME, **changes)), mesh_for(1, {}))
+        compilation.check_memory(PPO(dataclasses.replace(GAME, **changes)), mesh_for(1, {}))
 
 
 def test_setting_of_arrays_beyond_32_bits_is_named() -> None:
     with pytest.raises(ValueError, match="32 bits cannot index: reduce rollout_length = 10,000,000,000"):
-        memory.check_memory(PPO(dataclasses.replace(GAME, rollout_length=10**10, total_steps=10**12)), mesh_for(1, {}))
+        compilation.check_memory(
+            PPO(dataclasses.replace(GAME, rollout_length=10**10, total_steps=10**12)), mesh_for(1, {})
+        )
 
 
 def test_more_iterations_than_are_counted_are_refused() -> None:
     with pytest.raises(ValueError, match="at most 2,147,483,647 iterations, not 25,000,000,000: reduce total_steps"):
-        memory.check_memory(PPO(dataclasses.replace(GAME, total_steps=10**14)), mesh_for(1, {}))
+        compilation.check_memory(PPO(dataclasses.replace(GAME, total_steps=10**14)), mesh_for(1, {}))
 
 
 def test_memory_is_compared_with_the_train_state_and_the_steps_of_a_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = PPO(GAME)
     state = jax.eval_shape(learner.init, jax.eval_shape(lambda: jax.random.key(0)))
     steps = jax.eval_shape(learner.collect, state)[1]
-    needed = sum(memory.num_bytes(leaf) for leaf in jax.tree.leaves((state, steps)))
+    needed = sum(compilation.num_bytes(leaf) for leaf in jax.tree.leaves((state, steps)))
     for there, fits in ((needed, True), (needed - 1, False)):
-        monkeypatch.setattr(memory, "memory_of", lambda device, there=there: there)
+        monkeypatch.setattr(compilation, "memory_of", lambda device, there=there: there)
         if fits:
-            memory.check_memory(learner, mesh_for(1, {}))
+            compilation.check_memory(learner, mesh_for(1, {}))
         else:
             with pytest.raises(ValueError, match="needs at least"):
-                memory.check_memory(learner, mesh_for(1, {}))
+                compilation.check_memory(learner, mesh_for(1, {}))
 
 
 def test_command_that_cannot_fit_makes_no_folder(tmp_path: Path) -> None:
@@ -66,7 +68,7 @@ import sys
 import jax
 devices, at_once = map(int, sys.argv[1:])
 jax.config.update("jax_num_cpu_devices", devices)
-from train.driver import memory
+from train.driver import compilation
 from train.ops.sharding import mesh_for
 from train.ppo import PPO, Config
 from train.sweep.batched_runs import BatchedRuns
@@ -75,8 +77,8 @@ learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=4, rollout_l
 runs = BatchedRuns((learner,) * 4, devices=devices, at_once=at_once)
 state = jax.eval_shape(runs.init, jax.random.key(0))
 steps = jax.eval_shape(lambda key: learner.collect(learner.init(key))[1], jax.random.key(0))
-of_state, of_one = (sum(map(memory.num_bytes, jax.tree.leaves(each))) for each in (state, steps))
-found = sum(map(memory.num_bytes, memory.arrays_of(runs, mesh_for(devices, runs.batch_sizes))))
+of_state, of_one = (sum(map(compilation.num_bytes, jax.tree.leaves(each))) for each in (state, steps))
+found = sum(map(compilation.num_bytes, compilation.arrays_of(runs, mesh_for(devices, runs.batch_sizes))))
 assert found - of_state >= devices * at_once * of_one
 """
 

@@ -9,8 +9,7 @@ from tests.train.conftest import Runs
 from train import ppo
 from train.driver.stored_config import format_setting
 from train.sweep import folder_name, sweep_of
-from train.sweep.__main__ import main
-from train.sweep.arguments import parse, to_list
+from train.sweep.__main__ import main, parse, to_list
 
 
 def test_setting_takes_one_or_more_values() -> None:

@@ -20,8 +20,7 @@ from train.agents import make
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.sweep import Sweep, run_sweep, sweep_of
-from train.sweep.__main__ import main
-from train.sweep.arguments import parse
+from train.sweep.__main__ import main, parse
 from train.sweep.batched_runs import BatchedRuns, BatchedState
 
 jax.devices()  # JAX starts here, with the devices of the other tests
