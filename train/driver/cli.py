@@ -4,6 +4,7 @@ import dataclasses
 import json
 import shlex
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -65,14 +66,14 @@ def main(learner_type: type[Learner], settings: Settings | None = None) -> NoRet
             learner, runs, settings = open_run(learner_type, arguments.config, arguments.settings)
             result = loop.run_training(learner, runs, settings)
             processes.leave()
-        except KeyboardInterrupt as error:  # before the first iteration, or a second time
-            processes.abandon(error, f"{program}: interrupted", 130)
+        except KeyboardInterrupt:  # before the first iteration, or a second time
+            processes.abandon(f"{program}: interrupted", 130)
             sys.exit(130)
         except (ValueError, OSError) as error:
-            processes.abandon(error, f"{program}: {error}")
+            processes.abandon(f"{program}: {error}")
             sys.exit(f"{program}: {error}")
-        except Exception as error:
-            processes.abandon(error, None)
+        except Exception:
+            processes.abandon(traceback.format_exc())
             raise
         if runs:  # in process 0
             if result["finished"]:

@@ -42,15 +42,6 @@ class Config(Protocol):
     def num_iterations(self) -> int: ...
 
 
-class TrainState(Protocol):
-    """The whole state of a run between two iterations: a pytree of arrays and PRNG keys."""
-
-    @property
-    def params(self) -> Any: ...
-    @property
-    def iteration(self) -> jax.Array: ...  # int32[], iterations done
-
-
 class Learner:
     """The settings and the pure functions of a run. A learner is hashable and static under jit.
 
@@ -102,7 +93,10 @@ class Learner:
         raise NotImplementedError
 
     def init(self, key: jax.Array) -> Any:
-        """Returns the train state before the first iteration."""
+        """Returns the train state before the first iteration: a pytree of arrays and PRNG keys.
+
+        It has the fields `params` and `iteration`, int32[], which counts iterations.
+        """
         raise NotImplementedError
 
     def init_params(self, key: jax.Array) -> Any:

@@ -26,7 +26,7 @@ from jaxgames.agents import Agent, RandomAgent, make_on_device
 from train.bounds import Count, NotNegative, check_values
 from train.driver import compilation, loggers, processes
 from train.driver.checkpoints import is_multiple
-from train.driver.learner import Learner, TrainState, command_of, text_of
+from train.driver.learner import Learner, command_of, text_of
 from train.driver.messages import (
     GAMES,
     NEXT_OPPONENT,
@@ -104,11 +104,11 @@ def run_training(
     Seconds are a run's share of the time. Raises ValueError when parameters are no longer finite numbers.
     """
     config, folder = learner.config, settings.run_dir or runs[0].folder
-    resume = command_to_resume(learner, folder, settings)
     with contextlib.ExitStack() as stack:
         for run in runs:
             stack.callback(run.close)
             run.loggers = settings.logger
+        resume = command_to_resume(learner, folder, settings)
         mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
         log_start(learner, folder, mesh.size)
         if jax.process_count() > 1:  # every process prints it, because any of them may be lost
@@ -127,14 +127,14 @@ def run_training(
         if settings.evaluate_every:
             log_evaluations(learner, settings.evaluation_opponent, settings.evaluation_games, settings.evaluation_seat)
         try:
-            last = iterate_until_stopped(learner, runs, settings, evaluate or evaluation, mesh, train_state, rows)
-            results = [result_of(run, last, row) for run, row in zip(runs, rows, strict=True)]
+            iteration = iterate_until_stopped(learner, runs, settings, evaluate or evaluation, mesh, train_state, rows)
+            results = [result_of(run, iteration, row) for run, row in zip(runs, rows, strict=True)]
             for run, result in zip(runs, results, strict=True):
                 if result["finished"]:
                     run.finish(result)
         except OSError as error:
             raise OSError(f"{error}; when that is mended, continue with: {resume}") from error
-    finished = last >= config.num_iterations
+    finished = iteration >= config.num_iterations
     if not finished:
         log(f"stopped; continue with: {resume}")
     return results[0] if results else {"finished": finished}
@@ -296,7 +296,7 @@ def evaluation_opponent(learner: Learner, settings: Settings) -> Agent:
 
 
 def evaluation(
-    learner: Learner, settings: Settings, opponent: Agent, train_state: TrainState, iteration: int
+    learner: Learner, settings: Settings, opponent: Agent, train_state: Any, iteration: int
 ) -> dict[str, float]:
     """Returns the results of games against an opponent. Their key depends only on the iteration.
 

@@ -28,13 +28,6 @@ def _decimal(value: NDArray[Any]) -> NDArray[np.float64]:
     return np.where(exact == np.round(exact), exact, six_digits)
 
 
-def finite(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the row with None for NaN and infinity, which JSON does not have."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()
-    }
-
-
 def rounded(value: Any, digits: int = 4) -> Any:
     """Returns numbers as they are printed: floats with `digits` decimals, None for NaN and infinity.
 

@@ -15,7 +15,6 @@ A process of many can end in three ways:
 import json
 import os
 import sys
-import traceback
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -123,20 +122,15 @@ def leave() -> None:
         jax.distributed.shutdown()
 
 
-def abandon(error: BaseException, message: str | None, status: int = 1) -> None:
+def abandon(message: str, status: int = 1) -> None:
     """Ends this process at once, so that the others notice its loss. It does nothing in a single process.
 
-    The message is the last line on standard error; for None, that is the traceback of the error.
+    The message is the last line on standard error.
     """
-    if not jax.distributed.is_initialized():
-        return
-    if message is None:
-        traceback.print_exception(error)
-    else:
-        print(message, file=sys.stderr)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)  # a usual exit waits for the others
+    if jax.distributed.is_initialized():
+        print(message, file=sys.stderr, flush=True)
+        sys.stdout.flush()
+        os._exit(status)  # a usual exit waits for the others
 
 
 def is_leader() -> bool:

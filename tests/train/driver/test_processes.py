@@ -152,7 +152,7 @@ from train.driver import processes
 jax.distributed.initialize = lambda *args, **options: None
 jax.distributed.is_initialized = lambda: True
 processes.join(processes.Processes(2, 1, "127.0.0.1:9000", join_timeout=9))
-processes.abandon(ValueError("its own error"), "train.ppo: its own error", 3)
+processes.abandon("train.ppo: its own error", 3)
 """
 
 
@@ -192,7 +192,7 @@ def test_single_process_is_its_own_leader() -> None:
     assert processes.broadcast_from_leader({"a": [1, None]}) == {"a": [1, None]}
     assert [processes.any_process(flag) for flag in (False, True)] == [False, True]
     processes.leave()
-    processes.abandon(ValueError("goes on"), None)
+    processes.abandon("goes on")
     with pytest.raises(ValueError, match="is longer than"):
         processes.broadcast_from_leader("x" * processes.MAX_MESSAGE_BYTES)
 
