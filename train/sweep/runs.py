@@ -137,7 +137,7 @@ def run_sweep(
     if cells_at_once < 0:
         raise ValueError(f"cells_at_once must be 0 or more, not {cells_at_once}")
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
-    is_new = check_folder(folder, sweep, settings.resume)
+    is_new = not (folder / SWEEP_FILE).exists()
     groups = [(names, group_of(names, settings, cells_at_once)) for names in sweep.groups()]
     for _, group in groups:
         try:
@@ -148,6 +148,7 @@ def run_sweep(
         loggers.check(settings.logger)
         if is_new:
             check_load(group.first)
+    check_folder(folder, sweep, settings.resume)
     start = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):
@@ -172,8 +173,8 @@ def run_sweep(
     return result
 
 
-def check_folder(folder: Path, sweep: Sweep, resume: bool) -> bool:
-    """Returns whether a folder is new. Raises FileExistsError or ValueError if the sweep cannot be trained there."""
+def check_folder(folder: Path, sweep: Sweep, resume: bool) -> None:
+    """Raises FileExistsError or ValueError if the sweep cannot be trained in a folder."""
     path = folder / SWEEP_FILE
     if path.exists() and not resume:
         raise FileExistsError(f"{folder} holds a sweep already: add --resume to continue it, or name another folder")
@@ -183,7 +184,6 @@ def check_folder(folder: Path, sweep: Sweep, resume: bool) -> bool:
         old, new = ({**each, **each["values"]} for each in (json.loads(path.read_bytes()), sweep.to_json()))
         if changed := stored_config.changes(old, new, may_change=["values", "cells"]):
             raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}")
-    return not path.exists()
 
 
 def group_of(learners: Mapping[str, Learner], settings: Settings, cells_at_once: int) -> BatchedRuns:
