@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxgames import Env, ParameterError, arena
+from jaxgames import ParameterError, arena
 from jaxgames._named import import_options
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
@@ -41,6 +41,7 @@ from train.driver.metrics import rounded, to_floats
 from train.driver.run_folder import RunFolder
 from train.ops import sharding
 
+_evaluate = jax.jit(arena.evaluate, static_argnames=("env", "num_games"))
 EVALUATION_SEED = 2**31 - 1  # seed of evaluation games; no run uses it
 BEATEN = 0.95  # win rate against the random agent from which evaluations also have the next opponent
 IN_RESULT = ("win_rate", "draw_rate", "mean_turns", *NEXT_RATES)
@@ -65,9 +66,7 @@ class Settings:
     evaluate_every: NotNegative[int] = 5
     """Iterations between evaluations; at the start also after iterations 1, 2, 4, ...; 0 for no evaluations."""
     evaluation_games: Count[int] = 100
-    """Games per evaluation: the policy plays one seat against the evaluation opponent."""
-    evaluation_seat: int | None = None
-    """The policy's seat in evaluations. If not given, it is drawn for each game."""
+    """Games per evaluation: the policy plays a seat that is drawn for each game against the evaluation opponent."""
     logger: tuple[loggers.Name | Literal["none"], ...] = ("tensorboard",)
     """Where the metrics go beside metrics.jsonl: tensorboard, wandb (Weights & Biases), both, or none of them."""
     evaluation_opponent: str = "random"
@@ -125,7 +124,7 @@ def run_training(
         if is_multiple(first, settings.keep_every):
             save(learner, runs, train_state, mesh, settings)
         if settings.evaluate_every:
-            log_evaluations(learner, settings.evaluation_opponent, settings.evaluation_games, settings.evaluation_seat)
+            log_evaluations(learner, settings.evaluation_opponent, settings.evaluation_games)
         try:
             iteration = iterate_until_stopped(learner, runs, settings, evaluate or evaluation, mesh, train_state, rows)
             results = [result_of(run, iteration, row) for run, row in zip(runs, rows, strict=True)]
@@ -279,14 +278,10 @@ def evaluation_key(iteration: int) -> jax.Array:
 def evaluation_opponent(learner: Learner, settings: Settings) -> Agent:
     """Returns the agent that evaluations play against; with no evaluations, the random one.
 
-    Raises FileNotFoundError or ValueError if there is no such agent, ValueError if it plays on the host or the game
-    has no seat `evaluation_seat`.
+    Raises FileNotFoundError or ValueError if there is no such agent, ValueError if it plays on the host.
     """
     if not settings.evaluate_every:
         return RandomAgent(learner.env)
-    seat, num_players = settings.evaluation_seat, learner.env.num_players
-    if seat is not None and not 0 <= seat < num_players:
-        raise ValueError(f"evaluation_seat must be from 0 to {num_players - 1}, not {seat}")
     text = settings.evaluation_opponent
     refusal = (
         f"evaluation_opponent = {text} plays on the host, and an evaluation is one compiled program: choose another "
@@ -303,23 +298,16 @@ def evaluation(
     Where the random agent is beaten, NEXT_RATES are results against the next opponent.
     """
     agent = learner.agent(sharding.local_copy(train_state.params))
-    games, seat, key = settings.evaluation_games, settings.evaluation_seat, evaluation_key(iteration)
-    results = to_floats(_evaluate(learner.env, games, seat, agent, opponent, key))
+    games, key = settings.evaluation_games, evaluation_key(iteration)
+    results = to_floats(_evaluate(learner.env, agent, opponent, key, games))
     if settings.evaluation_opponent == "random" and results["win_rate"] >= BEATEN:
         try:
             following = learner.make_agent(NEXT_OPPONENT)
         except ParameterError:  # a game without scores
             return results
-        against_it = to_floats(_evaluate(learner.env, games, seat, agent, following, key))
+        against_it = to_floats(_evaluate(learner.env, agent, following, key, games))
         results |= {column: against_it[name] for column, name in NEXT_RATES.items()}
     return results
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _evaluate(
-    env: Env[Any], num_games: int, seat: int | None, agent: Agent, opponent: Agent, key: jax.Array
-) -> dict[str, jax.Array]:
-    return arena.evaluate(env, agent, opponent, key, num_games, seat=seat)
 
 
 @contextmanager

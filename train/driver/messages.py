@@ -36,13 +36,11 @@ def log_start(learner: Learner, folder: object, devices: int) -> None:
     log(f"run folder {folder}; devices: {devices}, processes: {jax.process_count()}")
 
 
-def log_evaluations(learner: Learner, opponent: str, games: int, seat: int | None) -> None:
+def log_evaluations(learner: Learner, opponent: str, games: int) -> None:
     """Logs against whom a run is evaluated, in how many games, and how many games equal players win."""
     players = learner.env.num_players
-    where = f"on seat {seat}" if seat is not None else f"on one of {players} seats, drawn for each game"
-    if players > 1:
-        where += f"; equal players win {100 / players:.0f} %, less where games are drawn"
-    log(f"evaluations: {games:,} games against {opponent}, {where}")
+    equal = f"; equal players win {100 / players:.0f} %, less where games are drawn" if players > 1 else ""
+    log(f"evaluations: {games:,} games against {opponent}, on one of {players} seats, drawn for each game{equal}")
 
 
 def format_row(row: Mapping[str, Any], config: Config, num_runs: int = 1, shown: Sequence[str] = ()) -> str:

@@ -172,19 +172,17 @@ def evaluate_runs(
     runs: BatchedRuns, settings: Settings, opponent: Agent, train_state: BatchedState, iteration: int
 ) -> dict[str, np.ndarray | float]:
     """Returns `train.driver.loop.evaluation` of every run: the games of a run that trains alone, in one program."""
-    key, games, seat = evaluation_key(iteration), settings.evaluation_games, settings.evaluation_seat
+    key, games = evaluation_key(iteration), settings.evaluation_games
     mesh = sharding.mesh_for(runs.devices, runs.batch_sizes)
     opponent = jax.device_put(opponent, sharding.shardings(mesh, REPLICATED))
     with jax.set_mesh(mesh):
-        return to_floats(_evaluate(runs, games, seat, opponent, train_state.params, key))
+        return to_floats(_evaluate(runs, games, opponent, train_state.params, key))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _evaluate(
-    runs: BatchedRuns, num_games: int, seat: int | None, opponent: Agent, params: Any, key: jax.Array
-) -> dict[str, jax.Array]:
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _evaluate(runs: BatchedRuns, num_games: int, opponent: Agent, params: Any, key: jax.Array) -> dict[str, jax.Array]:
     def evaluate_run(opponent: Agent, key: jax.Array, params: Any) -> dict[str, jax.Array]:
-        return arena.evaluate(runs.env, runs.first.agent(params), opponent, key, num_games, seat=seat)
+        return arena.evaluate(runs.env, runs.first.agent(params), opponent, key, num_games)
 
     results = runs.map_runs(evaluate_run, REPLICATED, REPLICATED, SHARDED)(opponent, key, params)
     return runs.without_padding(results)
