@@ -150,8 +150,14 @@ class BatchedRuns(Learner):
         def of_device(*arguments: Any) -> Any:
             common = [each for each, part in zip(arguments, parts, strict=True) if part == REPLICATED]
             of_runs = tuple(each for each, part in zip(arguments, parts, strict=True) if part == SHARDED)
-            batch_size = None if self.at_once == 1 else self.at_once
-            return jax.lax.map(lambda run: function(*common, *run), of_runs, batch_size=batch_size)
+            own = functools.partial(function, *common)
+            if self.at_once == 1:
+                return jax.lax.map(lambda run: own(*run), of_runs)
+            # Not by `batch_size` of `jax.lax.map`, which refuses empty arrays.
+            count, size = self.padded // self.devices, self.at_once
+            chunks = jax.tree.map(lambda x: x.reshape(count // size, size, *x.shape[1:]), of_runs)
+            results = jax.lax.map(lambda chunk: jax.vmap(own)(*chunk), chunks)
+            return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), results)
 
         return on_each_device(of_device, *parts, out=SHARDED)
 
