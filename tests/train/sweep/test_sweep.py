@@ -72,8 +72,9 @@ def assert_close(found: Any, expected: Any) -> None:
     jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6), found, expected)
 
 
-@pytest.mark.parametrize("at_once", [1, 3, 5])
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "at_once", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(5, marks=pytest.mark.slow)]
+)
 def test_cells_at_once_do_not_change_a_cell(at_once: int) -> None:
     """One after the other, in chunks with a remainder, and all at once."""
     configs = [toy_learner.Config(learning_rate=rate, seed=seed) for rate in (0.1, 0.2) for seed in (0, 1)]
