@@ -3,11 +3,9 @@
     runs = BatchedRuns((PPO(Config(gamma=0.3)), PPO(Config(gamma=0.5))), devices=2)
     state, metrics = runs.iterate(state)        # every array has a leading axis of runs, metrics too
 
-`train.driver.loop` trains `BatchedRuns` as it trains any learner. The runs are divided over the devices of the mesh. A
-device computes `at_once` runs at the same time, as a `vmap`, and its other runs one after the other.
-
-On a CPU, one run at a time per core was fastest, twice as fast as a `vmap` (docs/training/sweep.md). So the cores of a
-CPU are virtual devices there (`train.ops.sharding.provide_cores`). Other platforms compute all runs at once.
+The runs are divided over the devices of the mesh. A device computes `at_once` runs at the same time, as a `vmap`, and
+its other runs one after the other. On a CPU, one run at a time per core was fastest, twice as fast as a `vmap`, so its
+cores are virtual devices (`train.ops.sharding.provide_cores`). Other platforms compute all runs at once.
 """
 
 import dataclasses
