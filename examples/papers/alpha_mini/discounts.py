@@ -23,8 +23,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from examples.papers._experiment import Column, Report, command, new_picture, progress_over, table_of, train_all
-from examples.papers.alpha_mini import games, runs
+from examples.papers.alpha_mini import runs
 from train import plot
+from train.driver.commands import text_of_rate
 from train.sweep import Sweep, sweep_of
 
 THEIRS = {  # Table 1: the win rate by gamma and lambda
@@ -41,9 +42,9 @@ THEIRS = {  # Table 1: the win rate by gamma and lambda
 COLUMNS: dict[str, Column] = {
     "gamma": "{gamma}",
     "lambda": "{gae_lambda}",
-    "win rate, median (range)": lambda row: games.format_range([games.win_rate(run) for run in row["runs"]]),
+    "win rate, median (range)": lambda row: format_range([runs.win_rate(run) for run in row["runs"]]),
     "neither wins": lambda row: median_of(row, lambda run: (run["drawn"] + run["truncated"]) / run["games"]),
-    "(r + 60) / 120": lambda row: median_of(row, lambda run: games.rate_from_reward(run["mean_reward"])),
+    "(r + 60) / 120": lambda row: median_of(row, lambda run: runs.rate_from_reward(run["mean_reward"])),
     "the study": lambda row: f"{THEIRS[row['gamma'], row['gae_lambda']]:.3f}",
 }
 QUICK: dict[str, Any] = {"network": runs.NARROW, "total_steps": 2_000, "seeds": 1, "games": 50, "pairs": 2}
@@ -64,10 +65,14 @@ class Arguments(runs.TrainingArguments):
 
 
 def report(arguments: Arguments) -> Report:
-    """Trains and evaluates the runs of each pair."""
-    sweep = sweep_for(arguments)
-    train_all(sweep, arguments.output / "sweep")
-    results = evaluate_all(arguments, sweep)
+    """Trains the runs of each pair, and evaluates each as White against a random player."""
+    sweep, folder = sweep_for(arguments), arguments.output / "sweep"
+    train_all(sweep, folder)
+    results: dict[tuple[float, float], list[dict[str, Any]]] = {}
+    for name, learner in progress_over(sweep.cells.items(), unit="runs"):
+        play = functools.partial(runs.play_random, str(folder / name), runs.WHITE, arguments.games)
+        result = arguments.once({"run": name, "num_games": arguments.games}, play)
+        results.setdefault(pair_of(learner.config), []).append(result)
     rows = [{"gamma": pair[0], "gae_lambda": pair[1], "runs": of_pair} for pair, of_pair in results.items()]
     return Report(rows, table(rows), {"discounts": draw(results)})
 
@@ -78,6 +83,11 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     return table_of((row_of[pair] for pair in THEIRS if pair in row_of), COLUMNS)
 
 
+def format_range(rates: Sequence[float]) -> str:
+    """Returns the median of several runs with their range, such as "0.966 (0.965-0.990)"."""
+    return text_of_rate(float(np.median(rates)), (min(rates), max(rates)))
+
+
 def median_of(row: Mapping[str, Any], measure: Callable[[dict[str, Any]], float]) -> str:
     return f"{np.median([measure(run) for run in row['runs']]):.3f}"
 
@@ -85,7 +95,8 @@ def median_of(row: Mapping[str, Any], measure: Callable[[dict[str, Any]], float]
 def sweep_for(arguments: Arguments) -> Sweep:
     """Returns the sweep over the pairs of Table 1: the runs of the whole product that are such pairs."""
     pairs = list(THEIRS)[: arguments.pairs]
-    varied = runs.singles(arguments.settings_of_runs() | {"total_steps": arguments.total_steps})
+    settings = arguments.settings_of_runs() | {"total_steps": arguments.total_steps}
+    varied: dict[str, tuple[Any, ...]] = {name: (value,) for name, value in settings.items()}
     for name, values in zip(("gamma", "gae_lambda"), zip(*pairs, strict=True), strict=True):
         varied[name] = tuple(dict.fromkeys(values))
     whole = sweep_of("ppo", varied, arguments.seeds)
@@ -97,16 +108,6 @@ def pair_of(config: Any) -> tuple[float, float]:
     return config.gamma, config.gae_lambda
 
 
-def evaluate_all(arguments: Arguments, sweep: Sweep) -> dict[tuple[float, float], list[dict[str, Any]]]:
-    """Returns the results of the runs of each pair, as White against a random player; plays those that are missing."""
-    results: dict[tuple[float, float], list[dict[str, Any]]] = {}
-    for name, learner in progress_over(sweep.cells.items(), unit="runs"):
-        play = functools.partial(games.play_random, str(arguments.output / "sweep" / name), runs.WHITE, arguments.games)
-        result = arguments.once({"run": name, "num_games": arguments.games}, play)
-        results.setdefault(pair_of(learner.config), []).append(result)
-    return results
-
-
 def draw(results: Mapping[tuple[float, float], Sequence[dict[str, Any]]]) -> Figure:
     """Returns win rates by gamma with lambda 1, and by lambda with gamma 0.3: ours with ranges, theirs as rings."""
     figure, panels = new_picture(9, 3.6, across=2, sharey=True)
@@ -114,7 +115,7 @@ def draw(results: Mapping[tuple[float, float], Sequence[dict[str, Any]]]) -> Fig
     for axes, name, place, fixed in ((panels[0], "gamma", 0, 1.0), (panels[1], "lambda", 1, 0.3)):
         pairs = sorted(pair for pair in results if pair[1 - place] == fixed)
         x = [pair[place] for pair in pairs]
-        of_pairs = [[games.win_rate(result) for result in results[pair]] for pair in pairs]
+        of_pairs = [[runs.win_rate(result) for result in results[pair]] for pair in pairs]
         medians = np.array([np.median(each) for each in of_pairs])
         ranges = [medians - [min(each) for each in of_pairs], [max(each) for each in of_pairs] - medians]
         axes.errorbar(x, medians, yerr=ranges, fmt="o-", capsize=3, label="ours", **ours)

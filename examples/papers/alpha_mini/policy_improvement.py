@@ -28,7 +28,7 @@ from matplotlib.figure import Figure
 
 from examples.papers._experiment import Report, command, new_picture, progress_over, train
 from examples.papers._intervals import draw_band, format_interval, interval
-from examples.papers.alpha_mini import games, runs
+from examples.papers.alpha_mini import runs
 from train import agents, plot
 from train.driver import compilation
 from train.driver.tables import markdown
@@ -62,29 +62,23 @@ class Arguments(runs.TrainingArguments):
 def report(arguments: Arguments) -> Report:
     """Trains both colours in all steps, and evaluates White after each step."""
     compilation.keep_programs()  # the runs of a colour are one: only the parameters of their opponents differ
-    results = improve_all(arguments)
-    found: dict[str, dict[str, list[float]]] = {
-        way: measures(arguments, way, of_way) for way, of_way in results.items()
-    }
-    rates = {way: rates_of(of_way).tolist() for way, of_way in results.items()}
-    text = f"{table(results)}\n\n{measure_table(found)}"
-    figures = {"win_rates": draw_steps(results), "within_steps": draw_within(arguments)}
-    return Report({"win_rates": rates, "measures": found}, text, figures)
-
-
-# -- training --------------------------------------------------------------------------------------------------------
-
-
-def improve_all(arguments: Arguments) -> dict[Ways, dict[int, list[dict[str, Any]]]]:
-    """Returns the results of White after the steps 0 to N, by way and seed; computes those that are missing."""
-    results: dict[Ways, dict[int, list[dict[str, Any]]]] = {}
+    results: dict[Ways, dict[int, list[dict[str, Any]]]] = {}  # of White after the steps 0 to N, by way and seed
     steps = [*itertools.product(arguments.ways, range(arguments.seeds), range(arguments.steps + 1))]
     for way, seed, step in progress_over(steps, unit="steps"):
         white = train_step(arguments, way, seed, step)
         key = {"way": way, "seed": seed, "step": step, "num_games": arguments.games}
-        play = functools.partial(games.play_random, white, runs.WHITE, arguments.games)
+        play = functools.partial(runs.play_random, white, runs.WHITE, arguments.games)
         results.setdefault(way, {}).setdefault(seed, []).append(arguments.once(key, play))
-    return results
+    rates: dict[Ways, np.ndarray] = {way: rates_of(of_way) for way, of_way in results.items()}
+    found: dict[str, dict[str, list[float]]] = {way: measures(arguments, way, of_way) for way, of_way in rates.items()}
+    text = f"{table(results)}\n\n{measure_table(found)}"
+    figures = {"win_rates": draw_steps(rates), "within_steps": draw_within(arguments)}
+    return Report(
+        {"win_rates": {way: of_way.tolist() for way, of_way in rates.items()}, "measures": found}, text, figures
+    )
+
+
+# -- training --------------------------------------------------------------------------------------------------------
 
 
 def train_step(arguments: Arguments, way: Ways, seed: int, step: int) -> str:
@@ -122,7 +116,7 @@ def folder_of(arguments: Arguments, way: Ways, seed: int, step: int, colour: str
 
 def rates_of(of_way: Mapping[int, Sequence[dict[str, Any]]]) -> np.ndarray:
     """Returns float64[seeds, steps + 1], White's win rate against a random player after each step."""
-    return np.array([[games.win_rate(of_step) for of_step in of_seed] for of_seed in of_way.values()])
+    return np.array([[runs.win_rate(of_step) for of_step in of_seed] for of_seed in of_way.values()])
 
 
 def curves(arguments: Arguments, way: Ways, column: str) -> np.ndarray:
@@ -134,9 +128,9 @@ def curves(arguments: Arguments, way: Ways, column: str) -> np.ndarray:
     return np.array([[curve(seed, 1 + step) for step in range(arguments.steps)] for seed in range(arguments.seeds)])
 
 
-def measures(arguments: Arguments, way: Ways, of_way: Mapping[int, Sequence[dict[str, Any]]]) -> dict[str, list[float]]:
+def measures(arguments: Arguments, way: Ways, rates: np.ndarray) -> dict[str, list[float]]:
     """Returns what Figures 3 and 4 show, one number per seed; numbers within a step are means over the steps."""
-    rates, reward, plies = rates_of(of_way), *(curves(arguments, way, column) for column in (REWARD, PLIES))
+    reward, plies = (curves(arguments, way, column) for column in (REWARD, PLIES))
     last = min(LAST, reward.shape[2] // 2)
 
     def gain(values: np.ndarray, begin: int, end: int | None) -> np.ndarray:
@@ -173,32 +167,29 @@ def table(results: Mapping[Ways, Mapping[int, Sequence[dict[str, Any]]]]) -> str
             if step == len(rows):
                 rows.append([step])
             rewards, lengths = ([each[name] for each in of_step] for name in ("mean_reward", "mean_length"))
-            rows[step] += [format_rates(of_step), f"{np.mean(rewards):.1f}", f"{np.mean(lengths):.1f}"]
+            rate = (
+                runs.format_rate(of_step[0]["won"], of_step[0]["games"])
+                if len(of_step) == 1
+                else format_interval(interval([runs.win_rate(each) for each in of_step], np.mean), "{:.3f}")
+            )
+            rows[step] += [rate, f"{np.mean(rewards):.1f}", f"{np.mean(lengths):.1f}"]
     return markdown(header, rows)
-
-
-def format_rates(of_step: Sequence[dict[str, Any]]) -> str:
-    if len(of_step) == 1:
-        return games.format_rate(of_step[0]["won"], of_step[0]["games"])
-    return format_interval(interval([games.win_rate(each) for each in of_step], np.mean), "{:.3f}")
 
 
 def measure_table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
     """Returns the Markdown table of the measures by way: means over seeds with 95 % intervals."""
 
-    def entry(name: str, values: Sequence[float]) -> str:
-        return format_interval(interval(values, np.mean), "{:.3f}" if name.startswith("win rate") else "{:.2f}")
-
-    names = [*next(iter(found.values()))]
-    rows = [(name, *(entry(name, of_way[name]) for of_way in found.values())) for name in names]
+    rows: list[tuple[str, ...]] = []
+    for name in next(iter(found.values())):
+        form = "{:.3f}" if name.startswith("win rate") else "{:.2f}"
+        rows.append((name, *(format_interval(interval(of_way[name], np.mean), form) for of_way in found.values())))
     return markdown(("measure", *found), rows)
 
 
-def draw_steps(results: Mapping[Ways, Mapping[int, Sequence[dict[str, Any]]]]) -> Figure:
+def draw_steps(rates: Mapping[Ways, np.ndarray]) -> Figure:
     """Returns White's win rate against a random player after each step: medians and ranges over seeds (Figure 3)."""
     figure, (axes,) = new_picture(5.5, 3.8)
-    for index, (way, of_way) in enumerate(results.items()):
-        values = rates_of(of_way)
+    for index, (way, values) in enumerate(rates.items()):
         draw_band(axes, range(values.shape[1]), values, index, f"opponents: {way}", marker="o")
     axes.axvline(THEIR_BEST, color="grey", linestyle=":", label="the study's best step")
     axes.set(xlabel="step", ylabel="White's win rate against a random player")

@@ -28,7 +28,7 @@ from matplotlib.figure import Figure
 import jaxgames
 from examples.papers._experiment import Report, command, new_picture, train, train_all
 from examples.papers._intervals import difference, draw_band, format_interval, interval
-from examples.papers.alpha_mini import games, runs
+from examples.papers.alpha_mini import runs
 from jaxgames import Env
 from jaxgames._progress import Progress
 from train import agents, plot
@@ -36,7 +36,6 @@ from train.data import labels, positions
 from train.data.positions import Positions
 from train.driver.loop import Settings
 from train.driver.result_file import ResultFile
-from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.imitation import Imitation
 from train.ops.sharding import provide_cores
@@ -87,7 +86,7 @@ def report(arguments: Arguments) -> Report:
     for number, text in enumerate(arguments.labels):
         data = label_positions(arguments, settings["env"], number)
         pretrained[text], losses[text] = pretrain(arguments, settings, data, number)
-    varied = runs.singles({**settings, "total_steps": arguments.total_steps})
+    varied = {name: (value,) for name, value in {**settings, "total_steps": arguments.total_steps}.items()}
     sweep = sweep_of("ppo", varied | {"init_from": (None, *pretrained.values())}, arguments.seeds)
     train_all(sweep, arguments.output / "ppo")
     kinds = {RANDOM_START: None, **pretrained}
@@ -122,7 +121,7 @@ def label_positions(arguments: Arguments, env: str, number: int) -> Path:
         judge = agents.make(text, boards.env)
         boards = labels.labelled(boards, judge, train=90, on_labelled=bar.update, only_values=True)
     if of_engine[number]:
-        boards = with_king_capture(dataclasses.replace(boards, value=games.KING * boards.value), with_captures)
+        boards = with_king_capture(dataclasses.replace(boards, value=runs.KING * boards.value), with_captures)
     arguments.output.mkdir(parents=True, exist_ok=True)
     boards.save(path)
     labelled.add(key, {"found": len(boards)})
@@ -182,17 +181,12 @@ def results_of(arguments: Arguments, sweep: Sweep, start: str | None) -> list[di
         if config.init_from != start:
             continue
         folder = arguments.output / "ppo" / name
-        play = functools.partial(games.play_random, str(folder), runs.WHITE, arguments.games, config.seed)
+        play = functools.partial(runs.play_random, str(folder), runs.WHITE, arguments.games, config.seed)
         result = arguments.once({"run": name, "num_games": arguments.games}, play)
-        results.append(curve_of(agents.open_run(folder)) | result)
+        steps, reward = (np.array(runs.column(agents.open_run(folder), each)) for each in ("steps", MEAN_REWARD))
+        known = np.isfinite(reward)  # in the batches that ended a game
+        results.append({"steps": steps[known].tolist(), "reward": reward[known].tolist()} | result)
     return results
-
-
-def curve_of(run: RunFolder) -> dict[str, list[float]]:
-    """Returns the steps and the mean reward of White in the batches that ended a game."""
-    steps, reward = (np.array(runs.column(run, name)) for name in ("steps", MEAN_REWARD))
-    known = np.isfinite(reward)
-    return {"steps": steps[known].tolist(), "reward": reward[known].tolist()}
 
 
 def measures(of_kind: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
@@ -209,18 +203,14 @@ def measures(of_kind: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
 
 def loss_table(losses: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
     """Returns the Markdown table of Figure 2b: squared errors, each divided by the first one, beside the study's."""
-    header = ["epoch"]
-    columns: list[list[str]] = []
-    for label, of_label in losses.items():
-        for name in ERRORS:
-            header.append(f"{name.partition('/')[2]}, {label}")
-            squared = np.square(of_label[name])
-            columns.append([f"{share:.3f}" for share in squared / squared[0]])
-    theirs = [f"{loss / THEIR_LOSSES[0]:.3f}" for loss in THEIR_LOSSES]
-    epochs = len(columns[0])
-    columns.append([*theirs, *[""] * epochs][:epochs])
-    rows = [(epoch, *entries) for epoch, entries in enumerate(zip(*columns, strict=True))]
-    return markdown((*header, "the study"), rows)
+    curves = {f"{name.partition('/')[2]}, {label}": of[name] for label, of in losses.items() for name in ERRORS}
+    columns = [np.square(curve) / np.square(curve[0]) for curve in curves.values()]
+    shares = [*columns, np.array(THEIR_LOSSES) / THEIR_LOSSES[0]]
+    rows = [
+        (epoch, *(f"{column[epoch]:.3f}" if epoch < len(column) else "" for column in shares))
+        for epoch in range(len(columns[0]))
+    ]
+    return markdown(("epoch", *curves, "the study"), rows)
 
 
 def table(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:

@@ -13,8 +13,7 @@ from typing import Any
 
 import jaxgames
 from examples.papers._experiment import Column, Experiment, Report, command, progress_over, table_of
-from examples.papers.alpha_mini import games, runs
-from jaxgames.agents import RandomAgent
+from examples.papers.alpha_mini import runs
 
 THEIRS = 0.527
 ONLY_WHITE = "examples.papers.alpha_mini.rules:only_white_promotes"
@@ -28,13 +27,13 @@ RULES = {
 }
 COLUMNS: dict[str, Column] = {
     "rules": "{rules}",
-    "White wins, of all games": lambda row: games.format_rate(row["won"], row["games"]),
+    "White wins, of all games": lambda row: runs.format_rate(row["won"], row["games"]),
     "Black wins": lambda row: f"{row['lost'] / row['games']:.3f}",
     "neither": lambda row: f"{(row['drawn'] + row['truncated']) / row['games']:.3f}",
-    "White wins, of decided games": lambda row: games.format_rate(row["won"], row["won"] + row["lost"]),
+    "White wins, of decided games": lambda row: runs.format_rate(row["won"], row["won"] + row["lost"]),
     "White wins, or neither": lambda row: f"{1 - row['lost'] / row['games']:.3f}",
     "mean reward of White": "{mean_reward:.2f}",
-    "(r + 60) / 120": lambda row: f"{games.rate_from_reward(row['mean_reward']):.3f}",
+    "(r + 60) / 120": lambda row: f"{runs.rate_from_reward(row['mean_reward']):.3f}",
     "plies": "{mean_length:.1f}",
 }
 QUICK: dict[str, Any] = {"games": 200}
@@ -53,16 +52,11 @@ def report(arguments: Arguments) -> Report:
     results: dict[str, dict[str, Any]] = {}
     for name, text in progress_over(RULES.items(), unit="rules"):
         key = {"env": text, "num_games": arguments.games, "seed": arguments.seed}
-        results[name] = arguments.once(key, functools.partial(play, text, arguments.games, arguments.seed))
+        of_white = ("random", runs.WHITE, arguments.games, arguments.seed, jaxgames.make(text))
+        results[name] = arguments.once(key, functools.partial(runs.play_random, *of_white))
     rows = [{"rules": name, **result} for name, result in results.items()]
     theirs = f"| the study | {THEIRS:.3f} |" + "  |" * (len(COLUMNS) - 2)
     return Report(results, f"{table_of(rows, COLUMNS)}\n{theirs}")
-
-
-def play(text: str, num_games: int, seed: int) -> dict[str, Any]:
-    env = jaxgames.make(text)
-    random = RandomAgent(env)
-    return games.play(env, random, random, runs.WHITE, num_games, seed)
 
 
 main = command(Arguments, QUICK, report)

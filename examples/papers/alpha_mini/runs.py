@@ -1,17 +1,22 @@
-"""The training runs of this study: their settings, runs without training, and columns of their metrics."""
+"""The training runs of this study, their games against a random player, and what the experiments report of both."""
 
 import glob
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import jax
+import numpy as np
 
 from examples.papers._experiment import Experiment, progress_over
+from jaxgames import Env, arena
+from jaxgames.agents import RandomAgent
 from train import agents
 from train.driver import cli
+from train.driver.commands import text_of_rate
 from train.driver.learner import Learner
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
@@ -20,8 +25,12 @@ from train.recipes import PRESETS
 
 Kind = Literal["study", "ours"]
 WHITE, BLACK = 0, 1
+KING = 60  # the reward for the capture of a king
 OF_STUDY = ("opponents", "learn_seats", "temperature")  # settings that "ours" has from the study
 NARROW, TINY = "alpha_mini(channels=2, hidden_sizes=[4])", "mlp(hidden_sizes=[8])"  # for short forms and tests
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,25 +45,17 @@ class TrainingArguments(Experiment):
     """Another learning rate of PPO."""
 
     def settings_of_runs(self) -> dict[str, Any]:
-        return settings_of(self.settings, self.network, self.learning_rate)
+        """Returns all settings of `train.ppo.Config` but the seed, for White against a random opponent.
 
-
-def settings_of(kind: Kind, network: str | None = None, learning_rate: float | None = None) -> dict[str, Any]:
-    """Returns all settings of `train.ppo.Config` but the seed, for White against a random opponent.
-
-    "ours" has the recipe of minichess with batches of 1,024 steps, near the 1,000 of the study.
-    """
-    preset = PRESETS["alpha_mini"]
-    changes: dict[str, Any] = {}
-    if kind == "ours":
-        changes |= {"num_envs": 64, "rollout_length": 16, "num_minibatches": 8}
-        changes |= {name: preset[name] for name in OF_STUDY}
-    if network is not None:
-        changes["network"] = network
-    if learning_rate is not None:
-        changes["learning_rate"] = learning_rate
-    config = config_for(preset["env"], preset="alpha_mini" if kind == "study" else None, **changes)
-    return {name: value for name, value in vars(config).items() if name != "seed"}
+        "ours" has the recipe of minichess with batches of 1,024 steps, near the 1,000 of the study.
+        """
+        preset, given = PRESETS["alpha_mini"], {"network": self.network, "learning_rate": self.learning_rate}
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if self.settings == "ours":
+            changes |= {"num_envs": 64, "rollout_length": 16, "num_minibatches": 8}
+            changes |= {name: preset[name] for name in OF_STUDY}
+        config = config_for(preset["env"], preset="alpha_mini" if self.settings == "study" else None, **changes)
+        return {name: value for name, value in vars(config).items() if name != "seed"}
 
 
 def store_untrained(learner: Learner, folder: Path) -> str:
@@ -81,9 +82,8 @@ def matching(text: str) -> list[str]:
 
 def of_sets(texts: Sequence[str], compute: Callable[[str], dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Returns the result of each agent, or of each run of a path with a star, by the text that names them."""
-    sets = {text: matching(text) for text in texts}
-    found: dict[str, list[dict[str, Any]]] = {text: [] for text in sets}
-    members = [(text, member) for text, of_text in sets.items() for member in of_text]
+    found: dict[str, list[dict[str, Any]]] = {text: [] for text in texts}
+    members = [(text, member) for text in texts for member in matching(text)]
     for text, member in progress_over(members, unit="agents"):
         found[text].append(compute(member))
     return found
@@ -99,5 +99,51 @@ def column(run: RunFolder, name: str) -> list[float]:
     return [math.nan if row.get(name) is None else float(row[name]) for row in run.rows()]
 
 
-def singles(settings: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
-    return {name: (value,) for name, value in settings.items()}
+# -- games ---------------------------------------------------------------------------------------------------------
+
+
+def play_random(
+    text: str,
+    seat: int,
+    num_games: int,
+    seed: int = 0,
+    env: Env[Any] | None = None,
+    openings: arena.Openings | None = None,
+) -> dict[str, Any]:
+    """Returns the results of an agent on a seat against a random player: counts of games, and means, in JSON's types.
+
+    "draws" has the counts of each reason for a draw. Game i begins with the i-th of `openings`, and again with the
+    first one after the last. Without `env`, a run plays its own game.
+    """
+    env = agents.env_for([text]) if env is None else env
+    key = jax.random.key(seed)
+    seats = arena.one_seat(key, num_games, 2, seat)
+    starts = None if openings is None else openings.for_games(num_games)
+    played = arena.play(env, (agents.make(text, env), RandomAgent(env)), seats, key, openings=starts)
+    found, boards = arena.results(env, played, seats), jax.device_get(played.boards)
+    drawn = np.flatnonzero(arena.drawn(env, played))
+    reasons = (env.outcome(jax.tree.map(lambda leaf, row=row: leaf[row], boards)).reason for row in drawn)
+    return {
+        "games": num_games,
+        "won": found["wins"],
+        "lost": num_games - found["wins"] - found["draws"] - found["truncated"],
+        "drawn": found["draws"],
+        "truncated": found["truncated"],
+        "draws": dict(Counter(reasons)),
+        "mean_reward": found["mean_reward"],
+        "mean_length": found["mean_length"],
+    }
+
+
+def win_rate(result: dict[str, Any]) -> float:
+    return result["won"] / result["games"]
+
+
+def rate_from_reward(mean_reward: float) -> float:
+    """Returns the study's estimate of the win rate from the mean reward of an episode, (r + 60) / 120."""
+    return (mean_reward + KING) / (2 * KING)
+
+
+def format_rate(wins: int, games: int) -> str:
+    """Returns a win rate with its 95 % Wilson interval, such as "0.913 (0.881-0.936)"."""
+    return text_of_rate(wins / games, arena.wilson(wins, games))

@@ -8,7 +8,6 @@ its policy is measured where it moves: its entropy in nats, and the probabilitie
 moves that alpha-beta finds best. The runs are those of `policy_improvement`: a folder with a star for its seeds.
 """
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from examples.papers._intervals import format_interval, interval
 from examples.papers.alpha_mini import runs
 from examples.papers.alpha_mini.placements import best_of
 from jaxgames import Env
-from jaxgames.agents import Agent, RandomAgent, analyse, pytree
+from jaxgames.agents import Agent, RandomAgent, analyse_in_chunks, pytree
 from train import agents
 from train.data import labels
 from train.driver.tables import markdown
@@ -73,7 +72,7 @@ def report(arguments: Arguments) -> Report:
 
     def once(text: str) -> dict[str, Any]:
         key = {"agent": text, "env": GAME, "judge": arguments.judge, "positions": arguments.positions}
-        return arguments.once(key, functools.partial(measured, arguments, text))
+        return arguments.once(key, lambda: measured(arguments, text))
 
     found = runs.of_sets(arguments.agents, once)
     return Report(found, table(found))
@@ -86,13 +85,9 @@ def measured(arguments: Arguments, text: str) -> dict[str, float]:
     """
     env = jaxgames.make(GAME)
     white = agents.make(agents.with_temperature(text, 1.0), env)
-    both = OneAgainstOther(white, RandomAgent(env))
-    played = boards_of_games(env, both, arguments.positions)
+    played = boards_of_games(env, OneAgainstOther(white, RandomAgent(env)), arguments.positions)
     states = jax.tree.map(lambda leaf: leaf[played.current_player == runs.WHITE], played)
-    analysis = analyse(white, states)
-    if analysis is None:
-        raise ValueError(f"{text} gives no probabilities: choose a run")
-    policy = np.asarray(analysis.probabilities, np.float64)
+    policy = np.asarray(analyse_in_chunks(white, states).probabilities, np.float64)
     legal = np.asarray(jax.vmap(env.legal_action_mask)(states))
     best = best_of(arguments.judge, env, states) & legal
     rows = {

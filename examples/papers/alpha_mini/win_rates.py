@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from examples.papers._experiment import Column, Experiment, Report, command, progress_over, table_of, train
-from examples.papers.alpha_mini import games, runs
+from examples.papers.alpha_mini import runs
 from train.driver.loop import Settings
 from train.ppo import PPO, config_for
 
@@ -38,12 +38,12 @@ THEIRS = {("minichess_king_capture", "White"): 0.97}
 PLAYER: dict[str, Column] = {"run": "{run}", "simulations": "{simulations}", "seat": "{seat}"}
 COLUMNS: dict[str, Column] = {
     **PLAYER,
-    "win rate": lambda row: games.format_rate(row["won"], row["games"]),
+    "win rate": lambda row: runs.format_rate(row["won"], row["games"]),
     **{name: lambda row, name=name: f"{row[name] / row['games']:.4f}" for name in ("lost", "drawn", "truncated")},
     "plies": "{mean_length:.1f}",
     "mean reward": "{mean_reward:.3f}",
     "(r + 60) / 120": lambda row: (
-        f"{games.rate_from_reward(row['mean_reward']):.4f}" if is_king_capture(row["run"]) else ""
+        f"{runs.rate_from_reward(row['mean_reward']):.4f}" if is_king_capture(row["run"]) else ""
     ),
     "the study": lambda row: THEIRS.get((row["run"], row["seat"]), ""),
 }
@@ -74,8 +74,7 @@ class Arguments(Experiment):
 
 def report(arguments: Arguments) -> Report:
     """Trains the runs and plays their games."""
-    runs_and_seeds = [(name, seed) for name in arguments.runs for seed in range(arguments.seeds)]
-    rows = [row for name, seed in runs_and_seeds for row in rows_of(arguments, name, seed)]
+    rows = [row for name in arguments.runs for seed in range(arguments.seeds) for row in rows_of(arguments, name, seed)]
     return Report(rows, tables(rows))
 
 
@@ -90,7 +89,7 @@ def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
     for simulations, num_games, name, seat in progress_over(parts, title=run, unit="seats"):
         key = {"run": run, "seat": name, "seed": seed, "simulations": simulations, "num_games": num_games}
         text = f"{folder}(simulations={simulations})" if simulations else str(folder)
-        result = arguments.once(key, functools.partial(games.play_random, text, seat, num_games))
+        result = arguments.once(key, functools.partial(runs.play_random, text, seat, num_games))
         rows.append({**key, **result})
     return rows
 

@@ -101,11 +101,6 @@ def sets_of(data: Positions) -> dict[str, Positions]:
 # -- scores of actions -----------------------------------------------------------------------------------------------
 
 
-def uniform_scores(data: Positions) -> np.ndarray:
-    """Returns float32[P, num_actions], equal scores for all actions."""
-    return np.zeros((len(data), data.env.num_actions), np.float32)
-
-
 def lookup_scores(keys: np.ndarray, action: np.ndarray, data: Positions) -> np.ndarray:
     """Returns float32[P, num_actions], the times that an action was played on the same position of a collection.
 
@@ -143,11 +138,6 @@ def among_best(scores: np.ndarray, legal: np.ndarray, action: np.ndarray, k: int
     return np.clip((k - better) / equal, 0, 1)
 
 
-def accuracy(scores: np.ndarray, legal: np.ndarray, action: np.ndarray) -> dict[str, float]:
-    """Returns the share of positions whose action is among the k best legal ones, by "top-k"."""
-    return {f"top-{k}": float(among_best(scores, legal, action, k).mean()) for k in KS}
-
-
 def legality(logits: np.ndarray, legal: np.ndarray) -> dict[str, float]:
     """Returns how often the best of all actions is legal, and the mean probability of the legal ones together."""
     best, total = logits.argmax(1), np.exp(logits - logits.max(1, keepdims=True), dtype=np.float64)
@@ -171,7 +161,8 @@ def measure(sets: Mapping[str, Positions], score: Score, raw: bool = False) -> d
     measures: dict[str, Table] = {"sets": {}, "submoves": {}}
     for name, each in sets.items():
         scores, legal = score(each), positions.legal_actions(each)
-        measures["sets"][name] = accuracy(scores, legal, each.action) | (legality(scores, legal) if raw else {})
+        ranked = {f"top-{k}": float(among_best(scores, legal, each.action, k).mean()) for k in KS}
+        measures["sets"][name] = ranked | (legality(scores, legal) if raw else {})
         if name in ("test", "external"):
             measures["submoves"][name] = by_ply(among_best(scores, legal, each.action, 1), each.ply)
     return measures
@@ -200,7 +191,7 @@ def baselines(sets: Mapping[str, Positions], keys: np.ndarray, action: np.ndarra
     """
     held_out = {name: each for name, each in sets.items() if name in ("test", "external")}
     return {
-        "uniform": measure(sets, uniform_scores),
+        "uniform": measure(sets, lambda each: np.zeros((len(each), each.env.num_actions), np.float32)),
         "lookup": measure(sets, functools.partial(lookup_scores, keys, action)),
         "hindsight": measure(held_out, lambda each: lookup_scores(positions.keys(each), each.action, each)),
     }

@@ -16,7 +16,7 @@ every move of the agent. The tables have
 """
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,9 @@ import jax
 import numpy as np
 
 from examples.papers._duel import duel
-from examples.papers._experiment import Column, Experiment, Report, command, progress_over, table_of
-from examples.papers.checkers_imitation import stages
+from examples.papers._experiment import Column, Experiment, Report, command, entry_of, progress_over, table_of
 from examples.papers.checkers_imitation.__main__ import logits_of
+from examples.papers.checkers_imitation.positions import is_jump
 from jaxgames import Env, arena, make
 from jaxgames.games.checkers.pdn import BrokenGame
 from jaxgames.policies.agent import PolicyAgent
@@ -36,7 +36,7 @@ from train.analyse.annotation import Turn, annotate
 from train.analyse.recorded_game import of_record, read_games
 from train.data import positions
 from train.data.positions import UNKNOWN, Positions, evenly_spaced
-from train.driver.commands import GameArguments
+from train.driver.commands import GameArguments, text_of_rate
 from train.driver.metrics import rounded
 from train.driver.tables import markdown
 
@@ -49,12 +49,21 @@ QUICK = {
     "opponent": "alphabeta(depth=1)",
     "num_positions": 500,
 }
+TURNS = {"1-10": 10, "11-20": 20, "21-30": 30, "31-40": 40, "41+": 1 << 30}  # stage: its last turn, of the mover's own
+PIECES = {"21-24": 20, "17-20": 16, "13-16": 12, "9-12": 8, "5-8": 4, "2-4": 0}  # stage: it has more pieces than this
+EVEN = 2.0  # men; a board is even if its best move is worth less for either side
+LOST, BLUNDERS = "men lost per turn", "blunders there"  # the columns of a table by stages
+STAGES: dict[str, Column] = {
+    "turns": "{turns:,}",
+    LOST: "{lost:.2f}",
+    "blunders": lambda row: f"{row['blunders'] / row['turns']:.3f}",
+    "turns on even boards": "{even:,}",
+    BLUNDERS: lambda row: text_of_rate(row["even_blunders"] / row["even"], row["even_interval"]) if row["even"] else "",
+}
 GAMES: dict[str, Column] = {
     "agent": "`{agent}`",
-    "games": "{games:,}",
-    **{name: f"{{{name}:,}}" for name in ("wins", "losses", "draws")},
-    "turns": "{turns:,}",
-    **{head: column for head, column in stages.COLUMNS.items() if head != "turns"},
+    **{name: f"{{{name}:,}}" for name in ("games", "wins", "losses", "draws")},
+    **STAGES,
 }
 CAPTURES: dict[str, Column] = {
     "agent": "`{agent}`",
@@ -122,7 +131,51 @@ def judge(env: Env[Any], text: str, arguments: Arguments) -> dict[str, Any]:
         own += [turn for turn in turns if turn.seat == seat and turn.ply >= first]
     losses = games - results["wins"] - results["draws"] - results["truncated"]
     counts = {"wins": results["wins"], "losses": losses, "draws": results["draws"] + results["truncated"]}
-    return {**counts, "stages": stages.stages(own)}
+    return {**counts, "stages": stages(own)}
+
+
+def stages(turns: Iterable[Turn]) -> list[dict[str, Any]]:
+    """Returns a row for all turns, for each stage by turn, and for each stage by pieces; those without turns are left
+    out.
+
+    A row has `by` ("turn", "pieces" or "all"), `stage`, and of its turns
+
+        turns          their number
+        lost           men lost per turn; a win or a loss that the search has seen counts 10 men
+        blunders       the number of blunders
+        even           the turns that begin on an even board, whose value is below two men for either side
+        even_blunders  the blunders among them
+        even_interval  the 95 % Wilson interval of their share
+
+    Every turn must have the values of alpha-beta.
+    """
+    places = [("all", "all"), *(("turn", stage) for stage in TURNS), *(("pieces", stage) for stage in PIECES)]
+    found: dict[tuple[str, str], list[Turn]] = {place: [] for place in places}
+    for turn in turns:
+        assert turn.pieces is not None
+        own = (turn.number + 1) // 2  # the seats take turns
+        found["all", "all"].append(turn)
+        found["turn", next(stage for stage, last in TURNS.items() if own <= last)].append(turn)
+        found["pieces", next(stage for stage, below in PIECES.items() if turn.pieces > below)].append(turn)
+    rows: list[dict[str, Any]] = []
+    for (by, stage), chosen in found.items():
+        if not chosen:
+            continue
+        even = [turn for turn in chosen if turn.before is not None and abs(turn.before) < EVEN]
+        even_blunders = sum(turn.blunder for turn in even)
+        rows.append(
+            {
+                "by": by,
+                "stage": stage,
+                "turns": len(chosen),
+                "lost": round(float(np.mean([turn.lost or 0.0 for turn in chosen])), 4),
+                "blunders": sum(turn.blunder for turn in chosen),
+                "even": len(even),
+                "even_blunders": even_blunders,
+                "even_interval": rounded(list(arena.wilson(even_blunders, len(even)))),
+            }
+        )
+    return rows
 
 
 # -- predictions ---------------------------------------------------------------------------------------------------
@@ -133,7 +186,7 @@ def captures(agent: PolicyAgent, arguments: Arguments) -> dict[str, Any]:
     found = recorded(arguments.data, arguments.num_positions, agent.env)
     logits, legal = logits_of(agent.policy, agent.params, found), positions.legal_actions(found)
     right = legal[np.arange(len(found)), logits.argmax(1)]
-    is_capture, is_further = has_capture(found), np.asarray(found.states.jumper) != 0
+    is_capture, is_further = is_jump(found.states, legal.argmax(1)), np.asarray(found.states.jumper) != 0
     sets = {"captures": is_capture, "further": is_further, "steps": ~is_capture}
     result: dict[str, Any] = {}
     for name, chosen in sets.items():
@@ -141,18 +194,6 @@ def captures(agent: PolicyAgent, arguments: Arguments) -> dict[str, Any]:
         result |= {name: size, f"{name}_right": round(hits / max(1, size), 5)}
         result[f"{name}_interval"] = rounded(list(arena.wilson(hits, size)))
     return result
-
-
-def has_capture(found: Positions) -> np.ndarray:
-    """Returns bool[P], whether a capture is compulsory: then all legal actions take a piece, and else none does."""
-    first = positions.legal_actions(found).argmax(1).astype(np.int32)
-    after = jax.jit(jax.vmap(found.env.step))(found.states, first)
-    return num_pieces(after) < num_pieces(found.states)
-
-
-def num_pieces(states: Any) -> np.ndarray:
-    """Returns int[P], the pieces on each board."""
-    return np.asarray(jax.lax.population_count(states.own | states.opponents))
 
 
 def recorded(path: Path, number: int, env: Env[Any]) -> Positions:
@@ -180,19 +221,19 @@ def tables(players: Mapping[str, Mapping[str, Any]], predictions: Sequence[Mappi
         for text, found in players.items()
     ]
     yield table_of(results, GAMES)
-    yield by_stage(players, {"turn": stages.TURNS}, "blunders there")
-    yield by_stage(players, {"pieces": stages.PIECES}, "blunders there")
-    yield by_stage(players, {"turn": stages.TURNS, "pieces": stages.PIECES}, "men lost per turn")
+    yield by_stage(players, {"turn": TURNS}, BLUNDERS)
+    yield by_stage(players, {"pieces": PIECES}, BLUNDERS)
+    yield by_stage(players, {"turn": TURNS, "pieces": PIECES}, LOST)
     if predictions:
         yield table_of(predictions, CAPTURES)
 
 
 def by_stage(players: Mapping[str, Mapping[str, Any]], limits: Mapping[str, Mapping[str, int]], measure: str) -> str:
-    """Returns a table with a row per agent, a column per stage, and one of `stages.COLUMNS` in its cells."""
+    """Returns a table with a row per agent, a column per stage, and one of STAGES in its cells."""
     columns = [(by, stage) for by, names in limits.items() for stage in names]
     rows: list[list[str]] = []
     for text, result in players.items():
-        found = {(row["by"], row["stage"]): str(stages.COLUMNS[measure](row)) for row in result["stages"]}
+        found = {(row["by"], row["stage"]): str(entry_of(row, STAGES[measure])) for row in result["stages"]}
         rows.append([f"`{text}`", *(found.get(column, "") for column in columns)])
     return markdown(("agent", *(f"{by} {stage}" if by == "turn" else f"{stage} pieces" for by, stage in columns)), rows)
 

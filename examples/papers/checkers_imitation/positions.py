@@ -38,7 +38,7 @@ def report(arguments: Arguments) -> Report:
 def facts(data: Positions) -> dict[str, Any]:
     """Returns the facts of every split and of all positions, by the heads of the tables."""
     legal = positions.legal_actions(data).sum(1)
-    captures = plays_capture(data)
+    captures = is_jump(data.states, data.action)
     keys = positions.keys(data)
     learned = np.unique(keys[data.split == 0])
     is_seen = np.isin(keys, learned)
@@ -62,10 +62,10 @@ def facts(data: Positions) -> dict[str, Any]:
     }
 
 
-def plays_capture(data: Positions) -> np.ndarray:
-    """Returns bool[P], whether the action of a position is a jump. Captures are compulsory, so all legal ones are."""
+def is_jump(states: Any, action: np.ndarray) -> np.ndarray:
+    """Returns bool[P], whether an action, int32[P], is a jump. Captures are compulsory: all legal ones are, or none."""
     near = [shift(np.uint32(1 << square), direction) for square in range(32) for direction in range(4)]  # by action
-    return np.array(near, np.uint32)[data.action] & data.states.opponents != 0
+    return np.array(near, np.uint32)[action] & states.opponents != 0
 
 
 def table(rows: Mapping[str, Mapping[str, Any]]) -> str:

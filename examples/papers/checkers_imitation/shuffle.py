@@ -44,9 +44,8 @@ def shuffle_splits(data: Positions, seed: int) -> Positions:
     kept = data.take(data.split != data.splits.index("external")) if "external" in data.splits else data
     order, count = np.random.default_rng(seed).permutation(len(kept)), len(kept)
     split = np.empty(count, np.int8)
-    ends = np.cumsum([round(share * count) for share in SHARES.values()])
-    for index, (start, end) in enumerate(zip([0, *ends[:-1]], [*ends[:-1], count], strict=True)):
-        split[order[start:end]] = index
+    ends = np.cumsum([round(share * count) for share in SHARES.values()])[:-1]
+    split[order] = np.searchsorted(ends, np.arange(count), side="right")
     return dataclasses.replace(kept, split=split, splits=tuple(SHARES))
 
 

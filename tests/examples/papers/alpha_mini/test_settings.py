@@ -1,14 +1,14 @@
 """The settings and measures of the experiments on minichess, on results made by hand."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jax
 import numpy as np
 import pytest
 
 import jaxgames
-from examples.papers.alpha_mini import discounts, games, policy_improvement, pretraining, runs, win_rates
+from examples.papers.alpha_mini import discounts, policy_improvement, pretraining, runs, win_rates
 from train.data.positions import Positions
 from train.ppo import PPO, config_for
 from train.recipes import PRESETS
@@ -17,10 +17,10 @@ RESULT = {"games": 100, "won": 60, "lost": 30, "drawn": 4, "truncated": 6, "mean
 
 
 def test_study_estimates_the_win_rate_from_the_reward_of_kings_alone() -> None:
-    assert games.rate_from_reward(60.0) == 1
-    assert games.rate_from_reward(-60.0) == 0
+    assert runs.rate_from_reward(60.0) == 1
+    assert runs.rate_from_reward(-60.0) == 0
     # 0.6 wins and 0.3 losses are 18 on average: the estimate counts half of the other games as won
-    assert games.rate_from_reward(RESULT["mean_reward"]) == pytest.approx(0.6 + 0.1 / 2)
+    assert runs.rate_from_reward(RESULT["mean_reward"]) == pytest.approx(0.6 + 0.1 / 2)
 
 
 def test_sweep_has_the_nine_pairs_of_the_study_and_its_settings() -> None:
@@ -34,14 +34,16 @@ def test_sweep_has_the_nine_pairs_of_the_study_and_its_settings() -> None:
 
 
 def test_settings_of_ours_have_the_opponent_of_the_study_and_the_network_of_the_recipe() -> None:
-    study, ours = (config_for(**runs.settings_of(kind)) for kind in ("study", "ours"))
+    study, ours = (
+        config_for(**runs.TrainingArguments(settings=kind).settings_of_runs()) for kind in get_args(runs.Kind)
+    )
     assert study == config_for(preset="alpha_mini")
     for name in runs.OF_STUDY:
         assert getattr(ours, name) == getattr(study, name)
     assert ours.channels == (16, 16)
     assert ours.network is None
-    assert config_for(**runs.settings_of("ours", "mlp", 0.5)).channels == ()
-    assert config_for(**runs.settings_of("ours", "mlp", 0.5)).learning_rate == 0.5
+    other = config_for(**runs.TrainingArguments(network="mlp", learning_rate=0.5).settings_of_runs())
+    assert (other.channels, other.learning_rate) == ((), 0.5)
 
 
 def learner(way: Any, step: int, colour: str) -> PPO:
@@ -82,7 +84,8 @@ def test_measures_of_policy_improvement_see_a_peak_and_the_fall_after_it(monkeyp
         policy_improvement, "curves", lambda arguments, way, column: np.tile(columns[column], (2, 10, 1))
     )
     seeds = {seed: [RESULT | {"won": 70 - abs(step - 8) - seed} for step in range(11)] for seed in (0, 1)}
-    found = policy_improvement.measures(policy_improvement.Arguments(steps=10, seeds=2), "last", seeds)
+    rates = policy_improvement.rates_of(seeds)
+    found = policy_improvement.measures(policy_improvement.Arguments(steps=10, seeds=2), "last", rates)
     assert found["step of the best win rate"] == [8, 8]
     assert found["win rate after step 10, less after step 1"] == pytest.approx([0.05, 0.05])
     assert found["win rate after step 10, less after step 8"] == pytest.approx([-0.02, -0.02])

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from examples.papers.checkers_imitation import blunders
-from examples.papers.checkers_imitation.blunders import Arguments, captures, has_capture, recorded
+from examples.papers.checkers_imitation.blunders import Arguments, captures, recorded, stages
+from examples.papers.checkers_imitation.positions import is_jump
 from jaxgames import make
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.solvers.alphabeta import deepening
 from tests.helpers.commands import last_json, run_command
 from train.analyse import annotation
+from train.analyse.annotation import Turn
+from train.data import positions
 
 ENV = make("checkers")
 GAME = '[FEN "W:W14,32:B9,1"]\n\n1... 14x5 1-6 2. 32-28 *\n'
@@ -37,7 +40,7 @@ class Steps:
 
 def test_predicted_capture_is_a_legal_action_where_a_capture_is_compulsory(pdn: Path) -> None:
     found = recorded(pdn, 10, ENV)
-    assert has_capture(found).tolist() == [True, False, False]
+    assert is_jump(found.states, positions.legal_actions(found).argmax(1)).tolist() == [True, False, False]
     best = np.zeros(ENV.num_actions)
     best[found.action[0]] = 1  # 14x5, which no later position allows
     result = captures(PolicyAgent(best, ENV, Steps()), Arguments(data=pdn))
@@ -60,3 +63,25 @@ def test_moves_of_the_agent_are_valued_and_those_of_the_opening_are_not(
     (stored,) = [json.loads(line) for line in (tmp_path / "cells.jsonl").read_text().splitlines()]
     assert stored["stages"] == result["stages"]
     assert "| `first` | 2 |" in (tmp_path / "tables.md").read_text()
+
+
+def of_stage(number: int, pieces: int, lost: float, before: float = 0.0) -> Turn:
+    return Turn(number, number - 1, 0, "", before, before, lost, "", blunder=lost > 0.5, pieces=pieces)
+
+
+def test_stages_count_own_turns_and_pieces_and_even_boards() -> None:
+    """Turns 20 and 21 of a game are the tenth and the eleventh of their seats. Two men of a lead are not even."""
+    turns = [of_stage(20, 21, 1.0), of_stage(21, 20, 0.0), of_stage(81, 4, 3.0, -2.0), of_stage(83, 2, 0.8, 1.9)]
+    rows = {(row["by"], row["stage"]): row for row in stages(turns)}
+    assert {place: (row["turns"], row["blunders"]) for place, row in rows.items()} == {
+        ("all", "all"): (4, 3),
+        ("turn", "1-10"): (1, 1),
+        ("turn", "11-20"): (1, 0),
+        ("turn", "41+"): (2, 2),
+        ("pieces", "21-24"): (1, 1),
+        ("pieces", "17-20"): (1, 0),
+        ("pieces", "2-4"): (2, 2),
+    }
+    assert (rows["turn", "41+"]["even"], rows["turn", "41+"]["even_blunders"]) == (1, 1)
+    assert rows["all", "all"]["lost"] == pytest.approx(1.2)
+    assert stages([]) == []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from examples.papers.alpha_mini.random_placements import random_placements
+from examples.papers.alpha_mini.placements import random_placements
 from jaxgames import Env, arena
 from jaxgames._checks import ParameterError
 from jaxgames.games.minichess import Minichess
