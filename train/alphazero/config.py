@@ -12,8 +12,6 @@ from jaxgames.mcts.config import Seats, SelectionRule
 from train.bounds import Bounds, Count, NotNegative, Positive, Share
 from train.settings import NetworkConfig, check_same_game
 
-BelowOne = Annotated[float, Bounds("at least 0 and less than 1", lambda x: 0 <= x < 1)]
-
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ class Config(Numbers, NetworkConfig):
     """Samples of a gradient step, drawn from the replay buffer."""
     lr_drop_after: Count[int | None] = None
     """Iterations after which the learning rate drops from its first to its final value. None: it changes linearly."""
-    ema: BelowOne = 0.999
+    ema: Annotated[float, Bounds("at least 0 and less than 1", lambda x: 0 <= x < 1)] = 0.999
     """Decay of the moving average of the parameters, which plays after training. 0: the parameters themselves play."""
     evaluation_simulations: NotNegative[int] = 0
     """Simulations of the search when the agent plays after training. 0: the network alone."""

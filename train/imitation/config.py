@@ -134,10 +134,7 @@ def load_positions(config: Config) -> list[Positions]:
 
 
 def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None = None) -> Positions:
-    """Returns the positions of a file, which must be of `env` if it is given; see `load_positions`.
-
-    `known` is the checksum of the file when the run was started; None for a new run.
-    """
+    """Returns the positions of a file, of `env` if it is given. `known` is its checksum in a run that was started."""
     path = Path(file)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}: {positions.KIND.how_to_write}")
