@@ -20,7 +20,7 @@ from jaxgames._checks import ParameterError, check_choice
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from train.models.box_grid import sum_of_edges
+from train.models.box_chains import sum_of_edges
 from train.strength.players import has_values
 
 
