@@ -12,7 +12,7 @@ import numpy as np
 import jaxgames
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.solvers.exact.solution import Solution
-from train.data.positions import UNKNOWN, Positions
+from train.data.positions import Positions
 
 ENV = jaxgames.make("checkers")
 
@@ -58,17 +58,12 @@ def solved_positions(solution: Solution[Any]) -> Positions:
     live = solution.is_legal(states) & ~np.asarray(states.terminated)
     states = jax.tree.map(lambda leaf: np.asarray(leaf)[live], states)
     best = solution.best_actions(states)
-    count = len(best)
-    unknown = np.full(count, UNKNOWN)
     return Positions(
         env=solution.env,
         states=states,
-        action=unknown,
         value=solution.value(states),
         probabilities=best / best.sum(1, keepdims=True),
-        game=unknown,
-        ply=unknown,
-        split=(np.arange(count) % 8 == 7).astype(np.int8),
+        split=(np.arange(len(best)) % 8 == 7).astype(np.int8),
         splits=("train", "validation"),
     )
 

@@ -93,14 +93,13 @@ def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = No
       number: of the game in its file.
       env: the game; None: as the record names it.
 
-    Raises ValueError for a record of another game, without a legal action, or whose actions do not lead to its end.
+    Raises ValueError for a record of another game, and for one whose actions do not lead to its end.
     """
     env = make_named_in_file(game["env"]) if env is None else env
     if str(env) != game["env"]:
         raise ValueError(f"game {number} is of {game['env']}, not of {env}")
     actions = _legal_actions(game)
-    if not actions:
-        raise ValueError(f"game {number} has no legal action")
+    assert actions, "a record of a game has a legal action"
     boards = arena.replay(game, env)
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *boards[: len(actions)])
     texts = [str(move) for move in game["moves"][: len(actions)]]

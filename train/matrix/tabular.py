@@ -297,26 +297,20 @@ def _stacked(of_players: list[jax.Array], missing: float) -> jax.Array:
 # -- ends of runs --------------------------------------------------------------------------------------------------
 
 
-def near(policies: jax.Array | np.ndarray, point: Point, tolerance: float = 0.05) -> np.ndarray:
-    """Returns bool[...], whether both policies are at a point, up to `tolerance` in each probability.
+def share_near(
+    policies: jax.Array | np.ndarray, point: Point, tolerance: float = 0.05
+) -> tuple[float, tuple[float, float]]:
+    """Returns the share of runs of which both policies are at a point, and its 95 % Wilson interval.
+
+    With `result.greedy_policies` it is the share of runs whose best actions are those of a pure point. An
+    epsilon-greedy learner can never play a pure point itself.
 
     Args:
-      policies: float[..., 2, k], such as those of a `Result`.
+      policies: float[runs, 2, k], such as those of a `Result`.
       point: the row player's and the column player's policy, as `train.matrix.games.nash` returns them.
       tolerance: the largest difference of a probability.
     """
     widest = np.shape(policies)[-1]
     target = np.stack([np.pad(policy, (0, widest - len(policy))) for policy in point])
-    return np.abs(np.asarray(policies, np.float64) - target).max((-2, -1)) <= tolerance
-
-
-def share_near(
-    policies: jax.Array | np.ndarray, point: Point, tolerance: float = 0.05
-) -> tuple[float, tuple[float, float]]:
-    """Returns the share of runs that are near a point, and its 95 % Wilson interval.
-
-    The arguments are those of `near`; `policies` is float[runs, 2, k]. With `result.greedy_policies` it is the share of
-    runs whose best actions are those of a pure point. An epsilon-greedy learner can never play a pure point itself.
-    """
-    found = near(policies, point, tolerance)
+    found = np.abs(np.asarray(policies, np.float64) - target).max((-2, -1)) <= tolerance
     return float(found.mean()), wilson(int(found.sum()), found.size)

@@ -34,8 +34,7 @@ from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.models.tabulated import with_table
 from train.plot import Curve, common_settings, draw, save
-from train.strength.full_width import lookahead
-from train.strength.players import DIGITS, Player, deterministic, format_measure, solution_of
+from train.strength.players import DIGITS, Player, deterministic, format_measure, lookahead, solution_of
 
 ROWS_FILE = "strength.jsonl"
 COLUMNS = {  # of the printed table: the measure, by its head

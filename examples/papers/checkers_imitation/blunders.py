@@ -35,7 +35,7 @@ from train import agents
 from train.analyse.annotation import Turn, annotate
 from train.analyse.recorded_game import of_record, read_games
 from train.data import positions
-from train.data.positions import UNKNOWN, Positions, evenly_spaced
+from train.data.positions import Positions, evenly_spaced
 from train.driver.commands import GameArguments, text_of_rate
 from train.driver.metrics import rounded
 from train.driver.tables import markdown
@@ -205,10 +205,7 @@ def recorded(path: Path, number: int, env: Env[Any]) -> Positions:
         raise ValueError(f"{path} has no game that can be read")
     states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *(game.states for game in games))
     action = np.concatenate([game.actions for game in games])
-    unknown = np.full(len(action), UNKNOWN)
-    nothing = np.full(len(action), np.nan)
-    found = Positions(env, states, action, nothing, None, unknown, unknown, np.zeros(len(action)), ("test",))
-    return evenly_spaced(found, number)
+    return evenly_spaced(Positions(env, states, action), number)
 
 
 # -- tables --------------------------------------------------------------------------------------------------------

@@ -128,10 +128,8 @@ def database(game: RecordedGame, plies: int, action: int | None = None) -> Posit
         actions[-1] = action
     rows = np.arange(plies).repeat(2)
     states = {name: getattr(game.states, name)[rows] for name in vars(game.states)}
-    unknown, nothing = np.full(2 * plies, -1), np.full(2 * plies, np.nan)
     split = np.arange(2 * plies) % 2
-    state = type(game.states)(**states)
-    return Positions(game.env, state, actions[rows], nothing, None, unknown, unknown, split, ("train", "test"))
+    return Positions(game.env, type(game.states)(**states), actions[rows], split=split, splits=("train", "test"))
 
 
 def test_first_move_out_of_the_database_is_found(games: list[RecordedGame]) -> None:

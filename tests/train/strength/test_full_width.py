@@ -8,7 +8,7 @@ import pytest
 from jaxgames.solvers.strength.graph import Graph, graph_of
 from jaxgames.solvers.strength.policy_table import boards
 from tests.solvers.strength.measured import solution, zeros
-from train.strength.full_width import lookahead
+from train.strength.players import lookahead
 
 DISCOUNT = 0.9
 

@@ -20,7 +20,7 @@ from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
 from train.strength import __main__ as strength
 from train.strength import players
-from train.strength.full_width import lookahead
+from train.strength.players import lookahead
 
 GAME = "chinese_checkers_diamond(size=3, pieces=3)"
 

@@ -121,9 +121,9 @@ def test_positions_of_standard_rules_keep_their_boards_under_king_capture() -> N
     standard, captures = jaxgames.make("minichess"), jaxgames.make("minichess(rules=king_capture, reward=material)")
     texts = [ONE_MOVE_BEFORE, standard.to_string(standard.init(jax.random.key(0)))]
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(standard.from_string, texts))
-    unknown = np.full(2, -1)
-    boards = Positions(standard, states, unknown, np.full(2, np.nan), None, unknown, unknown, np.zeros(2), ("train",))
-    found = pretraining.with_king_capture(boards, captures)  # which checks the arrays of the states
+    found = pretraining.with_king_capture(
+        Positions(standard, states), captures
+    )  # which checks the arrays of the states
     rows = [jax.tree.map(lambda leaf, row=row: leaf[row], found.states) for row in range(2)]
     assert [captures.to_string(row) for row in rows] == texts
 
