@@ -149,9 +149,10 @@ def loss_of(network: Any, params: Any, batch: Batch, advantage: jax.Array, targe
 
 def main() -> None:
     """The command `python -m examples.jaxmarl_ippo [GAME]`."""
-    game = (*sys.argv[1:], "dots_and_boxes(rows=2, cols=2)")[0]
-    if game == "--help":
-        sys.exit(print(__doc__))
+    game, *others = (*sys.argv[1:], "dots_and_boxes(rows=2, cols=2)")
+    if others[1:] or game.startswith("-"):
+        print(__doc__)
+        sys.exit(game not in ("-h", "--help"))
     learner, updates = IPPO(JaxMARLEnv(game)), TOTAL_STEPS // (NUM_ENVS * NUM_STEPS)
     init_key, train_key, score_key = jax.random.split(jax.random.key(0), 3)
     carry, score = learner.init(init_key), jax.jit(learner.score)

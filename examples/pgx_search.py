@@ -30,9 +30,10 @@ SIMULATIONS, NUM_ENVS, NUM_STEPS = 32, 64, 60  # of each search; boards played a
 
 def main() -> None:
     """The command `python -m examples.pgx_search [GAME]`."""
-    game = (*sys.argv[1:], "dots_and_boxes(rows=2, cols=2)")[0]
-    if game == "--help":
-        sys.exit(print(__doc__))
+    game, *others = (*sys.argv[1:], "dots_and_boxes(rows=2, cols=2)")
+    if others[1:] or game.startswith("-"):
+        print(__doc__)
+        sys.exit(game not in ("-h", "--help"))
     rewards, ended = play(PgxEnv(game), jax.random.key(0))
     counts = results(np.asarray(rewards), np.asarray(ended))
     games = sum(counts.values())

@@ -11,6 +11,7 @@ A line of several seeds is their median, in a band from the lowest to the highes
 
 import dataclasses
 import functools
+import itertools
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -163,14 +164,14 @@ def curve_of(label: str, column: str, x_column: str, rows: Mapping[Path, Sequenc
 
 def points_of(folder: Path, rows: Sequence[Mapping[str, Any]], column: str, x_column: str) -> Floats:
     """Returns float64[2, points], x and y of the rows. Raises ValueError unless they are numbers, and x grows."""
-    path = folder / "metrics.jsonl"
-    try:
-        points = np.array([(row[x_column], row[column]) for row in rows], np.float64).T
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: expected numbers in the columns {x_column} and {column}: {error}") from None
-    if (np.diff(points[0]) <= 0).any():
-        raise ValueError(f"{path}: {x_column} must be more in each row than in the row before")
-    return points
+    for before, row in itertools.pairwise([{}, *rows]):
+        place = f"{folder / 'metrics.jsonl'}, iteration {row.get('iteration')}"
+        for name in (x_column, column):
+            if type(row.get(name)) not in (int, float):
+                raise ValueError(f"{place}: {name} must be a number, not {row.get(name)!r}")
+        if before and row[x_column] <= before[x_column]:
+            raise ValueError(f"{place}: {x_column} must be more than {before[x_column]:g}, its last value")
+    return np.array([(row[x_column], row[column]) for row in rows], np.float64).T
 
 
 # -- labels and titles -----------------------------------------------------------------------------------------------
@@ -305,6 +306,8 @@ def draw_panel(axes: Any, column: str, lines: Sequence[Curve]) -> None:
             axes.plot(curve.x, np.median(curve.values, axis=0), markevery=marked, **style)
     axes.set_ylabel(Y_LABEL.get(column, column.replace("_", " ").replace("/", ", ")))
     axes.grid(alpha=0.3)
+    if not any(curve.x.size for curve in lines):
+        axes.text(0.5, 0.5, "no numbers", ha="center", va="center", transform=axes.transAxes)
     if "_rate" in column:
         axes.set_ylim(-0.02, 1.02)
     elif column in FROM_ZERO:

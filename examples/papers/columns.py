@@ -15,7 +15,8 @@ from train.baselines.tables import text_of_search, without_module
 from train.driver.commands import text_of_rate, text_of_score
 from train.driver.tables import Column, entry_of, table_of, tables_in
 
-DEFAULTS = r", (tip_lock=False|max_plies=200|reward='(win_loss|positive_sum)'|num_players=6|max_rounds=\d+)"  # of games
+# In the names of games in tables.
+IGNORED = r", (tip_lock=False|max_plies=200|reward='(win_loss|positive_sum)'|num_players=6|max_rounds=\d+)"
 Row = Mapping[str, Any]
 
 
@@ -63,7 +64,7 @@ def _positions_of_collection(row: Row) -> str:
 
 FORMATS: dict[str, Column] = {  # by the head of the column
     "agent": "`{agent}`",
-    "game": lambda row: f"`{re.sub(DEFAULTS, '', row['env'])}`",
+    "game": lambda row: f"`{re.sub(IGNORED, '', row['env'])}`",
     "run": lambda row: f"`{Path(row['agents'][0]['agent']).name}`",
     "one seat": lambda row: f"`{without_module(row['agents'][0]['agent'])}`",
     "five seats": "`{agents[1][agent]}`",

@@ -239,9 +239,10 @@ FIRST = ROWS[0]
         ([FIRST], ["RUN"], ["2 folders", "--output"]),
         ([], [], ["no metrics yet"]),
         (ROWS[1:2], [], ["win_rate", "--evaluate-every"]),
-        ([FIRST, {"win_rate": 0.5}], [], ["metrics.jsonl", "numbers", "'steps'"]),
-        ([FIRST, {"steps": 400, "win_rate": "x"}], [], ["metrics.jsonl", "numbers", "win_rate", "'x'"]),
-        ([FIRST, {"steps": 100, "win_rate": 0.5}], [], ["metrics.jsonl", "steps must be more"]),
+        ([FIRST, {"win_rate": 0.5}], [], ["metrics.jsonl, iteration 4", "steps", "number", "None"]),
+        ([FIRST, {"steps": 400, "win_rate": "x"}], [], ["iteration 4", "win_rate", "number", "'x'"]),
+        ([FIRST, {"steps": 400, "win_rate": True}], [], ["iteration 4", "win_rate", "number", "True"]),
+        ([FIRST, {"steps": 100, "win_rate": 0.5}], [], ["iteration 4", "steps", "more than 100"]),
         ([FIRST, ["x"]], [], ["line 2 is not a row of metrics"]),
     ],
 )

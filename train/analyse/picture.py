@@ -75,6 +75,8 @@ def _draw_probabilities(axes: Any, game: RecordedGame, turns: Sequence[Turn]) ->
 
 def _draw_agent_values(axes: Any, game: RecordedGame, turns: Sequence[Turn]) -> None:
     """Draws the return of seat 0 that the agent expects before every turn."""
+    values = [turn.agent_value for turn in turns if turn.agent_value is not None]
+    ends = *game.env.return_range, *values  # a network's values can lie beyond the returns
     axes.axhline(0, color="0.4", linewidth=0.8)
     axes.plot([turn.number for turn in turns], [turn.agent_value for turn in turns], color=COLOURS[0], linewidth=1.5)
-    axes.set(ylabel=f"return of {game.seat_name(0)}", ylim=[1.1 * end for end in game.env.return_range])
+    axes.set(ylabel=f"return of {game.seat_name(0)}", ylim=(1.1 * min(ends), 1.1 * max(ends)))

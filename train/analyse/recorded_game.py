@@ -99,7 +99,8 @@ def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = No
     if str(env) != game["env"]:
         raise ValueError(f"game {number} is of {game['env']}, not of {env}")
     actions = _legal_actions(game)
-    assert actions, "a record of a game has a legal action"
+    if not actions:
+        raise ValueError(f"game {number} has no legal action")
     boards = arena.replay(game, env)
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *boards[: len(actions)])
     texts = [str(move) for move in game["moves"][: len(actions)]]

@@ -68,7 +68,10 @@ def json_of(card: Card) -> str:
 def make_card(name: str, arguments: Arguments) -> Card:
     """Trains an agent, writes its file, plays its games, and writes its card, which is returned."""
     records, path = RecordedCommands(), arguments.output / f"{name}.json"
-    card = trained(cards.read(cards.FOLDER / f"{name}.json"), records, arguments.output)
+    stored = cards.read(cards.FOLDER / f"{name}.json")
+    if stored.name != name:
+        raise ValueError(f"the name in {cards.FOLDER / name}.json must be {name!r}, not {stored.name!r}")
+    card = trained(stored, records, arguments.output)
     write_whole(path, json_of(card))  # before the games, in which the agent reads it
     if arguments.measure:
         card = measured(card, records)

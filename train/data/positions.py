@@ -66,7 +66,7 @@ class Positions:
         """Raises ValueError if the arrays do not fit the game or each other; the message names the array."""
         object.__setattr__(self, "states", jax.tree.map(np.asarray, self.states))
         object.__setattr__(self, "splits", tuple(self.splits))
-        count = len(jax.tree.leaves(self.states)[0])
+        count = next((len(leaf) for leaf in jax.tree.leaves(self.states) if leaf.ndim), 0)
         dtypes = DTYPES if self.probabilities is None else {**DTYPES, "probabilities": np.float32}
         for name, dtype in dtypes.items():
             label = getattr(self, name)

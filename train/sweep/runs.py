@@ -143,7 +143,8 @@ def run_sweep(
         try:
             check_memory(group, sharding.mesh_for(group.devices, group.batch_sizes))
         except ValueError as error:
-            raise ValueError(f"{error}, or cells_at_once" if group.at_once > 1 else str(error)) from None
+            hint = ", or cells_at_once" if group.at_once > 1 and "iterations" not in str(error) else ""
+            raise ValueError(f"{error}{hint}") from None
         loop.evaluation_opponent(group, settings)  # before there is a folder
         loggers.check(settings.logger)
         if is_new:

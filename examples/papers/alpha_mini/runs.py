@@ -83,7 +83,7 @@ def matching(text: str) -> list[str]:
 def of_sets(texts: Sequence[str], compute: Callable[[str], dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Returns the result of each agent, or of each run of a path with a star, by the text that names them."""
     found: dict[str, list[dict[str, Any]]] = {text: [] for text in texts}
-    members = [(text, member) for text in texts for member in matching(text)]
+    members = [(text, member) for text in found for member in matching(text)]
     for text, member in progress_over(members, unit="agents"):
         found[text].append(compute(member))
     return found

@@ -89,7 +89,9 @@ def report(arguments: Arguments) -> Report:
 
 def named(agent: str, epsilon: float) -> str:
     """Returns the words for opponents in the table."""
-    return "random" if epsilon == 1 else f"{agent}, {100 * epsilon:.0f} % random" if epsilon else agent
+    if epsilon == 1 and agent == ITSELF:
+        return "random"
+    return f"{agent}, {100 * epsilon:.0f} % random" if epsilon else agent
 
 
 def measure(run: RunFolder, kind: Opponents, arguments: Arguments) -> dict[str, float]:

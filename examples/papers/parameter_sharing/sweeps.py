@@ -120,7 +120,7 @@ class Arguments(runs.TrainingArguments):
     kinds: tuple[str, ...] = ()
     """Kinds of runs, such as 2 and 3 of the seats; all if not given."""
     modes: tuple[Sharing, ...] = ()
-    """The ways of sharing; all three if not given, full sharing for rewards and entropy."""
+    """The ways of sharing; all three if not given, full sharing for rewards, entropy and variants."""
 
 
 def report(arguments: Arguments) -> Report:

@@ -18,6 +18,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from examples.papers._experiment import Experiment, Report, command, new_picture, table_of
+from jaxgames import make
 from train.plot import style_of
 from train.strength import __main__ as strength
 from train.strength.players import format_measure
@@ -55,14 +56,17 @@ class Arguments(Experiment):
     sampled: tuple[str, ...] = ()
     """Agents that are asked for their moves in random positions only."""
     states: int = 4096
-    """The number of random positions for the agents of --sampled."""
+    """The number of random positions for the agents of --sampled, at most all."""
 
 
 def report(arguments: Arguments) -> Report:
     """Measures the agents that are not stored."""
     given = {name: getattr(arguments, name) for name in ("agents", "env", "solution", "output")}
     in_full = strength.Arguments(**given)
-    in_part = replace(in_full, agents=arguments.sampled, strong_states=arguments.states, weak=False)
+    states = arguments.states
+    if arguments.sampled:
+        states = min(states, strength.solution_of(make(arguments.env), arguments.solution).num_states)
+    in_part = replace(in_full, agents=arguments.sampled, strong_states=states, weak=False)
     rows = [row for each in (in_full, in_part) if each.agents for row in strength.strength(each)["rows"]]
     title = f"Mistakes on {arguments.env}, as a share of the states where one is possible"
     return Report({"rows": rows}, table(rows), {"mistakes": mistakes_of(rows, title)})

@@ -46,6 +46,18 @@ def test_features_around_a_square_are_in_the_order_of_distance_and_direction() -
     np.testing.assert_array_equal(around(x, 2)[13, 0], [13, 9, 17, 16, 8, 6, 22, 20, 4])
 
 
+def test_gradient_is_that_of_a_plain_index() -> None:
+    x, weights = jax.random.normal(jax.random.key(0), (32, 3, 2)), jax.random.normal(jax.random.key(1), (32, 3, 18))
+
+    def plain(x: jax.Array) -> jax.Array:
+        with_outside = jnp.concatenate([x, jnp.zeros_like(x[:1])])
+        steps = [(way, n) for n in (1, 2) for way in range(4)]
+        return jnp.concatenate([x, *(with_outside[np.array(neighbours(*step))] for step in steps)], axis=-1)
+
+    gradients = [jax.grad(lambda x, f=f: (weights * f(x)).sum())(x) for f in (lambda x: around(x, 2), plain)]
+    np.testing.assert_allclose(*gradients, rtol=1e-5, atol=1e-6)
+
+
 def test_number_of_weights() -> None:
     channels, width = 32, 512
     stem = 9 * 5 * channels + channels + 32 * channels
