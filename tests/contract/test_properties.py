@@ -25,15 +25,15 @@ def test_env_of_any_parameters_is_made_by_its_text(cases: Cases) -> None:
     """Values are those that the cases of the game name, small numbers and None. Others are a ParameterError."""
     made = set[str]()
     named = [jaxgames.make(env) for env in (*cases.fast, *cases.slow, *cases.facts)]
-    values = {
+    known = {
         parameter.name: st.sampled_from([getattr(env, parameter.name) for env in named])
-        | st.integers(-1, 18)
-        | st.none()
         for parameter in registry.parameters(cases.id)
     }
+    others = {name: of_cases | st.integers(-1, 18) | st.none() for name, of_cases in known.items()}
+    choices = st.fixed_dictionaries({}, optional=known) | st.fixed_dictionaries({}, optional=others)
 
     @settings(max_examples=100, deadline=None, database=None)
-    @given(parameters=st.fixed_dictionaries({}, optional=values))
+    @given(parameters=choices)
     def check(parameters: dict[str, Any]) -> None:
         try:
             env = jaxgames.make(cases.id, **parameters)
