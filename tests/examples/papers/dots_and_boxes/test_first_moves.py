@@ -12,7 +12,8 @@ from tests.helpers.solved import solved_boxes
 @pytest.mark.parametrize(("name", "classes"), [("2x2", 2), ("2x3", 5), ("3x3", 4), ("3x5", 11), ("4x4", 6)])
 def test_symmetries_and_corners_leave_few_first_edges(name: str, classes: int) -> None:
     """On 2 x 2, an edge is outer or inner. On 3 x 5 the edges of a corner are one class, and ten others are left."""
-    board = DotsAndBoxes(*map(int, name.split("x")))
+    rows, cols = map(int, name.split("x"))
+    board = DotsAndBoxes(rows, cols)
     found = edge_classes(board)
     assert len(found) == classes
     assert sum(number for _, number in found) == board.num_actions
