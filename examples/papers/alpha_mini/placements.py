@@ -32,7 +32,7 @@ from examples.papers._intervals import format_interval, interval
 from examples.papers.alpha_mini import runs
 from jaxgames import Env, ParameterError, arena
 from jaxgames.agents import RandomAgent, act_compiled, analyse_in_chunks
-from jaxgames.games.minichess.board import CELL_SET, Position, legal_masks
+from jaxgames.games.minichess.board import Position, legal_masks, pack
 from jaxgames.games.minichess.rules import BOARDS, LETTERS, Minichess, MinichessState
 from train import agents
 from train.data import labels
@@ -113,7 +113,7 @@ def random_placements(env: Env[Any], count: int, seed: int = 0) -> MinichessStat
     while found < count:
         black = generator.integers(2, size=CANDIDATES, dtype=np.int32)
         content = np.stack([_candidate(env.board, bool(is_black), generator) for is_black in black])
-        boards, allowed = jax.device_get(_read(env, _positions(content), black))
+        boards, allowed = jax.device_get(_read(env, pack(content), black))
         rows = np.flatnonzero(allowed)
         parts.append(jax.tree.map(lambda leaf, rows=rows: leaf[rows], boards))
         found += len(rows)
@@ -134,15 +134,6 @@ def _candidate(board: str, black: bool, generator: np.random.Generator) -> np.nd
             free &= ~np.isin(np.arange(25) % 5, (0, 4))
         content[generator.choice(np.flatnonzero(free))] = piece
     return content
-
-
-def _positions(content: np.ndarray) -> Position:
-    """Returns int[N, 25] as positions, leaves uint32[N]."""
-
-    def cells(where: np.ndarray) -> Any:
-        return (where * CELL_SET).sum(-1, dtype=np.uint32)
-
-    return Position(cells(content > 0), *(cells(abs(content) == kind) for kind in range(1, 7)))
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -170,10 +170,10 @@ class Position:
 
 
 def pack(content: np.ndarray) -> Position:
-    """Returns the position of int[25]: 1..6 are the mover's P N B R Q K, -1..-6 the opponent's."""
+    """Returns positions of int[..., 25], leaves uint32[...]: 1..6 the mover's P N B R Q K, -1..-6 the opponent's."""
 
     def cells(where: np.ndarray) -> jax.Array:
-        return jnp.uint32(int(CELL_SET[where].sum()))
+        return jnp.asarray((where * CELL_SET).sum(-1, dtype=np.uint32))
 
     return Position(cells(content > 0), *(cells(abs(content) == kind) for kind in range(1, 7)))
 
