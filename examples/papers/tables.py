@@ -127,7 +127,7 @@ def of_results() -> dict[str, str]:
         elif name.startswith("solved_"):
             made[name] = of_entries.solved(stored["rows"])
         elif name.startswith("self_play_switches_"):
-            switches += [row for row in stored["rows"] if row["ways"] == [*WAYS]]
+            switches += [row for row in stored["rows"] if row["ways"] == WAYS]
         else:
             for number, table in enumerate(stored_tables(stored), start=1):
                 made[name if number == 1 else f"{name}_{number}"] = markdown(table["columns"], table["rows"])
