@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -9,7 +10,6 @@ from jaxgames import render
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.render.animation import PAUSE
 from jaxgames.render.theme import THEMES
-from tests.render.drawn import parse
 
 Image = pytest.importorskip("PIL.Image")
 pytest.importorskip("resvg_py")
@@ -25,7 +25,7 @@ def test_files_have_the_size_and_frames_of_the_picture(tmp_path: Path) -> None:
     for suffix in ("svg", "png", "GIF"):
         picture.save(tmp_path / f"game.{suffix}")
     assert (tmp_path / "game.svg").read_text(encoding="utf-8") == picture.svg
-    root = parse(picture)
+    root = ElementTree.fromstring(picture.svg)
     size = (int(root.attrib["width"]), int(root.attrib["height"]))
     assert size[0] == 120
     with Image.open(tmp_path / "game.png") as png:
