@@ -127,7 +127,7 @@ def test_every_game_has_all_files_of_its_row_in_contributing() -> None:
     rows = {row[0]: row for row in table(DOCS / "contributing.md", "you add", "its name", "its files")}
     assert list(rows) == ["a game", "a learner", "an adapter", "a study"]
     patterns = re.findall(r"`([^`]*<id>[^`]*)`", rows["a game"][2])
-    assert len(patterns) == 5
+    assert len(patterns) == 4
     for game in jaxgames.list_games():
         for pattern in patterns:
             assert (ROOT / pattern.replace("<id>", game)).exists(), f"{game} has no {pattern}"
