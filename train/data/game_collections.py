@@ -27,7 +27,7 @@ SPLITS = ("train", "validation", "test", "external")
 EXTERNAL = SPLITS.index("external")
 BUCKETS = 100  # of the hash
 BATCH = 4096  # games that are replayed at once
-PLIES = 64  # of a game that one program replays; a longer game takes several
+PLIES = 64  # the length of a batch of games is rounded up to a multiple
 NO_ACTION = -1  # after the end of a game
 
 
@@ -167,23 +167,19 @@ def states_before(
     order = np.argsort(-lengths, kind="stable")  # games of about equal length together
     for begin in range(0, len(games), boards):
         chosen = order[begin : begin + boards]
-        states = _starts(env, [games[i].start for i in chosen], boards)
-        for ply in range(0, lengths[chosen[0]], PLIES):
-            actions = np.full((PLIES, boards), NO_ACTION, np.int32)
-            for column, i in enumerate(chosen):
-                part = games[i].actions[ply : ply + PLIES]
-                actions[: len(part), column] = part
-            states, before, legal = jax.device_get(_replay(env, states, actions))
-            wrong = np.argwhere((actions != NO_ACTION) & ~legal)
-            if len(wrong):
-                row, column = map(int, wrong[0])
-                game = games[int(chosen[column])]
-                where = f"game {chosen[column]}" + (f", line {game.line}" if game.line else "")
-                raise ValueError(f"{where}: action {actions[row, column]} at ply {ply + row} is not legal in {env}")
-            row, column = np.nonzero(actions != NO_ACTION)
-            place = first[chosen[column]] + ply + row
-            for whole, part in zip(jax.tree.leaves(found), jax.tree.leaves(before), strict=True):
-                whole[place] = part[row, column]
+        longest = -(-lengths[chosen[0]] // PLIES) * PLIES  # few lengths, so few programs
+        actions = np.full((longest, boards), NO_ACTION, np.int32)
+        for column, i in enumerate(chosen):
+            actions[: lengths[i], column] = games[i].actions
+        starts = _starts(env, [games[i].start for i in chosen], boards)
+        before, legal = jax.device_get(_replay(env, starts, actions))
+        for ply, column in np.argwhere((actions != NO_ACTION) & ~legal)[:1]:
+            game = games[int(chosen[column])]
+            where = f"game {chosen[column]}" + (f", line {game.line}" if game.line else "")
+            raise ValueError(f"{where}: action {actions[ply, column]} at ply {ply} is not legal in {env}")
+        ply, column = np.nonzero(actions != NO_ACTION)
+        for whole, part in zip(jax.tree.leaves(found), jax.tree.leaves(before), strict=True):
+            whole[first[chosen[column]] + ply] = part[ply, column]
         on_replayed(len(chosen))
     return found
 
@@ -197,14 +193,12 @@ def _starts(env: Checkers, texts: Sequence[str], boards: int) -> CheckersState:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _replay(env: Checkers, states: CheckersState, actions: jax.Array) -> tuple[CheckersState, CheckersState, jax.Array]:
-    """Returns the boards after `actions` int32[PLIES, boards], those before each, and whether each is legal."""
+def _replay(env: Checkers, states: CheckersState, actions: jax.Array) -> tuple[CheckersState, jax.Array]:
+    """Returns the boards before each of `actions` int32[plies, boards], and whether each is legal."""
 
     def play(state: CheckersState, action: jax.Array) -> tuple[CheckersState, tuple[CheckersState, jax.Array]]:
         is_legal = (action >= 0) & env.legal_action_mask(state)[action]
         quiet = jnp.minimum(state.quiet, EARLIEST_END[env.draw_rule] - 2)  # one more does not end the game
-        after = env.step(dataclasses.replace(state, quiet=quiet), action)
-        return after, (state, is_legal)
+        return env.step(dataclasses.replace(state, quiet=quiet), action), (state, is_legal)
 
-    after, (before, legal) = jax.lax.scan(jax.vmap(play), states, actions)
-    return after, before, legal
+    return jax.lax.scan(jax.vmap(play), states, actions)[1]

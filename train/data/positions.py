@@ -28,13 +28,7 @@ UNKNOWN = -1  # an action, the number of a game, or a ply, that is not known
 CHUNK = 1 << 13  # positions that are computed at once
 STATE, LABEL = "state.", "label."  # what the names of the arrays begin with in a file
 DTYPES = {"action": np.int32, "value": np.float32, "game": np.int32, "ply": np.int32, "split": np.int8}  # of the labels
-NOT_KNOWN = {
-    "action": UNKNOWN,
-    "value": np.nan,
-    "game": UNKNOWN,
-    "ply": UNKNOWN,
-    "split": 0,
-}  # values of labels that are not given
+NOT_KNOWN = {"action": UNKNOWN, "value": np.nan, "game": UNKNOWN, "ply": UNKNOWN, "split": 0}  # labels not given
 NOT_GIVEN: Any = None  # a label that is unknown for all positions
 KIND = FileKind(
     format=1,

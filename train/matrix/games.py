@@ -15,9 +15,11 @@ equilibrium correspondence, 2005.
 import itertools
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.integrate import RK45
+from scipy.optimize import brentq
 
 from jaxgames._checks import ParameterError, check_number
 
@@ -26,14 +28,9 @@ Point = tuple[np.ndarray, np.ndarray]  # float64[n] and float64[m], the policies
 TOLERANCE = 1e-9  # of equilibria: smaller differences, relative to the range of payoffs, count as ties
 MAX_SYSTEMS = 1_000_000  # of linear equations that `nash` solves for a player
 
-FIRST_STEP = 0.1  # along the branch of logit equilibria, in logits and in the range of payoffs divided by temperature
-MIN_STEP = 1e-10
-MAX_STEPS = 10_000
-MAX_GROWTH = 0.25  # of a step, as a part of the distance that was gone
-MAX_DEVIATION = 0.1  # of a point of the branch from the tangent, as a part of the step
-MIN_COSINE = 0.98  # of the angle by which the branch turns within a step
-MAX_CORRECTIONS = 8
-NEWTON_TOLERANCE = 1e-13
+MAX_STEPS = 10_000  # along the branch of logit equilibria
+STEP_TOLERANCE = 1e-8
+CORRECTIONS = 8  # by Newton's method, of the point that is returned
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +203,9 @@ def logit_equilibrium(game: MatrixGame, tau: float) -> Point:
 
     Both policies are softmax replies to each other: x ~ exp(A y / tau) and y ~ exp(B^T x / tau). At a small `tau`
     there can be several such points. This one lies on the branch that starts at the uniform policies, at infinite
-    temperature. The branch is followed in small steps down to `tau`, also around folds; the first point of the branch
-    at `tau` is returned. In almost all games the branch leads to one Nash equilibrium as `tau` goes to 0. Where a
-    symmetric branch divides, as in `battle_of_sexes`, the symmetric part is followed.
+    temperature. The branch is followed down to `tau`, also around folds; its first point at `tau` is returned. In
+    almost all games the branch leads to one Nash equilibrium as `tau` goes to 0. Where a symmetric branch divides, as
+    in `battle_of_sexes`, the symmetric part is followed.
 
     `tau` is a positive number in the unit of the payoffs.
 
@@ -257,56 +254,41 @@ class _LogitBranch(NamedTuple):
     def follow(self, precision: float) -> np.ndarray:
         """Returns the logits float64[n + m] of the first point of the curve with this precision.
 
-        Each step goes along the tangent and then back to the curve, in the plane through its end. A step is
-        halved if the curve has turned too far behind it, and doubled if not.
-
-        Raises ArithmeticError if a step becomes too small, or there are too many.
+        Raises ArithmeticError if it is not reached in MAX_STEPS steps along the curve, or if they become too small.
         """
         size = len(self.own)
-        to_precision = np.eye(size + 1)[-1]
-        point, step = np.zeros(size + 1), FIRST_STEP
-        tangent = self._tangent(point, to_precision)
-        for _ in range(MAX_STEPS):
-            ahead = (precision - point[-1]) / tangent[-1] if tangent[-1] > 0 else math.inf
-            last = ahead <= step  # this step ends at the precision asked for, in the plane of the points that have it
-            step = min(step, ahead)
-            found = self._corrected(point + step * tangent, to_precision if last else tangent, step)
-            turned = tangent if found is None else self._tangent(found, tangent)
-            if found is None or turned @ tangent < MIN_COSINE or (found[-1] > precision and not last):
-                step /= 2
-                if step < MIN_STEP:
-                    break
-            elif last:
-                return found[:-1]
-            else:
-                point, tangent = found, turned
-                step = min(step * 2, MAX_GROWTH * (1 + point[-1]))
-        temperature = 1 / point[-1] if point[-1] > 0 else math.inf
-        raise ArithmeticError(
-            f"the branch of logit equilibria was lost at {temperature:.3g} of the range of payoffs; take a larger tau"
+        to_precision = before = np.eye(size + 1)[-1]
+        curve = RK45(
+            lambda _, point: self.tangent(point, before),
+            0,
+            np.zeros(size + 1),
+            math.inf,
+            rtol=STEP_TOLERANCE,
+            atol=STEP_TOLERANCE,
         )
+        for _ in range(MAX_STEPS):
+            if curve.step() or curve.y[-1] >= precision:
+                break
+            before = self.tangent(curve.y, before)
+        if curve.y[-1] < precision:
+            temperature = 1 / curve.y[-1] if curve.y[-1] > 0 else math.inf
+            raise ArithmeticError(
+                f"the branch of logit equilibria was lost at {temperature:.3g} of the range of payoffs; "
+                "take a larger tau"
+            )
+        on_the_way = curve.dense_output()
+        length: Any = brentq(lambda length: on_the_way(length)[-1] - precision, curve.t_old, curve.t)
+        point = on_the_way(length)
+        for _ in range(CORRECTIONS):
+            residual, jacobian = self.equations(point)
+            # `lstsq`: where branches meet, the equations are singular, and the smallest change is the right one.
+            system, wrong = np.vstack([jacobian, to_precision]), np.append(residual, point[-1] - precision)
+            point = point - np.linalg.lstsq(system, wrong)[0]
+        return point[:-1]
 
-    def _tangent(self, point: np.ndarray, before: np.ndarray) -> np.ndarray:
+    def tangent(self, point: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Returns the unit tangent of the curve, in the direction that goes on from the tangent before."""
         _, singular, vectors = np.linalg.svd(self.equations(point)[1])
         directions = vectors[np.sum(singular > TOLERANCE) :]  # one, or more where branches meet
         tangent = directions.T @ (directions @ before)
         return tangent / np.linalg.norm(tangent)
-
-    def _corrected(self, start: np.ndarray, normal: np.ndarray, step: float) -> np.ndarray | None:
-        """Returns the point of the curve that Newton's method finds in the plane through `start`.
-
-        Returns None if it does not converge, or leads away from `start` by more than a part of the step.
-        """
-        point = start
-        for _ in range(MAX_CORRECTIONS):
-            residual, jacobian = self.equations(point)
-            # `lstsq`: where branches meet, the equations are singular, and the smallest change is the right one.
-            system, wrong = np.vstack([jacobian, normal]), np.append(residual, normal @ (point - start))
-            change = np.linalg.lstsq(system, wrong)[0]
-            point = point - change
-            if np.abs(point - start).max() > MAX_DEVIATION * step:
-                return None
-            if np.abs(change).max() <= NEWTON_TOLERANCE * max(1.0, np.abs(point).max()):
-                return point
-        return None

@@ -38,8 +38,7 @@ from train.matrix.games import MatrixGame
 Floats = npt.NDArray[np.float64]
 Array: TypeAlias = Any  # floats of numpy or of JAX; a function of such arrays returns the same kind
 
-TOLERANCE = 1e-9  # of the integrator, relative and absolute, per step
-TOLERANCE_OF_BASINS = 1e-7  # a basin needs the corner where a trajectory ends, not the path to it
+TOLERANCE_OF_BASINS = 1e-7  # of the integrator: a basin needs the corner where a trajectory ends, not the path to it
 MAX_GRID = 2000
 CORNERS = ((0, 0), (0, 1), (1, 0), (1, 1))  # pure policies of a game with two actions per player, as (x, y)
 NO_CORNER = -1  # label of a start whose trajectory ends at no corner
@@ -138,6 +137,7 @@ def integrate(
     start: tuple[npt.ArrayLike, npt.ArrayLike],
     duration: float = 20.0,
     num_points: int = 201,
+    tolerance: float = 1e-9,
 ) -> Trajectory:
     """Returns the trajectories from given policies, at equally spaced times from 0 to `duration`.
 
@@ -147,6 +147,7 @@ def integrate(
       start: policies of both players, float[..., n] and float[..., m], with probabilities above 0.
       duration: the last time, above 0.
       num_points: times of the result, the first and the last one included; at least 2.
+      tolerance: of the integrator, relative and absolute, per step.
 
     Raises ParameterError for a probability that is not above 0, because logits have no 0.
     """
@@ -155,8 +156,39 @@ def integrate(
     if not ((row > 0).all() and (column > 0).all()):  # NaN too
         raise ParameterError("start must have probabilities above 0, because logits have no 0")
     gain, decay = (1.0, 0.0) if dynamics.tau == 0 else (1 / dynamics.tau, 1.0)
-    found = _trajectories(game, row, column, times, dynamics.kappa, gain, decay, TOLERANCE)
-    return Trajectory(times, *found)
+    with jax.enable_x64(True):
+        logits = [jnp.log(policy).reshape(-1, policy.shape[-1]) for policy in (row, column)]
+        numbers = [jnp.asarray(number, jnp.float64) for number in (times, dynamics.kappa, gain, decay)]
+        matrices = [jnp.asarray(game.own_payoffs(player)) for player in (0, 1)]
+        found = _integrated(matrices, logits, *numbers, tolerance=tolerance)
+        x, y = (np.asarray(policies).reshape(*row.shape[:-1], *policies.shape[1:]) for policies in found)
+    return Trajectory(times, x, y)
+
+
+@functools.partial(jax.jit, static_argnames="tolerance")
+def _integrated(
+    matrices: list[jax.Array],
+    logits: list[jax.Array],
+    times: jax.Array,
+    kappa: jax.Array,
+    gain: jax.Array,
+    decay: jax.Array,
+    *,
+    tolerance: float,
+) -> list[jax.Array]:
+    """Returns the policies [B, T, n] and [B, T, m] from logits [B, n] and [B, m]; each trajectory has its own steps."""
+
+    def derivative(state: list[jax.Array], time: jax.Array) -> list[jax.Array]:
+        del time
+        u = lenient_payoffs(matrices[0], jax.nn.softmax(state[1]), kappa)
+        v = lenient_payoffs(matrices[1], jax.nn.softmax(state[0]), kappa)
+        return [gain * u - decay * state[0], gain * v - decay * state[1]]
+
+    def policies(start: list[jax.Array]) -> list[jax.Array]:
+        found = odeint(derivative, start, times, rtol=tolerance, atol=tolerance)
+        return jax.tree.map(jax.nn.softmax, found)
+
+    return jax.vmap(policies)(logits)
 
 
 # -- basins of attraction --------------------------------------------------------------------------------------------
@@ -191,16 +223,13 @@ def basin(game: MatrixGame, kappa: float, tau: float, grid: int = 60) -> float:
 def basins(game: MatrixGame, kappa: float, tau: float, grid: int = 60) -> Basins:
     """Returns the end and its label for each of grid x grid start policies; the arguments are those of `basin`.
 
-    Time is multiplied by tau here, dl_i/dt = u_i - tau l_i. This changes no trajectory, and tau = 0 needs no other
-    equation. The duration is long for both terms: 2,400 units of 1 / largest difference of payoffs, and 20 of 1 / tau.
+    The duration is long for both terms: 2,400 units of 1 / largest difference of payoffs, and 20 of 1 / tau, times tau.
     """
-    dynamics = Dynamics(tau, kappa)  # checks both
     x, row, column = _grid_of_policies(game, grid)
     spread = float(np.ptp(game.payoffs, axis=(1, 2)).max()) or 1.0
-    duration = max(2400 / spread, 20 / tau if tau else 0.0)
-    times = np.array([0.0, duration])
-    found = _trajectories(game, row, column, times, dynamics.kappa, 1.0, tau, TOLERANCE_OF_BASINS)
-    ends = np.stack([policies[..., -1, 0] for policies in found], -1)
+    duration = max(2400 * tau / spread, 20.0) if tau else 2400 / spread
+    found = integrate(game, Dynamics(tau, kappa), (row, column), duration, 2, TOLERANCE_OF_BASINS)
+    ends = np.stack([found.row[..., -1, 0], found.column[..., -1, 0]], -1)
     labels = np.full((grid, grid), NO_CORNER, np.int8)
     for index, corner in enumerate(CORNERS):
         labels[(np.abs(ends - corner) < CORNER_WIDTH).all(-1)] = index
@@ -256,49 +285,6 @@ def _indifference(matrix: Floats, kappa: float) -> float | None:
         return None
     root: Any = brentq(difference, 0, 1, xtol=1e-15)  # a number, without `full_output`
     return root
-
-
-# -- the integrator --------------------------------------------------------------------------------------------------
-
-
-def _trajectories(
-    game: MatrixGame, row: Floats, column: Floats, times: Floats, kappa: float, gain: float, decay: float, tol: float
-) -> tuple[Floats, Floats]:
-    """Returns the policies float64[..., T, n] and [..., T, m] of dl_i/dt = gain u_i - decay l_i at the given times."""
-    batch = row.shape[:-1]
-    with jax.enable_x64(True):
-        logits = [jnp.log(policy).reshape(-1, policy.shape[-1]) for policy in (row, column)]
-        numbers = [jnp.asarray(number, jnp.float64) for number in (times, kappa, gain, decay)]
-        matrices = [jnp.asarray(game.own_payoffs(player)) for player in (0, 1)]
-        found = _integrated(matrices, logits, *numbers, tolerance=tol)
-        x, y = (np.asarray(policies).reshape(*batch, *policies.shape[1:]) for policies in found)
-    return x, y
-
-
-@functools.partial(jax.jit, static_argnames="tolerance")
-def _integrated(
-    matrices: list[jax.Array],
-    logits: list[jax.Array],
-    times: jax.Array,
-    kappa: jax.Array,
-    gain: jax.Array,
-    decay: jax.Array,
-    *,
-    tolerance: float,
-) -> list[jax.Array]:
-    """Returns the policies [B, T, n] and [B, T, m] from logits [B, n] and [B, m]; each trajectory has its own steps."""
-
-    def derivative(state: list[jax.Array], time: jax.Array) -> list[jax.Array]:
-        del time
-        u = lenient_payoffs(matrices[0], jax.nn.softmax(state[1]), kappa)
-        v = lenient_payoffs(matrices[1], jax.nn.softmax(state[0]), kappa)
-        return [gain * u - decay * state[0], gain * v - decay * state[1]]
-
-    def policies(start: list[jax.Array]) -> list[jax.Array]:
-        found = odeint(derivative, start, times, rtol=tolerance, atol=tolerance)
-        return jax.tree.map(jax.nn.softmax, found)
-
-    return jax.vmap(policies)(logits)
 
 
 def _check_two_actions(game: MatrixGame) -> None:

@@ -44,7 +44,6 @@ Kind = Literal["epsilon_greedy", "boltzmann", "lenient", "faq", "lenient_faq"]
 Start = Literal["values", "policies"]
 
 NUM_POINTS = 100  # of a trajectory
-MAX_DRAWS = 1 << 20  # pairs of random numbers that are drawn at once: 8 MB
 MAX_STEPS = 2**31 - 1
 FLOOR = 0.04  # of "policies": the smallest probability at the start is this, divided by the number of actions
 
@@ -202,49 +201,28 @@ def run(
 def _run(payoffs: jax.Array, key: jax.Array, *, learner: Learner, num_runs: int, steps: int, start: Start) -> Result:
     start_key, play_key = jax.random.split(key)
     memories = start_runs(learner, payoffs, start_key, num_runs, steps, start)
+    step = jax.vmap(functools.partial(play_step, learner, payoffs), in_axes=(0, None, 0))
     every = -(-steps // NUM_POINTS)
+    times = jnp.asarray(np.minimum(every * np.arange(-(-steps // every) + 1), steps), jnp.int32)
 
-    def to_next_point(memories: Memories, begin: jax.Array) -> tuple[Memories, list[jax.Array]]:
-        memories = _advance(learner, payoffs, play_key, steps, memories, begin, every)
+    def to_next_point(memories: Memories, interval: tuple[jax.Array, jax.Array]) -> tuple[Memories, list[jax.Array]]:
+        begin, end = interval
+        numbers = jax.vmap(lambda time: uniforms(play_key, time, num_runs))(begin + jnp.arange(every))
+
+        def play(time: jax.Array, memories: Memories) -> Memories:
+            return step(memories, learner.tau(time, steps), numbers[time - begin])
+
+        memories = jax.lax.fori_loop(begin, end, play, memories)
         return memories, [memory.q_values for memory in memories]
 
-    full, rest = divmod(steps, every)
-    values = [[memory.q_values[None] for memory in memories]]  # parts of the trajectory, float32[points, runs, n] each
-    memories, on_the_way = jax.lax.scan(to_next_point, memories, every * jnp.arange(full))
-    values.append(on_the_way)
-    if rest:
-        memories = _advance(learner, payoffs, play_key, steps, memories, jnp.int32(every * full), rest)
-        values.append([memory.q_values[None] for memory in memories])
-    times = np.minimum(every * np.arange(full + 1 + (rest > 0)), steps).astype(np.int32)
-    q_values = [jnp.concatenate(parts) for parts in zip(*values, strict=True)]
-    taus = jax.vmap(lambda time: learner.tau(time, steps))(jnp.asarray(times))
+    _, on_the_way = jax.lax.scan(to_next_point, memories, (times[:-1], times[1:]))
+    firsts = [memory.q_values[None] for memory in memories]
+    q_values = [jnp.concatenate(parts) for parts in zip(firsts, on_the_way, strict=True)]  # float32[points, runs, n]
+    taus = jax.vmap(lambda time: learner.tau(time, steps))(times)
     of_runs = jax.vmap(functools.partial(policy, learner), in_axes=(0, None))
     policies = [jax.vmap(of_runs)(q, taus) for q in q_values]
     trajectory, last_values = _stacked(policies, 0.0), _stacked([q[-1] for q in q_values], -jnp.inf)
-    return Result(trajectory[-1], last_values, jnp.asarray(times), trajectory)
-
-
-def _advance(
-    learner: Learner, payoffs: jax.Array, key: jax.Array, steps: int, memories: Memories, begin: jax.Array, length: int
-) -> Memories:
-    """Returns the memories of all runs `length` steps after step `begin`, of `steps` altogether.
-
-    The random numbers of a block of steps are drawn at once.
-    """
-    num_runs = len(memories[0].q_values)
-    block = max(1, min(length, MAX_DRAWS // num_runs))
-    step = jax.vmap(functools.partial(play_step, learner, payoffs), in_axes=(0, None, 0))
-
-    def play(memories: Memories, begin: jax.Array, length: int) -> Memories:
-        times = begin + jnp.arange(length)
-        taus = jax.vmap(lambda time: learner.tau(time, steps))(times)
-        xs = (taus, jax.vmap(lambda time: uniforms(key, time, num_runs))(times))
-        return jax.lax.scan(lambda memories, x: (step(memories, *x), None), memories, xs)[0]
-
-    blocks, rest = divmod(length, block)
-    begins = begin + block * jnp.arange(blocks)
-    memories = jax.lax.scan(lambda memories, begin: (play(memories, begin, block), None), memories, begins)[0]
-    return play(memories, begin + block * blocks, rest) if rest else memories
+    return Result(trajectory[-1], last_values, times, trajectory)
 
 
 def start_runs(
