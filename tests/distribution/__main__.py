@@ -44,9 +44,12 @@ NOT_ALONE = {  # extras that are not tried in an environment of their own
 NAMES = "tests/test_docs.py::test_dotted_names_of_a_page_are_there"
 CODE = "tests/test_doc_blocks.py::test_python_of_a_page_runs"
 APART = {  # tests of the extras that `dev` leaves out: gymnax caps JAX and Gymnasium, and JaxMARL needs gymnax
-    "gymnax": ("tests/interop/test_gymnax.py", f"{NAMES}[docs/interop/gymnax.md]", f"{CODE}[docs/interop/gymnax.md]"),
+    "gymnax": (
+        *("tests/interop/test_gymnax.py", "tests/interop/test_adapters.py"),
+        *(f"{NAMES}[docs/interop/gymnax.md]", f"{CODE}[docs/interop/gymnax.md]"),
+    ),
     "jaxmarl": (
-        *("tests/interop/test_jaxmarl.py", "tests/examples/test_jaxmarl_ippo.py"),
+        *("tests/interop/test_jaxmarl.py", "tests/interop/test_adapters.py", "tests/examples/test_jaxmarl_ippo.py"),
         *(f"{NAMES}[docs/{page}.md]" for page in ("api/adapters", "interop/jaxmarl")),
         f"{CODE}[docs/interop/jaxmarl.md]",
     ),

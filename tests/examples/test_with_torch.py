@@ -62,7 +62,7 @@ def test_rllib_plays_with_the_spaces_of_a_study(name: str, environment: Environm
 
 @pytest.mark.parametrize("name", ["sb3"])
 def test_masks_are_found_behind_the_wrappers_of_sb3(environment: Environment) -> None:
-    environment.run("python", ROOT / "tests" / "interop" / "gymnasium" / "sb3_masks.py")
+    environment.run("python", ROOT / "tests" / "interop" / "sb3_masks.py")
 
 
 @pytest.mark.parametrize(("name", "block"), [(block.environment, block) for block in BLOCKS], ids=str)

@@ -3,7 +3,7 @@
 MOVES is a list of moves with commas, which it plays one after the other, and from the beginning in a new process. With
 a letter of the values ("b2b3:cp:-50") it names a value, and with "+" the values of more moves, of which it plays the
 first. FAULT is what it does at the second search: "none", "silent", "crash". It answers every line that it gets at
-once, and appends all lines to the file SCRIPT_LOG if that is set.
+once. It appends the number of its process and all lines to the file SCRIPT_LOG if that is set.
 """
 
 import os
@@ -18,11 +18,11 @@ def command(moves: str, fault: str = "none") -> str:
 
 def main() -> None:
     moves, fault, searches = sys.argv[1].split(","), sys.argv[2], 0
+    log = open(os.environ.get("SCRIPT_LOG", os.devnull), "a", buffering=1, encoding="utf-8")  # noqa: SIM115  # to the end
+    print(os.getpid(), file=log)
     for line in sys.stdin:
         received = line.strip()
-        if log := os.environ.get("SCRIPT_LOG"):
-            with open(log, "a", encoding="utf-8") as file:
-                file.write(f"{received}\n")
+        print(received, file=log)
         if received == "uci":
             print("id name scripted")
             print("option name Skill Level type spin default 20 min -20 max 20")

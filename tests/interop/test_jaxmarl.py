@@ -14,10 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxgames
 from tests.helpers.apart import needs
-from tests.helpers.positions import compiled, start
-from tests.helpers.sticks import LuckySticks, Sticks
+from tests.helpers.positions import start
+from tests.helpers.sticks import Sticks
 
 pytestmark = needs("jaxmarl")
 
@@ -112,10 +111,9 @@ def test_game_keeps_the_base_api() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flat", [True, False])
 @pytest.mark.parametrize("game", GAMES)
-def test_every_game_keeps_the_base_api(game: str, flat: bool) -> None:
-    env = new(game, flat)
+def test_every_game_keeps_the_base_api(game: str) -> None:
+    env = new(game, flat=False)
     check_base_api(env)
     assert env.name == env.unwrapped.id
 
@@ -146,8 +144,8 @@ def test_action_of_an_agent_that_is_not_to_move_is_ignored() -> None:
         assert jax.tree.all(jax.tree.map(np.array_equal, expected, found))
 
 
-@pytest.mark.parametrize("action", [NO_OP, 99, -1])
-def test_illegal_action_of_the_mover_ends_the_game_and_costs_one(action: int) -> None:
+@pytest.mark.parametrize("action", [NO_OP, -1])
+def test_action_outside_of_the_game_ends_it_and_costs_one(action: int) -> None:
     """Also `no_op`: somebody must move."""
     _, state, rewards, dones, _ = after(0, action)
     assert by_seat(rewards) == [0.5, -1, 0.5]
@@ -163,17 +161,13 @@ def test_actions_may_have_a_last_axis_of_one() -> None:
 # -- rewards, ends and restarts --------------------------------------------------------------------------------------
 
 
-def test_rewards_dones_and_observations_are_those_of_the_game() -> None:
-    _, state, rewards, dones, infos = after(2, 2, 0)  # agent 2 takes the last stick
-    assert by_seat(rewards) == [-1, -1, 2]
+def test_steps_dones_and_shapes_of_observations() -> None:
+    _, state, _, dones, infos = after(2, 2, 0)  # agent 2 takes the last stick
     assert all(dones[name] for name in [*sticks().agents, "__all__"])
-    assert (state.done, state.step, infos["truncated"].tolist()) == (True, 3, [False] * 3)
-    observations, state, *_ = after(2)
-    seats = compiled(sticks().unwrapped).look(state.board).seats
-    assert by_seat(observations) == np.asarray(seats, float).reshape(3, -1).tolist()
-    on_boards = new(Sticks(), flat=False)
-    assert np.array_equal(on_boards.get_obs(state)["agent_1"], seats[1])
-    assert on_boards.observation_space("agent_1").shape == Sticks().observation_shape  # pyright: ignore
+    assert (state.step, infos["truncated"].tolist()) == (3, [False] * 3)
+    assert sticks().get_obs(state)["agent_1"].shape == (7 * 4,)
+    assert new(Sticks(), flat=False).get_obs(state)["agent_1"].shape == Sticks().observation_shape
+    assert sticks().max_steps == 7
 
 
 def test_finished_board_does_not_change_without_a_restart() -> None:
@@ -193,15 +187,6 @@ def test_base_restarts_a_finished_game_in_the_same_step() -> None:
     chosen = after(0)[1]
     _, state, *_ = sticks().step(KEY, one_left, joint, chosen)
     assert state.board.left == chosen.board.left == 6
-
-
-@pytest.mark.slow  # another game to compile
-def test_limit_is_reported_as_truncation() -> None:
-    env = new("chinese_checkers_diamond(size=3, pieces=1, max_plies=1)")
-    joint = {"agent_0": np.int32(1), "agent_1": np.int32(env.no_op)}
-    _, state, _, dones, infos = env.step_env(KEY, env.reset(KEY)[1], joint)
-    assert (state.done, dones["agent_1"], infos["truncated"].tolist()) == (True, True, [True, True])
-    assert (env.max_steps, sticks().max_steps) == (1, 7)
 
 
 def test_log_wrapper_counts_games_and_returns() -> None:
@@ -236,15 +221,6 @@ def test_rollout_manager_of_the_q_learning_baselines_plays_the_game() -> None:
     assert not dones["__all__"].any()
 
 
-@pytest.mark.slow  # another game to compile
-def test_keys_reach_the_chance_of_a_game() -> None:
-    env, keys = new(LuckySticks()), jax.random.split(KEY, 3)
-    _, state = env.reset(keys[0])
-    joint = dict.fromkeys(env.agents, np.int32(0))
-    assert state.board.luck == keys[0]
-    assert env.step_env(keys[1], state, joint)[1].board.luck == keys[1]
-
-
 # -- equality and errors ---------------------------------------------------------------------------------------------
 
 
@@ -255,32 +231,18 @@ def test_envs_with_the_same_arguments_are_equal() -> None:
     assert repr(new("dots_and_boxes(rows=1, cols=1)")).startswith('JaxMARLEnv("dots_and_boxes(rows=1, cols=1')
 
 
+def joint(*actions: Any) -> dict[str, Any]:
+    return {f"agent_{seat}": action for seat, action in enumerate(actions)}
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: new(3), TypeError, "expected an env or a text"),  # pyright: ignore
-        (lambda: new(jaxgames.auto_reset(Sticks())), ValueError, "without auto_reset"),
-        (lambda: new(Sticks(), flat=2), TypeError, "flat must be one of False, True, not 2"),  # pyright: ignore
-        (
-            lambda: sticks().step_env(KEY, start_state(), {"agent_0": 0}),
-            KeyError,
-            "agent_1",
-        ),
-        (
-            lambda: sticks().step_env(KEY, start_state(), dict.fromkeys(sticks().agents, np.zeros(2, np.int32))),
-            ValueError,
-            r"expected one integer of agent_0, not int32\[2\]",
-        ),
-        (
-            lambda: sticks().step_env(KEY, start_state(), dict.fromkeys(sticks().agents, 0.0)),
-            TypeError,
-            "expected one integer of agent_0, not float",
-        ),
-        (
-            lambda: sticks().step_env(KEY, start_state(), {"agent_0": True, "agent_1": 0, "agent_2": 0}),
-            TypeError,
-            r"expected one integer of agent_0, not bool\[\]",
-        ),
+        (lambda: new(Sticks(), flat=2), TypeError, "flat must be one of False, True, not 2"),
+        (lambda: sticks().step_env(KEY, start_state(), joint(0)), KeyError, "agent_1"),
+        (lambda: sticks().step_env(KEY, start_state(), joint(np.zeros(2, int), 0, 0)), ValueError, r"agent_0, not int"),
+        (lambda: sticks().step_env(KEY, start_state(), joint(0.0, 0, 0)), TypeError, "agent_0, not float"),
+        (lambda: sticks().step_env(KEY, start_state(), joint(True, 0, 0)), TypeError, "agent_0, not bool"),
         (lambda: sticks().get_obs(start(Sticks())), TypeError, "expected a JaxMARLState, not SticksState"),
     ],
 )

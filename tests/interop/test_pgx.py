@@ -19,16 +19,15 @@ import jaxgames
 from jaxgames.interop.pgx import PgxEnv, PgxState
 from jaxgames.wrappers import seat_discount
 from tests.helpers.positions import board, repeated, start
-from tests.helpers.positions import compiled as compiled_game
 from tests.helpers.sticks import LuckySticks, Sticks
 
 PLIES = 3
 SHORT = f"chinese_checkers_diamond(size=3, pieces=1, max_plies={PLIES})"  # too few plies to win: all games are cut off
 ENV, KEEP, SEATS = PgxEnv(SHORT), PgxEnv(SHORT, truncation="keep"), PgxEnv(Sticks())
+LUCKY = PgxEnv(LuckySticks())
 GAMES = [
     "checkers",
     "chinese_checkers(size=1, num_players=6, max_rounds=20)",
-    "chinese_checkers(size=2, num_players=3, max_rounds=6)",
     "chinese_checkers_diamond(size=4, pieces=3)",
     "dots_and_boxes(rows=2, cols=2)",
     "minichess(max_plies=60)",
@@ -82,7 +81,7 @@ def changed(state: PgxState, **fields: bool) -> PgxState:
 
 @pytest.fixture
 def repaired(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Pgx's test with a random action for one mask as well as for a batch."""
+    """Pgx's test with a random action for one mask as well as for a batch: Pgx 2.6 lacks it, also for its own games."""
 
     def act(key: jax.Array, mask: jax.Array) -> jax.Array:
         return jax.random.categorical(key, jnp.where(mask, 0.0, -jnp.inf), axis=-1)
@@ -101,17 +100,10 @@ def test_pgx_accepts_a_game(repaired: pytest.MonkeyPatch) -> None:
     check_accepted(ENV, repaired, games=3, use_key=True)
 
 
-def test_own_game_of_pgx_needs_the_same_repair_of_its_test() -> None:
-    """Pgx 2.6 draws an action of one mask along an axis that it lacks."""
-    with pytest.raises(IndexError, match="out of bounds"):
-        pgx_test.api_test(pgx.make("tic_tac_toe"), 1)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("use_key", [True, False])
 @pytest.mark.parametrize("game", GAMES)
-def test_pgx_accepts_every_game(game: str, use_key: bool, repaired: pytest.MonkeyPatch) -> None:
-    check_accepted(PgxEnv(game), repaired, games=10, use_key=use_key)
+def test_pgx_accepts_every_game(game: str, repaired: pytest.MonkeyPatch) -> None:
+    check_accepted(PgxEnv(game), repaired, games=10, use_key=False)
 
 
 # -- the end of a game -----------------------------------------------------------------------------------------------
@@ -187,31 +179,14 @@ def test_player_id_that_moves_first_is_drawn_by_the_key() -> None:
     assert not compiled(PgxEnv(Sticks(), shuffle_players=False)).inits(keys).current_player.any()
 
 
-def test_players_rewards_and_observations_are_those_of_the_rotated_seats() -> None:
-    """Three seats with each of the ids first. The seats take 3 + 1 + 2 + 1 sticks, so the first seat wins."""
-    game = SEATS.unwrapped
-    observe = jax.jit(lambda state: jax.vmap(lambda player: SEATS.observe(state, player))(jnp.arange(3)))
+def test_players_are_the_rotated_seats() -> None:
+    """With each id first. The seats take 3 + 1 + 2 + 1 sticks, so the first seat wins."""
     for first in range(3):
-        state = SEATS.state_at(start(game), first)
-        for action in (2, 0, 1, 0):
+        state = SEATS.state_at(start(SEATS.unwrapped), first)
+        for seat, action in enumerate((2, 0, 1, 0)):
+            assert state.current_player == (first + seat) % 3
             state = step(SEATS, state, action)
-            seat_of = [(player - first) % 3 for player in range(3)]
-            assert seat_of[int(state.current_player)] == state.board.current_player
-            assert state.rewards.tolist() == [state.board.rewards[seat] for seat in seat_of]
-            look = compiled_game(game).look(state.board)
-            assert np.array_equal(state.observation, look.mover)
-            assert np.array_equal(observe(state), look.seats[np.array(seat_of)])
-        assert state.terminated
-        assert state.rewards[first] == 2
-        assert state.observation.dtype == jnp.bool_
-
-
-def test_illegal_action_pays_minus_one_and_shares_one_among_the_others() -> None:
-    state = SEATS.state_at(start(SEATS.unwrapped), 1)
-    for action in (3, -1):
-        after = step(SEATS, state, action)
-        assert after.terminated
-        assert after.rewards.tolist() == [0.5, -1, 0.5]
+        assert state.rewards.tolist() == [2 if player == first else -1 for player in range(3)]
 
 
 def test_sign_of_a_step_is_read_from_the_public_fields() -> None:
@@ -220,22 +195,6 @@ def test_sign_of_a_step_is_read_from_the_public_fields() -> None:
     assert seat_discount(after, after) == 1
     assert seat_discount(after, finished(ENV)) == 0
     assert abs(seat_discount(after, finished(KEEP))) == 1  # cut off: the value of the last board counts
-
-
-@pytest.mark.slow  # another game to compile
-def test_keys_reach_the_chance_of_a_game() -> None:
-    env = PgxEnv(LuckySticks())
-
-    def luck(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        state = env.init(key)
-        return state.board.luck, env.step(state, 0, key).board.luck
-
-    keys = jax.random.split(jax.random.key(0), 2)
-    of_init, of_step = jax.jit(jax.vmap(luck))(keys)
-    assert of_init[0] != of_init[1]
-    assert (of_step == keys).all()
-    with pytest.raises(ValueError, match="game of chance"):
-        jax.eval_shape(lambda key: env.step(env.init(key), 0), keys[0])
 
 
 # -- names, pictures, errors -----------------------------------------------------------------------------------------
@@ -270,14 +229,13 @@ def test_pictures_are_those_of_jaxgames(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: PgxEnv(3), TypeError, "expected an env or a text"),  # pyright: ignore
-        (lambda: PgxEnv(jaxgames.auto_reset(Sticks())), ValueError, "without auto_reset"),
         (lambda: PgxEnv(SHORT, "cut"), ValueError, "truncation must be one of 'terminate', 'keep', not 'cut'"),  # pyright: ignore
         (lambda: PgxEnv(SHORT, "keep", 1), TypeError, "shuffle_players must be one of False, True, not 1"),  # pyright: ignore
         (lambda: ENV.init(None), ValueError, r"pass a key, such as jax.random.key\(0\)"),  # pyright: ignore
         (lambda: ENV.init(jax.random.split(jax.random.key(0), 2)), ValueError, "put jax.vmap around env.init"),
         (lambda: ENV.step(repeated(new(ENV), 2), 0), ValueError, "put jax.vmap around env.step"),
         (lambda: ENV.step(start(SEATS.unwrapped), 0), TypeError, r"not SticksState: begin with env.init\(key\)"),
+        (lambda: LUCKY.step(LUCKY.init(jax.random.key(0)), 0), ValueError, "game of chance"),
         (lambda: ENV.observe(new(SEATS)), TypeError, "got one of sticks"),
         (lambda: ENV.observe(new(ENV), 2), ValueError, "player must be a seat from 0 to 1, not 2"),
         (lambda: ENV.step(new(ENV), jnp.float32(0)), TypeError, "action must be one integer"),

@@ -3,11 +3,11 @@
 import math
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -47,17 +47,26 @@ real = pytest.mark.skipif(not is_there(), reason="Fairy-Stockfish is not install
 # -- what it plays -------------------------------------------------------------------------------------------------
 
 
-def test_engine_is_told_the_variant_the_position_and_the_limits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Has scripted engines append their process and the lines that they get to this file."""
     monkeypatch.setenv("SCRIPT_LOG", str(tmp_path / "log"))
-    agent = scripted("b2b3", depth=3, milliseconds=20, skill=-5)
+    return tmp_path / "log"
+
+
+def process_of(log: Path) -> int:
+    return int(log.read_text().splitlines()[0])
+
+
+def test_engine_is_told_the_variant_the_position_and_the_limits(log: Path) -> None:
+    agent = scripted("b2b3", depth=3, milliseconds=20, skill=-5, lines=2)
     action = int(agent.act(KEY, START)[0])
     assert MINICHESS.action_to_string(MINICHESS.init(), action) == "b2b3"
-    assert (tmp_path / "log").read_text().splitlines() == [
+    assert log.read_text().splitlines()[1:] == [
         "uci",
         "setoption name UCI_Variant value gardner",
         "setoption name Skill Level value -5",
+        "setoption name MultiPV value 2",
         "ucinewgame",
         "isready",
         "position fen rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1",
@@ -65,15 +74,13 @@ def test_engine_is_told_the_variant_the_position_and_the_limits(
     ]
 
 
-def test_finished_boards_are_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SCRIPT_LOG", str(tmp_path / "log"))
+def test_finished_boards_are_not_searched(log: Path) -> None:
     mated = MINICHESS.from_string("k3R/5/K4/5/5 b - - 0 1")
     assert mated.terminated
-    boards = stacked([mated, MINICHESS.init(), mated])
-    actions = np.asarray(scripted("b2b3").act(KEY, boards))
+    actions = np.asarray(scripted("b2b3").act(KEY, stacked([mated, MINICHESS.init(), mated])))
     assert actions[[0, 2]].tolist() == [0, 0]
     assert actions[1] > 0
-    assert (tmp_path / "log").read_text().count("go nodes 1000") == 1
+    assert log.read_text().count("go nodes 1000") == 1
 
 
 @pytest.mark.parametrize(
@@ -90,31 +97,24 @@ def test_values_are_those_of_the_mover_and_bounds_are_left_out(score: str, value
     assert float(analysis.probabilities.sum()) == 1
 
 
-@pytest.mark.parametrize(("lines", "value"), [(None, 0.6), (3, 0.4)])
-def test_move_without_a_line_has_the_latest_value_or_with_several_lines_the_lowest(
-    lines: int | None, value: float
-) -> None:
-    agent = uci.make(MINICHESS, command("a2a3+c2c3:cp:200+b2b3:cp:300"), lines=lines)
-    analysis = agent.analyse(START)  # it plays a2a3
+def test_move_without_a_line_has_the_latest_value() -> None:
+    analysis = scripted("a2a3+c2c3:cp:200+b2b3:cp:300").analyse(START)  # it plays a2a3
     assert analysis.values is not None
-    np.testing.assert_allclose(analysis.values, [[math.tanh(value), -math.tanh(value)]], atol=1e-6)
-    actions = [MINICHESS.action_from_string(MINICHESS.init(), move) for move in ("a2a3", "c2c3", "b2b3")]
-    probabilities = np.asarray(analysis.probabilities)[0, actions]
-    weights = np.exp(np.tanh([0.4, 0.4, 0.6]) / uci.SPREAD) if lines else np.array([1, 0, 0])
-    np.testing.assert_allclose(probabilities, weights / weights.sum(), atol=1e-6)
+    np.testing.assert_allclose(analysis.values, [[math.tanh(0.6), -math.tanh(0.6)]], atol=1e-6)
 
 
-def test_lines_give_probabilities_of_several_moves_and_the_value_of_the_best(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SCRIPT_LOG", str(tmp_path / "log"))
-    agent = scripted("b2b3:cp:50+a2a3:cp:20+c2c3:mate:-2", lines=3)
-    analysis = agent.analyse(START)
-    assert "setoption name MultiPV value 3" in (tmp_path / "log").read_text()
-    values = [math.tanh(0.1), math.tanh(0.04), -1 - uci.MATE / 2]
-    weights = np.exp(np.array(values) / uci.SPREAD)
-    actions = [MINICHESS.action_from_string(MINICHESS.init(), move) for move in ("b2b3", "a2a3", "c2c3")]
-    probabilities = np.asarray(analysis.probabilities)[0]
+@pytest.mark.parametrize(
+    ("moves", "values"),
+    [
+        ("b2b3:cp:50+a2a3:cp:20+c2c3:mate:-2", [math.tanh(0.1), math.tanh(0.04), -1 - uci.MATE / 2]),
+        ("a2a3+c2c3:cp:200+b2b3:cp:300", [math.tanh(0.4), math.tanh(0.4), math.tanh(0.6)]),  # the lowest
+    ],
+    ids=["each with a value", "the first without a value"],
+)
+def test_lines_give_probabilities_of_several_moves_and_the_value_of_the_first(moves: str, values: list[float]) -> None:
+    analysis = scripted(moves, lines=3).analyse(START)
+    actions = [MINICHESS.action_from_string(MINICHESS.init(), move[:4]) for move in moves.split("+")]
+    weights, probabilities = np.exp(np.array(values) / uci.SPREAD), np.asarray(analysis.probabilities)[0]
     np.testing.assert_allclose(probabilities[actions], weights / weights.sum(), atol=1e-6)
     assert probabilities.sum() == pytest.approx(1)
     assert analysis.values is not None
@@ -150,28 +150,23 @@ def test_text_of_the_agent_makes_it_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "game", "message"),
     [
-        ("uci(command=no-such-engine)", "there is no program 'no-such-engine': install an engine that speaks UCI"),
-        ("uci(command='')", "there is no program ''"),
-        ("uci(command='\"engine')", "the command '\"engine' cannot be read: No closing quotation"),
-        ("uci(depth=0)", "depth must be an integer from 1"),
-        ("uci(nodes=1.5)", "nodes must be an integer from 1"),
-        ("uci(lines=0)", "lines must be an integer from 1 to 500"),
-        ("uci(skill=21)", "skill must be an integer from -20 to 20"),
+        ("uci(command=no-such-engine)", "minichess", "no program 'no-such-engine': install an engine that speaks UCI"),
+        ("uci(command='\"engine')", "minichess", "'\"engine' cannot be read: No closing quotation"),
+        ("uci(depth=0)", "minichess", "depth .* from 1"),
+        ("uci(nodes=1.5)", "minichess", "nodes .* from 1"),
+        ("uci(lines=0)", "minichess", "lines .* 1 to 500"),
+        ("uci(skill=21)", "minichess", "skill .* -20 to 20"),
+        ("uci", "checkers", "uci plays minichess"),
+        ("uci", "minichess(rules=king_capture)", "uci plays minichess"),
+        ("uci", "minichess(promotion=queen)", "uci plays minichess"),
+        ("uci", "minichess(double_step=True)", "uci plays minichess"),
     ],
 )
-def test_wrong_parameters_are_refused(text: str, message: str) -> None:
+def test_wrong_parameters_and_games_are_refused(text: str, game: str, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        agents.make(text, MINICHESS)
-
-
-@pytest.mark.parametrize(
-    "game", ["checkers", "minichess(rules=king_capture)", "minichess(promotion=queen)", "minichess(double_step=True)"]
-)
-def test_games_that_the_engine_does_not_know_are_refused(game: str) -> None:
-    with pytest.raises(ParameterError, match="uci plays minichess"):
-        agents.make("uci", jaxgames.make(game))
+        agents.make(text, jaxgames.make(game))
 
 
 def test_program_that_does_not_speak_uci_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,14 +202,13 @@ def test_crash_is_one_sentence_and_a_new_process_answers_next_time() -> None:
     assert agent.act(KEY, START).tolist() == first.tolist()
 
 
-def test_silence_ends_the_process_and_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silence_ends_the_process_and_the_search(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
     monkeypatch.setattr(uci, "MAX_SILENCE", 0.3)
     agent = scripted("b2b3", "silent")
     agent.act(KEY, START)
-    process = agent.player._engine.program._process  # pyright: ignore[reportPrivateUsage]  # nothing else names the process
     with pytest.raises(EngineError, match=r"silent for 0\.3 seconds; expected 'bestmove'"):
         agent.act(KEY, START)
-    assert process.poll() is not None
+    wait_for_end(process_of(log))
 
 
 # -- what engines write --------------------------------------------------------------------------------------------
@@ -297,27 +291,32 @@ def test_engine_that_a_script_has_started_ends_with_it(tmp_path: Path) -> None:
 # -- processes -----------------------------------------------------------------------------------------------------
 
 
-def test_process_ends_with_the_agent() -> None:
+def test_process_ends_with_the_agent(log: Path) -> None:
     agent = scripted("b2b3")
-    process = agent.player._engine.program._process  # pyright: ignore[reportPrivateUsage]  # as above
-    assert process.poll() is None
+    os.kill(process_of(log), 0)
     del agent
-    assert process.poll() is not None
+    wait_for_end(process_of(log))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_process_that_waits_for_a_line_ends_with_a_program_that_is_killed() -> None:
+def test_process_that_waits_for_a_line_ends_with_a_program_that_is_killed(log: Path) -> None:
     program = (
-        "from jaxgames.interop.uci import Engine; import sys, time; "
-        "engine = Engine(sys.argv[1]); print(engine.program._process.pid, flush=True); time.sleep(60)"
+        "from jaxgames.interop.uci import Engine; import sys; engine = Engine(sys.argv[1]); print(flush=True); input()"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, command("b2b3")], stdout=subprocess.PIPE, text=True
-    ) as parent:
+    streams: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", program, command("b2b3")], **streams) as parent:
         assert parent.stdout is not None
-        engine = int(parent.stdout.readline())
-        parent.send_signal(signal.SIGKILL)
-    wait_for_end(engine)
+        parent.stdout.readline()
+        parent.kill()
+    wait_for_end(process_of(log))
+
+
+def test_engine_closes_once() -> None:
+    engine = Engine(command("b2b3"))
+    assert engine.program.is_running
+    engine.program.close()
+    engine.program.close()
+    assert not engine.program.is_running
 
 
 # -- the real one --------------------------------------------------------------------------------------------------
@@ -336,31 +335,11 @@ def test_fairy_stockfish_mates_and_knows_it() -> None:
 
 
 @real
-@pytest.mark.slow  # compiles three games
-@pytest.mark.parametrize("board", ["gardner", "baby", "mallet"])
-def test_moves_of_fairy_stockfish_are_legal_in_whole_games(board: str) -> None:
+@pytest.mark.slow  # compiles a game
+def test_moves_of_fairy_stockfish_are_legal_in_whole_games() -> None:
     """It never loses against random moves; an illegal move would raise an error."""
-    env = jaxgames.make("minichess", board=board)
+    env = jaxgames.make("minichess(board=mallet)")
     players = agents.make("uci(nodes=200)", env), agents.make("random", env)
     agent_of_seat = arena.seating((1, 1), "alternating", 4)
     of_random = arena.results(env, arena.play(env, players, agent_of_seat, KEY), agent_of_seat, 1)
     assert of_random["wins"] == 0
-
-
-@real
-def test_fairy_stockfish_ends_in_a_search_when_its_input_is_closed() -> None:
-    """As the system closes it when the program of the agent is killed."""
-    program = Engine("fairy-stockfish").program
-    program.send("go infinite")
-    process = program._process  # pyright: ignore[reportPrivateUsage]  # as above
-    assert process.stdin is not None
-    process.stdin.close()
-    assert process.wait(timeout=5) == 0
-
-
-def test_engine_closes_once() -> None:
-    engine = Engine(command("b2b3"))
-    assert engine.program.is_running
-    engine.program.close()
-    engine.program.close()
-    assert not engine.program.is_running

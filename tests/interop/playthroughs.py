@@ -1,4 +1,4 @@
-"""Writes the stored playthroughs of tests/data/playthroughs/ again: `python -m tests.interop.openspiel.playthroughs`.
+"""Writes the stored playthroughs of tests/data/playthroughs/ again: `python -m tests.interop.playthroughs`.
 
 Each is the text of one short random game, as OpenSpiel's `generate_playthrough` writes it: the type of the game, and
 for every state its text, observations, returns and legal actions. Look at the differences before you commit them.
@@ -11,7 +11,7 @@ from open_spiel.python.algorithms.generate_playthrough import playthrough
 
 from jaxgames.interop.openspiel import register
 
-FOLDER = Path(__file__).parents[2] / "data" / "playthroughs"
+FOLDER = Path(__file__).parents[1] / "data" / "playthroughs"
 GAMES = {
     "checkers": "jaxgames_checkers(max_plies=4)",
     "chinese_checkers": "jaxgames_chinese_checkers(size=1,num_players=3,reward=goal,max_rounds=2)",

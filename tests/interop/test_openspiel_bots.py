@@ -55,21 +55,12 @@ masks: Any = jax.jit(jax.vmap(DOTS.legal_action_mask))
 # -- MCTS ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow  # compiles four games; the next fast test shows the same in a fifth one
-@pytest.mark.parametrize(
-    ("id", "position", "best"),
-    [
-        ("checkers", "B:W5:BK6,12", "6-1"),  # blocks the last man
-        ("chinese_checkers(size=1, num_players=2)", "./.1../.../.0../. 0 - 0", "9->12"),  # fills the goal
-        ("chinese_checkers(size=1, num_players=2)", "./.0../1../..../. 1 - 0", "5=>0"),
-        ("chinese_checkers_diamond(size=3, pieces=1)", "..1/..0/... 0 4", "5>8"),
-    ],
-)
-def test_mcts_plays_the_best_action_of_a_small_position(id: str, position: str, best: str) -> None:
-    env = jaxgames.make(id)
-    state = env.from_string(position)
+@pytest.mark.slow  # compiles a game; test_rollouts_are_averaged has a position of another
+def test_mcts_blocks_the_last_man() -> None:
+    env = jaxgames.make("checkers")
+    state = env.from_string("B:W5:BK6,12")
     agent = openspiel_bots.make(env, simulations=60, max_rollout_steps=50)
-    assert [env.action_to_string(state, action) for action in act(agent, stacked([state] * 2))] == [best] * 2
+    assert [env.action_to_string(state, action) for action in act(agent, stacked([state] * 2))] == ["6-1"] * 2
 
 
 def test_more_simulations_find_the_move_that_few_do_not() -> None:
@@ -107,27 +98,18 @@ def test_playout_agent_plays_the_rollouts() -> None:
 # -- any bot -------------------------------------------------------------------------------------------------------
 
 
-def assert_plays_whole_games(env: jaxgames.Env[Any], text: str) -> None:
-    """Two games with the agent on all seats end without an illegal action."""
+@pytest.mark.parametrize("text", ["openspiel(simulations=4, max_rollout_steps=50)", "openspiel(bot=random)"])
+@pytest.mark.parametrize(
+    "env",
+    [Sticks(), pytest.param(jaxgames.make("chinese_checkers(size=1, num_players=6)"), marks=pytest.mark.slow)],
+    ids=lambda env: env.id,
+)
+def test_bots_play_whole_games_with_legal_actions(env: Any, text: str) -> None:
+    """Two games with the agent on all seats."""
     seats = jnp.zeros((2, env.num_players), jnp.int32)
     games = arena.play(env, [agents.make(text, env)], seats, ANY_KEY)
     assert not games.forfeited.any()
     assert games.over.all()
-
-
-@pytest.mark.parametrize("text", ["openspiel(simulations=4)", "openspiel(bot=random)"])
-def test_bots_play_whole_games_with_legal_actions(text: str) -> None:
-    assert_plays_whole_games(Sticks(), text)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", ["openspiel(simulations=4, max_rollout_steps=50)", "openspiel(bot=random)"])
-@pytest.mark.parametrize(
-    "id",
-    ["chinese_checkers(size=1, num_players=6)", "chinese_checkers_diamond(size=3, pieces=3)", "checkers", "minichess"],
-)
-def test_bots_play_whole_games_of_every_kind(id: str, text: str) -> None:
-    assert_plays_whole_games(jaxgames.make(id), text)
 
 
 @pytest.mark.parametrize("text", ["openspiel(simulations=3)", "openspiel(bot=random)"])
@@ -176,12 +158,11 @@ def test_agent_of_three_seats_plays_users_games() -> None:
     ("text", "message"),
     [
         ("openspiel(bot=alphazero)", "bot must be one of 'mcts', 'random', not 'alphazero'"),
-        ("openspiel(depth=3)", "openspiel has no parameter 'depth'; its parameters are bot, simulations, rollouts"),
-        ("openspiel(simulations=1)", "simulations must be an integer from 2 to"),
-        ("openspiel(rollouts=0)", "rollouts must be an integer from 1 to"),
-        ("openspiel(max_rollout_steps=-1)", "max_rollout_steps must be an integer from 0 to"),
-        ("openspiel(uct_c=-1)", "uct_c must be a finite number from 0 on"),
-        ("openspiel(playout=nobody)", "unknown agent 'nobody'; the agents are"),
+        ("openspiel(depth=3)", "no parameter 'depth'; its parameters are bot, simulations, rollouts"),
+        ("openspiel(simulations=1)", "simulations .* from 2 to"),
+        ("openspiel(rollouts=0)", "rollouts .* from 1 to"),
+        ("openspiel(max_rollout_steps=-1)", "max_rollout_steps .* from 0 to"),
+        ("openspiel(uct_c=-1)", "uct_c .* from 0 on"),
         ("openspiel(playout=openspiel)", "playout must be an agent on the device, such as random or greedy"),
         ("openspiel(solve=3)", "solve must be one of False, True"),
     ],

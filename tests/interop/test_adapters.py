@@ -1,0 +1,165 @@
+"""One contract for the adapters of all libraries: each shows the game as the env does, and ends it as the env does."""
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jaxgames
+from tests.helpers.positions import compiled, start
+from tests.helpers.sticks import LuckySticks, ShortSticks, Sticks
+from tests.interop.adapters import SEAT, Adapter, View, adapters
+
+BOXES = "dots_and_boxes(rows=1, cols=2, reward=boxes)"  # pays before the end; who completes a box moves again
+GAMES = [  # with the other kinds of rewards and ends
+    "checkers(max_plies=60)",
+    "chinese_checkers(size=1, num_players=6, max_rounds=3)",
+    "chinese_checkers_diamond(size=3, pieces=3, max_plies=30)",
+    "minichess(rules=king_capture, reward=material, max_plies=40)",
+]
+every_adapter = pytest.mark.parametrize("adapter", adapters())
+
+
+class Reference:
+    """A game in the env itself, and what its seats have been paid since the last step of an adapter."""
+
+    def __init__(self, env: Any, one_seat: bool) -> None:
+        self.env, self.one_seat = env, one_seat
+        self.state, self.paid = start(env), np.zeros(env.num_players)
+        self._others_play()
+
+    @property
+    def over(self) -> bool:
+        return bool(self.state.terminated | self.state.truncated)
+
+    def step(self, action: int) -> None:
+        self.paid = np.zeros(self.env.num_players)
+        self._play(action)
+        self._others_play()
+
+    def _play(self, action: int) -> None:
+        self.state = compiled(self.env).step(self.state, np.int32(action))
+        self.paid += np.asarray(self.state.rewards)
+
+    def _others_play(self) -> None:
+        while self.one_seat and not self.over and self.state.current_player != SEAT:
+            self._play(int(np.asarray(compiled(self.env).mask(self.state)).argmax()))
+
+
+def assert_same(view: View, reference: Reference) -> None:
+    look, state = compiled(reference.env).look(reference.state), reference.state
+    assert (bool(view.terminated), bool(view.truncated)) == (state.terminated, state.truncated)
+    assert reference.over or view.mover == state.current_player
+    np.testing.assert_array_equal(view.mask, look.mask)
+    assert sorted(view.observations) == ([SEAT] if reference.one_seat else [*range(reference.env.num_players)])
+    for seat, observation in view.observations.items():
+        np.testing.assert_array_equal(np.ravel(observation), np.ravel(look.seats[seat]))
+    assert view.rewards == pytest.approx({seat: reference.paid[seat] for seat in view.rewards})
+
+
+def play_beside(made: Adapter, env: Any, seeds: int) -> set[str]:
+    """Plays random games with an adapter and in the env; returns how they ended."""
+    ends = set[str]()
+    for seed in range(seeds):
+        rng, reference = np.random.default_rng(seed), Reference(env, made.one_seat)
+        made.reset(seed)
+        assert_same(made.view(), reference)
+        while not reference.over:
+            action = int(rng.choice(np.flatnonzero(made.view().mask)))
+            made.step(action)
+            reference.step(action)
+            assert_same(made.view(), reference)
+        ends.add("truncated" if reference.state.truncated else "terminated")
+    return ends
+
+
+@every_adapter
+@pytest.mark.parametrize("env", [ShortSticks(), jaxgames.make(BOXES)], ids=["three seats and a limit", "boxes"])
+def test_random_games_are_those_of_the_env(adapter: type[Adapter], env: Any) -> None:
+    """Players, masks, observations of each seat, rewards and flags."""
+    ends = play_beside(adapter(env), env, seeds=8)
+    assert ends == ({"terminated", "truncated"} if isinstance(env, ShortSticks) else {"terminated"})
+
+
+@pytest.mark.slow
+@every_adapter
+@pytest.mark.parametrize("game", GAMES)
+def test_random_games_of_every_game_are_those_of_the_env(adapter: type[Adapter], game: str) -> None:
+    env = jaxgames.make(game)
+    play_beside(adapter(env), env, seeds=3)
+
+
+@every_adapter
+def test_illegal_action_of_the_mover_ends_the_game_and_costs_one(adapter: type[Adapter]) -> None:
+    """Three sticks are taken of fewer."""
+    made, reference = adapter(Sticks()), Reference(Sticks(), adapter.one_seat)
+    made.reset(0)
+    while made.view().mask[2]:
+        made.step(1)
+        reference.step(1)
+    assert_same(made.view(), reference)
+    if adapter.has_illegal_actions:
+        made.step(2)
+        reference.step(2)
+        assert made.view().terminated
+    else:
+        with pytest.raises(ValueError, match=r"one of \[0\], not 2"):
+            made.step(2)
+    assert_same(made.view(), reference)
+
+
+def observed_games(made: Adapter, seeds: range) -> list[list[str]]:
+    """The observations of games in which single sticks are taken."""
+    games: list[list[str]] = []
+    for seed in seeds:
+        made.reset(seed)
+        games.append([])
+        while not (made.view().terminated or made.view().truncated):
+            made.step(0)
+            games[-1].append(str([np.asarray(each) for each in made.view().observations.values()]))
+    return games
+
+
+@pytest.mark.parametrize("adapter", [each for each in adapters() if each.values[0].has_chance])
+def test_game_of_chance_is_repeated_by_its_seed_and_differs_by_it(adapter: type[Adapter]) -> None:
+    """Also on an adapter whose game is over."""
+    made = adapter(LuckySticks())
+    games = observed_games(made, range(8))
+    assert observed_games(made, range(8)) == games
+    assert len({*map(tuple, games)}) > 1
+
+
+@pytest.mark.parametrize("adapter", adapters("gymnasium", "pettingzoo"))
+def test_copies_and_pickles_play_on_alone(adapter: type[Adapter]) -> None:
+    """Also before the first reset."""
+    env = jaxgames.make(BOXES)
+    made = adapter(env)
+    pickle.loads(pickle.dumps(made)).reset(0)
+    made.reset(0)
+    made.step(1)
+    copies = [copy.deepcopy(made), pickle.loads(pickle.dumps(made))]
+    games = ((made, 2), (copies[0], 3), (copies[1], 4))
+    for each, action in games:
+        each.step(action)
+    for each, action in games:
+        reference = Reference(env, made.one_seat)
+        for played in (1, action):
+            reference.step(played)
+        assert_same(each.view(), reference)
+
+
+@every_adapter
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ("chess", ValueError, "unknown game 'chess'; the games are"),
+        (3, TypeError, "expected an env or a text"),
+        (jaxgames.auto_reset(Sticks()), ValueError, "without auto_reset"),
+    ],
+    ids=["unknown game", "no env", "auto_reset"],
+)
+def test_what_is_no_game_is_refused(adapter: type[Adapter], given: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        adapter(given)
