@@ -145,11 +145,11 @@ def pytest_arguments(file: str) -> list[str]:
         longer = [other for other in games if game and game in other and game != other]
         options = ["-k", " and not ".join([f"not contract or {game}", *longer])] if game else []
         if name in OF_SOLVERS:
-            patterns, options = [f"solvers/{game}/test_*.py", "solvers/*/test_*.py"], []
+            patterns, options = ["solvers/**/test_*.py"], []
         elif name in OF_PEOPLE:
             patterns, options = ["render/test_*.py", "play/test_*.py", "games/test_*.py"], []
     elif folder == "solvers":
-        patterns = [f"solvers/{'/'.join(inner)}/test_*.py", "solvers/alphabeta/test_*.py", "solvers/test_*.py"]
+        patterns = [f"solvers/{'/'.join(inner)}/test_*.py", "solvers/test_*.py"]
     elif folder in ("env", "wrappers"):
         patterns += ["test_testing.py", "contract/test_*.py"]
     elif folder in ("ppo", "alphazero", "imitation"):

@@ -52,7 +52,7 @@ def test_every_file_of_a_module_has_tests(module: str) -> None:
 
 def test_searches_of_a_game_are_changed_under_the_tests_of_solvers() -> None:
     tests = pytest_arguments("jaxgames/games/checkers/search.py")
-    assert "tests/solvers/checkers/test_player.py" in tests
+    assert "tests/solvers/test_checkers.py" in tests
     rules = pytest_arguments("jaxgames/games/checkers/rules.py")
     assert not [test for test in rules if test.startswith("tests/games/minichess/")]
     assert "-k" in rules

@@ -1,7 +1,6 @@
 """The strength measures of Dots and Boxes, against slow plain Python that plays every game one by one."""
 
 import functools
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +14,7 @@ from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.policy_table import BATCH
 from tests.games.dots_and_boxes.pictures import game
 from tests.helpers.solved import solved_boxes
-from tests.solvers.dots_and_boxes.slow_boxes import SlowBoxes
+from tests.solvers.slow_boxes import SlowBoxes
 
 SLOW = SlowBoxes(2, 2)
 
@@ -118,44 +117,42 @@ class SlowMeasures:
     def least(self, drawn: int) -> int:
         return min(self.scores[drawn, True])
 
-    def is_right(self, drawn: int) -> bool:
-        return self.agent(drawn, self.seat) in SLOW.best_edges(drawn)
-
 
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("name", AGENTS)
-def test_weak_measures_are_those_of_plain_python(name: str, seat: int) -> None:
-    slow, found = SlowMeasures(AGENTS[name], seat), measured(name, seat)
-    assert found["target_margin"] == slow.target
-    assert found["worst_margin"] == slow.worst(0, seat == 0)
-    assert found["weak_solved"] is (slow.worst(0, seat == 0) >= slow.target)
-    assert found["agent_states"] == len(slow.agent_nodes())
-    assert found["unique_states"] == len({node for node in slow.scores if node[0] != SLOW.full}) + 1
-    assert found["sure_fraction"] == slow.share(lambda d: slow.least(d) + slow.worst(d, True) >= slow.target)
-    assert found["kept_value"] == slow.share(lambda d: slow.least(d) + SLOW.value(d) >= slow.target)
-    assert found["action_weak"] == slow.share(slow.is_right)
+def test_measures_are_those_of_plain_python(name: str, seat: int) -> None:
+    agent, slow, found = AGENTS[name], SlowMeasures(AGENTS[name], seat), measured(name, seat)
+    sure = slow.share(lambda d: slow.least(d) + slow.worst(d, True) >= slow.target)
     margins = slow.margins(0, seat == 0)
-    expected = float(sum(p for margin, p in margins.items() if margin >= slow.target))
-    np.testing.assert_allclose(found["weak_uniform"], expected, rtol=1e-12)
-    loss = float(sum(p for margin, p in margins.items() if margin < 0))
-    np.testing.assert_allclose(found["weak_uniform_loss"], loss, rtol=1e-12, atol=1e-15)
-    mean = float(sum(margin * p for margin, p in margins.items()))
-    np.testing.assert_allclose(found["weak_uniform_margin"], mean, rtol=1e-12)
-
-
-@pytest.mark.parametrize("seat", [0, 1])
-@pytest.mark.parametrize("name", AGENTS)
-def test_strong_measures_are_those_of_plain_python(name: str, seat: int) -> None:
-    agent, found = AGENTS[name], measured(name, seat)
     right = {drawn: agent(drawn, seat) in SLOW.best_edges(drawn) for drawn in range(SLOW.full)}
     decisive = [drawn for drawn in right if len(SLOW.best_edges(drawn)) < len(SLOW.edges(drawn))]
     won = [drawn for drawn in right if SLOW.value(drawn) > 0]
-    lost = [SLOW.value(drawn) - SLOW.worth(drawn, agent(drawn, seat)) for drawn in right]
-    assert found["strong_states"] == SLOW.full
-    assert found["strong_action"] == sum(right.values()) / SLOW.full
-    assert found["strong_decisive"] == sum(right[drawn] for drawn in decisive) / len(decisive)
-    assert found["strong_won"] == sum(right[drawn] for drawn in won) / len(won)
-    np.testing.assert_allclose(found["strong_margin_lost"], sum(lost) / SLOW.full)
+    expected = {
+        "target_margin": slow.target,
+        "worst_margin": slow.worst(0, seat == 0),
+        "weak_solved": slow.worst(0, seat == 0) >= slow.target,
+        "agent_states": len(slow.agent_nodes()),
+        "unique_states": len({node for node in slow.scores if node[0] != SLOW.full}) + 1,
+        "sure_fraction": sure,
+        "kept_value": slow.share(lambda d: slow.least(d) + SLOW.value(d) >= slow.target),
+        "action_weak": slow.share(lambda d: right[d]),
+        "weak_uniform": float(sum(p for margin, p in margins.items() if margin >= slow.target)),
+        "weak_uniform_loss": float(sum(p for margin, p in margins.items() if margin < 0)),
+        "weak_uniform_margin": float(sum(margin * p for margin, p in margins.items())),
+        "strong_states": SLOW.full,
+        "strong_action": sum(right.values()) / SLOW.full,
+        "strong_decisive": sum(right[drawn] for drawn in decisive) / len(decisive),
+        "strong_won": sum(right[drawn] for drawn in won) / len(won),
+        "strong_margin_lost": sum(SLOW.value(d) - SLOW.worth(d, agent(d, seat)) for d in right) / SLOW.full,
+    }
+    assert {key: found[key] for key in expected} == pytest.approx(expected, rel=1e-12, abs=1e-15)
+    assert {"perfect": sure == 1, "lowest": sure < 1, "mixed": True}[name]
+
+    table = found["mistakes_by_ply"]
+    assert sum(table["states"]) == found["agent_states"]
+    assert 1 - sum(table["mistakes"]) / found["agent_states"] == pytest.approx(found["action_weak"])
+    rows = zip(table["mistakes"], table["decisive"], table["states"], strict=True)
+    assert all(mistakes <= decisive <= states for mistakes, decisive, states in rows)
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -171,32 +168,6 @@ def test_self_play_has_the_margin_of_plain_python(name: str) -> None:
     assert found["ultra_weak"] == float(margin == SLOW.value(0))
     assert found["self_play_winner"] == (None if margin == 0 else int(margin < 0))
     assert found["self_play_plies"] == 12
-
-
-def test_perfect_agent_solves_the_game_on_both_seats() -> None:
-    for seat in (0, 1):
-        found = measured("perfect", seat)
-        assert found["weak_solved"] is True
-        names = "ultra_weak", "weak_uniform", "sure_fraction", "kept_value", "action_weak"
-        names += "strong_action", "strong_decisive", "strong_won"
-        assert {found[name] for name in names} == {1.0}
-        assert found["strong_margin_lost"] == 0
-
-
-def test_agent_that_errs_solves_nothing() -> None:
-    found = measured("lowest", 0)
-    assert found["weak_solved"] is False
-    assert found["worst_margin"] < found["target_margin"]
-    assert 0 < found["sure_fraction"] < found["kept_value"] < 1
-
-
-def test_mistakes_by_ply_add_up_to_all_states_that_occur() -> None:
-    found = measured("mixed", 1)
-    table = found["mistakes_by_ply"]
-    assert sum(table["states"]) == found["agent_states"]
-    rows = zip(table["mistakes"], table["decisive"], table["states"], strict=True)
-    assert all(mistakes <= decisive <= states for mistakes, decisive, states in rows)
-    assert math.isclose(1 - sum(table["mistakes"]) / found["agent_states"], found["action_weak"])
 
 
 def test_strong_measures_can_be_sampled() -> None:

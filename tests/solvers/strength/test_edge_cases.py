@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,110 +14,74 @@ from tests.games.chinese_checkers_diamond.pictures import game
 from tests.games.dots_and_boxes.pictures import game as boxes
 from tests.helpers.solved import solved_boxes
 from tests.solvers.strength.drawn_graphs import GraphSolution
-from tests.solvers.strength.measured import agent, solution
+from tests.solvers.strength.measured import Act, agent, solution
 
-Act = Callable[[Any], Any]
-
-
-# -- cycles and draws ----------------------------------------------------------------------------------------------
-
-
-def first(states: Any) -> np.ndarray:
-    """The first move of every state."""
-    return np.zeros(BATCH, np.int32)
+# The agent begins in state 0. A state without moves is lost for its mover; the states that follow each, and values:
+WANDERING = GraphSolution([[1], [2], [1, 3], []], {0: 1, 1: -1, 2: 1})  # the agent can go back from 2, or win
+RETURNING = GraphSolution([[1], [0, 2], [3], []], {0: 1, 1: -1, 2: 1})  # one reply leads back
+CHANCES = GraphSolution([[1], [0, 2], [3, 4], [2], []], {0: 0, 1: 0, 2: 1, 3: -1})  # drawn; the other seat errs by 2
+DRAWN = GraphSolution([[1], [0, 2], [1, 3], [4], []], {0: 0, 1: 0, 2: 0, 3: 1})  # drawn; 4 is lost for the agent
+ALL_BUT_SURE_WON = ("ultra_weak", "weak_solved", "weak_states", "sure_fraction", "kept_value", "action_weak")
 
 
-def last(moves: Sequence[Sequence[int]]) -> Act:
-    """The last move of every state."""
-    return lambda states: np.array([max(len(moves[number]) - 1, 0) for number in states.number.tolist()], np.int32)
-
-
-#   The agent moves in 0 and 2, the other seat in 1; 3 is lost for its mover.
-#   0 -> 1 -> 2 -> 1 or 3
-WANDERING = [[1], [2], [1, 3], []]
-
-
-def test_agent_that_keeps_the_win_for_ever_solves_nothing() -> None:
-    """No play ends, so nothing is won; the moves keep the value, and the agent is never sure."""
-    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
-    measures = measure(game.env, first, game)
-    assert (measures["weak_solved"], measures["ultra_weak"], measures["weak_states"]) == (False, 0, 0)
-    assert (measures["kept_value"], measures["action_weak"], measures["strong_action"]) == (1, 1, 1)
-    assert (measures["sure_fraction"], measures["weak_uniform"], measures["weak_uniform_loss"]) == (0, 0, 0)
-    assert (measures["self_play_winner"], measures["weak_uniform_longest"]) == (None, 50)
-
-
-def test_agent_that_finishes_is_sure_in_every_state() -> None:
-    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
-    measures = measure(game.env, last(WANDERING), game)
-    assert (measures["weak_solved"], measures["ultra_weak"], measures["weak_states"]) == (True, 1, 1)
-    assert (measures["sure_fraction"], measures["weak_uniform"], measures["weak_uniform_plies"]) == (1, 1, 3)
-
-
-def test_win_after_the_limit_of_plies_is_a_draw_only_in_games() -> None:
-    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1})
-    measures = measure(game.env, last(WANDERING), game, plies=2)
-    assert (measures["ultra_weak"], measures["weak_uniform"]) == (0, 0)
-    assert (measures["weak_solved"], measures["weak_states"]) == (True, 1)
-
-
-#   Every reply but one leads to a win: the wandering one of state 1, which leads back to 0.
-#   0 -> 1 -> 0 or 2,  2 -> 3
-RETURNING = [[1], [0, 2], [3], []]
-
-
-def test_reply_that_leads_back_is_not_sure_although_all_final_states_are_won() -> None:
-    """The share of won final states is 1, and half of the games against random replies last longer each time."""
-    game = GraphSolution(RETURNING, {0: 1, 1: -1, 2: 1})
-    measures = measure(game.env, first, game, plies=7)
-    assert (measures["weak_states"], measures["weak_solved"], measures["sure_fraction"]) == (1, False, 0.5)
-    assert measures["weak_uniform"] == 0.875  # 1/2 after 3 plies, 1/4 after 5, 1/8 after 7
-    assert measures["weak_uniform_plies"] == 3 / 2 + 5 / 4 + 7 / 8 + 7 / 8
-
-
-#   A draw in which the other seat can err: by 2 in state 1. The agent then wins by 4, or wanders between 2 and 3.
-#   0 -> 1 -> 0 or 2,  2 -> 3 or 4,  3 -> 2,  4 is lost for its mover, the other seat
-CHANCES = [[1], [0, 2], [3, 4], [2], []]
-
-
-def finish(states: Any) -> np.ndarray:
-    """The first move of every state, and the winning one of state 2."""
-    return (states.number == 2).astype(np.int32)
-
-
-@pytest.mark.parametrize(("act", "sure_won"), [(first, 0.0), (finish, 1.0)])
-def test_agent_that_never_finishes_wins_no_won_state_of_a_drawn_game(act: Act, sure_won: float) -> None:
-    """It has every other share in full: a draw is enough there, and no move of it gives the win away."""
-    game = GraphSolution(CHANCES, {0: 0, 1: 0, 2: 1, 3: -1})
-    measures = measure(game.env, act, game)
-    assert measures["sure_won"] == sure_won
-    names = ("ultra_weak", "weak_solved", "weak_states", "sure_fraction", "kept_value", "action_weak")
-    assert {measures[name] for name in names} == {1}
-
-
-#   A draw: the agent repeats 0 -> 1 -> 0. In 1 the other seat can also play 2, from which 3 and 4 follow.
-#   0 -> 1 -> 0 or 2,  2 -> 1 or 3,  3 -> 4,  4 is lost for its mover, the agent
-DRAWN = [[1], [0, 2], [1, 3], [4], []]
-
-
-@pytest.mark.parametrize(("act", "solved", "sure"), [(first, True, 1.0), (last(DRAWN), False, 0.0)])
-def test_cycle_is_enough_where_the_start_is_a_draw(act: Act, solved: bool, sure: float) -> None:
-    game = GraphSolution(DRAWN, {0: 0, 1: 0, 2: 0, 3: 1})
-    measures = measure(game.env, act, game)
-    assert (measures["weak_solved"], measures["sure_fraction"]) == (solved, sure)
-    assert measures["weak_states"] == float(solved)  # nothing ends, or all that ends is lost
-    assert measures["ultra_weak"] == float(solved)  # the agent plays both seats
-    assert measures["weak_uniform"] == 1 - measures["weak_uniform_loss"]
-    assert (measures["weak_uniform_loss"] > 0) != solved
-
-
-def test_seat_that_loses_the_start_reaches_its_value_with_any_moves() -> None:
-    measures = measure(game(3, 3), agent("hash0", 3), solution(3), seat=1)
-    assert (measures["weak_solved"], measures["weak_states"], measures["weak_uniform"]) == (True, 1, 1)
-    assert measures["weak_uniform_loss"] > 0
-
-
-# -- wrong input ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("solved", "actions", "plies", "expected"),
+    [
+        pytest.param(
+            *(WANDERING, [0, 0, 0, 0], 50),
+            {
+                **{"weak_solved": False, "ultra_weak": 0, "weak_states": 0, "self_play_winner": None},
+                **{"kept_value": 1, "action_weak": 1, "strong_action": 1, "weak_uniform_longest": 50},
+                **{"sure_fraction": 0, "weak_uniform": 0, "weak_uniform_loss": 0},
+            },
+            id="keeping the win for ever solves nothing",
+        ),
+        pytest.param(
+            *(WANDERING, [0, 0, 1, 0], 50),
+            dict.fromkeys(("weak_solved", "ultra_weak", "weak_states", "sure_fraction", "weak_uniform"), 1)
+            | {"weak_uniform_plies": 3},
+            id="finishing is sure in every state",
+        ),
+        pytest.param(
+            *(WANDERING, [0, 0, 1, 0], 2),
+            {"ultra_weak": 0, "weak_uniform": 0, "weak_solved": True, "weak_states": 1},
+            id="a win after the limit of plies is a draw only in games",
+        ),
+        pytest.param(
+            *(RETURNING, [0, 0, 0, 0], 7),
+            {  # half of the games against random replies last longer each time
+                **{"weak_states": 1, "weak_solved": False, "sure_fraction": 0.5},
+                **{"weak_uniform": 1 / 2 + 1 / 4 + 1 / 8, "weak_uniform_plies": 3 / 2 + 5 / 4 + 7 / 8 + 7 / 8},
+            },
+            id="a reply that leads back is not sure although all final states are won",
+        ),
+        pytest.param(
+            *(CHANCES, [0, 0, 0, 0, 0], 50),
+            dict.fromkeys(ALL_BUT_SURE_WON, 1) | {"sure_won": 0},
+            id="never finishing wins no won state, and a draw is enough",
+        ),
+        pytest.param(
+            *(CHANCES, [0, 0, 1, 0, 0], 50), dict.fromkeys((*ALL_BUT_SURE_WON, "sure_won"), 1), id="finishing wins it"
+        ),
+        pytest.param(
+            *(DRAWN, [0, 0, 0, 0, 0], 50),
+            dict.fromkeys(("weak_solved", "sure_fraction", "weak_states", "ultra_weak", "weak_uniform"), 1)
+            | {"weak_uniform_loss": 0},
+            id="a cycle is enough where the start is a draw",
+        ),
+        pytest.param(
+            *(DRAWN, [0, 1, 1, 0, 0], 50),
+            dict.fromkeys(("weak_solved", "sure_fraction", "weak_states", "ultra_weak"), 0)
+            | {"weak_uniform": 2**-24, "weak_uniform_loss": 1 - 2**-24},  # a play ends after 4, 6, ... 50 plies
+            id="all that ends is lost",
+        ),
+    ],
+)
+def test_measures_of_a_drawn_graph_are_those_that_follow_from_it(
+    solved: GraphSolution, actions: Sequence[int], plies: int, expected: dict[str, Any]
+) -> None:
+    measures = measure(solved.env, lambda states: np.array(actions, np.int32)[states.number], solved, plies)
+    assert {name: measures[name] for name in expected} == expected
 
 
 def changing(calls: Iterator[int], states: Any) -> np.ndarray:
@@ -133,65 +96,36 @@ def constant(action: int) -> Act:
 
 
 @pytest.mark.parametrize(
-    ("of", "make_act", "named"),
+    ("of", "make_act", "needles"),
     [
-        ("graph", lambda: constant(3), ["illegal action 3 for 'state", "the legal actions there are 0"]),
-        ("graph", lambda: lambda states: np.zeros(3, np.int32), [f"shape ({BATCH},), not of (3,)"]),
-        ("graph", lambda: lambda states: np.zeros(BATCH, np.float32), ["act must return actions", "float32"]),
-        (
-            "graph",
-            lambda: functools.partial(changing, itertools.count()),
-            ["act must be deterministic: for 'state 2' it played action 0, and 1"],
-        ),
-        ("boxes", lambda: constant(0), ["illegal action 0 for '1", "the legal actions there are 1, 2"]),
+        ("graph", lambda: constant(3), ["illegal action 3 for 'state", "are 0"]),
+        ("graph", lambda: lambda states: np.zeros(3, np.int32), [f"({BATCH},)", "(3,)"]),
+        ("graph", lambda: lambda states: np.zeros(BATCH, np.float32), ["act", "int32", "float32"]),
+        ("graph", lambda: functools.partial(changing, itertools.count()), ["deterministic", "'state 2'", "0, and 1"]),
+        ("boxes", lambda: constant(0), ["illegal action 0 for '1", "are 1, 2"]),
         ("boxes", lambda: constant(12), ["illegal action 12 for '0"]),
-        ("boxes", lambda: functools.partial(changing, itertools.count()), ["act must be deterministic"]),
+        ("boxes", lambda: functools.partial(changing, itertools.count()), ["deterministic"]),
     ],
 )
-def test_agent_that_breaks_the_rules_is_refused(of: str, make_act: Callable[[], Act], named: list[str]) -> None:
-    game = GraphSolution(WANDERING, {0: 1, 1: -1, 2: 1}) if of == "graph" else solved_boxes(2, 2)
-    with pytest.raises(ValueError, match=".*".join(map(re.escape, named))):
-        measure(game.env, make_act(), game)
+def test_agent_that_breaks_the_rules_is_refused(of: str, make_act: Callable[[], Act], needles: list[str]) -> None:
+    solved = WANDERING if of == "graph" else solved_boxes(2, 2)
+    with pytest.raises(ValueError, match=r"act|number") as error:
+        measure(solved.env, make_act(), solved)
+    assert all(needle in str(error.value) for needle in needles)
 
 
 @pytest.mark.parametrize(
-    ("env", "changes", "named"),
+    ("env", "changes", "needles"),
     [
-        (game(3, 3), {"plies": 0}, ["plies must be an integer from 1 to"]),
-        (game(3, 3), {"seat": 2}, ["seat must be one of 0, 1"]),
-        (game(3, 3), {"strong_states": 0}, ["strong_states must be an integer from 1"]),
-        (game(4, 3), {}, ["the solution is of", "size=3", "not of", "size=4"]),
-        (boxes(2, 2), {"plies": 11}, ["plies must be an integer from 12 to"]),
+        (game(3, 3), {"plies": 0}, ["plies", "1"]),
+        (game(3, 3), {"seat": 2}, ["seat", "0, 1", "2"]),
+        (game(3, 3), {"strong_states": 0}, ["strong_states", "1"]),
+        (game(4, 3), {}, ["size=3", "not of", "size=4"]),
+        (boxes(2, 2), {"plies": 11}, ["plies", "12", "11"]),
     ],
 )
-def test_wrong_settings_are_refused(env: Any, changes: dict[str, Any], named: list[str]) -> None:
+def test_wrong_settings_are_refused(env: Any, changes: dict[str, Any], needles: list[str]) -> None:
     of_game = solved_boxes(2, 2) if env == boxes(2, 2) else solution(3)
-    with pytest.raises(ValueError, match=".*".join(map(re.escape, named))):
-        measure(env, constant(0), of_game, **changes)
-
-
-def test_limit_of_plies_of_the_game_does_not_matter() -> None:
-    short = game(3, 3, max_plies=30)
-    assert measure(short, agent("hash0", 3), solution(3)) == every()
-
-
-@functools.cache
-def every() -> dict[str, Any]:
-    """The measures over all states."""
-    return measure(game(3, 3), agent("hash0", 3), solution(3))
-
-
-def test_random_sample_of_states_estimates_the_strong_measures() -> None:
-    measures = measure(game(3, 3), agent("hash0", 3), solution(3), strong_states=600)
-    assert measures["strong_states"] == 600
-    assert measures["strong_action"] == pytest.approx(every()["strong_action"], abs=0.06)
-    assert measures["strong_action"] != every()["strong_action"]
-    assert measures["sure_fraction"] == every()["sure_fraction"]
-
-
-def test_weak_measures_can_be_left_out() -> None:
-    whole = measure(game(3, 3), agent("hash0", 3), solution(3), strong_states=600)
-    strong = measure(game(3, 3), agent("hash0", 3), solution(3), strong_states=600, weak=False)
-    assert strong == {name: whole[name] for name in strong}
-    assert "strong_action" in strong
-    assert {"ultra_weak", "weak_solved", "agent_states", "sure_fraction"} <= whole.keys() - strong.keys()
+    with pytest.raises(ValueError, match=r".") as error:
+        measure(env, agent("hash0", 3), of_game, **changes)
+    assert all(needle in str(error.value) for needle in needles)

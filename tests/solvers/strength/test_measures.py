@@ -1,4 +1,4 @@
-"""The measures of strength: known numbers on the 4 x 4 diamond, a slow reference on 3 x 3, and the edge cases."""
+"""The measures of strength in the diamond: known numbers on 4 x 4, and a slow reference on 3 x 3."""
 
 import functools
 import math
@@ -12,12 +12,12 @@ import pytest
 
 from jaxgames.solvers.strength import measure, measures, policy_table
 from jaxgames.solvers.strength.graph import graph_of
-from jaxgames.solvers.strength.policy_table import BATCH, SAMPLE, PolicyTable, boards
+from jaxgames.solvers.strength.policy_table import PolicyTable, boards
 from jaxgames.solvers.strength.reachable import reachable_states
 from tests.games.chinese_checkers_diamond.pictures import game
 from tests.helpers.positions import board
 from tests.solvers.strength import reference as strength_reference
-from tests.solvers.strength.measured import Act, agent, measured, solution
+from tests.solvers.strength.measured import Act, agent, solution
 
 # -- known numbers -------------------------------------------------------------------------------------------------
 
@@ -66,28 +66,10 @@ KNOWN: dict[str, dict[str, float | None]] = {
 @pytest.mark.parametrize("name", KNOWN)
 def test_measures_of_4_x_4_are_the_known_ones(name: str) -> None:
     """Counted by another program, written in numpy from the rules; with six digits."""
-    measures, _ = measured(name)
+    measures = measure(game(4, 3), agent(name, 4), solution(4))
     for key, expected in KNOWN[name].items():
         tolerance = 6e-6 if key == "weak_uniform_plies" else 1e-6 if isinstance(expected, float) else 1e-9
         assert measures[key] == (expected if expected is None else pytest.approx(expected, abs=tolerance)), key
-
-
-@pytest.mark.slow  # the test below asks in batches on 3 x 3
-@pytest.mark.parametrize(("name", "total"), [("hash0", 19_049_537), ("fastest", 11_979_182)])
-def test_agent_is_asked_once_per_state_of_4_x_4(name: str, total: int) -> None:
-    """The first batches are a sample of all states, for which the agent is asked on the other seat too."""
-    _, asked = measured(name)
-    live, of_sample = graph_of(solution(4)).live, SAMPLE // BATCH
-    assert [len(call.states) for call in asked] == [BATCH] * (of_sample + math.ceil(len(live) / BATCH))
-    sample, mirrored, others = asked[:of_sample], asked[of_sample : 2 * of_sample], asked[2 * of_sample :]
-    for first, second in zip(sample, mirrored, strict=True):
-        np.testing.assert_array_equal(first.states, second.states)
-    assert [{*call.seats.tolist()} for call in asked] == [{0}] * of_sample + [{1}] * of_sample + [{0}] * len(others)
-    states = np.concatenate([call.states for call in (*sample, *others)])
-    padding = len(states) - len(live)  # the last batch is filled up with its last state
-    np.testing.assert_array_equal(np.sort(states[: len(states) - padding]), live)
-    actions = np.concatenate([call.actions for call in (*sample, *others)])[: len(live)]
-    assert int(actions.sum(dtype=np.int64)) == total
 
 
 def test_agent_is_asked_once_per_state_in_full_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,13 +91,6 @@ def test_agent_is_asked_once_per_state_in_full_batches(monkeypatch: pytest.Monke
     asked = np.concatenate([*states[:2], *states[4:]])
     np.testing.assert_array_equal(np.sort(asked[: len(live)]), live)
     assert (asked[len(live) :] == asked[len(live) - 1]).all()
-
-
-@pytest.mark.slow  # solves 4 x 4
-def test_counts_of_states_of_4_x_4_are_the_known_ones() -> None:
-    graph = graph_of(solution(4))
-    is_decisive = graph.num_best < graph.num_moves
-    assert (graph.live.size, int(is_decisive.sum()), int((graph.value == 1).sum())) == (149_311, 79_735, 96_875)
 
 
 @pytest.mark.slow
@@ -226,3 +201,24 @@ def test_values_are_compared_with_the_true_ones() -> None:
     reachable = reachable_states(graph, PolicyTable(true, graph, agent("hash0", 3)))
     assert measures["weak_value_accuracy"] == pytest.approx((graph.value[reachable.agent] == 1).mean())
     assert measures["weak_value_accuracy"] != pytest.approx(won)
+
+
+# -- settings ------------------------------------------------------------------------------------------------------
+
+
+def test_limit_of_plies_of_the_game_does_not_matter() -> None:
+    short = game(3, 3, max_plies=30)
+    assert measure(short, agent("hash0", 3), solution(3)) == measure(game(3, 3), agent("hash0", 3), solution(3))
+
+
+def test_strong_measures_of_a_random_sample_are_estimates_and_weak_ones_can_be_left_out() -> None:
+    every = measure(game(3, 3), agent("hash0", 3), solution(3))
+    some = measure(game(3, 3), agent("hash0", 3), solution(3), strong_states=600)
+    assert some["strong_states"] == 600
+    assert some["strong_action"] == pytest.approx(every["strong_action"], abs=0.06)
+    assert some["strong_action"] != every["strong_action"]
+    assert some["sure_fraction"] == every["sure_fraction"]
+    strong = measure(game(3, 3), agent("hash0", 3), solution(3), strong_states=600, weak=False)
+    assert strong == {name: some[name] for name in strong}
+    assert "strong_action" in strong
+    assert {"ultra_weak", "weak_solved", "agent_states", "sure_fraction"} <= some.keys() - strong.keys()

@@ -7,7 +7,7 @@ import pytest
 from examples.papers.dots_and_boxes.study_agent import player_of
 from jaxgames import ParameterError, agents, arena
 from tests.games.dots_and_boxes.pictures import game, written
-from tests.solvers.dots_and_boxes.random_boxes import random_states
+from tests.solvers.slow_boxes import random_states
 
 AGENTS = "examples.papers.dots_and_boxes.study_agent"
 LONG = 60_000  # milliseconds: no test waits for them, the work of a move is limited otherwise

@@ -75,14 +75,6 @@ def test_numbers_are_those_of_the_definition(seed: int) -> None:
     assert sweeps == list(range(1, len(sweeps) + 1))
 
 
-def test_progress_of_a_sweep_counts_the_positions_that_it_reads() -> None:
-    graph, table = random_graph(6)
-    read: list[int] = []
-    decided = retrograde.sweep(table, moves_left_of(graph, table), graph, 3, 1, read.append)
-    assert read == [3, 1]  # of the four finished positions
-    assert decided == np.count_nonzero(table == 1) > 0
-
-
 def test_position_without_an_end_within_the_byte_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrograde, "MAX_PLIES", 2)
     graph, table = random_graph(11)

@@ -1,6 +1,6 @@
 """Dots and Boxes in slow plain Python: what the tests compare the solver and the measures with.
 
-It shares nothing with `jaxgames`. A set of drawn edges is an integer with bit e for edge e. Edges are numbered as
+`SlowBoxes` shares nothing with `jaxgames`. A set of drawn edges is an integer with bit e for edge e:
 
     *-0-*-1-*
     6   7   8       the horizontal ones first, row by row
@@ -10,6 +10,11 @@ It shares nothing with `jaxgames`. A set of drawn edges is an integer with bit e
 """
 
 import functools
+from typing import Any
+
+import numpy as np
+
+from jaxgames.games.dots_and_boxes import DotsAndBoxesState
 
 
 class SlowBoxes:
@@ -50,3 +55,23 @@ class SlowBoxes:
     def _best_edges(self, drawn: int) -> list[int]:
         """The edges that keep the margin to go."""
         return [edge for edge in self.edges(drawn) if self.worth(drawn, edge) == self.value(drawn)]
+
+
+def random_states(rows: int, cols: int, number: int, seed: int = 0) -> list[Any]:
+    """States with a random number of random edges, at least one of them open, and alternating owners."""
+    slow, generator = SlowBoxes(rows, cols), np.random.default_rng(seed)
+    states: list[Any] = []
+    for _ in range(number):
+        edges = np.zeros(slow.num_edges, bool)
+        edges[generator.permutation(slow.num_edges)[: generator.integers(slow.num_edges)]] = True
+        complete = np.array([edges[[*box]].all() for box in slow.boxes])
+        leaves: dict[str, Any] = {
+            "current_player": np.int32(generator.integers(2)),
+            "rewards": np.zeros(2, np.float32),
+            "terminated": np.bool_(False),
+            "truncated": np.bool_(False),
+            "edges": edges,
+            "owner": np.where(complete, np.cumsum(complete) % 2, -1).astype(np.int8),
+        }
+        states.append(DotsAndBoxesState(**leaves))
+    return states

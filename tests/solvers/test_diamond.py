@@ -5,7 +5,6 @@
 
 import hashlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxgames
 from jaxgames import solvers
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.chinese_checkers_diamond import positions as moves
@@ -55,11 +53,6 @@ def test_numbers_of_positions_are_colexicographic() -> None:
     assert solution().index(stacked([first, last])).tolist() == [0, 1679]
 
 
-def test_states_have_their_own_indices() -> None:
-    indices = np.arange(solution().num_states)
-    np.testing.assert_array_equal(solution().index(solution().states_at(indices)), indices)
-
-
 def test_sides_change_places_after_a_pass() -> None:
     env = game(3, 3)
     before, after = (env.from_string(f"00./0.1/1.1 {seat} 0") for seat in (0, 1))
@@ -83,39 +76,6 @@ def test_seat_1_has_the_index_of_the_rotated_position() -> None:
     a, b, c, d = solution().index(stacked(env.from_string(text) for text in positions)).tolist()
     assert (a, d) == (b, c)
     assert a != c
-
-
-def position(text: str) -> Any:
-    """A batch of one position of 3 x 3."""
-    return stacked([game(3, 3).from_string(text)])
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: solution().index(position("00./0.1/..1 0 0")), "expected 3 pieces per side, and state 0 has"),
-        (
-            lambda: solution().index(stacked([game(4, 6).from_string("00.0/0.11/.111/00.1 0 0")])),
-            "outside of the 9 cells of .*size=3",
-        ),
-        (lambda: solution().value(game(3, 3).init()), r"a batch of states of chinese_checkers_diamond\(size=3"),
-        (lambda: solution().states_at(np.array([-1])), "indices must be from 0 to 1679"),
-        (lambda: solution().states_at(np.array([1680])), "indices must be from 0 to 1679"),
-        (lambda: solution().children(np.zeros(3)), r"expected integers of shape \[B\]"),
-        (lambda: solvers.solve(game(5, 6)), "4,805,077,200 positions.* 9 GiB, and a core about 2.7 hours"),
-        (lambda: solvers.solve(jaxgames.make("checkers")), "chinese_checkers_diamond.*, not checkers"),
-    ],
-)
-def test_wrong_input_is_refused(call: Callable[[], Any], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        call()
-
-
-def test_empty_batches_have_empty_results() -> None:
-    none = solution().states_at(np.zeros(0, np.int64))
-    assert solution().value(none).shape == (0,)
-    assert solution().best_actions(none).shape == (0, 81)
-    assert solution().children(solution().index(none)).actions.shape == (0, solution().max_moves)
 
 
 # -- moves -------------------------------------------------------------------------------------------------------------
@@ -228,29 +188,7 @@ def test_position_with_more_moves_than_a_byte_counts_is_an_error(monkeypatch: py
         solvers.solve(game(3, 3), progress=False)
 
 
-def test_state_that_is_not_live_has_no_moves() -> None:
-    states = solution().states_at(np.arange(1680))
-    legal = solution().is_legal(states)
-    lost, illegal = np.flatnonzero(states.terminated & legal), np.flatnonzero(~legal)
-    assert (len(lost), len(illegal)) == (361, 380)
-    for positions, value, plies in ((lost, -1, 0), (illegal, 0, -1)):
-        assert (solution().value(board(states, positions)) == value).all()
-        assert (solution().plies(board(states, positions)) == plies).all()
-        assert not solution().children(positions).live.any()
-        assert not solution().best_actions(board(states, positions)).any()
-
-
 # -- analysis ----------------------------------------------------------------------------------------------------------
-
-
-def test_limit_of_plies_does_not_matter() -> None:
-    env = game(3, 3, max_plies=1)
-    assert solution().fits(env)
-    assert not solution().fits(game(4, 3))
-    truncated = stacked([env.from_string("00./0.1/.11 0 1")])
-    assert truncated.truncated.all()
-    assert abs(solution().value(truncated)) == 1
-    assert not solution().best_actions(truncated).any()
 
 
 def test_largest_games_that_can_be_solved_are_not_refused() -> None:
@@ -291,10 +229,6 @@ def test_check_finds_positions_that_do_not_follow_from_their_moves(entry: int, w
     table = np.where(solution().table == entry, np.uint8(wrong), solution().table)
     altered = DiamondSolution(solution().env, table, solution().max_moves)
     assert count_errors(altered, 300, progress=False) > 0
-
-
-def test_check_finds_no_errors_in_a_solution() -> None:
-    assert count_errors(solution(), 1000, progress=False) == 0
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ It plays by the rules of `tests.games.checkers.reference`, and shares nothing wi
 the numbers of actions.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -74,45 +74,45 @@ def is_threatened(reference: Reference, position: Position) -> bool:
     return any(reference.jumps(position.pieces, square) for square in theirs)
 
 
-def near_limits(
-    positions: list[Position], rng: np.random.Generator, quiet_limits: Sequence[int], max_plies: int | None
-) -> Iterator[Position]:
-    """The same positions a few plies before one of the limits, and before the limit of plies where there is one."""
-    for number, position in enumerate(positions):
-        quiet = 0 if position.jumper else quiet_limits[number % len(quiet_limits)] - int(rng.integers(1, 6))
-        ply = position.ply if max_plies is None else max_plies - int(rng.integers(1, 8))
-        yield replace(position, quiet=quiet, ply=ply)
-
-
 def positions(reference: Reference, seed: int, number: int) -> list[Position]:
-    """Random games, endgames, long captures and crowds, and all of them once more just before the limits."""
+    """Random games, endgames, long captures and crowds; and all of them a few plies before the limits of the game."""
     rng, max_plies = np.random.default_rng(seed), reference.max_plies
     texts = [text for kind in (endgames, hunts, crowds) for text in kind(rng, number // 4)]
     live = random_games(Reference(reference.draw_rule), rng, number // 2, plies=(0, 100))
     live += [reference.from_string(text) for text in texts]
     live = [position for position in live if not position.over and position.ply < (max_plies or 1000)]
-    draw_rule = reference.draw_rule
-    quiet_limits = (QUIET_LIMIT[draw_rule],) if draw_rule in QUIET_LIMIT else LEAD_TURNS
-    return live + list(near_limits(live, rng, quiet_limits, max_plies))
+    limits = (QUIET_LIMIT[reference.draw_rule],) if reference.draw_rule in QUIET_LIMIT else LEAD_TURNS
+    near: list[Position] = []
+    for place, position in enumerate(live):
+        quiet = 0 if position.jumper else limits[place % len(limits)] - int(rng.integers(1, 6))
+        ply = position.ply if max_plies is None else max_plies - int(rng.integers(1, 8))
+        near.append(replace(position, quiet=quiet, ply=ply))
+    return live + near
+
+
+def words(position: Position) -> tuple[int, int, int, int]:
+    """The position as the words own, opponents, kings, jumper."""
+
+    def word(squares: list[tuple[int, int]]) -> int:
+        numbers = [PDN[square] - 1 if position.seat == 1 else 32 - PDN[square] for square in squares]
+        return sum(1 << number for number in numbers)
+
+    pieces = position.pieces.items()
+    own = word([square for square, piece in pieces if piece.seat == position.seat])
+    opponents = word([square for square, piece in pieces if piece.seat != position.seat])
+    kings = word([square for square, piece in pieces if piece.king])
+    return own, opponents, kings, word([position.jumper] if position.jumper else [])
 
 
 def state_of(position: Position) -> CheckersState:
     """A live position as a state on the host."""
-
-    def word(squares: list[tuple[int, int]]) -> np.uint32:
-        numbers = [PDN[square] - 1 if position.seat == 1 else 32 - PDN[square] for square in squares]
-        return np.uint32(sum(1 << number for number in numbers))
-
-    pieces = position.pieces.items()
+    own, opponents, kings, jumper = map(np.uint32, words(position))
     leaves: dict[str, Any] = {
         "current_player": np.int32(position.seat),
         "rewards": np.zeros(2, np.float32),
         "terminated": np.bool_(False),
         "truncated": np.bool_(False),
-        "own": word([square for square, piece in pieces if piece.seat == position.seat]),
-        "opponents": word([square for square, piece in pieces if piece.seat != position.seat]),
-        "kings": word([square for square, piece in pieces if piece.king]),
-        "jumper": word([position.jumper] if position.jumper else []),
+        **{"own": own, "opponents": opponents, "kings": kings, "jumper": jumper},
         "quiet": np.int16(position.quiet),
         "ply": np.int32(position.ply),
     }

@@ -29,10 +29,6 @@ def plainly(rows: int, cols: int, *arguments: Any, **named: Any) -> ExactValue:
     return search(DotsAndBoxes(rows, cols), *arguments, **named, compiled=False)
 
 
-def quickly(rows: int, cols: int, *arguments: Any, **named: Any) -> ExactValue:
-    return search(DotsAndBoxes(rows, cols), *arguments, **named)
-
-
 def random_sets(rows: int, cols: int, open_edges: int, number: int) -> list[int]:
     """Random sets of edges of which `open_edges` are open."""
     random, num_edges = np.random.default_rng(0), DotsAndBoxes(rows, cols).num_edges
@@ -47,7 +43,7 @@ def state_of(rows: int, cols: int, drawn: int) -> Any:
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("rows", "cols"), [(1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 2)])
+@pytest.mark.parametrize(("rows", "cols"), [(1, 1), (1, 2), (1, 3), (3, 2)])
 def test_value_of_the_start_is_that_of_other_programs(rows: int, cols: int) -> None:
     assert plainly(rows, cols).value == FOUND_VALUES[min(rows, cols), max(rows, cols)]
 
@@ -56,7 +52,7 @@ def test_value_of_the_start_is_that_of_other_programs(rows: int, cols: int) -> N
 @needs_numba
 @pytest.mark.parametrize(("rows", "cols"), [(3, 3), (2, 4), (4, 2), (3, 4)])
 def test_value_of_a_larger_board_is_that_of_other_programs(rows: int, cols: int) -> None:
-    assert quickly(rows, cols).value == FOUND_VALUES[min(rows, cols), max(rows, cols)]
+    assert search(DotsAndBoxes(rows, cols)).value == FOUND_VALUES[min(rows, cols), max(rows, cols)]
 
 
 @pytest.mark.slow
@@ -80,25 +76,21 @@ def test_values_of_2x2_are_those_of_the_solved_game() -> None:
         assert value == margin if window != (0, 1) else (value > 0) == (margin > 0), (drawn, window)
 
 
-def test_table_is_kept_from_one_search_to_the_next() -> None:
-    running = ExactSearch(DotsAndBoxes(2, 2), compiled=False)
-    assert running.search(state_of(2, 2, 0b11)).value == solved_boxes(2, 2).table[0b11]
-    assert running.search(state_of(2, 2, 0b11)).nodes == 1
+def test_value_in_a_window_is_the_margin_or_a_bound_of_it() -> None:
+    for drawn in random_sets(2, 2, 8, 4):
+        margin, state = int(solved_boxes(2, 2).table[drawn]), state_of(2, 2, drawn)
+        for alpha, beta in itertools.combinations(range(-5, 6), 2):
+            value = plainly(2, 2, state, window=(alpha, beta)).value
+            assert value == margin if alpha < margin < beta else (value <= alpha) == (margin <= alpha)
+            assert margin <= value if value <= alpha else True
+            assert margin >= value if value >= beta else True
 
 
-def test_owners_seat_and_reward_do_not_matter() -> None:
+def test_owners_seat_reward_and_wrapper_do_not_matter() -> None:
     for text in ("111010110110 0.1. 0", "111010110110 1.1. 1"):
         env = jaxgames.make("dots_and_boxes(rows=2, cols=2, reward='margin')")
-        assert search(env, env.from_string(text), compiled=False).value == solved_boxes(2, 2).table[0b011011010111]
-
-
-def test_finished_board_has_value_0() -> None:
-    result = plainly(2, 2, state_of(2, 2, 4095))
-    assert result[:3] == (0, 1, 0)
-
-
-def test_wrapper_that_keeps_the_rules_is_searched() -> None:
-    assert search(auto_reset(DotsAndBoxes(1, 2)), compiled=False).value == 0
+        value = search(auto_reset(env), env.from_string(text), compiled=False).value
+        assert value == solved_boxes(2, 2).table[0b011011010111]
 
 
 # -- work --------------------------------------------------------------------------------------------------------------
@@ -113,71 +105,55 @@ def test_work_is_that_of_the_stored_table(rows: int, cols: int, nodes: int, keys
 @pytest.mark.slow
 @needs_numba
 def test_compiled_search_does_the_same_work_as_plain_python() -> None:
-    assert quickly(2, 3)[:3] == plainly(2, 3)[:3]
-    assert quickly(3, 3, table_size=2**24)[:3] == (-3, 90_794, 22_292)
+    assert search(DotsAndBoxes(2, 3))[:3] == plainly(2, 3)[:3]
+    assert search(DotsAndBoxes(3, 3), table_size=2**24)[:3] == (-3, 90_794, 22_292)
 
 
-@pytest.mark.parametrize("table_size", [4, 64, 2**11, 2**12])
-def test_value_does_not_depend_on_the_size_of_the_table(table_size: int) -> None:
-    result = plainly(2, 2, table_size=table_size)
-    assert result.value == 2
-    assert 0 < result.keys <= min(table_size, 52)
+def test_table_is_kept_from_one_search_to_the_next() -> None:
+    running = ExactSearch(DotsAndBoxes(2, 2), compiled=False)
+    assert running.search(state_of(2, 2, 0b11)).value == solved_boxes(2, 2).table[0b11]
+    assert running.search(state_of(2, 2, 0b11)).nodes == 1
 
 
-@pytest.mark.parametrize("table_size", [4, 2**12])
-def test_search_in_pieces_has_the_same_value(table_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("table_size", [4, 64, 2**12])
+def test_value_depends_on_no_size_of_the_table_and_no_pieces(table_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With few entries the table forgets what a piece has found, until a piece is large enough."""
     whole = plainly(2, 2, table_size=table_size)
     monkeypatch.setattr(searching, "NODES_PER_PIECE", 20)
     pieces = plainly(2, 2, table_size=table_size)
     assert pieces.value == whole.value == 2
     assert pieces.nodes > whole.nodes
-
-
-# -- windows -----------------------------------------------------------------------------------------------------------
-
-
-def test_value_in_a_window_is_the_margin_or_a_bound_of_it() -> None:
-    for drawn in random_sets(2, 2, 8, 4):
-        margin, state = int(solved_boxes(2, 2).table[drawn]), state_of(2, 2, drawn)
-        for alpha, beta in itertools.combinations(range(-5, 6), 2):
-            value = plainly(2, 2, state, window=(alpha, beta)).value
-            assert value == margin if alpha < margin < beta else (value <= alpha) == (margin <= alpha)
-            assert margin <= value if value <= alpha else True
-            assert margin >= value if value >= beta else True
+    assert 0 < whole.keys <= min(table_size, 52)
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("arguments", "names"),
+    ("arguments", "needles"),
     [
         ({"env": DotsAndBoxes(5, 6)}, ("71 edges", "62 edges", "alphabeta")),
-        ({"env": DotsAndBoxes(1, 9)}, ("rows and cols from 1 to 8",)),
+        ({"env": DotsAndBoxes(1, 9)}, ("from 1 to 8", "cols=9")),
         ({"env": jaxgames.make("minichess")}, ("dots_and_boxes", "not minichess")),
-        ({"env": "dots_and_boxes"}, ("expected an env",)),
-        ({"state": DotsAndBoxes(2, 3).init()}, ("bool[12]", "not edges of shape [17]")),
+        ({"env": "dots_and_boxes"}, ("an env of dots_and_boxes",)),
+        ({"state": DotsAndBoxes(2, 3).init()}, ("bool[12]", "[17]")),
         ({"state": "111"}, ("one state", "not str")),
         ({"table_size": 1000}, ("table_size", "1024", "not 1000")),
         ({"table_size": 2}, ("table_size", "4 to 1073741824", "not 2")),
-        ({"table_size": 2**31}, ("table_size", "4 to 1073741824")),
-        ({"table_size": 4.0}, ("table_size", "integer")),
         ({"window": (1, 1)}, ("(alpha, beta)", "-63", "(1, 1)")),
         ({"window": (0, 64)}, ("window", "63", "(0, 64)")),
-        ({"window": (0.0, 1)}, ("window", "integers", "(0.0, 1)")),
         ({"window": 3}, ("window", "integers", "3")),
     ],
     ids=str,
 )
-def test_wrong_arguments_are_refused(arguments: dict[str, Any], names: tuple[str, ...]) -> None:
+def test_wrong_arguments_are_refused(arguments: dict[str, Any], needles: tuple[str, ...]) -> None:
     every: dict[str, Any] = {"env": DotsAndBoxes(2, 2), "compiled": False, **arguments}
     with pytest.raises(ParameterError) as error:
         search(**every)
-    assert all(name in str(error.value) for name in names)
+    assert all(needle in str(error.value) for needle in needles)
 
 
 def test_compiled_search_without_numba_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "HAS_NUMBA", False)
-    with pytest.raises(ParameterError, match=r"pip install 'jaxgames\[numba\]', or pass compiled=False"):
+    with pytest.raises(ParameterError, match=r"jaxgames\[numba\].*compiled=False"):
         search(DotsAndBoxes(1, 1), compiled=True)
