@@ -174,7 +174,6 @@ def train(config: Config, key: jax.Array) -> tuple[Any, jax.Array]:
 
 
 def main() -> None:
-    """The command `python -m examples.alphazero [GAME]`."""
     given: Any = sys.argv[1:2]
     if "--help" in given:
         sys.exit(print(__doc__))

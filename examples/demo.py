@@ -20,7 +20,6 @@ MIN_WIN_RATE = 0.9
 
 
 def main() -> None:
-    """The command `python -m examples.demo`."""
     start = time.monotonic()
     print("Chinese Checkers for six, from nothing, by self-play; starting JAX ...", file=sys.stderr, flush=True)
     from train import evaluate, plot  # here, because importing JAX takes seconds and the first line should not wait

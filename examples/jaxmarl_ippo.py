@@ -148,7 +148,6 @@ def loss_of(network: Any, params: Any, batch: Batch, advantage: jax.Array, targe
 
 
 def main() -> None:
-    """The command `python -m examples.jaxmarl_ippo [GAME]`."""
     game, *others = (*sys.argv[1:], "dots_and_boxes(rows=2, cols=2)")
     if others[1:] or game.startswith("-"):
         print(__doc__)

@@ -127,9 +127,6 @@ def our_action(mask: np.ndarray, state: Any, action: int, their_action: TheirAct
     return next(ours for ours in np.flatnonzero(mask).tolist() if their_action(ours, mover, allowed) == action)
 
 
-# -- the games that both have --------------------------------------------------------------------------------------
-
-
 def counterpart(env: Env[Any]) -> tuple[Any, TheirAction]:
     """Returns OpenSpiel's game and its numbers of our actions. Raises ParameterError for a game that it lacks."""
     parameters: Any = env

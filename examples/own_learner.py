@@ -77,7 +77,6 @@ def update(carry: Any, key: jax.Array) -> Any:
 
 
 def main() -> None:
-    """The command `python -m examples.own_learner`."""
     params = network.init(jax.random.key(0), jnp.zeros(ENV.observation_shape, jnp.bool_))
     keys = jax.random.split(jax.random.key(1), NUM_UPDATES)
     train = jax.jit(lambda carry: jax.lax.scan(update, carry, keys))

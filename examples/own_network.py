@@ -69,7 +69,6 @@ networks.register("fully_convolutional", fully_convolutional)
 
 
 def main() -> None:
-    """The command `python -m examples.own_network`."""
     config = Config(
         env=BOARDS[0],
         network="fully_convolutional",

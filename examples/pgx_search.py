@@ -29,7 +29,6 @@ SIMULATIONS, NUM_ENVS, NUM_STEPS = 32, 64, 60  # of each search; boards played a
 
 
 def main() -> None:
-    """The command `python -m examples.pgx_search [GAME]`."""
     game, *others = (*sys.argv[1:], "dots_and_boxes(rows=2, cols=2)")
     if others[1:] or game.startswith("-"):
         print(__doc__)

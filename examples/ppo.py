@@ -183,7 +183,6 @@ def train(config: Config, key: jax.Array) -> tuple[Any, jax.Array]:
 
 
 def main() -> None:
-    """The command `python -m examples.ppo [GAME [SHARING]]`."""
     given: Any = sys.argv[1:3]
     if "--help" in given:
         sys.exit(print(__doc__))

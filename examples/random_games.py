@@ -29,7 +29,6 @@ class Arguments:
 
 
 def main() -> None:
-    """The command `python -m examples.random_games`."""
     arguments = tyro.cli(Arguments, prog="python -m examples.random_games", description=__doc__)
     if arguments.step is None and arguments.moves_of is not None:
         sys.exit("examples.random_games: --moves-of needs --step, which names the board")

@@ -60,7 +60,6 @@ class MaskedNetwork(TorchRLModule, ValueFunctionAPI):
 
 
 def main() -> None:
-    """The command `python -m examples.rllib_ppo`."""
     parser = argparse.ArgumentParser(prog="python -m examples.rllib_ppo", description="RLlib's PPO by self-play.")
     parser.add_argument("--env", default="dots_and_boxes(rows=2, cols=2)", help="the game, with its parameters")
     parser.add_argument(

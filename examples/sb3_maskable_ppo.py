@@ -24,7 +24,6 @@ from jaxgames.interop.gymnasium import SeatEnv
 
 
 def main() -> None:
-    """The command `python -m examples.sb3_maskable_ppo`."""
     parser = argparse.ArgumentParser(prog="python -m examples.sb3_maskable_ppo", description="MaskablePPO of one seat.")
     parser.add_argument("--env", default="dots_and_boxes(rows=2, cols=2)", help="the game, with its parameters")
     parser.add_argument("--opponent", default="random", help="the agent of the other seats in training")

@@ -12,7 +12,8 @@
         result = arguments.once(key, functools.partial(play, arguments))
         return Report(result, table_of([result], {"games": "{games:,}"}), {"figure_1": draw(result)})
 
-    main = command(Arguments, QUICK, report)
+    if __name__ == "__main__":
+        run_experiment(Arguments, QUICK, report)
 
 A command prints its tables and, as JSON, its result, and leaves tables and pictures in its folder. The module
 `examples.papers.tables` runs commands and makes their results those of the docs.
@@ -27,12 +28,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import jax
 import tyro
 from matplotlib.figure import Figure
 
+from jaxgames import Env, arena
+from jaxgames._progress import Progress
+from jaxgames.agents import Agent
 from train import plot
 from train.driver import cli, loop
-from train.driver.commands import check_games, print_result
+from train.driver.commands import GameArguments, check_games, print_result
 from train.driver.commands import progress_over as progress_over  # of the experiments too
 from train.driver.learner import Learner
 from train.driver.loop import Settings
@@ -86,10 +91,10 @@ class Report(NamedTuple):
     figures: Mapping[str, Figure] = {}  # written to OUTPUT by their names, as .png and .svg
 
 
-def command(
+def run_experiment(
     kind: type[ArgumentsT], quick: Mapping[str, Any] | None, report: Callable[[ArgumentsT], Report]
-) -> Callable[[], None]:
-    """Returns the `main` of an experiment's module; its docstring is the text of `--help`.
+) -> None:
+    """The command of an experiment's module, whose docstring is the text of `--help`.
 
     Args:
       kind: the class of the arguments.
@@ -100,8 +105,11 @@ def command(
     """
     module: Any = sys.modules[kind.__module__]
     program = module.__spec__.name.removesuffix(".__main__")
+    arguments = tyro.cli(kind, prog=f"python -m {program}", description=module.__doc__)
+    if quick is not None:
+        arguments = shortened(arguments, quick)
 
-    def compute(arguments: ArgumentsT) -> Any:
+    def compute() -> Any:
         check_games(getattr(arguments, "games", 1), getattr(arguments, "seed", 0))
         result, tables, figures = report(arguments)
         if (folder := getattr(arguments, "output", None)) is not None:
@@ -112,13 +120,7 @@ def command(
         print(tables)
         return result
 
-    def main() -> None:
-        arguments = tyro.cli(kind, prog=f"python -m {program}", description=module.__doc__)
-        if quick is not None:
-            arguments = shortened(arguments, quick)
-        print_result(program, lambda: compute(arguments))
-
-    return main
+    print_result(program, compute)
 
 
 def shortened(arguments: ArgumentsT, quick: Mapping[str, Any]) -> ArgumentsT:
@@ -135,7 +137,34 @@ def shortened(arguments: ArgumentsT, quick: Mapping[str, Any]) -> ArgumentsT:
     return replace(typed, **{name: value for name, value in values.items() if getattr(typed, name) == defaults[name]})
 
 
-# -- training that continues ---------------------------------------------------------------------------------------
+def duel(
+    env: Env[Any],
+    agents: tuple[Agent, Agent],
+    settings: GameArguments,
+    title: str = "",
+    records: list[arena.GameRecord] | None = None,
+) -> arena.Results:
+    """Returns the results of the first agent in games of two seats, which the agents swap after every game.
+
+    Args:
+      settings: games, openings and seed; every opening is played twice, once from either side.
+      title: of the progress.
+      records: is extended by the records of the games, in which the agents are "agent" and "opponent".
+
+    Raises ValueError for a setting that the commands refuse.
+    """
+    settings.check()
+    seats = arena.seating((1, 1), "alternating", settings.games)
+    openings = settings.openings_for(env, "alternating")
+
+    def keep(recorded: arena.Recorded) -> None:
+        if records is not None:
+            records.extend(arena.game_records(env, recorded, ("agent", "opponent"), seats, openings))
+
+    key, on_recorded = jax.random.key(settings.seed), None if records is None else keep
+    with Progress(settings.games, "games", title) as bar:
+        games = arena.play(env, agents, seats, key, openings=openings, on_finished=bar.update, on_recorded=on_recorded)
+    return arena.results(env, games, seats)
 
 
 def train(learner: Learner, folder: Path, settings: Settings = WITHOUT_GAMES) -> str:

@@ -84,6 +84,11 @@ def format_interval(interval: Interval, form: str = "{:.1f}") -> str:
     return f"{value} ({low} to {high})"
 
 
+def format_mean(values: Sequence[float] | Floats, form: str = "{:.3f}") -> str:
+    """Returns the mean of one number per run, with its bootstrap interval, as text."""
+    return format_interval(interval(values, np.mean), form)
+
+
 def format_p(p: float) -> str:
     """Returns a p-value as in tables."""
     return f"{p:.3f}" if p >= 0.001 else "<0.001"

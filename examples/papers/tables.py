@@ -76,9 +76,6 @@ def pages() -> list[Path]:
     return [*ROOT.glob("README.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-# -- files ---------------------------------------------------------------------------------------------------------
-
-
 def text_of(record: Mapping[str, Any]) -> str:
     """Returns a record as JSON, with each row of a table, and each other list without lists, on one line."""
 
@@ -104,9 +101,6 @@ def record_of(name: str, commands: Sequence[str]) -> dict[str, Any]:
     tables = [table for record in records for table in record.tables]
     is_made = name in COLUMNS or stored_tables(stored) == tables
     return stored if is_made else stored | {"tables": tables}
-
-
-# -- tables --------------------------------------------------------------------------------------------------------
 
 
 def of_results() -> dict[str, str]:

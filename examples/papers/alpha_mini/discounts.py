@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Column, Report, command, new_picture, progress_over, table_of, train_all
+from examples.papers._experiment import Column, Report, new_picture, progress_over, run_experiment, table_of, train_all
 from examples.papers.alpha_mini import runs
 from train import plot
 from train.driver.commands import text_of_rate
@@ -65,7 +65,6 @@ class Arguments(runs.TrainingArguments):
 
 
 def report(arguments: Arguments) -> Report:
-    """Trains the runs of each pair, and evaluates each as White against a random player."""
     sweep, folder = sweep_for(arguments), arguments.output / "sweep"
     train_all(sweep, folder)
     results: dict[tuple[float, float], list[dict[str, Any]]] = {}
@@ -126,7 +125,5 @@ def draw(results: Mapping[tuple[float, float], Sequence[dict[str, Any]]]) -> Fig
     return figure
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

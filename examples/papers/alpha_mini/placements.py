@@ -27,8 +27,8 @@ import jax
 import numpy as np
 
 import jaxgames
-from examples.papers._experiment import Experiment, Report, command
-from examples.papers._intervals import format_interval, interval
+from examples.papers._experiment import Experiment, Report, run_experiment
+from examples.papers._intervals import format_mean
 from examples.papers.alpha_mini import runs
 from jaxgames import Env, ParameterError, arena
 from jaxgames.agents import RandomAgent, act_compiled, analyse_in_chunks
@@ -65,7 +65,6 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Plays the games of each agent, and compares its moves."""
     env = jaxgames.make(arguments.env)
 
     def measured(text: str) -> dict[str, Any]:
@@ -79,9 +78,6 @@ def report(arguments: Arguments) -> Report:
     return Report(found, table(found))
 
 
-# -- games -----------------------------------------------------------------------------------------------------------
-
-
 def play_on_seats(arguments: Arguments, env: Env[Any], text: str, source: str) -> dict[str, int]:
     """Returns the games, wins and losses of an agent against a random player, over all seats."""
     total: dict[str, int] = {"games": 0, "won": 0, "lost": 0}
@@ -93,9 +89,6 @@ def play_on_seats(arguments: Arguments, env: Env[Any], text: str, source: str) -
         result = arguments.once(key, play, file="games")
         total = {name: count + result[name] for name, count in total.items()}
     return total
-
-
-# -- random placements ----------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=4)
@@ -148,9 +141,6 @@ def _read(env: Minichess, positions: Position, black: jax.Array) -> tuple[Minich
     return jax.vmap(read)(positions, black)
 
 
-# -- moves -----------------------------------------------------------------------------------------------------------
-
-
 @functools.lru_cache(maxsize=2)
 def best_moves(judge: str, env: Env[Any], source: str, count: int) -> tuple[Any, np.ndarray]:
     """Returns positions, and bool[P, num_actions], the moves that alpha-beta finds best."""
@@ -188,9 +178,6 @@ def agreement(arguments: Arguments, env: Env[Any], text: str, source: str) -> di
     return arguments.once(key, compute, file="moves")
 
 
-# -- tables ----------------------------------------------------------------------------------------------------------
-
-
 def counts_of(row: Mapping[str, Any]) -> list[tuple[int, int]]:
     """Returns what an agent has in each of COLUMNS: games that it won, or best moves, and of how many."""
     played = [row[source] for source in SOURCES]
@@ -216,16 +203,14 @@ def table(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         if len(rows) == 1:
             lines.append((name, 1, *(runs.format_rate(*counts) for counts in counts_of(rows[0]))))
             continue
-        lines.append((name, len(rows), *(format_interval(interval(each, np.mean), "{:.3f}") for each in of_text)))
+        lines.append((name, len(rows), *map(format_mean, of_text)))
         first = first or (name, of_text)
         if first[0] != name and len(of_text[0]) == len(first[1][0]):
-            differences = (interval(np.subtract(*both), np.mean) for both in zip(of_text, first[1], strict=True))
-            changes.append((f"{name}, less {first[0]}", *(format_interval(each, "{:.3f}") for each in differences)))
+            differences = (np.subtract(*both) for both in zip(of_text, first[1], strict=True))
+            changes.append((f"{name}, less {first[0]}", *map(format_mean, differences)))
     texts = [markdown(("agent", "runs", *COLUMNS), lines)]
     return "\n\n".join(texts + ([markdown(("difference", *COLUMNS), changes)] if changes else []))
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

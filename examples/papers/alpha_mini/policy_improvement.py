@@ -26,8 +26,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Report, command, new_picture, progress_over, train
-from examples.papers._intervals import draw_band, format_interval, interval
+from examples.papers._experiment import Report, new_picture, progress_over, run_experiment, train
+from examples.papers._intervals import draw_band, format_mean
 from examples.papers.alpha_mini import runs
 from train import agents, plot
 from train.driver import compilation
@@ -60,25 +60,22 @@ class Arguments(runs.TrainingArguments):
 
 
 def report(arguments: Arguments) -> Report:
-    """Trains both colours in all steps, and evaluates White after each step."""
     compilation.keep_programs()  # the runs of a colour are one: only the parameters of their opponents differ
-    results: dict[Ways, dict[int, list[dict[str, Any]]]] = {}  # of White after the steps 0 to N, by way and seed
+    rows: list[dict[str, Any]] = []  # of White after the steps 0 to N, by way and seed
     steps = [*itertools.product(arguments.ways, range(arguments.seeds), range(arguments.steps + 1))]
     for way, seed, step in progress_over(steps, unit="steps"):
         white = train_step(arguments, way, seed, step)
         key = {"way": way, "seed": seed, "step": step, "num_games": arguments.games}
         play = functools.partial(runs.play_random, white, runs.WHITE, arguments.games)
-        results.setdefault(way, {}).setdefault(seed, []).append(arguments.once(key, play))
-    rates: dict[Ways, np.ndarray] = {way: rates_of(of_way) for way, of_way in results.items()}
+        rows.append(key | arguments.once(key, play))
+    shape = len(arguments.ways), arguments.seeds, arguments.steps + 1
+    rates = dict(zip(arguments.ways, np.reshape([runs.win_rate(row) for row in rows], shape), strict=True))
     found: dict[str, dict[str, list[float]]] = {way: measures(arguments, way, of_way) for way, of_way in rates.items()}
-    text = f"{table(results)}\n\n{measure_table(found)}"
+    text = f"{table(rows)}\n\n{measure_table(found)}"
     figures = {"win_rates": draw_steps(rates), "within_steps": draw_within(arguments)}
     return Report(
         {"win_rates": {way: of_way.tolist() for way, of_way in rates.items()}, "measures": found}, text, figures
     )
-
-
-# -- training --------------------------------------------------------------------------------------------------------
 
 
 def train_step(arguments: Arguments, way: Ways, seed: int, step: int) -> str:
@@ -109,14 +106,6 @@ def learner_of(arguments: Arguments, way: Ways, seed: int, step: int, colour: st
 
 def folder_of(arguments: Arguments, way: Ways, seed: int, step: int, colour: str) -> Path:
     return arguments.output / way / f"seed={seed}" / f"{colour}_{step}"
-
-
-# -- measures --------------------------------------------------------------------------------------------------------
-
-
-def rates_of(of_way: Mapping[int, Sequence[dict[str, Any]]]) -> np.ndarray:
-    """Returns float64[seeds, steps + 1], White's win rate against a random player after each step."""
-    return np.array([[runs.win_rate(of_step) for of_step in of_seed] for of_seed in of_way.values()])
 
 
 def curves(arguments: Arguments, way: Ways, column: str) -> np.ndarray:
@@ -151,38 +140,29 @@ def measures(arguments: Arguments, way: Ways, rates: np.ndarray) -> dict[str, li
     return {name: np.round(values, 6).tolist() for name, values in found.items()}
 
 
-# -- tables and pictures ---------------------------------------------------------------------------------------------
-
-
-def table(results: Mapping[Ways, Mapping[int, Sequence[dict[str, Any]]]]) -> str:
+def table(rows: Sequence[dict[str, Any]]) -> str:
     """Returns the Markdown table of Figure 3: White after each step by way, means over seeds.
 
     Win rates have 95 % intervals: over seeds, or, with one seed, over its games.
     """
-    header: list[object] = ["step"]
-    rows: list[list[object]] = []
-    for way, of_way in results.items():
-        header += [f"win rate, {way}", f"mean reward, {way}", f"plies, {way}"]
-        for step, of_step in enumerate(zip(*of_way.values(), strict=True)):
-            if step == len(rows):
-                rows.append([step])
-            rewards, lengths = ([each[name] for each in of_step] for name in ("mean_reward", "mean_length"))
-            rate = (
-                runs.format_rate(of_step[0]["won"], of_step[0]["games"])
-                if len(of_step) == 1
-                else format_interval(interval([runs.win_rate(each) for each in of_step], np.mean), "{:.3f}")
-            )
-            rows[step] += [rate, f"{np.mean(rewards):.1f}", f"{np.mean(lengths):.1f}"]
-    return markdown(header, rows)
+    lines: dict[int, list[object]] = {row["step"]: [row["step"]] for row in rows}
+    ways = list(dict.fromkeys(row["way"] for row in rows))
+    for way, step in itertools.product(ways, lines):
+        of_step = [row for row in rows if (row["way"], row["step"]) == (way, step)]
+        rates = [runs.win_rate(row) for row in of_step]
+        rate = runs.format_rate(of_step[0]["won"], of_step[0]["games"]) if len(rates) == 1 else format_mean(rates)
+        means = (np.mean([row[name] for row in of_step]) for name in ("mean_reward", "mean_length"))
+        lines[step] += [rate, *(f"{mean:.1f}" for mean in means)]
+    heads = (f"{name}, {way}" for way in ways for name in ("win rate", "mean reward", "plies"))
+    return markdown(("step", *heads), lines.values())
 
 
 def measure_table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
     """Returns the Markdown table of the measures by way: means over seeds with 95 % intervals."""
-
     rows: list[tuple[str, ...]] = []
     for name in next(iter(found.values())):
         form = "{:.3f}" if name.startswith("win rate") else "{:.2f}"
-        rows.append((name, *(format_interval(interval(of_way[name], np.mean), form) for of_way in found.values())))
+        rows.append((name, *(format_mean(of_way[name], form) for of_way in found.values())))
     return markdown(("measure", *found), rows)
 
 
@@ -211,7 +191,5 @@ def draw_within(arguments: Arguments) -> Figure:
     return figure
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

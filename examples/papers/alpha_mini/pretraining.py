@@ -26,7 +26,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import jaxgames
-from examples.papers._experiment import Report, command, new_picture, train, train_all
+from examples.papers._experiment import Report, new_picture, run_experiment, train, train_all
 from examples.papers._intervals import difference, draw_band, format_interval, interval
 from examples.papers.alpha_mini import runs
 from jaxgames import Env
@@ -78,7 +78,6 @@ class Arguments(runs.TrainingArguments):
 
 
 def report(arguments: Arguments) -> Report:
-    """Labels positions, learns their values, and trains with and without these values."""
     provide_cores(0)  # before the labels are computed, because JAX starts with them
     settings: dict[str, Any] = arguments.settings_of_runs() | {"gamma": arguments.gamma}
     pretrained: dict[str, str] = {}
@@ -94,9 +93,6 @@ def report(arguments: Arguments) -> Report:
     text = f"{loss_table(losses)}\n\n{table(results)}"
     figures = {"losses": draw_losses(losses), "mean_reward": draw_rewards(results)}
     return Report({"losses": losses, "measures": {kind: measures(of) for kind, of in results.items()}}, text, figures)
-
-
-# -- positions and values ------------------------------------------------------------------------------------------
 
 
 def label_positions(arguments: Arguments, env: str, number: int) -> Path:
@@ -170,9 +166,6 @@ def pretrain(
     return str(folder), losses
 
 
-# -- training with and without -------------------------------------------------------------------------------------
-
-
 def results_of(arguments: Arguments, sweep: Sweep, start: str | None) -> list[dict[str, Any]]:
     """Returns the curve of the mean reward of each run with a start, and its games against a random player."""
     results: list[dict[str, Any]] = []
@@ -196,9 +189,6 @@ def measures(of_kind: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
         "steps of the best batch": [run["steps"][int(np.argmax(run["reward"]))] for run in of_kind],
         "win rate after training": [run["won"] / run["games"] for run in of_kind],
     }
-
-
-# -- tables and pictures -------------------------------------------------------------------------------------------
 
 
 def loss_table(losses: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
@@ -249,7 +239,5 @@ def draw_rewards(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     return figure
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

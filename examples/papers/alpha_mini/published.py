@@ -1,9 +1,9 @@
 """The observation and the actions of Alpha-Mini for `minichess`, so that networks and data of that study carry over.
 
     env = jaxgames.make("minichess(rules=king_capture, reward=material, double_step=True, promotion=queen)")
-    board = values(state)                       # int32[5, 5], for the seat to move
-    mask = action_mask(env, state)              # bool[942]
-    state = env.step(state, ACTION[number])     # `number` is an action of the study
+    board = values(env.observe(state), state.current_player == 0)       # int32[5, 5], for the seat to move
+    mask = action_mask(state, env.legal_action_mask(state))             # bool[942]
+    state = env.step(state, ACTION[number])                             # `number` is an action of the study
 
 `aec_env` returns the game as an environment of PettingZoo in this form.
 
@@ -39,7 +39,7 @@ from pettingzoo import AECEnv
 
 from jaxgames._checks import host_int32
 from jaxgames.env import Env
-from jaxgames.games.minichess.board import BISHOP, GRID, KING, KNIGHT, NUM_PLANES, PAWN, QUEEN, ROOK, TARGET, VALUES
+from jaxgames.games.minichess.board import BISHOP, KING, KNIGHT, NUM_PLANES, PAWN, QUEEN, ROOK, TARGET, VALUES
 from jaxgames.games.minichess.rules import Minichess, MinichessState
 from jaxgames.interop.pettingzoo import BoardGameEnv, checked_env
 from jaxgames.registry import as_env
@@ -102,49 +102,40 @@ def _action(move: Move) -> int:
     return NUM_PLANES * _cell(move.origin) + int(planes[-1])  # underpromotions come first
 
 
-def _numbers() -> np.ndarray:
-    numbers = np.full((6, 25 * NUM_PLANES), -1, np.int32)
-    numbers[[move.piece for move in MOVES], ACTION] = np.arange(NUM_ACTIONS)
-    return numbers
-
-
 ACTION = np.array([_action(move) for move in MOVES], np.int32)  # int32[942], the action of jaxgames for each number
-NUMBER = _numbers()  # int32[6, 1225], the number of each action of jaxgames for each piece; -1 for none
 PIECE = np.array([move.piece for move in MOVES])  # int[942], of each number
 ORIGIN = np.array([_cell(move.origin) for move in MOVES])  # int[942], the cell that each leaves, as jaxgames numbers it
 
 
-def values(state: MinichessState) -> jax.Array:
+def values(observation: Any, white: Any) -> Any:
     """Returns int32[5, 5], the value of the piece on each cell: White's are positive, Black's negative.
 
-    The rows begin with the mover's last rank, the columns with the file a. So when Black is to move, its pieces are at
-    the bottom and negative. Values: P 100, N 280, B 320, R 479, Q 929, K 60000.
+    The rows begin with the last rank of the seat that observes, the columns with the file a. So Black sees its pieces
+    at the bottom, and negative. Values: P 100, N 280, B 320, R 479, Q 929, K 60000.
+
+    Args:
+      observation: int8 or bool[5, 5, 15], what `env.observe` shows to a seat.
+      white: whether this seat is White.
     """
-    position = state.position
-    sign = jnp.where(state.current_player == 0, 1, -1)
-    board = jnp.zeros((5, 5), jnp.int32)
-    for cells, value in zip(position.pieces, VALUES, strict=True):
-        own, theirs = ((GRID & side) != 0 for side in (cells & position.own, cells & ~position.own))
-        board += value * sign * (own.astype(jnp.int32) - theirs.astype(jnp.int32))
-    return board
+    planes = observation[..., :12].astype(np.int32)
+    return (2 * white - 1) * ((planes[..., :6] - planes[..., 6:]) @ np.array(VALUES, np.int32))
 
 
-def action_mask(env: Env[MinichessState], state: MinichessState) -> jax.Array:
-    """Returns bool[942], True for each legal action of the mover. Underpromotions have no number."""
-    return env.legal_action_mask(state)[ACTION] & (_piece_on(state)[ORIGIN] == PIECE)
+def action_mask(state: MinichessState, mask: Any) -> Any:
+    """Returns bool[942] for a mask of the mover, bool[num_actions]. Underpromotions have no number."""
+    return mask[ACTION] & (_piece_on(state)[ORIGIN] == PIECE)
 
 
 def number_of(state: MinichessState, action: jax.Array | int) -> jax.Array:
     """Returns int32[], the study's number of a legal action of jaxgames; -1 for an underpromotion."""
-    piece = _piece_on(state)[jnp.asarray(action) // NUM_PLANES]
-    return jnp.asarray(NUMBER)[piece, action]
+    is_it = (action == ACTION) & (_piece_on(state)[action // NUM_PLANES] == PIECE)
+    return jnp.where(is_it.any(), is_it.argmax(), -1)
 
 
-def _piece_on(state: MinichessState, numpy: Any = jnp) -> Any:
-    """Returns int32[25], the kind of the mover's piece on each cell; PAWN where there is none."""
-    own = numpy.stack([cells & state.position.own for cells in state.position.pieces])
-    on_cell = (own[:, None] >> numpy.arange(25, dtype=numpy.uint32)) & 1
-    return on_cell.argmax(0).astype(numpy.int32)
+def _piece_on(state: MinichessState) -> Any:
+    """Returns uint32[25], the kind of the mover's piece on each cell; PAWN, 0, where there is none."""
+    own, cells = state.position.own, np.arange(25, dtype=np.uint32)
+    return sum(((pieces & own) >> cells & 1) * np.uint32(kind) for kind, pieces in enumerate(state.position.pieces))
 
 
 class PublishedEnv(BoardGameEnv):
@@ -169,27 +160,20 @@ class PublishedEnv(BoardGameEnv):
         Raises TypeError for an action that is not one integer of Python, numpy or JAX.
         """
         number = int(host_int32("action", action))
-        if not 0 <= number < NUM_ACTIONS or self._pieces()[ORIGIN[number]] != PIECE[number]:
+        if not 0 <= number < NUM_ACTIONS or _piece_on(self._on_host())[ORIGIN[number]] != PIECE[number]:
             return ILLEGAL
         return int(ACTION[number])
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         own = super().observe(agent)
-        mask = (own["action_mask"][ACTION] & (self._pieces()[ORIGIN] == PIECE)).astype(np.int8)
-        white = agent == self.possible_agents[0]
-        return {"observation": _values_of(own["observation"], white), "action_mask": mask}
+        mask = action_mask(self._on_host(), own["action_mask"]).astype(np.int8)
+        return {"observation": values(own["observation"], agent == self.possible_agents[0]), "action_mask": mask}
 
     def state(self) -> np.ndarray:
-        return _values_of(super().state(), white=True)
+        return values(super().state(), white=True)
 
-    def _pieces(self) -> Any:
-        return _piece_on(jax.device_get(self.board), np)
-
-
-def _values_of(observation: np.ndarray, white: bool) -> np.ndarray:
-    """Returns int32[5, 5], the values of the pieces, for int8[5, 5, 15], the board as White or Black sees it."""
-    planes = observation[..., :12].astype(np.int32)
-    return (1 if white else -1) * ((planes[..., :6] - planes[..., 6:]) @ np.array(VALUES, np.int32))
+    def _on_host(self) -> MinichessState:
+        return jax.device_get(self.board)
 
 
 def aec_env(env_or_id: Env[Any] | str, render_mode: str | None = None) -> AECEnv[str, dict[str, np.ndarray], int]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jaxgames
-from examples.papers._experiment import Column, Experiment, Report, command, progress_over, table_of
+from examples.papers._experiment import Column, Experiment, Report, progress_over, run_experiment, table_of
 from examples.papers.alpha_mini import runs
 
 THEIRS = 0.527
@@ -48,7 +48,6 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Returns the results of White between two random players by the names of the rules."""
     results: dict[str, dict[str, Any]] = {}
     for name, text in progress_over(RULES.items(), unit="rules"):
         key = {"env": text, "num_games": arguments.games, "seed": arguments.seed}
@@ -59,7 +58,5 @@ def report(arguments: Arguments) -> Report:
     return Report(results, f"{table_of(rows, COLUMNS)}\n{theirs}")
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

@@ -30,9 +30,6 @@ OF_STUDY = ("opponents", "learn_seats", "temperature")  # settings that "ours" h
 NARROW, TINY = "alpha_mini(channels=2, hidden_sizes=[4])", "mlp(hidden_sizes=[8])"  # for short forms and tests
 
 
-# -- runs ----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True)
 class TrainingArguments(Experiment):
     """The base of the arguments of experiments that train White by PPO."""
@@ -97,9 +94,6 @@ def name_of(text: str) -> str:
 def column(run: RunFolder, name: str) -> list[float]:
     """Returns a column of a run's metrics, NaN where an iteration has no number."""
     return [math.nan if row.get(name) is None else float(row[name]) for row in run.rows()]
-
-
-# -- games ---------------------------------------------------------------------------------------------------------
 
 
 def play_random(

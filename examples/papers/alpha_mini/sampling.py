@@ -18,8 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from examples.papers._experiment import ExperimentFields, Report, command
-from examples.papers._intervals import format_interval, interval
+from examples.papers._experiment import ExperimentFields, Report, run_experiment
+from examples.papers._intervals import format_mean
 from examples.papers.alpha_mini import runs
 from examples.papers.alpha_mini.placements import best_of
 from jaxgames import Env
@@ -68,7 +68,6 @@ class OneAgainstOther:
 
 
 def report(arguments: Arguments) -> Report:
-    """Plays the games of each run, and measures its policy on their positions."""
 
     def once(text: str) -> dict[str, Any]:
         key = {"agent": text, "env": GAME, "judge": arguments.judge, "positions": arguments.positions}
@@ -122,13 +121,11 @@ def table(found: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     """Returns the Markdown table: means over the runs of a set with 95 % intervals."""
     lines: list[tuple[object, ...]] = []
     for text, rows in found.items():
-        means = [interval([row[name] for row in rows], np.mean) for name in MEASURES]
-        forms = ("{:.1f}", *(["{:.3f}"] * (len(MEASURES) - 1)))
-        lines.append((runs.name_of(text), len(rows), *map(format_interval, means, forms)))
+        forms = {"legal": "{:.1f}"}
+        means = (format_mean([row[name] for row in rows], forms.get(name, "{:.3f}")) for name in MEASURES)
+        lines.append((runs.name_of(text), len(rows), *means))
     return markdown(("agent", "runs", *MEASURES.values()), lines)
 
 
-main = command(Arguments, None, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, None, report)

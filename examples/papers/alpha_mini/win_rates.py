@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from examples.papers._experiment import Column, Experiment, Report, command, progress_over, table_of, train
+from examples.papers._experiment import Column, Experiment, Report, progress_over, run_experiment, table_of, train
 from examples.papers.alpha_mini import runs
 from train.driver.loop import Settings
 from train.ppo import PPO, config_for
@@ -73,7 +73,6 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Trains the runs and plays their games."""
     rows = [row for name in arguments.runs for seed in range(arguments.seeds) for row in rows_of(arguments, name, seed)]
     return Report(rows, tables(rows))
 
@@ -120,7 +119,5 @@ def tables(rows: Sequence[dict[str, Any]]) -> str:
     return f"{table_of(rows, COLUMNS)}\n\n{table_of(drawn, PLAYER | shares)}"
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

@@ -25,7 +25,7 @@ import jax
 import numpy as np
 import tyro
 
-from examples.papers._experiment import ExperimentFields, Report, command
+from examples.papers._experiment import ExperimentFields, Report, run_experiment
 from jaxgames import Env
 from jaxgames._batches import in_chunks
 from jaxgames.policies.policy import Policy
@@ -55,7 +55,6 @@ class Arguments(ExperimentFields):
 
 
 def report(arguments: Arguments) -> Report:
-    """Returns the measures, and two tables of them."""
     data = positions.load(arguments.data)
     results = measure_all(data, arguments.runs)
     return Report(rounded(results), markdown(results))
@@ -79,9 +78,6 @@ def measure_all(data: Positions, runs: Iterable[str]) -> dict[str, Any]:
     return results
 
 
-# -- sets of positions -----------------------------------------------------------------------------------------------
-
-
 def sets_of(data: Positions) -> dict[str, Positions]:
     """Returns the sets that models are measured on: test, its unseen and seen positions, and external if there are any.
 
@@ -96,9 +92,6 @@ def sets_of(data: Positions) -> dict[str, Positions]:
     if "external" in data.splits:
         sets["external"] = data.of("external")
     return {name: each for name, each in sets.items() if len(each)}
-
-
-# -- scores of actions -----------------------------------------------------------------------------------------------
 
 
 def lookup_scores(keys: np.ndarray, action: np.ndarray, data: Positions) -> np.ndarray:
@@ -123,9 +116,6 @@ def logits_of(policy: Policy, params: Params, data: Positions) -> np.ndarray:
 def _logits(env: Env[Any], policy: Policy, params: Params, states: Any) -> jax.Array:
     observation = jax.vmap(lambda state: env.observe(state))(states)
     return policy.apply(params, observation, states.current_player)[0]
-
-
-# -- measures --------------------------------------------------------------------------------------------------------
 
 
 def among_best(scores: np.ndarray, legal: np.ndarray, action: np.ndarray, k: int) -> np.ndarray:
@@ -197,9 +187,6 @@ def baselines(sets: Mapping[str, Positions], keys: np.ndarray, action: np.ndarra
     }
 
 
-# -- tables ----------------------------------------------------------------------------------------------------------
-
-
 def markdown(results: Mapping[str, Any]) -> str:
     counts = ", ".join(f"{name} {count:,}" for name, count in results["positions"].items())
     of_plies = ply_table(results["models"], results["seen by submove"])
@@ -226,7 +213,5 @@ def ply_table(models: Mapping[str, Any], seen: Mapping[str, float]) -> str:
     return tables.markdown(("top-1", "positions", *PLIES), lines)
 
 
-main = command(Arguments, None, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, None, report)

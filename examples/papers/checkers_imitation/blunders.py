@@ -24,8 +24,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from examples.papers._duel import duel
-from examples.papers._experiment import Column, Experiment, Report, command, entry_of, progress_over, table_of
+from examples.papers._experiment import (
+    Column,
+    Experiment,
+    Report,
+    duel,
+    entry_of,
+    progress_over,
+    run_experiment,
+    table_of,
+)
 from examples.papers.checkers_imitation.__main__ import logits_of
 from examples.papers.checkers_imitation.positions import is_jump
 from jaxgames import Env, arena, make
@@ -97,7 +105,6 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Plays and values what is not stored, and returns the tables."""
     env = make(ENV)
     players: dict[str, dict[str, Any]] = {}
     for text in arguments.agents:
@@ -112,9 +119,6 @@ def report(arguments: Arguments) -> Report:
     ]
     result = {"games": players, "captures": predictions}
     return Report(result, "\n\n".join(tables(players, predictions)))
-
-
-# -- games ---------------------------------------------------------------------------------------------------------
 
 
 def judge(env: Env[Any], text: str, arguments: Arguments) -> dict[str, Any]:
@@ -178,9 +182,6 @@ def stages(turns: Iterable[Turn]) -> list[dict[str, Any]]:
     return rows
 
 
-# -- predictions ---------------------------------------------------------------------------------------------------
-
-
 def captures(agent: PolicyAgent, arguments: Arguments) -> dict[str, Any]:
     """Returns how often the best of all actions is legal: on positions with a capture, within one, and on others."""
     found = recorded(arguments.data, arguments.num_positions, agent.env)
@@ -208,9 +209,6 @@ def recorded(path: Path, number: int, env: Env[Any]) -> Positions:
     return evenly_spaced(Positions(env, states, action), number)
 
 
-# -- tables --------------------------------------------------------------------------------------------------------
-
-
 def tables(players: Mapping[str, Mapping[str, Any]], predictions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yields the Markdown tables: of the games, of the blunders by turn and by pieces, of the men, of the captures."""
     results = [
@@ -235,7 +233,5 @@ def by_stage(players: Mapping[str, Mapping[str, Any]], limits: Mapping[str, Mapp
     return markdown(("agent", *(f"{by} {stage}" if by == "turn" else f"{stage} pieces" for by, stage in columns)), rows)
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from examples.papers._experiment import Report, command
+from examples.papers._experiment import Report, run_experiment
 from examples.papers.checkers_imitation.__main__ import by_ply
 from jaxgames.games.checkers.rules import shift
 from train.data import positions
@@ -30,7 +30,6 @@ class Arguments:
 
 
 def report(arguments: Arguments) -> Report:
-    """Returns the facts, and two tables of them."""
     result = facts(positions.load(arguments.data))
     return Report(result, "\n\n".join(map(table, result.values())))
 
@@ -79,7 +78,5 @@ def format_number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if isinstance(value, float) else value
 
 
-main = command(Arguments, None, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, None, report)

@@ -13,7 +13,7 @@ random parameters, with the recipes of checkers, the same network and the same n
 """
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -24,8 +24,7 @@ import numpy as np
 import tyro
 
 from examples.papers import _experiment
-from examples.papers._duel import duel
-from examples.papers._experiment import RATE, Column, ExperimentFields, Report, command, table_of
+from examples.papers._experiment import RATE, Column, ExperimentFields, Report, duel, run_experiment, table_of
 from jaxgames import Env, ParameterError, arena
 from jaxgames._specs import split_parameters
 from jaxgames.agents import Agent, analyse
@@ -98,18 +97,40 @@ Row = dict[str, Any]  # of a table: "table", "agent", "opponent", "size", "openi
 
 
 def report(arguments: Arguments) -> Report:
-    """Trains the runs that are not finished, and measures what is not stored."""
     game_settings(arguments, arguments.games).check()
     pretrained = agents.name_of(arguments.pretrained)
     env = agents.env_for([pretrained])
     texts = {"pretrained": pretrained} | {name: train(name, pretrained, arguments) for name in arguments.runs}
-    results = [result for rows in rows_of(texts, arguments) for result in measured(rows, env, arguments, pretrained)]
+    results: list[dict[str, Any]] = []
+
+    def add(table: Table, agent: str, opponent: str, size: int, **changes: Any) -> None:
+        of_games = {"openings": arguments.openings, "seed": arguments.seed}
+        row = {"table": table, "agent": agent, "opponent": opponent, "size": size, **of_games, **changes}
+        compute = functools.partial(predict if table == "people" else play, row, env, arguments, pretrained)
+        results.append(row | arguments.once(row, compute))
+
+    for opponent in ("pretrained", "ppo"):
+        for name in texts:
+            if opponent not in texts or name in ("pretrained", opponent):
+                continue
+            of_agent = [{"temperature": temperature} for temperature in (SAMPLED, GREEDY)]
+            if (name, opponent) == ("alphazero", "pretrained") and arguments.simulations:
+                of_agent.append({"temperature": GREEDY, "simulations": arguments.simulations})
+            for parameters in of_agent:
+                other = agent_text(texts[opponent], temperature=parameters["temperature"])
+                add("games", agent_text(texts[name], **parameters), other, arguments.games)
+    for text in texts.values():
+        for depth in arguments.depths:
+            opponent = f"alphabeta(depth={depth})"
+            add("depth", agent_text(text, temperature=GREEDY), opponent, arguments.depth_games)
+            if results[-1]["score"] < 0.5:
+                break
+    for text in texts.values():
+        agent, of = agent_text(text, temperature=SAMPLED), f"{arguments.data}: test"
+        add("people", agent, of, arguments.num_positions, openings="", seed=0)
     for result in results:
         result["agent"], result["opponent"] = (shortened(result[name], texts) for name in ("agent", "opponent"))
     return Report({"cells": results}, tables(results))
-
-
-# -- runs ----------------------------------------------------------------------------------------------------------
 
 
 def train(name: Name, pretrained: str, arguments: Arguments) -> str:
@@ -150,35 +171,6 @@ def without_dropout(learner: Any) -> str | None:
     return f"{name}({written})"
 
 
-# -- results -------------------------------------------------------------------------------------------------------
-
-
-def rows_of(texts: Mapping[str, str], arguments: Arguments) -> Iterator[list[Row]]:
-    """Yields lists of rows. The rows of a list are measured until one of them ends it; see `measured`."""
-
-    def row(table: Table, agent: str, opponent: str, size: int, **changes: Any) -> Row:
-        of_games = {"openings": arguments.openings, "seed": arguments.seed}
-        return {"table": table, "agent": agent, "opponent": opponent, "size": size, **of_games, **changes}
-
-    for opponent in ("pretrained", "ppo"):
-        for name in texts:
-            if opponent not in texts or name in ("pretrained", opponent):
-                continue
-            of_agent = [{"temperature": temperature} for temperature in (SAMPLED, GREEDY)]
-            if (name, opponent) == ("alphazero", "pretrained") and arguments.simulations:
-                of_agent.append({"temperature": GREEDY, "simulations": arguments.simulations})
-            for parameters in of_agent:
-                other = agent_text(texts[opponent], temperature=parameters["temperature"])
-                yield [row("games", agent_text(texts[name], **parameters), other, arguments.games)]
-    for text in texts.values():
-        agent = agent_text(text, temperature=GREEDY)
-        depths = (f"alphabeta(depth={depth})" for depth in arguments.depths)
-        yield [row("depth", agent, opponent, arguments.depth_games) for opponent in depths]
-    for text in texts.values():
-        agent, of = agent_text(text, temperature=SAMPLED), f"{arguments.data}: test"
-        yield [row("people", agent, of, arguments.num_positions, openings="", seed=0)]
-
-
 def agent_text(run: str, **parameters: Any) -> str:
     """Returns the text of a run's agent with parameters. AlphaZero without simulations plays with the network alone."""
     found = agents.parse(run)
@@ -186,17 +178,6 @@ def agent_text(run: str, **parameters: Any) -> str:
     if agents.open_run(found.folder).learner.name == "alphazero":
         parameters.setdefault("simulations", 0)
     return str(found._replace(parameters=parameters))
-
-
-def measured(rows: Sequence[Row], env: Env[Any], arguments: Arguments, pretrained: str) -> Iterator[dict[str, Any]]:
-    """Yields the rows with their results, without the depths after the first that the agent scores less than half
-    against."""
-    for row in rows:
-        compute = functools.partial(predict if row["table"] == "people" else play, row, env, arguments, pretrained)
-        result = arguments.once(row, compute)
-        yield row | result
-        if row["table"] == "depth" and result["score"] < 0.5:
-            return
 
 
 def play(row: Row, env: Env[Any], arguments: Arguments, pretrained: str) -> dict[str, Any]:
@@ -248,9 +229,6 @@ def game_settings(arguments: Arguments, games: int) -> GameArguments:
     return GameArguments(games=games, openings=-(-games // 2), opening_list=arguments.openings, seed=arguments.seed)
 
 
-# -- tables --------------------------------------------------------------------------------------------------------
-
-
 def shortened(text: str, texts: Mapping[str, str]) -> str:
     """Returns the text of an agent with the name of a run in place of its folder and checkpoint."""
     for name, run in texts.items():
@@ -266,7 +244,5 @@ def tables(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n\n".join((games, table_of(last_depths.values(), DEPTHS), people))
 
 
-main = command(Arguments, None, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, None, report)

@@ -28,7 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from examples.papers._experiment import RATE, Column, Experiment, Report, command, progress_over, table_of
+from examples.papers._experiment import RATE, Column, Experiment, Report, progress_over, run_experiment, table_of
 from jaxgames import Env, arena
 from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent, act_on_one_board
@@ -72,7 +72,6 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Plays the games against every opponent."""
     env = jaxgames.make("dots_and_boxes", rows=arguments.board[0], cols=arguments.board[1])
     agent = opponent_of("self", env, arguments)
     opponents = {name: opponent_of(name, env, arguments) for name in arguments.opponents}
@@ -115,9 +114,6 @@ def milliseconds(seconds: list[float]) -> dict[str, float]:
     """Returns the mean, the 99th percentile and the largest of some times."""
     times = 1e3 * np.array(seconds)
     return {"mean": float(times.mean()), "p99": float(np.quantile(times, 0.99)), "max": float(times.max())}
-
-
-# -- players -------------------------------------------------------------------------------------------------------
 
 
 def opponent_of(text: str, env: Env[Any], arguments: Arguments) -> Agent:
@@ -180,7 +176,5 @@ class OpenSpielMCTS:
         return "mcts"
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

@@ -19,8 +19,7 @@ from typing import Annotated, Any
 import tyro
 
 import jaxgames
-from examples.papers._duel import duel
-from examples.papers._experiment import ExperimentFields, Report, command
+from examples.papers._experiment import ExperimentFields, Report, duel, run_experiment
 from jaxgames import Env
 from train import agents
 from train.driver.commands import GameArguments, text_of_rate
@@ -45,7 +44,6 @@ class Arguments(ExperimentFields):
 
 
 def report(arguments: Arguments) -> Report:
-    """Plays the games that are not stored. All arguments are checked before any game."""
     # The most probable actions of runs, unless they name a temperature.
     players, opponents = (
         [agents.name_of(agents.with_temperature(text, 0)) for text in texts]
@@ -120,7 +118,5 @@ def _entry(row: Mapping[str, Any] | None) -> str:
     return f"{text_of_rate(row['win_rate'], row['win_rate_interval'])}, {row['mean_reward']:+.2f}{star}"
 
 
-main = command(Arguments, None, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, None, report)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from examples.papers._experiment import Column, Experiment, Report, command, progress_over, table_of
+from examples.papers._experiment import Column, Experiment, Report, progress_over, run_experiment, table_of
 from examples.papers.dots_and_boxes.study_agent import player_of
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes import search_moves as boxes
@@ -67,7 +67,6 @@ class Handout(NamedTuple):
 
 
 def report(arguments: Arguments) -> Report:
-    """Finds the positions, and tries all depths."""
     env = DotsAndBoxes(*arguments.board)
     handouts = functools.cache(lambda: find_handouts(env, arguments))
     rows: list[dict[str, Any]] = []
@@ -145,7 +144,5 @@ def try_depth(env: DotsAndBoxes, depth: int, handouts: list[Handout]) -> dict[st
     return {"numbers": numbers} | rounded({"shares": shares, "nodes": float(np.mean(nodes)), "above": above})
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

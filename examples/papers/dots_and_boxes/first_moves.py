@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from examples.papers._experiment import Column, Experiment, Report, command, table_of
+from examples.papers._experiment import Column, Experiment, Report, run_experiment, table_of
 from examples.papers.dots_and_boxes.board_sizes import board_of
 from jaxgames import State
 from jaxgames._progress import Progress
@@ -56,7 +56,6 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Searches the boards in the order of their edges."""
     envs: dict[str, Any] = {name: board_of(name) for name in arguments.boards}
     boards: list[dict[str, Any]] = []
     edges: list[dict[str, Any]] = []
@@ -114,7 +113,5 @@ def edge_classes(env: DotsAndBoxes) -> list[tuple[int, int]]:
     return [(edges[0], len(edges)) for edges in classes.values()]
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

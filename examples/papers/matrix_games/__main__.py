@@ -19,10 +19,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from examples.papers._experiment import Experiment, Report, command, progress_over
+from examples.papers._experiment import Experiment, Report, progress_over, run_experiment
 from examples.papers.matrix_games import pictures, tables
 from examples.papers.matrix_games.tables import LEARNERS, POINTS, SETTINGS, Setting
 from jaxgames._checks import check_int
+from train.driver.metrics import rounded
 from train.matrix.games import logit_equilibrium, matrix_game
 from train.matrix.replicator import Dynamics, Floats, integrate
 from train.matrix.tabular import Result, run, share_near
@@ -59,11 +60,8 @@ def report(arguments: Arguments) -> Report:
         "dynamics": pictures.draw_fields([matrix_game(name) for name in FIGURE_1], trajectories(arguments), FIELD),
         "basins": pictures.draw_basins(matrix_game("subsidy"), (1, 2, 5, 10), (0, 0.5), arguments.grid),
     }
-    result = {"shares": tables.as_json(shares), "errors": tables.figures_of_errors() | of_errors}
+    result = {"shares": shares, "errors": tables.figures_of_errors() | of_errors}
     return Report(result, f"### All points\n\n{points}\n\n### Leniency in the subsidy game\n\n{leniency}", figures)
-
-
-# -- runs ----------------------------------------------------------------------------------------------------------
 
 
 def run_setting(arguments: Arguments, setting: Setting, number: int, runs: int) -> Result:
@@ -72,9 +70,9 @@ def run_setting(arguments: Arguments, setting: Setting, number: int, runs: int) 
     return run(matrix_game(setting.game), LEARNERS[setting.learner], key, runs, arguments.steps, setting.start)
 
 
-def all_runs(arguments: Arguments) -> tuple[tables.Shares, dict[str, Any]]:
+def all_runs(arguments: Arguments) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Returns shares of the runs of all settings, and figures of the study's errors that need runs."""
-    shares: dict[tuple[tables.Row, str], Any] = {}
+    shares: list[dict[str, Any]] = []
     of_errors: dict[str, Any] = {"predicted": {}}
     for number, setting in enumerate(progress_over(SETTINGS, unit="settings")):
         result = run_setting(arguments, setting, number, arguments.runs)
@@ -83,13 +81,15 @@ def all_runs(arguments: Arguments) -> tuple[tables.Shares, dict[str, Any]]:
             means = np.asarray(result.policies, np.float64).mean(0)
             distance = max(np.abs(mean - policy).max() for mean, policy in zip(means, logit, strict=True))
             of_errors["distance from the logit equilibrium"] = round(float(distance), 4)
+            continue
         if setting.start == "policies":
             of_errors["predicted"][setting.learner] = round(predicted(setting, result), 4)
-        for row in tables.rows_of(setting.game):
-            if row.setting == setting:
-                policies = np.asarray(result.greedy_policies if row.greedy else result.policies)
-                for label, point, _ in POINTS[setting.game]:
-                    shares[row, label] = share_near(policies, point)
+        for greedy in (False, True) if LEARNERS[setting.learner].kind == "epsilon_greedy" else (False,):
+            policies = np.asarray(result.greedy_policies if greedy else result.policies)
+            for label, point, _ in POINTS[setting.game]:
+                share, interval = share_near(policies, point)
+                found = {"point": label, **rounded({"share": share, "interval": interval})}
+                shares.append({**setting._asdict(), "greedy": greedy, **found})
     return shares, of_errors
 
 
@@ -118,7 +118,5 @@ def trajectories(arguments: Arguments) -> dict[tuple[str, str], Floats]:
     return paths
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

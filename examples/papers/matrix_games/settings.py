@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from examples.papers._experiment import Column, Experiment, Report, command, progress_over, table_of
+from examples.papers._experiment import Column, Experiment, Report, progress_over, run_experiment, table_of
 from examples.papers.matrix_games.tables import two
 from jaxgames import ParameterError, _specs
 from jaxgames._checks import check_int
@@ -127,7 +127,5 @@ def measure(game: MatrixGame, learner: Learner, steps: int, arguments: Arguments
     return rounded({"pure": pure, "mean": policies[:, 0].mean(0).tolist(), "equilibrium": equilibrium, **middle})
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

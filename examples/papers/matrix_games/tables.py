@@ -3,7 +3,7 @@
 The study's points are probabilities of the first action of both players: (x, y).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,13 +24,6 @@ class Setting(NamedTuple):
     start: Start
 
 
-class Row(NamedTuple):
-    """A row of a table, and where its shares come from."""
-
-    setting: Setting
-    greedy: bool  # the policies count as greedy ones
-
-
 class Column(NamedTuple):
     """A point of a game in the study's tables of equilibria and optima."""
 
@@ -38,8 +31,6 @@ class Column(NamedTuple):
     point: Point
     answers: Answers | None  # None for a point that the study does not have
 
-
-Shares = Mapping[tuple[Row, str], tuple[float, tuple[float, float]]]  # and intervals, by row and label of the column
 
 LEARNERS = {
     "ε-greedy 0.2": Learner("epsilon_greedy", epsilon=0.2),
@@ -89,29 +80,20 @@ POINTS = {  # of the study's eight tables and of the game with the printed payof
 }
 
 
-def rows_of(game: str) -> Iterator[Row]:
-    for setting in SETTINGS:
-        if setting.game == game and setting != CONSTANT:
-            yield Row(setting, False)
-            if LEARNERS[setting.learner].kind == "epsilon_greedy":
-                yield Row(setting, True)
-
-
-def summary(shares: Shares) -> str:
+def summary(shares: Sequence[Mapping[str, Any]]) -> str:
     """Returns all points in one Markdown table, a row per game, start and point, and a column per learner.
 
-    Policies of epsilon-greedy learners count as greedy ones.
+    Policies of epsilon-greedy learners count as greedy ones, whose shares follow those of their own policies.
     """
     learners = [*LEARNERS][:-1]
+    share_of = {tuple(row[name] for name in ("game", "start", "point", "learner")): row["share"] for row in shares}
     lines: list[list[str]] = []
     starts: dict[tuple[str, Start], None] = dict.fromkeys((setting.game, setting.start) for setting in SETTINGS)
     for game, start in starts:
         for label, _, answers in POINTS[game]:
             entries = [f"`{game}`", start, label, ", ".join(answers) if answers else "-"]
-            for learner in learners:
-                row = Row(Setting(game, learner, start), LEARNERS[learner].kind == "epsilon_greedy")
-                entries.append(f"{shares[row, label][0]:.3f}" if (row, label) in shares else "-")
-            lines.append(entries)
+            found = (share_of.get((game, start, label, learner)) for learner in learners)
+            lines.append(entries + ["-" if share is None else f"{share:.3f}" for share in found])
     return tables.markdown(("game", "start", "point", "study", *learners), lines)
 
 
@@ -147,11 +129,3 @@ def figures_of_errors() -> dict[str, Any]:
         "gain of leaving (1, 1), printed payoffs": gain(matrix_game("subsidy_printed").payoffs[0], two(1, 1)),
         "basin of (1, 1)": {f"κ = {kappa}": round(basin(subsidy, kappa, 0), 4) for kappa in (1, 5)},
     }
-
-
-def as_json(shares: Shares) -> list[dict[str, Any]]:
-    return [
-        {**row.setting._asdict(), "greedy": row.greedy, "point": label}
-        | {"share": round(share, 4), "interval": [round(end, 4) for end in interval]}
-        for (row, label), (share, interval) in shares.items()
-    ]

@@ -14,7 +14,7 @@
     traditional        stars of size 3 and 4
     turn_search        the agent `race`, which searches its own turns
 
-Shared by them: `study` (its settings, figures and curves), `runs` (training with games against random players after
-every iteration), `comparison` (the table of Figure 2), `running_sums` and `separate_encoders` (rewards and network of
-the published code), `chance_moves` and `unequal_seats` (the other games).
+Shared by them: `study` (its settings, figures and curves, and the table of Figure 2), `runs` (training with games
+against random players after every iteration), `running_sums` and `separate_encoders` (rewards and network of the
+published code), `chance_moves` and `unequal_seats` (the other games).
 """

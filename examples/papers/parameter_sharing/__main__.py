@@ -16,8 +16,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Report, command, table_of
-from examples.papers.parameter_sharing import comparison, runs
+from examples.papers._experiment import Report, run_experiment, table_of
+from examples.papers.parameter_sharing import runs, study
 from examples.papers.parameter_sharing.study import MODES, Preset, settings_of
 from train.models.policy import Sharing
 
@@ -36,19 +36,17 @@ class Arguments(runs.TrainingArguments):
 
 
 def report(arguments: Arguments) -> Report:
-    """Trains the runs of each preset, and compares the ways of sharing."""
     results = {preset: train(arguments, preset) for preset in arguments.presets}
-    texts = [comparison.table(results)]
+    texts = [study.table(results)]
     figures: dict[str, Figure] = {}
     summary: dict[str, Any] = {}
     for preset, curves in results.items():
         if len(curves) > 1:
-            texts.append(f"{preset}\n\n{table_of(comparison.differences(curves), comparison.DIFFERENCES)}")
-        texts.append(comparison.last_win_rates(curves))
-        figures[f"figure_2_{preset}"] = comparison.draw(curves, preset)
+            texts.append(f"{preset}\n\n{table_of(study.differences(curves), study.DIFFERENCES)}")
+        texts.append(study.last_win_rates(curves))
+        figures[f"figure_2_{preset}"] = study.draw(curves, preset)
         summary[preset] = {
-            mode: {name: comparison.finite(value) for name, value in comparison.reached(c).items()}
-            for mode, c in curves.items()
+            mode: {name: study.finite(value) for name, value in study.reached(c).items()} for mode, c in curves.items()
         }
     return Report(summary, "\n\n".join(texts), figures)
 
@@ -67,7 +65,5 @@ def train(arguments: Arguments, preset: Preset) -> dict[str, dict[str, Any]]:
     return curves
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from examples.papers._experiment import Report, command
-from examples.papers._intervals import format_interval, interval
+from examples.papers._experiment import Report, run_experiment
+from examples.papers._intervals import format_mean
 from examples.papers.parameter_sharing.runs import FinishedRuns, evaluate, runs_by_sharing
 from examples.papers.parameter_sharing.study import GAME, MODES
 from jaxgames import arena, make
@@ -65,7 +65,6 @@ class Blanked:
 
 
 def report(arguments: Arguments) -> Report:
-    """Measures every run with each part of its observation blanked."""
     of_mode = runs_by_sharing(arguments.runs, arguments.output, arguments.iterations, arguments.seeds, arguments.modes)
     results: dict[str, dict[str, list[dict[str, float]]]] = {}
     for mode, runs in of_mode.items():
@@ -101,13 +100,11 @@ def table(results: Mapping[str, Mapping[str, list[dict[str, float]]]]) -> str:
     for mode, kinds in results.items():
         whole = [row["mean_turns"] for row in kinds["nothing"]]
         for kind, of_seeds in kinds.items():
-            means = [format_interval(interval([row[name] for row in of_seeds], np.mean), "{:.2f}") for name in names]
-            change = interval(np.subtract([row["mean_turns"] for row in of_seeds], whole), np.mean)
-            rows.append([mode, kind, *means, "" if kind == "nothing" else format_interval(change, "{:+.2f}")])
+            means = [format_mean([row[name] for row in of_seeds], "{:.2f}") for name in names]
+            change = format_mean(np.subtract([row["mean_turns"] for row in of_seeds], whole), "{:+.2f}")
+            rows.append([mode, kind, *means, "" if kind == "nothing" else change])
     return markdown(["sharing", "blanked", *names, "change of turns"], rows)
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

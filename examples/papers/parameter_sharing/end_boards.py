@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from examples.papers._experiment import Experiment, Report, command, train_all
+from examples.papers._experiment import Experiment, Report, run_experiment, train_all
 from examples.papers.parameter_sharing.study import settings_of
 from jaxgames import Env, arena, make, render
 from jaxgames.agents import RandomAgent
@@ -51,7 +51,6 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Plays the games of each run, and draws their last boards."""
     rows: list[dict[str, Any]] = []
     for text, seed in (dict.fromkeys(arguments.runs) or trained_here(arguments)).items():
         env = agents.env_of(text)
@@ -112,7 +111,5 @@ def play(env: Env[Any], text: str, against: str, num_games: int, max_steps: int)
     }
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

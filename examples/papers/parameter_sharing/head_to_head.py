@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Report, command, new_picture, progress_over
-from examples.papers._intervals import draw_band, format_interval, interval
+from examples.papers._experiment import Report, new_picture, progress_over, run_experiment
+from examples.papers._intervals import draw_band, format_mean
 from examples.papers.parameter_sharing.runs import FinishedRuns, runs_by_sharing
 from examples.papers.parameter_sharing.study import STEPS_PER_ITERATION
 from jaxgames import Env, arena, make
@@ -46,7 +46,6 @@ class Arguments(FinishedRuns):
 
 
 def report(arguments: Arguments) -> Report:
-    """Plays the matches of all seeds."""
     iterations, values = play_all(arguments)
     parts = [part for part in np.array_split(np.arange(len(iterations)), arguments.parts) if part.size]
     names = [f"{iterations[part[0]]}-{iterations[part[-1]]}" for part in parts]
@@ -56,12 +55,11 @@ def report(arguments: Arguments) -> Report:
         rows.append({"iterations": name})
         for of, of_parts in means.items():
             form, head = ("{:.1f}", of) if of == LENGTH else ("{:.2f}", f"{of} wins")
-            rows[-1][head] = format_interval(interval(of_parts[number], np.mean), form)
+            rows[-1][head] = format_mean(of_parts[number], form)
     (first, of_first), *others = list(means.items())[:-2]
     # The ways of one seed play in the same games, so what one wins the others lose: differences are taken seed by seed.
     differences = [
-        [f"{first} - {mode}"]
-        + [format_interval(interval(np.subtract(*of), np.mean), "{:.2f}") for of in zip(of_first, of_mode, strict=True)]
+        [f"{first} - {mode}", *(format_mean(np.subtract(*of), "{:.2f}") for of in zip(of_first, of_mode, strict=True))]
         for mode, of_mode in others
     ]
     tables = [
@@ -139,7 +137,5 @@ def draw(iterations: list[int], values: dict[str, np.ndarray]) -> Figure:
     return figure
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

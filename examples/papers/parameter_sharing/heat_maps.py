@@ -20,7 +20,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from examples.papers._experiment import Report, command
+from examples.papers._experiment import Report, run_experiment
 from examples.papers.parameter_sharing.runs import FinishedRuns, runs_by_sharing
 from examples.papers.parameter_sharing.study import GAME
 from jaxgames import Env, arena, make
@@ -51,7 +51,6 @@ class Arguments(FinishedRuns):
 
 
 def report(arguments: Arguments) -> Report:
-    """Counts the pegs of the runs with full sharing on every cell."""
     trained = max(arguments.iterations)
     runs = runs_by_sharing(arguments.runs, arguments.output, trained, arguments.seeds, ("shared",))["shared"]
     watched = {i: [watch_games(run, i, arguments) for run in runs] for i in arguments.iterations}
@@ -146,7 +145,5 @@ def draw(maps: dict[int, np.ndarray], turns: tuple[int, ...]) -> Figure:
     return figure
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from examples.papers._experiment import Experiment, Report, command
+from examples.papers._experiment import Experiment, Report, run_experiment
 from jaxgames import arena, render
 from jaxgames._checks import check_int
 from jaxgames.agents import Agent
@@ -49,7 +49,6 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Plays and draws the shortest games, and plays the games of the agents."""
     for size in arguments.sizes:
         check_int("sizes", size, 1, max(GAMES))
         picture(size).save(arguments.output / f"size_{size}.svg")
@@ -72,9 +71,8 @@ def play_alone(env: ChineseCheckers, agent: str, games: int) -> dict[str, Any]:
     """Returns the number of finished games of an agent alone, and the mean and range of their turns."""
     turns = turns_alone(env, make(agent, env), games)
     won = turns[turns > 0].tolist()
-    if not won:
-        return {"finished": 0, "mean": None, "min": None, "max": None}
-    return {"finished": len(won), "mean": round(float(np.mean(won)), 2), "min": min(won), "max": max(won)}
+    mean = round(float(np.mean(won)), 2) if won else None
+    return {"finished": len(won), "mean": mean, "min": min(won, default=None), "max": max(won, default=None)}
 
 
 def turns_alone(env: ChineseCheckers, agent: Agent, games: int) -> np.ndarray:
@@ -95,9 +93,6 @@ def fewest_without_hops(size: int) -> int:
     A step changes the row of one peg by at most one. If the front pegs go first, each of their steps goes down a row.
     """
     return 2 * size * (size + 1) * (2 * size + 1) // 3
-
-
-# -- games in the env --------------------------------------------------------------------------------------------------
 
 
 def start_alone(env: ChineseCheckers) -> ChineseCheckersState:
@@ -140,7 +135,5 @@ def picture(size: int) -> render.Picture:
     return render.animate(env, [states[at] for at in [*own, -1]], [actions[at] for at in own])
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from examples.papers._experiment import Report, command
-from examples.papers._intervals import format_interval, interval
-from examples.papers.parameter_sharing.comparison import finite
+from examples.papers._experiment import Report, run_experiment
+from examples.papers._intervals import format_mean
 from examples.papers.parameter_sharing.runs import FinishedRuns, runs_by_sharing
-from examples.papers.parameter_sharing.study import GAME
+from examples.papers.parameter_sharing.study import GAME, finite
 from jaxgames import Env, arena, make
 from jaxgames.agents import GreedyAgent, with_epsilon
 from jaxgames.policies.agent import PolicyAgent
@@ -65,7 +64,6 @@ class Arguments(FinishedRuns):
 
 
 def report(arguments: Arguments) -> Report:
-    """Plays the games of every run against each kind of opponents."""
     last = arguments.iterations
     known = {named(ITSELF, epsilon): Opponents(ITSELF, last, epsilon) for epsilon in arguments.epsilons}
     earlier = {f"{ITSELF}, iteration {at}": Opponents(ITSELF, at, 0.0) for at in arguments.earlier}
@@ -113,8 +111,7 @@ def table(results: Results) -> str:
     """Returns the Markdown table: a row for each kind of opponents, means over runs with their intervals."""
     rows: list[list[str]] = []
     for kind, of_runs in results.items():
-        means = (interval([row[name] for row in of_runs], np.mean) for name in COLUMNS.values())
-        rows.append([kind, *(format_interval(mean, "{:.2f}") for mean in means)])
+        rows.append([kind, *(format_mean([row[name] for row in of_runs], "{:.2f}") for name in COLUMNS.values())])
     return markdown(["five opponents", *COLUMNS], rows)
 
 
@@ -138,7 +135,7 @@ def table_of_losses(
             points = [(of_kind[run]["greedy_win_rate"], of_kind[run]["win_rate"]) for of_kind in known]
             losses.append(expected(points, measures["greedy_win_rate"]) - measures["win_rate"])
         is_between = min(means) <= np.mean([measures["greedy_win_rate"] for measures in of_runs]) <= max(means)
-        rows.append([kind, format_interval(interval(losses, np.mean), "{:.2f}") if is_between else "-"])
+        rows.append([kind, format_mean(losses, "{:.2f}") if is_between else "-"])
     return markdown(["five opponents", "wins less than against itself"], rows)
 
 
@@ -148,7 +145,5 @@ def expected(known: Sequence[tuple[float, float]], greedy_win_rate: float) -> fl
     return float(np.interp(greedy_win_rate, x, y))
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

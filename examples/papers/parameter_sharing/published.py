@@ -16,8 +16,7 @@ cells and actions differ, so everything here is an index map. For a board of siz
 So is an action from a place outside of the star.
 """
 
-import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -32,25 +31,6 @@ from jaxgames.registry import as_env
 
 ILLEGAL = -1  # an action of the env that is never legal
 NUM_SEATS = 6  # of the published environment
-
-
-class Maps(NamedTuple):
-    """Index maps of one board size."""
-
-    flat: np.ndarray  # int32[8 M^2], the index of each published entry in the flattened observation of the env
-    first: np.ndarray  # int32[cells, 6], the published action of a step from a cell in a direction; add 1 for a hop
-    cell: np.ndarray  # int32[M^2], the cell at q + 2N, r + 2N; the number of cells outside of the star
-
-
-@functools.lru_cache
-def maps(size: int) -> Maps:
-    """Returns the index maps for the board of size N = `size`."""
-    side = 4 * size + 1
-    entries = np.arange(side * side * 8).reshape(side, side, 8)
-    flat = np.roll(entries, (-2 * size, -2 * size), (0, 1)).reshape(-1)
-    q, r = (tables(size).axial + 2 * size).T
-    first = 12 * (side * q + r)[:, None] + 2 * np.arange(6)
-    return Maps(flat.astype(np.int32), first.astype(np.int32), tables(size).grid.reshape(-1))
 
 
 class PublishedLayout:
@@ -68,23 +48,25 @@ class PublishedLayout:
         if not isinstance(game, ChineseCheckers) or game.num_players != NUM_SEATS:
             expected = "'chinese_checkers(num_players=6)' of any size and reward"
             raise ValueError(f"the published environment needs {expected}, not {env}")
-        side = 4 * game.size + 1
+        side, t = 4 * game.size + 1, tables(game.size)
         self.observation_shape: tuple[int, ...] = (8 * side**2,)
         self.num_actions: int = 12 * side**2 + 1
-        self._env = env
-        self._num_cells = game.num_cells
-        self._neighbour = tables(game.size).neighbour[:-1]
-        self._maps = maps(game.size)
-        self._last: tuple[Any, np.ndarray] = (None, np.empty(0))  # the last state, and its `_hops`
+        self._env, self._num_cells, self._neighbour = env, game.num_cells, t.neighbour[:-1]
+        entries = np.arange(side * side * 8).reshape(side, side, 8)
+        shift = -2 * game.size
+        self._flat = np.roll(entries, (shift, shift), (0, 1)).reshape(-1)  # of the flattened observation, by entry
+        q, r = (t.axial - shift).T
+        self._first = 12 * (side * q + r)[:, None] + 2 * np.arange(6)  # [cells, 6], of a step; add 1 for a hop
+        self._cell = t.grid.reshape(-1)  # at q + 2N, r + 2N; the number of cells outside of the star
 
     def observation(self, observation: Any) -> np.ndarray:
         """Returns the published observation, int8[8 M^2], for bool or int8[M, M, 8] of numpy or JAX."""
-        return np.asarray(observation).reshape(-1)[self._maps.flat].view(np.int8)
+        return np.asarray(observation).reshape(-1)[self._flat].view(np.int8)
 
     def own_observation(self, published: Any) -> np.ndarray:
         """Returns the observation of the env, bool[M, M, 8], for the published one."""
         own = np.empty(self.observation_shape, np.bool_)
-        own[self._maps.flat] = published
+        own[self._flat] = published
         return own.reshape(self._env.observation_shape)
 
     def mask(self, state: Any, mask: Any) -> np.ndarray:
@@ -108,7 +90,7 @@ class PublishedLayout:
         if number == self.num_actions - 1:
             return 6 * self._num_cells
         place, move = divmod(number, 12)
-        cell, direction = int(self._maps.cell[place]), move // 2
+        cell, direction = int(self._cell[place]), move // 2
         fits = cell < self._num_cells and self._hops(state)[cell, direction] == move % 2
         return 6 * cell + direction if fits else ILLEGAL
 
@@ -120,14 +102,12 @@ class PublishedLayout:
 
     def _numbers(self, state: Any) -> np.ndarray:
         """Returns int[6 cells], the published action for each action of the env but the last."""
-        return (self._maps.first + self._hops(state)).reshape(-1)
+        return (self._first + self._hops(state)).reshape(-1)
 
     def _hops(self, state: Any) -> np.ndarray:
         """Returns bool[cells, 6], whether a peg on the neighbour makes a move a hop; in the mover's frame."""
-        if self._last[0] is not state:
-            pegs = np.asarray(state.board) >= 0  # of int8[cells], negative where no peg stands
-            self._last = state, np.append(pegs, False)[self._neighbour]
-        return self._last[1]
+        pegs = np.asarray(state.board) >= 0  # of int8[cells], negative where no peg stands
+        return np.append(pegs, False)[self._neighbour]
 
 
 class PublishedEnv(BoardGameEnv):

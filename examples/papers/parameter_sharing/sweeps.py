@@ -31,10 +31,9 @@ import numpy as np
 import tyro
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Report, command, new_picture
+from examples.papers._experiment import Report, new_picture, run_experiment
 from examples.papers._intervals import difference, draw_band, exact_p, format_p, interval
 from examples.papers.parameter_sharing import runs
-from examples.papers.parameter_sharing.comparison import finite, measures, text_of
 from examples.papers.parameter_sharing.study import (
     MEASURES,
     MODES,
@@ -42,8 +41,11 @@ from examples.papers.parameter_sharing.study import (
     ROUNDS,
     WINDOW,
     Preset,
+    finite,
+    measures,
     published,
     settings_of,
+    text_of,
 )
 from jaxgames._checks import check_choice
 from train import plot
@@ -188,7 +190,5 @@ def draw(curves: Mapping[tuple[str, Sharing], Any]) -> Figure:
     return figure
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

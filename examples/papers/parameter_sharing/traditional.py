@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from examples.papers._experiment import Experiment, Report, command
+from examples.papers._experiment import Column, Experiment, Report, run_experiment, table_of
 from examples.papers._experiment import train as train_run
 from examples.papers.parameter_sharing.study import GAMES_OF_CODE, settings_of
 from jaxgames import arena
@@ -49,12 +49,6 @@ CHANGES: dict[str, dict[str, Any]] = {  # of the preset star_3; every run is as 
     "no plan of the next turn": {"network": "hops(next_turn=0.0)"},
     "dense layers and linear heads": {"network": "mlp", "hidden_sizes": (256, 256)},
     "rewards positive_sum": {"env": "chinese_checkers(size=3, reward=positive_sum)"},
-}
-SPOILED = {  # columns of the table of what spoils games: their measures and decimals
-    "blocked by opposite": ("blocked_by_opposite", 2),
-    "by others": ("blocked_by_others", 2),
-    "own pegs in goal": ("pegs_in_goal", 1),
-    "own pegs at home": ("pegs_at_home", 1),
 }
 CHANGED_STEPS = 1_000_000  # of each run with a change
 QUICK: dict[str, Any] = {"sizes": (1,), "agents": ("start", "trained"), "changes": (), "games": 2, "steps": 1}
@@ -90,7 +84,6 @@ class Player(NamedTuple):
 
 
 def report(arguments: Arguments) -> Report:
-    """Trains the runs and plays the games of all agents."""
     for change in arguments.changes:
         check_choice("changes", change, CHANGES)
     rows: list[dict[str, Any]] = []
@@ -215,49 +208,35 @@ def pegs_of_seats(env: ChineseCheckers, boards: Any) -> jax.Array:
     return jax.vmap(lambda board: of_seats(board, seats))(boards)[:, :, q, r, : env.num_players]
 
 
-# -- tables --------------------------------------------------------------------------------------------------------
-
-
 def tables(rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the Markdown tables with their titles."""
     games = ["itself: decided", "turns", "5 random: won", "turns", "5 greedy: won", "turns"]
-    spoiled = ["size", "agent", "seed", "opponents", "undecided", *SPOILED]
     found: list[str] = []
     for title, table, name in (("Agents", "agents", "agent"), ("Changes of the training", "changes", "change")):
-        if of_table := games_by_agent(rows, table):
-            found += [title, markdown(["size", name, "seed", *games], of_table)]
+        if of_table := [row for row in rows if row["table"] == table]:
+            found += [title, markdown(["size", name, "seed", *games], games_by_agent(of_table))]
     games_of_agents = [row for row in rows if row["table"] == "agents" and row["opponent"] != "greedy"]
     if any(row["decided"] < 1 for row in games_of_agents):
-        found += ["What spoils", markdown(spoiled, map(spoiled_row, games_of_agents))]
+        found += ["What spoils", table_of(games_of_agents, SPOILED)]
     return "\n\n".join(found)
 
 
-def games_by_agent(rows: Sequence[Mapping[str, Any]], table: str) -> list[list[str]]:
-    """Returns a row per agent of a table: shares with their intervals, and turns of the winner, by opponent."""
-    of_table = [row for row in rows if row["table"] == table]
-    lines: list[list[str]] = []
-    for names in dict.fromkeys(map(row_head, of_table)):
-        of_agent = {row["opponent"]: row for row in of_table if row_head(row) == names}
-        line = [*names]
-        for opponent in OPPONENTS:
-            row, share = of_agent.get(opponent), "decided" if opponent == SELF else "win_rate"
-            if row is None:
-                line += ["", ""]
-            else:
-                line += [text_of_rate(row[share], row[f"{share}_interval"]), text(row["turns"])]
-        lines.append(line)
-    return lines
+def games_by_agent(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Returns a row per agent: shares with their intervals, and turns of the winner, by opponent."""
+    found: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for row in rows:
+        share = "decided" if row["opponent"] == SELF else "win_rate"
+        head = str(row["size"]), row["name"], seed_of(row)
+        numbers = [text_of_rate(row[share], row[f"{share}_interval"]), text(row["turns"])]
+        found.setdefault(head, {})[row["opponent"]] = numbers
+    return [
+        [*head, *(entry for opponent in OPPONENTS for entry in of_agent.get(opponent, ["", ""]))]
+        for head, of_agent in found.items()
+    ]
 
 
-def row_head(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Returns the size, the agent and the seed of its training as in tables."""
-    seed = row["training_seed"]
-    return str(row["size"]), row["name"], "" if seed is None else str(seed)
-
-
-def spoiled_row(row: Mapping[str, Any]) -> list[str]:
-    numbers = [text(row[name], places) for name, places in SPOILED.values()]
-    return [*row_head(row), row["opponent"], text(1 - row["decided"], 3), *numbers]
+def seed_of(row: Mapping[str, Any]) -> str:
+    return "" if row["training_seed"] is None else str(row["training_seed"])
 
 
 def text(number: float | None, decimals: int = 1) -> str:
@@ -265,7 +244,17 @@ def text(number: float | None, decimals: int = 1) -> str:
     return "-" if number is None else f"{number:.{decimals}f}"
 
 
-main = command(Arguments, QUICK, report)
+SPOILED: dict[str, Column] = {  # the table of what spoils games
+    "size": "{size}",
+    "agent": "{name}",
+    "seed": seed_of,
+    "opponents": "{opponent}",
+    "undecided": lambda row: text(1 - row["decided"], 3),
+    "blocked by opposite": lambda row: text(row["blocked_by_opposite"], 2),
+    "by others": lambda row: text(row["blocked_by_others"], 2),
+    "own pegs in goal": lambda row: text(row["pegs_in_goal"]),
+    "own pegs at home": lambda row: text(row["pegs_at_home"]),
+}
 
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from examples.papers._experiment import Experiment, Report, command, table_of
+from examples.papers._experiment import Experiment, Report, run_experiment, table_of
 from jaxgames import arena
 from jaxgames.agents import make
 from jaxgames.games.chinese_checkers.board import tables
@@ -53,7 +53,6 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Counts the turns of positions of each size and agent."""
     rows: list[dict[str, Any]] = []
     for size in arguments.sizes:
         for agent in arguments.agents:
@@ -111,7 +110,5 @@ def whole_turns(size: int, board: list[int]) -> Iterator[tuple[int, ...]]:
             yield from hops((cell,))
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

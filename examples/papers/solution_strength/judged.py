@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from examples.papers._experiment import Experiment, Report, command, table_of
+from examples.papers._experiment import Experiment, Report, run_experiment, table_of
 from jaxgames import Env
 from jaxgames.agents import Agent, act_compiled, analyse_compiled
 from jaxgames.solvers import Solution
@@ -70,11 +70,12 @@ def report(arguments: Arguments) -> Report:
     best = solution.best_actions(states)
     rows: list[dict[str, Any]] = []
     for text in arguments.judges:
-        judge = _Judge(env, agents.make(text, env), text, states, arguments)
         for agent in arguments.agents:
             key = {"env": arguments.env, "judge": agents.name_of(text), "agent": agents.name_of(agent)}
             key |= {name: getattr(arguments, name) for name in ("positions", "tolerance", "seed")}
-            rows.append(key | arguments.once(key, functools.partial(judge.verdicts, agent, best)))
+            rows.append(
+                key | arguments.once(key, functools.partial(verdicts, env, text, agent, states, best, arguments))
+            )
     return Report({"rows": rows}, table_of(rows, COLUMNS))
 
 
@@ -86,50 +87,38 @@ def random_positions(solution: Solution[Any], number: int, seed: int) -> Any:
     return jax.tree.map(lambda leaf: jnp.asarray(leaf)[live], states)
 
 
-class _Judge:
-    """A judge with its own moves in the positions, which are computed when they are first needed."""
+def verdicts(env: Env[Any], judge: str, agent: str, states: Any, best: np.ndarray, arguments: Arguments) -> Any:
+    """Returns the shares of an agent's moves by the verdict and by the truth, `best` of bool[B, num_actions]."""
+    judging, rows = agents.make(judge, env), np.arange(len(best))
+    own, actions = (_actions(each, states, arguments.seed) for each in (judging, agents.make(agent, env)))
+    found = _worth(env, judging, judge, states, actions) >= (
+        _worth(env, judging, judge, states, own) - arguments.tolerance
+    )
+    good = best[rows, actions]
+    shares = {
+        "judged_good": found,
+        "good": good,
+        "wrongly_bad": good & ~found,
+        "wrongly_good": found & ~good,
+        "judge_good": best[rows, own],
+    }
+    return {name: round(float(share.mean()), 4) for name, share in shares.items()}
 
-    def __init__(self, env: Env[Any], agent: Agent, text: str, states: Any, arguments: Arguments) -> None:
-        self.env, self.agent, self.text, self.states, self.arguments = env, agent, text, states, arguments
 
-    @functools.cached_property
-    def own(self) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the judge's actions, int32[B], and their worth, float32[B]."""
-        actions = _actions(self.agent, self.states, self.arguments.seed)
-        return actions, self.worth(actions)
-
-    def worth(self, actions: np.ndarray) -> np.ndarray:
-        """Returns float32[B], what the mover is paid by each action and, by the judge's values, from then on."""
-        after = jax.jit(jax.vmap(self.env.step))(self.states, jnp.asarray(actions))
-        analysis = analyse_compiled(self.agent, after)
-        if analysis is None or analysis.values is None:
-            raise ValueError(f"{self.text} has no values: a judge is a run, mcts or solver(FILE)")
-        values = jnp.where((after.terminated | after.truncated)[:, None], 0.0, analysis.values)
-        mover = self.states.current_player[:, None]
-        return np.asarray(jnp.take_along_axis(after.rewards + values, mover, axis=1)[:, 0])
-
-    def verdicts(self, text: str, best: np.ndarray) -> dict[str, Any]:
-        """Returns the shares of an agent's moves by the verdict and by the truth, `best` of bool[B, num_actions]."""
-        own, worth = self.own
-        actions = _actions(agents.make(text, self.env), self.states, self.arguments.seed)
-        found = self.worth(actions) >= worth - self.arguments.tolerance
-        rows = np.arange(len(best))
-        good = best[rows, actions]
-        shares = {
-            "judged_good": found,
-            "good": good,
-            "wrongly_bad": good & ~found,
-            "wrongly_good": found & ~good,
-            "judge_good": best[rows, own],
-        }
-        return {name: round(float(share.mean()), 4) for name, share in shares.items()}
+def _worth(env: Env[Any], judge: Agent, text: str, states: Any, actions: np.ndarray) -> np.ndarray:
+    """Returns float32[B], what the mover is paid by each action and, by the judge's values, from then on."""
+    after = jax.jit(jax.vmap(env.step))(states, jnp.asarray(actions))
+    analysis = analyse_compiled(judge, after)
+    if analysis is None or analysis.values is None:
+        raise ValueError(f"{text} has no values: a judge is a run, mcts or solver(FILE)")
+    values = jnp.where((after.terminated | after.truncated)[:, None], 0.0, analysis.values)
+    mover = states.current_player[:, None]
+    return np.asarray(jnp.take_along_axis(after.rewards + values, mover, axis=1)[:, 0])
 
 
 def _actions(agent: Agent, states: Any, seed: int) -> np.ndarray:
     return np.asarray(act_compiled(agent, jax.random.key(seed), states))
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from examples.papers._experiment import ExperimentFields, Report, command, table_of
+from examples.papers._experiment import ExperimentFields, Report, run_experiment, table_of
 from jaxgames.agents import analyse_compiled
 from jaxgames.solvers import Solution
 from jaxgames.solvers.strength.graph import Graph, States, graph_of
@@ -52,7 +52,6 @@ class Arguments(ExperimentFields):
 
 
 def report(arguments: Arguments) -> Report:
-    """Asks the checkpoints that are not stored."""
     run = agents.open_run(arguments.run)
     env = agents.env_for([str(arguments.run)], None)
     solution = solution_of(env, arguments.solution)
@@ -114,7 +113,5 @@ def _entropy(probabilities: np.ndarray, num_moves: np.ndarray) -> float:
     return float((entropy / np.log(num_moves[several])).mean())
 
 
-main = command(Arguments, None, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, None, report)

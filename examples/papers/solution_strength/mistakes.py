@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Experiment, Report, command, new_picture, table_of
+from examples.papers._experiment import Experiment, Report, new_picture, run_experiment, table_of
 from jaxgames import make
 from train.plot import style_of
 from train.strength import __main__ as strength
@@ -60,7 +60,6 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Measures the agents that are not stored."""
     given = {name: getattr(arguments, name) for name in ("agents", "env", "solution", "output")}
     in_full = strength.Arguments(**given)
     states = arguments.states
@@ -105,7 +104,5 @@ def _entry(name: str, row: Mapping[str, Any]) -> str:
     return f"{value:.4f}" if isinstance(value, float) else format_measure(value)
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

@@ -23,8 +23,8 @@ from examples.papers._experiment import (
     Column,
     Experiment,
     Report,
-    command,
     new_picture,
+    run_experiment,
     table_of,
     train_all,
 )
@@ -109,7 +109,6 @@ class Arguments(Experiment):
 
 
 def report(arguments: Arguments) -> Report:
-    """Trains the runs that are not finished, and measures those checkpoints that all of them have."""
     settings = settings_of(arguments)
     sweep = sweep_of("alphazero", {name: (of,) for name, of in settings.items()}, arguments.seeds, arguments.seed)
     train_all(sweep, arguments.output, replace(WITHOUT_GAMES, keep_every=KEEP_EVERY))
@@ -217,7 +216,5 @@ def draw(runs: Sequence[Sequence[Mapping[str, float | None]]]) -> Figure:
     return figure
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

@@ -1,5 +1,6 @@
 """The frame of the experiments: its files and errors, the short form, and results that are computed once."""
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from examples.papers._experiment import Experiment, Report, command, shortened
+from examples.papers._experiment import Experiment, Report, run_experiment, shortened
 from tests.helpers.commands import error_of, run_command
 
 QUICK = {"games": 2, "seeds": 1}
@@ -33,7 +34,7 @@ def report(arguments: Arguments) -> Report:
 def test_command_prints_the_tables_before_its_result_and_writes_its_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main = command(Arguments, QUICK, report)
+    main = functools.partial(run_experiment, Arguments, QUICK, report)
     assert run_command(main, "--data", "pairs.npz", "--quick", "--output", tmp_path / "new") is None
     assert capsys.readouterr().out.splitlines() == ["| a |", "|---|", '{"games": 2}']
     assert {path.name for path in (tmp_path / "new").iterdir()} == FILES

@@ -40,7 +40,7 @@ def experiments() -> Iterator[str]:
     for module in pkgutil.walk_packages(papers.__path__, "examples.papers."):
         needs_data = {module.name, f"{module.name.rpartition('.')[0]}.*"} & NEED_DATA
         in_study = module.name.count(".") > papers.__name__.count(".") + 1
-        if in_study and not needs_data and hasattr(importlib.import_module(module.name), "main"):
+        if in_study and not needs_data and hasattr(importlib.import_module(module.name), "report"):
             yield module.name
 
 

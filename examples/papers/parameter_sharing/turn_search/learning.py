@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from examples.papers._experiment import Experiment, Report, command, progress_over, table_of
+from examples.papers._experiment import Experiment, Report, progress_over, run_experiment, table_of
 from examples.papers.parameter_sharing.turn_search import WEIGHTS_FILE, save
 from examples.papers.parameter_sharing.turn_search.moves import SEATS, Weights, distances
 from examples.papers.parameter_sharing.turn_search.search import Settings, make_race, play_alone, seed_with
@@ -32,10 +32,7 @@ from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers.board import tables
 from train.driver import loop
 
-FIRST_PRICE = (
-    0.3,
-    0.06,
-)  # of the place of a peg, in turns per step to the far corner and per column off the middle line
+FIRST_PRICE = (0.3, 0.06)  # of a peg's place: turns per step to the far corner, and per column off the middle line
 FIRST_FARTHEST = 0.15  # turns per step of the farthest peg, in the weights of the first games
 FIRST_FREE = 0.005  # the weight of free cells there
 ADDED_PRICE = (0.2, 0.04)  # to the fitted weights, which pay too little for steps
@@ -113,9 +110,6 @@ def report(arguments: Arguments) -> Report:
     return Report({"weights": str(path), "rounds": rounds}, table_of(rounds, COLUMNS))
 
 
-# -- games ---------------------------------------------------------------------------------------------------------
-
-
 def played_once(arguments: Arguments, number: int, weights: Weights) -> Games:
     """Returns the positions of a round: from the file of the round, or played and then written to it.
 
@@ -149,9 +143,6 @@ def play(arguments: Arguments, number: int, weights: Weights) -> Games:
         else:
             unfinished += 1
     return Games(np.concatenate(boards), np.concatenate(left), unfinished)
-
-
-# -- weights -------------------------------------------------------------------------------------------------------
 
 
 def first_weights(size: int) -> Weights:
@@ -244,7 +235,5 @@ def fitted(size: int, games: list[Games]) -> Weights:
     )
 
 
-main = command(Arguments, QUICK, report)
-
 if __name__ == "__main__":
-    main()
+    run_experiment(Arguments, QUICK, report)

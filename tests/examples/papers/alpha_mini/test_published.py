@@ -104,7 +104,8 @@ def text_of(number: int, black: bool) -> str:
 def look(state: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     """The mask of the study, the number of each action of ours, and the values."""
     numbers = jax.vmap(lambda action: number_of(state, action))(np.arange(ENV.num_actions))
-    return action_mask(ENV, state), numbers, values(state)
+    mask = action_mask(state, ENV.legal_action_mask(state))
+    return mask, numbers, values(ENV.observe(state), state.current_player == 0)
 
 
 def test_masks_and_numbers_name_the_legal_moves_of_random_games() -> None:
@@ -135,7 +136,7 @@ def test_underpromotion_has_no_number() -> None:
     assert numbers["a4a5n"] == -1
     assert text_of(numbers["a4a5q"], black=False) == "a4a5"
     assert MOVES[numbers["a1b1"]].piece == KING
-    mask = jax.jit(action_mask, static_argnums=0)(env, state)
+    mask = jax.jit(action_mask)(state, env.legal_action_mask(state))
     assert np.flatnonzero(mask).tolist() == sorted([*king_numbers(), numbers["a4a5q"]])
 
 

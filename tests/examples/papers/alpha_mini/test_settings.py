@@ -83,8 +83,7 @@ def test_measures_of_policy_improvement_see_a_peak_and_the_fall_after_it(monkeyp
     monkeypatch.setattr(
         policy_improvement, "curves", lambda arguments, way, column: np.tile(columns[column], (2, 10, 1))
     )
-    seeds = {seed: [RESULT | {"won": 70 - abs(step - 8) - seed} for step in range(11)] for seed in (0, 1)}
-    rates = policy_improvement.rates_of(seeds)
+    rates = np.array([[(70 - abs(step - 8) - seed) / 100 for step in range(11)] for seed in (0, 1)])
     found = policy_improvement.measures(policy_improvement.Arguments(steps=10, seeds=2), "last", rates)
     assert found["step of the best win rate"] == [8, 8]
     assert found["win rate after step 10, less after step 1"] == pytest.approx([0.05, 0.05])

@@ -8,13 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from examples.papers.checkers_imitation import blunders
-from examples.papers.checkers_imitation.blunders import Arguments, captures, recorded, stages
+from examples.papers.checkers_imitation.blunders import Arguments, captures, recorded, report, stages
 from examples.papers.checkers_imitation.positions import is_jump
 from jaxgames import make
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.solvers.alphabeta import deepening
-from tests.helpers.commands import last_json, run_command
 from train.analyse import annotation
 from train.analyse.annotation import Turn
 from train.data import positions
@@ -50,19 +48,17 @@ def test_predicted_capture_is_a_legal_action_where_a_capture_is_compulsory(pdn: 
 
 @pytest.mark.slow  # two seconds
 def test_moves_of_the_agent_are_valued_and_those_of_the_opening_are_not(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pdn: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pdn: Path
 ) -> None:
     monkeypatch.setattr(deepening, "HAS_NUMBA", False)
     annotation.player_of.cache_clear()
-    options = ("--agents", "first", "--opponent", "random", "--games", 2, "--depth", 1, "--data", pdn)
-    assert run_command(blunders.main, *options, "--output", tmp_path) is None
+    games: Any = {"agents": ("first",), "opponent": "random", "games": 2, "depth": 1}
+    result = report(Arguments(**games, data=pdn, output=tmp_path)).result["games"]["first"]
     annotation.player_of.cache_clear()
-    result = last_json(capsys)["games"]["first"]
     assert result["wins"] + result["losses"] + result["draws"] == 2
     assert result["stages"][0]["turns"] > 0
     (stored,) = [json.loads(line) for line in (tmp_path / "cells.jsonl").read_text().splitlines()]
     assert stored["stages"] == result["stages"]
-    assert "| `first` | 2 |" in (tmp_path / "tables.md").read_text()
 
 
 def of_stage(number: int, pieces: int, lost: float, before: float = 0.0) -> Turn:

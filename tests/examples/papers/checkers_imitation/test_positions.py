@@ -1,9 +1,6 @@
 """The facts about recorded games, on a few of them."""
 
-import json
 from pathlib import Path
-
-import pytest
 
 from examples.papers.checkers_imitation import positions as checkers_data
 from tests.helpers.commands import run_command
@@ -15,20 +12,16 @@ GAMES = """\
 """
 
 
-def test_facts_are_those_of_two_games_and_the_share_that_is_seen_is_counted_by_ply(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_facts_are_those_of_two_games_and_the_share_that_is_seen_is_counted_by_ply(tmp_path: Path) -> None:
     """7 and 7 steps, then a forced capture, then 25x18 or 26x17. The games share their four positions."""
     (tmp_path / "games.pdn").write_text(GAMES)
     (tmp_path / "others.pdn").write_text("1. 11-15 23-19 *\n1. 9-13 *")
     files = (tmp_path / "games.pdn", "--external", tmp_path / "others.pdn")
     sizes = ("--train", 100, "--validation", 0)
     assert run_command(data.main, *files, *sizes, "--output", tmp_path / "pairs.npz") is None
-    assert run_command(checkers_data.main, tmp_path / "pairs.npz") is None
-    printed = capsys.readouterr().out
+    result, printed, _ = checkers_data.report(checkers_data.Arguments(tmp_path / "pairs.npz"))
     heads = "games | positions | different | seen in training | legal actions | one legal action | captures | drawn"
     assert f"| split | {heads} |" in printed
     assert "| train | 2 | 8 | 4 | 1.000 | 4.250 | 0.250 | 0.500 | 0.500 |" in printed
-    result = json.loads(printed.splitlines()[-1])
     assert result["splits"]["external"]["seen in training"] == 1.0
     assert result["seen"] == {"external": {"0-9": 1.0}, "validation": {}, "test": {}}

@@ -10,7 +10,6 @@ import pytest
 from examples.papers.checkers_imitation import reinforcement as example
 from examples.papers.checkers_imitation.reinforcement import Arguments, agent_text, learner_of
 from jaxgames import arena, make
-from tests.helpers.commands import last_json, run_command
 from tests.helpers.stored_runs import store
 from train import agents
 from train.alphazero import AlphaZero
@@ -116,18 +115,14 @@ def test_depths_end_with_the_first_one_that_scores_less_than_half(
 ) -> None:
     scores = {"alphabeta(depth=1)": 0.8, "alphabeta(depth=2)": 0.49, "alphabeta(depth=3)": 0.6}
     monkeypatch.setattr(example, "play", lambda row, *_: {"score": scores[row["opponent"]]})
-    arguments = Arguments(pretrained, Path("pairs.npz"), tmp_path, depths=(1, 2, 3))
-    (rows,) = [rows for rows in example.rows_of({"pretrained": pretrained}, arguments) if rows[0]["table"] == "depth"]
-    found = [*example.measured(rows, ENV, arguments, pretrained)]
-    assert [result["opponent"] for result in found] == ["alphabeta(depth=1)", "alphabeta(depth=2)"]
-    monkeypatch.setattr(example, "play", lambda *_: 1 / 0)
-    again = example.measured(rows, ENV, arguments, pretrained)
-    assert [result["score"] for result in again] == [0.8, 0.49]  # from the file
+    monkeypatch.setattr(example, "predict", lambda *_: {})
+    rows = example.report(Arguments(pretrained, Path("pairs.npz"), tmp_path, runs=(), depths=(1, 2, 3))).result["cells"]
+    assert [row["score"] for row in rows if row["table"] == "depth"] == [0.8, 0.49]
 
 
 @pytest.mark.slow  # trains four runs
 def test_command_trains_and_measures_and_a_second_call_only_reads(
-    pretrained: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    pretrained: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("ppo", "alphazero"):
         small = {"num_envs": 4, "rollout_length": 8, "num_minibatches" if name == "ppo" else "num_updates": 1}
@@ -138,11 +133,9 @@ def test_command_trains_and_measures_and_a_second_call_only_reads(
         monkeypatch.setattr(
             module, "config_for", lambda *given, made=config_for, small=small, **more: made(*given, **more | small)
         )
-    output = tmp_path / "out"
-    steps = ("--ppo-steps", 64, "--alphazero-steps", 64, "--games", 8, "--simulations", 2, "--depths", 1, 2)
-    command = (pretrained, "--data", data, "--output", output, *steps, "--depth-games", 2)
-    assert run_command(example.main, *command) is None
-    rows = last_json(capsys)["cells"]
+    numbers: Any = {"ppo_steps": 64, "alphazero_steps": 64, "games": 8, "simulations": 2, "depth_games": 2}
+    arguments = Arguments(pretrained, data, tmp_path / "out", depths=(1, 2), **numbers)
+    rows = example.report(arguments).result["cells"]
     assert {row["table"] for row in rows} == {"games", "depth", "people"}
     for row in rows:
         if row["table"] != "people":
@@ -156,5 +149,4 @@ def test_command_trains_and_measures_and_a_second_call_only_reads(
 
     monkeypatch.setattr(arena, "play", refuse)
     monkeypatch.setattr(example, "predict", refuse)
-    assert run_command(example.main, *command) is None
-    assert last_json(capsys)["cells"] == rows
+    assert example.report(arguments).result["cells"] == rows

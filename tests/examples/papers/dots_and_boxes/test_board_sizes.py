@@ -8,7 +8,6 @@ import pytest
 
 from examples.papers.dots_and_boxes import board_sizes
 from examples.papers.dots_and_boxes.board_sizes import board_of, plays, was_trained_on
-from tests.helpers.commands import error_of
 from tests.helpers.registrations import temporary_registrations
 from train.alphazero import AlphaZero, Config
 from train.driver.run_folder import RunFolder
@@ -41,9 +40,9 @@ def test_run_plays_its_own_board_and_with_a_network_for_any_board_all_others(run
 
 
 @pytest.mark.parametrize("board", ["5", "5x", "axb", "5x5x5"])
-def test_wrong_board_is_refused(board: str, tmp_path: Path) -> None:
-    message = error_of(board_sizes.main, "greedy", "--opponents", "random", "--boards", board, "--output", tmp_path)
-    assert f"a board must be rows and columns of boxes, such as 5x5, not {board!r}" in message
+def test_wrong_board_is_refused(board: str) -> None:
+    with pytest.raises(ValueError, match=f"rows and columns of boxes, such as 5x5, not {board!r}"):
+        board_of(board)
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ import pytest
 import jaxgames
 from examples.papers.parameter_sharing import runs
 from examples.papers.parameter_sharing.__main__ import Arguments, train
-from examples.papers.parameter_sharing.comparison import differences, finite, last_win_rates, measures, reached
 from examples.papers.parameter_sharing.running_sums import RunningSums
 from examples.papers.parameter_sharing.runs import COLUMNS
 from examples.papers.parameter_sharing.study import (
@@ -18,7 +17,12 @@ from examples.papers.parameter_sharing.study import (
     MODES,
     PAPER,
     WINDOW,
+    differences,
+    finite,
+    last_win_rates,
+    measures,
     published,
+    reached,
     settings_of,
 )
 from train.models.policy import Sharing
