@@ -13,7 +13,7 @@ help:
 	@echo "make test-all  all tests, compiled as for users (hours); a part: make test-all TESTS=tests/train"
 	@echo "make test-browser  the tests of the page, which need Chromium: apt-get install chromium"
 	@echo "make mutation  the share of small changes to the games, searches and learners that a fast test catches (hours; resumes)"
-	@echo "make check     lint and types"
+	@echo "make check     lint, types, and the tests of docs and tools"
 	@echo "make dist-check         build the package, and try it in a fresh environment (a few minutes)"
 	@echo "make dist-check-extras  try each extra alone, and test the adapters to gymnax and JaxMARL (about ten minutes)"
 	@echo "make docs      the site of the docs, in site/ (a minute; the first time a few)"
@@ -45,7 +45,7 @@ demo: $(VENV)/for-demo
 
 # Test modules are compiled to bytecode once, in environments too that switch this off.
 test: $(VENV)/for-tests
-	PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest -n $(JOBS) --dist loadgroup -m "not slow" --quick --cpu
+	PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest -n $(JOBS) --dist loadgroup -m "not slow" --quick --cpu --ignore=tests/repo
 
 TESTS ?= tests
 test-all: $(VENV)/for-tests
@@ -66,6 +66,7 @@ check: $(VENV)/for-tests
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/pyright
+	$(RUN) -m pytest -q -n $(JOBS) -m "not slow" --quick tests/repo
 
 # Both make environments of their own in a temporary folder. The packages that passed are in dist/.
 dist-check: $(VENV)/for-demo

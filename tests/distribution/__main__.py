@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.distribution.environments import Environment, Timer, run
+from tests.distribution.environments import Environment, run, timed
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -41,8 +41,8 @@ NOT_ALONE = {  # extras that are not tried in an environment of their own
     "dev": "installed by `make test`",
 }
 
-NAMES = "tests/test_docs.py::test_dotted_names_of_a_page_are_there"
-CODE = "tests/test_doc_blocks.py::test_python_of_a_page_runs"
+NAMES = "tests/repo/test_pages.py::test_files_modules_and_names_of_a_page_are_there"
+CODE = "tests/repo/test_blocks.py::test_python_of_a_page_runs"
 APART = {  # tests of the extras that `dev` leaves out: gymnax caps JAX and Gymnasium, and JaxMARL needs gymnax
     "gymnax": (
         *("tests/interop/test_gymnax.py", "tests/interop/test_adapters.py"),
@@ -61,14 +61,8 @@ PYTEST = ("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "--quick")
 TEST_TOOLS = ("pytest>=8.4", "hypothesis>=6.140", "pytest-xdist>=3.6")
 TESTS = (
     *("tests/test_env.py", "tests/test_registry.py", "tests/test_sampling.py", "tests/test_wrappers.py"),
-    *(
-        "tests/contract",
-        "tests/render",
-        "tests/mcts",
-        "tests/interop",
-        "tests/train/ppo/test_ppo.py",
-        "tests/train/driver",
-    ),
+    *("tests/contract", "tests/render", "tests/mcts", "tests/interop", "tests/train/ppo/test_ppo.py"),
+    "tests/train/driver",
 )
 
 
@@ -92,24 +86,24 @@ def main() -> None:
 
 def check_package(folder: Path) -> None:
     """Checks all but the extras and the versions, and puts what was built into dist/."""
-    with Timer("tools"):
+    with timed("tools"):
         tools = Environment(folder / "tools")
         tools.install(*TOOLS)
-    with Timer("sdist and wheel"):
+    with timed("sdist and wheel"):
         tools.run("python", "-m", "build", "--outdir", folder / "dist", ROOT)
     wheel, built = next((folder / "dist").glob("*.whl")), sorted((folder / "dist").iterdir())
-    with Timer("metadata"):
+    with timed("metadata"):
         tools.run("twine", "check", "--strict", *built)
-    with Timer("contents of the wheel"):
+    with timed("contents of the wheel"):
         tools.run("check-wheel-contents", wheel)
         check_contents(wheel)
-    with Timer("citation"):
+    with timed("citation"):
         tools.run("cffconvert", "--validate", "--infile", ROOT / "CITATION.cff")
-    with Timer("games of each kind, without extras"):
+    with timed("games of each kind, without extras"):
         fresh = Environment(folder / "fresh")
         fresh.install(wheel)
         fresh.run("python", "-I", HERE / "play_without_extras.py")
-    with Timer("types of the public names"):
+    with timed("types of the public names"):
         typed = typed_share(tools, fresh)
     print(f"{wheel.stat().st_size:,} bytes, {typed:.1%} of the public names are typed")
     (ROOT / "dist").mkdir(exist_ok=True)
@@ -164,7 +158,7 @@ def check_extras(folder: Path, names: list[str]) -> None:
     checkout.mkdir()
     (checkout / "train").symlink_to(ROOT / "train")
     for name in names:
-        with Timer(name):
+        with timed(name):
             environment = Environment(folder / name)
             environment.install(f"jaxgames[{name}] @ {wheel.as_uri()}")
             environment.run("python", HERE / "one_step.py", name, PYTHONPATH=str(checkout))
@@ -186,7 +180,7 @@ def check_versions(folder: Path, pythons: list[str]) -> None:
         version = run((python, "-c", "import platform; print(platform.python_version())"), folder).strip()
         lowest = f">={'.'.join(version.split('.')[:2])}" == PROJECT["requires-python"]
         for kind in ("newest", "lowest") if lowest else ("newest",):
-            with Timer(f"Python {version}, {kind}"):
+            with timed(f"Python {version}, {kind}"):
                 environment = Environment(folder / f"{kind}{number}", python)
                 environment.install(*requirements(kind), *TEST_TOOLS)
                 summary = environment.run("python", *PYTEST, "-m", "not slow", *TESTS, cwd=ROOT).splitlines()[-1]

@@ -5,7 +5,8 @@ import subprocess
 import sys
 import time
 import venv
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 # A check must not find the checkout. XLA's fast compilation is enough for programs that take one step.
@@ -20,41 +21,23 @@ _SET = {
 
 
 def run(command: Sequence[object], cwd: Path, *, may_fail: bool = False, **variables: str) -> str:
-    """Runs a command and returns what it printed.
+    """Runs a command in a folder, with these environment variables, and returns what it printed.
 
-    Args:
-      command: the program and its arguments.
-      cwd: the folder to run it in.
-      may_fail: whether the command may end with another exit status than 0.
-      **variables: environment variables to set for it.
-
-    Raises SystemExit with the output of a command that fails.
+    Raises SystemExit with the output of a command that fails, unless it may.
     """
     inherited = {name: value for name, value in os.environ.items() if name not in _HIDDEN}
-    arguments = [str(argument) for argument in command]
+    words = [str(word) for word in command]
     environment = inherited | _SET | variables
-    done = subprocess.run(
-        arguments, cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+    done = subprocess.run(words, cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0 and not may_fail:
-        sys.exit(f"{done.stdout}\nfailed in {cwd}, with exit status {done.returncode}: {' '.join(arguments)}")
+        sys.exit(f"{done.stdout}\nfailed in {cwd}, with exit status {done.returncode}: {' '.join(words)}")
     return done.stdout
 
 
 class Environment:
-    """A virtual environment in a folder of its own.
-
-    Attributes:
-      folder: where it stands, outside of the checkout.
-      bin: the folder of its programs.
-    """
+    """A virtual environment in a folder of its own, outside of the checkout; `bin` has its programs."""
 
     def __init__(self, folder: Path, python: str = sys.executable) -> None:
-        """
-        Args:
-          folder: the folder to make.
-          python: the interpreter that the environment is for.
-        """
         self.folder = folder
         self.bin = folder / ("Scripts" if os.name == "nt" else "bin")
         if python == sys.executable:
@@ -69,24 +52,16 @@ class Environment:
     def run(
         self, program: str | Path, *arguments: object, cwd: Path | None = None, may_fail: bool = False, **variables: str
     ) -> str:
-        """Runs a program of the environment, or one at an absolute path, and returns what it printed.
-
-        The environment is first on the path. `cwd` is the environment's folder if it is not given.
-        """
+        """Runs a program of the environment, or one at an absolute path, in its folder if `cwd` is not given."""
         path = os.pathsep.join((str(self.bin), os.environ.get("PATH", os.defpath)))
         command = (self.bin / program, *arguments)
         return run(command, cwd or self.folder, may_fail=may_fail, PATH=path, **variables)
 
 
-class Timer:
-    """Prints a line per check, with its seconds: `with Timer("metadata"): ...`."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None:
-        print(f"{self.name} ...", end="", flush=True)
-        self._start = time.monotonic()
-
-    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        print(f" {'ok' if error is None else 'FAILED'}, {time.monotonic() - self._start:.0f} s", flush=True)
+@contextmanager
+def timed(name: str) -> Generator[None]:
+    """Prints the name of a check, and its seconds when it has passed."""
+    print(f"{name} ...", end="", flush=True)
+    start = time.monotonic()
+    yield
+    print(f" ok, {time.monotonic() - start:.0f} s", flush=True)

