@@ -158,7 +158,7 @@ class Terminal:
         texts = legal_texts(self.session.env, self.session.state)
         if texts:
             self._say(textwrap.fill(f"legal moves: {', '.join(texts)}", WIDTH, break_long_words=False))
-        self._say("\n" + HELP.format(example=texts[0] if texts else "the ones of this game", top=TOP))
+        self._say("\n" + HELP.format(example=texts[0] if texts else "a listed one", top=TOP))
 
     def _say_hint(self, agent: str | None) -> None:
         """Prints the most probable moves of an agent, and the chance to win of the only person, else of the mover."""

@@ -1,4 +1,4 @@
-"""Writes stored files of this folder again: `python -m tests.data pictures`.
+"""Writes stored files of this folder again: `python -m tests.data pictures transcripts`.
 
 Tests compare what the code makes now with these files. After a change that was meant, run the command, read the
 differences and commit them.
@@ -7,9 +7,11 @@ differences and commit them.
 import sys
 from pathlib import Path
 
+from tests.play.test_transcripts import made_transcripts
 from tests.render.test_pictures import made_pictures
 
-MAKERS = {"pictures": made_pictures}  # of each kind: the function that returns its texts by the names of their files
+# of each kind: the function that returns its texts by the names of their files
+MAKERS = {"pictures": made_pictures, "transcripts": made_transcripts}
 
 
 def main(kinds: list[str]) -> None:

@@ -3,15 +3,15 @@
 import json
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from typing import Any, Literal
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Literal, Protocol
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, ViewportSize, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, Playwright, Route, ViewportSize, sync_playwright
 
 import jaxgames
-from benchmarks.play import MISSING, OPTIONS, find_chromium
-from benchmarks.play import served as serving
+from benchmarks import play
 from jaxgames.play import Session, from_json
 
 DESK, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)
@@ -22,9 +22,9 @@ READY = "document.querySelector('.cell.source, .cell.edge, #extra button') || do
 
 def chromium() -> str:
     """Returns the path of Chromium; skips the test, with the line that installs it, where it is missing."""
-    path = find_chromium()
+    path = play.find_chromium()
     if path is None:
-        pytest.skip(MISSING)
+        pytest.skip(play.MISSING)
     return path
 
 
@@ -34,33 +34,36 @@ def browser() -> Generator[Browser]:
     program = chromium()
     playwright: Playwright
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=program, args=OPTIONS)
+        opened = playwright.chromium.launch(executable_path=program, args=play.OPTIONS)
         yield opened
         opened.close()
 
 
-@contextmanager
-def served(game: str, seats: Sequence[str], **arguments: Any) -> Generator[str]:
-    """Yields the address of a server in this process, on which agents move at once."""
-    with serving(jaxgames.make(game), seats, **{"pace": 0.0, **arguments}) as address:
-        yield address
+def served(game: str, seats: Sequence[str], **arguments: Any) -> AbstractContextManager[str]:
+    """The address of a server in this process."""
+    return play.served(jaxgames.make(game), seats, **arguments)
 
 
-def at_desk(chrome: Browser, address: str) -> "Person":
-    """Returns a person with a wide window and a mouse."""
-    return Person(chrome.new_context(viewport=DESK), address)
+def check_page(page: Page) -> None:
+    """Checks that axe-core finds nothing wrong and that nothing is wider than the window."""
+    rules = Axe().run(page).response["violations"]
+    assert [f"{rule['id']}: {[node['html'] for node in rule['nodes']]}" for rule in rules] == []
+    assert page.viewport_size
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
 
 
-def on_phone(chrome: Browser, address: str) -> "Person":
-    """Returns a person with a phone, who touches it."""
-    return Person(chrome.new_context(viewport=PHONE, has_touch=True, is_mobile=True), address)
+class Sit(Protocol):
+    """Returns a person at the page of a new server; `options` are those of the server and of the window."""
+
+    def __call__(self, game: str, *seats: str, phone: bool = False, **options: Any) -> "Person": ...
 
 
 class Person:
     """A person who plays on the page."""
 
-    def __init__(self, context: BrowserContext, address: str) -> None:
-        self.page: Page = context.new_page()
+    def __init__(self, chrome: Browser, address: str, *, before: Callable[[Page], None] | None = None, **window: Any):
+        options: dict[str, Any] = {"viewport": DESK, **window}
+        self.page: Page = chrome.new_context(**options).new_page()
         self.page.set_default_timeout(60_000)
         self.address = address
         self.requests: list[str] = []
@@ -68,6 +71,8 @@ class Person:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        if before:
+            before(self.page)
         self.page.goto(address)
         self.wait()
 
@@ -87,28 +92,34 @@ class Person:
             assert time.monotonic() < deadline, f"{condition}; status: {self.text('#status')}; {self.errors}"
             self.page.wait_for_timeout(5)
 
+    def at(self, ply: int) -> None:
+        """Waits until the page shows the position after so many plies."""
+        self.wait_for(f"document.querySelector('#ply').value === '{ply}'")
+
+    def hears(self, text: str, selector: str = "#status") -> None:
+        """Waits until an element has a text in it."""
+        self.wait_for(f"document.querySelector({selector!r}).textContent.includes({text!r})")
+
+    def find(self, selector: str) -> Locator:
+        return self.page.locator(selector)
+
     def text(self, selector: str) -> str:
-        return self.page.locator(selector).inner_text()
+        return self.find(selector).inner_text()
+
+    def sees(self, selector: str) -> bool:
+        return self.find(selector).is_visible()
 
     @property
     def ply(self) -> int:
-        return int(self.page.locator("#ply").input_value())
+        return int(self.find("#ply").input_value())
 
     @property
     def over(self) -> bool:
-        return self.page.locator("#hint").is_disabled()
+        return self.find("#hint").is_disabled()
 
     @property
     def position(self) -> str:
-        return self.page.locator("#position").input_value()
-
-    def set_up(self, text: str) -> None:
-        """Sets up a position, and scrolls back to the board."""
-        self.page.locator("#advanced").evaluate("details => details.open = true")
-        self.page.locator("#position").fill(text)
-        self.page.locator("#set").click()
-        self.wait_for("JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).opening !== null")
-        self.page.evaluate("scrollTo(0, 0)")
+        return self.find("#position").input_value()
 
     def session(self) -> Session:
         """Returns the game as the page remembers it, played again."""
@@ -121,54 +132,72 @@ class Person:
 
     def middle(self, cell: str) -> tuple[float, float]:
         """Returns where a cell is in the window."""
-        at = self.page.evaluate(
-            "name => { const box = document.querySelector(`.cell[data-name='${name}']`).getBoundingClientRect();"
-            " return [box.x + box.width / 2, box.y + box.height / 2]; }",
-            cell,
+        box = self.page.evaluate(
+            "name => document.querySelector(`.cell[data-name='${name}']`).getBoundingClientRect()", cell
         )
-        return at[0], at[1]
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def pieces_at(self, cell: str) -> int:
+        """Returns how many visible pieces of the picture are in the middle of a cell."""
+        return self.page.evaluate(
+            "([x, y]) => [...document.querySelectorAll('#picture use:not([href$=-background])')].filter(piece => {"
+            " const at = piece.getScreenCTM(); return piece.getAttribute('visibility') !== 'hidden'"
+            " && Math.hypot(at.e - x, at.f - y) < 5; }).length",
+            self.middle(cell),
+        )
+
+    def is_on_screen(self, selector: str) -> bool:
+        """Returns whether an element is in the window as a whole."""
+        return self.find(selector).evaluate(
+            "node => { const box = node.getBoundingClientRect(); return box.height > 0 && box.top >= 0"
+            " && box.bottom <= innerHeight && box.left >= 0 && box.right <= innerWidth; }"
+        )
 
     # -- acting --------------------------------------------------------------------------------------------------
 
-    def click(self, cell: str) -> None:
-        """Clicks with the mouse in the middle of a cell."""
-        self.page.mouse.click(*self.middle(cell))
+    def click(self, *cells: str) -> None:
+        """Clicks with the mouse in the middle of cells."""
+        for cell in cells:
+            self.page.mouse.click(*self.middle(cell))
 
     def press(self, *keys: str) -> None:
         for key in keys:
             self.page.keyboard.press(key)
 
-    def walk(self, cell: str) -> None:
-        """Moves the focus from the cell that the Tab key reaches to another one, with the arrow keys."""
-        self.press(*self.way(cell))
-        reached = self.page.evaluate("document.activeElement.dataset.name")
-        assert reached == cell, f"the arrow keys lead to {reached}, not to {cell}"
+    def push(self, *selectors: str) -> None:
+        """Clicks on buttons."""
+        for selector in selectors:
+            self.find(selector).click()
 
-    def way(self, cell: str) -> list[str]:
-        """Returns the arrow keys that lead to a cell: first to its row, then along the row."""
+    def accept(self) -> None:
+        """Accepts the next question of the page."""
+        self.page.once("dialog", lambda dialog: dialog.accept())
+
+    def set_up(self, text: str) -> None:
+        """Sets up a position, and scrolls back to the board."""
+        self.find("#advanced").evaluate("details => details.open = true")
+        self.find("#position").fill(text)
+        self.push("#set")
+        self.wait_for("JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).opening !== null")
+        self.page.evaluate("scrollTo(0, 0)")
+
+    def walk(self, cell: str) -> None:
+        """Moves the focus to a cell with the arrow keys: from the one that the Tab key reaches, first to its row."""
         rows = self.page.evaluate(
             "() => { const rows = new Map(); for (const cell of document.querySelectorAll('.cell')) {"
             " const y = Math.round(parseFloat(cell.style.top) * 10);"
             " if (!rows.has(y)) rows.set(y, []); rows.get(y).push([parseFloat(cell.style.left), cell.dataset.name]); }"
             " return [...rows].sort((a, b) => a[0] - b[0]).map(row => row[1].sort((a, b) => a[0] - b[0])); }"
         )
-        self.page.locator(".cell[tabindex='0']").focus()
+        focus = "document.activeElement.dataset.name"
+        self.find(".cell[tabindex='0']").focus()
         row_of = {name: row for row, cells in enumerate(rows) for _, name in cells}
-        here = self.page.evaluate("document.activeElement.dataset.name")
-        down = row_of[cell] - row_of[here]
+        down = row_of[cell] - row_of[self.page.evaluate(focus)]
         self.press(*["ArrowDown" if down > 0 else "ArrowUp"] * abs(down))
         names = [name for _, name in rows[row_of[cell]]]
-        here = self.page.evaluate("document.activeElement.dataset.name")
-        right = names.index(cell) - names.index(here)
-        return ["ArrowRight" if right > 0 else "ArrowLeft"] * abs(right)
-
-    def press_button(self, selector: str, by: By) -> None:
-        """Presses the first button that a selector finds; by the keyboard, it must have the focus already."""
-        if by == "keyboard":
-            self.press("Enter")
-        else:
-            button = self.page.locator(selector).first
-            button.tap() if by == "touch" else button.click()
+        right = names.index(cell) - names.index(self.page.evaluate(focus))
+        self.press(*["ArrowRight" if right > 0 else "ArrowLeft"] * abs(right))
+        assert self.page.evaluate(focus) == cell
 
     def choose(self, cell: str, by: By = "mouse") -> None:
         """Chooses a cell with the mouse, a finger or the keys."""
@@ -180,6 +209,14 @@ class Person:
         else:
             self.click(cell)
 
+    def press_button(self, selector: str, by: By) -> None:
+        """Presses the first button that a selector finds; by the keyboard, it must have the focus already."""
+        if by == "keyboard":
+            self.press("Enter")
+        else:
+            button = self.find(selector).first
+            button.tap() if by == "touch" else button.click()
+
     def drag(self, source: str, choose_target: Callable[[], str]) -> None:
         """Drags the piece on a cell with the mouse; its targets are visible when it has left its place."""
         x, y = self.middle(source)
@@ -189,11 +226,8 @@ class Person:
         self.page.mouse.move(*self.middle(choose_target()))
         self.page.mouse.up()
 
-    def move(self, choice: Any, by: By = "mouse") -> None:
-        """Plays a random legal move, one ply, and waits for the next turn; `choice` is `random.choice`.
-
-        With the mouse, pieces are dragged.
-        """
+    def move(self, choice: Callable[[list[str]], str], by: By = "mouse") -> None:
+        """Plays a random legal move, one ply, and waits for the next turn; with the mouse, pieces are dragged."""
         before = self.ply
         if edges := self.cells("edge"):
             self.choose(choice(edges), by)
@@ -207,7 +241,7 @@ class Person:
                     self.choose(choice(sources), by)
                 if targets := self.cells("target"):
                     self.choose(choice(targets), by)
-            if self.page.locator("#choices button").count():
+            if self.find("#choices button").count():
                 self.press_button("#choices button", by)
         elif by == "keyboard":
             self.press("e")
@@ -215,3 +249,27 @@ class Person:
             self.press_button("#extra button", by)
         self.wait_for(f"Number(document.querySelector('#ply').value) > {before}")
         self.wait()
+
+
+class Held:
+    """The next request of a page to a path; it waits until `release`, and with `reply` its reply does."""
+
+    def __init__(self, page: Page, path: str, *, reply: bool = False) -> None:
+        self.page, self.reply = page, reply
+        self.held: list[tuple[Route, Any]] = []
+        self.page.route(f"**/api/{path}", self.hold)
+
+    def hold(self, route: Route) -> None:
+        if self.held:  # only the first one waits
+            route.continue_()
+        else:
+            self.held.append((route, route.fetch() if self.reply else None))
+
+    def wait(self) -> None:
+        while not self.held:
+            self.page.wait_for_timeout(5)
+
+    def release(self) -> None:
+        self.wait()
+        ((route, reply),) = self.held
+        route.fulfill(response=reply) if self.reply else route.continue_()

@@ -1,21 +1,23 @@
-"""The page itself in a real browser: accessibility, widths, reloading, security, a killed server, files."""
+"""The page itself in a real browser: accessibility, screens, dialogs, reloading, security, a killed server, files."""
 
 import os
+import random
 import re
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ViewportSize
 
-from jaxgames.play import from_json
-from tests.play.web.browser import DESK, PHONE, Person, browser, served
+import jaxgames
+from jaxgames import baselines
+from jaxgames.play import Session, from_json, to_html
+from jaxgames.play.words import game_title, offered_games
+from tests.play.web.browser import DESK, PHONE, Person, Sit, check_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -27,20 +29,20 @@ GAMES = (
     "minichess",
 )
 BOXES = "dots_and_boxes(rows=2, cols=2)"
+PEOPLE = ("human", "human")
 NARROW = ViewportSize(width=360, height=640)
 ZOOMED = ViewportSize(width=640, height=400)  # what a window of 1280 x 800 shows at 200 percent
+SEATS = "JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).agents"
 
 
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
+def first(cells: list[str]) -> str:
+    return cells[0]
 
 
-def violations(someone: Person) -> list[str]:
-    """Returns what axe-core finds wrong, with the elements."""
-    rules = Axe().run(someone.page).response["violations"]
-    return [f"{rule['id']}: {[node['html'] for node in rule['nodes']]}" for rule in rules]
+def ask_greedy(someone: Person) -> None:
+    someone.find("#hint-agent").evaluate("field => { field.value = 'greedy'; }")
+    someone.push("#hint")
+    someone.find("#trails path.best").wait_for()
 
 
 # -- everybody can use it ------------------------------------------------------------------------------------------
@@ -48,101 +50,187 @@ def violations(someone: Person) -> list[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.partition("(")[0])
-def test_page_is_accessible_and_fits_all_widths(chrome: Browser, game: str, scheme: Literal["light", "dark"]) -> None:
-    seats = ["human"] * (6 if "num_players=6" in game else 2)
-    with served(game, seats) as address:
-        someone = Person(chrome.new_context(viewport=DESK, color_scheme=scheme), address)
-        paper = someone.page.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert (sum(map(int, re.findall(r"\d+", paper)[:3])) > 384) == (scheme == "light")
-        someone.page.locator("#hint-agent").evaluate("field => { field.value = 'greedy'; }")
-        someone.press("h")
-        someone.page.locator("#trails path.best").wait_for()
-        if someone.cells("source"):
-            someone.click(someone.cells("source")[0])
-        assert violations(someone) == []
-        for size in (DESK, PHONE, NARROW, ZOOMED):
-            someone.page.set_viewport_size(size)
-            assert someone.page.evaluate("document.documentElement.scrollWidth") <= size["width"], size
-        someone.page.set_viewport_size(PHONE)
-        assert violations(someone) == []
-        someone.page.locator("#new-game").click()
-        someone.wait_for("document.querySelectorAll('#new-seats input').length > 0")
-        someone.page.locator("#dialog summary").click()
-        assert violations(someone) == []
-        assert someone.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-        someone.page.locator("#close").click()
-        someone.page.locator("#how-to").click()
-        someone.page.locator("#rules[open]").wait_for()
-        assert violations(someone) == []
-        assert someone.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-        someone.page.locator("#rules-close").click()
-        for details in someone.page.locator(".side details").all():
-            details.evaluate("part => { part.open = true; }")
-        assert violations(someone) == []
+def test_page_is_accessible_and_fits_all_widths(sit: Sit, game: str, scheme: Literal["light", "dark"]) -> None:
+    someone = sit(game, *["human"] * jaxgames.make(game).num_players, color_scheme=scheme)
+    paper = someone.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", paper)[:3])) > 384) == (scheme == "light")
+    ask_greedy(someone)
+    someone.click(*someone.cells("source")[:1])
+    for size in (DESK, NARROW, ZOOMED, PHONE):
+        someone.page.set_viewport_size(size)
+        check_page(someone.page)
+    someone.push("#new-game")
+    someone.wait_for("document.querySelectorAll('#new-seats input').length > 0")
+    someone.push("#dialog summary")
+    check_page(someone.page)
+    someone.push("#close", "#how-to")
+    someone.find("#rules[open]").wait_for()
+    check_page(someone.page)
+    assert someone.is_on_screen("#rules-title")
+    assert someone.is_on_screen("#rules-close"), "however long the rules are"
+    pictures = "[...document.querySelectorAll('#rules img')]"
+    someone.wait_for(f"{pictures}.length >= 2 && {pictures}.every(image => image.complete && image.naturalWidth > 0)")
+    someone.push("#rules-close")
+    for details in someone.find(".side details").all():
+        details.evaluate("part => { part.open = true; }")
+    check_page(someone.page)
+    assert not someone.errors
 
 
-def test_cells_are_one_stop_of_the_tab_key_and_are_read_out_in_words(chrome: Browser) -> None:
-    with served("checkers", ("human", "human")) as address:
-        someone = Person(chrome.new_context(viewport=DESK), address)
-        assert someone.page.locator(".cell[tabindex='0']").count() == 1
-        someone.walk("11")
-        assert someone.page.locator(".cell[data-name='11']").get_attribute("aria-label") == "11, Black man, can move"
-        someone.press("Enter")
-        assert someone.page.locator(".cell[data-name='11']").get_attribute("aria-pressed") == "true"
-        assert someone.page.locator(".cell[data-name='15']").get_attribute("aria-label") == "15, empty, target"
-        someone.press("Escape")
-        assert not someone.cells("selected")
-        someone.press("Space")
-        assert someone.cells("selected") == ["11"]
-        someone.walk("15")
-        someone.press("Enter")
-        someone.wait_for("document.querySelector('#status').textContent === 'White to move. Black played 11-15'")
-        assert someone.page.evaluate("document.activeElement.dataset.name") == "15", "the focus stays"
+def test_cells_are_one_stop_of_the_tab_key_and_are_read_out_in_words(sit: Sit) -> None:
+    someone = sit("checkers", *PEOPLE)
+    assert someone.find(".cell[tabindex='0']").count() == 1
+    someone.walk("11")
+    assert someone.find(".cell[data-name='11']").get_attribute("aria-label") == "11, Black man, can move"
+    someone.press("Enter")
+    assert someone.find(".cell[data-name='11']").get_attribute("aria-pressed") == "true"
+    assert someone.find(".cell[data-name='15']").get_attribute("aria-label") == "15, empty, target"
+    someone.press("Escape")
+    assert not someone.cells("selected")
+    someone.press("Space")
+    assert someone.cells("selected") == ["11"]
+    someone.choose("15", "keyboard")
+    someone.hears("White to move. Black played 11-15")
+    assert someone.page.evaluate("document.activeElement.dataset.name") == "15", "the focus stays"
 
 
-def test_nothing_moves_for_people_who_want_no_motion(chrome: Browser) -> None:
-    with served(BOXES, ("human", "human")) as address:
-        motions: tuple[Literal["reduce", "no-preference"], ...] = ("reduce", "no-preference")
-        for motion in motions:
-            someone = Person(chrome.new_context(viewport=DESK, reduced_motion=motion), address)
-            duration = someone.page.evaluate("getComputedStyle(document.querySelector('.cell')).transitionDuration")
-            assert (duration == "0s") == (motion == "reduce")
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_nothing_moves_for_people_who_want_no_motion(sit: Sit, motion: str) -> None:
+    someone = sit(BOXES, *PEOPLE, reduced_motion=motion)
+    duration = someone.page.evaluate("getComputedStyle(document.querySelector('.cell')).transitionDuration")
+    assert (duration == "0s") == (motion == "reduce")
+
+
+@pytest.mark.parametrize("game", ["minichess", "chinese_checkers(size=4, num_players=6)"])
+def test_board_hint_and_its_result_are_on_one_screen_of_a_phone(sit: Sit, game: str) -> None:
+    someone = sit(game, "human", *["first"] * (jaxgames.make(game).num_players - 1), phone=True)
+    ask_greedy(someone)
+    assert all(someone.is_on_screen(part) for part in ("#status", "#board", "#hint"))
+    assert not someone.sees("#position")
+    assert not someone.sees("#replay"), "nothing has been played"
+
+
+def test_board_stays_in_its_place_during_a_game_and_the_status_is_never_blank(sit: Sit) -> None:
+    """Each change of the status and the place of the board are recorded by the page."""
+    chance, someone = random.Random(5), sit(BOXES, "human", "greedy", phone=True)
+    someone.page.evaluate(
+        "() => { window.seen = []; const look = () => seen.push([document.querySelector('#status').textContent,"
+        " document.querySelector('#board').getBoundingClientRect().y + scrollY]); look();"
+        " new MutationObserver(look).observe(document.querySelector('#status'), {childList: true}); }"
+    )
+    ask_greedy(someone)
+    while not someone.over:
+        someone.move(chance.choice, "touch")
+    seen: list[tuple[str, float]] = someone.page.evaluate("window.seen")
+    assert len(seen) > 8
+    assert "" not in {status for status, _ in seen}
+    assert len({round(y) for _, y in seen}) == 1
+
+
+def test_person_sits_at_the_bottom_and_a_button_flips_the_board(sit: Sit) -> None:
+    someone = sit("checkers", *PEOPLE)
+    assert someone.middle("1")[1] > someone.middle("32")[1], "Black, who moves first, is at the bottom"
+    someone.push("#flip")
+    someone.wait_for("document.querySelector(\".cell[data-name='1']\").getBoundingClientRect().y < 200")
+    someone.drag("11", lambda: "15")
+    someone.at(1)
+    someone.page.wait_for_timeout(200)
+    assert someone.middle("1")[1] < someone.middle("32")[1], "the board stays as the person has turned it"
+    someone.press("f")
+    someone.wait_for("document.querySelector(\".cell[data-name='1']\").getBoundingClientRect().y > 300")
+    assert not sit(BOXES, *PEOPLE).sees("#flip"), "no seat has a side"
+
+
+# -- the dialog of a new game --------------------------------------------------------------------------------------
+
+
+def test_new_game_is_chosen_in_words(sit: Sit) -> None:
+    someone = sit("checkers", "human", "first")
+    someone.push("#new-game")
+    assert someone.find("#game option").all_inner_texts() == list(map(game_title, offered_games()))
+    someone.find("#opponent").select_option(label="Easy")
+    someone.hears("against random moves.", "#strength")
+    someone.find("#game").select_option(label="Chinese Checkers")
+    someone.wait_for("document.querySelectorAll('#new-seats input').length === 3")
+    someone.find("#menus select").nth(1).select_option(label="2")
+    someone.wait_for("document.querySelectorAll('#new-seats input').length === 2")
+    assert someone.find("#opponent option").all_inner_texts() == ["Another person", "Easy", "Medium", "Hard"]
+    someone.find("#opponent").select_option(label="Easy")
+    assert someone.find("#side option").all_inner_texts() == ["Red", "Blue", "Random"]
+    someone.find("#side").select_option(label="Blue")
+    someone.push("#start")
+    someone.wait_for(f"{SEATS}[1] === 'human'")
+    someone.wait()
+    env = jaxgames.make("chinese_checkers(size=2, num_players=2)")
+    assert someone.session().env == env
+    assert someone.session().seats == (baselines.levels(env)["easy"], "human")
+    assert someone.find("#players select").nth(1).input_value() == "human"
+    labels = someone.find("#agent-fields label").all_text_contents()
+    assert [label.strip() for label in labels] == ["Red", "Blue"], "the names of this game, not of the one before"
+
+
+def test_agents_and_parameters_can_be_typed_under_advanced(sit: Sit) -> None:
+    someone = sit("dots_and_boxes(rows=5, cols=5)", *PEOPLE)
+    second = "document.querySelectorAll('#new-seats input')[1]?.value"
+    someone.push("#new-game")
+    someone.wait_for(f"{second} === 'human'")
+    someone.find("#opponent").select_option("baseline")
+    someone.find("#menus select").select_option(label="4 by 4 boxes")
+    someone.wait_for(f"{second}.startsWith('alphabeta(')")  # the baseline does not play the new board
+    someone.push("#dialog summary")
+    reward = someone.find("input[name=reward]")
+    reward.fill("nothing")
+    reward.press("Tab")
+    someone.hears("nothing", "#dialog-problem")
+    reward.fill("boxes")
+    reward.press("Tab")
+    someone.wait_for("document.querySelector('#dialog-problem').hidden")
+    someone.find("#new-seats input").nth(1).fill("greedy(epsilon=0.25)")
+    someone.push("#start")
+    someone.wait_for(f"{SEATS}[1] === 'greedy(epsilon=0.25)'")
+    assert someone.session().env == jaxgames.make("dots_and_boxes(rows=4, cols=4, reward='boxes')")
+    someone.push("#advanced summary")
+    someone.find("#agent-fields input").nth(1).fill("humn")
+    someone.find("#agent-fields input").nth(1).press("Tab")
+    someone.find("#problem").wait_for()
+    assert someone.text("#problem").count("baseline") == 1
+    someone.find("#players select").nth(1).select_option(label="Person")
+    someone.wait_for(f"{SEATS}[1] === 'human'")
+    assert not someone.sees("#problem")
 
 
 # -- the page and its server ---------------------------------------------------------------------------------------
 
 
-def test_reload_shows_the_same_game(chrome: Browser) -> None:
-    with served(BOXES, ("human", "human")) as address:
-        someone = Person(chrome.new_context(viewport=DESK), address)
-        for _ in range(3):
-            someone.move(lambda cells: cells[0])
-        before, id = someone.position, someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames')).id")
-        someone.page.reload()
-        someone.wait()
-        assert (someone.position, someone.ply) == (before, 3)
-        assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames')).id") == id
-        other = Person(someone.page.context, address)
-        other.move(lambda cells: cells[0])
-        someone.wait_for("document.querySelector('#ply').value === '4'")  # both windows show one game
+def test_reload_and_a_second_window_show_the_same_game(sit: Sit) -> None:
+    someone = sit(BOXES, *PEOPLE)
+    for _ in range(3):
+        someone.move(first)
+    before, id = someone.position, someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames')).id")
+    someone.page.reload()
+    someone.wait()
+    assert (someone.position, someone.ply) == (before, 3)
+    assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames')).id") == id
+    with someone.page.context.expect_page() as opened:
+        someone.page.evaluate("open('/')")
+    opened.value.locator(".cell.edge").first.click()
+    someone.at(4)
 
 
-def test_foreign_script_and_foreign_page_can_do_nothing(chrome: Browser) -> None:
-    with served(BOXES, ("human", "human")) as address:
-        someone = Person(chrome.new_context(viewport=DESK), address)
-        someone.page.evaluate(
-            "() => { const script = document.createElement('script'); script.textContent = 'window.injected = 1';"
-            " document.body.append(script); const image = document.createElement('img');"
-            " image.src = 'http://attacker.example/x.png'; document.body.append(image); }"
-        )
-        assert someone.page.evaluate("window.injected") is None
-        assert sum("Content Security Policy" in error for error in someone.errors) == 2
-    with served(BOXES, ("human", "human")) as victim, served(BOXES, ("human", "human")) as attacker:
-        page = chrome.new_context().new_page()
-        page.goto(f"{attacker}page/page.css")
-        attempt = "address => fetch(address, {method: 'POST', body: '{}'}).then(() => 'read', () => 'refused')"
-        assert page.evaluate(attempt, f"{victim}api/new") == "refused"
-        assert page.evaluate("address => fetch(address).then(() => 'read', () => 'refused')", victim) == "refused"
+def test_foreign_script_and_foreign_page_can_do_nothing(sit: Sit) -> None:
+    someone = sit(BOXES, *PEOPLE)
+    someone.page.evaluate(
+        "() => { const script = document.createElement('script'); script.textContent = 'window.injected = 1';"
+        " document.body.append(script); const image = document.createElement('img');"
+        " image.src = 'http://attacker.example/x.png'; document.body.append(image); }"
+    )
+    assert someone.page.evaluate("window.injected") is None
+    assert sum("Content Security Policy" in error for error in someone.errors) == 2
+    attacker = sit(BOXES, *PEOPLE)
+    attacker.page.goto(f"{attacker.address}page/page.css")
+    attempt = "options => fetch(options[0], options[1]).then(() => 'read', () => 'refused')"
+    for path, options in (("api/new", {"method": "POST", "body": "{}"}), ("", {})):
+        assert attacker.page.evaluate(attempt, [f"{someone.address}{path}", options]) == "refused"
 
 
 def start_process(port: int) -> subprocess.Popen[bytes]:
@@ -165,13 +253,13 @@ def test_killed_server_is_noticed_and_the_game_goes_on_with_the_next_one(chrome:
         while not answers(port):
             assert process.poll() is None
             time.sleep(0.1)
-        someone = Person(chrome.new_context(viewport=DESK), f"http://127.0.0.1:{port}/")
+        someone = Person(chrome, f"http://127.0.0.1:{port}/")
         for _ in range(3):
-            someone.move(lambda cells: cells[0])
+            someone.move(first)
         before = someone.position
         process.kill()
         process.wait()
-        someone.wait_for("document.querySelector('#problem').textContent.includes('server has stopped')")
+        someone.hears("server has stopped", "#problem")
         assert not someone.cells("edge"), "nothing can be played meanwhile"
         with someone.page.expect_request("**/api/load"):
             process = start_process(port)
@@ -181,71 +269,77 @@ def test_killed_server_is_noticed_and_the_game_goes_on_with_the_next_one(chrome:
         someone.wait_for("document.querySelector('#problem').hidden")
         someone.wait()
         assert (someone.position, someone.ply) == (before, 3)
-        someone.move(lambda cells: cells[0])
+        someone.move(first)
         assert someone.session().plies == 4
     finally:
         process.kill()
         process.wait()
 
 
-def test_game_that_cannot_be_continued_is_named_and_kept(chrome: Browser) -> None:
-    with served(BOXES, ("human", "human")) as address:
-        someone = Person(chrome.new_context(viewport=DESK), address)
-        someone.page.evaluate(
-            "() => { const memory = JSON.parse(localStorage.getItem('jaxgames'));"
-            " localStorage.setItem('jaxgames', JSON.stringify({...memory, id: 'gone', saved: '{}'})); }"
-        )
-        someone.page.reload()
-        someone.wait()
-        assert someone.text("#problem").startswith("The game before cannot be continued: the saved game is not")
-        assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames refused')).saved") == "{}"
-        someone.move(lambda cells: cells[0])
-        assert not someone.page.locator("#problem").is_visible()
+def test_game_that_cannot_be_continued_is_named_and_kept(sit: Sit) -> None:
+    someone = sit(BOXES, *PEOPLE)
+    someone.page.evaluate(
+        "() => { const memory = JSON.parse(localStorage.getItem('jaxgames'));"
+        " localStorage.setItem('jaxgames', JSON.stringify({...memory, id: 'gone', saved: '{}'})); }"
+    )
+    someone.page.reload()
+    someone.wait()
+    assert someone.text("#problem").startswith("The game before cannot be continued: the saved game is not")
+    assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames refused')).saved") == "{}"
+    someone.move(first)
+    assert not someone.sees("#problem")
 
 
 # -- files ---------------------------------------------------------------------------------------------------------
 
 
-def test_game_and_still_page_are_downloaded_and_open(chrome: Browser, tmp_path: Path) -> None:
-    with served(BOXES, ("human", "human")) as address:
-        someone = Person(chrome.new_context(viewport=DESK), address)
-        for _ in range(4):
-            someone.move(lambda cells: cells[0])
-        someone.page.locator("summary", has_text="Save and load").click()
-        for button, suffix in (("#save", "json"), ("#still", "html")):
-            with someone.page.expect_download() as download:
-                someone.page.locator(button).click()
-            download.value.save_as(tmp_path / f"game.{suffix}")
-        saved = from_json((tmp_path / "game.json").read_text())
-        assert saved.moves() == someone.session().moves()
+def test_game_and_still_page_are_saved_and_loaded(sit: Sit, tmp_path: Path) -> None:
+    someone = sit(BOXES, *PEOPLE)
+    for _ in range(4):
+        someone.move(first)
+    someone.page.locator("summary", has_text="Save and load").click()
+    for button, suffix in (("#save", "json"), ("#still", "html")):
+        with someone.page.expect_download() as download:
+            someone.push(button)
+        download.value.save_as(tmp_path / f"game.{suffix}")
+    moves = someone.session().moves()
+    assert from_json((tmp_path / "game.json").read_text()).moves() == moves
+    for suffix in ("json", "html"):
         someone.press("ArrowLeft")
-        someone.page.locator("#file").set_input_files(tmp_path / "game.json")
-        someone.wait_for("document.querySelector('#ply').value === '4'")
-        someone.press("ArrowLeft", "ArrowLeft")
-        someone.wait_for("document.querySelector('#ply').value === '2'")
-        someone.page.locator("#file").set_input_files(tmp_path / "game.html")
-        someone.wait_for("document.querySelector('#ply').value === '4'")
-        assert someone.session().moves() == saved.moves()
-        assert not someone.errors
-        (tmp_path / "empty.html").write_text("<!DOCTYPE html>")
-        someone.page.locator("#file").set_input_files(tmp_path / "empty.html")
-        someone.wait_for("document.querySelector('#problem').textContent.includes('must be a JSON object')")
-        (tmp_path / "wrong.json").write_text((tmp_path / "game.json").read_text().replace("h(0,1)", "h(0,0)"))
-        someone.page.locator("#file").set_input_files(tmp_path / "wrong.json")
-        someone.wait_for("document.querySelector('#problem').textContent.includes('of the saved game')")
-    context = chrome.new_context(viewport=PHONE, offline=True)
-    page = context.new_page()
-    requests: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto((tmp_path / "game.html").as_uri())
+        someone.at(3)
+        someone.find("#file").set_input_files(tmp_path / f"game.{suffix}")
+        someone.at(4)
+        assert someone.session().moves() == moves
+    assert not someone.errors
+    (tmp_path / "wrong.json").write_text((tmp_path / "game.json").read_text().replace("h(0,1)", "h(0,0)"))
+    someone.find("#file").set_input_files(tmp_path / "wrong.json")
+    someone.hears("of the saved game", "#problem")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_still_page_works_from_a_file(chrome: Browser, tmp_path: Path, scheme: Literal["light", "dark"]) -> None:
+    session, file = Session("dots_and_boxes(rows=1, cols=2)", PEOPLE), tmp_path / "game.html"
+    while not session.over:
+        session.play(session.legal()[0].action)
+    file.write_text(to_html(session), encoding="utf-8")
+    page = chrome.new_context(color_scheme=scheme, viewport=NARROW, offline=True).new_page()
+    problems: list[str] = []
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith("file:") else problems.append(request.url))
+    page.goto(file.as_uri())
     slider = page.locator("input[type=range]")
-    assert slider.input_value() == "4"
-    before = page.locator("#words").inner_text()
-    page.locator("#first").click()
-    assert slider.input_value() == "0"
-    assert page.locator("#words").inner_text() != before
-    page.keyboard.press("ArrowRight")
-    assert slider.input_value() == "1"
-    assert requests == [(tmp_path / "game.html").as_uri()]
-    assert Axe().run(page).violations_count == 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert slider.input_value() == "7"
+    for key, ply in (("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 7)):
+        page.keyboard.press(key)
+        assert slider.input_value() == str(ply)
+    page.get_by_role("button", name="3. h(1,0)").click()
+    assert page.inner_text("#words") == "3. h(1,0): Blue to move · 0 : 0"
+    notes = page.locator("svg text[data-at]", has_text=re.compile(r"^\d+\. "))
+    assert [note.text_content() for note in notes.all() if note.is_visible()] == ["3. h(1,0)"]
+    page.locator("#autoplay").click()
+    assert page.locator("#autoplay").get_attribute("aria-pressed") == "true"
+    check_page(page)
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+    assert problems == []
