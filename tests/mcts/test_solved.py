@@ -14,7 +14,6 @@ import pytest
 
 import jaxgames
 from jaxgames.mcts import SearchConfig, search
-from jaxgames.mcts import tree as trees
 from tests.games.checkers.random_positions import scattered
 from tests.games.checkers.reference import Reference as Checkers
 from tests.games.chinese_checkers.reference import Reference as Star
@@ -95,22 +94,6 @@ def boxes(rows: int, cols: int, open_edges: int, games: int) -> tuple[Any, Solve
     reference, rng = DotsAndBoxes(rows, cols, "boxes"), np.random.default_rng(1)
     texts = [after_random_moves(reference, rng, env.num_actions - open_edges) for _ in range(games)]
     return env, solve_positions(reference, texts, open_edges, count=200)
-
-
-@pytest.mark.slow  # compiles two searches
-def test_dots_and_boxes_is_played_as_minimax_does_only_with_the_right_discount(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A seat that takes a box moves again. A sign that alternates after every action plays such boards wrong."""
-    env, solved = boxes(2, 2, open_edges=5, games=300)
-    assert len(solved.texts) >= 50
-    assert sum(solved.misleading) >= 5
-    assert plays_best(env, solved, EXPLORING).mean() >= 0.99
-
-    def alternating(mover: jax.Array, next_mover: jax.Array, terminated: jax.Array, gamma: float) -> jax.Array:
-        return jnp.where(terminated, 0.0, jnp.where(next_mover == mover, -gamma, gamma))
-
-    monkeypatch.setattr(trees, "discount_of", alternating)
-    wrong = dataclasses.replace(EXPLORING, max_considered=17)  # not used by PUCT: another program
-    assert plays_best(env, solved, wrong)[solved.misleading].mean() < 0.5
 
 
 # The discount makes a win that minimax finds better than a later one, which it does not.
