@@ -1,9 +1,9 @@
-"""Baseline agents: every file of the project loads and plays, its card is complete, and other games are refused."""
+"""Baseline agents: each file loads and plays, its card is complete, other games are refused; the levels of games."""
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,15 +12,16 @@ import pytest
 
 import jaxgames
 from jaxgames import ParameterError, agents, arena, baselines
+from jaxgames.agents import act_on_one_board
 from jaxgames.baselines import cards
+from jaxgames.baselines.level_agents import shares_won
 from jaxgames.play import __main__ as play_command
 from jaxgames.play import opponents
 from jaxgames.policies import file as exported
-from tests.helpers.commands import error_of, last_json, run_command
-from train import match
+from tests.helpers.sticks import Sticks
+from train.baselines.levels import BOARDS
 
 MAX_BYTES = 4_000_000
-STAR = "chinese_checkers(size=1, num_players=2)"
 NAMES = baselines.list_baselines()
 DEFAULTS = ("checkers", "chinese_checkers", "chinese_checkers_diamond", "dots_and_boxes", "minichess")
 
@@ -50,19 +51,6 @@ def test_files_are_small_and_belong_to_their_cards() -> None:
         assert sum(sizes) == card.parameters
 
 
-def test_folder_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page asks for the agent of its game with every view."""
-    env = jaxgames.make("minichess")
-    assert baselines.find(env) == "minichess"
-    monkeypatch.setattr(cards, "FOLDER", Path("no such folder"))
-    assert baselines.find(env) == "minichess"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_file_was_made_for_cpus_gpus_and_tpus(name: str) -> None:
-    assert {*exported.read(baselines.card(name).file)[1].header.platforms} >= {"cpu", "cuda", "tpu"}
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_card_is_complete(name: str) -> None:
     card = baselines.card(name)
@@ -70,7 +58,9 @@ def test_card_is_complete(name: str) -> None:
     assert card.self_play
     assert [command.text.split()[0] for command in card.commands][-1] == "train.export"
     assert any(command.cpu_seconds is None or command.cpu_seconds > 0 for command in card.commands)
-    trained = exported.read(card.file)[1].header.iteration > 0
+    header = exported.read(card.file)[1].header
+    assert {*header.platforms} >= {"cpu", "cuda", "tpu"}
+    trained = header.iteration > 0
     assert any((command.steps or 0) > 0 for command in card.commands) == trained
     assert [rate.opponent for rate in card.win_rates[:2]] == ["random", "greedy"]
     for rate in card.win_rates:
@@ -106,10 +96,6 @@ def test_games_that_differ_in_rewards_and_limits_only_have_one_agent(game: str, 
     ("game", "other"),
     [
         ("dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=2, cols=2, reward=boxes)"),
-        pytest.param(
-            STAR, "chinese_checkers(size=1, num_players=2, reward=sparse, max_rounds=9)", marks=pytest.mark.slow
-        ),
-        pytest.param("chinese_checkers_diamond", "chinese_checkers_diamond(max_plies=30)", marks=pytest.mark.slow),
         pytest.param("minichess", "minichess(reward=material, max_plies=30)", marks=pytest.mark.slow),
         pytest.param("checkers", "checkers(draw_rule=openspiel, max_plies=60)", marks=pytest.mark.slow),
     ],
@@ -137,25 +123,20 @@ def test_rewards_limits_and_draw_rules_have_no_effect_on_play(game: str, other: 
     assert equal[live].all()
 
 
-def test_game_without_an_agent_is_refused_with_those_that_have_one() -> None:
+def test_game_without_an_agent_and_wrong_parameters_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"no baseline agent for minichess\(board='baby'.*checkers\(.*Use greedy"):
         agents.make("baseline", jaxgames.make("minichess(board=baby)"))
     with pytest.raises(ParameterError, match=r"name must be one of 'checkers', .*, not 'chess'"):
         baselines.card("chess")
-
-
-@pytest.mark.parametrize("parameter", ["temperature=-1", "top=0", "epsilon=2", "a=1"])
-def test_wrong_parameter_is_refused(parameter: str) -> None:
-    with pytest.raises(ParameterError, match=parameter[0]):
-        agents.make(f"baseline({parameter})", MINICHESS)
+    for parameter in ("temperature=-1", "top=0", "epsilon=2", "a=1"):
+        with pytest.raises(ParameterError, match=parameter.partition("=")[0]):
+            agents.make(f"baseline({parameter})", MINICHESS)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "baseline",
         "baseline(temperature=0.5, top=3, epsilon=0.25)",
-        "baseline(simulations=16)",
         "baseline(simulations=16, search=puct, seats=max_n, temperature=0.5, top=3)",
     ],
 )
@@ -264,8 +245,60 @@ def test_every_agent_plays_legal_actions(name: str) -> None:
         assert legal.all()
 
 
-@pytest.mark.slow
-def test_agent_plays_in_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    run_command(match.main, "baseline", "greedy", "--env", "minichess", "--games", 4)
-    assert [row["agent"] for row in last_json(capsys)["agents"]] == ["baseline", "greedy"]
-    assert "no baseline agent" in error_of(match.main, "baseline", "random", "--env", "dots_and_boxes(rows=1, cols=1)")
+# -- levels ----------------------------------------------------------------------------------------------------------
+
+GAMES = (
+    *BOARDS,
+    "chinese_checkers",
+    "chinese_checkers(size=2, num_players=3)",
+    "dots_and_boxes(rows=9, cols=1)",
+    "minichess(board=baby, double_step=True)",
+)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_board_has_three_levels_that_can_be_made(game: str) -> None:
+    env = jaxgames.make(game)
+    levels = baselines.levels(env)
+    assert list(levels) == ["easy", "medium", "hard"]
+    assert len({*levels.values(), "random"}) == 4
+    for text in levels.values():
+        agents.make(text, env)
+
+
+@pytest.mark.slow  # compiles a tree search
+def test_every_level_of_a_small_board_plays_a_legal_action() -> None:
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=2)")
+    boards = jax.tree.map(lambda leaf: leaf[None], env.init())
+    for text in baselines.levels(env).values():
+        (action,) = act_on_one_board(agents.make(text, env), jax.random.key(0), boards).tolist()
+        assert env.legal_action_mask(env.init())[action], text
+
+
+def test_hardest_level_searches_where_that_is_quick() -> None:
+    for size, searches in ((2, True), (4, True), (5, False)):
+        env = jaxgames.make(f"chinese_checkers(size={size}, num_players=2)")
+        assert baselines.levels(env)["hard"].startswith("mcts") == searches
+    of_own = baselines.levels(Sticks(num_players=2))
+    assert [text.partition("(")[0] for text in of_own.values()] == ["mcts"] * 3
+
+
+@pytest.mark.parametrize("game", BOARDS)
+def test_ratings_of_the_boards_of_the_page_are_in_the_order_of_the_levels(game: str) -> None:
+    env = jaxgames.make(game)
+    rated = baselines.ratings(env)
+    assert list(rated) == ["easy", "medium", "hard"], "measure again: python -m train.baselines.levels"
+    elos = [0.0, *(rating.elo for rating in rated.values())]  # random has 0
+    assert elos == sorted({*elos})
+    for rating in rated.values():
+        low, high = rating.interval
+        assert low is None or low <= rating.elo
+        assert high is None or rating.elo <= high
+    odds = [10 ** ((higher - lower) / 400) for lower, higher in itertools.pairwise(elos)]
+    assert [*shares_won(env).values()] == pytest.approx([odd / (1 + odd) for odd in odds])
+
+
+def test_ratings_hold_for_another_reward_and_for_no_other_board() -> None:
+    schemes = [jaxgames.make(f"minichess(reward={reward})") for reward in ("win_loss", "material")]
+    assert baselines.ratings(schemes[0]) == baselines.ratings(schemes[1])
+    assert baselines.ratings(jaxgames.make("minichess(board=baby)")) == {}

@@ -32,19 +32,12 @@ def test_envs_are_equal_when_their_parameters_are() -> None:
     one, same = jaxgames.make("chinese_checkers", size=2), jaxgames.make("chinese_checkers(size=2)")
     assert one == same
     assert hash(one) == hash(same)
-    for other in (
-        {"size": 3},
-        {"size": 2, "num_players": 2},
-        {"size": 2, "reward": "goal"},
-        {"size": 2, "max_rounds": 3},
-    ):
-        assert one != jaxgames.make("chinese_checkers", **other)
-
-
-def test_env_cannot_be_changed() -> None:
-    env = jaxgames.make("chinese_checkers")
+    for other in ({"size": 3}, {"num_players": 2}, {"reward": "goal"}, {"max_rounds": 3}):
+        assert one != jaxgames.make("chinese_checkers", **({"size": 2} | other))
     with pytest.raises(AttributeError):
-        env.size = 2  # pyright: ignore[reportAttributeAccessIssue]  # the point of the test
+        one.size = 2  # pyright: ignore[reportAttributeAccessIssue]  # an env cannot be changed
+    count = jax.jit(lambda env: jnp.zeros(env.num_actions), static_argnums=0)
+    assert count(same).shape == (same.num_actions,)  # under jit an env is static: its properties are shapes
 
 
 def test_return_range_follows_from_the_length_of_a_game_unless_only_its_end_pays() -> None:
@@ -62,13 +55,6 @@ def test_return_range_follows_from_the_length_of_a_game_unless_only_its_end_pays
     assert ENV.return_range == (-7, 14)
     assert AtTheEnd().return_range == (-1, 2)
     assert Endless().return_range == (-float("inf"), float("inf"))
-
-
-def test_env_is_static_under_jit() -> None:
-    """Its plain properties can be used as shapes."""
-    count = jax.jit(lambda env: jax.numpy.zeros(env.num_actions), static_argnums=0)
-    assert count(jaxgames.make("chinese_checkers", size=1)).shape == (79,)
-    assert count(jaxgames.make("chinese_checkers")).shape == (727,)
 
 
 # -- no device is touched ---------------------------------------------------------------------------------------------
@@ -127,25 +113,23 @@ RESTARTING = auto_reset(ENV, keep_before_reset=True)
 ENVS: dict[str, Env[Any]] = {"game": ENV, "auto_reset": RESTARTING}
 
 
-@pytest.mark.parametrize("env", ENVS.values(), ids=ENVS)
 @pytest.mark.parametrize("method", OF_A_STATE)
-def test_batch_of_boards_is_refused_without_vmap(method: str, env: Env[Any]) -> None:
-    state = jax.eval_shape(env.init, KEY)
-    batch = jax.tree.map(lambda leaf: np.zeros((2, 3, *leaf.shape), leaf.dtype), state)
-    remedy = f"put jax.vmap around env.{method}" if method in ON_DEVICE else r"pass one, jax.tree.map\(.*"
-    with pytest.raises(ValueError, match=f"^expected one board, got a batch of 2 x 3: {remedy}$"):
-        OF_A_STATE[method](env, batch)
+def test_batch_of_boards_is_refused_without_vmap(method: str) -> None:
+    """Also while a program is traced."""
+    for env in ENVS.values():
+        state = jax.eval_shape(env.init, KEY)
+        batch = jax.tree.map(lambda leaf: np.zeros((2, 3, *leaf.shape), leaf.dtype), state)
+        remedy = f"put jax.vmap around env.{method}" if method in ON_DEVICE else r"pass one, jax.tree.map\(.*"
+        with pytest.raises(ValueError, match=f"^expected one board, got a batch of 2 x 3: {remedy}$"):
+            OF_A_STATE[method](env, batch)
+    if method in ON_DEVICE:
 
+        def call(state: Any) -> Any:
+            return ON_DEVICE[method](ENV, state)
 
-@pytest.mark.parametrize("method", ON_DEVICE)
-def test_batch_of_boards_is_accepted_under_vmap_and_refused_in_jit(method: str) -> None:
-
-    def call(state: Any) -> Any:
-        return ON_DEVICE[method](ENV, state)
-
-    jax.eval_shape(jax.vmap(call), BATCH)
-    with pytest.raises(ValueError, match="expected one board, got a batch of 4"):
-        jax.eval_shape(call, BATCH)
+        jax.eval_shape(jax.vmap(call), BATCH)
+        with pytest.raises(ValueError, match="expected one board, got a batch of 4"):
+            jax.eval_shape(call, BATCH)
 
 
 @pytest.mark.parametrize("env", ENVS.values(), ids=ENVS)
@@ -159,27 +143,44 @@ def test_batch_of_keys_is_refused_without_vmap(env: Env[Any]) -> None:
 
 @pytest.mark.parametrize("method", OF_A_STATE)
 def test_state_of_another_kind_is_refused(method: str) -> None:
-    inner = auto_reset(ENV).init(KEY)
+    """Of `auto_reset`, of no env, of other parameters, and with a leaf of another shape or dtype."""
     call = OF_A_STATE[method]
     with pytest.raises(TypeError, match=rf"got one of auto_reset\(env\): call auto_reset\(env\).{method}"):
-        call(ENV, inner)
+        call(ENV, auto_reset(ENV).init(KEY))
     with pytest.raises(TypeError, match=r"expected a state of auto_reset\(sticks\(.*\)\), got a plain SticksState"):
         call(auto_reset(ENV), STATE)
     with pytest.raises(TypeError, match=rf"env.{method} expected a state of sticks\(.*\), not tuple"):
         call(ENV, (1, 2))
+    for name, other, message in OTHER_PARAMETERS:
+        with pytest.raises(TypeError, match=rf"env\.{method} expected a state of .*: its {message}.*; make it by init"):
+            call(jaxgames.make(name), jaxgames.make(other).init())
+    for leaf in ("left", "rewards", "truncated"):
+        value = getattr(STATE, leaf)
+        for wrong in (np.stack([value, value]), value.astype(np.int16)):
+            changed = dataclasses.replace(STATE, **{leaf: wrong})
+            with pytest.raises(TypeError, match=rf"env\.{method} expected a state of .*: its {leaf} must be .*, not "):
+                call(ENV, changed)
+            if method in ON_DEVICE:
+                with pytest.raises(TypeError, match=f"its {leaf} must be"):
+                    jax.eval_shape(lambda state: call(ENV, state), changed)
+
+
+OTHER_PARAMETERS = [
+    ("dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=2, cols=3)", r"edges must be bool\[12\], not bool\[17\]"),
+    ("chinese_checkers(size=1, num_players=3)", "chinese_checkers(size=1, num_players=2)", "rewards must be float32"),
+    ("minichess", "minichess(rules='king_capture')", "leaves must be those of init"),
+]
 
 
 @pytest.mark.parametrize("env", ENVS.values(), ids=ENVS)
-@pytest.mark.parametrize(
-    "action",
-    [0.0, 4.7, np.nan, True, "0", None, [0], np.float32(0), np.bool_(0), jnp.float32(0), jnp.bool_(1), KEY],
-)
-def test_action_is_refused_unless_it_is_an_integer(action: Any, env: Env[Any]) -> None:
-    with pytest.raises(TypeError, match="action must be one integer, not "):
-        env.step(env.init(KEY), action)
-    if env is not RESTARTING:
-        with pytest.raises(TypeError, match="expected an action from 0 to 2, one integer, not "):
-            env.action_to_string(env.init(KEY), action)
+def test_action_is_refused_unless_it_is_an_integer(env: Env[Any]) -> None:
+    for action in (0.0, np.nan, True, "0", None, [0], np.float32(0), np.bool_(0), jnp.float32(0), jnp.bool_(1), KEY):
+        wrong: Any = action
+        with pytest.raises(TypeError, match="action must be one integer, not "):
+            env.step(env.init(KEY), wrong)
+        if env is not RESTARTING:
+            with pytest.raises(TypeError, match="expected an action from 0 to 2, one integer, not "):
+                env.action_to_string(env.init(KEY), wrong)
 
 
 def test_wide_integer_of_an_array_stays_out_of_range() -> None:
@@ -196,10 +197,12 @@ def test_integer_out_of_range_is_an_illegal_action(action: int) -> None:
     assert after.rewards.tolist() == [-1, 0.5, 0.5]
 
 
-@pytest.mark.parametrize("action", [1, np.int64(1), np.array(1), jnp.uint8(1)])
-def test_any_type_of_integer_plays(action: Any) -> None:
-    assert int(ENV.step(STATE, action).left) == 5
-    assert ENV.action_to_string(STATE, action) == "take 2"
+def test_any_type_of_integer_is_an_action_and_a_seat() -> None:
+    for one in (1, np.int64(1), np.array(1), jnp.uint8(1)):
+        number: Any = one
+        assert int(ENV.step(STATE, number).left) == 5
+        assert ENV.action_to_string(STATE, number) == "take 2"
+        np.testing.assert_array_equal(ENV.observe(STATE, number), ENV.observe(STATE, jnp.int32(1)))
 
 
 UINT64: Any = np.uint64(2**63)
@@ -217,37 +220,23 @@ def step_traced(*shape: int, dtype: Any = jnp.int32) -> Any:
         (lambda: ENV.step(STATE, 2**32 + 1), ValueError, "action must fit int32, and 4294967297 does not"),
         (lambda: ENV.step(STATE, -(2**31) - 1), ValueError, "action must fit int32, and -2147483649 does not"),
         (lambda: ENV.step(STATE, UINT64), ValueError, "action must fit int32, and 9223372036854775808"),
-        (lambda: step_traced(dtype=jnp.float32), TypeError, "action must be one integer, not an array of"),
-        (lambda: step_traced(dtype=jnp.bool_), TypeError, "action must be one integer, not an array of"),
-        (lambda: step_traced(4), ValueError, "expected one action, got a batch of 4: put jax.vmap around the call"),
-        (lambda: ENV.observe(STATE, -1), ValueError, "player must be a seat from 0 to 2, not -1"),
-        (lambda: ENV.observe(STATE, INT64), ValueError, "player must be a seat from 0 to 2, not 3"),
-        (
-            lambda: jax.eval_shape(lambda state: ENV.observe(state, -1), STATE),
-            ValueError,
-            "player must be a seat from 0 to 2",
-        ),
+        (lambda: step_traced(dtype=jnp.float32), TypeError, "action must be one integer"),
+        (lambda: step_traced(dtype=jnp.bool_), TypeError, "action must be one integer"),
+        (lambda: step_traced(4), ValueError, "one action, got a batch of 4: put jax.vmap"),
+        (lambda: ENV.observe(STATE, -1), ValueError, "player .* 0 to 2, not -1"),
+        (lambda: ENV.observe(STATE, INT64), ValueError, "player .* 0 to 2, not 3"),
+        (lambda: jax.eval_shape(lambda state: ENV.observe(state, -1), STATE), ValueError, "player .* 0 to 2"),
         (lambda: ENV.observe(STATE, 1.5), TypeError, "player must be one integer, not "),  # pyright: ignore
         (lambda: ENV.observe(STATE, True), TypeError, "player must be one integer, not "),
         (lambda: ENV.observe(STATE, jnp.bool_(0)), TypeError, "player must be one integer, not "),
-        (lambda: ENV.observe(STATE, jnp.arange(3)), ValueError, "expected one player, got a batch of 3: put jax.vmap"),
+        (lambda: ENV.observe(STATE, jnp.arange(3)), ValueError, "one player, got a batch of 3: put jax.vmap"),
+        (lambda: ENV.from_string(None), ValueError, "expected a text, not None"),  # pyright: ignore
+        (lambda: ENV.action_from_string(STATE, b"7 0"), ValueError, "expected a text, not b'7 0'"),  # pyright: ignore
     ],
 )
-def test_wrong_action_or_seat_is_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+def test_wrong_action_seat_or_text_is_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
-
-
-@pytest.mark.parametrize("seat", [2, np.int8(2), np.array(2)])
-def test_seat_may_be_any_type_of_integer(seat: Any) -> None:
-    np.testing.assert_array_equal(ENV.observe(STATE, seat), ENV.observe(STATE, jnp.int32(2)))
-
-
-@pytest.mark.parametrize("text", [None, 3, b"7 0", ["7 0"]])
-def test_text_is_refused_unless_it_is_a_string(text: Any) -> None:
-    for call in (ENV.from_string, lambda text: ENV.action_from_string(STATE, text)):
-        with pytest.raises(ValueError, match="expected a text, not "):
-            call(text)
 
 
 # -- winners and outcome ---------------------------------------------------------------------------------------
@@ -314,42 +303,6 @@ def test_game_that_does_not_say_who_won_names_the_missing_method() -> None:
     over = dataclasses.replace(STATE, terminated=np.bool_(True))
     with pytest.raises(NotImplementedError, match=r"sticks does not say why its games end: define _reason\(state\)"):
         Silent().outcome(over)
-
-
-OTHER_PARAMETERS = [
-    ("dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=2, cols=3)", r"edges must be bool\[12\], not bool\[17\]"),
-    ("chinese_checkers(size=1, num_players=3)", "chinese_checkers(size=1, num_players=2)", r"rewards must be float32"),
-    ("chinese_checkers(size=1, num_players=2)", "chinese_checkers(size=2, num_players=2)", r"board must be int8\[13\]"),
-    (
-        "chinese_checkers_diamond(size=5, pieces=3)",
-        "chinese_checkers_diamond(size=4, pieces=3)",
-        r"pieces must be uint16\[2, 2, 2\], not uint8\[2, 2, 2\]",
-    ),
-    ("minichess", "minichess(rules='king_capture')", "leaves must be those of init"),
-]
-
-
-@pytest.mark.parametrize(("name", "other", "message"), OTHER_PARAMETERS)
-@pytest.mark.parametrize("method", OF_A_STATE)
-def test_state_of_an_env_with_other_parameters_is_refused(method: str, name: str, other: str, message: str) -> None:
-    env, states = jaxgames.make(name), jaxgames.make(other).init()
-    with pytest.raises(TypeError, match=rf"env\.{method} expected a state of .*: its {message}.*; make it by init"):
-        OF_A_STATE[method](env, states)
-
-
-@pytest.mark.parametrize("method", OF_A_STATE)
-@pytest.mark.parametrize("leaf", ["own", "quiet", "rewards", "truncated"])
-def test_state_with_a_leaf_of_another_shape_or_dtype_is_refused(method: str, leaf: str) -> None:
-    env = jaxgames.make("checkers")
-    state = env.init()
-    value = getattr(state, leaf)
-    wrong = [jnp.stack([value, value]), value.astype(jnp.int8 if leaf == "rewards" else jnp.float32)]
-    for changed in (dataclasses.replace(state, **{leaf: value}) for value in wrong):
-        with pytest.raises(TypeError, match=rf"env\.{method} expected a state of .*: its {leaf} must be .*, not "):
-            OF_A_STATE[method](env, changed)
-        if method in ON_DEVICE:
-            with pytest.raises(TypeError, match=f"its {leaf} must be"):
-                jax.eval_shape(lambda state: ON_DEVICE[method](env, state), changed)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -98,17 +98,6 @@ def test_values_of_a_game_are_those_of_its_own_functions(id: str) -> None:
     assert host(env).look(after).over
 
 
-def test_winners_and_rewards_are_those_of_the_seats() -> None:
-    """Seat 0 takes 3 of 7 sticks, seat 1 takes 3, and seat 2 takes the last one."""
-    state, info = host(STICKS).init()
-    for action in (2, 2, 0):
-        assert not info.over
-        state, info = host(STICKS).step(state, action)
-    assert (info.terminated, info.truncated, info.mask.any()) == (True, False, False)
-    assert info.winners.tolist() == [False, False, True]
-    assert info.rewards.tolist() == [-1, -1, 2]
-
-
 def test_truncated_board_is_over_without_winners() -> None:
     info = host(STICKS).look(dataclasses.replace(STICKS.from_string("3 2"), truncated=np.True_))
     assert (info.terminated, info.truncated, info.over) == (False, True, True)
@@ -125,22 +114,11 @@ def test_old_states_stay_valid() -> None:
         info.mask[0] = False
 
 
-@pytest.mark.parametrize("action", [1, np.int64(1), np.int32(1), jax.numpy.int32(1)])
-def test_integers_of_python_numpy_and_jax_are_actions(action: Any) -> None:
-    state, _ = host(STICKS).step(STICKS.from_string("7 0"), action)
-    assert STICKS.to_string(state) == "5 1"
-
-
-# -- games of chance -----------------------------------------------------------------------------------------------
-
-
 def test_game_of_chance_follows_its_keys() -> None:
     game, keys = host(LuckySticks()), jax.random.split(jax.random.key(0), 20)
     left: Counter[str] = Counter()
     for key in keys:
-        state, _ = game.init(key)
-        same, _ = game.step(game.init(key)[0], 0, keys[0])
-        state, _ = game.step(state, 0, keys[0])
+        (state, _), (same, _) = (game.step(game.init(key)[0], 0, keys[0]) for _ in range(2))
         assert game.env.to_string(state) == game.env.to_string(same)
         left[game.env.to_string(state)] += 1
     assert left.keys() == {"6 1", "5 1"}
@@ -163,7 +141,7 @@ COUNTS: Counter[str] = Counter()
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host[Any]]:
-    """A new Host whose compiled programs and copies to the host are counted in COUNTS."""
+    """A new Host, whose programs and copies to the host are counted in COUNTS."""
     jit, get = jax.jit, jax.device_get
 
     def counting_jit(function: Any, **options: Any) -> Any:
@@ -176,13 +154,12 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host[Any]]:
         return run
 
     def counting_get(tree: Any) -> Any:
-        COUNTS["copies"] += 1
         COUNTS["copied arrays"] += len(jax.tree.leaves(tree))
         return get(tree)
 
-    monkeypatch.setattr(jax, "jit", counting_jit)
-    game = Host(Counted(sticks=9), CPU)
-    monkeypatch.setattr(jax, "jit", jit)
+    with monkeypatch.context() as patch:
+        patch.setattr(jax, "jit", counting_jit)
+        game = Host(Counted(sticks=9), CPU)
     monkeypatch.setattr(jax, "device_get", counting_get)
     COUNTS.clear()
     yield game
@@ -191,12 +168,11 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host[Any]]:
 
 def test_each_call_runs_one_program_and_copies_one_array(counted: Host[Any]) -> None:
     state, _ = counted.init()
-    assert COUNTS == {"programs": 1, "copies": 1, "copied arrays": 1}
+    assert COUNTS == {"programs": 1, "copied arrays": 1}
     for _ in range(6):
         state, _ = counted.step(state, 0)
-    assert COUNTS == {"programs": 7, "copies": 7, "copied arrays": 7, "traces": 1}
     counted.look(state)
-    assert COUNTS == {"programs": 8, "copies": 8, "copied arrays": 8, "traces": 1}
+    assert COUNTS == {"programs": 8, "copied arrays": 8, "traces": 1}
     counted.observe(state)
     counted.observe(state, 2)
     assert COUNTS["programs"] == 10
@@ -263,7 +239,7 @@ def at_7() -> Any:
     [
         *(
             (lambda action=action: host(STICKS).step(at_7(), action), TypeError, "action must be one integer, not")
-            for action in (1.0, "1", None, True, np.array([1]), np.bool_(True))
+            for action in (1.0, None, True, np.array([1]))
         ),
         (lambda: host(STICKS).step(at_7(), 2**31), ValueError, "action must fit int32"),
         (lambda: host(STICKS).observe(at_7(), -1), ValueError, "seat must be from 0 to 2, not -1"),

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import jaxgames
-from jaxgames import ParameterError, ParameterTypeError
+from jaxgames import ParameterError
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.registry import as_env
 from tests.helpers.registrations import temporary_registrations
@@ -50,18 +50,17 @@ def test_one_string_makes_the_same_env_as_keywords(text: str) -> None:
         ("Chinese_Checkers", {}, ("Chinese_Checkers",)),
         ("chinese_checkers(size=2)", {"size": 2}, ("size",)),
         ("chinese_checkers(size=2, size=3)", {}, ("size",)),
-        *((f"chinese_checkers(size={value})", {}, ("size",)) for value in ("print(1)", "__import__('os')", "1 + 1")),
+        *((f"chinese_checkers(size={value})", {}, ("size",)) for value in ("__import__('os')", "1 + 1")),
         *((id, {}, (repr(id),)) for id in (None, 4, ["chinese_checkers"], b"chinese_checkers")),
         ("chinese_checkers", {"sise": 2}, ("'sise'", "size", "num_players", "reward", "max_rounds")),
-        ("chinese_checkers", {"size": 0}, ("size", "1 to 8", "0")),
         ("chinese_checkers", {"size": 9}, ("size", "1 to 8", "9")),
         ("chinese_checkers", {"num_players": 5}, ("num_players", "2, 3, 4, 6", "5")),
-        (
-            "chinese_checkers",
-            {"reward": "dense"},
-            ("'sparse', 'goal', 'movement', 'positive_sum', 'win_loss'", "'dense'"),
-        ),
+        ("chinese_checkers", {"reward": "dense"}, ("'sparse', 'goal'", "'win_loss'", "'dense'")),
         ("chinese_checkers", {"max_rounds": 0}, ("max_rounds", "from 1", "0")),
+        *(  # 2.0 and True would make envs that are equal to others but not the same
+            ("chinese_checkers", {parameter: value}, (parameter, repr(value)))
+            for parameter, value in (("size", 2.0), ("num_players", True), ("reward", b"goal"), ("max_rounds", [2]))
+        ),
     ],
 )
 def test_wrong_name_or_value_is_refused_with_the_allowed_ones(
@@ -72,43 +71,27 @@ def test_wrong_name_or_value_is_refused_with_the_allowed_ones(
     assert all(name in str(error.value) for name in named)
 
 
-@pytest.mark.parametrize("parameter", ["size", "num_players", "reward", "max_rounds"])
-@pytest.mark.parametrize("value", [2.0, True, b"2", (2,), [2]])
-def test_value_of_another_type_is_refused_even_if_equal_to_an_allowed_one(parameter: str, value: Any) -> None:
-    """`2.0` and `True` would make envs that are equal to others but not the same."""
-    with pytest.raises(ParameterTypeError) as error:
-        jaxgames.make("chinese_checkers", **{parameter: value})
-    assert parameter in str(error.value)
-    assert repr(value) in str(error.value)
-    assert isinstance(error.value, ValueError)
-
-
 @pytest.mark.parametrize(
     "text",
     [
         "",
         "chinese_checkers(",
-        "chinese_checkers)",
         "chinese_checkers(2)",
-        "chinese_checkers(size)",
         "chinese_checkers(size=)",
         "chinese_checkers(**{'size': 2})",
         "chinese_checkers(size=2)(num_players=2)",
         "jaxgames.chinese_checkers(size=2)",
         "chinese-checkers",
         "chinese_checkers(size=2); print(1)",
-        "chinese_checkers\0",
-        "2",
         ":chinese_checkers",
-        "own-game:of_two",
         "own_game:of_two:of_two",
         "own_game..of_two:of_two",
     ],
 )
 def test_malformed_string_is_refused_with_an_example_and_the_games(text: str) -> None:
-    with pytest.raises(ParameterError, match="expected a game such as 'chinese_checkers'") as error:
+    with pytest.raises(ParameterError) as error:
         jaxgames.make(text)
-    assert f"not {text!r}; the games are {', '.join(jaxgames.list_games())}" in str(error.value)
+    assert all(part in str(error.value) for part in ("'chinese_checkers'", repr(text), *jaxgames.list_games()))
 
 
 # -- any text -----------------------------------------------------------------------------------------------------
@@ -159,17 +142,10 @@ class TwoSeats(ChineseCheckers):
         super().__init__(size=size, num_players=2)
 
 
-def test_games_are_listed_in_alphabetical_order() -> None:
-    games = jaxgames.list_games()
-    assert "chinese_checkers" in games
-    assert games == sorted(games)
-    games.clear()
-    assert jaxgames.list_games()
-
-
 def test_registered_game_is_made_like_any_other() -> None:
     jaxgames.register("two_seats", TwoSeats)
     assert "two_seats" in jaxgames.list_games()
+    assert jaxgames.list_games() == sorted(jaxgames.list_games())
     assert jaxgames.make("two_seats") == TwoSeats()
     assert jaxgames.make("two_seats(size=3)") == jaxgames.make("two_seats", size=3) == TwoSeats(3)
     with pytest.raises(ParameterError, match="size"):
@@ -187,10 +163,8 @@ def test_any_callable_can_be_registered() -> None:
     [
         ("chinese_checkers", TwoSeats, ValueError),  # taken
         ("two seats", TwoSeats, ValueError),
-        ("two_seats(size=2)", TwoSeats, ValueError),
         ("", TwoSeats, ValueError),
         ("two_seats", None, TypeError),
-        ("two_seats", "TwoSeats", TypeError),
     ],
 )
 def test_register_refuses_a_wrong_id_or_constructor(id: str, constructor: Any, error: type[Exception]) -> None:
@@ -241,27 +215,20 @@ def test_string_of_an_imported_game_makes_it_where_nothing_is_imported() -> None
     assert "own_game.of_two" not in sys.modules
     assert "of_two" not in jaxgames.list_games()
     assert str(jaxgames.make(text)) == text
-
-
-@pytest.mark.usefixtures("own_modules")
-def test_module_that_finds_the_game_registered_does_not_take_over_its_name() -> None:
-    env = jaxgames.make("own_game.of_two:of_two")
-    text = str(env)
-    assert str(jaxgames.make("math:of_two")) == str(env) == text
+    assert str(jaxgames.make("math:of_two(rows=2, reward=margin)")) == text  # a module that finds the game registered
 
 
 @pytest.mark.parametrize(
     ("source", "text", "message"),
     [
-        ("", "os:system('true')", r"'os' must call jaxgames\.register\('system', \.\.\.\)"),
-        ("", "no_such_module:nim", "no module 'no_such_module' was found to make 'no_such_module:nim'"),
-        ("", "own_game.nowhere:nim", "no module 'own_game.nowhere' was found"),
-        ("", "own_game.of_two.deeper:nim", "no module 'own_game.of_two.deeper' was found"),
-        ("", "own_game.broken:nim", r"'own_game.broken' must call jaxgames.register\('nim', ...\)"),
-        ("import no_module", "own_game.broken:nim", "importing 'own_game.broken' .* failed: ModuleNotFoundError"),
-        ("1 / 0", "own_game.broken:nim", "importing 'own_game.broken' to make .* failed: ZeroDivisionError"),
-        ("def", "own_game.broken:nim", "importing 'own_game.broken' .* failed: SyntaxError"),
-        ("", "own_game.of_two:checkers", "'checkers' is a game of jaxgames: write it without 'own_game.of_two:'"),
+        ("", "os:system('true')", r"'os' must call jaxgames\.register\('system'"),
+        ("", "no_such_module:nim", "'no_such_module' .* 'no_such_module:nim'"),
+        ("", "own_game.of_two.deeper:nim", "no module 'own_game.of_two.deeper'"),
+        ("", "own_game.broken:nim", r"'own_game.broken' must call jaxgames.register\('nim'"),
+        ("import no_module", "own_game.broken:nim", "'own_game.broken' .* ModuleNotFoundError"),
+        ("1 / 0", "own_game.broken:nim", "'own_game.broken' .* ZeroDivisionError"),
+        ("def", "own_game.broken:nim", "'own_game.broken' .* SyntaxError"),
+        ("", "own_game.of_two:checkers", "'checkers' .* write it without 'own_game.of_two:'"),
         ("", "own_game.of_two:of_two(raws=2)", "of_two has no parameter 'raws'"),
     ],
 )
@@ -281,22 +248,14 @@ def test_env_or_text_becomes_an_env() -> None:
     env = jaxgames.make("chinese_checkers(size=1)")
     assert as_env(env) is env
     assert as_env("chinese_checkers(size=1)") == as_env("chinese_checkers", size=1) == env
-
-
-def test_parameters_go_with_a_text_and_not_with_an_env() -> None:
     with pytest.raises(TypeError, match="size: parameters go with a text"):
         as_env(ChineseCheckers(), size=1)
-
-
-@pytest.mark.parametrize("other", [3, None, ChineseCheckers, ("chinese_checkers",)])
-def test_other_things_are_no_env(other: Any) -> None:
-    with pytest.raises(TypeError, match=r"expected an env or a text such as 'chinese_checkers\(size=2\)', not"):
-        as_env(other)
-
-
-def test_env_that_restarts_its_boards_is_refused() -> None:
+    for other in (3, None, ChineseCheckers):
+        wrong: Any = other
+        with pytest.raises(TypeError, match=r"expected an env or a text such as 'chinese_checkers\(size=2\)', not"):
+            as_env(wrong)
     with pytest.raises(ValueError, match=r"restarts finished boards: pass chinese_checkers\(size=1, .*without"):
-        as_env(jaxgames.auto_reset(jaxgames.make("chinese_checkers(size=1)")))
+        as_env(jaxgames.auto_reset(env))
 
 
 def test_errors_have_their_public_names_in_tracebacks() -> None:
@@ -312,17 +271,14 @@ def test_errors_have_their_public_names_in_tracebacks() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        f"checkers(a={'-' * 5000}1)",
         f"checkers(a={'1+' * 50_000}1)",
         f"checkers(a=x{'.a' * 50_000})",
         f"checkers({'(a,' * 7000})",
-        f"checkers{'(' * 20_000})",
         f"checkers{'()' * 3000}",
         "-" * 100_000,
-        "x" * 100_000,
         f"checkers({'x' * 100_000}=1)",
     ],
-    ids=range(9),
+    ids=range(6),
 )
 def test_text_that_is_too_deep_or_too_long_is_refused_at_once_in_a_short_message(text: str) -> None:
     start = time.process_time()
