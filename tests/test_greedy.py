@@ -252,12 +252,8 @@ def test_scores_of_a_record_are_played() -> None:
 @pytest.mark.parametrize(
     ("game", "at_least"),  # the win rate of 1,000 games minus five standard deviations of that of 500
     [
-        (STAR, 0.99),
-        ("chinese_checkers(size=2, num_players=3)", 0.99),
-        ("chinese_checkers(size=2, num_players=4)", 0.99),
         ("chinese_checkers(size=2, num_players=6)", 0.99),
         (DIAMOND, 0.99),
-        ("minichess", 0.25),
         (KING_CAPTURE, 0.96),
         ("checkers", 0.42),
         ("dots_and_boxes(rows=3, cols=3)", 0.97),
@@ -271,7 +267,7 @@ def test_greedy_beats_random(game: str, at_least: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("game", [STAR, "chinese_checkers(size=2, num_players=6)", DIAMOND])
+@pytest.mark.parametrize("game", ["chinese_checkers(size=2, num_players=6)", DIAMOND])
 def test_greedy_agents_finish_their_games(game: str) -> None:
     env = jaxgames.make(game)
     player = agents.make("greedy", env)

@@ -3,14 +3,10 @@
 import dataclasses
 import functools
 import gc
-import os
-import subprocess
-import sys
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -183,36 +179,7 @@ def test_equal_envs_share_their_programs() -> None:
     assert host(STICKS) is not host(Sticks(sticks=8))
 
 
-# -- devices -------------------------------------------------------------------------------------------------------
-
-ON_TWO_DEVICES = """
-import jax
-jax.config.update("jax_num_cpu_devices", 2)
-from jax._src import xla_bridge
-from jaxgames.host import host
-from tests.helpers.sticks import LuckySticks
-assert not xla_bridge.backends_are_initialized()
-first, second = jax.devices("cpu")
-key = jax.device_put(jax.random.key(0), first)
-assert host(LuckySticks()).device == first
-jax.config.update("jax_default_device", first)
-game = host(LuckySticks(), second)
-for state in (game.init(key)[0], LuckySticks().from_string("7 0"), jax.device_put(game.init(key)[0], first)):
-    after, _ = game.step(state, 0, key)
-    assert all(leaf.devices() == {second} for leaf in jax.tree.leaves(after)), after
-    assert game.look(state).player == 0
-    assert game.observe(state, 1).any()
-"""
-
-
-@pytest.mark.slow  # a start of JAX, with two virtual devices
-def test_states_of_any_device_are_stepped_on_the_device_of_the_host() -> None:
-    """Importing `jaxgames.host` starts no device."""
-    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
-    root = Path(__file__).parents[1]
-    command = [sys.executable, "-c", ON_TWO_DEVICES]
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+# -- wrong arguments, and devices: tests/interop/test_devices.py has more -------------------------------------------
 
 
 def test_missing_cpu_device_is_refused_with_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,9 +189,6 @@ def test_missing_cpu_device_is_refused_with_what_to_set(monkeypatch: pytest.Monk
     monkeypatch.setattr(jax, "devices", without_cpu)
     with pytest.raises(RuntimeError, match="JAX_PLATFORMS=cuda,cpu, or pass device"):
         host(STICKS)
-
-
-# -- wrong arguments -----------------------------------------------------------------------------------------------
 
 
 ONE_BOX = jaxgames.make("dots_and_boxes(rows=1, cols=1)")

@@ -41,13 +41,6 @@ def test_time_left_is_from_the_units_that_this_command_has_ended() -> None:
         assert bar.line(30) == "150 of 200 games (75 %) in 30 s, 30 s left"
 
 
-def test_short_command_writes_nothing_into_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress(10, "games", shown=False) as bar:
-        bar.update(4)
-    assert bar.count == 4
-    assert capsys.readouterr().err == ""
-
-
 def test_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)

@@ -1,4 +1,4 @@
-"""Adapters that play one board stay on the first CPU, whatever JAX's default device is."""
+"""What plays one board stays on its CPU, the first one of adapters, whatever JAX's default device is."""
 
 import os
 import subprocess
@@ -11,8 +11,10 @@ ON_TWO_DEVICES = """
 import copy, pickle
 import jax
 jax.config.update("jax_num_cpu_devices", 2)
+from jax._src import xla_bridge
+from jaxgames.host import host
+assert not xla_bridge.backends_are_initialized()
 first, second = jax.devices("cpu")
-jax.config.update("jax_default_device", second)
 from jaxgames.interop.gymnasium import SeatEnv
 from jaxgames.interop.openspiel import OpenSpielGame
 from jaxgames.interop.pettingzoo import raw_env
@@ -22,6 +24,16 @@ from tests.helpers.sticks import LuckySticks, Sticks
 def on(tree):
     return {device for leaf in jax.tree.leaves(tree) for device in leaf.devices()}
 
+key = jax.device_put(jax.random.key(0), first)
+assert host(LuckySticks()).device == first
+jax.config.update("jax_default_device", first)
+game = host(LuckySticks(), second)
+for state in (game.init(key)[0], LuckySticks().from_string("7 0"), jax.device_put(game.init(key)[0], first)):
+    assert on(game.step(state, 0, key)[0]) == {second}
+    assert game.look(state).player == 0
+    assert game.observe(state, 1).any()
+
+jax.config.update("jax_default_device", second)
 zoo = raw_env(LuckySticks())
 zoo.reset(seed=0)
 zoo.step(0)
@@ -41,8 +53,8 @@ for opponent in ("random", TakerOnHost(1)):
 
 
 @pytest.mark.slow  # a start of JAX, with two virtual devices
-def test_one_board_is_played_on_the_first_cpu() -> None:
-    """Also by copies, and by what was pickled, which JAX loads to its default device."""
+def test_one_board_is_played_on_its_cpu() -> None:
+    """Also by copies, and by what was pickled, which JAX loads to its default device; by `host` on any one."""
     environment = os.environ | {"JAX_PLATFORMS": "cpu"}
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", ON_TWO_DEVICES]
