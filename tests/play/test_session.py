@@ -46,16 +46,21 @@ class Machine(RuleBasedStateMachine):
     """Random changes of a session. The model is `actions`, the `ply` that is shown and the seat that `resigned`."""
 
     env: Env[Any] = BOXES
+    with_agents = True
 
     @initialize(choice=st.integers(0, 2))
     def begin(self, choice: int) -> None:
         seats = [HUMAN] * self.env.num_players
-        if choice > 0:
+        if choice > 0 and self.with_agents:
             seats[choice - 1] = "first"
         self.session = Session(self.env, seats)
         self.actions: list[int] = []
         self.ply = 0
         self.resigned: int | None = None
+
+    def call(self, change: str, *arguments: Any) -> None:
+        """Changes the session by one of its methods; tests of the page also send the request."""
+        getattr(self.session, change)(*arguments)
 
     # -- the model -------------------------------------------------------------------------------------------------
 
@@ -82,48 +87,48 @@ class Machine(RuleBasedStateMachine):
         for choice in choices:
             if options := self.options():
                 action = options[choice % len(options)]
-                self.session.play(action)
+                self.call("play", action)
                 self.actions, self.ply, self.resigned = [*self.actions[: self.ply], action], self.ply + 1, None
 
     @rule(action=st.integers(-1, 2000))
     def refuse(self, action: int) -> None:
         if action not in self.options():
             with pytest.raises(ValueError, match=r"is illegal here; the legal moves are|the game is over"):
-                self.session.play(action)
+                self.call("play", action)
 
     @rule()
     def undo_turn(self) -> None:
         if self.is_resigned():
             self.resigned = None
-            self.session.undo_turn()
+            self.call("undo_turn")
             return
         movers = [self.mover(ply) for ply in range(self.ply)]
         starts = [ply for ply, seat in enumerate(movers) if ply == 0 or movers[ply - 1] != seat]
         turns = [ply for ply in starts if movers[ply] in self.people()]
         if turns:
-            self.session.undo_turn()
+            self.call("undo_turn")
             self.ply = turns[-1]
         else:
             with pytest.raises(ValueError, match="no person has moved"):
-                self.session.undo_turn()
+                self.call("undo_turn")
 
     @rule(ply=st.integers(-1, 8))
     def jump(self, ply: int) -> None:
         if 0 <= ply <= len(self.actions):
-            self.session.jump(ply)
+            self.call("jump", ply)
             self.ply = ply
         else:
             with pytest.raises(ValueError, match=f"ply must be from 0 to {len(self.actions)}, not {ply}"):
-                self.session.jump(ply)
+                self.call("jump", ply)
 
     @rule(seat=st.integers(0, 2))
     def resign(self, seat: int) -> None:
         if self.options() and seat in self.people():
-            self.session.resign(seat)
+            self.call("resign", seat)
             self.actions, self.resigned = self.actions[: self.ply], seat
         else:
             with pytest.raises(ValueError, match=r"only people resign|nobody can resign"):
-                self.session.resign(seat)
+                self.call("resign", seat)
 
     @rule()
     def save_and_load(self) -> None:
@@ -161,8 +166,8 @@ class Machine(RuleBasedStateMachine):
             assert session.outcome.winners == others
 
 
-def check_session(env: Env[Any], examples: int, steps: int) -> None:
-    machine = type("MachineOfGame", (Machine,), {"env": env})
+def check_session(env: Env[Any], examples: int, steps: int, base: type[Machine] = Machine, **members: Any) -> None:
+    machine = type("MachineOfGame", (base,), {"env": env, **members})
     limits = settings(max_examples=examples, stateful_step_count=steps, deadline=None, derandomize=True)
     run_state_machine_as_test(machine, settings=limits)
 

@@ -12,7 +12,7 @@ import jaxgames
 from jaxgames.play.web.server import app
 
 ADDRESS = "http://127.0.0.1:8000"
-GAME = "dots_and_boxes(rows=1, cols=2)"
+GAME, PEOPLE = "dots_and_boxes(rows=1, cols=2)", ["human", "human"]
 WAIT_SECONDS = 60.0
 
 

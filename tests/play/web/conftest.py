@@ -1,4 +1,4 @@
-"""A browser for the tests of the page, and persons who open the page of a server."""
+"""Servers of the page in this process, a browser, and persons who open the page of a server."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -6,10 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.play.web.client import Page, page
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from tests.play.web.browser import Person, Sit
+
+
+@pytest.fixture(scope="module")
+def here() -> Iterator[Page]:
+    with page() as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import io
 import json
 import pkgutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,6 @@ def parameters_of(agent: str) -> set[str]:
         *("env", "settings"),
         *(("epsilon",) if agent == "alphabeta" else ()),
     }
-
-
-@pytest.fixture(scope="module")
-def here() -> Iterator[Page]:
-    with page() as client:
-        yield client
 
 
 def make_module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,48 +3,32 @@
 import json
 import random
 import re
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import jaxgames
+from jaxgames.play.web import routes
 from jaxgames.play.web.guard import HEADERS
 from jaxgames.play.web.routes import FILES, VERBS
 from jaxgames.play.web.server import app
-from tests.play.web.client import GAME, Page, page
-
-
-@pytest.fixture(scope="module")
-def here() -> Iterator[Page]:
-    with page() as client:
-        yield client
-
+from tests.play.web.client import GAME, PEOPLE, Page
 
 # -- the page ------------------------------------------------------------------------------------------------------
 
 
-def test_page_and_its_files_need_no_inline_script_and_no_inline_style(here: Page) -> None:
+def test_page_needs_no_inline_script_or_style_and_no_foreign_host(here: Page) -> None:
     html = here.client.get("/").text
     assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:", html)
     assert all("src=" in script for script in re.findall(r"<script[^>]*>", html))
-    linked = set(re.findall(r'"/page/([^"]+)"', html))
-    imported = {
-        name for file in FILES for name in re.findall(r'from "\./([^"]+)"', here.client.get(f"/page/{file}").text)
-    }
-    assert linked | imported == FILES.keys(), "all files are used, and all that are used are served"
-
-
-def test_page_names_no_foreign_host(here: Page) -> None:
-    for path in ("/", *(f"/page/{name}" for name in FILES)):
-        assert not re.search(r"https?://", here.client.get(path).text), path
-
-
-def test_scripts_put_no_text_into_the_page_as_html(here: Page) -> None:
-    for name in FILES:
-        assert not re.search(
-            r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b", here.client.get(f"/page/{name}").text
-        )
+    files = {file: here.client.get(f"/page/{file}").text for file in FILES}
+    for text in (html, *files.values()):
+        assert not re.search(r"https?://", text)
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b", text)
+    used = {name for text in (html, *files.values()) for name in re.findall(r'(?:"/page/|from "\./)([^"]+)"', text)}
+    folder = Path(routes.__file__).parent / "page"
+    assert used == FILES.keys() == {file.name for file in folder.iterdir()} - {"page.html"}
 
 
 @pytest.mark.parametrize("path", ["/", "/page/page.js", "/api/start", "/nothing"])
@@ -89,7 +73,7 @@ def test_every_response_has_the_headers_that_protect_the_page(here: Page, path: 
 def test_request_is_checked(here: Page, changed: dict[str, str | None], status: int) -> None:
     given = {**here.headers, "host": "127.0.0.1:8000", "content-type": "application/json", **changed}
     headers = {name: value.encode() for name, value in given.items() if value is not None}
-    body = json.dumps({"seats": ["human", "human"]}).encode()
+    body = json.dumps({"seats": PEOPLE}).encode()
     request = here.client.build_request("POST", "/api/new", content=body, headers=headers)
     for name in ("content-type", "origin"):
         if changed.get(name, "") is None:
@@ -106,7 +90,7 @@ def test_other_methods_are_refused(here: Page) -> None:
 
 
 def test_events_and_still_pages_need_the_token(here: Page) -> None:
-    id = here.ask("new", seats=["human", "human"])["id"]
+    id = here.ask("new", seats=PEOPLE)["id"]
     for name in ("events", "still"):
         assert here.client.get(f"/api/{name}?id={id}").status_code == 403
         assert here.get(f"/api/{name}?id=other").status_code == 404
@@ -151,7 +135,7 @@ def malformed(random: random.Random, id: str) -> bytes:
 
 
 def test_server_refuses_malformed_requests(here: Page) -> None:
-    id = here.ask("new", seats=["human", "human"])["id"]
+    id = here.ask("new", seats=PEOPLE)["id"]
     headers = {**here.headers, "content-type": "application/json"}
     chance = random.Random(0)
     verbs = (*VERBS, "hint", "describe", "nothing", "..", "%00", "new/new")
@@ -164,7 +148,7 @@ def test_server_refuses_malformed_requests(here: Page) -> None:
 
 def test_strange_value_in_any_field_is_no_error_of_the_server(here: Page) -> None:
     """The id and the theme are right here, so that every verb reads its own fields."""
-    id = here.ask("new", seats=["human", "human"])["id"]
+    id = here.ask("new", seats=PEOPLE)["id"]
     headers = {**here.headers, "content-type": "application/json"}
     chance = random.Random(1)
     refused = dict.fromkeys((*VERBS, "hint", "describe"), 0)

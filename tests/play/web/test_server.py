@@ -1,13 +1,10 @@
-"""Requests of the page to its server: games, positions, agents, files."""
+"""The page's requests: games as the session has them, what the page shows of a game, positions, files, hints."""
 
 import asyncio
-import functools
 import importlib
 import json
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,71 +15,60 @@ from jaxgames.play import Session, from_json, to_html, to_json, web
 from jaxgames.play.web import allowed, routes
 from jaxgames.play.web.live_games import GameServer
 from jaxgames.play.web.snapshot import Look
-from tests.play.web.client import GAME, Page, moves_of, page
+from jaxgames.play.web.turns import trails, turns_of, written
+from jaxgames.render import anchors, svg
+from tests.play.test_session import Machine, check_session
+from tests.play.web.client import GAME, PEOPLE, Page, moves_of, page
 
-PEOPLE = ["human", "human"]
-
-
-@pytest.fixture(scope="module")
-def here() -> Iterator[Page]:
-    with page() as client:
-        yield client
-
-
-def shown(view: dict[str, Any]) -> tuple[Any, ...]:
-    """The parts of a view that must be those of a session."""
-    legal = [(move["action"], move["text"], move["source"], move["target"], move["kind"]) for move in view["legal"]]
-    return view["ply"], view["plies"], view["mover"], view["over"], legal, moves_of(view)
-
-
-def of_session(session: Session) -> tuple[Any, ...]:
-    legal = [tuple(move[:5]) for move in session.legal()]
-    return session.ply, session.plies, session.mover, session.over, legal, session.moves()
+STAR = "chinese_checkers(size=1, num_players=3)"
 
 
 # -- a game --------------------------------------------------------------------------------------------------------
 
 
-def test_page_shows_what_the_session_has_at_every_move_and_at_the_end(here: Page) -> None:
-    session = Session(GAME, PEOPLE)
-    view = here.ask("new", seats=PEOPLE)
-    while not session.over:
-        assert shown(view) == of_session(session)
-        if session.ply == 1:
-            drawn = functools.partial(jaxgames.render.svg, session.env, session.state, seat=0, caption=False)
-            assert view["svg"] == drawn(last=session.moves()[0]).svg
-            dark = drawn(last=session.moves()[0], theme="dark").svg
-            assert here.ask("show", id=view["id"], theme="dark")["svg"] == dark
-        assert view["position"] == session.env.to_string(session.state)
-        assert len(view["cells"]) == session.env.num_actions
-        action = session.legal()[-1].action
-        session.play(action)
-        view = here.ask("play", id=view["id"], action=action, ply=view["ply"])
-    assert shown(view) == of_session(session)
-    assert view["saved"] == to_json(session)
-    assert view["status"] == "Blue wins 2 : 0"
-    assert here.refusal("play", 422, id=view["id"], action=0, ply=7).startswith("the game is over")
+class OverHttp(Machine):
+    """Sends every change of the session to a server too, which answers with the same game or refuses as well."""
+
+    here: Page
+    with_agents = False
+    id = ""
+
+    def call(self, change: str, *arguments: Any) -> None:
+        if not self.id:
+            self.id = self.here.ask("new", seats=list(self.session.seats))["id"]
+        names = {"play": ["action"], "jump": ["ply"], "resign": ["seat"], "undo_turn": []}[change]
+        fields = dict(zip(names, arguments, strict=True)) | ({"ply": self.session.ply} if change == "play" else {})
+        response = self.here.post(change.partition("_")[0], {"id": self.id, **fields})
+        try:
+            super().call(change, *arguments)
+        except ValueError:
+            assert response.status_code == 422, response.text
+            raise
+        assert response.status_code == 200, response.text
+        view, session = response.json(), self.session
+        assert (view["saved"], moves_of(view)) == (to_json(session), session.moves())
+        assert (view["ply"], view["plies"], view["mover"]) == (session.ply, session.plies, session.mover)
+        assert (view["over"], view["position"]) == (session.over, session.env.to_string(session.state))
+        parts = ("action", "text", "source", "target", "kind")
+        assert [[move[part] for part in parts] for move in view["legal"]] == [
+            list(move[:5]) for move in session.legal()
+        ]
 
 
-def test_undo_and_jump_are_those_of_the_session(here: Page) -> None:
-    session = Session(GAME, PEOPLE)
-    id = here.ask("new", seats=PEOPLE)["id"]
-    for action in (0, 2, 4, 5):
-        session.play(action)
-        here.ask("play", id=id, action=action, ply=session.ply - 1)
-    steps: list[tuple[str, dict[str, Any], Any]] = [
-        ("undo", {}, session.undo_turn),
-        ("jump", {"ply": 4}, lambda: session.jump(4)),
-        ("jump", {"ply": 1}, lambda: session.jump(1)),
-        ("play", {"action": 6, "ply": 1}, lambda: session.play(6)),  # drops what followed
-    ]
-    for verb, fields, step in steps:
-        step()
-        assert shown(here.ask(verb, id=id, **fields)) == of_session(session), verb
-    here.refusal("jump", 422, id=id, ply=3)
+def test_page_is_like_a_session(here: Page) -> None:
+    check_session(jaxgames.make(GAME), 12, 20, OverHttp, here=here)
 
 
-def test_earlier_position_of_a_finished_game_says_that_it_is_the_past(here: Page) -> None:
+def test_position_is_drawn_from_the_side_of_a_person_with_the_persons_goal() -> None:
+    with page(["first", "human", "first"], STAR) as here:
+        id = here.ask("new", seats=["human", "first", "first"])["id"]
+        env = jaxgames.make(STAR)
+        for seat, theme in ((0, "light"), (1, "dark")):
+            drawn = svg(env, env.init(), seat=seat, goal_of=0, width=400.0, caption=False, theme=theme).svg
+            assert here.ask("show", id=id, seat=seat, theme=theme)["svg"] == drawn
+
+
+def test_earlier_position_says_that_it_is_the_past(here: Page) -> None:
     id = here.ask("new", seats=PEOPLE)["id"]
     here.ask("play", id=id, action=0, ply=0)
     assert here.ask("jump", id=id, ply=0)["status"] == "Red to move, at the start. A new move drops the later ones"
@@ -93,24 +79,101 @@ def test_earlier_position_of_a_finished_game_says_that_it_is_the_past(here: Page
     assert (past["over"], past["ended"], past["status"]) == (False, True, "Looking back at the start")
 
 
-def test_outlined_goal_is_the_persons_whichever_side_is_at_the_bottom() -> None:
-    game = "chinese_checkers(size=1, num_players=3)"
-    env = jaxgames.make(game)
-    with page(["first", "human", "first"], game) as client:
-        id = client.ask("new", seats=["human", "first", "first"])["id"]
-        for seat in (0, 1):
-            drawn = jaxgames.render.svg(env, env.init(), seat=seat, goal_of=0, width=400.0, caption=False).svg
-            assert client.ask("show", id=id, seat=seat)["svg"] == drawn
-
-
-def test_refused_move_changes_nothing(here: Page) -> None:
+def test_move_in_another_position_than_the_shown_one_changes_nothing(here: Page) -> None:
     id = here.ask("new", seats=PEOPLE)["id"]
     view = here.ask("play", id=id, action=0, ply=0)
-    reason = here.refusal("play", 422, id=id, action=0, ply=1)
-    assert reason == "action 0 is illegal here; the legal moves are h(0,1), h(1,0), h(1,1), v(0,0), v(0,1), v(0,2)"
     here.refusal("play", 409, id=id, action=1, ply=0)
-    here.refusal("play", 422, id=id, action=10**6, ply=1)
     assert here.ask("show", id=id) == view
+
+
+# -- what is shown -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("plies", "text"),
+    [
+        (["3=>16", "16=>18", "end"], "3→16→18"),
+        (["3->10"], "3→10"),
+        (["end"], "end turn"),
+        (["22x15", "15x6"], "22x15x6"),
+        (["a4a5n"], "a4a5n"),
+        (["h(0,0)", "v(0,1)"], "h(0,0) v(0,1)"),
+    ],
+)
+def test_plies_of_a_turn_are_one_text(plies: list[str], text: str) -> None:
+    assert written(plies) == text
+
+
+def test_hops_of_a_turn_are_one_line_with_their_seat_and_one_trail() -> None:
+    session = Session(STAR, ["human"] * 3)
+    while not any(move.endswith("end") for move in session.moves()) or session.continues_turn:
+        legal = session.legal()
+        session.play(next((move for move in legal if move.kind in ("hop", "end turn")), legal[0]).action)
+    turns, cells = turns_of(session), anchors(session.env, session.state, 1).cells
+    assert [move for turn in turns for move in turn.moves] == session.moves()
+    assert [turn.seat for turn in turns] == [seat % 3 for seat in range(len(turns))]
+    assert turns[-1].ply == session.plies
+    drawn = trails(session, turns, cells)
+    assert [trail["seat"] for trail in drawn] == [turn.seat for turn in turns[-3:] if turn.seat != session.mover]
+    chain = turns[-1].text.split("→")
+    assert drawn[-1]["points"] == [[cells[cell].x, cells[cell].y] for cell in chain]
+    assert len(chain) >= 2
+    two = Session(GAME, PEOPLE)
+    two.play(0)
+    assert trails(two, turns_of(two), anchors(two.env, two.state).cells) == [], "two seats have no trails"
+
+
+def test_first_person_sits_at_the_bottom_and_the_board_can_be_flipped(here: Page) -> None:
+    view = here.ask("new", game="checkers", seats=PEOPLE)
+    flipped = here.ask("show", id=view["id"], seat=1)
+    for shown, bottom in ((view, 0), (flipped, 1)):
+        heights = {cell["name"]: cell["y"] for cell in shown["cells"]}
+        assert (shown["bottom"], heights["1"] > heights["32"]) == (bottom, bottom == 0), "Black has 1 to 12"
+    assert view["flips"]
+    assert {cell["owner"] for cell in view["cells"]} == {0, 1, None}
+    assert here.ask("new", game="checkers", seats=["random", "human"])["bottom"] == 1
+    assert not here.ask("new", seats=PEOPLE)["flips"]
+
+
+def test_view_names_you_and_the_level_of_the_opponent(here: Page) -> None:
+    level = jaxgames.baselines.levels(jaxgames.make(GAME))["easy"]
+    view = here.ask("new", seats=["human", level])
+    assert [(seat["words"], seat["name"], seat["score"]) for seat in view["seats"]] == [
+        ("You", "Red", "0"),
+        ("Easy", "Blue", "0"),
+    ]
+    assert not view["can_undo"]
+    here.ask("play", id=view["id"], action=0, ply=0)
+    view = here.wait(view["id"], lambda view: view["mover"] == 0 and view["ply"] > 1)
+    assert view["can_undo"]
+    assert view["status"].startswith("Your turn (Red). Blue played ")
+
+
+def test_hint_has_one_chance_for_the_seat_to_move(here: Page) -> None:
+    id = here.ask("new", seats=PEOPLE)["id"]
+    hint = here.ask("hint", id=id, agent="mcts(simulations=20)")
+    assert 0 <= hint["chance"] <= 1
+    assert (hint["seat"], hint["position"]) == (0, here.ask("show", id=id)["position"])
+    assert sum(move["probability"] for move in hint["moves"]) == pytest.approx(1, abs=1e-3)
+    assert here.ask("hint", id=id, agent="random")["chance"] is None
+    assert here.ask("hint", id=id)["chance"] is not None, "without a name, an agent that has values"
+
+
+def test_review_names_the_moves_that_lost_most(here: Page) -> None:
+    """In 1 x 2 boxes: the third side of a box, which gives it to the other seat."""
+    view = here.ask("new", seats=PEOPLE)
+    id = view["id"]
+    for ply, move in enumerate(("h(0,0)", "v(0,0)", "h(1,0)", "v(0,1)", "h(0,1)", "h(1,1)", "v(0,2)")):
+        (action,) = [each["action"] for each in view["legal"] if each["text"] == move]
+        view = here.ask("play", id=id, action=action, ply=ply)
+    assert view["over"]
+    found = here.ask("review", id=id)
+    assert found["agent"].startswith("alphabeta")
+    assert 1 <= len(found["mistakes"]) <= 5
+    assert {"ply", "seat", "move", "best", "loss", "texts"} == found["mistakes"][0].keys()
+    losses = [mistake["loss"] for mistake in found["mistakes"]]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[0] > 0
 
 
 # -- positions and files -------------------------------------------------------------------------------------------
@@ -126,16 +189,16 @@ def test_position_is_set_up(here: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "reason"),
+    ("changed", "needle"),
     [
-        ({"actions": [0, 0]}, "action 2 of the saved game cannot be played"),
+        ({"actions": [0, 0]}, "action 2"),
         ({"env": "os:dots_and_boxes"}, "the game must be one of"),
         ({"agents": ["human", "a:b"]}, "expected one of human, random"),
     ],
 )
-def test_saved_game_is_refused_with_its_reason(here: Page, changed: dict[str, Any], reason: str) -> None:
+def test_saved_game_is_refused_with_its_reason(here: Page, changed: dict[str, Any], needle: str) -> None:
     saved = json.dumps({**json.loads(to_json(Session(GAME, PEOPLE))), **changed})
-    assert reason in here.refusal("load", 422, saved=saved)
+    assert needle in here.refusal("load", 422, saved=saved)
 
 
 def test_still_page_is_sent_as_a_text_so_that_it_cannot_run_here(here: Page) -> None:
@@ -148,14 +211,13 @@ def test_still_page_is_sent_as_a_text_so_that_it_cannot_run_here(here: Page) -> 
 
 
 def test_others_are_answered_while_a_game_is_loaded(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, gate = threading.Event(), threading.Event()
+    begun, gate, load = threading.Event(), threading.Event(), allowed.load
 
     def slow(server: GameServer, saved: str) -> Session:
         begun.set()
         assert gate.wait(60)
         return load(server, saved)
 
-    load = allowed.load
     monkeypatch.setattr(allowed, "load", slow)
     view = here.ask("new", seats=PEOPLE)
     replies: list[dict[str, Any]] = []
@@ -168,9 +230,6 @@ def test_others_are_answered_while_a_game_is_loaded(here: Page, monkeypatch: pyt
     assert [reply["ply"] for reply in replies] == [0]
 
 
-# -- starting and ending -----------------------------------------------------------------------------------------------
-
-
 def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [*sys.modules]:
         if name.partition(".")[0] in ("starlette", "uvicorn"):
@@ -178,11 +237,8 @@ def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> No
     for name in ("server", "routes"):
         monkeypatch.delitem(sys.modules, f"jaxgames.play.web.{name}")
         monkeypatch.delattr(web, name)
-    with pytest.raises(ImportError, match=r'missing; install it with: pip install "jaxgames\[play\]"$'):
+    with pytest.raises(ImportError, match=r'pip install "jaxgames\[play\]"$'):
         importlib.import_module("jaxgames.play.web.server")
-
-
-# -- events --------------------------------------------------------------------------------------------------------
 
 
 def test_events_tell_every_change_until_the_game_is_closed() -> None:
@@ -198,8 +254,3 @@ def test_events_tell_every_change_until_the_game_is_closed() -> None:
         return moves
 
     assert asyncio.run(run()) == [[], ["h(0,1)"], ["h(0,1)", "h(1,0)"]]
-
-
-def test_server_has_every_file_of_the_page() -> None:
-    folder = Path(routes.__file__).parent / "page"
-    assert {file.name for file in folder.iterdir()} == {"page.html", *routes.FILES}
