@@ -1,7 +1,6 @@
 """The tables of Dots and Boxes for searches: drawing, keys, moves among which is a best one, and chains."""
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,8 @@ from jaxgames.games.dots_and_boxes.search_moves import (
     canonical_key,
     captures,
     draw,
-    edge_place,
     edge_symmetries,
     is_first_open,
-    is_safe,
     keys_of_edges,
     make_board,
     make_position,
@@ -27,7 +24,6 @@ from jaxgames.games.dots_and_boxes.search_moves import (
     undraw,
 )
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, compiled, function_for, ints
-from tests.games.dots_and_boxes.pictures import written
 from tests.helpers.solved import solved_boxes
 from tests.solvers.slow_boxes import SlowBoxes
 
@@ -68,42 +64,7 @@ def test_drawn_edge_follows_the_rules_until_it_is_undrawn(rows: int, cols: int) 
         assert contents(position) == expected
 
 
-def test_edge_is_safe_if_it_leaves_no_box_to_the_opponent() -> None:
-    board, slow = make_board(2, 2, compiled=False), SlowBoxes(2, 2)
-    for drawn in range(0, 4096, 7):
-        position = make_position(board, edges_of(drawn))
-        for edge in slow.edges(drawn):
-            after = drawn | 1 << edge
-            gains = sum(1 for box in slow.boxes if len(box - {*edges_of(after)}) == 1 and edge in box)
-            assert is_safe(board, position, edge) == (gains == 0 and slow.gain(drawn, edge) == 0)
-
-
 # -- keys --------------------------------------------------------------------------------------------------------------
-
-
-def grids(rows: int, cols: int, drawn: list[int]) -> Iterator[np.ndarray]:
-    """The images of a position under the symmetries of the board, as grids of dots, edges and boxes."""
-    grid = np.zeros((2 * rows + 1, 2 * cols + 1), int)
-    for edge in drawn:
-        grid[edge_place(rows, cols, edge)] = 1
-    for turns, flip in itertools.product(range(4), (False, True)):
-        image = np.rot90(grid.T if flip else grid, turns)
-        if image.shape == grid.shape:
-            yield image
-
-
-@pytest.mark.parametrize(("rows", "cols"), [*BOARDS, (4, 6), (8, 8)])
-def test_keys_are_those_of_the_images_of_the_position(rows: int, cols: int) -> None:
-    board = without_corners(rows, cols)
-    number = {edge_place(rows, cols, edge): edge for edge in range(len(board.order))}
-    random = np.random.default_rng(0)
-    for share in (0.2, 0.5):
-        drawn = np.flatnonzero(random.random(len(board.order)) < share).tolist()
-        images = [[number[y, x] for y, x in np.argwhere(grid).tolist()] for grid in grids(rows, cols, drawn)]
-        keys = [make_position(board, image).keys for image in images]
-        assert len(keys) == (8 if rows == cols else 4) == len(keys[0])
-        assert sorted(contents(make_position(board, drawn))[3]) == sorted(key[0] for key in keys)
-        assert len({canonical_key(make_position(board, image)) for image in images}) == 1
 
 
 def test_keys_of_a_large_board_differ() -> None:
@@ -194,17 +155,6 @@ def test_a_best_move_is_among_the_moves(rows: int, cols: int, corners: bool) -> 
 
 # -- chains that nobody has opened -------------------------------------------------------------------------------------
 
-# A loop of four boxes and a chain of five.
-LOOP_AND_CHAIN = """
-    *---*---*   *
-    |       |   |
-    *   *   *   *
-    |       |   |
-    *---*---*   *
-                |
-    *---*---*---*
-"""
-
 
 def sets_with_degrees(rows: int, cols: int, allowed: set[int], number: int) -> list[int]:
     """Random sets of drawn edges in which each box has one of the allowed degrees; all of them if they are fewer."""
@@ -233,13 +183,6 @@ def test_value_of_chains_is_that_of_the_solved_game(rows: int, cols: int, number
         assert value_of_chains(board, make_position(board, edges_of(drawn)), chains) == table[drawn], drawn
         found |= {chains.sizes[chains.moves[0]]}
     assert {size & 1 for size in found} == ({0} if rows == 1 else {0, 1})  # loops need two rows
-
-
-def test_loop_is_opened_before_a_chain_if_that_costs_less() -> None:
-    """The opponent leaves the four boxes, and must open the chain of five: 5 - 4 = 1. The chain first would cost 5."""
-    board, edges = make_board(3, 3, compiled=False), written(LOOP_AND_CHAIN).split()[0]
-    position = make_position(board, [edge for edge, bit in enumerate(edges) if bit == "1"])
-    assert value_of_chains(board, position, work_space(board, 3, 3)) == -1
 
 
 @pytest.mark.parametrize(("rows", "cols", "number"), [(2, 2, 400), (2, 3, 300)])

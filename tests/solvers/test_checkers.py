@@ -16,7 +16,7 @@ from jaxgames.games.checkers.search import Position as SearchPosition
 from jaxgames.games.checkers.search_moves import MAX_MOVES, legal_sources, moved, opponent_can_jump, write_moves
 from jaxgames.solvers.alphabeta.clock import MAX_NODES, NO_LIMIT
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, compiled, function_for, ints
-from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer, MoveValues, plies_to_end
+from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer
 from jaxgames.solvers.alphabeta.search import GENERATION, PLIES_LEFT
 from jaxgames.solvers.alphabeta.table import MINUS_INFINITY
 from tests.games.checkers.random_positions import crowds, endgames, hunts
@@ -100,22 +100,6 @@ def test_number_of_sequences_eleven_deep_is_the_published_one() -> None:
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-def search(text: str, depth: int, draw_rule: str = "wcdf", quiet: int = 0) -> tuple[set[str], MoveValues]:
-    """The best moves in notation, and the values, with the material alone at the leaves."""
-    env, board = Checkers(draw_rule=draw_rule), state_of(replace(Reference().from_string(text), quiet=quiet))
-    player = HostSearchPlayer(SEARCHED_GAME, env, depth, None, "material", LARGE_TABLE, compiled=False)
-    return {env.action_to_string(board, action) for action in player.best_actions(board)}, player.move_values(board)
-
-
-def test_sooner_win_and_later_loss_are_preferred() -> None:
-    best, values = search("B:WK29:BK22,K31", depth=7)
-    assert best == {"31-26", "31-27"}
-    assert {plies_to_end(value) for value in values.values} == {None, 3, 7}
-    best, values = search("W:WK1:BK10,K11,K7", depth=8)
-    assert best == {"1-5"}
-    assert (values.values, [plies_to_end(value) for value in values.values]) == ([-999.98, -999.91], [2, 9])
-
-
 @pytest.mark.parametrize(
     ("text", "depth", "draw_rule", "quiet", "value"),
     [
@@ -134,7 +118,9 @@ def test_sooner_win_and_later_loss_are_preferred() -> None:
     ],
 )
 def test_value_at_the_limits_is_the_known_one(text: str, depth: int, draw_rule: str, quiet: int, value: float) -> None:
-    assert search(text, depth, draw_rule, quiet)[1].value == value
+    env, state = Checkers(draw_rule=draw_rule), state_of(replace(Reference().from_string(text), quiet=quiet))
+    player = HostSearchPlayer(SEARCHED_GAME, env, depth, None, "material", LARGE_TABLE, compiled=False)
+    assert player.move_values(state).value == value
 
 
 @pytest.mark.parametrize("draw_rule", ["wcdf", "openspiel", "adjudicated"])

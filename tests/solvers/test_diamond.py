@@ -17,7 +17,7 @@ from jaxgames import solvers
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.chinese_checkers_diamond import positions as moves
 from jaxgames.games.chinese_checkers_diamond import solution as diamond
-from jaxgames.games.chinese_checkers_diamond.solution import DiamondSolution, check_size
+from jaxgames.games.chinese_checkers_diamond.solution import DiamondSolution
 from jaxgames.solvers.__main__ import main
 from jaxgames.solvers.exact import retrograde
 from jaxgames.solvers.exact.retrograde import NONE, OPEN
@@ -189,10 +189,6 @@ def test_position_with_more_moves_than_a_byte_counts_is_an_error(monkeypatch: py
 
 
 # -- analysis ----------------------------------------------------------------------------------------------------------
-
-
-def test_largest_games_that_can_be_solved_are_not_refused() -> None:
-    check_size(game(8, 3))
 
 
 def test_killed_analysis_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

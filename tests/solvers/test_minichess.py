@@ -5,17 +5,14 @@ Moves: known counts, and the slow reference. `test_host_player.py` compares valu
 
 import itertools
 import math
-from dataclasses import replace
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jaxgames
-from jaxgames import agents
 from jaxgames.games.minichess import Minichess
 from jaxgames.games.minichess.search import SEARCHED_GAME, can_occur_again
 from jaxgames.games.minichess.search_moves import (
@@ -33,12 +30,9 @@ from jaxgames.games.minichess.search_moves import (
 )
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, compiled, function_for, ints
 from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer, plies_to_end
-from jaxgames.wrappers import auto_reset
 from tests.games.minichess.cases import KNIGHTS_HOME, make_reference
 from tests.games.minichess.reference import Position, is_dead
 from tests.games.minichess.test_perft import PERFT
-from tests.helpers.analysis import analysis_of
-from tests.helpers.positions import stacked
 from tests.solvers.slow_minichess import endings, is_noisy, minimax, placements, shuffles, state_of
 
 STANDARD, KING_CAPTURE = Minichess(), Minichess(rules="king_capture")
@@ -209,15 +203,3 @@ def test_expected_returns_are_in_the_unit_of_the_rewards() -> None:
             if reward == "material":  # a rook in the bank, and a queen that the search wins
                 gained = king * math.tanh((479 + 929) / SEARCHED_GAME.scale) + 0.929
                 assert player.expected_return(board, 479 + 929) == pytest.approx(gained)
-
-
-def test_analysis_has_the_returns_of_both_seats() -> None:
-    env = auto_reset(KING_CAPTURE)
-    states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 2))
-    boards = [KING_CAPTURE.from_string(text) for text in ("k4/5/5/5/R3K w - - 0 20", "k4/5/5/5/4K b - - 0 20")]
-    analysis = analysis_of(agents.make("alphabeta(depth=1)", env), replace(states, board=stacked(boards)))
-    best = KING_CAPTURE.action_from_string(boards[0], "a1a5")
-    assert np.flatnonzero(analysis.probabilities[0]).tolist() == [best]
-    assert analysis.values is not None
-    assert analysis.values[0].tolist() == [1, -1]
-    np.testing.assert_array_equal(analysis.values[:, 0], -analysis.values[:, 1])

@@ -170,15 +170,12 @@ def test_self_play_has_the_margin_of_plain_python(name: str) -> None:
     assert found["self_play_plies"] == 12
 
 
-def test_strong_measures_can_be_sampled() -> None:
-    found = measure(game(2, 2), as_act(mixed), solved(), strong_states=1000)
-    assert found["weak_states"] is found["strong_fastest"] is None  # measures of games that are won and lost
+def test_strong_measures_can_be_sampled_and_weak_ones_left_out() -> None:
+    found = measure(game(2, 2), as_act(mixed), solved(), strong_states=1000, weak=False)
+    assert found["strong_fastest"] is None  # a measure of games that are won and lost
     assert found["strong_states"] == 1000
     assert abs(found["strong_action"] - measured("mixed", 0)["strong_action"]) < 0.04  # three standard errors
-    assert found["sure_fraction"] == measured("mixed", 0)["sure_fraction"]
-    alone = measure(game(2, 2), as_act(mixed), solved(), strong_states=1000, weak=False)
-    assert alone == {name: found[name] for name in alone}
-    assert "weak_solved" in found.keys() - alone.keys()
+    assert "weak_solved" in measured("mixed", 0).keys() - found.keys()
 
 
 # Compiling the values takes most of the time of this file, so only one reward is fast.

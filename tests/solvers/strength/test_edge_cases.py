@@ -2,22 +2,84 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxgames import solvers
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.policy_table import BATCH
 from tests.games.chinese_checkers_diamond.pictures import game
 from tests.games.dots_and_boxes.pictures import game as boxes
 from tests.helpers.solved import solved_boxes
-from tests.solvers.strength.drawn_graphs import GraphSolution
 from tests.solvers.strength.measured import Act, agent, solution
 
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Node:
+    """One board, or a batch."""
+
+    current_player: Any
+    terminated: Any
+    number: Any  # uint32[], the state
+
+
+class GraphSolution:
+    """A solved game that begins in state 0. The mover of a state without moves has lost."""
+
+    def __init__(self, moves: Sequence[Sequence[int]], values: Mapping[int, int]) -> None:
+        """
+        Args:
+          moves: the states that follow each state; action 0 leads to the first of them.
+          values: for the mover, of the states that are not lost by having no move.
+        """
+        self.moves = moves
+        self.values = np.array([values.get(number, -1) for number in range(len(moves))], np.int8)
+        self.num_states, self.max_moves = len(moves), max(map(len, moves))
+        self.env = SimpleNamespace(
+            id="graph",
+            num_actions=self.max_moves,
+            init=lambda key: Node(jnp.int32(0), jnp.bool_(False), jnp.uint32(0)),
+            to_string=lambda state: f"state {int(state.number)}",
+        )
+
+    def fits(self, env: Any) -> bool:
+        return env is self.env
+
+    def value(self, states: Any) -> np.ndarray:
+        return self.values[states.number]
+
+    def plies(self, states: Any) -> np.ndarray:
+        return np.where(self.value(states) == 0, -1, 0)  # the tests do not ask for the fastest moves
+
+    def is_legal(self, states: Any) -> np.ndarray:
+        return np.ones(len(states.number), bool)
+
+    def index(self, states: Any) -> np.ndarray:
+        return np.asarray(states.number)
+
+    def states_at(self, indices: Any) -> Node:
+        over = np.array([not moves for moves in self.moves])
+        return Node(np.zeros(len(indices), np.int32), over[indices], indices)
+
+    def children(self, indices: Any) -> solvers.Children:
+        actions = np.full((len(indices), self.max_moves), -1, np.int32)
+        children = np.zeros(actions.shape, np.uint32)
+        for row, number in enumerate(indices):
+            count = len(self.moves[number])
+            actions[row, :count], children[row, :count] = range(count), self.moves[number]
+        return solvers.Children(actions, children, actions >= 0)
+
+
 # The agent begins in state 0. A state without moves is lost for its mover; the states that follow each, and values:
-WANDERING = GraphSolution([[1], [2], [1, 3], []], {0: 1, 1: -1, 2: 1})  # the agent can go back from 2, or win
+WANDERING: Any = GraphSolution([[1], [2], [1, 3], []], {0: 1, 1: -1, 2: 1})  # the agent can go back from 2, or win
 RETURNING = GraphSolution([[1], [0, 2], [3], []], {0: 1, 1: -1, 2: 1})  # one reply leads back
 CHANCES = GraphSolution([[1], [0, 2], [3, 4], [2], []], {0: 0, 1: 0, 2: 1, 3: -1})  # drawn; the other seat errs by 2
 DRAWN = GraphSolution([[1], [0, 2], [1, 3], [4], []], {0: 0, 1: 0, 2: 0, 3: 1})  # drawn; 4 is lost for the agent
@@ -78,7 +140,7 @@ ALL_BUT_SURE_WON = ("ultra_weak", "weak_solved", "weak_states", "sure_fraction",
     ],
 )
 def test_measures_of_a_drawn_graph_are_those_that_follow_from_it(
-    solved: GraphSolution, actions: Sequence[int], plies: int, expected: dict[str, Any]
+    solved: Any, actions: Sequence[int], plies: int, expected: dict[str, Any]
 ) -> None:
     measures = measure(solved.env, lambda states: np.array(actions, np.int32)[states.number], solved, plies)
     assert {name: measures[name] for name in expected} == expected
@@ -108,7 +170,7 @@ def constant(action: int) -> Act:
     ],
 )
 def test_agent_that_breaks_the_rules_is_refused(of: str, make_act: Callable[[], Act], needles: list[str]) -> None:
-    solved = WANDERING if of == "graph" else solved_boxes(2, 2)
+    solved: Any = WANDERING if of == "graph" else solved_boxes(2, 2)
     with pytest.raises(ValueError, match=r"act|number") as error:
         measure(solved.env, make_act(), solved)
     assert all(needle in str(error.value) for needle in needles)
