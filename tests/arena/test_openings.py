@@ -1,6 +1,7 @@
-"""Openings: random plies before the agents play, the same ones for all agents."""
+"""Openings before the agents play, the same ones for all agents: random plies, and fixed lists of moves."""
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ import jaxgames
 from jaxgames import arena
 from tests.helpers.scripted_agents import Taker
 from tests.helpers.sticks import Sticks
+from tests.helpers.texts import NAME, saved_by_editors
 
 STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks
 BOXES = jaxgames.make("dots_and_boxes", rows=1, cols=2)  # seven edges, two boxes
@@ -87,22 +89,50 @@ def test_games_start_after_the_opening_and_count_from_there() -> None:
     np.testing.assert_array_equal(games.turns, [[np.sum((2 + np.arange(n)) % 3 == s) for s in range(3)] for n in left])
 
 
-@pytest.mark.parametrize(
-    ("number", "plies", "message"),
-    [
-        (0, 2, "num_openings must be an integer from 1 to 2147483647, not 0"),
-        (1, -1, "plies must be an integer from 0 to 10000, not -1"),
-        (1, 10_001, "plies must be an integer from 0 to 10000, not 10001"),
-    ],
-)
-def test_wrong_numbers_are_refused(number: int, plies: int, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        arena.random_openings(STICKS, KEY, number, plies)
+# -- lists -----------------------------------------------------------------------------------------------------------
+
+CHECKERS = jaxgames.make("checkers")
+LINES = ["9-13 22-18 6-9", "10-14 22-17", "9-14 23-18 14x23"]
 
 
-def test_openings_must_be_as_many_as_games() -> None:
-    openings = arena.random_openings(STICKS, KEY, 3, 10)
-    with pytest.raises(ValueError, match=r"expected one opening per game, 2, not 3: pass openings.for_games\(2\)"):
-        arena.play(STICKS, (Taker(np.int32(1)),), jnp.zeros((2, 3), jnp.int32), KEY, openings=openings)
-    with pytest.raises(ValueError, match="games_each must be an integer from 1 to 2147483647, not 0"):
-        openings.for_games(2, games_each=0)
+def texts(env: Any, openings: arena.Openings) -> list[str]:
+    boards = jax.device_get(openings.boards)
+    return [env.to_string(jax.tree.map(lambda leaf, i=i: leaf[i], boards)) for i in range(len(openings.number))]
+
+
+def test_opening_is_the_board_after_its_moves() -> None:
+    openings = arena.openings_of_moves(CHECKERS, LINES)
+    assert texts(CHECKERS, openings) == [
+        "W:W18,21,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,7,8,9,10,11,12,13",
+        "B:W17,21,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,9,11,12,14",
+        "W:W21,22,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,10,11,12,23",
+    ]
+    np.testing.assert_array_equal(openings.plies, [3, 2, 3])
+    np.testing.assert_array_equal(openings.actions[:, 2] == -1, [False, True, False])
+    np.testing.assert_array_equal(openings.boards.rewards, np.zeros((3, 2)))
+
+
+def test_drawn_openings_occur_equally_often_and_a_longer_draw_begins_with_the_shorter_one() -> None:
+    openings = arena.openings_of_moves(CHECKERS, LINES)
+    numbers = np.asarray(openings.drawn(jax.random.key(1), 12).number)
+    assert all(sorted(part) == [0, 1, 2] for part in numbers.reshape(4, 3))
+    assert len({*map(tuple, numbers.reshape(4, 3))}) > 1
+    shorter = openings.drawn(jax.random.key(1), 5)
+    np.testing.assert_array_equal(shorter.number, numbers[:5])
+    assert [texts(CHECKERS, openings)[number] for number in numbers[:5]] == texts(CHECKERS, shorter)
+
+
+def test_file_has_a_line_per_opening_and_comments(tmp_path: Path) -> None:
+    path = tmp_path / "openings.txt"
+    path.write_text("# two openings\n9-13 22-18 6-9\n\n10-14 22-17  # a shorter one\n")
+    assert texts(CHECKERS, arena.load_openings(CHECKERS, str(path))) == texts(
+        CHECKERS, arena.openings_of_moves(CHECKERS, LINES[:2])
+    )
+
+
+def test_file_is_read_as_editors_save_it(tmp_path: Path) -> None:
+    text, path = "# by Müller\n9-13 22-18 6-9\n", tmp_path / NAME
+    wanted = texts(CHECKERS, arena.openings_of_moves(CHECKERS, LINES[:1]))
+    for content in (*saved_by_editors(text), text.encode("cp1252")):
+        path.write_bytes(content)
+        assert texts(CHECKERS, arena.load_openings(CHECKERS, str(path))) == wanted

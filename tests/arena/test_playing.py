@@ -1,4 +1,4 @@
-"""Games between agents on the device: they end, every seat is played by its agent, and one program plays them."""
+"""Games between agents, on the device and on the host: every seat is played by its agent, at its own turns only."""
 
 import functools
 import itertools
@@ -13,6 +13,7 @@ import pytest
 from jaxgames import arena
 from jaxgames.agents import RandomAgent, pytree
 from jaxgames.arena import Games
+from jaxgames.arena.playing import SIDE_BY_SIDE
 from tests.helpers.scripted_agents import Taker, TakerOnHost
 from tests.helpers.sticks import Sticks
 
@@ -132,7 +133,7 @@ class Constant:
         return jnp.full(states.current_player.shape, self.action)
 
 
-@pytest.mark.parametrize("action", [-1, 1, 3])
+@pytest.mark.parametrize("action", [-1, 1])
 def test_forfeited_game_has_no_winner_and_is_not_drawn(action: int) -> None:
     """One stick is left when seat 2 plays an action that is out of range, or takes two sticks."""
     seats = jnp.array([[0, 0, 1]])
@@ -144,41 +145,89 @@ def test_forfeited_game_has_no_winner_and_is_not_drawn(action: int) -> None:
         assert (found["win_rate"], found["draw_rate"], found["truncated_rate"]) == (0, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("seats", "message"),
-    [
-        ([[0, 0, 2]], "must hold indices of the 2 agents, not 0 to 2"),
-        ([[0, 1]], r"must have shape \[games, 3\], not \[1, 2\]"),
-    ],
-)
-def test_play_refuses_seats_without_an_agent(seats: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        played(ONE, RANDOM, seats=seats)
-
-
-@pytest.mark.parametrize(
-    "play",
-    [
-        lambda agents, seats, games: arena.evaluate(STICKS, agents[0], agents[1], KEY, 1),
-        lambda agents, seats, games: arena.advance_until_over(STICKS, agents, seats, games, KEY),
-        lambda agents, seats, games: arena.record(STICKS, agents, seats, games, KEY, 1),
-        lambda agents, seats, games: jax.eval_shape(
-            lambda games: arena.advance(STICKS, agents, seats, games, KEY), games
-        ),
-    ],
-    ids=["evaluate", "advance_until_over", "record", "advance, traced"],
-)
-def test_agent_on_the_host_is_refused_with_its_name_where_games_are_traced(play: Any) -> None:
-    agents, seats = (RANDOM, TakerOnHost(1)), jnp.array([[0, 1, 0]])
-    with pytest.raises(ValueError, match=r"^TakerOnHost\(sticks=1\) runs on the host.* use jaxgames\.arena\.play"):
-        play(agents, seats, arena.start(STICKS, KEY, 1))
-
-
 def test_single_steps_that_are_not_traced_take_agents_on_the_host() -> None:
     games = arena.start(STICKS, KEY, 1)
     games, actions = arena.advance(STICKS, (TakerOnHost(2),), jnp.zeros((1, 3), jnp.int32), games, KEY)
     boards: Any = games.boards
     assert (actions.tolist(), boards.left.tolist()) == ([1], [5])
+
+
+# -- agents on the host -------------------------------------------------------------------------------------------
+
+
+class HostTaker:
+    """Takes one stick, by numpy, and keeps the movers and the numbers of sticks that it was asked about."""
+
+    on_device: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self.movers: list[list[int]] = []
+        self.left: list[int] = []
+
+    def act(self, key: jax.Array, states: Any) -> Any:
+        self.movers.append(np.asarray(states.current_player).tolist())
+        self.left.append(int(states.left[0]))
+        return np.zeros(np.asarray(states.left).shape, np.int32)
+
+
+class Answer:
+    """Returns always the same."""
+
+    on_device: ClassVar[bool] = False
+
+    def __init__(self, action: Any) -> None:
+        self.action = action
+
+    def act(self, key: jax.Array, states: Any) -> Any:
+        return self.action
+
+
+def test_games_with_an_agent_on_the_host_are_those_of_the_same_agents_on_the_device() -> None:
+    games, at_once = (played(one, TWO, THREE, seats=ALL_SEATS) for one in (HostTaker(), ONE))
+    boards: list[Any] = [games.boards, at_once.boards]
+    for name in ("length", "turns", "returns", "last_mover", "over", "forfeited"):
+        assert same(getattr(games, name), getattr(at_once, name)), name
+    assert same(boards[0].left, boards[1].left)
+
+
+def test_games_without_an_agent_on_the_device_are_played_one_by_one() -> None:
+    """An agent may follow a game from move to move."""
+    agent = HostTaker()
+    played(agent, seats=[[0, 0, 0]] * 3)
+    assert agent.left == [7, 6, 5, 4, 3, 2, 1] * 3
+
+
+def test_games_with_an_agent_on_the_device_are_in_progress_side_by_side() -> None:
+    agent = HostTaker()
+    played(agent, ONE, seats=[[0, 1, 1]] * (SIDE_BY_SIDE + 1))
+    together = [7] * SIDE_BY_SIDE + [4] * SIDE_BY_SIDE + [1] * SIDE_BY_SIDE
+    assert agent.left == [*together, 7, 4, 1]
+
+
+def test_agent_is_asked_about_one_board_at_its_own_turns_only() -> None:
+    """Seats 0, 1, 2 take 2, 1, 3 sticks of seven, and then seat 0 the last one."""
+    on_seat_1, on_seat_2 = HostTaker(), HostTaker()
+    games = played(TWO, on_seat_1, THREE, on_seat_2, seats=[[0, 1, 2]] * 2)
+    assert games.length.tolist() == [4, 4]
+    assert on_seat_1.movers == [[1]] * 2
+    assert on_seat_2.movers == []
+
+
+def test_agent_on_the_device_is_compiled_once_for_all_games() -> None:
+    @pytree
+    @dataclass(frozen=True)
+    class NewTaker(CountedTaker):
+        traces: ClassVar[list[int]] = []
+
+    agents = HostTaker(), NewTaker(np.int32(2)), NewTaker(np.int32(3))
+    played(*agents, seats=[[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    assert len(NewTaker.traces) == 1
+
+
+def test_illegal_action_of_an_agent_on_the_host_forfeits_the_game() -> None:
+    games = played(Answer(np.array([3])), RANDOM, seats=[[0, 1, 1]])
+    assert games.forfeited.tolist() == [True]
+    assert games.returns.tolist() == [[-1, 0.5, 0.5]]
 
 
 # -- evaluation ----------------------------------------------------------------------------------------------------
@@ -193,13 +242,51 @@ def win_probability(takes: int, seat: int, left: int = 7, mover: int = 0) -> flo
     return sum(after) / len(after)
 
 
-@pytest.mark.parametrize("seat", [pytest.param(2, marks=pytest.mark.slow), None])
-def test_evaluate_finds_the_probability_of_a_win_against_random_players(seat: int | None) -> None:
+def test_evaluate_finds_the_probability_of_a_win_against_random_players() -> None:
     """For two takers at once: it can be vmapped over the parameters of an agent."""
     num_games, takers = 2000, Taker(np.array([1, 3]))
-    evaluate = jax.vmap(lambda taker: arena.evaluate(STICKS, taker, RANDOM, KEY, num_games, seat=seat))
-    found: Any = jax.jit(evaluate)(takers)
+    found: Any = jax.jit(jax.vmap(lambda taker: arena.evaluate(STICKS, taker, RANDOM, KEY, num_games)))(takers)
     for number, takes in enumerate((1, 3)):
-        exact = np.mean([win_probability(takes, s) for s in (range(3) if seat is None else [seat])])
+        exact = np.mean([win_probability(takes, seat) for seat in range(3)])
         assert abs(found["win_rate"][number] - exact) < 5 * np.sqrt(exact * (1 - exact) / num_games)
     np.testing.assert_allclose(found["mean_reward"], 3 * found["win_rate"] - 1, rtol=1e-5)
+
+
+# -- seats ---------------------------------------------------------------------------------------------------------
+
+
+def test_fixed_seat_is_agent_0_in_every_game() -> None:
+    assert arena.one_seat(KEY, 50, 3, 1).tolist() == [[1, 0, 1]] * 50
+
+
+def test_drawn_seat_is_each_seat_equally_often() -> None:
+    agent_of_seat = np.asarray(arena.one_seat(KEY, 3000, 3))
+    assert ((agent_of_seat == 0).sum(1) == 1).all()
+    assert ((agent_of_seat == 1).sum(1) == 2).all()
+    assert (np.abs((agent_of_seat == 0).mean(0) - 1 / 3) < 0.045).all()  # five standard deviations
+
+
+@pytest.mark.parametrize(("seats", "num_games"), [((2, 2, 2), 12), ((1, 5), 12), ((1, 1), 4)])
+def test_alternating_seating_rotates_so_that_every_agent_has_every_seat_equally_often(
+    seats: tuple[int, ...], num_games: int
+) -> None:
+    agent_of_seat = np.asarray(arena.seating(seats, "alternating", num_games))
+    num_players = sum(seats)
+    assert agent_of_seat[0].tolist() == [agent for agent, count in enumerate(seats) for _ in range(count)]
+    for before, after in itertools.pairwise(agent_of_seat):
+        assert after.tolist() == [before[-1], *before[:-1]]
+    for agent, count in enumerate(seats):
+        on_each_seat = (agent_of_seat == agent).sum(0)
+        assert on_each_seat.tolist() == [num_games * count // num_players] * num_players
+
+
+def test_fixed_seating_gives_the_first_seats_to_the_first_agent() -> None:
+    assert arena.seating((2, 1), "fixed", 3).tolist() == [[0, 0, 1]] * 3
+
+
+@pytest.mark.parametrize("seats", [(2, 2, 2), (2, 2, 1, 1), (1, 3)])
+def test_drawn_seating_is_at_uniform_places(seats: tuple[int, ...]) -> None:
+    agent_of_seat = np.asarray(arena.seating(seats, "drawn", 2000, KEY))
+    for agent, count in enumerate(seats):
+        assert ((agent_of_seat == agent).sum(1) == count).all()
+        assert (np.abs((agent_of_seat == agent).mean(0) - count / sum(seats)) < 0.056).all()  # five deviations

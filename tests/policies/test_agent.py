@@ -80,6 +80,7 @@ def sticks(left: int, seat: int, count: int) -> Any:
         (1.0, None, 0.3, 7, 0, (0.7 / 6 + 0.1, 1.4 / 6 + 0.1, 2.1 / 6 + 0.1)),
         (1.0, None, 0.3, 2, 0, (0.7 / 3 + 0.15, 1.4 / 3 + 0.15, 0)),  # random moves are legal too
         (0.0, None, 0.0, 7, 0, (0, 0, 1)),
+        (0.0, None, 0.0, 7, 1, (1, 0, 0)),
         (1e-30, None, 0.0, 7, 0, (0, 0, 1)),
     ],
 )
@@ -121,12 +122,6 @@ def test_legal_actions_with_logits_of_minus_infinity_alone_are_played(
     assert played == {action for action in range(3) if expected[action]}
 
 
-def test_temperature_0_plays_the_most_probable_legal_action_of_the_movers_seat(traced: Traced) -> None:
-    agent = PolicyAgent(LOGITS, STICKS, TABLE, 0.0)
-    for left, seat, expected in ((7, 0, 2), (2, 0, 1), (7, 1, 0)):
-        assert set(traced.act(agent, jax.random.key(0), sticks(left, seat, NUM_SAMPLES)).tolist()) == {expected}
-
-
 # -- values --------------------------------------------------------------------------------------------------------
 
 
@@ -162,10 +157,7 @@ def test_other_parameters_temperatures_and_epsilons_share_a_program(traced: Trac
     assert traces == [traces[0]] * 3
 
 
-NUMBERS = (float, np.float32, np.float16, np.asarray, jnp.float32, jnp.bfloat16)
-
-
-@pytest.mark.parametrize("number", [*NUMBERS, int, np.int32, jnp.int8])
+@pytest.mark.parametrize("number", [int, float, np.float16, np.asarray, jnp.bfloat16, jnp.int8])
 def test_temperature_of_any_type_is_that_number(number: Any, traced: Traced) -> None:
     """0 plays the best action, and 1 shares the program of other temperatures above 0."""
     states = sticks(7, 0, NUM_SAMPLES)
@@ -176,13 +168,6 @@ def test_temperature_of_any_type_is_that_number(number: Any, traced: Traced) -> 
     for found, expected in zip(*map(jax.tree.leaves, agents), strict=True):
         assert (found.dtype, found.weak_type if isinstance(found, jax.Array) else False) == (expected.dtype, False)
         np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("value", [-1, float("nan")])
-def test_temperature_of_any_type_below_0_is_refused(value: float, number: Any) -> None:
-    with pytest.raises(ValueError, match="temperature must be a finite number from 0 on, not"):
-        PolicyAgent(LOGITS, STICKS, TABLE, number(value))
 
 
 def test_leaves_in_place_of_arrays_are_not_checked() -> None:
@@ -196,11 +181,15 @@ def test_leaves_in_place_of_arrays_are_not_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("temperature", "top", "message"),
+    ("temperature", "top", "needles"),
     [
-        (1.0, 0, "top must be an integer from 1 to 2147483647 or None, not 0"),
+        (1.0, 0, ("top", "1", "None", "not 0")),
+        (-1, None, ("temperature", "0", "-1")),
+        (jnp.bfloat16(-1), None, ("temperature", "0")),
+        (np.float16("nan"), None, ("temperature", "nan")),
     ],
 )
-def test_setting_out_of_range_is_refused(temperature: float, top: int | None, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_setting_out_of_range_is_refused(temperature: Any, top: int | None, needles: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match=r".") as caught:
         PolicyAgent(LOGITS, STICKS, TABLE, temperature, top)
+    assert all(needle in str(caught.value) for needle in needles), caught.value
