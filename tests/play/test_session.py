@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from jaxgames import Env, Outcome, make
+from jaxgames import Env, make
 from jaxgames.play import HUMAN, Session, agent_action, from_json, to_json
 from tests.helpers.positions import compiled, legal, start
 from tests.helpers.sticks import LuckySticks
@@ -43,7 +43,7 @@ def played(env: Env[Any], actions: tuple[int, ...]) -> Any:
 
 
 class Machine(RuleBasedStateMachine):
-    """Random changes of a session. The model is `actions`, the `ply` that is shown and the seat that `resigned`."""
+    """Random changes of a session. The model: `actions`, the `ply` that is shown, why people `stopped`."""
 
     env: Env[Any] = BOXES
     with_agents = True
@@ -56,7 +56,7 @@ class Machine(RuleBasedStateMachine):
         self.session = Session(self.env, seats)
         self.actions: list[int] = []
         self.ply = 0
-        self.resigned: int | None = None
+        self.stopped: str | None = None  # the reason for which people ended the game
 
     def call(self, change: str, *arguments: Any) -> None:
         """Changes the session by one of its methods; tests of the page also send the request."""
@@ -69,10 +69,10 @@ class Machine(RuleBasedStateMachine):
 
     def options(self) -> list[int]:
         """The legal actions in the position that is shown."""
-        return [] if self.is_resigned() else np.flatnonzero(compiled(self.env).mask(self.state(self.ply))).tolist()
+        return [] if self.is_stopped() else np.flatnonzero(compiled(self.env).mask(self.state(self.ply))).tolist()
 
-    def is_resigned(self) -> bool:
-        return self.resigned is not None and self.ply == len(self.actions)
+    def is_stopped(self) -> bool:
+        return self.stopped is not None and self.ply == len(self.actions)
 
     def mover(self, ply: int) -> int:
         return int(self.state(ply).current_player)
@@ -88,7 +88,7 @@ class Machine(RuleBasedStateMachine):
             if options := self.options():
                 action = options[choice % len(options)]
                 self.call("play", action)
-                self.actions, self.ply, self.resigned = [*self.actions[: self.ply], action], self.ply + 1, None
+                self.actions, self.ply, self.stopped = [*self.actions[: self.ply], action], self.ply + 1, None
 
     @rule(action=st.integers(-1, 2000))
     def refuse(self, action: int) -> None:
@@ -98,8 +98,8 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def undo_turn(self) -> None:
-        if self.is_resigned():
-            self.resigned = None
+        if self.is_stopped():
+            self.stopped = None
             self.call("undo_turn")
             return
         movers = [self.mover(ply) for ply in range(self.ply)]
@@ -125,10 +125,19 @@ class Machine(RuleBasedStateMachine):
     def resign(self, seat: int) -> None:
         if self.options() and seat in self.people():
             self.call("resign", seat)
-            self.actions, self.resigned = self.actions[: self.ply], seat
+            self.actions, self.stopped = self.actions[: self.ply], f"seat {seat} resigned"
         else:
             with pytest.raises(ValueError, match=r"only people resign|nobody can resign"):
                 self.call("resign", seat)
+
+    @rule()
+    def agree_on_draw(self) -> None:
+        if self.options():
+            self.call("agree_on_draw")
+            self.actions, self.stopped = self.actions[: self.ply], "agreed by the players"
+        else:
+            with pytest.raises(ValueError, match="over"):
+                self.call("agree_on_draw")
 
     @rule()
     def save_and_load(self) -> None:
@@ -160,10 +169,14 @@ class Machine(RuleBasedStateMachine):
         assert {move.text for move in session.legal()} == (legal(self.env, state) if self.options() else set())
         continues = self.ply > 0 and not session.over and self.mover(self.ply - 1) == self.mover(self.ply)
         assert (session.mover, session.continues_turn) == (self.mover(self.ply), continues)
-        if self.is_resigned():
-            assert session.outcome.reason == f"seat {self.resigned} resigned"
-            others = (1 - (self.resigned or 0),) if self.env.num_players == 2 else ()
-            assert session.outcome.winners == others
+        end = self.state(len(self.actions))
+        assert session.ended == (self.stopped is not None or bool(end.terminated or end.truncated))
+        if self.is_stopped():
+            is_draw = self.stopped == "agreed by the players"
+            winner = () if is_draw or self.env.num_players > 2 else (int("seat 0" in str(self.stopped)),)
+            assert (session.outcome.reason, session.outcome.winners) == (self.stopped, winner)
+            assert (session.outcome.kind == "draw") == is_draw
+            assert str(self.stopped) in session.to_text()
 
 
 def check_session(env: Env[Any], examples: int, steps: int, base: type[Machine] = Machine, **members: Any) -> None:
@@ -215,37 +228,6 @@ def test_turn_is_ended_only_where_nothing_can_follow() -> None:
 def test_action_that_is_not_an_integer_is_refused(action: Any) -> None:
     with pytest.raises(ValueError, match="must be an integer"):
         Session(BOXES, [HUMAN, HUMAN]).play(action)
-
-
-def test_agreed_draw_ends_the_game_until_it_is_undone_or_played_on() -> None:
-    session = Session(BOXES, ["human", "human"])
-    session.play(0)
-    session.play(1)
-    session.jump(1)
-    session.agree_on_draw()
-    assert (session.over, session.ended, session.plies) == (True, True, 1), "what followed is dropped"
-    assert session.outcome == Outcome("draw", (), "agreed by the players")
-    assert "agreed by the players" in session.to_text()
-    with pytest.raises(ValueError, match="the game is over"):
-        session.agree_on_draw()
-    session.jump(0)
-    assert not session.over
-    assert session.ended
-    session.jump(1)
-    session.undo_turn()
-    assert (session.over, session.ended, session.ply) == (False, False, 1)
-
-
-def test_resignation_before_an_agreed_draw_takes_its_place() -> None:
-    session = Session(BOXES, [HUMAN, HUMAN])
-    session.play(0)
-    session.play(1)
-    session.agree_on_draw()
-    session.jump(1)
-    session.resign(0)
-    assert (session.resigned, session.agreed) == (0, False)
-    assert session.outcome.winners == (1,)
-    assert from_json(to_json(session)).outcome == session.outcome
 
 
 def test_seat_that_resigns_is_the_only_person_or_the_mover() -> None:

@@ -17,9 +17,7 @@ from jaxgames.play import Session, from_json, to_json
 from jaxgames.play.web import allowed
 from jaxgames.play.web.live_games import GameServer
 from tests.helpers.scripted_engine import command
-from tests.play.web.client import GAME, Page, page
-
-PEOPLE = ["human", "human"]
+from tests.play.web.client import GAME, PEOPLE, Page, page
 
 
 def parameters_of(agent: str) -> set[str]:
@@ -41,18 +39,6 @@ def make_module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "made_for_this_test.py").touch()
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "made_for_this_test", raising=False)
-
-
-def test_strength_of_a_level_is_the_games_that_it_wins_of_ten(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The odds are 3 to 1 for `easy` and more than 19 to 1 for `medium`."""
-    monkeypatch.setattr(allowed, "shares_won", lambda env: {"easy": 0.75, "medium": 0.96})
-    levels = here.ask("describe", game="dots_and_boxes(rows=3, cols=3)")["levels"]
-    assert [level["words"] for level in levels] == ["Easy", "Medium", "Hard"]
-    assert [level["strength"] for level in levels] == [
-        "Wins 8 of 10 games (a draw as half a win) against random moves.",
-        "Wins almost every game against Easy.",
-        "",
-    ]
 
 
 def test_page_offers_all_games(here: Page) -> None:
@@ -98,10 +84,8 @@ def test_page_describes_a_game_in_words(here: Page, game: str) -> None:
 def test_wrong_agent_is_answered_with_every_name_once(here: Page) -> None:
     id = here.ask("new", seats=PEOPLE)["id"]
     reason = here.refusal("seats", 422, id=id, seats=["human", "humn"])
-    assert reason == (
-        "expected one of human, random, first, greedy, baseline, mcts, alphabeta, not 'humn'. Agents from files can "
-        "only be chosen with --seats, at the start"
-    )
+    assert "'humn'" in reason
+    assert all(reason.count(name) == 1 for name in ("human", *allowed.SAFE_AGENTS)), reason
 
 
 @pytest.mark.parametrize(
@@ -140,28 +124,20 @@ def make_engine_or_first(text: str, env: Any) -> Any:
 
 
 ENGINE = engine(command("b2b3"))
-WITH_AND_WITHOUT_ENGINE = pytest.mark.parametrize("seats", [["human", ENGINE], PEOPLE], ids=["engine", "people"])
 
 
-@WITH_AND_WITHOUT_ENGINE
-def test_page_cannot_start_a_program(seats: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("seats", [["human", ENGINE], PEOPLE], ids=["engine", "people"])
+def test_page_has_the_engine_of_the_command_line_and_can_start_no_program(seats: list[str], tmp_path: Path) -> None:
     """The game is minichess, which engines play. An engine of the server cannot get another command either."""
     touched = tmp_path / "touched"
     saved = json.loads(to_json(Session(GAME, PEOPLE)))
     with page(seats, "minichess", make=make_engine_or_first) as client:
         for text in (engine(f"touch {touched}"), f"mcts(playout='uci(command=\"touch {touched}\")')"):
-            asked = {"game": "minichess", "seats": ["human", text]}
             loaded = {"env": "minichess", "agents": ["human", text]}
-            assert client.refusal("new", 422, **asked).startswith("expected one of ")
+            assert client.refusal("new", 422, game="minichess", seats=["human", text]).startswith("expected one of ")
             assert client.refusal("load", 422, saved=json.dumps({**saved, **loaded})).startswith("expected one of ")
-    assert not touched.exists()
-
-
-@WITH_AND_WITHOUT_ENGINE
-def test_page_offers_an_engine_if_the_server_was_started_with_it(seats: list[str]) -> None:
-    """It is offered for the game that it plays."""
-    with page(seats, "minichess", make=make_engine_or_first) as client:
         offered = {game: client.ask("agents", game=game)["agents"] for game in ("minichess", GAME)}
+    assert not touched.exists()
     assert [text for text in offered["minichess"] if "uci" in text] == [text for text in seats if text == ENGINE]
     assert not any("uci" in text for text in offered[GAME])
 

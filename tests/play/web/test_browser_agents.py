@@ -117,17 +117,6 @@ def test_draw_is_offered_refused_and_agreed(sit: Sit) -> None:
     assert someone.session().outcome.kind == "draw"
 
 
-def test_star_shows_the_last_turn_of_every_seat_and_hops_as_one_line(sit: Sit) -> None:
-    chance, someone = random.Random(3), sit("chinese_checkers(size=2, num_players=3)", "human", "greedy", "greedy")
-    while someone.find("#moves li").count() < 7 or someone.session().continues_turn:
-        someone.move(chance.choice)
-    colours = someone.page.eval_on_selector_all(".trail", "lines => lines.map(line => line.getAttribute('stroke'))")
-    assert len(colours) == len(set(colours)) == 2, "of both other seats"
-    lines = someone.find("#moves button").all_inner_texts()
-    assert "end" not in lines
-    assert any(line.count("→") > 1 for line in lines), "a chain"
-
-
 def test_review_rematch_and_switched_sides_follow_the_game(sit: Sit) -> None:
     chance, someone = random.Random(4), sit(BOXES, "human", "first")
     assert not someone.sees("#after")

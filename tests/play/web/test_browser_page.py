@@ -1,7 +1,6 @@
 """The page itself in a real browser: accessibility, screens, dialogs, reloading, security, a killed server, files."""
 
 import os
-import random
 import re
 import socket
 import subprocess
@@ -108,23 +107,6 @@ def test_board_hint_and_its_result_are_on_one_screen_of_a_phone(sit: Sit, game: 
     assert all(someone.is_on_screen(part) for part in ("#status", "#board", "#hint"))
     assert not someone.sees("#position")
     assert not someone.sees("#replay"), "nothing has been played"
-
-
-def test_board_stays_in_its_place_during_a_game_and_the_status_is_never_blank(sit: Sit) -> None:
-    """Each change of the status and the place of the board are recorded by the page."""
-    chance, someone = random.Random(5), sit(BOXES, "human", "greedy", phone=True)
-    someone.page.evaluate(
-        "() => { window.seen = []; const look = () => seen.push([document.querySelector('#status').textContent,"
-        " document.querySelector('#board').getBoundingClientRect().y + scrollY]); look();"
-        " new MutationObserver(look).observe(document.querySelector('#status'), {childList: true}); }"
-    )
-    ask_greedy(someone)
-    while not someone.over:
-        someone.move(chance.choice, "touch")
-    seen: list[tuple[str, float]] = someone.page.evaluate("window.seen")
-    assert len(seen) > 8
-    assert "" not in {status for status, _ in seen}
-    assert len({round(y) for _, y in seen}) == 1
 
 
 def test_person_sits_at_the_bottom_and_a_button_flips_the_board(sit: Sit) -> None:

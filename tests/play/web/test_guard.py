@@ -118,35 +118,16 @@ def strange(random: random.Random, depth: int = 0) -> Any:
     return random.choice(simple)
 
 
-def malformed(random: random.Random, id: str) -> bytes:
-    """Returns the body of a request that no page sends: broken JSON, or an object in which something is wrong."""
-    kind = random.randrange(6)
-    if kind == 0:
-        return random.randbytes(random.randrange(200))
-    if kind == 1:
-        return b"[" * random.randrange(1, 60_000)
-    if kind == 2:
-        return json.dumps(strange(random, 3)).encode()
-    fields = {name: strange(random) for name in random.sample(FIELDS, random.randrange(1, 6))}
-    fields["id"] = id if kind > 3 else strange(random)
-    fields["theme"] = random.choice(("green", 7, None, "x" * 100))  # wrong for every verb that takes it
-    fields["last"] = random.choice((7, "yes"))  # wrong for hints
-    return json.dumps(fields).encode()
+def test_body_that_is_no_object_is_refused(here: Page) -> None:
+    chance, headers = random.Random(0), {**here.headers, "content-type": "application/json"}
+    bodies = (b"", b"{", b"[" * 60_000, b"[]", b"7", b'"new"', b"\xff\xfe", chance.randbytes(200), b'{"id": "\\ud800"}')
+    for verb in (*VERBS, "hint", "describe", "nothing", "..", "%00", "new/new"):
+        for body in bodies:
+            response = here.client.post(f"/api/{verb}", content=body, headers=headers)
+            assert 400 <= response.status_code < 500, (verb, body[:300], response.text)
 
 
-def test_server_refuses_malformed_requests(here: Page) -> None:
-    id = here.ask("new", seats=PEOPLE)["id"]
-    headers = {**here.headers, "content-type": "application/json"}
-    chance = random.Random(0)
-    verbs = (*VERBS, "hint", "describe", "nothing", "..", "%00", "new/new")
-    for number in range(200):
-        verb, body = chance.choice(verbs), malformed(chance, id)
-        response = here.client.post(f"/api/{verb}", content=body, headers=headers)
-        assert 400 <= response.status_code < 500, (number, verb, body[:300], response.text)
-    assert here.ask("show", id=id)["ply"] == 0, "nothing was played"
-
-
-def test_strange_value_in_any_field_is_no_error_of_the_server(here: Page) -> None:
+def test_strange_value_in_any_field_is_refused_and_changes_nothing(here: Page) -> None:
     """The id and the theme are right here, so that every verb reads its own fields."""
     id = here.ask("new", seats=PEOPLE)["id"]
     headers = {**here.headers, "content-type": "application/json"}

@@ -36,9 +36,12 @@ class OverHttp(Machine):
     def call(self, change: str, *arguments: Any) -> None:
         if not self.id:
             self.id = self.here.ask("new", seats=list(self.session.seats))["id"]
-        names = {"play": ["action"], "jump": ["ply"], "resign": ["seat"], "undo_turn": []}[change]
+        names = {"play": ["action"], "jump": ["ply"], "resign": ["seat"]}.get(change, [])
         fields = dict(zip(names, arguments, strict=True)) | ({"ply": self.session.ply} if change == "play" else {})
-        response = self.here.post(change.partition("_")[0], {"id": self.id, **fields})
+        verb = {"undo_turn": "undo", "agree_on_draw": "draw"}.get(change, change)
+        for _ in self.session.seats[1:] if verb == "draw" else ():
+            self.here.post(verb, {"id": self.id})  # every person offers it
+        response = self.here.post(verb, {"id": self.id, **fields})
         try:
             super().call(change, *arguments)
         except ValueError:
