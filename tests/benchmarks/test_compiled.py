@@ -1,6 +1,5 @@
 """benchmarks.compiled: its counts, its rows, and what it stores and compares."""
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -10,18 +9,7 @@ import pytest
 
 import jaxgames
 from benchmarks import compiled
-from benchmarks.compiled import (
-    GAMES,
-    PACKAGES,
-    PARTS,
-    STORED,
-    Arguments,
-    bound,
-    count,
-    grown,
-    num_bytes,
-    split_words,
-)
+from benchmarks.compiled import GAMES, PARTS, STORED, Arguments, bound, count, grown, num_bytes
 from tests.benchmarks.conftest import RunCommand
 
 GAME = "dots_and_boxes(rows=1, cols=2)"
@@ -93,11 +81,6 @@ def test_kernels_of_a_loop_count_once() -> None:
     assert count(looped) == count(PROGRAM)
 
 
-def test_text_that_is_no_program_is_refused() -> None:
-    with pytest.raises(ValueError, match="not the text of an optimised program"):
-        count("HloModule jit_play")
-
-
 def test_bytes_of_arrays_follow_from_their_types() -> None:
     assert num_bytes("pred[3,5]{1,0}") == 15
     assert num_bytes("(f32[2,3]{1,0}, bf16[4]{0}, token[], s4[3]{0})") == 24 + 8 + 2
@@ -141,44 +124,12 @@ def test_check_fails_if_a_figure_is_a_tenth_above_the_stored_one(
         run_command(f"{LINE} --check --file {file}")
 
 
-@pytest.mark.usefixtures("on_this_cpu")
-def test_write_keeps_other_rows_of_the_same_versions(run_command: RunCommand, tmp_path: Path) -> None:
-    file = tmp_path / "compiled.json"
-    run_command(f"{LINE} --write --file {file}")
-    run_command(f"compiled '{GAME}' --target v5e --parts mask --boards 8 --write --file {file}")
-    stored = json.loads(file.read_text())
-    assert [(each["target"], each["part"]) for each in stored["rows"]] == [
-        ("h200", "mask"),
-        ("h200", "observe"),
-        ("v5e", "mask"),
-    ]
-    file.write_text(json.dumps(stored | {"jax": "0.0.1"}))
-    with pytest.raises(SystemExit, match="has rows of other jax: write all rows, or another --file"):
-        run_command(f"{LINE} --write --file {file}")
-
-
 def test_figure_has_grown_above_eleven_tenths() -> None:
     assert grown([row(10, 100.0)], [row(11, 110.0)]) == []
     assert grown([row(10, 100.0)], [row(12, 110.0)]) == [f"h200, {GAME}, mask: 12 kernels, stored 10"]
     assert grown([row(10, 100.0)], [row(10, 111.0)]) == [f"h200, {GAME}, mask: 111 bytes per board, stored 100"]
     assert grown([row(1, 1.0)], [row(1, 1.0, concatenates=1)]) == [f"h200, {GAME}, mask: 1 concatenates, stored 0"]
     assert grown([row(1, 1.0, "step"), row(10, 100.0)], [row(10, 90.0)]) == []
-
-
-def test_games_may_follow_the_targets() -> None:
-    assert split_words(("h200", "v5e", "checkers", GAME), ()) == (("h200", "v5e"), ("checkers", GAME))
-    assert split_words(("h200",), ("minichess",)) == (("h200",), ("minichess",))
-    assert split_words(("v6e",), ()) == (("v6e",), GAMES)
-
-
-@pytest.mark.parametrize("target", PACKAGES)
-def test_missing_package_is_named_with_what_to_type(
-    target: str, run_command: RunCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    expected = rf'the target {target} needs the package {PACKAGES[target][0]}: type python -m pip install -e ".*aot'
-    with pytest.raises(SystemExit, match=expected):
-        run_command(f"compiled dots_and_boxes --target {target}")
 
 
 def test_every_game_has_stored_rows() -> None:

@@ -2,16 +2,14 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import jax
-import numpy as np
 import pytest
 
-from benchmarks import device, search
-from benchmarks.device import Groups, Rows, Sizes, Task, attempt, compare, profile
-from tests.benchmarks.conftest import RunCommand, blank_positions
+from benchmarks import device
+from benchmarks.device import Groups, Rows, Sizes, Task, compare
+from tests.benchmarks.conftest import RunCommand
 
 BOXES = "dots_and_boxes(rows=1, cols=1)"  # 4 edges: a game has 4 steps
 TINY = Sizes(
@@ -57,18 +55,6 @@ def test_random_play_and_training_have_rows_with_their_figures(
     assert trained.keys() == play - {"library"} | {"hidden_sizes", "precision"}
 
 
-@pytest.mark.slow  # the searches are traced for seconds
-@pytest.mark.usefixtures("tiny")
-def test_searches_have_rows_with_their_figures(
-    programs: str, run_command: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    if programs == "traced":
-        monkeypatch.setattr(search, "positions", blank_positions)
-    rows = run_command(f"device --parts search --budget 1000 --repeats 2 --output {tmp_path}/device.json")["rows"]
-    assert [row["library"] for row in rows] == ["jaxgames", "mctx", "Pgx + mctx"]
-    assert all("simulations_per_second" in row for row in rows)
-
-
 def test_replayed_games_are_equal_on_the_device() -> None:
     assert compare(BOXES, TINY)() == {"boards": 2, "steps": 5, "finished": 2, "different": []}
 
@@ -82,22 +68,6 @@ def test_part_of_a_game_that_differs_on_the_device_is_named(monkeypatch: pytest.
     different = compare(BOXES, TINY)()["different"]
     assert different == ["['state']['edges']"]
     assert "something is wrong" in (device.failure({"rows": [{"different": different}]}) or "")
-
-
-def test_trace_of_the_slowest_game_has_its_kernels() -> None:
-    """The game of the row with the fewest steps per second is traced."""
-    speeds = {"checkers": 2.0, BOXES: 1.0}
-    rows: Rows = [
-        {"library": "jaxgames", "game": game, "boards": 2, "steps_per_second": speed} for game, speed in speeds.items()
-    ]
-    ((task,),) = profile(TINY, 1, rows)
-    assert task.labels == {"game": BOXES, "boards": 2}
-    row = task.prepare()()
-    shares = [kernel["share"] for kernel in row["kernels"]]
-    assert shares == sorted(shares, reverse=True)
-    assert 0 < sum(shares) <= 1.01  # each is rounded
-    times = [kernel["microseconds_per_step"] for kernel in row["kernels"]]
-    np.testing.assert_allclose(np.divide(times, row["microseconds_per_step"]), shares, atol=0.0006)  # 3 digits
 
 
 def fails() -> Any:
@@ -128,48 +98,6 @@ def test_failures_are_rows_and_do_not_stop_other_parts(
         {"part": "broken", "what": "c", "error": error},
         {"part": "whole", "what": "d", "figure": 3},
     ]
-
-
-def test_groups_without_time_are_named_as_skipped(
-    run_command: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Seconds pass only in the tasks: the second group of 4 does not fit into the 6 of its part, the next part does."""
-    now = [0.0]
-    monkeypatch.setattr(device, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-
-    def wait() -> Any:
-        now[0] += 4
-        return lambda: {"done": True}
-
-    def part(sizes: Sizes, repeats: int, rows: Rows) -> Groups:
-        for number in range(2):
-            yield [Task({"group": number}, wait)]
-
-    monkeypatch.setattr(device, "PARTS", {"a": (part, 0.6), "b": (part, 1.0)})
-    result = run_command(f"device --parts a b --budget 10 --output {tmp_path}/device.json")
-    assert [(row["part"], row["group"], row.get("skipped", False)) for row in result["rows"]] == [
-        ("a", 0, False),
-        ("a", 1, True),
-        ("b", 0, False),
-        ("b", 1, True),
-    ]
-    assert result["seconds"] == 8
-
-
-def test_batch_that_does_not_fit_into_memory_is_no_failure() -> None:
-    def run_out_of_memory() -> None:
-        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
-
-    row = attempt(run_out_of_memory)[1]
-    assert row == {"out_of_memory": True}
-    assert device.failure({"rows": [row]}) is None
-
-
-def test_error_without_a_text_has_its_type() -> None:
-    def refuse() -> None:
-        raise AssertionError
-
-    assert attempt(refuse) == (None, {"error": "AssertionError: "})
 
 
 @pytest.mark.slow  # PPO is compiled and learns; a solution is computed

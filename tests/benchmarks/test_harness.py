@@ -1,6 +1,10 @@
-"""The ground floor: figures, results on disk, progress, tables, and the end of a command with bad input."""
+"""What every benchmark stands on: timed programs, results on disk, ends of commands, and the loop of random play."""
 
 import json
+import os
+import random
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +12,15 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from benchmarks import harness
-from benchmarks.harness import BenchmarkArguments, Command
+from benchmarks.harness import BenchmarkArguments, Command, cores
+from benchmarks.loops import pgx_env, play_loop, probe
+from jaxgames import auto_reset, make
+
+BOXES = "dots_and_boxes(rows=1, cols=1)"
 
 
 @dataclass(frozen=True)
@@ -64,41 +73,86 @@ def test_output_that_cannot_be_written_is_refused_before_anything_is_measured(tm
         harness.run_command(command(pytest.fail), Arguments(output=tmp_path / "file"))
 
 
-@pytest.mark.parametrize("error", [ValueError("rounds must be positive"), FileNotFoundError("no such file")])
-def test_command_ends_with_the_message_when_its_input_is_refused(error: Exception) -> None:
-    def measure(arguments: Any) -> dict[str, Any]:
-        raise error
-
-    with pytest.raises(SystemExit, match=f"^benchmarks.sweep: {error}$"):
-        harness.run_command(command(measure), Arguments())
-
-
 def test_command_fails_after_its_result_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match=r"^benchmarks.sweep: lost minichess$"):
         harness.run_command(command(lambda _: {"a": 1}, failure=lambda result: "lost minichess"), Arguments())
     assert capsys.readouterr().out == '{"a": 1}\n'
 
 
-@pytest.mark.parametrize(
-    ("words", "name", "env"),
-    [
-        ([], "first", Arguments.env),
-        (["--env", "go"], "first", "go"),
-        (["second", "--env", "go"], "second", "go"),
-    ],
-)
-def test_word_of_the_command_line_names_the_command(
-    words: list[str], name: str, env: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["file", *words])
-    first = Command("file", Arguments, lambda arguments: {"first": arguments.env})
-    harness.run(first, Command("file second", Arguments, lambda arguments: {"second": arguments.env}))
-    assert json.loads(capsys.readouterr().out) == {name: env}
+def test_loop_makes_the_steps_of_single_calls_and_reads_its_outputs() -> None:
+    """With the same keys. The last observation and mask are of the boards before the last step."""
+    env, batch, length = auto_reset(make(BOXES)), 4, 40
+    key, start = jax.random.key(7), jax.random.split(jax.random.key(0), batch)
+    loop = jax.jit(play_loop(env, batch, length))
+    boards, (observation, mask), checksum = loop(key, jax.vmap(env.init)(start), None)
+
+    @jax.jit
+    def single(boards: Any, key: jax.Array) -> Any:
+        action_key, step_key = jax.random.split(key)
+        outputs = jax.vmap(env.observe)(boards), jax.vmap(env.legal_action_mask)(boards)
+        action = jax.vmap(env.random_legal_action)(boards, jax.random.split(action_key, batch))
+        after = jax.vmap(env.step)(boards, action, jax.random.split(step_key, batch))
+        read = sum((probe(array, action) for array in outputs), start=jnp.float32(0))
+        return after, outputs, read, boards.rewards.sum()
+
+    outputs: Any = ()
+    expected = jax.vmap(env.init)(start)
+    reads: list[float] = []
+    paid, ends = 0.0, 0
+    for step_key in jax.random.split(key, length):
+        expected, outputs, read, rewards = single(expected, step_key)
+        reads.append(float(read))
+        paid += float(rewards)
+        ends += int((expected.terminated | expected.truncated).sum())
+    assert ends > batch
+    jax.tree.map(np.testing.assert_array_equal, boards.board, expected.board)
+    np.testing.assert_array_equal(boards.rewards, expected.rewards)
+    np.testing.assert_array_equal(observation, outputs[0])
+    np.testing.assert_array_equal(mask, outputs[1])
+    assert sum(reads) > length  # a legal action and more in each
+    assert float(checksum) == pytest.approx(paid + sum(reads[:-1]), rel=1e-4)  # the loop ends before the last read
 
 
-@pytest.mark.parametrize(
-    ("devices", "message"), [(0, "devices must be positive, not 0"), (1000, "devices must be at most")]
-)
-def test_devices_that_jax_does_not_have_are_refused(devices: int, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        harness.provide_devices(devices)
+@pytest.mark.slow  # compiles a game of Pgx
+def test_pgx_env_has_the_functions_of_ours() -> None:
+    """Mask and observation belong to the state that the step returns, and finished boards restart."""
+    bare, playing = pgx_env("tic_tac_toe")
+    state = jax.jit(bare.init)(jax.random.key(0))
+    step, rng = jax.jit(playing.step), random.Random(0)
+    ends = 0
+    for number in range(30):
+        mask = playing.legal_action_mask(state)
+        assert mask.shape == (9,)
+        assert bare.observe(state).shape == (3, 3, 2)
+        action = rng.choice(jnp.flatnonzero(mask).tolist())
+        state = step(state, jnp.int32(action), jax.random.key(number))
+        if state.terminated:
+            ends += 1
+            assert playing.legal_action_mask(state).all()
+    assert ends >= 3
+
+
+DIVIDED = f"""
+import jax
+from benchmarks.harness import provide_devices
+from benchmarks.loops import REPLICATED, SHARDED, over_devices, play_loop
+from jaxgames import auto_reset, make
+
+provide_devices(2)
+playing = auto_reset(make({BOXES!r}))
+boards = jax.vmap(playing.init)(jax.random.split(jax.random.key(0), 6))
+loop = play_loop(playing, 3, 5)
+program, arguments = over_devices(loop, (boards, None), (SHARDED, REPLICATED), 2)
+ended, *_ = jax.jit(program)(jax.random.key(1), *arguments)
+assert len(ended.rewards.sharding.device_set) == 2
+assert (ended.board.edges[:3] != ended.board.edges[3:]).any()
+"""
+
+
+@pytest.mark.slow  # starts a process
+@pytest.mark.skipif(cores() < 2, reason="needs two cores")
+def test_every_device_plays_different_games() -> None:
+    """From the same positions; in a new process, because virtual devices must be requested before JAX starts."""
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", DIVIDED], cwd=root, env=environment, check=True)

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import harness, regression
 from benchmarks.loops import GAMES
-from benchmarks.regression import RATIOS_FILE, Arguments, has_lost, measure_regression
+from benchmarks.regression import RATIOS_FILE, Arguments, measure_regression
 from tests.benchmarks.conftest import RunCommand
 from train.driver.machine import stamp
 
@@ -82,8 +82,3 @@ def test_ratio_is_the_median_over_rounds(monkeypatch: pytest.MonkeyPatch) -> Non
     seconds = iter([2.0, 1.0, 3.0, 1.0, 8.0, 1.0])
     monkeypatch.setattr(regression, "cpu_seconds", lambda work: next(seconds))
     assert regression.measure_ratio(lambda: None, lambda: None, rounds=3) == 3.0
-
-
-def test_game_has_lost_below_three_quarters_of_its_ratio() -> None:
-    assert not has_lost(0.75, 1.0)
-    assert has_lost(0.749, 1.0)

@@ -41,23 +41,12 @@ def first_cell(cells: list[dict[str, Any]]) -> str:
     return "".join(next(cell["source"] for cell in cells if cell["cell_type"] == "code"))
 
 
-@pytest.fixture
-def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands that are run, none of which is."""
-    ran: list[list[str]] = []
-    monkeypatch.setattr(subprocess, "run", lambda command, check: ran.append(command))
+def test_first_cell_installs_from_the_repository(first_cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []  # none of which is run
+    monkeypatch.setattr(subprocess, "run", lambda command, check: commands.append(command))
     monkeypatch.setattr(sys, "path", sys.path.copy())
-    return ran
-
-
-def test_first_cell_does_nothing_where_jaxgames_is_installed(first_cell: str, commands: list[list[str]]) -> None:
     exec(first_cell, {})
     assert commands == []
-
-
-def test_first_cell_installs_from_the_repository(
-    first_cell: str, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(RuntimeError, match="write the address of its repository into REPOSITORY"):
         exec(first_cell, {})

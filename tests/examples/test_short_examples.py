@@ -1,4 +1,4 @@
-"""The short scripts to start from run, and their figures are plausible."""
+"""The scripts to start from run, learn or win what they should, and their figures are right."""
 
 import importlib
 import json
@@ -8,19 +8,130 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import jaxgames
-from examples import random_games
-from tests.helpers.positions import compiled
+from examples import demo, pgx_search, random_games
+from examples.openspiel_match import Arguments, checkers_action, match
+from jaxgames.interop.pgx import PgxEnv
+from jaxgames.wrappers import seat_discount
+from tests.games.checkers.test_engines import OPEN_SPIEL_ACTION
+from tests.games.dots_and_boxes.pictures import game as boxes
+from tests.games.dots_and_boxes.pictures import read
+from tests.helpers.positions import compiled, repeated
+from train import evaluate, plot
+from train.driver import compilation, loop
 from train.models.policy import Policy
 
-DIAMOND = "chinese_checkers_diamond(size=3, pieces=1)"
+
+@pytest.fixture
+def run_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The demo without its training and its games: the rate of wins is given."""
+
+    def run(win_rate: float) -> None:
+        monkeypatch.setattr(demo, "FOLDER", tmp_path / "demo")
+        monkeypatch.setattr(compilation, "keep_programs", lambda: None)
+        monkeypatch.setattr(loop, "run_training", lambda *_: {"finished": True})
+        monkeypatch.setattr(plot, "plot", lambda arguments: ["curve.png"])
+        monkeypatch.setattr(demo, "animate_shortest_win", lambda run: "game.svg")
+        monkeypatch.setattr(evaluate, "evaluate", lambda arguments: {"win_rate": win_rate})
+        monkeypatch.setattr(evaluate, "table", lambda result: "a table")
+        demo.main()
+
+    return run
 
 
-@pytest.mark.parametrize("game", ["dots_and_boxes(rows=1, cols=2)", pytest.param(DIAMOND, marks=pytest.mark.slow)])
-def test_random_game_ends_and_each_action_leads_to_the_next_state(game: str) -> None:
-    env = jaxgames.make(game)
+def test_demo_ends_with_its_result_if_the_agent_wins(run_demo: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run_demo(0.9)
+    assert capsys.readouterr().out.splitlines() == ["a table", '{"win_rate": 0.9}']
+
+
+@pytest.mark.parametrize("win_rate", [0.899, 0.17, float("nan")])
+def test_demo_fails_if_the_agent_wins_fewer_than_nine_games_of_ten(run_demo: Any, win_rate: float) -> None:
+    with pytest.raises(SystemExit) as ended:  # with status 1, since its code is a text
+        run_demo(win_rate)
+    assert ended.value.code == f"the agent won {win_rate:.3f} of its games; at least 0.9 were expected"
+
+
+def test_numbers_of_checkers_are_those_of_the_rule_tests() -> None:
+    for mover in (0, 1):
+        for action in range(128):
+            found = [checkers_action(action, mover, allowed) for allowed in ([4], [7])]
+            assert found == OPEN_SPIEL_ACTION[mover, action].tolist()
+
+
+def test_second_player_wins_the_only_box() -> None:
+    result = match(Arguments(agent="first", env="dots_and_boxes(rows=1, cols=1)", simulations=2, games=4))
+    assert (result["wins"], result["draws"], result["losses"]) == (2, 0, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", ["dots_and_boxes(rows=3, cols=3)", "checkers(draw_rule=openspiel)"])
+def test_bot_beats_random_play(game: str) -> None:
+    result = match(Arguments(agent="random", env=game, simulations=50, games=20))
+    assert result["losses"] > 14
+    assert result["wins"] + result["draws"] + result["losses"] == 20
+
+
+SINGLE_AND_PAIR = """
+    *---*   *
+    | 0 |   |
+    *---*   *
+        |   |
+    *   *   *
+"""
+GIVES_THE_SINGLE = {"h(2,0)", "v(1,0)"}
+
+
+@pytest.mark.slow  # compiles a search; tests/interop/test_pgx.py has the signs of `seat_discount`
+def test_search_gives_the_single_box_for_the_pair_unless_its_sign_always_alternates() -> None:
+    """Seat 0 must give the single box or the pair.
+
+    If it gives the single box, the opponent takes it, moves again and must give the pair: 3 to 1. If it gives the pair,
+    it gets the single box at the end: 2 to 2. A constant -1 counts the opponent's second move as one of seat 0. The
+    search is repeated with other noise at the root.
+    """
+    env = PgxEnv(boxes(2, 2, "boxes"))
+
+    @jax.jit
+    def chosen(states: Any, is_aware: jax.Array) -> jax.Array:
+        def discount(before: Any, after: Any) -> jax.Array:
+            return jnp.where(is_aware, seat_discount(before, after), jnp.where(after.terminated, 0.0, -1.0))
+
+        return pgx_search.search(env, jax.random.key(0), states, 128, discount).action
+
+    state = env.state_at(read(env.unwrapped, SINGLE_AND_PAIR))
+    names = [env.unwrapped.action_to_string(state.board, action) for action in range(env.num_actions)]
+    found = {is_aware: chosen(repeated(state, 8), np.bool_(is_aware)) for is_aware in (True, False)}
+    assert {names[action] for action in found[True]} <= GIVES_THE_SINGLE
+    assert not {names[action] for action in found[False]} & GIVES_THE_SINGLE
+
+
+@pytest.mark.slow  # compiles the whole loop
+def test_search_beats_random_moves(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """320 games of 12 steps each."""
+    monkeypatch.setattr(sys, "argv", ["pgx_search"])
+    pgx_search.main()
+    printed = capsys.readouterr()
+    figures = json.loads(printed.out)
+    won, drawn, lost = figures["won"], figures["drawn"], figures["lost"]
+    assert won + drawn + lost == figures["games"] == 320
+    assert won - lost > 0.25 * 320
+    assert printed.err.endswith(
+        f"won {won}, drawn {drawn}, lost {lost} of 320 games of the search against random moves\n"
+    )
+
+
+def test_results_count_the_return_of_each_finished_game() -> None:
+    """Board 0 ends with 1 - 2 and with 0, board 1 with 3; what follows is not finished."""
+    rewards = np.array([[1, 0], [-2, 3], [0, -1], [1, -1]], np.float32)
+    ended = np.array([[False, False], [True, True], [True, False], [False, False]])
+    assert pgx_search.results(rewards, ended) == {"won": 1, "drawn": 1, "lost": 1}
+
+
+def test_random_game_ends_and_each_action_leads_to_the_next_state() -> None:
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=2)")
     states, actions = random_games.random_game(env, jax.random.key(0))
     assert len(states) == len(actions) + 1
     for before, action, after in zip(states, actions, states[1:], strict=False):

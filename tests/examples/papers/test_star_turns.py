@@ -1,5 +1,7 @@
-"""The agent `race`: its turns are those of the env, its value is the one that is fitted, and it finishes games."""
+"""Whole turns on the star: those of the env and of the greedy agent, the search with its value, the shortest games."""
 
+import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +10,12 @@ import numpy as np
 import pytest
 
 import jaxgames
-import train.agents
 from examples.papers.parameter_sharing import turn_search as race
+from examples.papers.parameter_sharing.lone_player import GAMES, replay
 from examples.papers.parameter_sharing.turn_search import learning
 from examples.papers.parameter_sharing.turn_search.moves import (
     Weights,
     fill_pegs,
-    fill_remaining,
     fill_turns,
     greedy_turn,
     make_star,
@@ -23,10 +24,12 @@ from examples.papers.parameter_sharing.turn_search.moves import (
     turns_left,
 )
 from examples.papers.parameter_sharing.turn_search.search import Settings, choose, make_race, static_score
-from jaxgames import ParameterError, agents, arena, greedy
+from examples.papers.parameter_sharing.whole_turns import whole_turns
+from jaxgames import agents, arena, greedy
+from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.games.chinese_checkers.rules import VISITED
-from jaxgames.games.chinese_checkers.scores import remaining_on_star
+from tests.games.chinese_checkers.reference import Cell, Position, Reference
 
 RACE = "examples.papers.parameter_sharing.turn_search:race"
 ENV = jaxgames.make("chinese_checkers(size=2, num_players=6)")
@@ -109,15 +112,6 @@ def test_whole_greedy_turns_are_those_of_the_greedy_agent(game: list[Any]) -> No
         assert found == ends_of(state, int(state.current_player))
 
 
-def test_remaining_steps_are_those_of_the_greedy_agent(game: list[Any]) -> None:
-    work = make_work(STAR)
-    remaining = jax.jit(lambda goal: remaining_on_star(2, goal))
-    for state, _ in game[::4]:
-        board = board_of(state)
-        fill_remaining(STAR, work, board)
-        np.testing.assert_array_equal(np.asarray(work.remaining) / 128, remaining(np.asarray(state.board)[-3:]))
-
-
 def by_feature(size: int, weights: Weights) -> np.ndarray:
     """Returns the weights in the order of `learning.features`."""
     cell, pair = learning.shapes(size)
@@ -144,24 +138,6 @@ def test_value_is_the_product_of_weights_and_features(size: int) -> None:
         fill_pegs(star, board, pegs)
         if (board[-star.pegs :] != 0).any():
             np.testing.assert_allclose(turns_left(star, weights, board, pegs), value, atol=1e-9)
-
-
-@pytest.mark.slow  # two seconds
-def test_fit_finds_turns_that_do_not_depend_on_the_steps_to_go() -> None:
-    """The turns are two, and three more for every peg that is off the middle line, unlike the first weights."""
-    random, star = np.random.default_rng(0), make_star(2)
-    boards = np.array([random.permutation([0] * 3 + [-1] * (star.cells - 3)) for _ in range(3000)]).astype(np.int8)
-    q, r = T.axial.T
-    left = 2 + 3 * ((boards == 0) & (abs(q + r / 2) > 1)).sum(1)
-    fitted = learning.fitted(2, [learning.Games(boards[:2500], left[:2500])])
-    price = learning.price(2, learning.ADDED_PRICE)
-    features = learning.features(2, boards[2500:])
-
-    def error(weights: Weights) -> float:
-        return float(abs(features @ by_feature(2, weights) - left[2500:]).mean())
-
-    assert error(fitted._replace(cell=fitted.cell - price)) < 0.3
-    assert error(FIRST) > 1
 
 
 def test_static_score_is_the_same_in_the_middle_of_a_turn(game: list[Any]) -> None:
@@ -215,36 +191,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("text", [f"{RACE}(2.npz)", f"{RACE}(file=2.npz)", f"{RACE}('2.npz', samples=8)"])
-def test_text_of_the_agent_names_it_again(folder: Path, text: str) -> None:
-    agent = agents.make(text, ENV)
-    assert str(agent) == f"{RACE}('2.npz', candidates=10, samples=8, rounds=10, near=5.0)"
-    assert str(agents.make(str(agent), ENV)) == str(agent)
-    assert str(train.agents.make(f"{RACE}(2.npz, epsilon=0.5)", ENV)) == f"{str(agent)[:-1]}, epsilon=0.5)"
-
-
 @pytest.mark.slow
 def test_agent_beats_random_players(folder: Path) -> None:
     agent = agents.make(f"{RACE}(2.npz, candidates=3, samples=2)", ENV)
     seats = arena.one_seat(jax.random.key(1), 6, 6)
     games = arena.play(ENV, (agent, agents.make("random", ENV)), seats, jax.random.key(0))
     assert arena.results(ENV, games, seats)["win_rate"] == 1
-
-
-@pytest.mark.parametrize(
-    ("parameters", "game", "error", "named"),
-    [
-        ("2.npz", "minichess", ParameterError, "six seats, not minichess"),
-        ("2.npz", "chinese_checkers(size=3)", ParameterError, "size=2, not for chinese_checkers"),
-        ("other.npz", str(ENV), ParameterError, "not a file of weights"),
-        ("2.npz, samples=-1", str(ENV), ParameterError, "samples must be an integer from 0"),
-        ("none.npz", str(ENV), FileNotFoundError, "none.npz"),
-    ],
-)
-def test_wrong_input_is_refused(folder: Path, parameters: str, game: str, error: type[Exception], named: str) -> None:
-    with pytest.raises(error) as refused:
-        agents.make(f"{RACE}({parameters})", jaxgames.make(game))
-    assert named in str(refused.value)
 
 
 @pytest.mark.slow  # compiles the search
@@ -271,7 +223,78 @@ def test_learning_resumes_games_of_the_same_settings(tmp_path: Path, monkeypatch
         learning.report(learning.Arguments(output=tmp_path, size=1, games=30))
 
 
-@pytest.mark.parametrize(("size", "games", "named"), [(1, 9, "games must be at least 10"), (5, 20, "size must be one")])
-def test_learning_refuses_wrong_numbers(tmp_path: Path, size: int, games: int, named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        learning.report(learning.Arguments(output=tmp_path, size=size, games=games))
+LEGAL, STEP = jax.jit(ENV.legal_action_mask), jax.jit(ENV.step)
+
+
+def turns_by_submoves(state: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """Yields the cells of the moving peg for each end of a turn that submoves of the env reach."""
+    for action in np.flatnonzero(LEGAL(state)[:-1]).tolist():
+        cell, direction = divmod(action, 6)
+        is_hop = int(state.board[T.neighbour[cell, direction]]) >= 0
+        to = int((T.beyond if is_hop else T.neighbour)[cell, direction])
+        yield (*(path or (cell,)), to)
+        if is_hop:
+            yield from turns_by_submoves(STEP(state, action), (*(path or (cell,)), to))
+
+
+def test_whole_turns_are_those_that_submoves_reach() -> None:
+    random, state, longest = np.random.default_rng(0), ENV.init(), 0
+    for _ in range(6):
+        for _ in range(30):
+            state = STEP(state, int(random.choice(np.flatnonzero(LEGAL(state)))))
+        while int(state.peg) >= 0:  # to the beginning of a turn
+            state = STEP(state, ENV.num_actions - 1)
+        turns = [*whole_turns(2, np.asarray(state.board).tolist())]
+        assert sorted(turns) == sorted(turns_by_submoves(state))
+        longest = max(longest, *map(len, turns))
+    assert longest >= 4, "no chain of three hops was compared"
+
+
+@pytest.mark.parametrize(("size", "turns"), [(1, 4), (2, 11), (3, 17), (4, 27)])
+def test_stored_game_wins_in_the_env_at_its_last_submove(size: int, turns: int) -> None:
+    env = ChineseCheckers(size, 2)
+    states, actions = replay(env, GAMES[size])
+    assert len(GAMES[size]) == turns == states[-1].round + 1
+    assert len(actions) == len(states) - 1
+    assert env.winners(states[-1]).tolist() == [True, False]
+    assert not any(state.terminated for state in states[:-1])
+
+
+def test_replay_of_a_wrong_game_is_an_error() -> None:
+    env, moves = ChineseCheckers(2, 2), GAMES[2]
+    with pytest.raises(ValueError, match="does not fill the goal"):
+        replay(env, moves[:-1])
+    with pytest.raises(ValueError, match="0=>7 is not legal in"):
+        replay(env, ["0=>7", *moves])
+
+
+@pytest.mark.slow
+def test_no_game_for_size_2_is_shorter_by_the_slow_rules() -> None:
+    """The slow reference knows submoves; its other seat has no pegs and passes."""
+    rules = Reference(2, 2)
+    start = rules.start()
+    home = frozenset(cell for cell, owner in start.pegs.items() if owner == 0)
+    goal = frozenset((-q, -r) for q, r in home)
+    levels: list[set[frozenset[Cell]]] = [{home}]
+    seen = {home}
+    while goal not in levels[-1]:
+        after = {end for pegs in levels[-1] for end in _turn_ends(rules, start, pegs)}
+        levels.append(after - seen)
+        seen |= after
+    assert len(levels) - 1 == len(GAMES[2])
+
+
+def _turn_ends(rules: Reference, start: Position, pegs: frozenset[Cell]) -> set[frozenset[Cell]]:
+    """The sets of seat 0's cells after each of its turns."""
+    board = {cell: 0 if cell in pegs else None for cell in rules.cells}
+    open_positions = [dataclasses.replace(start, pegs=board)]
+    ends: set[frozenset[Cell]] = set()
+    while open_positions:
+        position = open_positions.pop()
+        for move in rules.moves(position).values():
+            after = rules.after(position, move)
+            if move.hop:
+                open_positions.append(after)
+            else:
+                ends.add(frozenset(cell for cell, owner in after.pegs.items() if owner == 0))
+    return ends

@@ -1,0 +1,197 @@
+"""What is measured is what its name says: sides of a comparison compute the same, and play the same games."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from benchmarks import adapters, peer_process, peers, play, search, training
+from benchmarks.adapters import ADAPTERS, make_play
+from benchmarks.envs import recorded_actions
+from benchmarks.harness import cores
+from benchmarks.networks import WAYS
+from benchmarks.peer_process import KINDS, OPEN_SPIEL_CONFIGURATIONS
+from benchmarks.peers import CONTESTS, PACKAGES, Arguments, Contest, Side, measure_peers, missing
+from benchmarks.solvers import BoxesArguments, CheckersArguments, measure_boxes, measure_checkers, positions
+from jaxgames.games.checkers import Checkers
+from jaxgames.mcts import SearchConfig
+from tests.play.web.browser import chromium
+from train import alphazero
+from train.alphazero import AlphaZero
+from train.ppo import PPO, Config
+
+BOXES = "dots_and_boxes(rows=1, cols=1)"
+SMALL: dict[str, Any] = {"env": BOXES, "num_envs": 4, "rollout_length": 4, "hidden_sizes": (5,)}
+SEARCHED = alphazero.Config(simulations=2, num_updates=1, minibatch_size=4, replay_size=64, **SMALL)
+needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+
+
+# -- peers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow  # one process for each side, each a start of JAX
+@needs_compiler
+def test_sides_are_measured_in_turns_and_failing_ones_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    sides: dict[str, dict[str, Any]] = {
+        "OpenSpiel, buffer": {"kind": "open_spiel", "game": "tic_tac_toe", "configuration": "buffer"},
+        "C++ loop": {"kind": "star_loop", "size": 1},
+        "nobody": {"kind": "open_spiel", "library": "nobody"},
+        "broken": {"kind": "open_spiel", "game": "no_such_game"},
+    }
+    tiny = Contest(BOXES, tuple(Side(*side) for side in sides.items()))
+    alone = Contest("minichess(rules=king_capture)")  # whose boards have a leaf without elements
+    monkeypatch.setattr(peers, "CONTESTS", {"tiny": tiny, "alone": alone})
+    monkeypatch.setattr(peers, "PACKAGES", PACKAGES | {"nobody": "no_such_package"})
+    arguments = Arguments(games=("tiny", "alone"), rounds=3, seconds=0.02, boards=(4,))
+    buffer, loop, nobody, broken, alone = json.loads(json.dumps(measure_peers(arguments)))["rows"]
+    for row in (buffer, loop):
+        ratios = sorted(a / b for a, b in zip(row["ours"]["rounds"], row["theirs"]["rounds"], strict=True))
+        rounding = 2 / min(*row["ours"]["rounds"], *row["theirs"]["rounds"])
+        assert [row["min"], row["ratio"], row["max"]] == pytest.approx(ratios, rel=rounding)
+    tried = {(way["boards"], way["devices"]) for way in buffer["ours"]["tried"]}
+    assert tried == {(4 * cores(), number) for number in (1, cores())}
+    assert buffer["ours"]["compile_seconds"] > 0
+    assert "jaxgames[dev]" in nobody["missing"]
+    assert "stopped" in broken["error"]
+    assert not any("ratio" in row for row in (nobody, broken))
+    assert alone["peer"] is None
+
+
+@pytest.mark.slow  # compiles whole games twice
+@needs_compiler
+def test_hand_written_loop_plays_the_same_game(tmp_path: Path) -> None:
+    """The mean number of legal actions in random play, over some 6,000 games of each."""
+    binary = peer_process.compiled_star_loop(tmp_path)
+    asked = "200000 steps\n0.01 seconds\n"
+    done = subprocess.run([binary, "1"], input=asked, check=True, capture_output=True, text=True)
+    (speed, theirs), (clocked_speed, _) = (map(float, line.split()) for line in done.stdout.splitlines())
+    assert min(speed, clocked_speed) > 0
+
+    env = jaxgames.auto_reset(jaxgames.make("chinese_checkers", size=1, num_players=6, max_rounds=200))
+
+    @jax.jit
+    def mean(key: jax.Array) -> jax.Array:
+        def body(boards: Any, key: jax.Array) -> Any:
+            mask = jax.vmap(env.legal_action_mask)(boards)
+            action = jax.vmap(jaxgames.random_action)(jax.random.split(key, 64), mask)
+            return jax.vmap(env.step)(boards, action), mask.sum()
+
+        boards = jax.vmap(env.init)(jax.random.split(key, 64))
+        return jax.lax.scan(body, boards, jax.random.split(key, 3000))[1].mean() / 64
+
+    assert theirs == pytest.approx(float(mean(jax.random.key(0))), rel=0.01)
+
+
+def test_contests_name_existing_games_kinds_and_configurations() -> None:
+    for contest in CONTESTS.values():
+        jaxgames.make(contest.game)
+        for peer in contest.peers:
+            assert peer.arguments["kind"] in KINDS
+            assert peer.arguments.get("configuration", "methods") in OPEN_SPIEL_CONFIGURATIONS
+            assert peer.arguments["kind"] == "star_loop" or missing(peer) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["jaxgames", *ADAPTERS])
+def test_every_adapter_plays_and_counts_its_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapters, "STEPS_PER_CALL", 9)  # more than one game
+    run = make_play(name, jaxgames.make(BOXES), 2, "")
+    assert run() in (9, 2 * adapters.VECTOR_STEPS_PER_CALL, 2 * 32)
+
+
+# -- searches and networks -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow  # compiles two searches
+def test_searches_of_one_game_find_the_same() -> None:
+    """With a slot for every action, ours and mctx are one algorithm: equal values and actions on equal boards."""
+    game, config = "dots_and_boxes(rows=1, cols=2)", SearchConfig(simulations=8, slots=7)  # it has seven edges
+    sides = [make(game, 4, config, (5,)) for make in (search.ours, search.dense)]
+    env, boards = search.game_of_two(game), sides[0].boards
+    assert sides[1].bytes_per_node == 6 * 4 * env.num_actions + 5 * 4 + env.state_bytes  # 4 bytes a number
+    jax.tree.map(np.testing.assert_array_equal, boards, sides[1].boards)
+    ours, (action, weights, value) = (
+        jax.jit(side.program)(jax.random.key(2), side.params, side.boards) for side in sides
+    )
+    live = ~boards.terminated
+    assert live.any()
+    np.testing.assert_array_equal(ours.action[live], action[live])
+    rows = jnp.arange(4)
+    in_order = jnp.zeros((4, 8)).at[rows[:, None], ours.slots].set(ours.weights)[:, :7]
+    np.testing.assert_allclose(in_order[live], weights[live], atol=1e-5)
+    np.testing.assert_allclose(ours.values[rows, boards.current_player][live], value[live], atol=1e-5)
+
+
+@pytest.mark.slow  # compiles every way
+def test_all_ways_give_every_row_the_output_of_its_seat() -> None:
+    """With a linear layer for each of three seats, so that the expected output is one product per row."""
+    params, rows = (jax.random.normal(jax.random.key(seed), shape) for seed, shape in enumerate([(3, 4, 2), (200, 4)]))
+    seat = jax.random.randint(jax.random.key(2), (200,), 0, 3)
+
+    def apply(weights: jax.Array, rows: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return rows @ weights, rows.sum(1)
+
+    for way in WAYS.values():
+        outputs, sums = way(apply, params, rows, seat)
+        np.testing.assert_allclose(outputs, jnp.einsum("ri,rio->ro", rows, params[seat]), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(sums, rows.sum(1), rtol=1e-4, atol=1e-5)
+
+
+# -- training and games --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow  # compiles every part of an iteration
+@pytest.mark.usefixtures("programs")
+def test_parts_add_up_to_the_iteration() -> None:
+    for learner in (PPO(Config(update_epochs=2, num_minibatches=2, **SMALL)), AlphaZero(SEARCHED)):
+        row = training.measure_parts(learner, 1, "demo")
+        assert sum(row["shares"].values()) == pytest.approx(1)
+        assert row["whole"] > 0
+
+
+def test_policy_of_zeros_has_the_shapes_of_the_network() -> None:
+    learner, zeros = AlphaZero(SEARCHED), training.WithoutNetwork(SEARCHED).policy
+    params = jax.eval_shape(learner.init_params, jax.random.key(0))
+    observation, seat = jnp.zeros((3, *learner.env.observation_shape), bool), jnp.zeros(3, jnp.int32)
+    found = zeros.apply(params, observation, seat)
+    expected = jax.eval_shape(learner.policy.apply, params, observation, seat)
+    assert [leaf.shape for leaf in jax.tree.leaves(found)] == [leaf.shape for leaf in jax.tree.leaves(expected)]
+    assert not any(leaf.any() for leaf in jax.tree.leaves(found))
+
+
+def test_recorded_actions_are_legal_when_replayed() -> None:
+    env = jaxgames.auto_reset(jaxgames.make(BOXES))
+    step, mask = jax.jit(jax.vmap(env.step)), jax.jit(jax.vmap(env.legal_action_mask))
+    boards = jax.vmap(env.init)(jax.random.split(jax.random.key(5), 2))
+    for action in recorded_actions(jaxgames.make(BOXES), 2, 30):
+        assert mask(boards)[[0, 1], action].all()
+        boards = step(boards, action)
+
+
+@pytest.mark.usefixtures("plain_python")
+def test_every_board_window_and_depth_is_measured() -> None:
+    rows = measure_boxes(BoxesArguments(boards=("1x1", "1x2")))["rows"]
+    assert [(row["board"], row["window"], row["value"]) for row in rows] == [("1x1", None, -1), ("1x2", None, 0)]
+    rows = measure_boxes(BoxesArguments(boards=("1x2",), winner=True, table_size=64))["rows"]
+    assert [row["window"] for row in rows] == [(0, 1), (-1, 0)]
+    rows = measure_checkers(CheckersArguments(depths=(1, 3), positions=8))["rows"]
+    assert [(row["depth"], row["table"]) for row in rows] == [(1, True), (1, False), (3, True), (3, False)]
+    assert rows[0]["nodes"] == rows[1]["nodes"] < rows[2]["nodes"] < rows[3]["nodes"]
+    assert all(Checkers().legal_action_mask(state).sum() > 1 for state in positions(Checkers(), 10, seed=1))
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_clicks_are_measured_up_to_the_end_of_the_game() -> None:
+    chromium()
+    (row,) = play.measure_clicks(play.Arguments(games=("dots_and_boxes(rows=1, cols=2)",)))["rows"]
+    assert row["clicks"] == 7
+    assert 0 < row["p50"] <= row["p95"]
+    assert row["page"] > 0 < row["server"]

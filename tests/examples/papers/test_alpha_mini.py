@@ -1,0 +1,202 @@
+"""Minichess of a study: placements, its rules, settings and measures, beside a slow reference or by hand."""
+
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from examples.papers.alpha_mini import (
+    discounts,
+    policy_improvement,
+    pretraining,
+    rules,
+    runs,
+    sampling,
+)
+from examples.papers.alpha_mini.placements import random_placements
+from jaxgames import Env
+from jaxgames.games.minichess import Minichess
+from tests.games.minichess.cases import make_reference
+from tests.games.minichess.reference import from_fen
+from tests.helpers.positions import board
+from train.data.positions import Positions
+from train.ppo import PPO, config_for
+from train.recipes import PRESETS
+
+GAMES = [Minichess(), Minichess(board="mallet", rules="king_capture")]
+NUMBER = 200
+ARMIES = {"gardner": ("PPPPPRNBQ", "ppppprnbq"), "mallet": ("PPPPPRNQN", "ppppprbqb")}
+
+
+def texts(env: Env[Any], boards: Any) -> list[str]:
+    boards = jax.device_get(boards)
+    return [env.to_string(board(boards, number)) for number in range(len(boards.current_player))]
+
+
+@pytest.mark.parametrize("env", GAMES, ids=str)
+def test_placement_is_live_and_the_side_that_moved_is_not_in_check(env: Minichess) -> None:
+    reference = make_reference(env)
+    found = texts(env, random_placements(env, NUMBER))
+    for text in found:
+        position = reference.from_string(text)
+        assert not position.over
+        assert not reference.can_take_king(position), text
+        white, black = ("".join(filter(side, position.board.values())) for side in (str.isupper, str.islower))
+        assert len(white) == len(black) > 1
+        for pieces, army in zip((white, black), ARMIES[env.board], strict=True):
+            assert not Counter(pieces) - Counter(army + "Kk")
+            assert Counter(pieces.upper())["K"] == 1
+        assert all(0 < rank < 4 for (_, rank), letter in position.board.items() if letter in "pP")
+    assert len({*found}) > 0.95 * NUMBER
+    numbers = Counter(len(from_fen(text).board) for text in found)
+    assert {*numbers} == {*range(4, 21, 2)}
+    assert 0.35 < np.mean([" w " in text for text in found]) < 0.65
+
+
+def test_longer_list_begins_with_the_shorter_one() -> None:
+    env = GAMES[0]
+    long, short, other = (random_placements(env, *numbers) for numbers in ((NUMBER, 0), (7, 0), (7, 1)))
+    assert texts(env, board(long, slice(7))) == texts(env, short) != texts(env, other)
+
+
+MATERIAL = {"rules": "king_capture", "reward": "material", "promotion": "queen"}
+
+
+def played(env: Any, text: str, move: str) -> Any:
+    state = env.from_string(text)
+    return env.step(state, env.action_from_string(state, move))
+
+
+@pytest.fixture(scope="module")
+def variant() -> Any:
+    return rules.OnlyWhitePromotes(reward="material")
+
+
+@pytest.mark.slow  # compiles the rules of two games
+def test_pawn_of_white_becomes_a_queen_and_one_of_black_stays(variant: Any) -> None:
+    white = played(variant, "k4/3P1/5/5/K4 w - - 0 1", "d4d5q")
+    assert variant.to_string(white).startswith("k2Q1/5/5/5/K4")
+    black = played(variant, "k4/5/5/3p1/K4 b - - 0 1", "d2d1q")
+    assert variant.to_string(black).startswith("k4/5/5/5/K2p1")
+    np.testing.assert_allclose(white.rewards, [0.829, -0.829], atol=1e-6)
+    np.testing.assert_allclose(black.rewards, [0, 0], atol=1e-6)
+
+
+@pytest.mark.slow
+def test_pawn_of_black_that_captures_on_its_last_rank_is_paid_for_the_capture_only(variant: Any) -> None:
+    after = played(variant, "k4/5/5/3p1/K3R b - - 0 1", "d2e1q")
+    assert variant.to_string(after).startswith("k4/5/5/5/K3p")
+    np.testing.assert_allclose(after.rewards, [-0.479, 0.479], atol=1e-6)
+
+
+@pytest.mark.slow
+def test_random_games_are_those_of_minichess_until_a_pawn_of_black_promotes(variant: Any) -> None:
+    both = [variant, jaxgames.make("minichess", **MATERIAL)]
+
+    @jax.jit
+    def compare(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def step(carry: Any, key: jax.Array) -> tuple[Any, Any]:
+            one, other, promoted = carry
+            mask = both[0].legal_action_mask(one)
+            action = jax.random.categorical(key, jnp.where(mask, 0.0, -jnp.inf))
+            after = [env.step(state, action) for env, state in zip(both, (one, other), strict=True)]
+            promoted |= (one.current_player == 1) & (after[1].position.queens != after[0].position.queens)
+            same = jax.tree.reduce(jnp.logical_and, jax.tree.map(lambda a, b: (a == b).all(), *after))
+            return (*after, promoted), (same, promoted)
+
+        start = both[0].init(), both[1].init(), jnp.bool_(False)
+        return jax.lax.scan(step, start, jax.random.split(key, 60))[1]
+
+    same, promoted = jax.vmap(compare)(jax.random.split(jax.random.key(0), 64))
+    assert bool((same | promoted).all())
+    assert 0 < int(promoted.any(1).sum()) < 64  # some games have such a pawn, others have none
+
+
+CAPTURES = "minichess(rules=king_capture, reward=material)"
+
+
+def test_star_stands_for_the_seeds_of_runs(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        (tmp_path / f"seed={seed}" / "white_1").mkdir(parents=True)
+        (tmp_path / f"seed={seed}" / "white_1" / "config.json").touch()
+    (tmp_path / "seed=2" / "white_1").mkdir(parents=True)  # without a run
+    found = runs.matching(f"{tmp_path}/seed=*/white_1")
+    assert found == [f"{tmp_path}/seed={seed}/white_1" for seed in (0, 1)]
+    assert runs.name_of("runs/study/last/seed=*/white_1") == "`last/seed=*/white_1`"
+    assert runs.matching("alphabeta(depth=1)") == ["alphabeta(depth=1)"]
+    with pytest.raises(ValueError, match="there is no run"):
+        runs.matching(f"{tmp_path}/seed=*/white_2")
+
+
+@pytest.mark.slow  # plays games and searches positions
+def test_uniform_policy_has_the_entropy_and_the_best_moves_of_a_random_player(tmp_path: Path) -> None:
+    config = config_for(CAPTURES, network="mlp(hidden_sizes=[4])", temperature=0.0, seed=0)
+    run = runs.store_untrained(PPO(config), tmp_path / "run")
+    arguments = sampling.Arguments(output=tmp_path, judge="alphabeta(depth=1)", positions=100)
+    found = sampling.measured(arguments, f"{run}(temperature=1e6)")
+    assert 30 < found["decisions"] < 70
+    assert found["best"] == pytest.approx(found["random_is_best"], abs=1e-3)
+    assert found["entropy"] <= math.log(found["legal"]) + 1e-3  # the logarithm is concave
+    assert found["entropy"] > 0.8 * math.log(found["legal"])
+
+
+def test_study_estimates_the_win_rate_from_the_reward_of_kings_alone() -> None:
+    assert runs.rate_from_reward(60.0) == 1
+    assert runs.rate_from_reward(-60.0) == 0
+    # 0.6 wins and 0.3 losses are 18 on average: the estimate counts half of the other games as won
+    assert runs.rate_from_reward(18.0) == pytest.approx(0.6 + 0.1 / 2)
+
+
+def test_sweep_has_the_nine_pairs_of_the_study_and_its_settings() -> None:
+    sweep = discounts.sweep_for(discounts.Arguments(seeds=2, network=runs.NARROW))
+    assert {discounts.pair_of(cell.config) for cell in sweep.cells.values()} == set(discounts.THEIRS)
+    assert len(sweep.cells) == 2 * len(discounts.THEIRS)
+    assert len(sweep.groups()) == 1
+    for name, value in PRESETS["alpha_mini"].items():
+        if name not in ("network", "gamma", "gae_lambda"):
+            assert {getattr(cell.config, name) for cell in sweep.cells.values()} == {value}
+
+
+def test_new_white_plays_the_last_black_and_begins_with_the_last_white(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy_improvement, "PPO", lambda config: config)
+    arguments = policy_improvement.Arguments(Path("out"))
+    config: Any = policy_improvement.learner_of(arguments, "last", 0, 3, "white")
+    assert config.opponents == ("out/last/seed=0/black_2",)
+    assert config.init_from == "out/last/seed=0/white_2"
+    assert (config.learn_seats, config.opponent_epsilon, config.total_steps) == ((0,), 0.5, 25_000)
+    other: Any = policy_improvement.learner_of(arguments, "last", 0, 3, "black")
+    assert (other.opponents, other.learn_seats) == (("out/last/seed=0/white_2",), (1,))
+    of_all: Any = policy_improvement.learner_of(arguments, "all", 0, 3, "black")
+    assert of_all.opponents == tuple(f"out/all/seed=0/white_{step}" for step in range(3))
+
+
+def test_measures_of_policy_improvement_see_a_peak_and_the_fall_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    reward = np.array([*range(10), *[7.0] * 5])  # the best batch is the tenth; then it falls
+    columns = {policy_improvement.REWARD: reward, policy_improvement.PLIES: 30.0 - np.arange(15)}
+    monkeypatch.setattr(
+        policy_improvement, "curves", lambda arguments, way, column: np.tile(columns[column], (2, 10, 1))
+    )
+    rates = np.array([[(70 - abs(step - 8) - seed) / 100 for step in range(11)] for seed in (0, 1)])
+    found = policy_improvement.measures(policy_improvement.Arguments(steps=10, seeds=2), "last", rates)
+    assert found["step of the best win rate"] == [8, 8]
+    assert found["win rate after step 10, less after step 1"] == pytest.approx([0.05, 0.05])
+    assert found["win rate after step 10, less after step 8"] == pytest.approx([-0.02, -0.02])
+    assert found["best batch of a step by mean reward"] == [10, 10]
+    assert found["mean reward of the last 5 batches of a step, less of the 5 before"] == pytest.approx([0, 0])
+    assert found["mean reward of the last 5 batches of a step, less of the first 5"] == pytest.approx([5, 5])
+    assert found["plies of the last 5 batches of step 1, less of the first 5"] == pytest.approx([-10, -10])
+
+
+def test_positions_of_standard_rules_keep_their_boards_under_king_capture() -> None:
+    standard, captures = jaxgames.make("minichess"), jaxgames.make("minichess(rules=king_capture, reward=material)")
+    texts = ["k4/2K2/2Q2/5/5 w - - 0 1", standard.to_string(standard.init(jax.random.key(0)))]
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(standard.from_string, texts))
+    found = pretraining.with_king_capture(Positions(standard, states), captures)
+    rows = [jax.tree.map(lambda leaf, row=row: leaf[row], found.states) for row in range(2)]
+    assert [captures.to_string(row) for row in rows] == texts

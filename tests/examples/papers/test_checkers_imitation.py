@@ -1,0 +1,308 @@
+"""Checkers learned from people: ranks, baselines, blunders, facts and predictions, by hand and on small collections."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from examples.papers.checkers_imitation import positions as checkers_data
+from examples.papers.checkers_imitation import reinforcement as example
+from examples.papers.checkers_imitation.__main__ import among_best, by_ply, legality, lookup_scores, measure_all
+from examples.papers.checkers_imitation.blunders import Arguments, captures, report, stages
+from examples.papers.checkers_imitation.blunders import recorded as read_positions
+from examples.papers.checkers_imitation.positions import is_jump
+from examples.papers.checkers_imitation.reinforcement import agent_text, learner_of
+from examples.papers.checkers_imitation.shuffle import SHARES, shuffle_splits
+from jaxgames import arena, make
+from jaxgames.policies.agent import PolicyAgent
+from jaxgames.solvers.alphabeta import deepening
+from tests.helpers.commands import run_command
+from tests.helpers.labelled import random_positions
+from tests.helpers.stored_runs import store, train_in
+from train import agents
+from train.alphazero import AlphaZero
+from train.analyse import annotation
+from train.analyse.annotation import Turn
+from train.data import __main__ as data_command
+from train.data import positions
+from train.data.positions import Positions, evenly_spaced
+from train.driver.loop import Settings
+from train.imitation import Config as ImitationConfig
+from train.imitation import Imitation, resolve
+from train.ppo import PPO
+
+LEGAL = np.array([[1, 1, 1, 0], [1, 1, 1, 1]], np.bool_)
+SPLITS = ("train", "validation", "test", "external")
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Positions:
+    """Two copies of 60 positions: 30 of them in all splits, so that some test positions are in training."""
+    once = random_positions(60)
+    twice = once.take(np.arange(120) % 60)
+    split = np.where(np.arange(120) < 60, 0, 2)
+    split[[70, 71]], split[[107, 108, 109]] = 1, 3  # 107 is the start of a second game
+    split[30:60] = 1
+    return dataclasses.replace(twice, split=split, splits=SPLITS)
+
+
+def test_action_among_the_k_best_shares_ranks_with_equal_scores() -> None:
+    scores = np.array([[2, 1, 1, 9], [0, 0, 0, 0]], np.float32)  # the 9 is illegal
+    action = np.array([2, 3])
+    expected = {1: [0, 0.25], 2: [0.5, 0.5], 3: [1, 0.75], 5: [1, 1]}
+    for k, chances in expected.items():
+        np.testing.assert_allclose(among_best(scores, LEGAL, action, k), chances)
+
+
+def test_legality_is_that_of_the_softmax_over_all_actions() -> None:
+    logits = np.log(np.array([[1, 2, 3, 4], [1, 1, 1, 5]], np.float32))
+    found = legality(logits, LEGAL)
+    assert found["raw legal"] == 0.5  # the best action of the first row is illegal
+    assert found["legal mass"] == pytest.approx((0.6 + 1) / 2)
+
+
+def test_plies_are_grouped_by_their_number() -> None:
+    ply = np.array([0, 9, 10, 19, 20, 80, 300])
+    right = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0])
+    assert by_ply(right, ply) == {"0-9": 0.5, "10-19": 1, "20-39": 0, "80+": 0.5}
+
+
+def test_lookup_counts_the_moves_of_the_same_position(recorded: Positions) -> None:
+    some = recorded.take(np.array([3, 3, 4]))
+    keys = positions.keys(some)
+    action = np.array([7, 7, 5], np.int32)
+    scores = lookup_scores(np.concatenate([keys, keys[2:]]), np.append(action, 6), some.take(np.array([2, 0])))
+    np.testing.assert_array_equal(np.flatnonzero(scores[0]), [5, 6])
+    assert scores[0, [5, 6]].tolist() == [1, 1]
+    assert np.flatnonzero(scores[1]).tolist() == [7]
+    assert scores[1, 7] == 2
+
+
+def test_shuffled_splits_have_the_shares_of_the_study_and_leave_the_second_collection_out(recorded: Positions) -> None:
+    found = shuffle_splits(recorded, seed=1)
+    assert found.splits == tuple(SHARES)
+    assert np.bincount(found.split).tolist() == [99, 12, 6]  # of 117
+    np.testing.assert_array_equal(found.action, recorded.action[recorded.split != 3])
+    assert (shuffle_splits(recorded, seed=2).split != found.split).any()
+
+
+def test_evenly_spaced_positions_cover_the_collection(recorded: Positions) -> None:
+    assert evenly_spaced(recorded, 4).ply.tolist() == [0, 30, 0, 30]
+    assert len(evenly_spaced(recorded, 0)) == len(evenly_spaced(recorded, 500)) == 120
+
+
+def test_baselines_are_measured_on_every_set(recorded: Positions) -> None:
+    found = measure_all(recorded, ())
+    assert found["positions"] == {"train": 30, "test": 55, "unseen": 27, "seen": 28, "external": 3}
+    uniform, lookup = (found["models"][name]["sets"] for name in ("uniform", "lookup"))
+    test = recorded.of("test")
+    number_legal = positions.legal_actions(test).sum(1)
+    assert uniform["test"]["top-1"] == pytest.approx((1 / number_legal).mean())
+    assert uniform["test"]["top-2"] == pytest.approx(np.minimum(1, 2 / number_legal).mean())
+    assert lookup["seen"]["top-1"] == 1  # each position was played once, and with the same move
+    assert lookup["unseen"] == uniform["unseen"]
+    assert found["models"]["hindsight"]["sets"]["test"]["top-1"] == 1
+
+
+@pytest.mark.slow
+def test_run_is_measured_beside_the_baselines(recorded: Positions, tmp_path: Path) -> None:
+    recorded.save(tmp_path / "pairs.npz")
+    config = ImitationConfig(
+        data=str(tmp_path / "pairs.npz"), total_steps=90, batch_size=30, network="diagonal_mlp(blocks=0, channels=4)"
+    )
+    train_in(tmp_path / "run", Imitation(resolve(config)), Settings(evaluate_every=0))
+    found = measure_all(recorded, [str(tmp_path / "run")])
+    run: Any = found["models"][str(tmp_path / "run")]
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert run["sets"]["train"]["top-1"] == pytest.approx(rows[-1]["top_1/train"], abs=1e-6)
+    assert run["sets"]["train"]["raw legal"] == pytest.approx(rows[-1]["raw_legal/train"], abs=1e-6)
+    assert set(run["sets"]) == {"train", "test", "unseen", "seen", "external"}
+    with pytest.raises(ValueError, match="runs must be folders of runs, not the agent 'random'"):
+        measure_all(recorded, ["random"])
+
+
+ENV = make("checkers")
+CAPTURE = '[FEN "W:W14,32:B9,1"]\n\n1... 14x5 1-6 2. 32-28 *\n'
+
+
+@pytest.fixture
+def pdn(tmp_path: Path) -> Path:
+    """A game whose first position has a capture, and the next two none."""
+    path = tmp_path / "game.pdn"
+    path.write_text(CAPTURE)
+    return path
+
+
+class Steps:
+    """A policy whose best action is the first step of a man on 9: its logits are known."""
+
+    def apply(self, params: Any, observation: Any, seat: Any) -> Any:
+        return jnp.broadcast_to(params, (len(seat), ENV.num_actions)), jnp.zeros(len(seat))
+
+
+def test_predicted_capture_is_a_legal_action_where_a_capture_is_compulsory(pdn: Path) -> None:
+    found = read_positions(pdn, 10, ENV)
+    assert is_jump(found.states, positions.legal_actions(found).argmax(1)).tolist() == [True, False, False]
+    best = np.zeros(ENV.num_actions)
+    best[found.action[0]] = 1  # 14x5, which no later position allows
+    result = captures(PolicyAgent(best, ENV, Steps()), Arguments(data=pdn))
+    assert (result["captures"], result["captures_right"]) == (1, 1)
+    assert (result["steps"], result["steps_right"]) == (2, 0)
+
+
+@pytest.mark.slow  # two seconds
+def test_moves_of_the_agent_are_valued_and_those_of_the_opening_are_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pdn: Path
+) -> None:
+    monkeypatch.setattr(deepening, "HAS_NUMBA", False)
+    annotation.player_of.cache_clear()
+    games: Any = {"agents": ("first",), "opponent": "random", "games": 2, "depth": 1}
+    result = report(Arguments(**games, data=pdn, output=tmp_path)).result["games"]["first"]
+    annotation.player_of.cache_clear()
+    assert result["wins"] + result["losses"] + result["draws"] == 2
+    assert result["stages"][0]["turns"] > 0
+    (stored,) = [json.loads(line) for line in (tmp_path / "cells.jsonl").read_text().splitlines()]
+    assert stored["stages"] == result["stages"]
+
+
+def of_stage(number: int, pieces: int, lost: float, before: float = 0.0) -> Turn:
+    return Turn(number, number - 1, 0, "", before, before, lost, "", blunder=lost > 0.5, pieces=pieces)
+
+
+def test_stages_count_own_turns_and_pieces_and_even_boards() -> None:
+    """Turns 20 and 21 of a game are the tenth and the eleventh of their seats. Two men of a lead are not even."""
+    turns = [of_stage(20, 21, 1.0), of_stage(21, 20, 0.0), of_stage(81, 4, 3.0, -2.0), of_stage(83, 2, 0.8, 1.9)]
+    rows = {(row["by"], row["stage"]): row for row in stages(turns)}
+    assert {place: (row["turns"], row["blunders"]) for place, row in rows.items()} == {
+        ("all", "all"): (4, 3),
+        ("turn", "1-10"): (1, 1),
+        ("turn", "11-20"): (1, 0),
+        ("turn", "41+"): (2, 2),
+        ("pieces", "21-24"): (1, 1),
+        ("pieces", "17-20"): (1, 0),
+        ("pieces", "2-4"): (2, 2),
+    }
+    assert (rows["turn", "41+"]["even"], rows["turn", "41+"]["even_blunders"]) == (1, 1)
+    assert rows["all", "all"]["lost"] == pytest.approx(1.2)
+    assert stages([]) == []
+
+
+GAMES = """\
+1. 11-15 22-18 15x22 26x17 1-0
+1. 11-15 22-18 15x22 25x18 1/2-1/2
+"""
+
+
+def test_facts_are_those_of_two_games_and_the_share_that_is_seen_is_counted_by_ply(tmp_path: Path) -> None:
+    """7 and 7 steps, then a forced capture, then 25x18 or 26x17. The games share their four positions."""
+    (tmp_path / "games.pdn").write_text(GAMES)
+    (tmp_path / "others.pdn").write_text("1. 11-15 23-19 *\n1. 9-13 *")
+    files = (tmp_path / "games.pdn", "--external", tmp_path / "others.pdn")
+    sizes = ("--train", 100, "--validation", 0)
+    assert run_command(data_command.main, *files, *sizes, "--output", tmp_path / "pairs.npz") is None
+    result = checkers_data.report(checkers_data.Arguments(tmp_path / "pairs.npz")).result
+    assert [*result["splits"]["train"].values()] == [2, 8, 4, 1.0, 4.25, 0.25, 0.5, 0.5]
+    assert result["splits"]["external"]["seen in training"] == 1.0
+    assert result["seen"] == {"external": {"0-9": 1.0}, "validation": {}, "test": {}}
+
+
+NETWORK: dict[str, Any] = {"network": "mlp", "hidden_sizes": (8,)}
+
+
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The text of a run of imitation with random parameters."""
+    folder = tmp_path_factory.mktemp("runs") / "imitation"
+    learner = Imitation(ImitationConfig(env="checkers", num_minibatches=1, **NETWORK))
+    store(folder, learner)
+    return f"{folder}@0"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of positions: after each first move of Black, the reply 22-18."""
+    start, step = ENV.init(), jax.jit(ENV.step)
+    moves = ("9-13", "9-14", "10-14", "10-15", "11-15", "11-16", "12-16")
+    states = [step(start, ENV.action_from_string(start, move)) for move in moves]
+    replies = [ENV.action_from_string(state, "22-18") for state in states]
+    size, path = len(states), tmp_path_factory.mktemp("data") / "pairs.npz"
+    Positions(
+        env=ENV,
+        states=jax.tree.map(lambda *leaves: np.stack(leaves), *states),
+        action=np.array(replies),
+        value=np.zeros(size),
+        probabilities=None,
+        game=np.arange(size),
+        ply=np.ones(size),
+        split=np.zeros(size),
+        splits=("test",),
+    ).save(path)
+    return path
+
+
+def test_runs_have_the_network_of_the_pretrained_one_and_half_of_them_its_parameters(pretrained: str) -> None:
+    arguments = example.Arguments(pretrained, Path("pairs.npz"), seed=3)
+    learners: dict[str, Any] = {name: learner_of(name, pretrained, arguments) for name in arguments.runs}
+    assert [type(learner) for learner in learners.values()] == [PPO, PPO, AlphaZero, AlphaZero]
+    expected: Any = agents.open_run(Path(pretrained.removesuffix("@0"))).learner
+    for name, learner in learners.items():
+        assert learner.policy.network == expected.policy.network, name
+        assert learner.config.init_from == (None if "scratch" in name else pretrained)
+        assert learner.config.seed == 3
+    assert (learners["alphazero"].config.search, learners["alphazero_scratch"].config.search) == ("puct", "gumbel")
+    assert (learners["ppo"].config.kl_coef, learners["ppo_scratch"].config.kl_coef) == (0.1, None)
+    with pytest.raises(ValueError, match="expected a run such as runs/imitation"):
+        learner_of("ppo", f"{pretrained}(temperature=0)", arguments)
+
+
+def test_dropout_is_left_out_of_the_network() -> None:
+    def of(network: str | None) -> str | None:
+        return example.without_dropout(Imitation(ImitationConfig(env="checkers", num_minibatches=1, network=network)))
+
+    assert of("diagonal_mlp(dropout=0.3, blocks=1)") == "diagonal_mlp(dropout=0.0, blocks=1)"
+    assert of("residual_mlp(blocks=1)") == "residual_mlp(blocks=1)"
+    assert of(None) is None
+
+
+@pytest.mark.slow  # compiles for three seconds
+def test_prediction_of_moves_is_that_computed_by_hand(pretrained: str, data: Path, tmp_path: Path) -> None:
+    arguments = example.Arguments(pretrained, data, tmp_path, num_positions=100)
+    sampled = agent_text(pretrained, temperature=1)
+    found = example.predict({"agent": sampled}, ENV, arguments, pretrained)
+    assert found["positions"] == 7
+    assert found["kl"] == 0  # from itself
+    agent: Any = agents.make(sampled, ENV)
+    people = example.people(arguments)
+    probabilities = np.asarray(agent.analyse(people.states).probabilities)
+    of_moves = probabilities[np.arange(7), people.action]
+    assert found["log_loss"] == pytest.approx(-np.log(of_moves).mean(), abs=1e-4)
+    hits = int((probabilities.argmax(1) == people.action).sum())
+    assert found["top_1"] == pytest.approx(hits / 7, abs=1e-4)
+    assert found["top_1_interval"] == pytest.approx(arena.wilson(hits, 7), abs=1e-4)
+
+    @jax.jit
+    def uniform(states: Any) -> Any:  # of the legal actions, which are seven after each first move but one
+        mask = jax.vmap(ENV.legal_action_mask)(states)
+        return mask / mask.sum(1, keepdims=True)
+
+    random, reference = agents.make("random", ENV), agent
+    _, _, divergence = example.predicted(random, reference, people.states, people.action)
+    p = np.asarray(uniform(people.states), np.float64)
+    expected = (p * np.log(np.where(p > 0, p / np.where(p > 0, probabilities, 1), 1))).sum()
+    assert divergence == pytest.approx(expected, rel=1e-3)
+
+
+def test_depths_end_with_the_first_one_that_scores_less_than_half(
+    pretrained: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = {"alphabeta(depth=1)": 0.8, "alphabeta(depth=2)": 0.49, "alphabeta(depth=3)": 0.6}
+    monkeypatch.setattr(example, "play", lambda row, *_: {"score": scores[row["opponent"]]})
+    monkeypatch.setattr(example, "predict", lambda *_: {})
+    arguments = example.Arguments(pretrained, Path("pairs.npz"), tmp_path, runs=(), depths=(1, 2, 3))
+    rows = example.report(arguments).result["cells"]
+    assert [row["score"] for row in rows if row["table"] == "depth"] == [0.8, 0.49]

@@ -1,0 +1,272 @@
+"""Sharing parameters on the star: figures of curves by hand, other rewards and rules beside the plain game."""
+
+import functools
+import operator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from examples.papers.parameter_sharing import blanked_seats, heat_maps, mixed_opponents, runs, traditional
+from examples.papers.parameter_sharing.chance_moves import ChanceMoves
+from examples.papers.parameter_sharing.running_sums import LOSS, RunningSums
+from examples.papers.parameter_sharing.runs import COLUMNS
+from examples.papers.parameter_sharing.study import (
+    MEASURES,
+    MODES,
+    PAPER,
+    WINDOW,
+    measures,
+    published,
+    reached,
+    settings_of,
+)
+from examples.papers.parameter_sharing.unequal_seats import UnequalSeats
+from jaxgames import arena
+from jaxgames.games.chinese_checkers import ChineseCheckers
+from jaxgames.policies.agent import PolicyAgent
+from jaxgames.sampling import random_action
+from train.models.policy import Policy, Sharing
+from train.ppo import Config, config_for
+
+APART = "examples.papers.parameter_sharing.separate_encoders:apart"
+STEPS = [4000 * (i + 1) for i in range(12)]
+
+
+def result(*rates: list[float], turns: float = 20.0) -> dict[str, object]:
+    others: dict[str, object] = {name: [[turns] * 12 for _ in rates] for name in COLUMNS}
+    return others | {"steps": STEPS, "win_rate": list(rates)}
+
+
+def medians(**curves: object) -> dict[str, float]:
+    return {name: found.value for name, found in reached(curves).items()}
+
+
+def test_steps_are_those_of_the_first_evaluation_that_reaches_the_rate() -> None:
+    found = medians(**result([0.5, 0.9, 0.8, 0.9, 0.9, 0.9, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0]))
+    assert [found[name] for name in MEASURES] == [8000, 16000, 32000, 20.0]
+
+
+def test_five_in_a_row_need_five_evaluations_before_the_end() -> None:
+    found = medians(**result([0.0] * 8 + [0.9] * 4))
+    assert found["steps to 0.9"] == 36000
+    assert found["steps to 0.9 five times"] == float("inf")
+    assert medians(**result([0.0] * 7 + [0.9] * 5))["steps to 0.9 five times"] == 32000
+
+
+def test_median_and_interval_are_over_seeds() -> None:
+    early, late, never = [1.0] * 12, [0.0] + [1.0] * 11, [0.0] * 12
+    assert measures(result(early, late, never))["steps to 1.0"] == [4000, 8000, float("inf")]
+    assert reached(result(early, late, never))["steps to 1.0"] == (8000, 4000, float("inf"))
+
+
+def test_turns_average_the_last_ten_evaluations_that_won_a_game() -> None:
+    nan = float("nan")
+    curves = result([1.0] * 12)
+    curves["mean_turns"] = [[100.0, 100.0, nan, 10.0, 20.0, nan, *[15.0] * 6]]
+    assert reached(curves)["turns to win"].value == pytest.approx((10 + 20 + 6 * 15) / 8)
+
+
+def test_figures_of_the_table_are_those_of_the_published_curves() -> None:
+    for mode in MODES:
+        run = published()[mode]
+        first = {rate: float(run.steps[np.argmax(run.win_rate >= rate)]) for rate in (0.9, 1.0)}
+        turns = round(float(run.rounds[-WINDOW:].mean()) + 1, 1)
+        assert (first[0.9], first[1.0], turns) == (PAPER[mode][0], PAPER[mode][2], PAPER[mode][3])
+
+
+def test_lengths_of_published_runs_have_two_units() -> None:
+    """Each of six seats makes one submove for every submove of the last seat, and more than one per round."""
+    units = {name: float(np.mean(run.submoves / run.rounds)) for name, run in published().items()}
+    of_submoves = {"independent", "shared, earlier run", "shared_encoder, earlier run"}
+    assert {name for name, unit in units.items() if unit < 7} == of_submoves
+    assert all(8 < unit < 9 for name, unit in units.items() if name not in of_submoves)
+
+
+@pytest.mark.parametrize("sharing", MODES)
+def test_settings_of_the_code_have_its_rewards_networks_and_minibatches(sharing: Sharing) -> None:
+    text = config_for(preset="parameter_sharing_paper", sharing=sharing)
+    code = config_of(settings_of("parameter_sharing_code", 100, sharing))
+    assert jaxgames.make(code.env).id == RunningSums.id
+    one_encoder = sharing == "shared_encoder"
+    assert (code.network, code.activation) == ((None, "relu") if one_encoder else (APART, "tanh"))
+    networks = 1 if sharing == "shared" else 6
+    assert code.minibatch_size / networks == pytest.approx(128, rel=0.05)
+    changed = ("env", "network", "activation", "vf_clip", "vf_coef", "num_minibatches")
+    assert replace(text, **{name: getattr(code, name) for name in changed}) == code
+
+
+@pytest.mark.parametrize("env", [None, "chinese_checkers(size=3, reward=sparse)"])
+def test_value_loss_of_the_code_is_the_clipped_squared_error_of_the_rewards(env: str | None) -> None:
+    check_value_loss(config_of(settings_of("parameter_sharing_code", 1, "shared_encoder", env)))
+
+
+def test_value_loss_of_the_paper_is_the_clipped_squared_error_of_the_rewards() -> None:
+    check_value_loss(config_for(preset="parameter_sharing_paper"))
+
+
+def config_of(settings: dict[str, tuple[Any, ...]]) -> Config:
+    return Config(**{name: value for name, (value,) in settings.items()})
+
+
+def check_value_loss(config: Config) -> None:
+    bound = max(map(abs, jaxgames.make(config.env).reward_range))
+    assert config.vf_clip is not None
+    assert config.vf_clip * bound**2 == pytest.approx(10, rel=1e-3)
+    assert config.vf_coef * 0.5 / bound**2 == pytest.approx(1, rel=1e-3)  # PPO's loss has half of the squared error
+
+
+ENV = jaxgames.make("chinese_checkers(size=2, num_players=6, max_rounds=6)")
+
+
+@functools.cache
+def policy_of(mode: Sharing) -> Policy:
+    return Policy.of(ENV, mode, hidden_sizes=(8,))
+
+
+@functools.cache
+def params_of(mode: Sharing) -> Any:
+    """Large parameters: those of a new policy are so small that all actions are nearly equal."""
+    return jax.tree.map(lambda leaf: 100 * leaf, jax.jit(policy_of(mode).init)(jax.random.key(0)))
+
+
+@pytest.mark.slow  # compiles two games
+def test_every_decision_is_paid_with_the_sum_so_far() -> None:
+    """A random game is played in both games; the sums are added up here."""
+    plain = jaxgames.make("chinese_checkers(size=1, num_players=2, max_rounds=40)")
+    summed = jaxgames.make(
+        "examples.papers.parameter_sharing.running_sums:running_sums(size=1, num_players=2, max_rounds=40)"
+    )
+    step, step_summed, legal = jax.jit(plain.step), jax.jit(summed.step), jax.jit(plain.legal_action_mask)
+    generator, totals = np.random.default_rng(0), np.zeros(2)
+    ended = set[str]()
+    for _ in range(6):
+        state, other = plain.init(), summed.init()
+        totals[:] = 0
+        while not (state.terminated or state.truncated):
+            mover = int(state.current_player)
+            action = int(generator.choice(np.flatnonzero(legal(state))))
+            state, other = step(state, action), step_summed(other, action)
+            totals += np.asarray(state.rewards)
+            expected = np.zeros(2)
+            expected[mover] = totals[mover]
+            if state.terminated:
+                expected[1 - mover] = LOSS
+            np.testing.assert_allclose(other.rewards, expected, atol=1e-6)
+            low, high = summed.reward_range
+            assert low <= float(other.rewards.min()) <= float(other.rewards.max()) <= high
+            assert plain.to_string(state) == summed.to_string(other)
+        ended.add("won" if state.terminated else "truncated")
+    assert "won" in ended
+
+
+@pytest.mark.slow  # compiles whole games
+def test_maps_have_the_pegs_of_the_policy() -> None:
+    agent = PolicyAgent(params_of("shared"), ENV, policy_of("shared"))
+    pegs = np.asarray(heat_maps.pegs_after_turns(ENV, agent, jax.random.key(0), 4, (0, 2, 50)))
+    assert (pegs.sum(-1) == 3).all()  # in each of three turns and four games
+    assert heat_maps.places(pegs[0].mean(0)) == ["3.00", "0.00", "0.00"]
+    assert float(heat_maps.places(pegs[1].mean(0))[0]) < 3
+
+
+def test_blanked_planes_do_not_reach_the_policy() -> None:
+    """Two observations that differ only in the other seats' pegs have equal logits."""
+    shape = (2, *policy_of("shared").observation_shape)
+    observation = jax.random.bernoulli(jax.random.key(1), 0.3, shape)
+    observation = observation.at[1, ..., 0].set(observation[0, ..., 0]).at[1, ..., 6:].set(observation[0, ..., 6:])
+    of_blanked = params_of("shared"), jnp.asarray(blanked_seats.SEEN["other seats"])
+    seat = jnp.zeros(2, jnp.int32)
+    logits, _ = jax.jit(blanked_seats.Blanked(policy_of("shared")).apply)(of_blanked, observation, seat)
+    np.testing.assert_array_equal(logits[0], logits[1])
+    whole, _ = jax.jit(policy_of("shared").apply)(params_of("shared"), observation, seat)
+    assert not np.array_equal(whole[0], whole[1])
+
+
+def test_losses_against_new_opponents_are_those_from_the_line_between_known_ones() -> None:
+    """At 0.7 of `greedy`, halfway between 0.6 and 0.8, the policy would win 0.5 and wins 0.3. 0.9 is easier."""
+    known = [[{"greedy_win_rate": x, "win_rate": y}] for x, y in ((0.8, 0.6), (0.4, 0.1), (0.6, 0.4))]
+    new = {"a": [{"greedy_win_rate": 0.7, "win_rate": 0.3}], "b": [{"greedy_win_rate": 0.9, "win_rate": 0.3}]}
+    table = mixed_opponents.table_of_losses(known, new)
+    assert table.splitlines()[2:] == ["| a | 0.20 (0.20 to 0.20) |", "| b | - |"]
+
+
+@pytest.mark.slow  # compiles an iteration for two seeds at once
+def test_runs_keep_the_parameters_of_every_iteration_and_are_not_trained_twice(tmp_path: Path) -> None:
+    settings = settings_of("parameter_sharing", 2, hidden_sizes=((8,),))
+    first = runs.train_all(tmp_path, settings, seeds=2, games=2)
+    assert [run.folder.name for run in first] == ["seed=0", "seed=1"]
+    curves = runs.curves_of(first)
+    assert curves["steps"] == [4000, 8000]
+    assert all(np.shape(curves[name]) == (2, 2) for name in COLUMNS)
+    assert all(run.checkpoints() == [0, 1, 2] for run in first)
+    before = (tmp_path / "seed=0" / "metrics.jsonl").read_bytes()
+    again = runs.train_all(tmp_path, settings, seeds=2, games=2)
+    assert (tmp_path / "seed=0" / "metrics.jsonl").read_bytes() == before
+    assert runs.curves_of(again)["win_rate"] == curves["win_rate"]
+    with pytest.raises(ValueError, match="was started with other settings"):
+        runs.train_all(tmp_path, settings_of("parameter_sharing", 3), seeds=2, games=2)
+
+
+SMALLEST = ChineseCheckers(size=1, num_players=6, max_rounds=4)
+
+
+def test_goals_are_blocked_by_pegs_of_the_opposite_seat_or_of_others() -> None:
+    """Seat 1 is in the goal of seat 0 and seat 3 in that of seat 4; all other pegs are at home."""
+    board = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], SMALLEST.from_string("0/5..3/.../4..2/1 0 - 0"))
+    games = arena.start(SMALLEST, jax.random.key(0), 1)._replace(boards=board, turns=jnp.ones((1, 6), jnp.int32))
+    found = traditional.summary(SMALLEST, games, jnp.zeros((1, 6), jnp.int32))
+    assert found["decided"] == 0
+    assert (found["blocked_by_opposite"], found["blocked_by_others"]) == (4 / 6, 2 / 6)
+    assert (found["pegs_in_goal"], found["pegs_at_home"]) == (0, 4 / 6)
+
+
+PLAIN, UNEQUAL = jaxgames.make("chinese_checkers(size=2, num_players=6)"), UnequalSeats()
+PLIES = 60
+
+
+def test_odd_seats_have_the_plain_actions_without_hops() -> None:
+    def ply(state: Any, key: jax.Array) -> tuple[Any, Any]:
+        masks = PLAIN.legal_action_mask(state), UNEQUAL.legal_action_mask(state)
+        return UNEQUAL.step(state, random_action(key, masks[1])), (state, *masks)
+
+    keys = jax.random.split(jax.random.key(0), PLIES)
+    states, plain, unequal = jax.device_get(jax.jit(lambda: jax.lax.scan(ply, UNEQUAL.init(), keys)[1])())
+    fewer = 0
+    for i in range(PLIES):
+        state: Any = jax.tree.map(operator.itemgetter(i), states)
+        legal = np.flatnonzero(plain[i]).tolist()
+        steps = [action for action in legal if "=>" not in PLAIN.action_to_string(state, action)]
+        expected = steps if state.current_player % 2 == 1 and steps else legal
+        assert np.flatnonzero(unequal[i]).tolist() == expected
+        fewer += len(expected) < len(legal)
+    assert fewer > 5
+
+
+BOARDS = 1024
+
+
+def boards_after_first_action(chance: float) -> np.ndarray:
+    """Returns int8[boards, cells], the boards after the first legal action of the start, with another key each."""
+    env = ChanceMoves(chance=chance)
+    action = int(np.flatnonzero(PLAIN.legal_action_mask(PLAIN.init()))[0])
+    step: Any = jax.jit(jax.vmap(lambda key: env.step(env.init(key), action, key).board))
+    return np.asarray(step(jax.random.split(jax.random.key(0), BOARDS)))
+
+
+@pytest.mark.slow  # two seconds
+def test_actions_are_replaced_by_all_legal_ones_with_the_chance() -> None:
+    start = PLAIN.init()
+    legal = np.flatnonzero(PLAIN.legal_action_mask(start))
+    step = jax.jit(jax.vmap(lambda action: PLAIN.step(start, action).board))
+    results = [board.tobytes() for board in np.asarray(step(legal))]
+    assert len({*results}) == len(legal)
+    counts = [sum(board.tobytes() == result for board in boards_after_first_action(0.5)) for result in results]
+    assert sum(counts) == BOARDS
+    share = 0.5 / len(legal)  # of each action among the replacements
+    expected = BOARDS * np.array([0.5 + share, *[share] * (len(legal) - 1)])
+    assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all(), (counts, expected)
