@@ -136,3 +136,22 @@ def test_file_is_read_as_editors_save_it(tmp_path: Path) -> None:
     for content in (*saved_by_editors(text), text.encode("cp1252")):
         path.write_bytes(content)
         assert texts(CHECKERS, arena.load_openings(CHECKERS, str(path))) == wanted
+
+
+def test_games_begin_with_the_boards_of_a_list_and_their_records_are_replayed(tmp_path: Path) -> None:
+    boards = jax.tree.map(lambda *leaves: np.stack(leaves), *map(BOXES.from_string, ("1000000 .. 1", "0100000 .. 1")))
+    openings = arena.openings_of_boards(boards).for_games(4, games_each=2)
+    first, seats = jaxgames.agents.make("first", BOXES), arena.seating((1, 1), "alternating", 4)
+    with arena.GameFile(tmp_path / "games.jsonl") as file:
+        recorder = file.recorder(BOXES, ["first", "first"], seats, openings)
+        arena.play(BOXES, [first, first], seats, KEY, openings=openings, on_recorded=recorder)
+    games = list(arena.read_games(tmp_path / "games.jsonl"))
+    assert [game["start"] for game in games] == ["1000000 .. 1"] * 2 + ["0100000 .. 1"] * 2
+    for game in games:
+        assert len(arena.replay(game)) == 1 + game["length"]
+        altered: Any = {**game, "opening": {**(game["opening"] or {}), "position": "0010000 .. 1"}}
+        with pytest.raises(ValueError, match="the actions do not fit the record"):
+            arena.replay(altered, BOXES)
+    over = jax.tree.map(lambda leaf: np.asarray(leaf)[None], BOXES.from_string("1111111 01 0"))
+    with pytest.raises(ValueError, match="opening 1 is a board that is over"):
+        arena.openings_of_boards(over)

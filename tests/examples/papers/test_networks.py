@@ -13,6 +13,7 @@ from examples.papers.parameter_sharing.star_graph import Hops, StarGraphHeads, l
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from tests.helpers.hop_boards import CELLS, TABLES, largest_worth, random_boards
 from train.models.policy import Policy, split_statistics
+from train.ppo import PPO, Config
 
 GAME = "dots_and_boxes(rows=2, cols=2)"  # observes bool[5, 5, 3]
 ENV = jaxgames.make(GAME)
@@ -88,6 +89,24 @@ def test_update_uses_the_statistics_of_the_rows_that_count(counted: np.ndarray) 
     found = in_training(PARAMS, OBSERVATION, SEAT, KEY, counted)
     assert_close(found[:2], (logits, values))
     assert_close(found[2], {"encoder": {"batch_stats": new}, "heads": {}})
+
+
+def test_statistics_stay_where_no_row_counts() -> None:
+    _, _, statistics = in_training(PARAMS, OBSERVATION, SEAT, KEY, np.zeros(ROWS, bool))
+    jax.tree.map(np.testing.assert_array_equal, statistics, split_statistics(PARAMS)[1])
+
+
+@pytest.mark.slow  # compiles an iteration
+def test_iteration_updates_statistics_without_the_optimizer() -> None:
+    sizes: Any = {"num_envs": 4, "rollout_length": 8, "update_epochs": 1, "num_minibatches": 2}
+    learner = PPO(Config(env=GAME, network=TEXT.format(dropout=0.2), **sizes))
+    before = jax.jit(learner.init)(KEY)
+    after, metrics = jax.jit(learner.iterate)(before)
+    assert np.isfinite([float(metrics[name]) for name in ("policy_loss", "value_loss", "approx_kl")]).all()
+    old, new = (jax.tree.leaves(split_statistics(state.params)[1]) for state in (before, after))
+    assert len(new) == 2 * 6  # mean and variance of each batch norm
+    assert all((a != b).any() for a, b in zip(old, new, strict=True))
+    assert "batch_stats" not in str(jax.tree.structure(after.opt_state))
 
 
 def test_units_are_dropped_only_in_the_update() -> None:
