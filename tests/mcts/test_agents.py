@@ -57,19 +57,10 @@ def test_text_of_an_agent_makes_the_same_agent(text: str, written: str) -> None:
     assert str(agents.make(written, BOXES)) == written
 
 
-@pytest.mark.parametrize(
-    ("text", "needles"),
-    [
-        ("mcts(simulations=0)", ["simulations", "1"]),
-        ("mcts(playout=first_class)", ["'first_class'"]),
-        (f"mcts(uct_c={10**400})", ["uct_c", "finite"]),
-        ("mcts(depth=3)", ["'depth'", "simulations"]),
-    ],
-)
-def test_wrong_text_is_refused_with_what_is_allowed(text: str, needles: list[str]) -> None:
-    with pytest.raises(ParameterError) as error:
+@pytest.mark.parametrize("text", ["mcts(playout=first_class)", "mcts(first_class=3)"])
+def test_wrong_text_is_refused_by_name(text: str) -> None:
+    with pytest.raises(ParameterError, match="'first_class'"):
         agents.make(text, BOXES)
-    assert all(needle in str(error.value) for needle in needles)
 
 
 def test_agent_plays_by_its_params_and_analyses_by_its_weights() -> None:

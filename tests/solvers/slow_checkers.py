@@ -104,8 +104,8 @@ def words(position: Position) -> tuple[int, int, int, int]:
     return own, opponents, kings, word([position.jumper] if position.jumper else [])
 
 
-def state_of(position: Position) -> CheckersState:
-    """A live position as a state on the host."""
+def state_of(position: Position, *_: Any) -> CheckersState:
+    """A live position as a state on the host; the env and the reference do not matter."""
     own, opponents, kings, jumper = map(np.uint32, words(position))
     leaves: dict[str, Any] = {
         "current_player": np.int32(position.seat),

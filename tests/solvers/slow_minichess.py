@@ -143,7 +143,7 @@ def positions(reference: Reference, seed: int, number: int) -> list[Position]:
     ]
 
 
-def state_of(env: Minichess, reference: Reference, position: Position) -> MinichessState:
+def state_of(position: Position, env: Minichess, reference: Reference) -> MinichessState:
     """A live position as a state on the host, with all its earlier positions."""
     state = env.from_string(reference.to_string(position))
     if state.history is not None:

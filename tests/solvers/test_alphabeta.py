@@ -1,4 +1,4 @@
-"""Parts of alpha-beta that all games share: the table, pieces of work, machine code; and symmetric evaluations."""
+"""Parts of alpha-beta that all games share: entries of the table, pieces of work, machine code on disk."""
 
 import itertools
 import os
@@ -13,10 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxgames.games.checkers import search as checkers
-from jaxgames.games.checkers.search_moves import rotated
-from jaxgames.games.minichess import Minichess
-from jaxgames.games.minichess import search as minichess
-from jaxgames.games.minichess.search_moves import Pieces, make_chess
+from jaxgames.games.minichess.search_moves import make_chess
 from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta import compiled
 from jaxgames.solvers.alphabeta.search import GENERATION, new_search
@@ -36,7 +33,6 @@ from jaxgames.solvers.alphabeta.table import (
 
 VALUES = st.one_of(st.integers(-30, 30), st.integers(WIN - 60, WIN - 20), st.integers(20 - WIN, 60 - WIN))
 WINDOWS = st.tuples(VALUES, VALUES).filter(lambda window: window[0] != window[1]).map(sorted)
-WORDS = st.integers(0, 2**32 - 1)
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------
@@ -89,37 +85,6 @@ def test_generations_begin_again_with_an_empty_table() -> None:
     assert (search.counts[GENERATION], search.table[2]) == (GENERATION_RADIX - 1, 7)
     new_search(search)
     assert (search.counts[GENERATION], search.table[2]) == (1, 0)
-
-
-# -- evaluations -------------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=60, deadline=None, database=None)
-@given(st.sampled_from([*checkers.WEIGHTS]), WORDS, WORDS, WORDS)
-def test_evaluation_of_checkers_is_the_opposite_for_the_opponent(
-    name: str, own: int, occupied: int, kings: int
-) -> None:
-    occupied |= 1
-    own, opponents, kings = own & occupied, ~own & occupied, kings & occupied
-    value = checkers.evaluation(checkers.WEIGHTS[name], own, opponents, kings)
-    turned = (rotated(word) for word in (opponents, own, kings))
-    assert checkers.evaluation(checkers.WEIGHTS[name], *turned) == -value
-
-
-@settings(max_examples=60, deadline=None, database=None)
-@given(st.sampled_from([*minichess.WEIGHTS]), st.lists(st.integers(-6, 6), min_size=25, max_size=25))
-def test_evaluation_of_minichess_is_symmetric(name: str, board: list[int]) -> None:
-    """Equal with the files in reverse order, opposite for the opponent. Kinds of the opponent's pieces are negative."""
-    chess = make_chess(Minichess(), compiled=False)
-
-    def value(board: list[int]) -> int:
-        sets = [[kind > 0 for kind in board], *([abs(kind) & bit > 0 for kind in board] for bit in (1, 2, 4))]
-        words = (sum(1 << cell for cell in range(25) if cells[cell]) for cells in sets)
-        return minichess.evaluation(minichess.WEIGHTS[name], chess, Pieces(*words))
-
-    files = [board[5 * file : 5 * file + 5] for file in range(5)]
-    assert value([kind for file in reversed(files) for kind in file]) == value(board)
-    assert value([-kind for file in files for kind in reversed(file)]) == -value(board)
 
 
 # -- the clock ---------------------------------------------------------------------------------------------------------

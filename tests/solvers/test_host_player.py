@@ -32,7 +32,6 @@ from jaxgames.wrappers import auto_reset
 from tests.games.checkers import cases as checkers_cases
 from tests.games.minichess import cases as minichess_cases
 from tests.helpers.analysis import analysis_of
-from tests.helpers.minimax import Minimax
 from tests.helpers.positions import compiled
 from tests.solvers import slow_checkers, slow_minichess
 from tests.solvers.slow_boxes import random_states
@@ -43,32 +42,9 @@ TABLE_SIZES = LARGE_TABLE, SMALL_TABLE, NO_TABLE = 1 << 12, 4, 0
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Slowly:
-    """A game of `SearchedGame` in slow plain Python."""
-
-    game: SearchedGame
-    make_reference: Callable[[Any], Any]
-    minimax: Callable[[Any, str], Minimax]
-    positions: Callable[[Any, int, int], list[Any]]  # by a reference, a seed and a number
-    state_of: Callable[[Any, Any, Any], Any]  # by an env, a reference and a position
-
-
-SLOWLY = {
-    "checkers": Slowly(
-        CHECKERS,
-        checkers_cases.make_reference,
-        slow_checkers.minimax,
-        slow_checkers.positions,
-        lambda _env, _reference, position: slow_checkers.state_of(position),
-    ),
-    "minichess": Slowly(
-        MINICHESS,
-        minichess_cases.make_reference,
-        slow_minichess.minimax,
-        slow_minichess.positions,
-        slow_minichess.state_of,
-    ),
+SLOWLY: dict[str, tuple[SearchedGame, Any, Any]] = {
+    "checkers": (CHECKERS, checkers_cases, slow_checkers),
+    "minichess": (MINICHESS, minichess_cases, slow_minichess),
 }
 CHECKERS_RULES = [
     "checkers",
@@ -88,14 +64,12 @@ MINICHESS_RULES = [
 def check_values(text: str, depth: int, number: int, evaluation: str, compiled: bool) -> None:
     """Compares the values of all moves and the set of best moves with those of minimax, for tables of all sizes."""
     env = jaxgames.make(text)
-    slow = SLOWLY[env.id]
-    reference = slow.make_reference(env)
+    game, cases, slow = SLOWLY[env.id]
+    reference = cases.make_reference(env)
     minimax = slow.minimax(reference, evaluation)
-    players = [
-        HostSearchPlayer(slow.game, env, depth, None, evaluation, size, compiled=compiled) for size in TABLE_SIZES
-    ]
+    players = [HostSearchPlayer(game, env, depth, None, evaluation, size, compiled=compiled) for size in TABLE_SIZES]
     for position in slow.positions(reference, depth, number):
-        expected, state = minimax.values(position, depth), slow.state_of(env, reference, position)
+        expected, state = minimax.values(position, depth), slow.state_of(position, env, reference)
         highest = max(expected.values())
         best = [action for action, value in expected.items() if value == highest]
         for player in players:
@@ -163,17 +137,17 @@ class Game:
 
 def searched(text: str, depth: int) -> Game:
     env = jaxgames.make(text)
-    slow = SLOWLY[env.id]
+    game, cases, slow = SLOWLY[env.id]
 
     def states() -> list[Any]:
-        reference = slow.make_reference(env)
-        return [slow.state_of(env, reference, position) for position in slow.positions(reference, 21, 2)]
+        reference = cases.make_reference(env)
+        return [slow.state_of(position, env, reference) for position in slow.positions(reference, 21, 4)]
 
     return Game(
         env,
         agent=f"alphabeta(depth={depth}, evaluation=material)",
-        player=lambda: slow.game.make_player(env, depth, None, "positional"),
-        timed=lambda milliseconds: slow.game.make_player(env, None, milliseconds, "positional"),
+        player=lambda: game.make_player(env, depth, None, "positional"),
+        timed=lambda milliseconds: game.make_player(env, None, milliseconds, "positional"),
         states=states,
     )
 
@@ -256,10 +230,7 @@ def test_work_of_a_move_is_limited_where_the_time_is_not(monkeypatch: pytest.Mon
     monkeypatch.setattr(clocks, "time", SteppingClock(0.0))
     monkeypatch.setattr(deepening, "NODES_PER_MILLISECOND", 100)
     short, long = (GAMES["checkers"].timed(milliseconds) for milliseconds in (1, 10))
-    states = [
-        slow_checkers.state_of(position)
-        for position in slow_checkers.positions(checkers_cases.make_reference(GAMES["checkers"].env), 22, 6)
-    ]
+    states = GAMES["checkers"].states()
     first = [short.best_actions(state) for state in states]
     assert first == [short.best_actions(state) for state in states]
     assert first != [long.best_actions(state) for state in states]

@@ -58,7 +58,7 @@ def test_moves_follow_the_reference(env: Minichess, number: int) -> None:
     """And the positions after them, checks and dead positions."""
     reference, rng, chess = make_reference(env), np.random.default_rng(number), make_chess(env, compiled=False)
     for position in endings(reference, rng, number) + placements(reference, rng, number):
-        pieces, moves = pieces_of(state_of(env, reference, position)), reference.moves(position)
+        pieces, moves = pieces_of(state_of(position, env, reference)), reference.moves(position)
         legal = [0] * MAX_MOVES
         assert sorted(legal[: write_legal_moves(chess, pieces, legal, 0)]) == sorted(moves), position
         if reference.king_capture:
@@ -126,7 +126,7 @@ def test_repetitions_are_valued_as_by_minimax_in_a_deep_search() -> None:
             continue
         expected = list(slow.values(position, 4).values())
         for player in players:
-            values = player.move_values(state_of(STANDARD, reference, position)).values
+            values = player.move_values(state_of(position, STANDARD, reference)).values
             assert [round(100 * value) for value in values] == expected, position
 
 
@@ -149,7 +149,7 @@ def test_third_occurrence_is_a_draw_that_the_side_with_a_queen_less_seeks() -> N
     for text in (KNIGHTS_HOME * 2)[:-1]:
         moves = {reference.move_to_string(position, move): move for move in reference.moves(position).values()}
         position = reference.after(position, moves[text])
-    state = state_of(env, reference, position)
+    state = state_of(position, env, reference)
     values = HostSearchPlayer(SEARCHED_GAME, env, 1, None, "material", LARGE_TABLE, compiled=False).move_values(state)
     back = env.action_from_string(state, KNIGHTS_HOME[-1])
     assert values.value == values.values[values.actions.index(back)] == 0

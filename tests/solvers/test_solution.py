@@ -93,6 +93,11 @@ def test_gains_are_the_boxes_that_each_action_completes() -> None:
         assert gains[drawn].tolist() == expected + [0] * (12 - len(expected))
 
 
+def test_owners_of_boxes_alternate() -> None:
+    owner = np.asarray(every_state(solved_boxes(2, 2)).owner)
+    assert {*((owner == 0).sum(1) - (owner == 1).sum(1)).tolist()} == {0, 1}
+
+
 def test_value_of_boxes_depends_on_the_drawn_edges_alone() -> None:
     solution, owners = solved_boxes(2, 2), ("0.1. 0", "1.1. 1", "0.0. 1")
     for reward in ("win_loss", "margin", "boxes"):

@@ -4,7 +4,6 @@ import functools
 from fractions import Fraction
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -195,20 +194,3 @@ def test_values_are_compared_in_the_unit_of_the_reward(reward: str) -> None:
     found = measure(game(2, 2, reward), as_act(perfect), solved(), seat=1, values=true)
     np.testing.assert_allclose(found["value_mse"], 0.25)
     assert found["value_sign"] == 1
-
-
-def test_agent_is_asked_on_boards_with_alternating_owners() -> None:
-    seen: list[Any] = []
-
-    def act(states: Any) -> Any:
-        seen.append(jax.device_get(states))
-        return (~states.edges).argmax(1)
-
-    measure(game(2, 2), act, solved(), seat=1)
-    scores = {
-        int((states.owner == 0).sum(1)[row] - (states.owner == 1).sum(1)[row])
-        for states in seen
-        for row in (0, BATCH - 2)
-    }
-    assert scores <= {0, 1}
-    assert {states.current_player.tolist()[0] for states in seen} == {0, 1}  # seat 0 in self-play
