@@ -13,24 +13,22 @@ import pytest
 from examples.papers.checkers_imitation import positions as checkers_data
 from examples.papers.checkers_imitation import reinforcement as example
 from examples.papers.checkers_imitation.__main__ import among_best, by_ply, legality, lookup_scores, measure_all
-from examples.papers.checkers_imitation.blunders import Arguments, captures, report, stages
+from examples.papers.checkers_imitation.blunders import Arguments, captures, stages
 from examples.papers.checkers_imitation.blunders import recorded as read_positions
 from examples.papers.checkers_imitation.positions import is_jump
 from examples.papers.checkers_imitation.reinforcement import agent_text, learner_of
 from examples.papers.checkers_imitation.shuffle import SHARES, shuffle_splits
 from jaxgames import arena, make
 from jaxgames.policies.agent import PolicyAgent
-from jaxgames.solvers.alphabeta import deepening
 from tests.helpers.commands import run_command
 from tests.helpers.labelled import random_positions
 from tests.helpers.stored_runs import store, train_in
 from train import agents
 from train.alphazero import AlphaZero
-from train.analyse import annotation
 from train.analyse.annotation import Turn
 from train.data import __main__ as data_command
 from train.data import positions
-from train.data.positions import Positions, evenly_spaced
+from train.data.positions import Positions
 from train.driver.loop import Settings
 from train.imitation import Config as ImitationConfig
 from train.imitation import Imitation, resolve
@@ -91,11 +89,6 @@ def test_shuffled_splits_have_the_shares_of_the_study_and_leave_the_second_colle
     assert (shuffle_splits(recorded, seed=2).split != found.split).any()
 
 
-def test_evenly_spaced_positions_cover_the_collection(recorded: Positions) -> None:
-    assert evenly_spaced(recorded, 4).ply.tolist() == [0, 30, 0, 30]
-    assert len(evenly_spaced(recorded, 0)) == len(evenly_spaced(recorded, 500)) == 120
-
-
 def test_baselines_are_measured_on_every_set(recorded: Positions) -> None:
     found = measure_all(recorded, ())
     assert found["positions"] == {"train": 30, "test": 55, "unseen": 27, "seen": 28, "external": 3}
@@ -153,21 +146,6 @@ def test_predicted_capture_is_a_legal_action_where_a_capture_is_compulsory(pdn: 
     result = captures(PolicyAgent(best, ENV, Steps()), Arguments(data=pdn))
     assert (result["captures"], result["captures_right"]) == (1, 1)
     assert (result["steps"], result["steps_right"]) == (2, 0)
-
-
-@pytest.mark.slow  # two seconds
-def test_moves_of_the_agent_are_valued_and_those_of_the_opening_are_not(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pdn: Path
-) -> None:
-    monkeypatch.setattr(deepening, "HAS_NUMBA", False)
-    annotation.player_of.cache_clear()
-    games: Any = {"agents": ("first",), "opponent": "random", "games": 2, "depth": 1}
-    result = report(Arguments(**games, data=pdn, output=tmp_path)).result["games"]["first"]
-    annotation.player_of.cache_clear()
-    assert result["wins"] + result["losses"] + result["draws"] == 2
-    assert result["stages"][0]["turns"] > 0
-    (stored,) = [json.loads(line) for line in (tmp_path / "cells.jsonl").read_text().splitlines()]
-    assert stored["stages"] == result["stages"]
 
 
 def of_stage(number: int, pieces: int, lost: float, before: float = 0.0) -> Turn:
@@ -260,15 +238,6 @@ def test_runs_have_the_network_of_the_pretrained_one_and_half_of_them_its_parame
         learner_of("ppo", f"{pretrained}(temperature=0)", arguments)
 
 
-def test_dropout_is_left_out_of_the_network() -> None:
-    def of(network: str | None) -> str | None:
-        return example.without_dropout(Imitation(ImitationConfig(env="checkers", num_minibatches=1, network=network)))
-
-    assert of("diagonal_mlp(dropout=0.3, blocks=1)") == "diagonal_mlp(dropout=0.0, blocks=1)"
-    assert of("residual_mlp(blocks=1)") == "residual_mlp(blocks=1)"
-    assert of(None) is None
-
-
 @pytest.mark.slow  # compiles for three seconds
 def test_prediction_of_moves_is_that_computed_by_hand(pretrained: str, data: Path, tmp_path: Path) -> None:
     arguments = example.Arguments(pretrained, data, tmp_path, num_positions=100)
@@ -295,14 +264,3 @@ def test_prediction_of_moves_is_that_computed_by_hand(pretrained: str, data: Pat
     p = np.asarray(uniform(people.states), np.float64)
     expected = (p * np.log(np.where(p > 0, p / np.where(p > 0, probabilities, 1), 1))).sum()
     assert divergence == pytest.approx(expected, rel=1e-3)
-
-
-def test_depths_end_with_the_first_one_that_scores_less_than_half(
-    pretrained: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scores = {"alphabeta(depth=1)": 0.8, "alphabeta(depth=2)": 0.49, "alphabeta(depth=3)": 0.6}
-    monkeypatch.setattr(example, "play", lambda row, *_: {"score": scores[row["opponent"]]})
-    monkeypatch.setattr(example, "predict", lambda *_: {})
-    arguments = example.Arguments(pretrained, Path("pairs.npz"), tmp_path, runs=(), depths=(1, 2, 3))
-    rows = example.report(arguments).result["cells"]
-    assert [row["score"] for row in rows if row["table"] == "depth"] == [0.8, 0.49]

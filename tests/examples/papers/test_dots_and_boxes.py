@@ -1,7 +1,6 @@
 """Dots and Boxes of a study: its agent, values and hand-outs beside solved games, and games counted by hand."""
 
 import random
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -44,15 +43,6 @@ def test_row_counts_games_and_moves_of_both_seats(tmp_path: Path) -> None:
     assert own["moves"] == 4 * 7 / 2
     assert own["lost_to_the_clock"] == 0
     assert mcts["wins"] + mcts["losses"] + mcts["ties"] == 4
-
-
-def test_game_with_a_late_move_is_lost_to_the_clock_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every move takes a second, and each of the four games counts once."""
-    clock = iter(range(10_000))
-    monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
-    (row,) = report(replace(FIRST, output=tmp_path, opponents=("random",))).result["rows"]
-    assert row["lost_to_the_clock"] == 4
-    assert row["ms"] == {"mean": 1000, "p99": 1000, "max": 1000}
 
 
 def test_bot_follows_captures_and_new_games_and_refuses_another_game() -> None:

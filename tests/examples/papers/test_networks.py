@@ -231,27 +231,6 @@ def test_block_has_the_convolutions_of_four_sizes_side_by_side() -> None:
     np.testing.assert_allclose(found, jnp.concatenate(expected, -1) + jnp.arange(8.0), rtol=1e-4, atol=1e-5)
 
 
-def gradient_is_everywhere(policy: Policy) -> bool:
-    """Returns whether each array of weights has a gradient that is not 0 for the logits or the value of a board."""
-    params = jax.jit(policy.init)(jax.random.key(0))
-    x = jnp.stack([BOARD, observation("W:W15,30:B11,1:J15")])
-
-    def total(params: Any) -> jax.Array:
-        logits, value = policy.apply(params, x, jnp.zeros(2, jnp.int32))
-        return (logits[:, :64] ** 2).sum() + value.sum()
-
-    return all(bool(jnp.any(leaf != 0)) for leaf in jax.tree.leaves(jax.jit(jax.grad(total))(params)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "network",
-    ["larson(blocks=2, maps=2, highway=2, dropout=0, jumper=True)", "larson_text(maps=2, hidden_sizes=4, jumper=True)"],
-)
-def test_every_layer_takes_part(network: str) -> None:
-    assert gradient_is_everywhere(Policy.of(CHECKERS, "shared", network))
-
-
 BOARDS = random_boards()
 HOPS = Hops.of(2, jnp.asarray(BOARDS.occupied), jnp.asarray(BOARDS.blocked))
 

@@ -3,7 +3,6 @@
 import functools
 import operator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from examples.papers.parameter_sharing import blanked_seats, heat_maps, mixed_opponents, runs, traditional
+from examples.papers.parameter_sharing import blanked_seats, mixed_opponents, traditional
 from examples.papers.parameter_sharing.chance_moves import ChanceMoves
 from examples.papers.parameter_sharing.running_sums import LOSS, RunningSums
 from examples.papers.parameter_sharing.runs import COLUMNS
@@ -29,7 +28,6 @@ from examples.papers.parameter_sharing.study import (
 from examples.papers.parameter_sharing.unequal_seats import UnequalSeats
 from jaxgames import arena
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.policies.agent import PolicyAgent
 from jaxgames.sampling import random_action
 from train.models.policy import Policy, Sharing
 from train.ppo import Config, config_for
@@ -50,13 +48,6 @@ def medians(**curves: object) -> dict[str, float]:
 def test_steps_are_those_of_the_first_evaluation_that_reaches_the_rate() -> None:
     found = medians(**result([0.5, 0.9, 0.8, 0.9, 0.9, 0.9, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0]))
     assert [found[name] for name in MEASURES] == [8000, 16000, 32000, 20.0]
-
-
-def test_five_in_a_row_need_five_evaluations_before_the_end() -> None:
-    found = medians(**result([0.0] * 8 + [0.9] * 4))
-    assert found["steps to 0.9"] == 36000
-    assert found["steps to 0.9 five times"] == float("inf")
-    assert medians(**result([0.0] * 7 + [0.9] * 5))["steps to 0.9 five times"] == 32000
 
 
 def test_median_and_interval_are_over_seeds() -> None:
@@ -165,15 +156,6 @@ def test_every_decision_is_paid_with_the_sum_so_far() -> None:
     assert "won" in ended
 
 
-@pytest.mark.slow  # compiles whole games
-def test_maps_have_the_pegs_of_the_policy() -> None:
-    agent = PolicyAgent(params_of("shared"), ENV, policy_of("shared"))
-    pegs = np.asarray(heat_maps.pegs_after_turns(ENV, agent, jax.random.key(0), 4, (0, 2, 50)))
-    assert (pegs.sum(-1) == 3).all()  # in each of three turns and four games
-    assert heat_maps.places(pegs[0].mean(0)) == ["3.00", "0.00", "0.00"]
-    assert float(heat_maps.places(pegs[1].mean(0))[0]) < 3
-
-
 def test_blanked_planes_do_not_reach_the_policy() -> None:
     """Two observations that differ only in the other seats' pegs have equal logits."""
     shape = (2, *policy_of("shared").observation_shape)
@@ -193,23 +175,6 @@ def test_losses_against_new_opponents_are_those_from_the_line_between_known_ones
     new = {"a": [{"greedy_win_rate": 0.7, "win_rate": 0.3}], "b": [{"greedy_win_rate": 0.9, "win_rate": 0.3}]}
     table = mixed_opponents.table_of_losses(known, new)
     assert table.splitlines()[2:] == ["| a | 0.20 (0.20 to 0.20) |", "| b | - |"]
-
-
-@pytest.mark.slow  # compiles an iteration for two seeds at once
-def test_runs_keep_the_parameters_of_every_iteration_and_are_not_trained_twice(tmp_path: Path) -> None:
-    settings = settings_of("parameter_sharing", 2, hidden_sizes=((8,),))
-    first = runs.train_all(tmp_path, settings, seeds=2, games=2)
-    assert [run.folder.name for run in first] == ["seed=0", "seed=1"]
-    curves = runs.curves_of(first)
-    assert curves["steps"] == [4000, 8000]
-    assert all(np.shape(curves[name]) == (2, 2) for name in COLUMNS)
-    assert all(run.checkpoints() == [0, 1, 2] for run in first)
-    before = (tmp_path / "seed=0" / "metrics.jsonl").read_bytes()
-    again = runs.train_all(tmp_path, settings, seeds=2, games=2)
-    assert (tmp_path / "seed=0" / "metrics.jsonl").read_bytes() == before
-    assert runs.curves_of(again)["win_rate"] == curves["win_rate"]
-    with pytest.raises(ValueError, match="was started with other settings"):
-        runs.train_all(tmp_path, settings_of("parameter_sharing", 3), seeds=2, games=2)
 
 
 SMALLEST = ChineseCheckers(size=1, num_players=6, max_rounds=4)

@@ -25,7 +25,7 @@ from examples.papers.parameter_sharing.turn_search.moves import (
 )
 from examples.papers.parameter_sharing.turn_search.search import Settings, choose, make_race, static_score
 from examples.papers.parameter_sharing.whole_turns import whole_turns
-from jaxgames import agents, arena, greedy
+from jaxgames import greedy
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.games.chinese_checkers.rules import VISITED
@@ -182,47 +182,6 @@ def test_player_wins_at_once_where_it_can() -> None:
     assert player.choose(state, 0) == action
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with a file of weights and another file."""
-    monkeypatch.chdir(tmp_path)
-    race.save(Path("2.npz"), 2, FIRST)
-    np.savez(tmp_path / "other.npz", size=2)
-    return tmp_path
-
-
-@pytest.mark.slow
-def test_agent_beats_random_players(folder: Path) -> None:
-    agent = agents.make(f"{RACE}(2.npz, candidates=3, samples=2)", ENV)
-    seats = arena.one_seat(jax.random.key(1), 6, 6)
-    games = arena.play(ENV, (agent, agents.make("random", ENV)), seats, jax.random.key(0))
-    assert arena.results(ENV, games, seats)["win_rate"] == 1
-
-
-@pytest.mark.slow  # compiles the search
-def test_learning_resumes_games_of_the_same_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    last = len(learning.ROUNDS) - 1
-    arguments = learning.Arguments(output=tmp_path, size=1, games=20)
-    first = learning.report(arguments).result
-    weights = race.load(first["weights"])
-    assert weights[0] == 1
-    for name in (f"1_round_{last}.npz", "1.npz"):
-        (tmp_path / name).unlink()
-    played, play = list[int](), learning.play
-
-    def counted(arguments: learning.Arguments, number: int, weights: Weights) -> learning.Games:
-        played.append(number)
-        return play(arguments, number, weights)
-
-    monkeypatch.setattr(learning, "play", counted)
-    learning.report(arguments)
-    assert played == [last]
-    for one, other in zip(race.load(first["weights"])[1], weights[1], strict=True):
-        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
-    with pytest.raises(ValueError, match="choose another --output"):
-        learning.report(learning.Arguments(output=tmp_path, size=1, games=30))
-
-
 LEGAL, STEP = jax.jit(ENV.legal_action_mask), jax.jit(ENV.step)
 
 
@@ -298,3 +257,13 @@ def _turn_ends(rules: Reference, start: Position, pegs: frozenset[Cell]) -> set[
             else:
                 ends.add(frozenset(cell for cell, owner in after.pegs.items() if owner == 0))
     return ends
+
+
+def test_agent_of_a_file_of_weights_is_named_by_its_text(tmp_path: Path) -> None:
+    race.save(tmp_path / "2.npz", 2, FIRST)
+    for read, written in zip(race.load(tmp_path / "2.npz")[1], FIRST, strict=True):
+        np.testing.assert_array_equal(read, written)
+    text = f"{RACE}('{tmp_path}/2.npz', candidates=10, samples=2, rounds=10, near=5.0)"
+    assert str(jaxgames.agents.make(f"{RACE}({tmp_path}/2.npz, samples=2)", ENV)) == text
+    with pytest.raises(jaxgames.ParameterError, match=r"size=2, not for chinese_checkers\(size=3"):
+        jaxgames.agents.make(text, jaxgames.make("chinese_checkers(size=3)"))
