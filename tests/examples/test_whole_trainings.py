@@ -16,10 +16,7 @@ from train.alphazero import Config as AlphaZeroConfig
 from train.alphazero.run import Minibatch as AlphaZeroMinibatch
 from train.ppo import PPO, Config, Minibatch, minibatch_of
 
-SETTINGS = ppo.Config(gamma=0.9, gae_lambda=0.8, clip_coef=0.2, vf_coef=0.5, ent_coef=0.01)
-SAME: dict[str, Any] = {
-    name: getattr(SETTINGS, name) for name in ("gamma", "gae_lambda", "clip_coef", "vf_coef", "ent_coef")
-}
+SAME: dict[str, Any] = {"gamma": 0.9, "gae_lambda": 0.8, "clip_coef": 0.2, "vf_coef": 0.5, "ent_coef": 0.01}
 
 
 @pytest.mark.parametrize(
@@ -28,6 +25,8 @@ SAME: dict[str, Any] = {
 def test_ppo_has_the_advantages_and_the_loss_of_train(game: str) -> None:
     """On a rollout in which games end by the rules or by a limit, for two seats and for three."""
     learner = PPO(Config(env=game, hidden_sizes=(8,), num_envs=8, rollout_length=24, num_minibatches=1, **SAME))
+
+    settings = ppo.Config(**SAME)
 
     @jax.jit
     def both(key: jax.Array) -> Any:
@@ -42,24 +41,15 @@ def test_ppo_has_the_advantages_and_the_loss_of_train(game: str) -> None:
             jax.vmap(jax.vmap(learner.env.observe))(steps.state),
             jax.vmap(jax.vmap(learner.env.legal_action_mask))(steps.state),
         )
-        own = ppo.Steps(
-            *every,
-            steps.seat,
-            steps.action,
-            steps.log_prob,
-            steps.value,
-            steps.rewards,
-            steps.terminated,
-            steps.truncated,
-        )
-        found, known = ppo.advantages_of(SETTINGS, own, last, is_mover | is_two)
+        own = ppo.Steps(*every, *(getattr(steps, name) for name in ppo.Steps._fields[2:]))
+        found, known = ppo.advantages_of(settings, own, last, is_mover | is_two)
         flat: Any = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (with_target, expected, expected + steps.value))
         minibatch: Minibatch = minibatch_of(learner.env, *flat)
         params = jax.tree.map(lambda leaf: leaf + 0.1, train_state.params)
         ours, _ = learner.loss(train_state, params, minibatch)
         rows = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), own)
         mask = jnp.ones(minibatch.target.shape, bool) if minibatch.learner_mask is None else minibatch.learner_mask
-        theirs = ppo.loss_of(SETTINGS, learner.policy, params, rows, minibatch.advantage, minibatch.target, mask)
+        theirs = ppo.loss_of(settings, learner.policy, params, rows, minibatch.advantage, minibatch.target, mask)
         return (found, expected), (known, with_target.has_target, steps.truncated), (ours, theirs)
 
     (found, expected), (known, has_target, truncated), (ours, theirs) = jax.device_get(both(jax.random.key(0)))

@@ -34,7 +34,7 @@ from train.driver.tables import markdown
 
 SIZE, SEAT = 2, 0
 HOME, GOAL = (tables(SIZE).triangle == triangle for triangle in (0, 3))  # bool[cells], of seat 0
-PLACES = ("pegs at home", "between", "in the goal")
+PLACES = {"pegs at home": HOME, "between": ~HOME & ~GOAL, "in the goal": GOAL}
 QUICK: dict[str, Any] = {"games": 4, "iterations": (1, 2), "turns": (1, 2), "seeds": 1}
 
 
@@ -57,7 +57,7 @@ def report(arguments: Arguments) -> Report:
     maps = {i: np.mean([each["pegs"] for each in of_runs], axis=0) for i, of_runs in watched.items()}
     both = {i: np.mean([each["both"] for each in of_runs], axis=0) for i, of_runs in watched.items()}
     rows = [
-        [i, turn, *places(maps[i][number]), f"{both[i][number]:.2f}"]
+        [i, turn, *(f"{maps[i][number][cells].sum():.2f}" for cells in PLACES.values()), f"{both[i][number]:.2f}"]
         for i in arguments.iterations
         for number, turn in enumerate(arguments.turns)
     ]
@@ -77,7 +77,8 @@ def watch_games(run: Any, iteration: int, arguments: Arguments) -> dict[str, np.
         agent = PolicyAgent(run.params(iteration), make(GAME), run.learner.policy)
         key = jax.random.fold_in(jax.random.key(run.config.seed), iteration)
         pegs = np.asarray(pegs_after_turns(make(GAME), agent, key, arguments.games, arguments.turns))
-        return {"pegs": pegs.sum(1).tolist(), "both": home_and_goal(pegs).sum(1).tolist()}
+        both = pegs[..., HOME].any(-1) & pegs[..., GOAL].any(-1)
+        return {"pegs": pegs.sum(1).tolist(), "both": both.sum(1).tolist()}
 
     turns = ",".join(map(str, arguments.turns))
     key = {"run": str(run.folder), "iteration": iteration, "turns": turns, "games": arguments.games}
@@ -114,16 +115,6 @@ def pegs_of(env: Env[Any], board: Any) -> jax.Array:
     """Returns bool[cells], the pegs of seat 0, in its frame."""
     q, r = (tables(SIZE).axial + 2 * SIZE).T
     return env.observe(board, SEAT)[q, r, 0]
-
-
-def home_and_goal(own: np.ndarray) -> np.ndarray:
-    """Returns bool[...], whether a peg is at home and another in the goal, from bool[..., cells] of seat 0's pegs."""
-    return np.logical_and(own[..., HOME].any(-1), own[..., GOAL].any(-1))
-
-
-def places(shares: np.ndarray) -> list[str]:
-    """Returns the mean numbers of pegs of the columns PLACES as text."""
-    return [f"{shares[cells].sum():.2f}" for cells in (HOME, ~HOME & ~GOAL, GOAL)]
 
 
 def draw(maps: dict[int, np.ndarray], turns: tuple[int, ...]) -> Figure:

@@ -22,7 +22,6 @@ import numpy as np
 from examples.papers._experiment import Experiment, Report, run_experiment
 from jaxgames import arena, render
 from jaxgames._checks import check_int
-from jaxgames.agents import Agent
 from jaxgames.games.chinese_checkers.rules import ChineseCheckers, ChineseCheckersState
 from jaxgames.host import host
 from train.agents import make
@@ -51,6 +50,7 @@ class Arguments(Experiment):
 def report(arguments: Arguments) -> Report:
     for size in arguments.sizes:
         check_int("sizes", size, 1, max(GAMES))
+        arguments.output.mkdir(parents=True, exist_ok=True)
         picture(size).save(arguments.output / f"size_{size}.svg")
     rows: list[tuple[object, ...]] = []
     alone: dict[str, dict[str, Any]] = {}
@@ -68,23 +68,17 @@ def report(arguments: Arguments) -> Report:
 
 
 def play_alone(env: ChineseCheckers, agent: str, games: int) -> dict[str, Any]:
-    """Returns the number of finished games of an agent alone, and the mean and range of their turns."""
-    turns = turns_alone(env, make(agent, env), games)
-    won = turns[turns > 0].tolist()
-    mean = round(float(np.mean(won)), 2) if won else None
-    return {"finished": len(won), "mean": mean, "min": min(won, default=None), "max": max(won, default=None)}
-
-
-def turns_alone(env: ChineseCheckers, agent: Agent, games: int) -> np.ndarray:
-    """Returns int[games], the turns that an agent takes to fill the goal of seat 0 alone; -1 where it did not.
+    """Returns how many games of an agent alone fill the goal of seat 0, and the mean and range of their turns.
 
     The env's `max_rounds` limits the turns.
     """
     start = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], start_alone(env))
     openings = arena.openings_of_boards(start).for_games(games)
     seats = jnp.zeros((games, env.num_players), jnp.int32)
-    played = arena.play(env, (agent,), seats, jax.random.key(0), openings=openings)
-    return np.where(arena.winners(env, played)[:, 0], played.turns[:, 0], -1)
+    played = arena.play(env, (make(agent, env),), seats, jax.random.key(0), openings=openings)
+    won = np.asarray(played.turns)[np.asarray(arena.winners(env, played))[:, 0], 0].tolist()
+    mean = round(float(np.mean(won)), 2) if won else None
+    return {"finished": len(won), "mean": mean, "min": min(won, default=None), "max": max(won, default=None)}
 
 
 def fewest_without_hops(size: int) -> int:
