@@ -48,27 +48,22 @@ class Processes:
 
     def __post_init__(self) -> None:
         check_values(vars(self), Processes)
-        coordinator, processes, process_id = self.rendezvous
-        if self.distributed and self.rendezvous != (None, 1, 0):
+        if self.distributed and (self.coordinator, self.processes, self.process_id) != (None, 1, 0):
             raise ValueError(
                 "--distributed finds the processes itself: leave it out, or leave out --coordinator, --processes and "
                 "--process-id, which name them by hand"
             )
-        if not 0 <= process_id < processes:
-            raise ValueError(f"process_id must be from 0 to processes - 1 = {processes - 1}, not {process_id}")
-        if coordinator is None and processes > 1:
-            raise ValueError(f"{processes} processes need a coordinator: HOST:PORT of process 0")
-        if coordinator is not None and processes == 1:
-            raise ValueError("a coordinator needs processes = 2 or more: how many belong to the run")
-        if coordinator is not None:
-            host, _, port = coordinator.rpartition(":")
-            if not (host and port.isdecimal() and 0 < int(port) < 1 << 16):
-                raise ValueError(f"coordinator must be HOST:PORT, such as 10.0.0.1:9000, not {coordinator!r}")
-
-    @property
-    def rendezvous(self) -> tuple[str | None, int, int]:
-        """The coordinator, the number of processes and the number of this one."""
-        return self.coordinator, self.processes, self.process_id
+        if not 0 <= self.process_id < self.processes:
+            highest = f"processes - 1 = {self.processes - 1}"
+            raise ValueError(f"process_id must be from 0 to {highest}, not {self.process_id}")
+        host, _, port = (self.coordinator or "").rpartition(":")
+        is_address = bool(host) and port.isdecimal() and 0 < int(port) < 1 << 16
+        are_named = self.coordinator is not None
+        if not are_named == is_address == (self.processes > 1):
+            raise ValueError(
+                "coordinator must be HOST:PORT of process 0, such as 10.0.0.1:9000, for 2 processes or more, and left "
+                f"out for one, not {self.coordinator!r} for processes = {self.processes}"
+            )
 
     @property
     def are_many(self) -> bool:
@@ -82,7 +77,8 @@ def join(settings: Processes) -> None:
 
     Raises ValueError if JAX detects none. Raises it in every process if one has fewer devices than another.
     """
-    timeout, rendezvous = settings.join_timeout, list[Any](() if settings.distributed else settings.rendezvous)
+    by_hand = [settings.coordinator, settings.processes, settings.process_id]
+    timeout, rendezvous = settings.join_timeout, list[Any](() if settings.distributed else by_hand)
     waiting = f"JAX looks for the processes that the launcher started, and waits up to {timeout} s for all of them"
     if rendezvous:
         waiting = (

@@ -1,4 +1,4 @@
-"""The command train.baselines: the commands of the cards are sound, and finished ones do not run again."""
+"""Recorded commands of baseline agents and results: they are sound, finished ones do not run again, and their rows."""
 
 import json
 import re
@@ -14,18 +14,20 @@ import jaxgames
 from examples.papers.parameter_sharing.turn_search import learning as race_learning
 from jaxgames import agents, baselines
 from jaxgames.baselines import cards, level_agents
-from jaxgames.baselines.cards import Command
+from jaxgames.baselines.cards import Command, Rating, WinRate
 from jaxgames.policies import file as exported
-from tests.helpers.blocks import DOCS
 from tests.helpers.commands import error_of, last_json, run_command
-from tests.helpers.sections import figures, section
 from train import export, match
 from train.agents import LEARNERS, learner_type
 from train.baselines import __main__ as command
-from train.baselines import levels
+from train.baselines import entries, levels, tables
+from train.baselines.entries import ENTRIES, WAYS, rows_of
 from train.baselines.recorded_commands import RUNS, Record, RecordedCommands
 from train.data import __main__ as data
 from train.driver import cli
+from train.driver.tables import table_of
+from train.ladder import __main__ as ladder_command
+from train.strength import __main__ as strength_command
 
 NAMES = baselines.list_baselines()
 BOXES = "dots_and_boxes(rows=1, cols=1)"
@@ -53,19 +55,6 @@ def test_commands_of_a_card_make_its_file_and_play_games_of_its_board(name: str)
     assert all(arguments.agents[1] == rate.opponent for arguments, rate in zip(played, card.win_rates, strict=True))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_figures_of_self_play_are_in_the_section_that_the_card_names(name: str) -> None:
-    """Single digits, and numbers in the texts of agents, are not looked for."""
-    card = baselines.card(name)
-    if not card.self_play_source:
-        assert card.self_play == "Not trained on this board."
-        return
-    page, _, anchor = card.self_play_source.partition("#")
-    there = figures(section(DOCS.parent / page, anchor))
-    named = figures(re.sub(r"`[^`]*`", "", card.self_play))
-    assert [figure for value, figure in named.items() if len(figure) > 1 and value not in there] == []
-
-
 def test_boards_of_the_file_are_those_that_are_measured_with_their_commands() -> None:
     stored = json.loads(level_agents.FILE.read_text())["boards"]
     assert [each["env"] for each in stored] == [str(jaxgames.make(board)) for board in levels.BOARDS]
@@ -73,13 +62,6 @@ def test_boards_of_the_file_are_those_that_are_measured_with_their_commands() ->
         texts = {name: row["agent"] for name, row in of_board["levels"].items()}
         assert of_board["games"] == games
         assert of_board["command"] == levels.ladder_command(board, texts, games)
-
-
-def test_levels_have_another_folder_for_another_file_of_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ladder keeps its games in its folder and plays only missing ones, so two files cannot share a folder."""
-    before, card = levels.ladder_command("minichess", {"medium": "baseline"}, 40), baselines.card("minichess")
-    monkeypatch.setattr(cards, "card", lambda _: replace(card, sha256="another"))
-    assert levels.ladder_command("minichess", {"medium": "baseline"}, 40) != before
 
 
 def test_measured_board_has_the_ratings_of_its_ladder(tmp_path: Path) -> None:
@@ -93,11 +75,6 @@ def test_measured_board_has_the_ratings_of_its_ladder(tmp_path: Path) -> None:
     measured = levels.measure_board(board, levels.BOARDS[board], RecordedCommands(tmp_path / "commands.jsonl"))
     assert measured["levels"]["hard"] == {"agent": texts["hard"], "elo": 20.0, "interval": [2, None]}
     assert measured["command"] == text
-
-
-def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
-    assert "name must be one of 'checkers'" in error_of(command.main, "chess")
-    assert "add --no-measure" in error_of(command.main, "minichess", "--output", tmp_path)
 
 
 def test_finished_command_is_not_run_again(tmp_path: Path) -> None:
@@ -130,24 +107,6 @@ def test_command_without_a_result_is_recorded_as_not_finished(tmp_path: Path) ->
         with pytest.raises(ValueError, match=f"last line.*must be JSON: python -m {module}"):
             RecordedCommands(path).run(f"{module} {given}")
     assert [json.loads(line)["finished"] for line in path.read_text().splitlines()] == [False, False]
-
-
-def test_commands_behind_a_changed_one_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[str, str]] = []
-
-    def run(text: str, version: str = "") -> Record:
-        seen.append((text, version))
-        return Record(True, 1.0, {"parameters": 3})
-
-    records = RecordedCommands(tmp_path / "commands.jsonl")
-    monkeypatch.setattr(records, "run", run)
-    for first in ("train.ppo", "train.ppo", "train.ppo --seed 1"):
-        commands = tuple(Command(text, None, None) for text in (first, "train.data", "train.export"))
-        command.trained(replace(baselines.card("minichess"), commands=commands), records, cards.FOLDER)
-    once, again, changed = seen[:3], seen[3:6], seen[6:]
-    assert once == again
-    assert len({version for _, version in once}) == 3
-    assert not {*once} & {*changed}
 
 
 @pytest.mark.slow
@@ -183,7 +142,7 @@ OTHERS: dict[str, Any] = {  # the arguments of commands that are not learners
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_commands_have_arguments_that_their_modules_accept(name: str) -> None:
+def test_commands_of_a_card_have_arguments_that_their_modules_accept(name: str) -> None:
     games: dict[str, Any] = {}  # by run
     for each in baselines.card(name).commands:
         module, *words = shlex.split(each.text)
@@ -197,3 +156,88 @@ def test_commands_have_arguments_that_their_modules_accept(name: str) -> None:
             arguments = tyro.cli(OTHERS[module], args=words)
             if module == "train.data" and (run := re.split("[(@]", arguments.play)[0]) in games:
                 assert games[run] == jaxgames.make(arguments.env)  # other rewards would be refused
+
+
+MEASURES = ("ultra_weak", "weak_states", "agent_states", "sure_fraction", "strong_action", "strong_decisive")
+
+
+def test_ladder_has_the_ratings_with_the_cost_of_a_move() -> None:
+    row = {"agent": "solver(x.npz)", "elo": 1234.4, "elo_interval": [900.0, None]}
+    played = Record(True, 1.0, {"agents": [row], "cpu_ms": {"solver(x.npz)": 0.1234}})
+    ratings = tables.ratings_of(rows_of("ladder_boxes_solved", {"train.ladder": played}))
+    assert ratings == (Rating("solver(x.npz)", 1234.4, (900.0, None), 0.1234),)
+    assert tables.ladder(ratings).splitlines()[2:] == ["| `solver(x.npz)` | 1,234 | 900 to ? | 0.12 |"]
+    assert "ladder_boxes_solved" in error_of(entries.main, "chess")
+
+
+def test_switches_have_the_seconds_of_both_trainings_and_the_score() -> None:
+    """110 wins and 40 draws of 200 games are a score of 0.65, which a lead of 107.5 points of Elo gives."""
+    trainings = {way: Record(True, 80.0 + n, {"steps": 1000 + n}) for n, way in enumerate(WAYS)}
+    played = Record(True, 1.0, {"games": 200, "agents": [{"wins": 110}, {"wins": 50}]})
+    rows = rows_of("self_play_switches_minichess", {**trainings, "train.match": played})
+    line = "| forced playouts | puct | 1,000 / 1,001 | 80 / 81 | 200 | 110 | 40 | 50 | 0.650 (0.582-0.713) | +108 "
+    assert line in table_of(rows, tables.SWITCHES)
+
+
+def measures(agent: str, simulations: int, strong_action: float, weak_solved: bool | None = None) -> dict[str, Any]:
+    """A row of `train.strength`; without `weak_solved` it has the strong measures only."""
+    values = dict(zip(MEASURES, (1.0, 0.5, 12_345, 0.25, strong_action, 0.75), strict=True))
+    kept = values | {"weak_solved": weak_solved} if weak_solved is not None else {"strong_action": strong_action}
+    return {"agent": agent, "search": f"{simulations} sims" if simulations else "", "simulations": simulations, **kept}
+
+
+def test_solved_board_has_the_medians_of_the_seeds_by_teacher_and_search() -> None:
+    records: dict[str, Record] = {"jaxgames.solvers": Record(True, 1000.0, {})}
+    for seed in (0, 1):
+        run = f"runs/board_{seed}"
+        for text in (f"train.alphazero --run-dir {run}", "train.data --output runs/board_labels.npz"):
+            records[text] = Record(True, 10.0, {})
+        records[f"train.imitation --init-from {run} --run-dir {run}_taught"] = Record(True, 10.0, {})
+        first = [measures(run, 0, 0.5 + seed / 10, False), measures(f"{run}_taught", 0, 1.0, True)]
+        searching = [measures(f"{run}@62", 64, 0.6 + seed / 10, seed > 0), measures(run, 256, 0.9)]
+        of_puct = [measures(f"{run}@62(search=puct)", 64, 0.7, True)]
+        for number, rows in enumerate((first, searching, of_puct)):
+            words = f"'{run}(search=puct)'" if rows is of_puct else run
+            records[f"train.strength {words} {number}"] = Record(True, 1.0, {"rows": rows})
+        records[f"train.strength {run} again"] = Record(True, 1.0, {"rows": [measures(run, 64, 0.1)]})
+    rows = rows_of("solved_board", records)
+    assert [row["seed"] for row in rows] == [0] * 5 + [1] * 5
+    own, taught, searching, wide, of_puct = tables.solved(rows).splitlines()[2:]
+    assert own.startswith("| self-play | 0 | 10 | 0 of 2 | 1.00000 | 0.50000 | 12,345 | 0.25000 | 0.55000 |")
+    assert taught.startswith("| then the exact solution | 0 | 30 | 2 of 2 |")  # self-play, labels and imitation
+    assert searching.startswith("| self-play | 64 | 10 | 1 of 2 |")
+    assert "| 0.65000 |" in searching  # of the first command that measures it
+    assert wide.startswith("| self-play | 256 | 10 |  |  |  |  |  | 0.90000 |")
+    assert of_puct.startswith("| self-play | 64, PUCT | 10 | 2 of 2 |")
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_commands_of_an_entry_have_arguments_that_their_modules_accept(name: str) -> None:
+    """Trainings with switches differ in the search alone."""
+    configs: list[dict[str, Any]] = []
+    for text in ENTRIES[name]["commands"].splitlines():
+        module, *words = shlex.split(text)
+        if module == "train.ladder":
+            arguments = tyro.cli(ladder_command.Arguments, args=words)
+            assert arguments.cost
+            for agent in (agent for agent in arguments.agents if "runs/" not in agent):
+                agents.make(agent, jaxgames.make(arguments.env))
+        elif module == "train.match":
+            assert len(tyro.cli(match.Arguments, args=words).agents) == 2
+        elif module == "train.strength":
+            assert len(tyro.cli(strength_command.Arguments, args=words).agents) <= 2
+        elif module == "train.alphazero":
+            config = cli.parse(learner_type("alphazero"), words).config
+            assert jaxgames.make(config.env) == jaxgames.make(ENTRIES[name]["env"])
+            configs.append(vars(config))
+    if name.startswith("self_play_switches"):
+        first, second = configs
+        assert [field for field in first if first[field] != second[field]] == ["forced_playouts"]
+
+
+def test_draws_are_half_points_in_the_table_of_games() -> None:
+    rate = WinRate("greedy", 100, 40, 20, 0.4, (0.3, 0.5), "train.match", "baseline(simulations=2)")
+    games = tables.games([replace(baselines.card("checkers"), win_rates=(rate, rate, rate))])
+    assert games.splitlines()[2:] == [
+        "| `checkers` | `baseline(simulations=2)` | `greedy` | 100 | 40 | 20 | 40 | 0.500 (0.404-0.596) |"
+    ]

@@ -1,7 +1,8 @@
-"""The command train.data: which games become positions, in which split, with which labels."""
+"""The command train.data: recorded games on the env's boards, which game is in which split, and labels of agents."""
 
 import hashlib
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,18 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames.games.checkers.pdn import PdnGame, decode, read
+from examples.papers.checkers_imitation import positions as checkers_data
+from jaxgames.games.checkers.pdn import PdnGame, decode, read, record
+from jaxgames.games.checkers.rules import EARLIEST_END, Checkers
+from tests.games.checkers.pictures import WCDF
 from tests.games.checkers.record_pydraughts import FILE
-from tests.helpers.commands import error_of, run_command
-from tests.helpers.positions import board
+from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.positions import board, compiled, stacked
 from tests.helpers.solved import solved_boxes
 from train import agents
 from train.data import __main__ as data
 from train.data import game_collections, labels, positions
-from train.data.game_collections import SPLITS, split_of
+from train.data.game_collections import SPLITS, split_of, states_before
 from train.data.positions import UNKNOWN, Positions
 
 BOXES = "dots_and_boxes(rows=1, cols=2)"
@@ -78,12 +82,7 @@ def test_positions_are_those_of_the_recorded_games(pairs: tuple[Positions, dict[
     found, result = pairs
     recorded = [game for game in read(decode(FILE.read_bytes())) if isinstance(game, PdnGame)]
     assert result["games"] | {"results": None} == {
-        "read": 12,
-        "kept": 12,
-        "duplicates": 0,
-        "without_moves": 0,
-        "refused": 0,
-        "results": None,
+        **{"read": 12, "kept": 12, "duplicates": 0, "without_moves": 0, "refused": 0, "results": None},
     }
     for number, game in enumerate(recorded):
         rows = found.game == number
@@ -170,12 +169,6 @@ def test_split_of_known_moves(moves: str, digits: str, split: str) -> None:
     """The digits are those that `printf 11-16 | sha256sum` begins with; their number modulo 100 is behind them."""
     assert SPLITS[split_of(game(*moves.split()))] == split
     assert hashlib.sha256(moves.encode()).hexdigest().startswith(digits)
-
-
-def test_games_of_one_start_differ_from_those_of_another() -> None:
-    a, b = (PdnGame((1,), ("18-15",), start=start) for start in ("W:W18,K30:B2", "W:W18:B2"))
-    assert a.text == "W:W18,K30:B2 18-15"
-    assert a.text != b.text
 
 
 # -- labels of an agent ------------------------------------------------------------------------------------------------
@@ -277,7 +270,6 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     empty = write(tmp_path / "empty.pdn", "1. 11-14 *")
     with zipfile.ZipFile(tmp_path / "empty.zip", "w") as archive:
         archive.writestr("games.txt", SHORT_GAMES)
-    nothing = write(tmp_path / "nothing.pdn", "")
     cut, damaged = tmp_path / "cut.zip", tmp_path / "damaged.zip"
     with zipfile.ZipFile(damaged, "w") as archive:
         archive.writestr("games.pdn", SHORT_GAMES)
@@ -286,20 +278,12 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     damaged.write_bytes(content.replace(b"1.", b"2.", 1))
     for arguments, problem in (
         ((), "expected either files of games, or --label AGENT"),
-        ((path, "--only-values"), "--only-values needs --label AGENT, which has probabilities to leave out"),
-        ((path, "--label", "greedy"), "expected either files of games, or --label AGENT"),
         (("--external", path, "--label", "greedy"), "--external needs games that are not external"),
         ((path, "--env", "minichess"), "files of games are of checkers, not of minichess"),
         ((path, "--train", 90, "--validation", 20), "together at most 100 percent, not 90 and 20"),
-        ((path, "--train", 0), "train must be from 1 to 100, not 0"),
-        (("--label", "random", "--train", 101), "train must be from 1 to 100, not 101"),
-        (("--label", "random", "--positions", 0), "positions must be from 1 to 10000000, not 0"),
         (("--label", "random", "--between", 3, 2), "two numbers in ascending order from 0, not 3 2"),
-        ((path, "--between", 2, 3), "--between needs --label AGENT"),
         (("--label", "greedy", "--env", BOXES, "--between", 9, 9), "no position was found after 9 to 9 plies"),
-        (("--label", "random", "--seed", -1), "seed must be from 0 to"),
         ((empty,), "empty.pdn has no game that can be used, and 1 were refused: expected games in PDN"),
-        ((nothing,), "nothing.pdn has no game that can be used, and 0 were refused"),
         ((cut,), "cut.zip cannot be unpacked (File is not a zip file)"),
         ((damaged,), "damaged.zip cannot be unpacked (Bad CRC-32 for file 'games.pdn')"),
         ((tmp_path / "no.pdn",), "No such file"),
@@ -307,3 +291,86 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     ):
         assert problem in error_of(data.main, *arguments, *output)
     assert not (tmp_path / "pairs.npz").exists()
+
+
+CUT_OFF = Checkers(draw_rule="openspiel", max_plies=100)
+
+
+def recorded_games() -> list[PdnGame]:
+    return [game for game in read(decode(FILE.read_bytes())) if isinstance(game, PdnGame)]
+
+
+def test_boards_are_those_of_one_step_after_the_other() -> None:
+    """Games of unequal length, some from a position of their own, and one without actions."""
+    games = [*recorded_games(), record([])]
+    replayed: list[int] = []
+    states = states_before(Checkers(), games, on_replayed=replayed.append)
+    assert sum(replayed) == len(games) == 13
+    expected: list[Any] = []
+    for game in games:
+        state = WCDF.from_string(game.start)
+        for action in game.actions:
+            expected.append(state)
+            state = compiled(WCDF).step(state, np.int32(action))
+    jax.tree.map(np.testing.assert_array_equal, states, stacked(expected))
+
+
+def king_steps(plies: int) -> PdnGame:
+    """A game in which two kings go to and fro."""
+    text = " ".join(("1-5", "32-28", "5-1", "28-32")[ply % 4] for ply in range(plies))
+    (game,) = read(f'[FEN "B:WK32:BK1"]\n{text}')
+    assert isinstance(game, PdnGame)
+    return game
+
+
+@pytest.mark.parametrize("env", [Checkers(), CUT_OFF, Checkers(draw_rule="adjudicated")], ids=lambda env: env.draw_rule)
+def test_game_goes_on_after_the_plies_that_make_a_draw(env: Checkers) -> None:
+    limit = EARLIEST_END[env.draw_rule]
+    states = states_before(env, [king_steps(100)])
+    assert not states.terminated.any()
+    np.testing.assert_array_equal(states.quiet, np.arange(100).clip(max=limit - 1))
+    np.testing.assert_array_equal(states.ply, np.arange(100))
+
+
+@pytest.mark.parametrize(
+    ("env", "game", "problem"),
+    [
+        (Checkers(), PdnGame((87, 3), ("11-16", "?"), line=7), "game 0, line 7: action 3 at ply 1 is not legal in"),
+        (CUT_OFF, king_steps(102), "game 0, line 1: action .* at ply 100 is not legal in .*max_plies=100"),
+    ],
+)
+def test_illegal_action_is_named(env: Checkers, game: PdnGame, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        states_before(env, [game])
+
+
+def test_no_games_have_no_boards() -> None:
+    assert states_before(Checkers(), []).own.shape == (0,)
+
+
+ARCHIVE = "CHECKERS_ARCHIVE"
+
+
+@pytest.mark.slow  # half a minute
+@pytest.mark.skipif(ARCHIVE not in os.environ, reason=f"{ARCHIVE} must be the path of OCA_2.0.zip or OCA_2.0.pdn")
+def test_archive_has_the_games_and_the_splits_of_the_docs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(data.main, os.environ[ARCHIVE], "--output", tmp_path / "pairs.npz") is None
+    result = last_json(capsys)
+    assert result["games"] == {
+        "read": 22_621,
+        "kept": 22_296,
+        "duplicates": 325,
+        "without_moves": 0,
+        "refused": 0,
+        "results": {"1-0": 3_620, "0-1": 4_795, "1/2-1/2": 13_881},
+    }
+    assert result["splits"] == {
+        "train": {"games": 18_962, "positions": 997_945, "unseen": 0},
+        "validation": {"games": 2_242, "positions": 117_657, "unseen": 58_110},
+        "test": {"games": 1_092, "positions": 56_677, "unseen": 28_295},
+        "external": {"games": 0, "positions": 0, "unseen": 0},
+    }
+    assert run_command(checkers_data.main, tmp_path / "pairs.npz") is None
+    facts = last_json(capsys)
+    assert [round(share, 3) for share in facts["seen"]["test"].values()] == [0.981, 0.754, 0.378, 0.125, 0.033]
+    assert round(facts["splits"]["test"]["one legal action"], 3) == 0.235

@@ -1,10 +1,7 @@
 """Checkpoints: which stay, what is read from them, and what happens while another process trains."""
 
 import functools
-import importlib
-import logging
 import os
-import runpy
 import shutil
 import subprocess
 import sys
@@ -13,7 +10,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import matplotlib
 import numpy as np
 import pytest
 
@@ -241,16 +237,3 @@ def test_parameters_of_other_shapes_are_refused(trained: Path) -> None:
     message = r"params/preference has shape \(3,\) in the checkpoint and \(4,\) in the learner, and 2 more arrays"
     with pytest.raises(ValueError, match=message):
         RunFolder(trained, OtherParameters(LEARNER.config)).params(3)
-
-
-# -- while another process trains ----------------------------------------------------------------------------------
-
-
-def test_import_changes_nothing_of_the_process() -> None:
-    """Neither of the checkpoints nor of the pictures: nothing is silenced, and notebooks keep their backend."""
-    hooks = sys.unraisablehook, logging.getLogger("absl").level, list(logging.getLogger("asyncio").filters)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matplotlib, "use", lambda _: pytest.fail("sets the backend"))
-        for module in ("train.driver.checkpoints", "train.plot"):
-            runpy.run_path(importlib.import_module(module).__file__ or "")
-    assert hooks == (sys.unraisablehook, logging.getLogger("absl").level, logging.getLogger("asyncio").filters)

@@ -1,4 +1,4 @@
-"""The loop of a run: when it evaluates, and that an interrupted run continues to the same bits."""
+"""The loop of a run: its evaluations and lines, and that an interrupted run continues to the same bits."""
 
 import math
 import os
@@ -6,13 +6,20 @@ import shlex
 import signal
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxgames
+from jaxgames import agents, arena
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.scripted_agents import OnHost
 from tests.helpers.stored_runs import (
     arguments_of,
     ends,
@@ -26,7 +33,29 @@ from tests.helpers.stored_runs import (
 from tests.helpers.toy_learner import ToyLearner
 from train.driver import loop
 from train.driver.loop import Settings, run_training
+from train.driver.messages import format_row
+from train.driver.metrics import to_floats
 from train.driver.run_folder import RunFolder
+
+
+def test_toy_learner_is_trained_by_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    arguments = ("--run-dir", folder, "--learning-rate", 0.25, "--evaluation-games", 8, "--evaluate-every", 4)
+    assert run_command(toy_learner.main, *arguments) == 0
+    result = last_json(capsys)
+    assert (result["env"], result["steps"]) == ("sticks", 40)
+    assert result["learner"] == "tests.helpers.toy_learner:ToyLearner"
+    assert (result["evaluation_opponent"], result["evaluation_games"]) == ("random", 8)
+    rows = metrics_of(folder)
+    assert [row["iteration"] for row in rows] == list(range(1, 11))
+    assert [row["iteration"] for row in rows if "win_rate" in row] == [1, 2, 4, 8, 10]
+
+    key, preference = jax.random.key(0), jnp.zeros(3)
+    for _ in rows:
+        key, noise_key = jax.random.split(key)
+        preference += 0.25 * jax.random.normal(noise_key, (3,))
+    assert jnp.allclose(last_train_state(folder).params["preference"], preference, atol=1e-6)
+
 
 TOY = ToyLearner(toy_learner.Config(total_steps=80))
 ENDLESS = toy_learner.Config(total_steps=10**7)  # until a signal of the system comes
@@ -38,17 +67,6 @@ def whole_toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "toy"
     assert train_in(folder, TOY, TOY_SETTINGS)["finished"]
     return folder
-
-
-# -- evaluations ---------------------------------------------------------------------------------------------
-
-
-def test_last_iteration_is_always_evaluated(tmp_path: Path) -> None:
-    settings = Settings(evaluate_every=100, evaluation_games=4)
-    result = train_in(tmp_path / "run", ToyLearner(toy_learner.Config(total_steps=12)), settings)
-    last = metrics_of(tmp_path / "run")[-1]
-    assert {"win_rate", "draw_rate", "truncated_rate", "mean_turns", "mean_reward"} <= set(last)
-    assert result["win_rate"] == round(last["win_rate"], 4)
 
 
 # -- killed, stopped, resumed --------------------------------------------------------------------------------
@@ -201,3 +219,103 @@ def test_ctrl_c_on_the_command_ends_with_status_130(tmp_path: Path) -> None:
     assert '"finished": false' in out
     assert "--resume" in err
     assert "Traceback" not in err
+
+
+SHORT = ToyLearner(toy_learner.Config(total_steps=12))
+
+
+def test_evaluation_is_played_against_the_chosen_agent(tmp_path: Path) -> None:
+    settings = Settings(evaluate_every=3, evaluation_games=50, evaluation_opponent="first")
+    result = train_in(tmp_path / "run", SHORT, settings)
+    agent = SHORT.agent(last_train_state(tmp_path / "run").params)
+    key = jax.random.fold_in(jax.random.key(loop.EVALUATION_SEED), 3)
+    expected = jax.jit(lambda: arena.evaluate(SHORT.env, agent, agents.make("first", SHORT.env), key, 50))()
+    last = metrics_of(tmp_path / "run")[-1]
+    for name, number in expected.items():
+        np.testing.assert_allclose(last[name], number, rtol=1e-6)
+    assert result["win_rate"] == round(float(expected["win_rate"]), 4)
+
+
+@dataclass(frozen=True)
+class OnBoxes(ToyLearner):
+    """Plays the last legal line of one box: it wins if it draws the last one."""
+
+    @property
+    def env(self) -> jaxgames.Env[Any]:
+        return jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+
+    def agent(self, params: Any, temperature: float | None = None, top: int | None = None) -> agents.Agent:
+        return agents.make("first", self.env)
+
+
+def test_random_agent_that_is_beaten_is_followed_by_the_greedy_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has the second seat draws the last line and has the box."""
+    learner, train_state = OnBoxes(toy_learner.Config()), SHORT.init(jax.random.key(0))
+    settings = Settings(evaluation_games=4)
+
+    def columns() -> dict[str, float]:
+        return dict(loop.evaluation(learner, settings, loop.evaluation_opponent(learner, settings), train_state, 3))
+
+    found = columns()
+    assert found["win_rate"] < loop.BEATEN
+    assert "win_rate/greedy" not in found
+    monkeypatch.setattr(loop, "BEATEN", found["win_rate"])
+    beaten = columns()
+    assert (beaten["win_rate/greedy"], beaten["draw_rate/greedy"]) == (found["win_rate"], 0)
+
+
+def test_evaluation_opponent_that_cannot_play_is_refused_before_there_is_a_folder(tmp_path: Path) -> None:
+    agents.register("on_host", OnHost)
+    for opponent, message in (
+        ("on_host", "evaluation_opponent = on_host plays on the host"),
+        ("nobody", "unknown agent 'nobody'; the agents are"),
+    ):
+        arguments = ("--run-dir", tmp_path / "run", "--evaluation-opponent", opponent)
+        assert message in error_of(toy_learner.main, *arguments)
+    assert not (tmp_path / "run").exists()
+    unused = Settings(evaluate_every=0, evaluation_opponent="nobody")
+    assert loop.evaluation_opponent(SHORT, unused) == agents.make("random", SHORT.env)
+
+
+EVALUATED: dict[str, Any] = {
+    "steps": 20,
+    "steps_per_second": 4.0,
+    "win_rate": 0.46,
+    "mean_turns": 4.89,
+    "evaluation_games": 100,
+    "evaluation_opponent": "greedy",
+}
+
+
+def test_line_of_many_runs_has_their_mean_and_all_of_their_games() -> None:
+    rates = np.array([0.5, 0.25, 0.75])
+    of_runs = EVALUATED | {"win_rate": rates, "draw_rate": rates / 2}
+    line = format_row(of_runs, TOY.config, num_runs=3)
+    assert "   won 150, drawn 75 of 300 against greedy (44-56 %)   4.9 turns" in line
+
+
+def test_line_has_draws_and_the_next_opponent() -> None:
+    row = EVALUATED | {"win_rate": 0.96, "draw_rate": 0.03, "evaluation_opponent": "random"}
+    row |= {"win_rate/greedy": 0.41, "draw_rate/greedy": 0.37}
+    assert format_row(row, TOY.config).split("   ")[-5:-3] == [
+        "won 96, drawn 3 of 100 against random (90-98 %)",
+        "won 41, drawn 37 of 100 against greedy (32-51 %)",
+    ]
+
+
+def test_finished_run_ends_with_commands_that_continue_from_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "my run"
+    assert run_command(toy_learner.main, "--run-dir", folder, "--evaluate-every", 0) == 0
+    module = "--import tests.helpers.toy_learner"
+    commands = f"next: python -m train.match '{folder}' greedy {module}; python -m train.play '{folder}' {module}\n"
+    assert commands in capsys.readouterr().err
+
+
+def test_metrics_in_single_precision_have_six_digits_and_whole_numbers_are_exact() -> None:
+    metrics = {"rate": np.float32(0.67), "games": np.float32(2_000_001), "runs": np.array([0.1, np.nan], np.float32)}
+    numbers = to_floats(metrics)
+    assert (numbers["rate"], numbers["games"], numbers["runs"][0]) == (0.67, 2_000_001, 0.1)
+    assert np.isnan(numbers["runs"][1])
+    assert to_floats({"exact": np.float64(1 / 3)})["exact"] == 1 / 3

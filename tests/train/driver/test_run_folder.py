@@ -1,20 +1,25 @@
-"""The files of a run's folder, its errors, and its lock."""
+"""The files of a run's folder, how damaged ones are refused, its lock and its loggers."""
 
 import json
 import os
 import shutil
 import socket
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 import pytest
 
+from tests.helpers import toy_learner
+from tests.helpers.commands import error_of, run_command
 from tests.helpers.stored_runs import metrics_of
 from tests.helpers.texts import NAME
 from tests.helpers.toy_learner import Config, ToyLearner
-from train.driver import checkpoints
+from train.driver import checkpoints, loggers
 from train.driver.run_folder import SWEEP_FILE, RunFolder
+from train.driver.stored_config import load, to_json
+from train.ppo import PPO
 
 LEARNER = ToyLearner(Config(total_steps=20))
 
@@ -47,13 +52,6 @@ def test_folder_holds_settings_metrics_checkpoints_and_result(folder: Path) -> N
     result = json.loads((folder / "result.json").read_text())
     assert (result["finished"], result["steps"], result["env"]) == (True, 20, "sticks")
     assert result["learner"] == stored["learner"]
-
-
-def test_line_of_metrics_is_an_iteration(folder: Path) -> None:
-    rows = metrics_of(folder)
-    assert [row["iteration"] for row in rows] == [1, 2, 3, 4, 5]
-    assert [row["steps"] for row in rows] == [4, 8, 12, 16, 20]
-    assert all(row["undefined"] is None for row in rows)  # JSON has no NaN
 
 
 def test_folder_that_holds_a_sweep_takes_no_run(tmp_path: Path) -> None:
@@ -104,7 +102,7 @@ def test_files_of_a_run_are_read_as_editors_save_them(folder: Path) -> None:
     assert run.result() is not None
 
 
-@pytest.mark.parametrize("line", [b"7", b"{}", b'{"iteration": "2"}', b"", b"\xff\xfe", b"[" * 100_000])
+@pytest.mark.parametrize("line", [b"7", b'{"iteration": "2"}', b"", b"[" * 100_000])
 def test_damaged_line_of_metrics_is_named(line: bytes, folder: Path) -> None:
     path = folder / "metrics.jsonl"
     lines = path.read_bytes().splitlines()
@@ -113,14 +111,7 @@ def test_damaged_line_of_metrics_is_named(line: bytes, folder: Path) -> None:
         RunFolder.open(folder, ToyLearner).rows()
 
 
-def test_folder_in_place_of_the_metrics_file_is_named(folder: Path) -> None:
-    (folder / "metrics.jsonl").unlink()
-    (folder / "metrics.jsonl").mkdir()
-    with pytest.raises(OSError, match=r"metrics\.jsonl"):
-        RunFolder.open(folder, ToyLearner).rows()
-
-
-@pytest.mark.parametrize("content", [None, "", "[", "\0\0", "[1]", "{}"])
+@pytest.mark.parametrize("content", [None, "[", "[1]", "{}"])
 def test_missing_or_damaged_result_is_no_result(content: str | None, folder: Path) -> None:
     (folder / "result.json").unlink()
     if content is not None:
@@ -172,8 +163,91 @@ def test_folder_in_use_is_refused_with_process_and_host(tmp_path: Path) -> None:
     second.close()
 
 
-def test_folder_in_use_can_be_read(tmp_path: Path) -> None:
-    run = RunFolder.create(tmp_path / "run", LEARNER)
-    run.log({"iteration": 1, "loss": 0.5})
-    assert RunFolder.open(tmp_path / "run", ToyLearner).rows() == [{"iteration": 1, "loss": 0.5}]
-    run.close()
+STORED = to_json(ToyLearner(Config()))
+TOY = "tests.helpers.toy_learner:ToyLearner"
+SETTINGS_IN_A_LIST = '{"learner": "ppo", "settings": [1]}'
+
+
+def loaded(tmp_path: Path, text: str) -> Any:
+    (tmp_path / "config.json").write_text(text)
+    return load(tmp_path / "config.json", [PPO, ToyLearner])
+
+
+def test_settings_are_read_back_by_the_learner_that_wrote_them(tmp_path: Path) -> None:
+    config = Config(learning_rate=0.125, sizes=(2, 2, 2), seed=5)
+    assert loaded(tmp_path, json.dumps(to_json(ToyLearner(config)))) == ToyLearner(config)
+
+
+def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=f"{tmp_path} holds no run: expected a folder that train.ppo wrote"):
+        RunFolder.open(tmp_path, PPO)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        *(
+            (text, "has no learner and settings")
+            for text in ("", "[" * 100_000, "null", '{"learner": "ppo", "settings": [1]}')
+        ),
+        ('{"learner": "other", "settings": {}}', f"learner must be one of ppo, {TOY}, not 'other'"),
+    ],
+)
+def test_config_that_is_no_stored_run_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"{tmp_path / 'config.json'}.*{message}"):
+        loaded(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("other", "or module:Class|module:Class, not 'other'"),
+        ("no_module_of_ours:Mine", "a file imports none: to import it, add --import"),
+        ("json:Mine", "json has no learner 'Mine'"),
+        ("train.driver.learner:Learner", "has no learner 'Learner'"),
+    ],
+)
+def test_learner_that_cannot_be_had_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"learner": text, "settings": {}}))
+    with pytest.raises(ValueError, match=message):
+        load(path, [PPO], or_own=True)
+    with pytest.raises(ValueError, match="learner must be one of ppo, not"):
+        load(path, [PPO])
+
+
+def test_setting_that_learners_no_longer_have_is_left_out(tmp_path: Path) -> None:
+    for name, value in {"proofs": True, "fast_searches": 0.5}.items():
+        assert loaded(tmp_path, json.dumps(with_setting(name, value))) == ToyLearner(Config())
+
+
+def with_setting(name: str, value: Any) -> dict[str, Any]:
+    return STORED | {"settings": STORED["settings"] | {name: value}}
+
+
+@pytest.mark.parametrize(
+    ("stored", "message"),
+    [
+        (with_setting("num_envs", "4"), "num_envs must be of type int, not '4'"),
+        (with_setting("num_envs", True), "num_envs must be of type int, not True"),
+        (with_setting("learning_rate", [1]), r"learning_rate must be of type float, not \[1\]"),
+        (with_setting("sizes", ["a"]), r"sizes must be of type tuple\[int, ...\]"),
+        (with_setting("num_boards", 4), "unknown settings: num_boards"),
+        (STORED | {"env_version": 2}, "trained on version 2 of sticks, .* this is version 1"),
+    ],
+)
+def test_setting_that_does_not_fit_is_named(stored: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        loaded(tmp_path, json.dumps(stored))
+
+
+def test_loggers_are_left_out_or_refused_without_their_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """tests/distribution meets the real package of Weights & Biases."""
+    options = ("--total-steps", 4, "--evaluate-every", 0, "--logger")
+    assert run_command(toy_learner.main, "--run-dir", tmp_path / "none", *options, "none") == 0
+    assert not list((tmp_path / "none").glob("events.*"))
+    assert len(metrics_of(tmp_path / "none")) == 1
+    monkeypatch.setitem(loggers.PACKAGES, "wandb", ("no_such_package", "wandb"))
+    message = error_of(toy_learner.main, "--run-dir", tmp_path / "other", *options, "wandb")
+    assert 'pip install -e ".[wandb]"' in message
+    assert not (tmp_path / "other").exists()

@@ -5,12 +5,10 @@ import itertools
 import math
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from open_spiel.python.egt import dynamics as openspiel
 
-from jaxgames._checks import ParameterError, ParameterTypeError
 from train.matrix.games import MatrixGame, matrix_game
 from train.matrix.replicator import (
     CORNERS,
@@ -24,7 +22,6 @@ from train.matrix.replicator import (
     inner_rest_point,
     integrate,
     lenient_payoffs,
-    replicator,
 )
 
 NAMES = ("prisoners_dilemma", "biased_rps", "subsidy", "subsidy_printed", "battle_of_sexes")
@@ -71,41 +68,6 @@ def test_lenient_payoff_is_the_expected_maximum_of_kappa_draws(kappa: int) -> No
     for opponent in np.array([[0.1, 0.2, 0.3, 0.4], [0.0, 0.0, 0.5, 0.5], [0.0, 1.0, 0.0, 0.0]]):
         expected = [expected_maximum(rewards, opponent, kappa) for rewards in matrix]
         np.testing.assert_allclose(lenient_payoffs(matrix, opponent, kappa), expected, rtol=1e-12)
-
-
-def test_plain_payoffs_are_lenient_ones_for_one_draw() -> None:
-    for name in NAMES:
-        matrix = matrix_game(name).payoffs[0]
-        _, column = random_policies(matrix_game(name), 20)
-        np.testing.assert_allclose(lenient_payoffs(matrix, column, 1), column @ matrix.T, atol=1e-13)
-
-
-def test_lenient_payoffs_of_subsidy_have_their_closed_form() -> None:
-    """u_1 - u_2 = 1 - 11 (1 - y)^kappa: the other player plays S2 in all kappa draws."""
-    y = np.linspace(0, 1, 11)
-    for kappa in KAPPAS:
-        payoffs = lenient_payoffs(SUBSIDY.payoffs[0], np.stack([y, 1 - y], -1), kappa)
-        np.testing.assert_allclose(payoffs[:, 0] - payoffs[:, 1], 1 - 11 * (1 - y) ** kappa, atol=1e-12)
-
-
-def test_derivatives_sum_to_zero_in_games_with_unequal_numbers_of_actions() -> None:
-    game = MatrixGame("wide", np.random.default_rng(1).normal(size=(2, 2, 4)))
-    row, column = random_policies(game, 30)
-    d_row, d_column = Dynamics(tau=0.3, kappa=3)(game, row, column)
-    assert d_row.shape == (30, 2)
-    assert d_column.shape == (30, 4)
-    np.testing.assert_allclose([d_row.sum(-1), d_column.sum(-1)], 0, atol=1e-12)
-
-
-def test_functions_of_policies_are_traced_by_jax() -> None:
-    game = matrix_game("biased_rps")
-    row, column = random_policies(game, 8)
-    expected = Dynamics(tau=0.2, kappa=2)(game, row, column)
-    with jax.enable_x64(True):
-        traced = jax.jit(jax.vmap(lambda x, y: Dynamics(tau=0.2, kappa=2)(game, x, y)))(row, column)
-        assert isinstance(traced[0], jax.Array)
-        np.testing.assert_allclose(traced, expected, rtol=1e-12, atol=1e-14)
-    assert isinstance(replicator(row, column), np.ndarray)
 
 
 # -- fields and trajectories -----------------------------------------------------------------------------------------
@@ -173,16 +135,13 @@ def test_inner_rest_point_of_plain_dynamics_is_the_mixed_equilibrium() -> None:
 
 @pytest.mark.parametrize(("kappa", "expected"), [(1, 0.2006), (2, 0.434), (3, 0.856), (4, math.inf), (5, math.inf)])
 def test_critical_temperature_of_subsidy(kappa: int, expected: float) -> None:
+    assert critical_temperature(matrix_game("prisoners_dilemma")) == 0  # the first action never pays
     found = critical_temperature(SUBSIDY, kappa)
     assert found == pytest.approx(expected, abs=5e-4)
     y = logistic(np.linspace(0.001, 30, 3000))
     for tau in (0.98 * found, 1.02 * found) if found < math.inf else ():
         excess = 1 - 11 * (1 - y) ** kappa - tau * np.log(y / (1 - y))  # of u_1 - u_2 over what the temperature needs
         assert (excess > 0).any() == (tau < found)
-
-
-def test_critical_temperature_is_zero_where_the_first_action_never_pays() -> None:
-    assert critical_temperature(matrix_game("prisoners_dilemma")) == 0
 
 
 # -- basins ----------------------------------------------------------------------------------------------------------
@@ -225,26 +184,3 @@ def test_basins_of_a_symmetric_game_are_mirror_images() -> None:
     below = found.x[:, None] + found.x < 0.99
     assert {CORNERS[label] for label in found.labels[above]} == {(1, 1)}
     assert {CORNERS[label] for label in found.labels[below]} == {(0, 0)}
-
-
-# -- arguments -------------------------------------------------------------------------------------------------------
-
-
-def test_arguments_out_of_range_are_refused() -> None:
-    rps = matrix_game("biased_rps")
-    with pytest.raises(ParameterError, match="kappa must be a finite number from 1 on, not 0"):
-        basin(SUBSIDY, 0, 0.1)
-    with pytest.raises(ParameterError, match="tau must be a finite number from 0 on, not nan"):
-        Dynamics(tau=math.nan)
-    with pytest.raises(ParameterTypeError, match="tau must be a finite number from 0 on, not 'hot'"):
-        Dynamics(tau="hot")  # pyright: ignore[reportArgumentType]  # wrong on purpose
-    with pytest.raises(ParameterError, match="grid must be an integer from 1 to 2000, not 0"):
-        field(SUBSIDY, Dynamics(), 0)
-    with pytest.raises(ParameterError, match=r"two actions per player; biased_rps has \(3, 3\)"):
-        basin(rps, 1, 0)
-
-
-@pytest.mark.parametrize("row", [[0.0, 0.5, 0.5], [math.nan, 0.5, 0.5]])
-def test_starts_without_a_logit_are_refused(row: list[float]) -> None:
-    with pytest.raises(ParameterError, match="probabilities above 0"):
-        integrate(matrix_game("biased_rps"), Dynamics(), (row, [0.2, 0.3, 0.5]))

@@ -1,6 +1,7 @@
-"""Runs of tabular learners: beside slow loops, bit for bit where two must agree, and shares of thousands of runs."""
+"""Tabular learners: one learner by hand, runs beside slow loops, and shares of runs beside independent programs."""
 
 import functools
+import math
 from typing import Any
 
 import jax
@@ -8,10 +9,145 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import ParameterError, arena
-from tests.train.matrix.reference import SlowLearner, play
-from train.matrix.games import MatrixGame, matrix_game, nash
-from train.matrix.tabular import Learner, Result, Start, run, share_near, start_runs, uniforms
+from jaxgames import arena
+from train.matrix.games import MatrixGame, Point, logit_equilibrium, matrix_game, nash
+from train.matrix.tabular import (
+    Learner,
+    Memory,
+    Result,
+    Start,
+    chosen_action,
+    first_memory,
+    policy,
+    run,
+    share_near,
+    start_runs,
+    uniforms,
+    update,
+)
+
+
+def values_after(learner: Learner, *plays: tuple[int, float], probabilities: tuple[float, ...] = (0.5, 0.5)) -> Memory:
+    """The memory of a learner with values 1 and 2, alpha 0.1, after (action, reward) in this order."""
+    memory = first_memory(learner, jnp.array([1.0, 2.0]))
+    for action, reward in plays:
+        chosen = jnp.arange(2) == action
+        memory = update(learner, memory, chosen, jnp.float32(reward), jnp.array(probabilities))
+    return memory
+
+
+# -- policies ------------------------------------------------------------------------------------------------------
+
+
+def test_epsilon_greedy_explores_over_all_actions() -> None:
+    found = policy(Learner("epsilon_greedy", epsilon=0.3), jnp.array([1.0, 3.0, 2.0]), jnp.float32(1))
+    np.testing.assert_allclose(found, [0.1, 0.8, 0.1], atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["boltzmann", "lenient", "faq", "lenient_faq"])
+def test_other_policies_are_the_softmax_of_the_values(kind: Any) -> None:
+    found = policy(Learner(kind), jnp.array([0.0, 0.5 * math.log(3)]), jnp.float32(0.5))
+    np.testing.assert_allclose(found, [0.25, 0.75], atol=1e-6)
+
+
+def test_uniform_number_draws_the_action_whose_interval_it_is_in() -> None:
+    probabilities = jnp.array([0.25, 0.0, 0.75])
+    draws = [0.0, 0.24, 0.25, 0.9, 0.9999999]
+    found = [int(chosen_action(jnp.float32(u), probabilities).argmax()) for u in draws]
+    assert found == [0, 0, 2, 2, 2]
+
+
+# -- updates -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["epsilon_greedy", "boltzmann"])
+def test_q_learning_moves_the_value_of_the_action_towards_the_reward(kind: Any) -> None:
+    found = values_after(Learner(kind, alpha=0.1), (0, 11.0), (1, 0.0), (0, 0.0))
+    np.testing.assert_allclose(found.q_values, [2.0 * 0.9, 1.8], atol=1e-6)
+
+
+def test_lenient_learner_takes_the_largest_of_kappa_rewards_of_an_action() -> None:
+    learner = Learner("lenient", alpha=0.1, kappa=2)
+    before = values_after(learner, (0, 11.0), (1, 5.0))
+    np.testing.assert_array_equal(before.q_values, [1, 2])
+    np.testing.assert_array_equal(before.best, [11, 5])
+    after = values_after(learner, (0, 11.0), (1, 5.0), (0, -4.0))
+    np.testing.assert_allclose(after.q_values, [1 + 0.1 * (11 - 1), 2], atol=1e-6)
+    np.testing.assert_array_equal(after.best, [-np.inf, 5])
+    np.testing.assert_array_equal(after.rewards, [0, 1])
+
+
+def test_frequency_adjusted_learner_learns_faster_what_it_plays_rarely() -> None:
+    """The rate is alpha * beta / p, and alpha itself for p below beta."""
+    learner = Learner("faq", beta=0.3)
+    often = values_after(learner, (0, 11.0), probabilities=(0.6, 0.4))
+    np.testing.assert_allclose(often.q_values, [1 + 0.05 * (11 - 1), 2], atol=1e-6)
+    rarely = values_after(learner, (0, 11.0), probabilities=(0.2, 0.8))
+    np.testing.assert_allclose(rarely.q_values, [1 + 0.1 * (11 - 1), 2], atol=1e-6)
+
+
+def test_lenient_faq_is_both() -> None:
+    learner = Learner("lenient_faq", kappa=2, beta=0.3)
+    found = values_after(learner, (0, 11.0), (0, -4.0), probabilities=(0.6, 0.4))
+    np.testing.assert_allclose(found.q_values, [1 + 0.05 * (11 - 1), 2], atol=1e-6)
+
+
+# -- settings ------------------------------------------------------------------------------------------------------
+
+
+def test_defaults_are_those_of_the_study() -> None:
+    learner = Learner("lenient")
+    assert (learner.alpha, learner.kappa, learner.tau_schedule) == (0.001, 5, (0.5, 0.01))
+    assert (Learner("faq").alpha, Learner("lenient_faq").alpha, Learner("faq").beta) == (0.1, 0.1, 0.01)
+
+
+class SlowLearner:
+    """One player of one run, with constant settings."""
+
+    def __init__(self, learner: Learner, q_values: np.ndarray, epsilon: float, alpha: float) -> None:
+        self.learner, self.q, self.epsilon, self.alpha = learner, [float(q) for q in q_values], epsilon, alpha
+        self.rewards: list[list[float]] = [[] for _ in self.q]
+
+    def policy(self, tau: float) -> list[float]:
+        n = len(self.q)
+        if self.learner.kind == "epsilon_greedy":
+            greedy = self.q.index(max(self.q))
+            return [self.epsilon / n + (1 - self.epsilon) * (a == greedy) for a in range(n)]
+        weights = [np.exp((q - max(self.q)) / tau) for q in self.q]
+        return [w / sum(weights) for w in weights]
+
+    def learn(self, action: int, reward: float, probability: float) -> None:
+        rate = self.alpha
+        if self.learner.kind in ("faq", "lenient_faq"):
+            rate *= min(self.learner.beta / probability, 1)
+        if self.learner.kind not in ("lenient", "lenient_faq"):
+            self.q[action] += rate * (reward - self.q[action])
+            return
+        self.rewards[action].append(reward)
+        if len(self.rewards[action]) == self.learner.kappa:
+            self.q[action] += rate * (max(self.rewards[action]) - self.q[action])
+            self.rewards[action] = []
+
+
+def play(players: tuple[SlowLearner, SlowLearner], payoffs: np.ndarray, uniforms: np.ndarray, tau: float) -> None:
+    """Plays one step per row of `uniforms`, float[steps, 2]. `payoffs` is float[2, n, m]."""
+    for numbers in uniforms:
+        policies = [player.policy(tau) for player in players]
+        actions = [draw(number, policy) for number, policy in zip(numbers, policies, strict=True)]
+        for seat, player in enumerate(players):
+            action = actions[seat]
+            player.learn(action, float(payoffs[seat][tuple(actions)]), policies[seat][action])
+
+
+def draw(number: float, policy: list[float]) -> int:
+    """The first action at which the sum of the probabilities is above the number."""
+    total = 0.0
+    for action, probability in enumerate(policy[:-1]):
+        total += probability
+        if number < total:
+            return action
+    return len(policy) - 1
+
 
 KEY = jax.random.key(3)
 TWO_BY_FOUR = MatrixGame("two by four", np.random.default_rng(0).normal(size=(2, 2, 4)))
@@ -33,13 +169,6 @@ def test_leniency_of_one_reward_is_boltzmann_bit_for_bit() -> None:
     boltzmann, lenient = dilemma_runs(Learner("boltzmann", **FAST)), dilemma_runs(Learner("lenient", kappa=1, **FAST))
     for found, expected in zip(lenient, boltzmann, strict=True):
         np.testing.assert_array_equal(found, expected)
-
-
-def test_boltzmann_learners_defect() -> None:
-    result = dilemma_runs(Learner("boltzmann", **FAST))
-    share, interval = share_near(result.policies, nash(DILEMMA)[0])
-    assert share > 0.9
-    assert interval == arena.wilson(round(64 * share), 64)
 
 
 def test_trajectory_goes_from_the_start_to_the_end() -> None:
@@ -128,15 +257,93 @@ def test_run_is_near_a_point_if_all_probabilities_are() -> None:
     assert share_near(policies, point, tolerance=0.11)[0] == 1
 
 
+RUNS = 1000
+KEY_OF_SHARES = jax.random.key(0)
+EPSILON_THRESHOLD = 2 / 11  # with a larger epsilon, S1 is no best reply to a player that is greedy for S1
+
+
+@functools.cache
+def runs_of(game: str, learner: Learner, start: Start = "values") -> Result:
+    return run(matrix_game(game), learner, KEY_OF_SHARES, RUNS, 100_000, start)
+
+
+def corner(x: float, y: float) -> Point:
+    """The pair of policies that play the first of two actions with these probabilities."""
+    return np.array([x, 1 - x]), np.array([y, 1 - y])
+
+
+def assert_share_is(found: float, expected: float) -> None:
+    mean = min(max((found + expected) / 2, 1 / RUNS), 1 - 1 / RUNS)
+    assert abs(found - expected) <= 3 * math.sqrt(mean * (1 - mean) * 2 / RUNS)
+
+
+@pytest.mark.slow  # a minute together
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("learner", "expected"),
     [
-        ({"num_runs": 0}, "num_runs must be an integer from 1"),
-        ({"steps": 1.5}, "steps must be an integer from 1"),
-        ({"start": "random"}, "start must be one of 'values', 'policies', not 'random'"),
+        (Learner("boltzmann"), 0.1085),
+        (Learner("lenient", kappa=5), 0.354),
     ],
+    ids=["1", "5"],
 )
-def test_errors_name_what_is_allowed(changes: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"num_runs": 1, "steps": 1, "start": "values"} | changes
-    with pytest.raises(ParameterError, match=message):
-        run(DILEMMA, Learner(), KEY, **arguments)
+def test_leniency_enlarges_the_share_of_runs_that_reach_the_pareto_optimum(learner: Learner, expected: float) -> None:
+    result = runs_of("subsidy", learner, "policies")
+    first, second = (share_near(result.policies, point)[0] for point in (corner(1, 1), corner(0, 0)))
+    assert_share_is(first, expected)
+    assert first + second == pytest.approx(1)
+
+
+@pytest.mark.slow  # a minute together
+def test_runs_from_random_values_hide_leniency() -> None:
+    """With gaps of 5 between the values, no other action is tried at a temperature of 0.5."""
+    for learner, expected in ((Learner("boltzmann"), 0.256), (Learner("lenient"), 0.280)):
+        result = runs_of("subsidy", learner)
+        assert_share_is(share_near(result.policies, corner(1, 1))[0], expected)
+
+
+@pytest.mark.slow  # a minute together
+@pytest.mark.parametrize(("epsilon", "expected"), [(0.1, 0.250), (0.2, 0.0)])
+def test_exploration_above_a_threshold_loses_the_pareto_optimum(epsilon: float, expected: float) -> None:
+    """Runs that are greedy for S1 play it with 1 - epsilon / 2: at epsilon 0.1 that is near the mixed equilibrium."""
+    assert (epsilon > EPSILON_THRESHOLD) == (expected == 0)
+    result = runs_of("subsidy", Learner("epsilon_greedy", epsilon=epsilon))
+    greedy = share_near(result.greedy_policies, corner(1, 1))[0]
+    assert_share_is(greedy, expected)
+    assert share_near(result.policies, nash(matrix_game("subsidy"))[2])[0] == greedy
+    assert share_near(result.policies, corner(1, 1))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("learner", "of_policies", "of_greedy"),
+    [
+        (Learner("epsilon_greedy"), 0.0, 0.949),
+        (Learner("lenient", kappa=10), 0.600, 0.936),
+    ],
+    ids=["epsilon_greedy", "lenient"],
+)
+def test_learners_defect_in_the_dilemma(learner: Learner, of_policies: float, of_greedy: float) -> None:
+    """With kappa 10 many runs have not ended after 100,000 steps."""
+    result = runs_of("prisoners_dilemma", learner)
+    assert_share_is(share_near(result.policies, corner(0, 0))[0], of_policies)
+    assert_share_is(share_near(result.greedy_policies, corner(0, 0))[0], of_greedy)
+
+
+@pytest.mark.slow  # a minute together
+@pytest.mark.parametrize("name", ["battle_of_sexes", "subsidy_printed"])
+def test_runs_end_at_either_pure_equilibrium_and_never_at_the_mixed_one(name: str) -> None:
+    """The games are symmetric, so half of the runs end at each."""
+    result = runs_of(name, Learner("boltzmann"))
+    first, second, mixed = (share_near(result.policies, point)[0] for point in nash(matrix_game(name)))
+    assert abs(first - 0.5) <= 3 * math.sqrt(0.25 / RUNS)
+    assert first + second == pytest.approx(1, abs=0.005)
+    assert mixed == 0
+
+
+@pytest.mark.slow  # a minute together
+@pytest.mark.parametrize("kind", ["boltzmann", "faq"])
+def test_mean_policy_at_constant_temperature_is_the_logit_equilibrium(kind: Any) -> None:
+    result = runs_of("biased_rps", Learner(kind, tau_schedule=0.05))
+    for found, expected in zip(
+        result.policies.mean(0), logit_equilibrium(matrix_game("biased_rps"), 0.05), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, atol=0.03)
