@@ -11,13 +11,11 @@ import pytest
 
 import jaxgames
 from jaxgames import arena
-from tests.helpers.scripted_agents import Taker
-from tests.helpers.sticks import Sticks
+from tests.arena.test_playing import KEY, ONE, STICKS
+from tests.helpers.positions import board, compiled, start
 from tests.helpers.texts import NAME, saved_by_editors
 
-STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks
 BOXES = jaxgames.make("dots_and_boxes", rows=1, cols=2)  # seven edges, two boxes
-KEY = jax.random.key(0)
 
 
 @cache
@@ -25,18 +23,12 @@ def of_sticks() -> Any:
     return jax.device_get(arena.random_openings(STICKS, KEY, 12, 10))  # random games have from 3 to 7 plies
 
 
-@cache
-def compiled(env: Any) -> Any:
-    return jax.jit(env.init), jax.jit(env.step), jax.jit(env.legal_action_mask)
-
-
 def replayed(env: Any, actions: list[int]) -> list[Any]:
     """The states before and after each action, one step at a time."""
-    init, step, mask = compiled(env)
-    states = [init()]
+    states = [start(env)]
     for action in actions:
-        assert mask(states[-1])[action]
-        states.append(step(states[-1], action))
+        assert compiled(env).mask(states[-1])[action]
+        states.append(compiled(env).step(states[-1], action))
     return states
 
 
@@ -46,7 +38,7 @@ def test_opening_is_a_game_of_legal_actions_that_is_live_at_the_beginning_of_a_t
     for i in range(12):
         kept = int(openings.plies[i])
         states = replayed(env, openings.actions[i, :kept].tolist())
-        assert env.to_string(jax.tree.map(lambda leaf, i=i: leaf[i], openings.boards)) == env.to_string(states[-1])
+        assert env.to_string(board(openings.boards, i)) == env.to_string(states[-1])
         assert env.outcome(states[-1]).kind == "live"
         assert kept == 0 or states[-2].current_player != states[-1].current_player
         assert (openings.actions[i, kept:] == -1).all()
@@ -82,7 +74,7 @@ def test_games_start_after_the_opening_and_count_from_there() -> None:
     openings = arena.random_openings(STICKS, KEY, 6, 2)
     assert openings.plies.tolist() == [2] * 6
     seats = jnp.zeros((6, 3), jnp.int32)
-    games = arena.play(STICKS, (Taker(np.int32(1)),), seats, KEY, openings=openings)
+    games = arena.play(STICKS, (ONE,), seats, KEY, openings=openings)
     left = 7 - (np.asarray(openings.actions) + 1).sum(-1)
     assert len(set(left.tolist())) > 1
     np.testing.assert_array_equal(games.length, left)
@@ -97,7 +89,7 @@ LINES = ["9-13 22-18 6-9", "10-14 22-17", "9-14 23-18 14x23"]
 
 def texts(env: Any, openings: arena.Openings) -> list[str]:
     boards = jax.device_get(openings.boards)
-    return [env.to_string(jax.tree.map(lambda leaf, i=i: leaf[i], boards)) for i in range(len(openings.number))]
+    return [env.to_string(board(boards, i)) for i in range(len(openings.number))]
 
 
 def test_opening_is_the_board_after_its_moves() -> None:

@@ -12,15 +12,10 @@ import pytest
 
 import jaxgames
 from jaxgames import arena
-from jaxgames.agents import RandomAgent, pytree
 from jaxgames.arena import records
-from tests.helpers.scripted_agents import Taker
-from tests.helpers.sticks import Sticks
+from tests.arena.test_playing import KEY, ONE, RANDOM, STICKS, Constant
 from tests.helpers.texts import NAME, saved_by_editors
 
-STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2
-BOXES = jaxgames.make("dots_and_boxes", rows=1, cols=2, reward="boxes")
-KEY = jax.random.key(0)
 GAMES = (  # one of each, as small as it gets; those that compile for seconds are slow
     pytest.param("checkers(max_plies=60)", marks=pytest.mark.slow),
     pytest.param("chinese_checkers(size=1, num_players=3, reward=goal, max_rounds=10)", marks=pytest.mark.slow),
@@ -79,10 +74,10 @@ def test_record_leads_to_the_same_end(text: str, tmp_path: Path) -> None:
 
 def test_records_of_games_that_were_played_at_once(tmp_path: Path) -> None:
     """Several parts of steps and of games, and openings, which are written and do not count."""
-    num_games, random = 150, RandomAgent(STICKS)
+    num_games = 150
     agent_of_seat = arena.seating((1, 2), "alternating", num_games)
     openings = arena.random_openings(STICKS, KEY, 10, 2).for_games(num_games, 3)
-    games, found = written(tmp_path / "a.jsonl", STICKS, (random, random), agent_of_seat, openings=openings)
+    games, found = written(tmp_path / "a.jsonl", STICKS, (RANDOM, RANDOM), agent_of_seat, openings=openings)
     assert [record["game"] for record in found] == list(range(num_games))
     assert len({tuple(record["actions"]) for record in found}) > 20
     for number, record in enumerate(found):
@@ -105,7 +100,7 @@ def test_records_of_games_that_were_played_at_once(tmp_path: Path) -> None:
 def test_long_game_is_replayed_in_parts(steps: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A game of seven steps."""
     monkeypatch.setattr(records, "STEPS_PER_PART", steps)
-    _, found = written(tmp_path / "a.jsonl", STICKS, (Taker(np.int32(1)),), [[0, 0, 0]])
+    _, found = written(tmp_path / "a.jsonl", STICKS, (ONE,), [[0, 0, 0]])
     states = [STICKS.to_string(state) for state in arena.replay(found[0], STICKS)]
     assert states == ["7 0", "6 1", "5 2", "4 0", "3 1", "2 2", "1 0", "0 1"]
 
@@ -122,18 +117,6 @@ def test_illegal_action_is_recorded_without_a_move(tmp_path: Path) -> None:
         assert STICKS.outcome(arena.replay(record, STICKS)[-1]).kind == "forfeit"
 
 
-@pytree
-@dataclasses.dataclass(frozen=True)
-class Constant:
-    """Plays one action, legal or not."""
-
-    on_device: ClassVar[bool] = True
-    action: Any  # int32[]
-
-    def act(self, key: jax.Array, states: Any) -> jax.Array:
-        return jnp.full(states.current_player.shape, self.action)
-
-
 # -- files ---------------------------------------------------------------------------------------------------------
 
 
@@ -143,14 +126,10 @@ def test_one_file_takes_the_games_of_several_calls(tmp_path: Path) -> None:
     with arena.GameFile(path) as file:
         for name in ("first", "second"):
             recorder = file.recorder(STICKS, [name], seats, on_written=written_lines.append)
-            arena.play(STICKS, (Taker(np.int32(1)),), seats, KEY, on_recorded=recorder)
+            arena.play(STICKS, (ONE,), seats, KEY, on_recorded=recorder)
     found = list(arena.read_games(path))
-    assert [(record["game"], record["agents"][0]) for record in found] == [
-        (0, "first"),
-        (1, "first"),
-        (2, "second"),
-        (3, "second"),
-    ]
+    assert [record["game"] for record in found] == [0, 1, 2, 3]
+    assert [record["agents"][0] for record in found] == ["first", "first", "second", "second"]
     assert written_lines == [1] * 4
 
 
@@ -167,7 +146,7 @@ def test_every_game_is_in_the_file_before_the_next_one_begins(tmp_path: Path) ->
 
 
 def test_file_is_read_as_editors_save_it(tmp_path: Path) -> None:
-    _, (line,) = written(tmp_path / "a.jsonl", STICKS, (Taker(np.int32(2)),), [[0, 0, 0]])
+    _, (line,) = written(tmp_path / "a.jsonl", STICKS, (ONE,), [[0, 0, 0]])
     for content in saved_by_editors(f"{json.dumps(line)}\n\n{json.dumps(line)}\n"):
         (tmp_path / NAME).write_bytes(content)
         assert list(arena.read_games(tmp_path / NAME)) == [line, line]

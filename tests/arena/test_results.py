@@ -81,11 +81,11 @@ def test_random_games_have_long_turns_and_every_end() -> None:
 
 
 @GAMES
-@pytest.mark.parametrize("name", ["length", "turns", "returns"])
-def test_counts_are_those_of_the_games_played_again(name: str, which: Any) -> None:
+def test_counts_are_those_of_the_games_played_again(which: Any) -> None:
     """A chain of hops and a row of boxes are one turn; a finished board counts and pays nothing more."""
-    expected = [row[name] for row in replayed(*which)]
-    np.testing.assert_allclose(getattr(recorded(*which)[0], name), expected, atol=1e-4)
+    for name in ("length", "turns", "returns"):
+        expected = [row[name] for row in replayed(*which)]
+        np.testing.assert_allclose(getattr(recorded(*which)[0], name), expected, atol=1e-4)
 
 
 @GAMES
@@ -156,17 +156,6 @@ FIVE_ENDS = ended(
 )
 
 
-def test_drawn_game_has_no_winner_and_is_neither_truncated_nor_forfeited() -> None:
-    assert arena.drawn(STICKS, FIVE_ENDS).tolist() == [False, True, False, False, False]
-
-
-def test_every_game_counts_in_every_rate() -> None:
-    found = arena.summary(STICKS, FIVE_ENDS, jnp.array([[0, 1, 1]] * 5))
-    assert found["win_rate"] == found["draw_rate"] == found["truncated_rate"] == np.float32(1 / 5)
-    assert found["mean_turns"] == 1  # of the first game; in the fourth another agent won
-    assert found["mean_reward"] == (5 + 2 + 5 + 9 - 1) / 5
-
-
 def test_agent_on_several_seats_wins_with_any_of_them() -> None:
     games, agent_of_seat = ended((0, [5, 1, 0]), (2, [0, 1, 5]), (1, [0, 5, 1])), jnp.array([[0, 1, 0]] * 3)
     found = arena.summary(STICKS, games, agent_of_seat)
@@ -181,9 +170,12 @@ def test_agent_on_several_seats_wins_with_any_of_them() -> None:
 
 @pytest.mark.parametrize(
     ("successes", "trials", "low", "high"),
-    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+    [
+        *((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)),
+        (2.5, 7, 0.1181, 0.6974),  # by hand: z^2 = 3.8415, centre (2.5 + z^2 / 2) / (7 + z^2), half width 0.2897
+    ],
 )
-def test_wilson_intervals_are_those_of_newcombe(successes: int, trials: int, low: float, high: float) -> None:
+def test_wilson_intervals_are_those_of_newcombe(successes: float, trials: int, low: float, high: float) -> None:
     """Newcombe (1998), Statistics in Medicine 17, pages 857-872, table I, method 3."""
     found = arena.wilson(successes, trials)
     assert [round(end, 4) for end in found] == [low, high]
@@ -194,11 +186,6 @@ def test_wilson_interval_of_the_failures_is_the_mirror_image() -> None:
         low, high = arena.wilson(successes, trials)
         np.testing.assert_allclose(arena.wilson(trials - successes, trials), (1 - high, 1 - low), atol=1e-15)
     assert (arena.wilson(7, 7)[1], arena.wilson(0, 7)[0], arena.wilson(0, 0)) == (1, 0, (0, 1)), "exactly"
-
-
-def test_wilson_interval_counts_half_a_success() -> None:
-    """By hand: with z^2 = 3.8415 the centre is (2.5 + z^2 / 2) / (7 + z^2), the half width 0.2897."""
-    assert arena.wilson(2.5, 7) == pytest.approx((0.1181, 0.6974), abs=1e-4)
 
 
 def test_results_are_the_summary_with_counts_and_intervals() -> None:
