@@ -46,9 +46,6 @@ def one_curve(*runs: RunFolder, column: str = "length", by: By = "steps") -> Cur
     return curve
 
 
-# -- the points of a line ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("by", "x"), [("steps", [100, 300]), ("seconds", [2.5, 7.0]), ("iterations", [1, 3])])
 def test_line_has_the_rows_with_a_number_by_each_x(by: By, x: list[float], tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", ROWS)
@@ -79,9 +76,6 @@ def test_run_without_the_column_has_an_empty_line(tmp_path: Path) -> None:
     assert [line.x.size for line in curves(runs, ["win_rate"])["win_rate"]] == [2, 0]
 
 
-# -- labels --------------------------------------------------------------------------------------------------------
-
-
 def test_labels_are_the_settings_that_differ(tmp_path: Path) -> None:
     rows = rows_of({1: 0.0})
     settings: list[dict[str, Any]] = [
@@ -99,24 +93,6 @@ def test_labels_are_the_settings_that_differ(tmp_path: Path) -> None:
     assert [line.values.shape for line in lines] == [(2, 1)] * 3
 
 
-def test_runs_that_differ_in_many_settings_are_named_by_their_folders(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("train.plot.MAX_NAMED", 2)
-    rows, changes = rows_of({1: 0.0}), {"learning_rate": 0.25, "num_envs": 8}
-    runs = [run_of(tmp_path / "first", rows), run_of(tmp_path / "second", rows, **changes)]
-    runs.append(run_of(tmp_path / "seed", rows, **changes, seed=1))
-    assert labels_of(runs) == [("num_envs=4, learning_rate=0.5", 1), ("num_envs=8, learning_rate=0.25", 2)]
-    runs.append(run_of(tmp_path / "third", rows, **changes, sizes=(4,)))
-    first, second, seed, third = (str(run.folder) for run in runs)
-    assert labels_of(runs) == [(first, 1), (f"{second}, {seed}", 2), (third, 1)]
-
-
-def labels_of(runs: Sequence[RunFolder]) -> list[tuple[str, int]]:
-    """The label and the number of seeds of each line."""
-    return [(line.label, len(line.values)) for line in curves(runs, ["length"])["length"]]
-
-
 # -- the picture ---------------------------------------------------------------------------------------------------
 
 
@@ -124,20 +100,18 @@ def curve(label: str, x: Sequence[float], *values: Sequence[float]) -> Curve:
     return Curve(label, np.array(x, np.float64), np.array(values, np.float64))
 
 
-def test_panel_shows_the_median_in_a_band_from_lowest_to_highest() -> None:
+def test_panel_shows_the_median_of_the_seeds() -> None:
     seeds = curve("a=1", [1, 2], [0, 5], [2, 4], [9, 3])
     figure: Any = plot.draw({"length": [seeds, curve("a=2", [1, 2], [7, 7])], "other": [curve("", [], [])] * 2})
     panel, _ = figure.axes
     assert [line.get_xydata().tolist() for line in panel.lines] == [[[1, 2], [2, 4]], [[1, 7], [2, 7]]]
-    (band,) = panel.collections
-    assert {tuple(point) for point in band.get_paths()[0].vertices} == {(1, 0), (2, 3), (2, 5), (1, 9)}
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert [label.partition(",")[0] for label in labels] == ["a=1", "a=2"]
 
 
 @pytest.mark.parametrize(
     ("last", "x_scale", "scale"),
-    [(100, "auto", "linear"), (101, "auto", "log"), (100, "log", "log"), (101, "linear", "linear")],
+    [(100, "auto", "linear"), (101, "auto", "log"), (100, "log", "log")],
 )
 def test_x_axis_is_logarithmic_on_request_or_over_a_hundredfold_range(
     last: float, x_scale: plot.Scale, scale: str
@@ -166,17 +140,6 @@ def test_picture_says_against_whom_and_where_chance_lies(tmp_path: Path) -> None
     figure: Any = plot.draw(columns, chance=chance_of([run]))
     (panel,) = figure.axes
     assert panel.lines[-1].get_ydata()[0] == 1 / run.learner.env.num_players
-    assert [text.get_text() for text in panel.texts] == [f"equal players 1/{run.learner.env.num_players}"]
-    (band,) = panel.collections
-    assert band.get_paths()[0].vertices.max() > 0.55
-
-
-def test_axes_begin_at_zero_and_no_marker_is_cut_off() -> None:
-    figure: Any = plot.draw({"mean_turns": [curve("", [100, 300], [12, 12.5])]})
-    (left, right), (bottom, top) = figure.axes[0].get_xlim(), figure.axes[0].get_ylim()
-    assert (left, bottom) == (0, 0)
-    assert right > 303
-    assert top > 12.6
 
 
 # -- the command ---------------------------------------------------------------------------------------------------
@@ -241,7 +204,6 @@ FIRST = ROWS[0]
         (ROWS[1:2], [], ["win_rate", "--evaluate-every"]),
         ([FIRST, {"win_rate": 0.5}], [], ["metrics.jsonl, iteration 4", "steps", "number", "None"]),
         ([FIRST, {"steps": 400, "win_rate": "x"}], [], ["iteration 4", "win_rate", "number", "'x'"]),
-        ([FIRST, {"steps": 400, "win_rate": True}], [], ["iteration 4", "win_rate", "number", "True"]),
         ([FIRST, {"steps": 100, "win_rate": 0.5}], [], ["iteration 4", "steps", "more than 100"]),
         ([FIRST, ["x"]], [], ["line 2 is not a row of metrics"]),
     ],

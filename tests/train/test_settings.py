@@ -1,4 +1,4 @@
-"""Settings of all learners: every wrong value is refused with its name and what is allowed."""
+"""Settings of all learners: wrong ones are refused with what is allowed; recipes and presets can start."""
 
 import dataclasses
 from typing import Any
@@ -8,7 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from train import alphazero, imitation, ppo
+import jaxgames
+from train import alphazero, imitation, ppo, recipes
+from train.models.policy import Policy
+from train.ppo import config_for
+from train.recipes import DEMO, PRESETS, RECIPES
 from train.settings import NetworkConfig
 
 PPO = ppo.Config(num_envs=16, rollout_length=24, num_minibatches=2)
@@ -24,10 +28,6 @@ WRONG: list[tuple[NetworkConfig, dict[str, Any], tuple[str, ...]]] = [  # and th
     (PPO, {"hidden_sizes": (8, 0)}, ("hidden_sizes must be at least 1", "(8, 0)")),
     (PPO, {"temperature": -1.0}, ("temperature must be 0 or more, not -1.0",)),
     (PPO, {"num_envs": -1}, ("num_envs must be at least 1 and less than 2**63, not -1",)),
-    (PPO, {"num_envs": 10**30}, ("num_envs must be at least 1 and less than 2**63, not 1000",)),
-    (PPO, {"rollout_length": 0}, ("rollout_length must be at least 1",)),
-    (PPO, {"update_epochs": 0}, ("update_epochs must be at least 1",)),
-    (PPO, {"num_minibatches": 0}, ("num_minibatches must be at least 1",)),
     (PPO, {"env": "chinese_checkers", "rollout_length": 5}, ("rollout_length must be at least 6, the seats of",)),
     (PPO, {"num_minibatches": 385}, ("num_minibatches must be at most num_envs * rollout_length = 384",)),
     (PPO, {"learning_rate": 0.0}, ("learning_rate must be positive",)),
@@ -36,31 +36,21 @@ WRONG: list[tuple[NetworkConfig, dict[str, Any], tuple[str, ...]]] = [  # and th
     (PPO, {"hidden_sizes": (8.5,)}, ("hidden_sizes must be of type tuple[int, ...], not (8.5,)",)),
     (PPO, {"compute_dtype": "float16"}, ("compute_dtype must be one of 'float32', 'bfloat16', not 'float16'",)),
     (PPO, {"gamma": 1.1}, ("gamma must be from 0 to 1, not 1.1",)),
-    (PPO, {"gae_lambda": -0.1}, ("gae_lambda must be from 0 to 1, not -0.1",)),
-    (PPO, {"seed": -1}, ("seed must be from 0 to 2147483646, not -1",)),
     (PPO, {"seed": 2**32}, ("seed must be from 0 to 2147483646, not 4294967296",)),  # JAX would take it for 0
     (PPO, {"critic_warmup": 3}, ("critic_warmup needs init_from: add --init-from runs/imitation, or leave",)),
-    (PPO, {"kl_coef": 0.1}, ("kl_coef needs init_from",)),
     (FROM_A_RUN, {"final_kl_coef": 0.1}, ("final_kl_coef needs kl_coef: add --kl-coef 0.1, or leave",)),
-    (FROM_A_RUN, {"kl_coef": -0.1}, ("kl_coef must be 0 or more, not -0.1",)),
     (FROM_A_RUN, {"kl_coef": 0.1, "final_kl_coef": -1.0}, ("final_kl_coef must be 0 or more",)),
-    (FROM_A_RUN, {"critic_warmup": -1}, ("critic_warmup must be 0 or more",)),
     (AGAINST_RANDOM, {"opponents": ("random,,first",)}, ("opponents must be", "commas", "'random,,first'")),
     (AGAINST_RANDOM, {"learn_seats": (2,)}, ("learn_seats must be different seats from 0 to 1", "not 2")),
-    (AGAINST_RANDOM, {"learn_seats": (-1,)}, ("learn_seats must be different seats from 0 to 1",)),
     (AGAINST_RANDOM, {"learn_seats": (0, 0)}, ("learn_seats must be different seats", "not 0 0")),
     (AGAINST_RANDOM, {"learn_seats": (0, 1)}, ("leave one to the opponents, not 0 1",)),
-    (AGAINST_RANDOM, {"opponent_epsilon": 1.5}, ("opponent_epsilon must be from 0 to 1, not 1.5",)),
     (AGAINST_RANDOM, {"opponent_epsilon": float("nan")}, ("opponent_epsilon must be from 0 to 1, not nan",)),
     (PPO, {"opponent_epsilon": 0.5}, ("opponent_epsilon needs opponents: add --opponents random",)),
     (PPO, {"learn_seats": (0,)}, ("learn_seats needs opponents: add --opponents random",)),
-    (ALPHAZERO, {"env": "chess"}, ("'chess'", "chinese_checkers")),
     (ALPHAZERO, {"other_envs": ("checkers",)}, ("other_envs must have the id of env, dots_and_boxes", "checkers")),
-    (ALPHAZERO, {"other_envs": ("dots_and_boxes(row=1)",)}, ("no parameter 'row'", "rows, cols, reward")),
     (ALPHAZERO, {"other_envs": ("dots_and_boxes", "dots_and_boxes( rows=5)")}, ("( rows=5) is there twice",)),
     (ALPHAZERO, {"other_envs": (ALPHAZERO.env,)}, ("env and other_envs must be different boards", ALPHAZERO.env)),
     (ALPHAZERO, {"other_envs": ("dots_and_boxes(reward=boxes)",)}, ("must have the reward of env, win_loss", "boxes")),
-    (ALPHAZERO, {"num_envs": 0}, ("num_envs must be at least 1 and less than 2**63, not 0",)),
     (ALPHAZERO, {"search": "minimax"}, ("search must be one of 'gumbel', 'puct', not 'minimax'",)),
     (ALPHAZERO, {"seats": "all"}, ("seats must be one of 'paranoid', 'max_n', not 'all'",)),
     (ALPHAZERO, {"simulations": 0}, ("simulations must be an integer from 1",)),
@@ -72,11 +62,8 @@ WRONG: list[tuple[NetworkConfig, dict[str, Any], tuple[str, ...]]] = [  # and th
     (ALPHAZERO, {"lr_drop_after": 0}, ("lr_drop_after must be at least 1",)),
     (ALPHAZERO, {"replay_size": 127}, ("replay_size must be at least num_envs * rollout_length = 128, not 127",)),
     (ALPHAZERO, {"evaluation_simulations": -1}, ("evaluation_simulations must be 0 or more, not -1",)),
-    (ALPHAZERO, {"seed": 2**31}, ("seed must be from 0 to 2147483646, not 2147483648",)),
     (IMITATION, {"schedule": "steps"}, ("schedule must be one of 'cosine', 'linear', 'constant'",)),
-    (IMITATION, {"sharing": "all"}, ("sharing must be one of 'shared', ",)),
     (IMITATION, {"label_smoothing": 2.0}, ("label_smoothing must be from 0 to 1",)),
-    (IMITATION, {"num_minibatches": 0}, ("num_minibatches must be at least 1",)),
     (IMITATION, {"batch_size": 0}, ("batch_size must be at least 1",)),
     (IMITATION, {"legal_coef": -1.0}, ("legal_coef must be 0 or more",)),
 ]
@@ -122,3 +109,70 @@ def test_numbers_can_be_mapped_over_in_a_script() -> None:
     assert of_runs.shape == (3, config.num_iterations)
     np.testing.assert_array_equal(of_runs[0], of_runs[1])
     assert of_runs[2, 0] != of_runs[0, 0]
+
+
+# -- recipes and presets -------------------------------------------------------------------------------------------
+
+
+def test_every_game_has_a_recipe() -> None:
+    assert sorted(RECIPES) == jaxgames.list_games()
+
+
+@pytest.mark.parametrize("game", RECIPES)
+def test_recipe_is_a_run_that_can_start(game: str) -> None:
+    assert ppo.PPO(config_for(game)).env.id == game
+
+
+def test_demo_is_a_run_that_can_start() -> None:
+    assert ppo.PPO(ppo.Config(**DEMO)).config.env == DEMO["env"]
+
+
+def test_settings_are_the_recipe_with_the_changes() -> None:
+    """Another network leaves out the settings of the recipe's own network; a game without a recipe has the defaults."""
+    recipe = config_for("checkers")
+    assert (recipe.channels, recipe.hidden_sizes) != ((), ())
+    assert config_for("checkers", seed=3, update_epochs=5) == dataclasses.replace(recipe, seed=3, update_epochs=5)
+    other = config_for("checkers", network="resnet(blocks=1)")
+    assert other == dataclasses.replace(recipe, network="resnet(blocks=1)", channels=(), hidden_sizes=())
+    assert config_for("checkers", network="mlp", hidden_sizes=(8,)).hidden_sizes == (8,)
+
+
+def test_preset_of_alpha_mini_has_the_settings_of_the_study() -> None:
+    """Also on another board."""
+    config = config_for(preset="alpha_mini")
+    assert (config.steps_per_iteration, config.minibatch_size, config.num_iterations) == (1000, 100, 50)
+    assert (config.learning_rate, config.anneal_lr, config.ent_coef) == (1e-5, False, 0)
+    assert (config.gamma, config.gae_lambda) == (0.3, 1.0)
+    learner = ppo.PPO(config)
+    assert learner.policy.network == Policy.of(learner.env, "shared", network="alpha_mini").network
+    env = "minichess(board=baby)"
+    assert config_for(env, preset="alpha_mini", gamma=0.5) == dataclasses.replace(config, env=env, gamma=0.5)
+
+
+def test_preset_from_imitation_takes_the_parameters_of_the_recipe_of_imitation() -> None:
+    further = ppo.PPO(config_for(preset="from_imitation", init_from="runs/imitation"))
+    start = Policy.of(further.env, "shared", network=recipes.IMITATION["checkers"]["network"])
+    shapes = [jax.eval_shape(policy.init, jax.random.key(0)) for policy in (start, further.policy)]
+    assert shapes[0] == shapes[1]
+    with pytest.raises(ValueError, match="critic_warmup needs init_from: add --init-from runs/imitation"):
+        config_for(preset="from_imitation")
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_preset_of_a_star_is_a_run_of_the_network_that_plans_hops(size: int) -> None:
+    learner = ppo.PPO(config_for(preset=f"star_{size}"))
+    assert (learner.env.num_players, learner.env.observation_shape[0]) == (6, 4 * size + 1)
+    assert learner.policy.network == Policy.of(learner.env, "shared", network="hops(center=0.3)").network
+    assert learner.opponents is not None
+
+
+def test_preset_for_accelerators_changes_the_recipe_of_the_game() -> None:
+    recipe, config = config_for("dots_and_boxes"), config_for("dots_and_boxes", preset="accelerator")
+    assert config == dataclasses.replace(recipe, **PRESETS["accelerator"])
+    assert (recipe.compute_dtype, config.compute_dtype) == ("float32", "bfloat16")
+    assert config.minibatch_size > 10 * recipe.minibatch_size
+
+
+def test_unknown_preset_is_refused_with_the_list() -> None:
+    with pytest.raises(ValueError, match=r"'alphazero'.* accelerator, alpha_mini"):
+        config_for(preset="alphazero")

@@ -1,0 +1,328 @@
+"""The commands that play runs: train.match, train.evaluate and train.play; what they print, write and refuse."""
+
+import io
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxgames import arena, make
+from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.scripted_engine import command
+from tests.helpers.stored_runs import store
+from tests.train.conftest import Runs
+from train import agents, evaluate, match, play
+from train.data import __main__ as data
+from train.data import labels
+from train.ladder import __main__ as ladder
+from train.ppo import PPO, Config
+
+BOXES = "dots_and_boxes(rows=2, cols=2)"
+LISTS = ("turns_to_win", "lengths")  # only in Python
+
+
+# -- match ---------------------------------------------------------------------------------------------------------
+
+
+def test_run_against_itself_wins_half_of_the_games_that_are_won(
+    untrained: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_command(match.main, untrained.first, untrained.first, "--games", 400)
+    *text, line = capsys.readouterr().out.splitlines()
+    result = json.loads(line)
+    assert text == match.table(result).split("\n")
+    assert sum("- on seat" in row for row in text) == 4
+    of_games = [name for name in arena.Results.__required_keys__ if name not in match.OF_AGENTS]
+    assert {*result} == {"env", *of_games, "random_seats", "agents"}
+    assert (result["games"], result["random_seats"]) == (400, 0)
+    assert [[*agent] for agent in result["agents"]] == [["agent", "plays", "seats", *match.OF_AGENTS]] * 2
+    assert [(agent["agent"], agent["seats"]) for agent in result["agents"]] == [(str(untrained.first), 1)] * 2
+    first, second = (agent["wins"] for agent in result["agents"])
+    assert [agent["win_rate"] for agent in result["agents"]] == [first / 400, second / 400]
+    assert first + second == pytest.approx(400 * (1 - result["draw_rate"]))  # no game is won twice
+    assert first + second > 100
+    assert abs(first - second) < 4 * np.sqrt(first + second)
+
+
+def test_openings_are_played_with_every_rotation_of_the_seats(tmp_path: Path) -> None:
+    """Both agents play the first edge, so that the two games of an opening have the same actions."""
+    output = tmp_path / "games.jsonl"
+    options = ("--env", BOXES, "--games", 24, "--seating", "alternating", "--openings", 4, "--output", output)
+    run_command(match.main, "first", "first", *options)
+    games = list(arena.read_games(output))
+    assert {game["env"] for game in games} == {str(make(BOXES))}
+    openings = [game["opening"] for game in games]
+    assert [opening["number"] for opening in openings if opening] == [0, 0, 1, 1, 2, 2, 3, 3] * 3
+    by_opening = Counter(
+        (opening["number"], tuple(game["actions"])) for opening, game in zip(openings, games, strict=True) if opening
+    )
+    assert sorted(by_opening.values()) == [6] * 4
+
+
+def test_openings_of_a_list_are_played_in_order_or_drawn(tmp_path: Path) -> None:
+    env, output, path = make(BOXES), tmp_path / "games.jsonl", tmp_path / "openings.txt"
+    moves = [env.action_to_string(env.init(), action) for action in range(6)]
+    path.write_text("\n".join(moves))
+
+    def numbers(*more: object) -> list[int]:
+        options = ("--env", BOXES, "--games", 24, "--seating", "alternating", "--opening-list", path)
+        run_command(match.main, "first", "first", *options, "--output", output, *more)
+        games = list(arena.read_games(output))
+        openings = [game["opening"] for game in games if game["opening"]]
+        assert [game["moves"][0] for game in games] == [moves[opening["number"]] for opening in openings]
+        return [opening["number"] for opening in openings]
+
+    assert numbers() == [number for number in range(6) for _ in range(2)] * 2
+    drawn = numbers("--openings", 6)
+    assert drawn[:12] == drawn[12:]
+    drawn = drawn[:12]
+    assert drawn[::2] == drawn[1::2]
+    assert sorted(drawn[::2]) == [*range(6)]
+    assert drawn[::2] != [*range(6)]
+    message = error_of(match.main, "first", "first", "--env", BOXES, "--opening-list", "ballots")
+    assert "ballots is not a file of openings: expected one" in message
+
+
+@pytest.mark.parametrize(
+    ("num_agents", "num_players", "seats", "expected"),
+    [
+        (2, 2, None, (1, 1)),
+        (2, 6, None, (2, 2)),
+        (3, 4, None, (1, 1, 1)),
+        (2, 6, (1, 5), (1, 5)),
+    ],
+)
+def test_agents_have_two_seats_each_where_they_fit_or_those_that_are_given(
+    num_agents: int, num_players: int, seats: tuple[int, ...] | None, expected: tuple[int, ...]
+) -> None:
+    assert match.seats_for(num_agents, num_players, seats) == expected
+
+
+@pytest.mark.usefixtures("sticks")
+def test_agents_have_the_seats_that_are_given(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    output = tmp_path / "games.jsonl"
+    options = ("--env", "sticks(num_players=6)", "--games", 6, "--seats", 1, 5, "--seating", "fixed")
+    run_command(match.main, "random", "first", *options, "--output", output)
+    assert [(agent["seats"], len(agent["by_seat"])) for agent in last_json(capsys)["agents"]] == [(1, 1), (5, 5)]
+    assert [game["agents"] for game in arena.read_games(output)] == [["random", *["first"] * 5]] * 6
+
+
+def test_refused_match_leaves_the_output_as_it_is(untrained: Runs, tmp_path: Path) -> None:
+    output = tmp_path / "games.jsonl"
+    output.write_text("games of yesterday")
+    error_of(match.main, untrained.first, untrained.second, "--seats", 3, 3, "--output", output)
+    assert output.read_text() == "games of yesterday"
+
+
+def test_run_plays_by_its_own_setting_in_a_match_and_in_an_evaluation(tmp_path: Path) -> None:
+    sizes: dict[str, Any] = {"hidden_sizes": (8,), "num_envs": 2, "rollout_length": 4, "num_minibatches": 1}
+    run = str(store(tmp_path / "run", PPO(Config(env=BOXES, temperature=0.25, **sizes))))
+    of_match = match.match(match.Arguments(agents=(run, "easy"), games=2))
+    assert [row["plays"] for row in of_match["agents"]] == ["temperature 0.25", ""]
+    assert f"| {run} | temperature 0.25 | 1 " in match.table(of_match)
+    of_evaluation = evaluate.evaluate(evaluate.Arguments(agent=run, opponents=("easy",), games=2))
+    assert evaluate.table(of_evaluation).startswith(f"{run} (temperature 0.25) in ")
+
+
+def test_way_of_playing_has_the_simulations_and_the_temperature(untrained: Runs) -> None:
+    for text, expected in (
+        ("(simulations=4)", "4 simulations"),
+        ("(simulations=4, temperature=0.5)", "4 simulations, temperature 0.5"),
+        ("(temperature=0, epsilon=0.5)", "greedy"),
+        ("(top=3)", "temperature 1"),
+    ):
+        assert agents.play_of(agents.make(f"{untrained.first}{text}", make(BOXES))) == expected
+
+
+# -- evaluate ------------------------------------------------------------------------------------------------------
+
+
+def lines_of_json(capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    """The lines of JSON that were printed, without the tables above them."""
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+
+
+def test_table_has_a_row_per_opponent_and_seat() -> None:
+    """Each number once: one opponent has no row of all opponents, and one seat no row of its own."""
+    seats = [
+        {"seat": seat, "games": 100, "wins": wins, "win_rate_interval": (0.79, 0.89)}
+        for seat, wins in ((0, 90), (1, 79))
+    ]
+    alone: dict[str, Any] = {"games": 200, "wins": 169, "win_rate_interval": (0.788, 0.888), "draws": 12}
+    alone |= {"plays": "greedy", "truncated": 1, "mean_turns": 4.88, "by_seat": seats}
+    result = {"env": "sticks", "agent": "runs/first", "opponent": "random", **alone}
+    lines = evaluate.table(result).splitlines()
+    assert lines[0] == "runs/first (greedy) in sticks:"
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:] if "---" not in line]
+    assert cells == [
+        ["against", "won", "95 % interval", "drawn", "cut off", "lost", "turns to win"],
+        ["random", "169 of 200", "79-89 %", "12", "1", "18", "4.9"],
+        ["- on seat 0", "90 of 100", "79-89 %", "", "", "", ""],
+        ["- on seat 1", "79 of 100", "79-89 %", "", "", "", ""],
+    ]
+    both = {"env": "sticks", "agent": "runs/first", **alone, "by_seat": seats[:1], "opponents": [result, result]}
+    assert [line.split()[1] for line in evaluate.table(both).splitlines()[4:]] == ["all", *["random", "-", "-"] * 2]
+
+
+def test_evaluate_prints_its_results_as_json(untrained: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    run_command(evaluate.main, untrained.first, "--opponents", "random", "--games", 200)
+    *text, line = capsys.readouterr().out.splitlines()
+    result = json.loads(line)
+    assert text == evaluate.table(result).split("\n")
+    names = [name for name in arena.Results.__annotations__ if name not in LISTS]
+    assert [*result] == ["env", "agent", "plays", "opponent", *names]
+    assert (result["agent"], result["games"]) == (str(untrained.first), 200)
+    assert abs(result["win_rate"] - (1 - result["draw_rate"]) / 2) < 0.18  # untrained, it is as good as a random player
+    assert result["draw_rate"] > 0
+    assert result["truncated_rate"] == 0
+    assert result["win_rate"] == result["wins"] / 200
+    assert result["win_rate_interval"] == [round(end, 4) for end in arena.wilson(result["wins"], 200)]
+    assert result["opponent"] == "random"
+
+
+def test_same_seed_gives_the_same_games(untrained: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in (1, 1, 2):
+        run_command(evaluate.main, untrained.first, "--games", 200, "--seed", seed)
+    first, again, other = lines_of_json(capsys)
+    assert first == again != other
+
+
+@pytest.mark.slow  # plays for seconds
+def test_every_opponent_has_its_own_results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Its games are those that it would have alone, and the first line is of all games."""
+    output = tmp_path / "new" / "games.jsonl"
+    options = ("--env", BOXES, "--games", 40, "--seating", "alternating", "--output", output)
+    for opponents in (["first"], ["first(epsilon=0.5)", "first"]):
+        run_command(evaluate.main, "random", "--opponents", *opponents, *options)
+    alone, both = lines_of_json(capsys)
+    assert [row["opponent"] for row in both["opponents"]] == ["first(epsilon=0.5)", "first"]
+    assert both["opponents"][1] == {name: alone[name] for name in alone if name not in ("env", "agent", "plays")}
+    assert both["games"] == 80
+    assert both["wins"] == sum(row["wins"] for row in both["opponents"])
+    assert [row["games"] for row in both["by_seat"]] == [40, 40]
+
+    games = list(arena.read_games(output))
+    assert [game["game"] for game in games] == list(range(80))
+    for opponent, row in zip(("first(epsilon=0.5)", "first"), both["opponents"], strict=True):
+        of_opponent = [game for game in games if opponent in game["agents"]]
+        wins = [game for game in of_opponent if game["agents"].index("random") in game["outcome"]["winners"]]
+        assert (len(of_opponent), len(wins)) == (40, row["wins"])
+    assert arena.replay(games[-1])
+
+
+@pytest.mark.slow
+def test_temperature_of_the_command_is_that_of_the_run_unless_it_has_one_in_brackets(
+    untrained: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--opponents", "first", "--games", 20, "--seat", 0, "--temperature", 0)
+    for text in (untrained.first, f"{untrained.first}(temperature=1)"):
+        run_command(evaluate.main, text, *options)
+    greedy, sampled = lines_of_json(capsys)
+    assert greedy["wins"] in (0, 20)  # all games are the same
+    assert 0 < sampled["wins"] < 20
+
+
+# -- play ----------------------------------------------------------------------------------------------------------
+
+
+def test_run_plays_and_its_thoughts_are_shown(
+    untrained: Runs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("h\nh(0,0)\nq\n"))
+    play.main([str(untrained.first), "--terminal", "--seed", "1"])
+    out = capsys.readouterr().out
+    assert f"{untrained.first} would play\n" in out
+    assert "your chance to win: " in out
+    assert f"Blue ({untrained.first}) plays " in out
+    assert "plies: 2" in out
+
+
+# -- what is refused -----------------------------------------------------------------------------------------------
+
+
+def train_play() -> None:
+    play.main([*sys.argv[1:], "--terminal"])
+
+
+REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words of the message
+    (evaluate.main, ("FIRST", "--games", 0), "games must be from 1 to 10000000, not 0"),
+    (evaluate.main, ("FIRST", "--seed", 2**70), "seed must be from 0 to 4294967295"),
+    (evaluate.main, ("FIRST", "--temperature", -1), "temperature must be a finite number from 0 on, not -1"),
+    (evaluate.main, ("FIRST", "--seat", 2), "seat must be from 0 to 1, not 2"),
+    (evaluate.main, ("FIRST", "--seat", -1), "seat must be from 0 to 1, not -1"),
+    (evaluate.main, ("FIRST", "--opponents", "random,"), "--opponents must be agents, such as random greedy, not"),
+    (evaluate.main, ("FIRST", "--openings", -1), "openings must be from 0 to 1000000, not -1"),
+    (evaluate.main, ("FIRST", "--opening-plies", -4), "opening_plies must be from 0 to 10000, not -4"),
+    (evaluate.main, ("FIRST", "--env", "minichess"), "was trained on dots_and_boxes(rows=2, cols=2, reward='win_loss'"),
+    (evaluate.main, ("FIRST", "--output", "pyproject.toml/games.jsonl"), "pyproject.toml"),
+    (evaluate.main, ("FIRST", "--seat", 1, "--seating", "alternating"), "leave out --seating alternating"),
+    (evaluate.main, ("greedy", "--env", BOXES, "--temperature", 0), "--temperature is a setting of runs"),
+    (evaluate.main, ("greedy", "--opponents", "random"), "add the game, such as --env minichess"),
+    (evaluate.main, ("no/folder",), "no/folder holds no run"),
+    (evaluate.main, ("OTHER",), "has no checkpoint yet"),
+    (match.main, ("FIRST",), "two or more agents, not 1"),
+    (match.main, ("FIRST", "OTHER"), "other_game was trained on"),
+    (match.main, ("FIRST", "SECOND", "FIRST"), "at most 2 agents fit on 2 seats, not 3"),
+    (match.main, ("FIRST", "SECOND", "--seats", 2, 1), "that add up to the 2 seats of the game, not 2 1"),
+    (match.main, ("FIRST", "SECOND", "--seats", 1), "that add up to the 2 seats of the game, not 1"),
+    (match.main, ("FIRST", "SECOND", "--seats", 0, 2), "that add up to the 2 seats of the game, not 0 2"),
+    (match.main, ("random", "random"), "add the game, such as --env minichess"),
+    (match.main, ("FIRST", "no/folder"), "no/folder holds no run"),
+    (train_play, ("random",), "random is not a run"),
+    (train_play, ("FIRST", "--seats", "human"), "expected --seats human,alphabeta, not human"),
+    (train_play, ("FIRST", "--seats", "human,OTHER"), "was trained on"),
+]
+
+
+@pytest.mark.parametrize(("main", "arguments", "message"), REFUSED)
+def test_wrong_arguments_are_refused(
+    main: Callable[[], None], arguments: tuple[Any, ...], message: str, untrained: Runs
+) -> None:
+    folders = {"FIRST": untrained.first, "SECOND": untrained.second, "OTHER": untrained.other_game}
+    words = [str(word) for word in arguments]
+    for name, folder in folders.items():
+        words = [word.replace(name, str(folder)) for word in words]
+    assert message in error_of(main, *words)
+    assert not Path("no/folder").exists()
+
+
+# -- engines -------------------------------------------------------------------------------------------------------
+
+COMMANDS = {"match": match, "evaluate": evaluate, "ladder": ladder, "data": data}
+
+
+def agent(moves: str, fault: str = "none") -> str:
+    return f'uci(command="{command(moves, fault)}")'
+
+
+ILLEGAL = ("a1a5", "none", "played 'a1a5' in rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1; legal are a2a3, b1a3, ")
+CRASH = ("b2b3", "crash", "ended with status 3; its last line: 'out of memory'")
+
+
+@pytest.mark.parametrize(
+    ("name", "moves", "fault", "problem"),
+    [("match", *CRASH), ("evaluate", *ILLEGAL), ("ladder", *CRASH), ("data", *ILLEGAL)],
+    ids=COMMANDS,
+)
+def test_command_ends_with_the_engine_and_its_fault(
+    name: str, moves: str, fault: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broken engine plays White: in a ladder because its text is the first one in alphabetical order."""
+    monkeypatch.setattr(labels, "BOARDS", 1)
+    broken, sound, games = agent(moves, fault), agent("d4d3"), ("--env", "minichess", "--games", 1)
+    folder, file = ("--output", tmp_path / "ladder"), ("--output", tmp_path / "labelled.npz")
+    arguments = {
+        "match": (broken, sound, *games, "--seating", "fixed"),
+        "evaluate": (broken, "--opponents", sound, *games, "--seat", 0),
+        "ladder": ("minichess", broken, "--anchor", sound, "--games", 1, "--openings", 0, *folder),
+        "data": ("--label", broken, "--play", agent("b2b3,d4d3"), "--env", "minichess", "--positions", 2, *file),
+    }
+    error = error_of(COMMANDS[name].main, *arguments[name])
+    assert error.startswith(f"train.{name}: the engine {command(moves, fault)!r} {problem}")
+    assert "\n" not in error
+    assert not (tmp_path / "labelled.npz").exists()
