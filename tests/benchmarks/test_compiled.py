@@ -9,7 +9,7 @@ import pytest
 
 import jaxgames
 from benchmarks import compiled
-from benchmarks.compiled import GAMES, PARTS, STORED, Arguments, bound, count, grown, num_bytes
+from benchmarks.compiled import GAMES, PARTS, STORED, Arguments, bound, count, grown
 from tests.benchmarks.conftest import RunCommand
 
 GAME = "dots_and_boxes(rows=1, cols=2)"
@@ -79,13 +79,6 @@ def test_kernels_of_a_loop_count_once() -> None:
         "}\n"
     )
     assert count(looped) == count(PROGRAM)
-
-
-def test_bytes_of_arrays_follow_from_their_types() -> None:
-    assert num_bytes("pred[3,5]{1,0}") == 15
-    assert num_bytes("(f32[2,3]{1,0}, bf16[4]{0}, token[], s4[3]{0})") == 24 + 8 + 2
-    assert (num_bytes("u32[7]{0:T(128)S(1)}"), num_bytes("u32[7]{0:T(128)S(1)}", on_chip=True)) == (0, 28)
-    assert num_bytes("s32[]") == 4
 
 
 def test_bounds_are_arrays_that_a_part_reads_and_writes() -> None:

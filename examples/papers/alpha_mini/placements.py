@@ -144,10 +144,10 @@ def _read(env: Minichess, positions: Position, black: jax.Array) -> tuple[Minich
 @functools.lru_cache(maxsize=2)
 def best_moves(judge: str, env: Env[Any], source: str, count: int) -> tuple[Any, np.ndarray]:
     """Returns positions, and bool[P, num_actions], the moves that alpha-beta finds best."""
-    if source == "placements":
-        states = random_placements(env, count)
-    else:
-        states = labels.played_positions(env, RandomAgent(env), count, seed=0).states
+    placed = source == "placements"
+    states = (
+        random_placements(env, count) if placed else labels.played_positions(env, RandomAgent(env), count, 0).states
+    )
     return states, best_of(judge, env, states)
 
 

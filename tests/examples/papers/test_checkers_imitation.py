@@ -89,6 +89,11 @@ def test_shuffled_splits_have_the_shares_of_the_study_and_leave_the_second_colle
     assert (shuffle_splits(recorded, seed=2).split != found.split).any()
 
 
+def test_evenly_spaced_positions_cover_the_collection(recorded: Positions) -> None:
+    assert positions.evenly_spaced(recorded, 4).ply.tolist() == [0, 30, 0, 30]
+    assert len(positions.evenly_spaced(recorded, 0)) == len(positions.evenly_spaced(recorded, 500)) == 120
+
+
 def test_baselines_are_measured_on_every_set(recorded: Positions) -> None:
     found = measure_all(recorded, ())
     assert found["positions"] == {"train": 30, "test": 55, "unseen": 27, "seen": 28, "external": 3}

@@ -253,6 +253,13 @@ def test_gradient_of_the_largest_message_goes_to_the_cell_that_sent_it() -> None
     np.testing.assert_allclose(gradient(jnp.asarray(weights))[0], expected, atol=1e-6)
 
 
+def test_hops_back_are_those_of_pegs_two_steps_ahead() -> None:
+    for direction, cell, board in np.ndindex(6, CELLS, 3):
+        over, far = TABLES.neighbour[cell, direction], TABLES.beyond[cell, direction]
+        expected = far < CELLS and BOARDS.occupied[over, board] and not BOARDS.blocked[cell, board]
+        assert HOPS.back[direction][cell, board] == expected
+
+
 def test_every_action_has_the_logit_of_the_cell_to_which_it_leads() -> None:
     """With these parameters the state of a cell is the logit of a step to it, and twice that of a hop."""
     heads = StarGraphHeads(ChineseCheckers(2), hops=1)
