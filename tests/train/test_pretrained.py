@@ -91,12 +91,6 @@ def test_exported_policy_of_another_network_with_the_same_shapes_is_refused(untr
         start(dataclasses.replace(CONFIG, init_from=str(file)))
 
 
-def test_another_game_with_the_same_shapes_is_allowed(untrained: Runs) -> None:
-    env = "dots_and_boxes(rows=2, cols=2, reward=boxes)"
-    found = start(dataclasses.replace(CONFIG, env=env, init_from=str(untrained.first)))
-    assert equal(found, params_of(untrained.first))
-
-
 @pytest.mark.parametrize(
     ("sharing", "per_seat"), [("shared_encoder", {"heads"}), ("independent", {"encoder", "heads"})]
 )
@@ -132,8 +126,7 @@ def test_shapes_that_do_not_fit_are_both_named_before_there_is_a_folder(untraine
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("random", "init_from must be the folder of a run, such as runs/first or runs/first@40, not 'random'"),
-        ("{first}(temperature=0)", "init_from must be the folder of a run"),
+        ("{first}(temperature=0)", "init_from must be the folder of a run, such as runs/first or runs/first@40"),
         ("{first}@3", "keeps its last 2 checkpoints"),
         ("nowhere", "nowhere holds no run"),
     ],
