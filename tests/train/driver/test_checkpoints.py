@@ -19,7 +19,7 @@ from tests.helpers.stored_runs import train_in
 from tests.helpers.toy_learner import Config, ToyLearner, TrainState
 from train.driver import checkpoints
 from train.driver.loop import Settings, run_training
-from train.driver.run_folder import RunFolder, shortened
+from train.driver.run_folder import RunFolder
 
 LEARNER = ToyLearner(Config(total_steps=40))  # ten iterations
 SETTINGS = Settings(checkpoint_every=4, keep_every=3, evaluate_every=0)
@@ -205,11 +205,6 @@ def test_parameters_are_those_of_the_iteration(trained: Path) -> None:
             jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
         }
     np.testing.assert_array_equal(run.params()["preference"], run.params(10)["preference"])
-
-
-def test_many_iterations_are_shortened() -> None:
-    assert shortened(range(20)) == ", ".join(map(str, range(20)))
-    assert shortened(range(21)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ..., 11, 12, 13, 14, 15, 16, 17, 18, 19, 20"
 
 
 class OtherBoards(ToyLearner):

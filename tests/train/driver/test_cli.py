@@ -59,12 +59,6 @@ def test_network_and_preset_determine_the_defaults_of_the_other_settings() -> No
     assert message == f"train.ppo: unknown preset 'other'; the presets are {', '.join(PRESETS)}"
 
 
-def test_preset_that_needs_a_run_to_start_from_takes_the_one_of_the_command_line() -> None:
-    found = parsed("--kl-coef", "0.3", "--init-from", "runs/a", "--preset", "from_imitation")
-    assert found == config_for(preset="from_imitation", init_from="runs/a", kl_coef=0.3)
-    assert "critic_warmup needs init_from" in error_of(ppo_main, "--preset", "from_imitation")
-
-
 def test_resumed_run_has_its_own_settings_by_default(toy_run: Path) -> None:
     arguments = cli.parse(ToyLearner, ["--resume", "--run-dir", str(toy_run), "--seed", "4"])
     assert arguments.config == toy_learner.Config(total_steps=20, seed=4)

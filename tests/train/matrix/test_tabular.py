@@ -294,14 +294,6 @@ def test_leniency_enlarges_the_share_of_runs_that_reach_the_pareto_optimum(learn
 
 
 @pytest.mark.slow  # a minute together
-def test_runs_from_random_values_hide_leniency() -> None:
-    """With gaps of 5 between the values, no other action is tried at a temperature of 0.5."""
-    for learner, expected in ((Learner("boltzmann"), 0.256), (Learner("lenient"), 0.280)):
-        result = runs_of("subsidy", learner)
-        assert_share_is(share_near(result.policies, corner(1, 1))[0], expected)
-
-
-@pytest.mark.slow  # a minute together
 @pytest.mark.parametrize(("epsilon", "expected"), [(0.1, 0.250), (0.2, 0.0)])
 def test_exploration_above_a_threshold_loses_the_pareto_optimum(epsilon: float, expected: float) -> None:
     """Runs that are greedy for S1 play it with 1 - epsilon / 2: at epsilon 0.1 that is near the mixed equilibrium."""
@@ -311,21 +303,6 @@ def test_exploration_above_a_threshold_loses_the_pareto_optimum(epsilon: float, 
     assert_share_is(greedy, expected)
     assert share_near(result.policies, nash(matrix_game("subsidy"))[2])[0] == greedy
     assert share_near(result.policies, corner(1, 1))[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("learner", "of_policies", "of_greedy"),
-    [
-        (Learner("epsilon_greedy"), 0.0, 0.949),
-        (Learner("lenient", kappa=10), 0.600, 0.936),
-    ],
-    ids=["epsilon_greedy", "lenient"],
-)
-def test_learners_defect_in_the_dilemma(learner: Learner, of_policies: float, of_greedy: float) -> None:
-    """With kappa 10 many runs have not ended after 100,000 steps."""
-    result = runs_of("prisoners_dilemma", learner)
-    assert_share_is(share_near(result.policies, corner(0, 0))[0], of_policies)
-    assert_share_is(share_near(result.greedy_policies, corner(0, 0))[0], of_greedy)
 
 
 @pytest.mark.slow  # a minute together
