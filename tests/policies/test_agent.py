@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.agents import Agent, with_epsilon
+from jaxgames.agents import Agent, Analysis, with_epsilon
 from jaxgames.policies.agent import PolicyAgent
 from tests.helpers.sticks import Sticks
 
@@ -39,22 +39,18 @@ LOGITS = jnp.log(jnp.array([[1.0, 2.0, 3.0], [9.0, 8.0, 7.0], [1.0, 1.0, 1.0]]))
 NUM_SAMPLES = 4000
 
 
-class Traced:
-    """`agent.act` and `agent.analyse` under jit, with the number of times that they were traced."""
-
-    def __init__(self) -> None:
-        self.traces = 0
-        self.act: Any = jax.jit(self._act)
-        self.analyse: Any = jax.jit(lambda agent, states: agent.analyse(states))
-
-    def _act(self, agent: Agent, key: jax.Array, states: Any) -> jax.Array:
-        self.traces += 1
-        return agent.act(key, states)
+TRACES: list[str] = []  # of `act`
 
 
-@pytest.fixture(scope="module")
-def traced() -> Traced:
-    return Traced()
+@jax.jit
+def act(agent: Agent, key: jax.Array, states: Any) -> jax.Array:
+    TRACES.append("act")
+    return agent.act(key, states)
+
+
+@jax.jit
+def analyse(agent: Any, states: Any) -> Analysis:
+    return agent.analyse(states)
 
 
 def sticks(left: int, seat: int, count: int) -> Any:
@@ -91,18 +87,17 @@ def test_actions_have_the_probabilities_of_the_analysis(
     left: int,
     seat: int,
     expected: tuple[float, ...],
-    traced: Traced,
 ) -> None:
     """Seat 0 has the logits log 1, log 2, log 3. Frequencies differ by at most five standard deviations."""
     agent: Agent = PolicyAgent(LOGITS, STICKS, TABLE, temperature, top)
     if epsilon:
         agent = with_epsilon(STICKS, agent, epsilon)
     states = sticks(left, seat, NUM_SAMPLES)
-    found = np.asarray(traced.analyse(agent, states).probabilities)
+    found = np.asarray(analyse(agent, states).probabilities)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, np.broadcast_to(expected, found.shape), atol=1e-6)
 
-    actions = np.asarray(traced.act(agent, jax.random.key(0), states))
+    actions = np.asarray(act(agent, jax.random.key(0), states))
     frequencies = np.bincount(actions, minlength=3) / NUM_SAMPLES
     deviation = np.sqrt(np.multiply(expected, np.subtract(1, expected)) / NUM_SAMPLES)
     assert (np.abs(frequencies - expected) <= 5 * deviation + 1e-12).all()  # exact where the probability is 0 or 1
@@ -110,36 +105,34 @@ def test_actions_have_the_probabilities_of_the_analysis(
 
 @pytest.mark.parametrize("temperature", [0.0, 0.5])
 @pytest.mark.parametrize("top", [None, 1])
-def test_legal_actions_with_logits_of_minus_infinity_alone_are_played(
-    temperature: float, top: int | None, traced: Traced
-) -> None:
+def test_legal_actions_with_logits_of_minus_infinity_alone_are_played(temperature: float, top: int | None) -> None:
     """Of two sticks nobody takes three. The other actions have equal probabilities; the first one is the best."""
     agent = PolicyAgent(LOGITS.at[0, :2].set(-jnp.inf), STICKS, TABLE, temperature, top)
-    found = np.asarray(traced.analyse(agent, sticks(2, 0, NUM_SAMPLES)).probabilities)
+    found = np.asarray(analyse(agent, sticks(2, 0, NUM_SAMPLES)).probabilities)
     expected = (0.5, 0.5, 0) if temperature and top is None else (1, 0, 0)
     np.testing.assert_allclose(found, np.broadcast_to(expected, found.shape), atol=1e-6)
-    played = set(traced.act(agent, jax.random.key(0), sticks(2, 0, NUM_SAMPLES)).tolist())
+    played = set(act(agent, jax.random.key(0), sticks(2, 0, NUM_SAMPLES)).tolist())
     assert played == {action for action in range(3) if expected[action]}
 
 
 # -- values --------------------------------------------------------------------------------------------------------
 
 
-def test_values_are_by_seat_and_in_the_unit_of_the_rewards(traced: Traced) -> None:
+def test_values_are_by_seat_and_in_the_unit_of_the_rewards() -> None:
     """The largest reward is 2, so the policy's values are of half the rewards. Seat 1 is to move, then 2, then 0."""
-    _, values = traced.analyse(PolicyAgent(LOGITS, STICKS, TABLE), sticks(7, 1, NUM_SAMPLES))
+    _, values = analyse(PolicyAgent(LOGITS, STICKS, TABLE), sticks(7, 1, NUM_SAMPLES))
     np.testing.assert_allclose(values[:2], [[2 * 13, 2 * 11, 2 * 12]] * 2)
 
 
-def test_policy_with_the_movers_value_knows_no_other_in_a_game_of_three(traced: Traced) -> None:
-    values = traced.analyse(PolicyAgent(LOGITS, STICKS, MoverTable()), sticks(7, 1, NUM_SAMPLES)).values
+def test_policy_with_the_movers_value_knows_no_other_in_a_game_of_three() -> None:
+    values = analyse(PolicyAgent(LOGITS, STICKS, MoverTable()), sticks(7, 1, NUM_SAMPLES)).values
     np.testing.assert_allclose(values[:2], [[np.nan, 2 * 11, np.nan]] * 2)
 
 
-def test_finished_board_has_no_probabilities_and_no_value(traced: Traced) -> None:
+def test_finished_board_has_no_probabilities_and_no_value() -> None:
     for temperature in (1.0, 0.0):
         agent = PolicyAgent(LOGITS, STICKS, TABLE, temperature)
-        probabilities, values = traced.analyse(agent, sticks(0, 1, NUM_SAMPLES))
+        probabilities, values = analyse(agent, sticks(0, 1, NUM_SAMPLES))
         assert not np.any(probabilities)
         assert not np.any(values)
 
@@ -147,23 +140,23 @@ def test_finished_board_has_no_probabilities_and_no_value(traced: Traced) -> Non
 # -- the program and its arguments ---------------------------------------------------------------------------------
 
 
-def test_other_parameters_temperatures_and_epsilons_share_a_program(traced: Traced) -> None:
+def test_other_parameters_temperatures_and_epsilons_share_a_program() -> None:
     states, traces = sticks(7, 0, NUM_SAMPLES), list[int]()
     for params, temperature, epsilon in ((LOGITS, 1.0, 0.1), (LOGITS + 1, 0.5, 1), (-LOGITS, 3, 0.3)):
         agent = PolicyAgent(params, STICKS, TABLE, temperature)
-        traced.act(agent, jax.random.key(0), states)
-        traced.act(with_epsilon(STICKS, agent, epsilon), jax.random.key(0), states)
-        traces.append(traced.traces)
+        act(agent, jax.random.key(0), states)
+        act(with_epsilon(STICKS, agent, epsilon), jax.random.key(0), states)
+        traces.append(len(TRACES))
     assert traces == [traces[0]] * 3
 
 
 @pytest.mark.parametrize("number", [int, float, np.float16, np.asarray, jnp.bfloat16, jnp.int8])
-def test_temperature_of_any_type_is_that_number(number: Any, traced: Traced) -> None:
+def test_temperature_of_any_type_is_that_number(number: Any) -> None:
     """0 plays the best action, and 1 shares the program of other temperatures above 0."""
     states = sticks(7, 0, NUM_SAMPLES)
     best = PolicyAgent(LOGITS, STICKS, TABLE, number(0))
-    np.testing.assert_array_equal(traced.analyse(best, states).probabilities[0], [0, 0, 1])
-    assert set(traced.act(best, jax.random.key(0), states).tolist()) == {2}
+    np.testing.assert_array_equal(analyse(best, states).probabilities[0], [0, 0, 1])
+    assert set(act(best, jax.random.key(0), states).tolist()) == {2}
     agents = [PolicyAgent(LOGITS, STICKS, TABLE, temperature) for temperature in (number(1), 1.0)]
     for found, expected in zip(*map(jax.tree.leaves, agents), strict=True):
         assert (found.dtype, found.weak_type if isinstance(found, jax.Array) else False) == (expected.dtype, False)
