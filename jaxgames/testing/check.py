@@ -1,7 +1,7 @@
-"""Random games, in a batch, of which every board is checked; first come the checks of `static`."""
+"""Positions and random games, in batches, of which every board is checked; first come the checks of `static`."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,10 +26,12 @@ ILLEGAL_ACTION = (
 NO_WINNERS = "winners must be all False on a live, truncated or forfeited board"
 
 
-def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0) -> None:
+def check_env(
+    env: Env[Any], *, positions: Sequence[str | State] = (), games: int = 32, steps: int = 200, seed: int = 0
+) -> None:
     """Plays `games` random games for up to `steps` steps each and checks that `env` keeps the contract.
 
-    It checks that:
+    It checks, on all boards of the games and on `positions`, that:
 
     - the env is hashable, static under `jit`, and equal to the env that `make` returns for its text;
     - shapes and dtypes are as stated, and every function is traced once;
@@ -44,8 +46,9 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
 
     Args:
       env: the game. The games of an `auto_reset` env never end; pass the env inside instead.
+      positions: boards that random play hardly reaches, as texts or as states that legal play led to.
       games: the number of boards that are played at once.
-      steps: the largest number of steps; positions that random play does not reach in `steps` steps are not checked.
+      steps: the largest number of steps.
       seed: the seed of the random play.
 
     Raises:
@@ -55,17 +58,18 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
     check_int("steps", steps, 1, 2**20)
     static.check_values(env)
     static.check_shapes(env)
-    static.check_start(env)
     programs, rng = _Programs(env), np.random.default_rng(seed)
+    for boards in _boards_of(programs, positions, games):
+        _check_boards(programs, boards, rng)
+        _check_texts(programs, boards, np.ones(games, np.bool_))
+        _check_step_and_mask_agree(programs, boards, np.flatnonzero(~boards.over))
+        _check_single_boards(programs, boards, rng)
     written = np.zeros(games, np.bool_)  # finished boards whose texts have been checked
     for number, boards in enumerate(_random_play(programs, games, steps, rng)):
-        _check_boards(env, boards)
-        _check_draw(programs, boards)
-        _check_illegal_actions(programs, boards, rng)
+        _check_boards(programs, boards, rng)
         if number % STEPS_BETWEEN_TEXTS == 0 or boards.over.all():
-            _check_texts(programs, boards, np.flatnonzero(~written))
-            _check_outcomes(env, boards, np.flatnonzero(boards.over & ~written))
-            _check_step_and_mask_agree(programs, boards, number)
+            _check_texts(programs, boards, ~written)
+            _check_step_and_mask_agree(programs, boards, rng.permutation(np.flatnonzero(~boards.over))[:1])
             written |= boards.over
         if number % STEPS_BETWEEN_SINGLE_BOARDS == 0:
             _check_single_boards(programs, boards, rng)
@@ -74,7 +78,7 @@ def check_env(env: Env[Any], *, games: int = 32, steps: int = 200, seed: int = 0
         require(traces == 2, f"{function} must be traced once alone and once under vmap, not {traces} times in all")
 
 
-# -- random games --------------------------------------------------------------------------------------
+# -- boards --------------------------------------------------------------------------------------------
 
 
 class _Programs:
@@ -121,10 +125,27 @@ class _Boards:
         return jax.tree.map(lambda leaf: leaf[game], self.states)
 
 
+def _boards_of(programs: _Programs, positions: Sequence[str | State], games: int) -> Iterator[_Boards]:
+    """Yields the boards of positions, `games` at a time."""
+    read = [programs.env.from_string(each) if isinstance(each, str) else each for each in positions]
+    for begin in range(0, len(positions), games):
+        states = _stacked(read[begin : begin + games], games)
+        keys = jax.random.split(jax.random.key(begin), games)
+        yield _Boards(states, np.zeros(games, np.int64), keys, *map(np.asarray, programs.look(states)))
+
+
+def _stacked(states: list[Any], games: int) -> Any:
+    """Returns a batch of `games` boards, for which the programs are compiled; the first of `states` fills it up."""
+    padded = map(_to_host, [*states, *states[:1] * (games - len(states))])
+    return jax.tree.map(lambda *leaves: (jnp if _is_key(leaves[0]) else np).stack(leaves), *padded)
+
+
 def _random_play(programs: _Programs, games: int, steps: int, rng: np.random.Generator) -> Iterator[_Boards]:
     """Yields the boards before each of `steps` random legal steps and after the last; ends when all games are over."""
     keys = jax.random.split(jax.random.key(int(rng.integers(2**31))), (steps + 1, games))
     states = jax.jit(jax.vmap(programs.env.init))(keys[0])
+    live = not (states.terminated.any() or states.truncated.any() or states.rewards.any())
+    require(live, "init must give a live board with rewards of 0")
     length = np.zeros(games, np.int64)
     for number in range(steps + 1):
         boards = _Boards(_to_host(states), length, keys[number], *map(np.asarray, programs.look(states)))
@@ -158,18 +179,17 @@ def _assert_same(found: Any, expected: Any, message: str) -> None:
 # -- every board ---------------------------------------------------------------------------------------
 
 
-def _check_boards(env: Env[Any], boards: _Boards) -> None:
-    """Checks seats, flags, rewards, masks, winners, lengths and observations of boards that legal play has reached."""
-    s, games = boards.states, np.arange(len(boards.length))
+def _check_boards(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:
+    """Checks seats, flags, rewards, masks, winners, lengths, observations, and what illegal actions do."""
+    env, s, games = programs.env, boards.states, np.arange(len(boards.length))
     require(((s.current_player >= 0) & (s.current_player < env.num_players)).all(), "current_player must be a seat")
     require(not (s.terminated & s.truncated).any(), "terminated and truncated must not be set together")
     require(boards.mask[~boards.over].any(-1).all(), "the mask of a live board must not be empty")
     require(not boards.mask[boards.over].any(), "the mask of a finished board must be all False")
     require(not boards.winners[~s.terminated].any(), NO_WINNERS)
-    inside = (s.rewards >= env.reward_range[0]) & (s.rewards <= env.reward_range[1])
-    require(
-        inside.all(), f"rewards must lie in reward_range {env.reward_range}, not {s.rewards.min()} to {s.rewards.max()}"
-    )
+    low, high = bounds = env.reward_range
+    inside = (s.rewards >= low) & (s.rewards <= high)
+    require(inside.all(), f"rewards must lie in reward_range {bounds}, not {s.rewards.min()} to {s.rewards.max()}")
     if env.zero_sum:
         worst = np.abs(s.rewards.sum(-1)).max()
         require(worst <= 1e-5, f"zero_sum is True, but a step paid {worst} in all")
@@ -180,6 +200,8 @@ def _check_boards(env: Env[Any], boards: _Boards) -> None:
     require(same.all(), "observe(state) must equal observe(state, current_player)")
     seen = boards.seat_observations.any((0, 1))
     require(not (seen & ~env.observation_support).any(), "an observation must be False off the observation_support")
+    _check_draw(programs, boards)
+    _check_illegal_actions(programs, boards, rng)
 
 
 def _check_illegal_actions(programs: _Programs, boards: _Boards, rng: np.random.Generator) -> None:
@@ -205,11 +227,10 @@ def _check_illegal_actions(programs: _Programs, boards: _Boards, rng: np.random.
     _assert_same(again, unpaid, "a finished board must stay as it is and pay zero, whatever is played on it")
 
 
-def _check_step_and_mask_agree(programs: _Programs, boards: _Boards, number: int) -> None:
-    """Checks on one live board that `step` accepts exactly the actions of the mask, one beyond either end included."""
-    live = np.flatnonzero(~boards.over).tolist()
-    for game in live[number % max(len(live), 1) :][:1]:
-        actions = np.arange(-1, programs.env.num_actions + 1, dtype=np.int32)
+def _check_step_and_mask_agree(programs: _Programs, boards: _Boards, games: np.ndarray) -> None:
+    """Checks on live boards that `step` accepts exactly the actions of the mask, one beyond either end included."""
+    actions = np.arange(-1, programs.env.num_actions + 1, dtype=np.int32)
+    for game in games.tolist():
         legal = np.asarray(programs.is_legal(boards.state(game), actions))
         differ = np.flatnonzero(legal != np.pad(boards.mask[game], 1)) - 1
         require(differ.size == 0, f"step and legal_action_mask must agree, not differ on {differ}")
@@ -258,12 +279,14 @@ def _check_outcomes(env: Env[Any], boards: _Boards, finished: np.ndarray) -> Non
             require(found == expected, f"outcome must be {expected}, not {found}")
 
 
-def _check_texts(programs: _Programs, boards: _Boards, games: np.ndarray) -> None:
-    """Checks that the positions and legal actions of `games` read back from their texts.
+def _check_texts(programs: _Programs, boards: _Boards, chosen: np.ndarray) -> None:
+    """Checks the outcomes of chosen boards, and that their positions and legal actions read back from their texts.
 
     One live board writes all its legal actions, the others two.
     """
+    games = np.flatnonzero(chosen)
     env, states = programs.env, [boards.state(game) for game in games.tolist()]
+    _check_outcomes(env, boards, np.flatnonzero(boards.over & chosen))
     over, winners, mask = boards.over[games], boards.winners[games], boards.mask[games]
     for number, state in enumerate(states):
         legal = np.flatnonzero(mask[number])[: None if number == over.argmin() else 2].tolist()
@@ -289,8 +312,7 @@ def _check_texts(programs: _Programs, boards: _Boards, games: np.ndarray) -> Non
     chex.assert_trees_all_equal_shapes_and_dtypes(states[0], *read, custom_message=alike)
     require(not any(getattr(leaf, "weak_type", False) for leaf in jax.tree.leaves(read)), f"{alike}, not weakly typed")
 
-    padded = [*read, *read[:1] * (len(boards.over) - len(read))]  # to the batch that is compiled already
-    together = jax.tree.map(lambda *leaves: (jnp if _is_key(leaves[0]) else np).stack(leaves), *map(_to_host, padded))
+    together = _stacked(read, len(boards.over))
     read_mask, *_, read_winners = (np.asarray(found)[: len(read)] for found in programs.look(together))
     seats = together.current_player[: len(read)]
     same = (read_mask == mask).all(-1) & (seats == boards.states.current_player[games])

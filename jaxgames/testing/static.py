@@ -18,14 +18,11 @@ def check_values(env: Any) -> None:
     require(isinstance(env, Env), f"expected a jaxgames.Env, not {_name(env)}: pass an instance, as in MyGame(size=3)")
     if isinstance(env, AutoReset):
         raise AssertionError(f"the games of {env} never end: check the env inside")
-    cls = type(env).__name__
     frozen = getattr(getattr(env, "__dataclass_params__", None), "frozen", False)
-    require(frozen, f"{cls} must be a frozen dataclass: write @dataclass(frozen=True) above its class")
+    require(frozen, f"{type(env).__name__} must be a frozen dataclass: write @dataclass(frozen=True) above its class")
     values = {name: _value(env, name) for name in ("id", "num_players", "num_actions", "version", "observation_shape")}
-    require(
-        isinstance(values["id"], str) and values["id"].isidentifier(),
-        f"id must be a Python identifier, not {values['id']!r}",
-    )
+    sound = isinstance(values["id"], str) and values["id"].isidentifier()
+    require(sound, f"id must be a Python identifier, not {values['id']!r}")
     for name, least in (("num_players", 2), ("num_actions", 1), ("version", 1)):
         value = values[name]
         require(type(value) is int and value >= least, f"{name} must be an int of at least {least}, not {value!r}")
@@ -46,10 +43,8 @@ def check_values(env: Any) -> None:
     must_return("hash(env), which makes it static under jax.jit,", hash, env)
     if env.id in list_games():
         twin = must_return(f"make({str(env)!r})", make, str(env))
-        require(
-            (twin, hash(twin)) == (env, hash(env)),
-            f"make({str(env)!r}) must give an equal env with an equal hash, not {twin}",
-        )
+        same = (twin, hash(twin)) == (env, hash(env))
+        require(same, f"make({str(env)!r}) must give an equal env with an equal hash, not {twin}")
 
 
 def _value(env: Any, name: str) -> Any:
@@ -96,19 +91,8 @@ def _check_state(env: Env[Any], where: str, state: Any) -> None:
 
 
 def _traced(env: Env[Any], name: str, *arguments: Any) -> Any:
-    """Returns the shapes that a public method returns. Raises AssertionError, in words, where it cannot be traced."""
-    try:
-        return jax.eval_shape(getattr(env, name), *arguments)
-    except Exception as error:
-        raise AssertionError(_failed(name, error)) from error
-
-
-def _failed(name: str, error: Exception) -> str:
-    """Returns that a call has failed, with the first line of its error."""
-    message = f"{name} must not fail, but raised {type(error).__name__}: {str(error).partition(chr(10))[0]}"
-    if isinstance(error, jax.errors.ConcretizationTypeError | jax.errors.TracerArrayConversionError):
-        message += " It runs under jax.jit: write jnp.where in place of `if`, and jnp in place of numpy or int()"
-    return message
+    """Returns the shapes that a public method returns."""
+    return must_return(name, jax.eval_shape, getattr(env, name), *arguments)
 
 
 def _name(value: Any) -> str:
@@ -120,19 +104,15 @@ def _type(leaf: Any) -> str:
     return f"{leaf.dtype}{list(leaf.shape)}"
 
 
-def check_start(env: Env[Any]) -> None:
-    """Checks that a new board is live and has paid nothing."""
-    state = env.init(jax.random.key(0))
-    live = not (bool(state.terminated) or bool(state.truncated) or np.any(state.rewards))
-    require(live, "init must give a live board with rewards of 0")
-
-
 def must_return(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Returns the result of a call. Raises AssertionError with `name` where the call fails."""
     try:
         return function(*arguments)
     except Exception as error:
-        raise AssertionError(_failed(name, error)) from error
+        message = f"{name} must not fail, but raised {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        if isinstance(error, jax.errors.ConcretizationTypeError | jax.errors.TracerArrayConversionError):
+            message += " It runs under jax.jit: write jnp.where in place of `if`, and jnp in place of numpy or int()"
+        raise AssertionError(message) from error
 
 
 def require(condition: Any, message: str) -> None:

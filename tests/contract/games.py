@@ -15,20 +15,22 @@ import jaxgames
 from tests.helpers.cases import Cases
 
 GAMES = Path(__file__).parent.parent / "games"
-
-
-def load(id: str) -> Cases:
-    """The cases of one game."""
-    return importlib.import_module(f"tests.games.{id}.cases").CASES
-
-
-ALL = {id: load(id) for id in jaxgames.list_games() if (GAMES / id / "cases.py").exists()}
+ALL: dict[str, Cases] = {
+    id: importlib.import_module(f"tests.games.{id}.cases").CASES
+    for id in jaxgames.list_games()
+    if (GAMES / id / "cases.py").exists()
+}
 
 
 def of_each_game(argument: str, values: Callable[[Cases], Iterable[Any]]) -> pytest.MarkDecorator:
     """Parametrises a test with `cases` and one of the values of each game, game by game."""
     sets = [
-        pytest.param(cases, value, id=f"{id}-{_name(value, number)}")
+        pytest.param(
+            cases,
+            value,
+            id=f"{id}-{value if isinstance(value, str) else getattr(value, 'name', number)}",
+            marks=pytest.mark.slow if getattr(value, "slow", False) else (),
+        )
         for id, cases in ALL.items()
         for number, value in enumerate(values(cases))
     ]
@@ -36,9 +38,3 @@ def of_each_game(argument: str, values: Callable[[Cases], Iterable[Any]]) -> pyt
 
 
 each_game = pytest.mark.parametrize("cases", [pytest.param(cases, id=id) for id, cases in ALL.items()])
-
-
-def _name(value: Any, number: int) -> str:
-    if isinstance(value, str):
-        return value
-    return getattr(value, "name", str(number))

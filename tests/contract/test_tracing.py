@@ -1,12 +1,10 @@
-"""An env is static under `jax.jit`: every function is traced once, and keys change nothing where nothing is random."""
+"""Programs of games when they are traced: keys that nothing uses, implicit promotion, x64."""
 
 import functools
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 import jaxgames
@@ -14,35 +12,6 @@ from jaxgames.greedy import action_scores
 from jaxgames.sampling import random_action
 from tests.contract.games import each_game, of_each_game
 from tests.helpers.cases import Cases
-from tests.helpers.positions import compiled, start
-
-
-@each_game
-def test_every_function_is_traced_once(cases: Cases) -> None:
-    """Once for all states, actions, seats and envs that are equal, also when the state comes from text."""
-    functions: dict[str, Any] = {
-        "init": lambda env, key: env.init(key),
-        "step": lambda env, state, action: env.step(state, action),
-        "mask": lambda env, state: env.legal_action_mask(state),
-        "observe": lambda env, state: env.observe(state),
-        "observe for a seat": lambda env, state, seat: env.observe(state, seat),
-    }
-    chex.clear_trace_counter()
-    once = {name: jax.jit(chex.assert_max_traces(f, n=1), static_argnums=0) for name, f in functions.items()}
-    rng = np.random.default_rng(0)
-    text = cases.judged[0].env
-    for equal_env in (jaxgames.make(text), jaxgames.make(str(jaxgames.make(text)))):
-        once["init"].eval_shape(equal_env, jax.random.key(0))
-        step, mask, _ = compiled(equal_env)
-        state = start(equal_env)
-        for _ in range(4):
-            action, seat = jnp.int32(rng.choice(np.flatnonzero(mask(state)))), rng.integers(equal_env.num_players)
-            arguments = {"step": (action,), "mask": (), "observe": (), "observe for a seat": (jnp.int32(seat),)}
-            for name, others in arguments.items():
-                once[name].eval_shape(equal_env, state, *others)
-            after = step(state, action)
-            once["mask"].eval_shape(equal_env, after)
-            state = equal_env.from_string(equal_env.to_string(after))
 
 
 @each_game

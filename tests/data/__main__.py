@@ -1,4 +1,4 @@
-"""Writes stored files of this folder again: `python -m tests.data pictures transcripts`.
+"""Writes stored files of this folder again: `python -m tests.data pictures playthroughs`.
 
 Tests compare what the code makes now with these files. After a change that was meant, run the command, read the
 differences and commit them.
@@ -7,11 +7,12 @@ differences and commit them.
 import sys
 from pathlib import Path
 
+from tests.contract.test_playthroughs import made_playthroughs
 from tests.play.test_transcripts import made_transcripts
 from tests.render.test_pictures import made_pictures
 
 # of each kind: the function that returns its texts by the names of their files
-MAKERS = {"pictures": made_pictures, "transcripts": made_transcripts}
+MAKERS = {"pictures": made_pictures, "playthroughs": made_playthroughs, "transcripts": made_transcripts}
 
 
 def main(kinds: list[str]) -> None:

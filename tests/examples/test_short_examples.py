@@ -16,9 +16,9 @@ from examples import demo, pgx_search, random_games
 from examples.openspiel_match import Arguments, checkers_action, match
 from jaxgames.interop.pgx import PgxEnv
 from jaxgames.wrappers import seat_discount
-from tests.games.checkers.test_engines import OPEN_SPIEL_ACTION
 from tests.games.dots_and_boxes.pictures import game as boxes
 from tests.games.dots_and_boxes.pictures import read
+from tests.games.test_engines import OPEN_SPIEL_ACTION
 from tests.helpers.positions import compiled, repeated
 from train import evaluate, plot
 from train.driver import compilation, loop

@@ -1,7 +1,7 @@
 """The types of the material that each game supplies to the tests in `tests/contract`, which run for every game.
 
-`tests/games/<id>/cases.py` holds one `Cases` named CASES: positions, texts and expected values. A new game has a
-`cases.py`, and tests of its own for moves, ends and rewards.
+`tests/games/<id>/cases.py` holds one `Cases` named CASES. A rule of a game is a row there, and so are the games that
+are played beside the slow reference. An env is named by a text for `jaxgames.make`.
 """
 
 import itertools
@@ -9,49 +9,61 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 from hypothesis import strategies as st
 
-from tests.helpers.reference import Reference
+from tests.helpers.lockstep import Chooser, at_random
+from tests.helpers.reference import AnyReference
 
 WrongText = tuple[Any, str, str]  # a text, and two parts of the message: what is wrong in it, what was expected
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A game that ends, from a live position: by legal actions in notation, or by one illegal action, an integer."""
+class Rule:
+    """What must hold on a board after legal actions, which leave it live until the last."""
 
     name: str
     env: str
     position: str
-    actions: Sequence[str] | int
-    rewards: Sequence[float]  # that the last action pays
-    kind: Literal["win", "draw", "truncated", "forfeit"]
-    winners: tuple[int, ...] = ()
+    plays: str = ""  # in notation, with blanks between
+    legal: str | None = None  # all legal actions afterwards, as in `plays`
+    of: str = ""  # with which the texts in `legal` begin: others may be legal, too
+    text: str = ""  # of the position afterwards; without plays that of the position itself, if it is left out
+    rewards: Sequence[float] | None = None  # that the last action paid; zeros without a winner, if they are left out
+    end: Literal["live", "draw", "truncated"] = "live"  # if there is no winner
+    winner: int | None = None
     reason: str = ""  # part of `Outcome.reason`
     counters: Mapping[str, int] = field(default_factory=dict[str, int])  # fields that the text does not record
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A live position on which the mask and the penalty are compared for all actions."""
+class Played:
+    """Games that the env and the reference play in lockstep, and how many of them must end in which way."""
 
     env: str
-    position: str
-    illegal: Sequence[str | int] = ()  # actions that must be among the illegal ones, in notation or by number
+    ends: Mapping[str, int]  # at least so many, by `Reference.end` or "illegal"
+    games: int  # at once: each number is compiled on its own
+    texts: Callable[[np.random.Generator, Any], Sequence[str]] | None = None  # where they begin, if not at the start
+    limit: int | None = None  # actions per game
+    choose: Chooser = at_random
+    illegal: float = 0.002  # share of the actions that are any numbers
+    forms: Sequence[str] = ()  # in which the same is computed, besides that of CPUs
+    seed: int = 1
+    slow: bool = False
 
 
 @dataclass(frozen=True)
 class Placement:
-    """A position in notation that need not be reachable, and whether it is over."""
+    """A position in notation that need not be reachable, and whether it is over: (terminated, truncated)."""
 
     env: str
     text: str
-    over: tuple[bool, bool] | None = None  # (terminated, truncated); None leaves it open
+    over: tuple[bool, bool]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cases:
-    """The material of one game. An env is named by a text for `jaxgames.make`."""
+    """The material of one game."""
 
     id: str
 
@@ -63,22 +75,19 @@ class Cases:
     facts: Mapping[str, Mapping[str, Any]]
     wrong_parameters: Sequence[tuple[Mapping[str, Any], str]]  # and a part of the message
 
-    judged: Sequence[Judged]  # positions on which `step` and the mask must agree for every action
-    finished: Sequence[Finished]  # at least one of each kind that the game knows
+    rules: Sequence[Rule]
+    positions: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])  # of envs, for `check_env`
 
     # Notation.
     wrong_positions: tuple[str, Sequence[WrongText]]  # of an env
     wrong_actions: tuple[str, str, Sequence[WrongText]]  # of an env, in a position
-    no_actions: Sequence[tuple[str, str, int, str]]  # env, position, an action that names no move, part of the message
-    positions: Sequence[Placement]  # texts that read back exactly
-    placements: st.SearchStrategy[Placement]  # the same at random
+    no_actions: Sequence[tuple[str, str, int, str]] = ()  # env, position, an action without a move, part of the message
+    placements: st.SearchStrategy[Placement]
     not_in_text: Sequence[str] = ()  # fields of the state, besides the rewards, that the text does not record
 
-    # The rules in slow plain Python, and the envs that are compared with them.
-    reference: Callable[[Any], Reference[Any, Any]]  # of an env
-    referenced: Sequence[str]
-
-    seats_see_the_same_start: Sequence[str]  # envs
+    # The rules in slow plain Python, and the games that are compared with them.
+    reference: Callable[[Any], AnyReference]  # of an env
+    played: Sequence[Played]
 
 
 def combinations(id: str, **values: Sequence[Any]) -> list[str]:

@@ -11,13 +11,13 @@ from jaxgames import Env
 from tests.helpers.positions import batched, board, in_form, read_all, repeated, start
 from tests.helpers.reference import AnyReference
 
-# Picks one of the legal actions: (rng, position, {action: move}) -> action.
-Chooser = Callable[[np.random.Generator, Any, dict[int, Any]], int]
+# Picks one of the legal actions: (reference, rng, position, {action: move}) -> action.
+Chooser = Callable[[Any, np.random.Generator, Any, dict[int, Any]], int]
 
 TEXTS_PER_ACTION = 2  # boards whose texts are compared after each action, in turn: notation goes board by board
 
 
-def at_random(rng: np.random.Generator, position: Any, legal: dict[int, Any]) -> int:
+def at_random(reference: AnyReference, rng: np.random.Generator, position: Any, legal: dict[int, Any]) -> int:
     return list(legal)[int(rng.random() * len(legal))]
 
 
@@ -80,7 +80,7 @@ class Lockstep:
         """A finished board gets any action, and so does a live one now and then."""
         if position.over or self.rng.random() < self.illegal:
             return int(self.rng.integers(-2, self.env.num_actions + 2))
-        return self.choose(self.rng, position, legal)
+        return self.choose(self.reference, self.rng, position, legal)
 
     def count(self, before: Sequence[Any], actions: Sequence[int], legal: Sequence[Any], after: Sequence[Any]) -> None:
         for old, action, moves, new in zip(before, actions, legal, after, strict=True):

@@ -21,7 +21,7 @@ from jaxgames.solvers.alphabeta.search import GENERATION, PLIES_LEFT
 from jaxgames.solvers.alphabeta.table import MINUS_INFINITY
 from tests.games.checkers.random_positions import crowds, endgames, hunts
 from tests.games.checkers.reference import Position, Reference
-from tests.games.checkers.test_perft import POSITIONS, START_MOVES
+from tests.games.test_perft import POSITIONS, START_MOVES
 from tests.helpers.minimax import random_games
 from tests.solvers.slow_checkers import is_threatened, state_of, words
 

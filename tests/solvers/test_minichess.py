@@ -32,7 +32,7 @@ from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, compiled, function_fo
 from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer, plies_to_end
 from tests.games.minichess.cases import KNIGHTS_HOME, make_reference
 from tests.games.minichess.reference import Position, is_dead
-from tests.games.minichess.test_perft import PERFT
+from tests.games.test_perft import PERFT
 from tests.solvers.slow_minichess import endings, is_noisy, minimax, placements, shuffles, state_of
 
 STANDARD, KING_CAPTURE = Minichess(), Minichess(rules="king_capture")

@@ -1,19 +1,36 @@
-"""The material of checkers for the tests in `tests/contract`."""
+"""The rules of checkers as rows, and its material for the tests in `tests/contract`.
+
+Boards are written in PDN: the side to move, White's pieces and Black's, and the piece that must continue its capture.
+Black, seat 0, moves down this board.
+
+    .  1  .  2  .  3  .  4
+    5  .  6  .  7  .  8  .
+    .  9  . 10  . 11  . 12
+    13 . 14  . 15  . 16  .
+    . 17  . 18  . 19  . 20
+    21 . 22  . 23  . 24  .
+    . 25  . 26  . 27  . 28
+    29 . 30  . 31  . 32  .
+"""
 
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from jaxgames import Env
-from tests.games.checkers.reference import Reference
-from tests.helpers.cases import Cases, Finished, Judged, Placement, combinations
-from tests.helpers.positions import LIVE, TERMINATED
+from tests.games.checkers.random_positions import crowds, endgames, hunts
+from tests.games.checkers.reference import Move, Position, Reference
+from tests.helpers.cases import Cases, Placement, Played, Rule, combinations
 
 START = "B:W21,22,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,9,10,11,12"
 WCDF, OPEN_SPIEL, ONE_PLY = "checkers", "checkers(draw_rule='openspiel')", "checkers(max_plies=1)"
 ADJUDICATED = "checkers(draw_rule='adjudicated')"
+CHOICE = "B:W9,11,18,28:B1,5,8"
+CIRCLE = "B:W9,10,17,18,32:BK6"
 NO_MOVE, LIMIT = "no legal move", "1 plies without a winner"
 QUIET_80, QUIET_40 = "80 plies without a capture or a man's move", "40 plies without a capture"
+WON, LOST = (1, -1), (-1, 1)
 COMMON = {
     "num_players": 2,
     "num_actions": 128,
@@ -32,28 +49,109 @@ def make_reference(env: Env[Any]) -> Reference:
     return Reference(parameters["draw_rule"], parameters["max_plies"])
 
 
-def adjudicated(turn: int, text: str, ply: str, winner: int | None, reason: str) -> Finished:
-    """A game that ends with a turn, the number of which is given."""
-    rewards = {None: [0, 0], 0: [1, -1], 1: [-1, 1]}[winner]
-    kind, winners = ("draw", ()) if winner is None else ("win", (winner,))
-    return Finished(
-        f"{ply} in turn {turn}", ADJUDICATED, text, [ply], rewards, kind, winners, reason, {"quiet": turn - 1}
-    )
+def carefully(reference: Reference, rng: np.random.Generator, position: Position, legal: dict[int, Move]) -> int:
+    """An action after which nothing can be captured, if there is one."""
+
+    def is_safe(action: int) -> bool:
+        after = reference.step(position, action, legal)
+        return all(move.captured is None for move in reference.available(after))
+
+    actions: list[int] = rng.permutation(list(legal)).tolist()
+    return next(filter(is_safe, actions), actions[0])
+
+
+def in_turn(turn: int, text: str, plays: str, winner: int | None = None, reason: str = "", end: Any = "live") -> Rule:
+    """A rule on a board of the rules "adjudicated", with the number of the turn."""
+    paid, counters = None if winner is None else (WON, LOST)[winner], {"quiet": turn - 1}
+    return Rule(f"turn {turn}", ADJUDICATED, text, plays, None, "", "", paid, end, winner, reason, counters)
 
 
 # The branches of `status_check` in Larson's post. The one at 50 turns decides nothing that those at 40 do not.
-ADJUDICATED_ENDS = [
-    adjudicated(7, "B:W18:B14", "14x23", 0, NO_MOVE),
-    adjudicated(60, "W:W19:B15", "19x10", 1, NO_MOVE),
-    adjudicated(40, "B:WK32:B1,2,3,K4", "1-5", 0, "a lead of 3 pieces after 40 turns"),
-    adjudicated(41, "B:WK1,K2,K3,K4:BK32", "32-28", 1, "a lead of 3 pieces after 41 turns"),
-    adjudicated(50, "B:WK32:B1,2,3,K4,K5", "1-6", 0, "a lead of 4 pieces after 50 turns"),
-    adjudicated(50, "W:WK1,K2,K3,K4,K5:BK32", "1-6", 1, "a lead of 4 pieces after 50 turns"),
-    adjudicated(60, "W:WK32:BK1,K2", "32-28", 0, "a lead of 1 piece after 60 turns"),
-    adjudicated(60, "W:WK32,K31:BK1", "32-28", 1, "a lead of 1 piece after 60 turns"),
-    adjudicated(60, "B:WK32:BK1", "1-5", None, "equal numbers of pieces after 60 turns"),
-    adjudicated(59, "W:WK22,K26:B25,K29", "26-30", 1, NO_MOVE),
-    adjudicated(60, "W:WK22,K26:B25,K29", "26-30", None, "equal numbers of pieces after 60 turns"),
+ADJUDICATION = [
+    in_turn(7, "B:W18:B14", "14x23", 0, NO_MOVE),
+    in_turn(39, "B:WK32:B1,2,3,K4", "1-5"),
+    in_turn(40, "B:WK32:B1,2,3,K4", "1-5", 0, "a lead of 3 pieces after 40 turns"),
+    in_turn(41, "B:WK1,K2,K3,K4:BK32", "32-28", 1, "a lead of 3 pieces after 41 turns"),
+    # The lead is compared when the turn ends: the first of two jumps makes a lead of three.
+    in_turn(41, "B:W10,19,31:B1,2,3,4,6", "6x15"),
+    in_turn(41, "B:W10,19,31:B1,2,3,4,6", "6x15 15x24", 0, "a lead of 4 pieces after 41 turns"),
+    in_turn(50, "W:WK1,K2,K3,K4,K5:BK32", "1-6", 1, "a lead of 4 pieces after 50 turns"),
+    in_turn(59, "B:WK32:B1,2,K4", "1-5"),
+    in_turn(60, "W:WK32:BK1,K2", "32-28", 0, "a lead of 1 piece after 60 turns"),
+    in_turn(60, "W:WK32,K31:BK1", "32-28", 1, "a lead of 1 piece after 60 turns"),
+    in_turn(60, "B:WK32:BK1", "1-5", None, "equal numbers of pieces after 60 turns", "draw"),
+    in_turn(59, "W:WK22,K26:B25,K29", "26-30", 1, NO_MOVE),
+    in_turn(60, "W:WK22,K26:B25,K29", "26-30", None, "equal numbers of pieces after 60 turns", "draw"),
+]
+
+RULES = [
+    # Steps, captures and crowning.
+    Rule("black begins", WCDF, START, legal="9-13 9-14 10-14 10-15 11-15 11-16 12-16"),
+    Rule("white replies", WCDF, START, "11-15", legal="21-17 22-17 22-18 23-18 23-19 24-19 24-20"),
+    Rule("men go forward, kings both ways", WCDF, "B:WK11,25:B9,K18", legal="9-13 9-14 18-14 18-15 18-22 18-23"),
+    Rule("steps stay on the board", WCDF, "B:W10:BK4,K13,K29", legal="4-8 13-9 13-17 29-25"),
+    Rule("captures are compulsory, the longest is not", WCDF, CHOICE, legal="5x14 8x15"),
+    Rule("the same piece must go on", WCDF, CHOICE, "8x15", legal="15x22", text="B:W9,18,28:B1,5,15:J15"),
+    Rule("a capture ends", WCDF, CHOICE, "8x15 15x22", text="W:W9,28:B1,5,22"),
+    Rule("no jump over two pieces", WCDF, "B:W10,15,32:B6", legal="6-9"),
+    Rule("no jump over the edge", WCDF, "B:W28:BK24", legal="24-19 24-20 24-27"),
+    Rule("men capture forward", WCDF, "B:W14,22:B18", legal="18x25"),
+    Rule("kings capture both ways", WCDF, "B:W14,22:BK18", legal="18x9 18x25"),
+    Rule("a king may return to its square", WCDF, CIRCLE, "6x15 15x22 22x13 13x6", text="W:W32:BK6"),
+    Rule("a captured piece leaves at once", WCDF, "B:W10,32:BK6", "6x15", text="W:W32:BK15"),
+    Rule("a step ends the turn", WCDF, "W:W17,32:B9,10", "17-14", text="B:W14,32:B9,10"),
+    Rule("a man is crowned", WCDF, "W:W8:B21", "8-3", text="B:WK3:B21"),
+    Rule("crowning ends the turn", WCDF, "B:W26,27:B22", "22x31", text="W:W27:BK31"),
+    Rule("a king goes on", WCDF, "B:W26,27:BK22", "22x31", legal="31x24", text="B:W27:BK31:J31"),
+    Rule("squares do not crown", WCDF, "B:W32:B10,K14", "14-17 32-28 10-14", text="W:W28:B14,K17"),
+    # Wins.
+    Rule("last piece captured", WCDF, "B:W18:B14", "14x23", rewards=WON, winner=0, reason=NO_MOVE),
+    Rule("blocked", WCDF, "B:W28,K32:B19,20,K23,K27", "20-24", rewards=WON, winner=0, reason=NO_MOVE),
+    Rule("white wins", OPEN_SPIEL, "W:W19:B15", "19x10", rewards=LOST, winner=1, reason=NO_MOVE),
+    Rule("not blocked if it can capture", WCDF, "B:W28:B19,20", "19-24", legal="28x19"),
+    # Draws by plies without progress: a king's move, a man's move, and captures, the first jump of two among them.
+    Rule("79 plies", WCDF, "B:WK32:BK1", "1-5", counters={"quiet": 78}),
+    Rule("80 plies", WCDF, "B:WK32:BK1", "1-5", end="draw", reason=QUIET_80, counters={"quiet": 79}),
+    Rule("39 plies", OPEN_SPIEL, "B:WK32:BK1", "1-5", counters={"quiet": 38}),
+    Rule("40 plies", OPEN_SPIEL, "B:WK32:BK1", "1-5", end="draw", reason=QUIET_40, counters={"quiet": 39}),
+    Rule("a man's move is progress", WCDF, "B:W32:BK1,9", "9-13", counters={"quiet": 79}),
+    Rule("for OpenSpiel it is not", OPEN_SPIEL, "B:W32:BK1,9", "9-13", end="draw", counters={"quiet": 39}),
+    Rule("a capture is progress", WCDF, "B:W18,32:BK14", "14x23", counters={"quiet": 79}),
+    Rule("the first jump is progress", OPEN_SPIEL, "B:W18,27:BK14", "14x23", counters={"quiet": 39}),
+    Rule("a win is no draw", WCDF, "B:W28:BK19,K20", "20-24", rewards=WON, winner=0, counters={"quiet": 79}),
+    Rule("for OpenSpiel it is", OPEN_SPIEL, "B:W28:BK19,K20", "20-24", end="draw", counters={"quiet": 39}),
+    *ADJUDICATION,
+    # The limit of plies: a jump is a ply.
+    Rule(
+        "limit", "checkers(max_plies=3)", START, "11-15 22-18 15x22", end="truncated", reason="3 plies without a winner"
+    ),
+    Rule("limit in a capture", ONE_PLY, CHOICE, "8x15", end="truncated", reason=LIMIT),
+    Rule("win at the limit", ONE_PLY, "B:W18:B14", "14x23", rewards=WON, winner=0),
+    Rule("draw at the limit", ONE_PLY, "B:WK32:BK1", "1-5", end="draw", counters={"quiet": 79}),
+    # Positions that are read.
+    Rule("the last piece is gone", WCDF, "B:W18:B", winner=1),
+    Rule("the other side is to move", WCDF, "W:W18:B", legal="18-14 18-15"),
+    Rule("no pieces", WCDF, "B:W:B", winner=1),
+    Rule("blocked as read", WCDF, "B:WK22,K30:B25,K29", winner=1),
+    Rule("a man on its king row is stuck", WCDF, "B:W1:B30", winner=1),
+    Rule("in a capture", WCDF, "B:W9,18,28:B1,5,15:J15", legal="15x22"),
+    Rule("black is written first", WCDF, "W:B2,14:W18,K30", text="W:W18,K30:B2,14"),
+]
+
+PLAYED = [
+    Played(WCDF, {"won": 20, "illegal": 3}, 40, illegal=0.004),
+    Played(OPEN_SPIEL, {"won": 20, "illegal": 3, "drawn": 4}, 40, illegal=0.004),
+    Played(ADJUDICATED, {"won": 20, "drawn": 2}, 40),
+    # Random kings do not live for the 80 plies that draw by the federation's rule.
+    Played(WCDF, {"drawn": 15}, 40, lambda rng, _: endgames(rng, 40), choose=carefully, seed=3),
+    Played(WCDF, {"won": 15}, 40, lambda rng, _: endgames(rng, 40), seed=3),
+    Played(WCDF, {"won": 60}, 40, lambda rng, _: [*crowds(rng, 200), *hunts(rng, 80)], limit=12, seed=4),
+    Played(OPEN_SPIEL, {"drawn": 15}, 40, lambda rng, _: endgames(rng, 40), choose=carefully, seed=3, slow=True),
+    *(
+        Played(f"checkers({draw_rule=}, max_plies=60)", {"truncated": 10, "won": 3}, 40, seed=2, slow=True)
+        for draw_rule in ("wcdf", "openspiel")
+    ),
+    *(Played(env, {"won": 450}, 900, seed=10, slow=True) for env in (WCDF, OPEN_SPIEL, ADJUDICATED)),
 ]
 
 
@@ -93,29 +191,7 @@ CASES = Cases(
         ({"size": 10}, "draw_rule, max_plies"),
         ({"num_players": 2}, "draw_rule, max_plies"),
     ],
-    judged=[
-        # 21-17 moves White's man, 14-18 an empty square, 9-6 a man backwards, 8-12 goes to an own man.
-        Judged(WCDF, START, ["21-17", "14-18", "9-6", "8-12", -1, 128, 2**31 - 1, -(2**31)]),
-        Judged(WCDF, "W" + START[1:], ["9-13", "22-26"]),
-        Judged(WCDF, "B:W9,11,18,28:B1,5,8", ["1-6", "8-12"]),  # captures are compulsory
-        Judged(WCDF, "B:W9,18,28:B1,5,15:J15", ["5x14", "15-19", "15-11"]),  # so is the rest of a capture
-        Judged(WCDF, "W:WK9,18:B1,K14,15", ["9-13", "18-22"]),
-        Judged(WCDF, "B:WK10,K11,17,18:BK6,K7,9", []),
-    ],
-    finished=[
-        Finished("last piece captured", WCDF, "B:W18:B14", ["14x23"], [1, -1], "win", (0,), NO_MOVE),
-        Finished("blocked", WCDF, "B:W28:B19,20", ["20-24"], [1, -1], "win", (0,), NO_MOVE),
-        Finished("white wins", OPEN_SPIEL, "W:W19:B15", ["19x10"], [-1, 1], "win", (1,), NO_MOVE),
-        Finished("80 plies", WCDF, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), QUIET_80, {"quiet": 79}),
-        Finished("40 plies", OPEN_SPIEL, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), QUIET_40, {"quiet": 39}),
-        *ADJUDICATED_ENDS,
-        Finished("limit", ONE_PLY, START, ["11-15"], [0, 0], "truncated", (), LIMIT),
-        Finished("limit in a capture", ONE_PLY, "B:W9,11,18,28:B1,5,8", ["8x15"], [0, 0], "truncated", (), LIMIT),
-        Finished("win at the limit", ONE_PLY, "B:W18:B14", ["14x23"], [1, -1], "win", (0,), NO_MOVE),
-        Finished("draw at the limit", ONE_PLY, "B:WK32:BK1", ["1-5"], [0, 0], "draw", (), QUIET_80, {"quiet": 79}),
-        Finished("illegal", WCDF, START, -1, [-1, 1], "forfeit", (), "illegal action by seat 0"),
-        Finished("illegal by white", WCDF, "W" + START[1:], 0, [1, -1], "forfeit", (), "illegal action by seat 1"),
-    ],
+    rules=RULES,
     wrong_positions=(
         WCDF,
         [
@@ -176,20 +252,8 @@ CASES = Cases(
         (WCDF, START, 4 * 31 + 1, "leaves the board"),
         (WCDF, "B:W13:B17", 4 * (32 - 17) + 1, "leaves the board"),  # a jump: 13 is on the edge
     ],
-    positions=[
-        Placement(WCDF, "B:W18:B", TERMINATED),  # White has captured the last piece
-        Placement(WCDF, "W:W18:B", LIVE),
-        Placement(WCDF, "W:W:B18", TERMINATED),
-        Placement(WCDF, "B:W:B", TERMINATED),
-        Placement(WCDF, "B:WK22,K30:B25,K29", TERMINATED),  # blocked
-        Placement(WCDF, "W:WK22,K30:B25,K29", LIVE),
-        Placement(WCDF, "B:W1:B30", TERMINATED),  # a man on its own king row cannot move
-        Placement(WCDF, "B:W15,16:B12", LIVE),
-        Placement(WCDF, "B:W9,18,28:B1,5,15:J15", LIVE),
-    ],
     placements=placements(),
     not_in_text=("quiet", "ply"),
     reference=make_reference,
-    referenced=[WCDF],
-    seats_see_the_same_start=[WCDF],
+    played=PLAYED,
 )

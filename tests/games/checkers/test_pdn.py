@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import jaxgames
 from jaxgames.games.checkers.pdn import START, BrokenGame, PdnGame, decode, read, record, write
 from jaxgames.games.checkers.whole_moves import Board
-from tests.games.checkers.pictures import WCDF
-from tests.games.checkers.pictures import read as position
 from tests.games.checkers.random_positions import crowds, hunts
-from tests.games.checkers.record_pydraughts import FILE, RESULTS, random_games
+from tests.games.checkers.record_pydraughts import FILE, RESULTS
 
+WCDF = jaxgames.make("checkers")
 OPENING = ("11-15", "24-20", "8-11", "28-24", "9-13", "22-18", "15x22", "25x18")  # begins a game of 1841
 HEADERS = {"Event": "game 7", "Black": 'the "quick" one', "Note": "{11-15} [x] 1-0; (é)"}
 CIRCLE = "B:W9,10,17,18,32:BK6"  # the king on 6 captures on the way around, in two directions
@@ -38,28 +38,18 @@ def broken(text: str) -> BrokenGame:
 # -- another engine ----------------------------------------------------------------------------------------------------
 
 
-def compare_with_pydraughts(text: str) -> int:
-    """The number of captures of two or more pieces, after comparing results and last positions."""
-    captures = 0
-    for number, game in enumerate(read(text)):
-        assert isinstance(game, PdnGame), game
-        assert game.result == RESULTS[number % len(RESULTS)]
-        board = Board.of(position(WCDF, game.start))
-        for move in game.moves:
-            board.play(tuple(map(int, move.replace("x", "-").split("-"))))
-        assert board == Board.of(position(WCDF, game.headers["Final"]))
-        captures += sum(move.count("x") >= 2 for move in game.moves)
-    return captures
-
-
 def test_recorded_games_of_pydraughts_end_on_its_positions() -> None:
     """pydraughts leaves out the squares between in a capture."""
-    assert compare_with_pydraughts(decode(FILE.read_bytes())) >= 15
-
-
-@pytest.mark.slow  # pydraughts takes a fifth of a second per game
-def test_many_games_of_pydraughts_end_on_its_positions() -> None:
-    assert compare_with_pydraughts(random_games(range(100, 150))) >= 75
+    captures = 0
+    for number, game in enumerate(read(decode(FILE.read_bytes()))):
+        assert isinstance(game, PdnGame), game
+        assert game.result == RESULTS[number % len(RESULTS)]
+        board = Board.of(WCDF.from_string(game.start))
+        for move in game.moves:
+            board.play(tuple(map(int, move.replace("x", "-").split("-"))))
+        assert board == Board.of(WCDF.from_string(game.headers["Final"]))
+        captures += sum(move.count("x") >= 2 for move in game.moves)
+    assert captures >= 15
 
 
 # -- ways of writing ---------------------------------------------------------------------------------------------------
@@ -69,18 +59,11 @@ def test_many_games_of_pydraughts_end_on_its_positions() -> None:
     "movetext",
     [
         "1. 11-15 24-20 2. 8-11 28-24 3. 9-13 22-18 4. 15x22 25x18 1-0",
-        "1.11-15 24-20 2.8-11 28-24 3.9-13 22-18 4.15x22 25x18 1-0",
         "1. 11-15 1... 24-20 2. 8-11 2... 28-24 3. 9-13 ... 22-18 4. 15x22 4. ... 25x18 1-0",
-        "11-15 24-20 8-11 28-24 9-13 22-18 15x22 25x18 1-0",
-        "1. 11-15\n24-20 2.\n8-11 28-24 3. 9-\n13 22-18 4. 15x\n22 25x18\n1-0",
-        "1. 11 - 15 24 - 20 2. 8 - 11 28 - 24 3. 9 - 13 22 - 18 4. 15 x 22 25 x 18 1-0",
         "1. 11-15 24-20 2. 08-11 28-24 3. 09-13 22-18 4. 15:22 25X18 1-0",
         "1. 11-15 24-20 2. 8-11 28-24 3. 9-13 22-18 4. 15-22 25-18 1-0",
         "1. 11-15 24-20 2. 8-11 28-24 3. 9-13 22-18 4. 15x22 25x18".replace("-", "\u2013").replace("x", "\u00d7")
         + " ½-½",
-        "1. 11-15! 24-20?? 2. 8-11!? 28-24 ?! 3. 9-13* 22-18 $6 4. 15x22$14 25x18 1-0",
-        "{before} 1. 11-15 {7-11 1-0 (} 24-20 {of two\nlines} 2. 8-11{}28-24 3. 9-13 22-18 4. 15x22 25x18 1-0",
-        "1. 11-15 24-20 ; to the end 1-0 {\n2. 8-11 28-24;\n% a line 1-0\n3. 9-13 22-18 4. 15x22 25x18 1-0",
         "1. 11-15 (1. 9-14 22-17 {1-0 )} (11-16 1-0) 2. zz) 24-20 2. 8-11 28-24 (!) 3. 9-13 22-18 4. 15x22 25x18 1-0",
     ],
 )
@@ -88,17 +71,6 @@ def test_moves_are_read_in_every_way_of_writing(movetext: str) -> None:
     game = game_of(f'[Event "a match"]\n\n{movetext}\n')
     assert game == PdnGame(game.actions, OPENING, START, "1/2-1/2" if "½" in movetext else "1-0", {"Event": "a match"})
     assert [len(game.actions), game.line] == [8, 1]
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("coding", ["utf-8", "utf-8-sig", "latin-1"])
-def test_files_are_read_in_every_coding(coding: str, end: str) -> None:
-    lines = ['[Black "Gonçalves, J."]', '[White "Müller"]', "", "1. 11-15", "24-20 *", "", "11-16 *"]
-    first, second = read(decode(end.join(lines).encode(coding)))
-    assert isinstance(first, PdnGame)
-    assert first.headers == {"Black": "Gonçalves, J.", "White": "Müller"}
-    assert isinstance(second, PdnGame)
-    assert (second.moves, second.headers, second.line) == (("11-16",), {}, 7)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +140,7 @@ def test_games_are_read_whatever_stands_between_their_parts(seed: int) -> None:
         [("utf-8", "\u2212"), ("utf-8-sig", "\u2014"), ("utf-16", "\u2011"), ("cp1252", "\u2013"), ("cp1252", "-")]
     )
     for name in ("first", "second"):
-        board, actions = Board.of(position(WCDF, START)), list[int]()
+        board, actions = Board.of(WCDF.from_string(START)), list[int]()
         for _ in range(random.randrange(12)):
             actions += board.play(random.choice(board.legal_paths()))
         result = random.choice(["1-0", "0-1", "1/2-1/2", "*"])
@@ -266,17 +238,11 @@ SPELLINGS = [
 @pytest.mark.parametrize(
     ("header", "after", "result"),
     [
-        *((spelt, "", plain) for spelt, plain in SPELLINGS),
         *(("", spelt, plain) for spelt, plain in SPELLINGS),
         ("1-0", "1-0", "1-0"),
         ("0-1", "*", "0-1"),
         ("*", "1/2-1/2", "1/2-1/2"),
-        ("?", "2-0", "1-0"),
-        ("0-2", "", "0-1"),
         ("1-1", "1/2-1/2", "1/2-1/2"),
-        ("", "1/2", "1/2-1/2"),
-        ("½-½", "", "1/2-1/2"),
-        ("0-0", "", "*"),
         ("Black won", "", "*"),
     ],
 )
@@ -297,11 +263,7 @@ def test_positions_are_read_in_every_way_of_writing(fen: str) -> None:
     assert (game.start, game.moves, game.headers) == ("W:W18,K30:B2,K7", ("30-25", "7-10"), {})
 
 
-def test_ranges_of_squares_are_read() -> None:
-    assert game_of('[FEN "B:W21-32:B1-12"]\n1. 11-15').start == START
-
-
-@pytest.mark.parametrize("game_type", ["21", "21,B,8,8,N1,0", " 21 "])
+@pytest.mark.parametrize("game_type", ["21,B,8,8,N1,0", " 21 "])
 def test_game_type_of_american_checkers_is_read(game_type: str) -> None:
     assert game_of(f'[GameType "{game_type}"]\n1. 11-15').moves == ("11-15",)
 
@@ -380,7 +342,7 @@ STARTS = st.one_of(
 def test_written_game_is_read_as_it_was(start: str, choices: list[int], cut: int, result: str | None) -> None:
     """Random moves; the last actions are cut off, possibly in a capture."""
     start = WCDF.to_string(WCDF.from_string(start))
-    board, actions = Board.of(position(WCDF, start)), list[int]()
+    board, actions = Board.of(WCDF.from_string(start)), list[int]()
     for choice in choices:
         if paths := board.legal_paths():
             actions += board.play(paths[choice % len(paths)])
@@ -435,7 +397,7 @@ def test_written_game_is_what_people_write() -> None:
 
 
 def test_result_is_that_of_the_last_position_unless_it_is_given() -> None:
-    actions = Board.of(position(WCDF, "B:W18:B14,1")).play((14, 23))
+    actions = Board.of(WCDF.from_string("B:W18:B14,1")).play((14, 23))
     assert record(actions, start="B:W18:B14,1").result == "1-0"
     assert record([], start="B:W18:B").result == "0-1"
     assert record([]).result == "*"

@@ -1,14 +1,17 @@
 """Whole moves on the host, beside pydraughts and the env."""
 
+from typing import Any
+
 import jax
 import numpy as np
+from draughts.core.game import Game as Draughts
 
+import jaxgames
 from jaxgames.games.checkers.whole_moves import Board, text_of
-from tests.games.checkers.pictures import WCDF, read
 from tests.games.checkers.random_positions import crowds, hunts
-from tests.games.checkers.test_engines import draughts_moves
 from tests.helpers.positions import compiled
 
+WCDF = jaxgames.make("checkers")
 CIRCLE = "B:W9,10,17,18,32:BK6"  # the king captures four men and is back on 6
 
 
@@ -17,10 +20,21 @@ def positions(number: int, seed: int) -> list[str]:
     return [*crowds(rng, number), *hunts(rng, number)]
 
 
+def read(text: str) -> Any:
+    """The state of a position in notation, on the host."""
+    return jax.device_get(WCDF.from_string(text))
+
+
+def draughts_moves(text: str) -> list[tuple[int, ...]]:
+    """pydraughts gives a move as its legs."""
+    moves, _ = Draughts(variant="american", fen=text).legal_moves()
+    return [(legs[0][0], *(to for _, to in legs)) for legs in moves]
+
+
 def test_legal_moves_are_those_of_pydraughts() -> None:
     lengths: list[int] = []
-    for text in positions(60, seed=0):
-        paths = Board.of(read(WCDF, text)).legal_paths()
+    for text in positions(100, seed=0):
+        paths = Board.of(read(text)).legal_paths()
         assert sorted(paths) == sorted(draughts_moves(text)), text
         lengths += map(len, paths)
     assert max(lengths) >= 6
@@ -31,7 +45,7 @@ def test_played_moves_leave_the_boards_of_the_env() -> None:
     rng = np.random.default_rng(1)
     returned = 0
     for text in (CIRCLE, *positions(40, seed=1)):
-        state = read(WCDF, text)
+        state = read(text)
         paths = Board.of(state).legal_paths()
         if not paths:
             continue
@@ -48,17 +62,17 @@ def test_played_moves_leave_the_boards_of_the_env() -> None:
 
 def test_actions_of_a_move_give_its_path() -> None:
     for text in positions(25, seed=2):
-        board = Board.of(read(WCDF, text))
+        board = Board.of(read(text))
         for path in board.legal_paths():
-            actions = Board.of(read(WCDF, text)).play(path)
+            actions = Board.of(read(text)).play(path)
             assert board.path_of(iter(actions)) == path
             assert board.path_of(actions[:1]) == path[:2]
 
 
 def test_path_of_takes_no_action_of_the_next_turn() -> None:
-    board = Board.of(read(WCDF, "B:W18,32:B14"))
+    board = Board.of(read("B:W18,32:B14"))
     remaining = iter([*board.play((14, 23)), 7])
-    assert Board.of(read(WCDF, "B:W18,32:B14")).path_of(remaining) == (14, 23)
+    assert Board.of(read("B:W18,32:B14")).path_of(remaining) == (14, 23)
     assert list(remaining) == [7]
 
 

@@ -1,41 +1,55 @@
-"""The material of Chinese Checkers for the tests in `tests/contract`."""
+"""The rules of Chinese Checkers as rows, and its material for the tests in `tests/contract`.
 
+Boards are written row by row from the top; then come the seat to move, the cells of its chain of hops and the rounds
+played. The cells of size 2 are numbered
+
+                     0
+                   1   2
+       3   4   5   6   7   8   9
+        10  11  12  13  14  15
+          16  17  18  19  20
+        21  22  23  24  25  26
+      27  28  29  30  31  32  33
+                  34  35
+                    36
+
+Seat 0 starts on the top triangle and wants to fill 34, 35, 36.
+"""
+
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from jaxgames import Env
-from tests.games.chinese_checkers.pictures import (
-    CHAIN,
-    IN_CHAIN,
-    PLAYERS,
-    START,
-    WIN_BY_HOP,
-    WIN_BY_STEP,
-    upside_down,
-    written,
-)
-from tests.games.chinese_checkers.reference import Reference
-from tests.helpers.cases import Cases, Finished, Judged, Placement, combinations
-from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED
+from tests.games.chinese_checkers.reference import Cell, Move, Position, Reference
+from tests.helpers.cases import Cases, Placement, Played, Rule, combinations
+from tests.helpers.lockstep import at_random
 
+PLAYERS = [2, 3, 4, 6]
+REWARDS = ["sparse", "goal", "movement", "positive_sum", "win_loss"]
 TWO, THREE, FOUR, SIX = (f"chinese_checkers(size=2, num_players={num_players})" for num_players in PLAYERS)
 TINY = "chinese_checkers(size=1, num_players=2)"
 # Rows of the board of size 2 from the first cell to behind the last.
 ROWS = [(0, 1), (1, 3), (3, 10), (10, 16), (16, 21), (21, 27), (27, 34), (34, 36), (36, 37)]
 
-# Seat 0's goal is full.
-FULL_GOAL = """
-             .
-            . .
-      . . . . . . .
-       . . . . . .
-        . . . . .
-       . . . 1 . .
-      1 . . . 0 . .
-            0 0
-             0
-"""
+START = {
+    2: "0/00/......./....../...../....../......./11/1",
+    3: "0/00/......./....../...../2....1/22...11/../.",
+    4: "0/00/.....11/.....1/...../3...../33...../22/2",
+    6: "0/00/55...11/5....1/...../4....2/44...22/33/3",
+}
+CHAIN = "0/0./......./....../1.0../..1.../......./1./."
+IN_CHAIN = "0/0./......./....../1..../..1.../..0..../1./. 0 18,29 0"  # after 18=>29
+RING = "./../......./....../..01./...11./......./../."
+BY_STEP = "1/1./......./....../1..../....../..0..../.0/0"  # seat 0 wins by 29->34
+BY_HOP = "1/1./......./....../...../...0../..11.../.0/0"  # by 24=>34
+FULL_GOAL = "./../......./....../...../...1../1...0../00/0"  # of seat 0
+BONUSES = "./../......./....../..01./..1.1./....0../0./. 0 - 0"
+SCHEMES = {reward: f"chinese_checkers(size=2, num_players=3, {reward=})" for reward in REWARDS}
+MAX_ROUNDS = {1: 3, 2: 17, 3: 38, 4: 75}  # enough for eager players to win, not for random ones
 
 
 def make_reference(env: Env[Any]) -> Reference:
@@ -66,9 +80,212 @@ def placements(draw: st.DrawFn) -> Placement:
     return Placement({2: TWO, 6: SIX}[num_players], text, (position.terminated, position.truncated))
 
 
-# At the start, in the mover's frame: over the edge, onto an own peg, from an empty cell, with a foreign peg, an early
-# end, and numbers that are no actions.
-ILLEGAL_AT_THE_START = [6 * 0 + 1, 6 * 1 + 0, 6 * 18 + 4, 6 * 36 + 1, 222, -1, -7, 223, 2**31 - 1, -(2**31)]
+def other_side(rows: str) -> str:
+    """The board of two players from the other side, the seats exchanged."""
+    return rows[::-1].translate(str.maketrans("01", "10"))
+
+
+def choose_eagerly(reference: Reference, rng: np.random.Generator, position: Position, legal: dict[int, Move]) -> int:
+    """The submove that brings a peg furthest towards the tip of the goal, the last pegs first; one in ten is random."""
+    if rng.random() < 0.1:
+        return at_random(reference, rng, position, legal)
+
+    def squared_way(cell: Cell) -> int:
+        q, r = reference.seen[position.seat][cell]
+        q, r = q + reference.size, r - 2 * reference.size  # from the tip
+        return max(abs(q), abs(r), abs(q + r)) ** 2
+
+    def gain(move: Move) -> int:
+        if move.origin is None or move.target is None:
+            return 0
+        return squared_way(move.origin) - squared_way(move.target)
+
+    return max(legal, key=lambda action: (gain(legal[action]), rng.random()))
+
+
+def crowds(rng: np.random.Generator, reference: Reference, boards: int) -> list[str]:
+    """Any pegs on any cells near the limit of rounds: seats without pegs, stuck ones, long chains, full goals."""
+    texts: list[str] = []
+    for _ in range(boards):
+        density, seat = rng.random(), int(rng.integers(reference.num_players))
+        pegs: dict[Cell, int | None] = {
+            cell: int(rng.integers(reference.num_players)) if rng.random() < density else None
+            for cell in reference.cells
+        }
+        if rng.random() < 0.5:
+            owner = seat if rng.random() < 0.5 else int(rng.integers(reference.num_players))
+            pegs |= dict.fromkeys(reference.goal[owner], owner)
+        rounds = max(0, reference.max_rounds - int(rng.integers(1, 4)))
+        texts.append(reference.to_string(Position(pegs=pegs, seat=seat, rounds=rounds)))
+    return texts
+
+
+def paid(reward: str, plays: str, entered: int, forward: int) -> Rule:
+    """0.1 for a peg that enters the goal, -0.1 for one that leaves it; 0.001 for a submove down, -0.001 for one up."""
+    bonus = 0.1 * entered * (reward in ("goal", "positive_sum")) + 0.001 * forward * (
+        reward in ("movement", "positive_sum")
+    )
+    return Rule(f"{plays} pays {bonus:.3f}, {reward}", SCHEMES[reward], BONUSES, plays, rewards=(bonus, 0, 0))
+
+
+def won(reward: str, winner: float, loser: float) -> Rule:
+    """What is paid to three seats on the board of size 2 for a win by a submove down into the goal."""
+    rewards = (winner, loser, loser)
+    return Rule(f"win pays {reward}", SCHEMES[reward], f"{BY_STEP} 0 - 0", "29->34", rewards=rewards, winner=0)
+
+
+RULES = [
+    # Steps, hops and the end of a turn.
+    Rule("opening", TWO, f"{START[2]} 0 - 0", legal="0=>5 0=>7 1->5 1->6 2->6 2->7"),
+    Rule("three", THREE, f"{START[3]} 0 - 0", legal="0=>5 0=>7 1->5 1->6 2->6 2->7"),
+    Rule("four", FOUR, f"{START[4]} 3 - 0", of="29", legal=""),
+    Rule("six", SIX, f"{START[6]} 4 - 0", of="27", legal="27=>16 27=>29"),
+    Rule(
+        "a step ends the turn",
+        TWO,
+        f"{START[2]} 0 - 0",
+        "1->6",
+        text="0/.0/...0.../....../...../....../......./11/1 1 - 0",
+        rewards=(0.001, 0),
+    ),
+    Rule(
+        "a hop keeps it",
+        TWO,
+        f"{START[2]} 0 - 0",
+        "0=>5",
+        text="./00/..0..../....../...../....../......./11/1 0 0,5 0",
+        rewards=(0.001, 0),
+    ),
+    # Over its own peg on 17 and a foreign one on 24; 12 is backed by 5, 19 by 20.
+    Rule(
+        "over any one peg",
+        TWO,
+        "./../..1..../..1.../.0011/...1../...0.../0./. 0 - 0",
+        of="18",
+        legal="18=>16 18=>31 18->13 18->23",
+    ),
+    Rule("only the same peg goes on", TWO, f"{CHAIN} 0 - 0", "18=>29", legal="29=>36 end", rewards=(0.001, 0)),
+    Rule("no end before a hop", TWO, f"{CHAIN} 0 - 0", of="end", legal=""),
+    Rule("the end of a turn pays nothing", TWO, IN_CHAIN, "end", text=f"{IN_CHAIN.split()[0]} 1 - 0"),
+    Rule("no cell twice", TWO, f"{RING} 0 - 0", "18=>20 20=>31", legal="end", rewards=(0.001, 0)),
+    Rule(
+        "cells are free again",
+        TWO,
+        "./../......./....../..01./...11./....1../../. 0 - 0",
+        "18=>20 end",
+        of="31",
+        legal="31=>18 31->30 31->32 31->35",
+    ),
+    Rule("stuck", TINY, "0/.11./1.1/..../. 0 - 0", "end", text="0/.11./1.1/..../. 1 - 0"),
+    Rule("no pegs", TINY, "./.1../.../..../. 0 - 0", legal="end"),
+    Rule(
+        "any triangle may be entered and left",
+        SIX,
+        "./../......0/....0./0..../....../......1/10/. 0 - 0",
+        legal="9->8 9->15 14->7 14->8 14->13 14->15 14->19 14->20 16->10 16->11 16->17 16->21 16->22 "
+        "35->30 35->31 35->36",
+    ),
+    # Wins.
+    Rule("win by a step", TWO, f"{BY_STEP} 0 - 0", "29->34", rewards=(10.101, 0), winner=0, reason="goal"),
+    Rule("win by a hop", TWO, f"{BY_HOP} 0 - 0", "24=>34", rewards=(10.101, 0), winner=0, reason="goal"),
+    Rule("seat 1", TWO, f"{other_side(BY_HOP)} 1 - 0", "12=>2", rewards=(0, 10.101), winner=1),
+    Rule("a foreign peg in the goal", TWO, f"{BY_STEP.replace('.0/0', '10/0')} 0 - 0", "29->28"),
+    Rule(
+        "any submove of the goal's owner wins",
+        TWO,
+        "./../......./....../..0../....../1....../00/0 0 - 0",
+        "18->12",
+        rewards=(9.999, 0),
+        winner=0,
+    ),
+    *itertools.starmap(
+        won,
+        [
+            ("sparse", 10, -2),
+            ("goal", 10.1, -2),
+            ("movement", 10.001, -2),
+            ("positive_sum", 10.101, 0),
+            ("win_loss", 2, -1),
+        ],
+    ),
+    *(
+        paid(reward, *submove)
+        for reward in REWARDS
+        for submove in [("18=>29", 0, 1), ("18->12", 0, -1), ("31->35", 1, 1), ("34->29", -1, -1), ("34->35", 0, 0)]
+    ),
+    # Seat 2 of six, in the centre: forward is away from its home.
+    *(
+        Rule(
+            f"18->{cell} of seat 2",
+            SIX,
+            "./../......./....../..2../....../......./../. 2 - 0",
+            f"18->{cell}",
+            rewards=(0, 0, bonus, 0, 0, 0),
+        )
+        for cell, bonus in ((12, 0.001), (13, 0), (17, 0.001), (19, -0.001), (23, 0), (24, -0.001))
+    ),
+    # The limit of rounds.
+    Rule("win in the last round", TWO, f"{other_side(BY_STEP)} 1 - 199", "7->2", rewards=(0, 10.101), winner=1),
+    Rule("limit", TWO, f"{START[2]} 1 - 199", "34->30", rewards=(0, 0.001), end="truncated", reason="200 rounds"),
+    Rule("a chain is played to its end", TWO, f"{START[2]} 1 - 199", "36=>29", rewards=(0, 0.001)),
+    Rule("limit after a chain", TWO, f"{START[2]} 1 - 199", "36=>29 end", end="truncated", reason="200 rounds"),
+    # Positions that are read: after a step the seat before the mover may have won, in a chain the mover.
+    Rule("won as read", TWO, f"{FULL_GOAL} 1 - 200", winner=0),
+    Rule("not by the mover", TWO, f"{FULL_GOAL} 0 - 199"),
+    Rule("in a chain by the mover", TWO, f"{FULL_GOAL} 0 18,31 0", winner=0),
+    Rule("over the limit", TWO, f"{FULL_GOAL} 0 - 201", end="truncated"),
+    Rule("seat 3 of four", "chinese_checkers(size=1, num_players=4)", "./...3/.../..../. 0 - 3", winner=3),
+    Rule("seat 5 of six", "chinese_checkers(size=1, num_players=6)", "./..../.../...5/. 0 - 3", winner=5),
+]
+
+
+def named(size: int, num_players: int, max_rounds: int | None = None) -> str:
+    """An env. The reward scheme depends on size and seats so that each size and each number of seats meets most."""
+    reward = REWARDS[(size + PLAYERS.index(num_players)) % 5]
+    max_rounds = max_rounds or MAX_ROUNDS[size]
+    return f"chinese_checkers(size={size}, num_players={num_players}, reward={reward!r}, max_rounds={max_rounds})"
+
+
+def whole(size: int, num_players: int, forms: Sequence[str] = (), *, slow: bool = False) -> list[Played]:
+    """Eager players win, random ones come to the limit of rounds, if that is near."""
+    env, ends = named(size, num_players), {"truncated": 1} if size == 1 else {}
+    eager = Played(env, {"won": 1}, 6, choose=choose_eagerly, illegal=0.0005, forms=forms, seed=6, slow=slow)
+    return [eager, Played(env, ends, 6, limit=40, illegal=0.0005, forms=forms, seed=6, slow=slow)]
+
+
+def crowded(env: str, boards: int, *ends: str, forms: Sequence[str] = (), slow: bool = False) -> Played:
+    def texts(rng: np.random.Generator, reference: Reference) -> list[str]:
+        return crowds(rng, reference, boards)
+
+    return Played(env, dict.fromkeys(ends, 1), 6, texts, 12, illegal=0.05, forms=forms, seed=0, slow=slow)
+
+
+FORMS = ("library", "tpu")
+PLAYED = [
+    *whole(1, 2),
+    *whole(2, 2),
+    *whole(2, 6, FORMS),
+    *(each for board in [(1, 3), (1, 4), (1, 6), (2, 3), (2, 4)] for each in whole(*board, slow=True)),
+    *(
+        crowded(named(2, num_players), 48, "won", "truncated", "illegal", forms=FORMS if num_players == 6 else ())
+        for num_players in PLAYERS
+    ),
+    crowded(named(8, 6, max_rounds=38), 24, "illegal"),
+    *(
+        crowded(named(size, num_players, max_rounds=3), 96, "illegal", slow=True)
+        for size, num_players in itertools.product(range(1, 9), PLAYERS)
+    ),
+    *(
+        Played(
+            f"chinese_checkers({size=}, {num_players=}, {reward=}, max_rounds={MAX_ROUNDS[size]})",
+            {"won": 1},
+            12,
+            choose=choose_eagerly,
+            slow=True,
+        )
+        for size, num_players, reward in itertools.product([1, 2, 3, 4], PLAYERS, REWARDS)
+    ),
+]
 
 CASES = Cases(
     id="chinese_checkers",
@@ -98,55 +315,7 @@ CASES = Cases(
         ({"max_rounds": 1_000_001}, "max_rounds must be an integer from 1 to 1000000 or None, not 1000001"),
         ({"pieces": 6}, "no parameter 'pieces'"),
     ],
-    judged=[
-        *(
-            Judged(env, written(START[num_players], seat=1), ILLEGAL_AT_THE_START)
-            for env, num_players in ((TWO, 2), (SIX, 6))
-        ),
-        Judged(TWO, written(CHAIN)),
-        # Back to the origin of the chain, a step, other pegs.
-        Judged(TWO, written(IN_CHAIN, chain="18,29"), ["29=>18", "29->28", "0=>5", "1->6"]),
-        Judged(TINY, "0/.11./1.1/..../. 0 - 0"),  # nothing but the end of the turn
-    ],
-    finished=[
-        Finished("step", TWO, written(WIN_BY_STEP), ["29->34"], [10.101, 0], "win", (0,), "goal"),
-        Finished("hop", TWO, written(WIN_BY_HOP), ["24=>34"], [10.101, 0], "win", (0,), "goal"),
-        Finished("seat 1", TWO, written(upside_down(WIN_BY_HOP), 1), ["12=>2"], [0, 10.101], "win", (1,), "goal"),
-        Finished("of three", THREE, written(WIN_BY_STEP), ["29->34"], [10.101, 0, 0], "win", (0,), "goal"),
-        Finished(
-            "win at the limit",
-            TWO,
-            written(upside_down(WIN_BY_STEP), 1, rounds=199),
-            ["7->2"],
-            [0, 10.101],
-            "win",
-            (1,),
-            "goal",
-        ),
-        Finished("limit", TWO, written(START[2], 1, rounds=199), ["34->30"], [0, 0.001], "truncated", (), "200 rounds"),
-        Finished(
-            "limit after a chain",
-            TWO,
-            written(START[2], 1, rounds=199),
-            ["36=>29", "end"],
-            [0, 0],
-            "truncated",
-            (),
-            "200 rounds",
-        ),
-        Finished("illegal", TWO, written(START[2]), -1, [-1, 1], "forfeit", (), "seat 0"),
-        Finished(
-            "illegal by seat 2 of six",
-            SIX,
-            written(START[6], 2),
-            222,
-            [0.2, 0.2, -1, 0.2, 0.2, 0.2],
-            "forfeit",
-            (),
-            "seat 2",
-        ),
-        Finished("illegal in a chain", TWO, written(IN_CHAIN, chain="18,29"), 0, [-1, 1], "forfeit", (), "seat 0"),
-    ],
+    rules=RULES,
     wrong_positions=(
         TINY,
         [
@@ -177,7 +346,7 @@ CASES = Cases(
     ),
     wrong_actions=(
         TWO,
-        written(START[2]),
+        f"{START[2]} 0 - 0",
         [
             ("", "''", "'end'"),
             ("END", "'END'", "'end'"),
@@ -196,27 +365,8 @@ CASES = Cases(
             ("1=>11", "'1=>11'", "empty"),
         ],
     ),
-    no_actions=[(TWO, written(START[2]), 6 * 0 + 1, "leaves the board")],
-    positions=[
-        Placement(TWO, written(FULL_GOAL, seat=1), TERMINATED),  # seat 0 has just moved
-        Placement(TWO, written(FULL_GOAL, seat=0), LIVE),  # seat 1 has
-        Placement(TWO, written(FULL_GOAL, seat=0, chain="18,31"), TERMINATED),  # in mid-chain the mover moved last
-        Placement(TWO, written(FULL_GOAL, seat=0, rounds=199), LIVE),
-        Placement(TWO, written(FULL_GOAL, seat=0, rounds=200), TRUNCATED),
-        Placement(TWO, written(FULL_GOAL, seat=0, rounds=201), TRUNCATED),
-        Placement(TWO, written(FULL_GOAL, seat=1, rounds=200), TERMINATED),  # never both
-        Placement(SIX, written(START[6], seat=4), LIVE),
-    ],
+    no_actions=[(TWO, f"{START[2]} 0 - 0", 6 * 0 + 1, "leaves the board")],
     placements=placements(),
     reference=make_reference,
-    referenced=[
-        "chinese_checkers(size=1, num_players=2, max_rounds=3)",
-        "chinese_checkers(size=1, num_players=6, max_rounds=3)",
-        TWO,
-        FOUR,
-        "chinese_checkers(size=3, num_players=3)",
-        "chinese_checkers(size=4, num_players=6)",
-    ],
-    # Four seats are not spaced evenly.
-    seats_see_the_same_start=[TWO, THREE, SIX],
+    played=PLAYED,
 )

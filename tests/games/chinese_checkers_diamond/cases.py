@@ -1,4 +1,15 @@
-"""The material of Chinese Checkers on the diamond for the tests in `tests/contract`."""
+"""The rules of Chinese Checkers on the diamond as rows, and its material for the tests in `tests/contract`.
+
+Boards are written row by row; then come the seat to move and the plies played. The cells of size 5 are numbered
+
+     0  1  2  3  4
+     5  6  7  8  9
+    10 11 12 13 14       the neighbours of 12: 7 and 8 above, 11 and 13 beside, 16 and 17 below
+    15 16 17 18 19
+    20 21 22 23 24
+
+Seat 0 starts in the corner of 0 and wants to fill the corner of 24.
+"""
 
 from typing import Any
 
@@ -7,14 +18,16 @@ from hypothesis import strategies as st
 
 from jaxgames import Env
 from tests.games.chinese_checkers_diamond.pictures import FITTING
-from tests.games.chinese_checkers_diamond.reference import Reference
-from tests.games.chinese_checkers_diamond.whole_games import PLAYED, crowd
-from tests.helpers.cases import Cases, Finished, Judged, Placement, combinations
-from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED
+from tests.games.chinese_checkers_diamond.reference import Move, Position, Reference
+from tests.helpers.cases import Cases, Placement, Played, Rule, combinations
+from tests.helpers.lockstep import at_random
 
 ID = "chinese_checkers_diamond"
 SMALL, ONE_PIECE, LOCK = f"{ID}(size=4, pieces=3)", f"{ID}(size=3, pieces=1)", f"{ID}(size=5, pieces=6, tip_lock=True)"
-CROWDED = f"{ID}(size=3, pieces=3)"
+FIVE, LONE, CROWDED = f"{ID}(size=5, pieces=3)", f"{ID}(size=5, pieces=1)", f"{ID}(size=3, pieces=3)"
+WON_BY_SEAT_0, WON_BY_SEAT_1 = "..../..../...0/..00", "00../0.../..../...."
+LONG = "...../..1../.1.../..0../01... 0 0"
+HOLE = "10.../...../0..../...../..... 0 0"
 
 
 def make_reference(env: Env[Any]) -> Reference:
@@ -38,14 +51,6 @@ def facts(size: int) -> dict[str, Any]:
     }
 
 
-def judged_crowds(boards: int) -> list[Judged]:
-    """Crowded live boards, those on which the mover must pass among them."""
-    rng, reference = np.random.default_rng(1), Reference(3, 3)
-    texts = (crowd(rng, reference) for _ in range(100))
-    live = [text for text in texts if not reference.from_string(text).over]
-    return [Judged(CROWDED, text) for text in live[:boards]]
-
-
 @st.composite
 def placements(draw: st.DrawFn) -> Placement:
     """Any number of pieces of each side on any cells."""
@@ -57,19 +62,159 @@ def placements(draw: st.DrawFn) -> Placement:
     return Placement(f"{ID}({size=}, {pieces=})", text, (position.terminated, position.truncated))
 
 
-# From an empty cell, with a foreign piece, to an occupied cell, blocked or too far, a pass; in the mover's frame.
-ILLEGAL_AT_THE_START = [
-    6 * 16 + 5,
-    15 * 16 + 11,
-    0 * 16 + 1,
-    0 * 16 + 5,
-    1 * 16 + 1,
-    0,
-    -1,
-    -17,
-    256,
-    2**31 - 1,
-    -(2**31),
+def moves(*parts: str) -> str:
+    """Moves of each piece to some cells: "12>7 8" is "12>7 12>8"."""
+    return " ".join(
+        f"{origin}>{cell}" for part in parts for origin, _, to in [part.partition(">")] for cell in to.split()
+    )
+
+
+def locks(rows: str, move: str, *, locked: bool) -> Rule:
+    """Whether `tip_lock` forbids a move: it would leave the mover's tip empty behind four pieces of its own."""
+    return Rule(f"{move} in {rows}", LOCK, f"{rows} 0 0", of=move, legal="" if locked else move)
+
+
+RULES = [
+    # Steps and whole chains of hops.
+    Rule("opening", SMALL, "00../0.../...1/..11 0 0", legal=moves("0>2 8", "1>2 5", "4>5 8")),
+    Rule("six neighbours", FIVE, "...../...../..0../...../..... 0 0", legal=moves("12>7 8 11 13 16 17")),
+    Rule("edge of the board", FIVE, "....0/...../...10/....1/0.... 0 0", of="14>", legal=moves("14>9 18 12 24")),
+    Rule("a corner", FIVE, "...../...../...../...../....0 0 0", legal=moves("24>19 23")),
+    # 12 hops over its own 7 and a foreign 11; behind 13 stands 14, behind 16 stands 20, and 17 is empty.
+    Rule("over any one piece", FIVE, "...../..0../.1011/.1.../1.... 0 0", of="12>", legal=moves("12>2 10 8 17")),
+    Rule("a chain may end after any hop", FIVE, LONG, of="20>", legal=moves("20>15 16 22 12 2 10")),
+    Rule("a chain is one action", FIVE, LONG, "20>2", text="..0../..1../.1.../..0../.1... 1 1"),
+    Rule(
+        "no step after a hop",
+        FIVE,
+        "...../0..../.0.../...../..... 0 0",
+        legal=moves("5>0 1 6 10", "11>6 7 10 12 15 16"),
+    ),
+    # Three hops around 12 lead from 6 back to 6, which is no move.
+    Rule("a ring", FIVE, "...../.01../.11../...../..... 0 0", legal=moves("6>1 2 5 10 8 16")),
+    # 3 may hop over 2 to 1, but not over the cell that it left.
+    Rule("not over the origin", LONE, "..00./...../...../...../..... 0 0", legal=moves("3>1 4 7 8", "2>1 4 6 7")),
+    # The pass is the only move where there is no other.
+    Rule("pass", ONE_PIECE, "011/1../1.. 0 0", "0>0", text="011/1../1.. 1 1"),
+    Rule("pass of seat 1", ONE_PIECE, "..0/..0/001 1 0", legal="8>8"),
+    Rule("pass without pieces", ONE_PIECE, ".1./.../... 0 0", legal="0>0"),
+    Rule("no pass if it can hop", ONE_PIECE, "01./.../... 0 0", legal=moves("0>2 3")),
+    # Forbidden: filling the own home around an opponent, by a step or by a hop.
+    Rule("own home", FIVE, HOLE, of="10>", legal=moves("10>11 15 6")),
+    Rule("own home without an opponent", FIVE, HOLE.replace("10", "00"), of="10>", legal=moves("10>5 11 15 6")),
+    Rule("own home by a hop", FIVE, ".0.../1..../0..../...../..... 0 0", of="10>", legal=moves("10>11 15 6 2")),
+    Rule("pass for the own home", CROWDED, "111/.1./011 0 0", legal="0>0"),
+    # Forbidden by `tip_lock`.
+    locks(".00../0..../.0.../...../.....", "11>10", locked=True),  # the last of the four closes
+    locks("100../0..../.0.../...../.....", "11>10", locked=False),  # the tip is not empty
+    locks(".01../0..../.0.../...../.....", "11>10", locked=False),  # the four are not all the owner's
+    locks(".0.../0..../.0.../...../.....", "11>10", locked=False),  # only three of the four
+    locks("000../0..../...../...../.....", "0>10", locked=True),  # from the tip to the last of the four
+    locks(".00../0..../0..../...../.....", "1>0", locked=False),  # a lock may be opened
+    locks(".00../0..../0..../..0../.....", "17>18", locked=True),  # but does not stay
+    Rule("tip lock of seat 1", LOCK, "...../...../...1./....1/..11. 1 0", of="13>", legal=moves("13>8 9 12 17 18")),
+    Rule("a chain passes the lock", LOCK, ".00../0..../.1.../1..../0.... 0 0", of="20>", legal=moves("20>16 21 12 0")),
+    Rule("pass for a locked tip", LOCK, "0..../...../....1/....1/..11. 0 0", legal="0>0"),
+    # Wins.
+    Rule("seat 0", SMALL, "..../..../0..1/.0.1 0 199", "13>14", rewards=(1, -1), winner=0, reason="goal"),
+    Rule("seat 1", SMALL, "11../..../1.../.0.. 1 8", "8>4", rewards=(-1, 1), winner=1, reason="goal"),
+    Rule("goal of opponents", SMALL, "..../..../0..1/.011 0 0", "13>9"),
+    Rule("goal with a hole", SMALL, "..../..../0.../.0.0 0 0", "13>14"),
+    Rule("a chain ends in the goal", SMALL, "..../..../...0/.00. 0 0", "13>15", rewards=(1, -1), winner=0),
+    Rule("a chain leaves the goal", SMALL, "..../..../...0/.00. 0 0", "13>7"),
+    Rule("a full goal stays full", SMALL, "..../0.../...0/..01 0 0", "4>5", rewards=(1, -1), winner=0),
+    Rule("a full goal is left", SMALL, "..../0.../...0/..01 0 0", "14>13"),
+    Rule("limit", SMALL, "..../..../0..1/.0.1 0 199", "13>9", end="truncated", reason="200"),
+    Rule("before the limit", SMALL, "..../..../0..1/.0.1 0 198", "13>9"),
+    # Positions that are read.
+    Rule("won as read", SMALL, f"{WON_BY_SEAT_0} 1 200", winner=0),
+    Rule("not by the mover", SMALL, f"{WON_BY_SEAT_0} 0 199"),
+    Rule("over the limit", SMALL, f"{WON_BY_SEAT_0} 0 201", end="truncated"),
+    Rule("one own piece is enough", SMALL, "1.../..../...0/..10 1 3", winner=0),
+    Rule("won by seat 1 as read", SMALL, "10../0.../..../.... 0 0", winner=1),
+    Rule("not by seat 1", SMALL, f"{WON_BY_SEAT_1} 0 0"),
+    *(
+        Rule(f"home of {text}", f"{ID}({size=}, {pieces=})", text)
+        for size, pieces, text in [(2, 1, "0./.1 0 0"), (3, 3, "00./0.1/.11 0 0")]
+    ),
+]
+
+
+def choose_eagerly(reference: Reference, rng: np.random.Generator, position: Position, legal: dict[int, Move]) -> int:
+    """The move that brings a piece furthest towards the goal, the last pieces first; one in ten is random."""
+
+    def gain(move: Move) -> float:
+        if move is None:
+            return 0.0
+        way = [sum(cell) for cell in move]
+        if position.seat == 0:
+            return (way[1] - way[0]) * (10.0 - 0.1 * way[0])
+        return (way[0] - way[1]) * (10.0 + 0.1 * way[0])
+
+    if rng.random() < 0.1:
+        return at_random(reference, rng, position, legal)
+    return max(legal, key=lambda action: (gain(legal[action]), rng.random()))
+
+
+def crowd(rng: np.random.Generator, reference: Reference) -> str:
+    """Any number of pieces anywhere near the last ply. In every second one the homes are full but for a cell each."""
+    size = reference.size
+    share, swapped = rng.random(), rng.integers(0, 2)
+    line = np.add.outer(np.arange(size), np.arange(size)) - (size - 1)
+    likely = np.where(line < 0, swapped, 1 - swapped).astype(str)
+    any_owner = rng.integers(0, 2, (size, size)).astype(str)
+    content = np.where(rng.random((size, size)) < 0.7, likely, any_owner)
+    content = np.where(rng.random((size, size)) < share, content, ".")
+    if rng.random() < 0.5:
+        for home in map(sorted, reference.home):
+            for cell in home:
+                content[cell] = any_owner[cell]
+            content[home[int(rng.integers(len(home)))]] = "."
+    ply = rng.integers(max(0, reference.max_plies - 8), reference.max_plies)
+    return f"{'/'.join(''.join(row) for row in content)} {rng.integers(0, 2)} {ply}"
+
+
+def crowds(rng: np.random.Generator, reference: Reference) -> list[str]:
+    """Crowded boards near the last ply: forbidden moves, passes, long chains."""
+    return [crowd(rng, reference) for _ in range(40)]
+
+
+def played(
+    size: int, pieces: int, tip_lock: bool, max_plies: int, *, wins: int = 5, slow: bool = False
+) -> list[Played]:
+    """Whole games of eager players, if any must be won, and some plies on crowded boards. One board has all forms."""
+    env = f"{ID}({size=}, {pieces=}, {tip_lock=}, {max_plies=})"
+    forms = ["library"] if (size, pieces) == (5, 6) else []
+    whole = Played(env, {"won": wins}, 20, choose=choose_eagerly, forms=forms, slow=slow)
+    ends = {"won": 1, "truncated": 1}
+    near = Played(env, ends, 20, crowds, 6, choose_eagerly, illegal=0.05, forms=forms, seed=2, slow=slow)
+    return [whole, near] if wins else [near]
+
+
+# Plies that are enough for eager players to win, and not for random ones.
+PLAYED = [
+    *(*played(3, 3, False, 25), *played(5, 6, True, 60), *played(9, 10, False, 120, wins=0)),
+    *(
+        *played(2, 1, False, 6, slow=True),
+        *played(4, 6, True, 60, slow=True),
+        *played(6, 6, True, 60, wins=0, slow=True),
+    ),
+    *(*played(7, 3, False, 80, wins=0, slow=True), *played(8, 10, False, 90, wins=0, slow=True)),
+    *(
+        Played(
+            f"{ID}({size=}, {pieces=}, {tip_lock=}, {max_plies=})", {"won": 100}, 600, choose=choose_eagerly, slow=True
+        )
+        for size, pieces, tip_lock, max_plies in [
+            (3, 1, False, 12),
+            (4, 3, False, 35),
+            (5, 6, True, 60),
+            (5, 10, False, 60),
+            (6, 6, False, 60),
+            (7, 6, True, 80),
+            (9, 10, False, 120),
+        ]
+    ),
+    Played(f"{ID}(size=4, pieces=3, max_plies=35)", {"truncated": 20, "illegal": 1}, 800, slow=True),
 ]
 
 CASES = Cases(
@@ -105,22 +250,8 @@ CASES = Cases(
         ({"max_plies": 0}, "max_plies must be an integer from 1 to 1000000, not 0"),
         ({"max_plies": None}, "max_plies must be an integer from 1 to 1000000, not None"),
     ],
-    judged=[
-        Judged(SMALL, "00../0.../...1/..11 0 0", ILLEGAL_AT_THE_START),
-        Judged(SMALL, "00../0.../...1/..11 1 1", ILLEGAL_AT_THE_START),
-        Judged(ONE_PIECE, "011/1../1.. 0 0"),  # nothing but the pass
-        Judged(LOCK, ".00../0..../.0.../...../..... 0 0", ["11>10"]),
-        Judged(LOCK, "...../...../...1./....1/..11. 1 0", ["13>14"]),
-        *judged_crowds(24),
-    ],
-    finished=[
-        Finished("seat 0", SMALL, "..../..../0..1/.0.1 0 7", ["13>14"], [1, -1], "win", (0,), "goal"),
-        Finished("seat 1", SMALL, "11../..../1.../.0.. 1 8", ["8>4"], [-1, 1], "win", (1,), "goal"),
-        Finished("win at the limit", SMALL, "..../..../0..1/.0.1 0 199", ["13>14"], [1, -1], "win", (0,), "goal"),
-        Finished("limit", SMALL, "..../..../0..1/.0.1 0 199", ["13>9"], [0, 0], "truncated", (), "200"),
-        Finished("illegal", SMALL, "00../0.../...1/..11 0 0", -1, [-1, 1], "forfeit", (), "seat 0"),
-        Finished("illegal by seat 1", LOCK, "...../...../...1./....1/..11. 1 0", 0, [1, -1], "forfeit", (), "seat 1"),
-    ],
+    rules=RULES,
+    positions={CROWDED: crowds(np.random.default_rng(1), Reference(3, 3))},
     wrong_positions=(
         f"{ID}(size=2, pieces=1)",
         [
@@ -155,24 +286,7 @@ CASES = Cases(
             ("99>0", "99", "0 to 15"),
         ],
     ),
-    no_actions=[],  # every action names two cells
-    positions=[
-        Placement(SMALL, "..../..../...0/..00 1 0", TERMINATED),  # seat 0 has just moved
-        Placement(SMALL, "..../..../...0/..00 0 0", LIVE),  # seat 1 has
-        Placement(SMALL, "..../..../...1/..10 1 0", TERMINATED),  # one piece is enough
-        Placement(SMALL, "..../..../...1/..11 1 0", LIVE),
-        Placement(SMALL, "..../..../...0/..0. 1 0", LIVE),
-        Placement(SMALL, "11../1.../..../.... 0 0", TERMINATED),
-        Placement(SMALL, "10../0.../..../.... 0 0", TERMINATED),
-        Placement(SMALL, "00../0.../..../.... 0 0", LIVE),
-        Placement(SMALL, "11../1.../..../.... 1 0", LIVE),
-        Placement(SMALL, "..../..../...0/..00 0 199", LIVE),
-        Placement(SMALL, "..../..../...0/..00 0 200", TRUNCATED),
-        Placement(SMALL, "..../..../...0/..00 0 201", TRUNCATED),
-        Placement(SMALL, "..../..../...0/..00 1 200", TERMINATED),  # never both
-    ],
     placements=placements(),
     reference=make_reference,
-    referenced=[*PLAYED, f"{ID}(size=6)"],
-    seats_see_the_same_start=[SMALL, ID, f"{ID}(size=9, pieces=10)"],
+    played=PLAYED,
 )

@@ -1,20 +1,51 @@
-"""The material of Dots and Boxes for the tests in `tests/contract`."""
+"""The rules of Dots and Boxes as rows, and its material for the tests in `tests/contract`.
 
+Boards are written as a bit for each edge, horizontal ones first, the owner of each box, and the seat to move. Drawings
+of 2 x 3 boxes, and the numbers of their edges, are in `pictures.py`.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from jaxgames import Env
-from tests.games.dots_and_boxes.pictures import LAST_EDGE, MIDDLE, written
+from tests.games.dots_and_boxes.pictures import REWARDS, written
 from tests.games.dots_and_boxes.reference import Reference
-from tests.helpers.cases import Cases, Finished, Judged, Placement, combinations
-from tests.helpers.positions import LIVE, TERMINATED
+from tests.helpers.cases import Cases, Placement, Played, Rule, combinations
 
 SMALL = "dots_and_boxes(rows=2, cols=3, reward='win_loss')"
 BOXES = "dots_and_boxes(rows=2, cols=3, reward='boxes')"
 MARGIN = "dots_and_boxes(rows=2, cols=3, reward='margin')"
+SCHEMES = {"win_loss": SMALL, "margin": MARGIN, "boxes": BOXES}
 ONE_BY_TWO = "dots_and_boxes(rows=1, cols=2, reward='boxes')"
+LARGEST = "dots_and_boxes(rows=16, cols=16, reward='margin')"
+EMPTY = "0" * 17 + " ...... 0"
+LAST = "11111111011111111"  # all edges but h(2,2), which completes the last box
 COMMON = {"num_players": 2, "needs_key": False, "zero_sum": True}
+
+MIDDLE = """
+    *---*---*   *
+    | 0 |       |
+    *---*---*   *
+    |       |   |
+    *---*   *---*
+"""
+FIVE_OF_SIX = """
+    *---*---*---*
+    | 0 | 0 | 0 |
+    *---*---*---*
+    | 0 |       |
+    *---*---*   *
+"""
+BOTH = """
+    *---*---*---*
+    | 0 | 0 |   |
+    *---*---*   *
+    | 1 | 1 |   |
+    *---*---*---*
+"""
 
 
 def make_reference(env: Env[Any]) -> Reference:
@@ -47,8 +78,99 @@ def placements(draw: st.DrawFn) -> Placement:
     drawn = {edge for edge, bit in zip(reference.edges, bits, strict=True) if bit == "1"}
     owners = [draw(st.sampled_from("01")) if reference.around(box) <= drawn else "." for box in reference.boxes]
     text = f"{''.join(bits)} {''.join(owners)} {draw(st.integers(0, 1))}"
-    return Placement(SMALL, text, TERMINATED if len(drawn) == 17 else LIVE)
+    return Placement(SMALL, text, (len(drawn) == 17, False))
 
+
+def last_edge(reward: str, owners: str, seat: int, margin: int) -> Rule:
+    """The drawer of the last edge takes the last box before they are counted; only "boxes" pays for that box alone."""
+    paid = {"win_loss": float(np.sign(margin)), "margin": margin, "boxes": 1 - 2 * seat}[reward]
+    winner, end = (None, "draw") if margin == 0 else (int(margin < 0), "live")
+    name, text = f"{owners} {seat} pays {reward}", f"{LAST} {owners} {seat}"
+    return Rule(
+        name, SCHEMES[reward], text, "h(2,2)", rewards=(paid, -paid), end=end, winner=winner, reason="all edges"
+    )
+
+
+HORIZONTAL = "h(0,0) h(0,1) h(0,2) h(1,0) h(1,1) h(1,2) h(2,0) h(2,1) h(2,2)"
+VERTICAL = "v(0,0) v(0,1) v(0,2) v(0,3) v(1,0) v(1,1) v(1,2) v(1,3)"
+AROUND = ("h(0,1)", "h(1,1)", "v(0,1)", "v(0,2)")  # the second box
+RULES = [
+    Rule("every edge can be drawn", SMALL, EMPTY, legal=f"{HORIZONTAL} {VERTICAL}"),
+    Rule("an edge passes the turn", SMALL, EMPTY, "h(1,1) v(1,2)", text="00001000000000010 ...... 0"),
+    Rule("a drawn edge is illegal", SMALL, written(MIDDLE), legal="h(0,2) h(1,2) h(2,1) v(0,2) v(1,1)"),
+    # The fourth edge takes the box, here by each of its sides, and the same seat moves again.
+    *(
+        Rule(
+            f"last is {edge}",
+            BOXES,
+            EMPTY,
+            " ".join([*(other for other in AROUND if other != edge), edge]),
+            text="01001000001100000 .1.... 1",
+            rewards=(-1, 1),
+        )
+        for edge in AROUND
+    ),
+    Rule(
+        "two boxes side by side",
+        ONE_BY_TWO,
+        "1111101 .. 1",
+        "v(0,1)",
+        text="1111111 11 1",
+        rewards=(-2, 2),
+        winner=1,
+    ),
+    Rule("boxes keep their owners", SMALL, written(MIDDLE, 1), "v(1,1) h(2,1) h(0,2) v(0,2)", text=written(BOTH, 0)),
+    # Ends and rewards.
+    Rule("five of six", SMALL, written(FIVE_OF_SIX), "v(1,2)", legal="h(2,2)"),
+    Rule("five of six boxes", BOXES, written(FIVE_OF_SIX), "v(1,2)", rewards=(1, -1)),
+    Rule("five of six in the end", MARGIN, written(FIVE_OF_SIX), "v(1,2)"),
+    *(
+        last_edge(reward, *board)
+        for reward in REWARDS
+        for board in [("10100.", 0, 2), ("10100.", 1, 0), ("11111.", 1, -6), ("00000.", 1, 4)]
+    ),
+    # The player who takes the last box is paid for it, and has lost.
+    Rule("the last box", BOXES, f"{'1' * 16}0 11111. 0", "v(1,3)", rewards=(1, -1), winner=1),
+    # 256 boxes are more than a byte holds.
+    *(
+        Rule(
+            f"largest board of seat {owner}",
+            LARGEST,
+            f"{'1' * 543}0 {str(owner) * 255}. 0",
+            "v(15,16)",
+            rewards=(margin, -margin),
+            winner=owner,
+        )
+        for owner, margin in ((0, 256), (1, -254))
+    ),
+    Rule("won as read", SMALL, "1" * 17 + " 100010 0", winner=0),
+    Rule("drawn as read", ONE_BY_TWO, "1111111 01 1", end="draw"),
+]
+
+
+def whole(
+    rows: int, cols: int, reward: str, forms: Sequence[str] = (), *, games: int = 16, slow: bool = False
+) -> Played:
+    """With about one illegal action in each game, so that games end in every way; in long games hardly any."""
+    edges = (rows + 1) * cols + rows * (cols + 1)
+    ends = {"illegal": 1, "drawn": 1} if rows * cols % 2 == 0 and games > 16 else {"illegal": 1}
+    illegal = 1 / edges if games == 16 else 0.3 / edges
+    env = f"dots_and_boxes({rows=}, {cols=}, {reward=})"
+    return Played(env, ends | {"won": 1}, games, illegal=illegal, forms=forms, slow=slow)
+
+
+PLAYED = [
+    *(whole(1, 1, "margin"), whole(2, 1, "win_loss"), whole(1, 2, "boxes"), whole(2, 3, "boxes")),
+    *(whole(3, 3, "margin", ("library", "tpu")), whole(5, 5, "win_loss"), whole(1, 16, "boxes")),
+    *(
+        whole(rows, cols, reward, games=200, slow=True)
+        for rows in (1, 2, 3)
+        for cols in (1, 2, 3)
+        for reward in REWARDS
+    ),
+    *(whole(5, cols, reward, games=200, slow=True) for cols in (4, 5) for reward in REWARDS),
+    *(whole(rows, cols, "boxes", slow=True) for rows, cols in ((4, 2), (16, 1), (7, 11), (16, 16))),
+]
 
 CASES = Cases(
     id="dots_and_boxes",
@@ -78,24 +200,7 @@ CASES = Cases(
         ),
         ({"num_players": 2}, "no parameter 'num_players'"),
     ],
-    judged=[
-        # Edges that are drawn, the first and the last among them, and numbers that are no edges.
-        *(
-            Judged(SMALL, written(MIDDLE, seat), ["h(0,0)", "v(1,3)", "v(0,0)", -1, -17, 17, 18, 2**31 - 1, -(2**31)])
-            for seat in (0, 1)
-        ),
-        Judged(SMALL, "0" * 17 + " ...... 0"),
-        Judged(SMALL, written(LAST_EDGE), ["h(2,1)"]),
-    ],
-    finished=[
-        Finished("seat 0 has more", SMALL, written(LAST_EDGE), ["h(2,2)"], [1, -1], "win", (0,), "all edges"),
-        Finished("margin", MARGIN, written(LAST_EDGE), ["h(2,2)"], [2, -2], "win", (0,), "all edges"),
-        Finished("equal", SMALL, written(LAST_EDGE, seat=1), ["h(2,2)"], [0, 0], "draw", (), "all edges"),
-        # The player who takes the last box is paid for it, and has lost.
-        Finished("seat 1 has more", BOXES, f"{'1' * 16}0 11111. 0", ["v(1,3)"], [1, -1], "win", (1,), "all edges"),
-        Finished("illegal", SMALL, written(MIDDLE), 0, [-1, 1], "forfeit", (), "seat 0"),
-        Finished("illegal by seat 1", MARGIN, written(LAST_EDGE, seat=1), 7, [1, -1], "forfeit", (), "seat 1"),
-    ],
+    rules=RULES,
     wrong_positions=(
         ONE_BY_TWO,
         [
@@ -133,23 +238,7 @@ CASES = Cases(
             ("v(0,4)", "4", "column from 0 to 3 of v(r,c)"),
         ],
     ),
-    no_actions=[],  # every action names an edge
-    positions=[
-        Placement(SMALL, written(MIDDLE, seat=1), LIVE),
-        Placement(SMALL, "1" * 17 + " 100010 0", TERMINATED),
-        Placement(ONE_BY_TWO, "1111111 01 1", TERMINATED),
-        Placement(ONE_BY_TWO, "1111110 0. 1", LIVE),
-    ],
     placements=placements(),
     reference=make_reference,
-    referenced=[
-        "dots_and_boxes(rows=1, cols=1, reward='margin')",
-        "dots_and_boxes(rows=2, cols=1, reward='win_loss')",
-        ONE_BY_TWO,
-        BOXES,
-        "dots_and_boxes(rows=3, cols=3, reward='margin')",
-        "dots_and_boxes(rows=5, cols=5, reward='win_loss')",
-        "dots_and_boxes(rows=1, cols=16, reward='boxes')",
-    ],
-    seats_see_the_same_start=["dots_and_boxes", SMALL],
+    played=PLAYED,
 )

@@ -22,22 +22,6 @@ from jaxgames import Env
 
 REWARDS = ["win_loss", "margin", "boxes"]
 
-MIDDLE = """
-    *---*---*   *
-    | 0 |       |
-    *---*---*   *
-    |       |   |
-    *---*   *---*
-"""
-
-LAST_EDGE = """
-    *---*---*---*
-    | 1 | 0 | 1 |
-    *---*---*---*
-    | 0 | 0 |   |
-    *---*---*   *
-"""
-
 
 @functools.cache
 def game(rows: int = 2, cols: int = 3, reward: str = "win_loss") -> Env[Any]:

@@ -1,18 +1,20 @@
-"""The material of 5 x 5 chess for the tests in `tests/contract`."""
+"""The rules of 5 x 5 chess as rows, and its material for the tests in `tests/contract`. Boards are written in FEN."""
 
 import re
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from jaxgames import Env
-from tests.games.minichess.reference import Reference
-from tests.helpers.cases import Cases, Finished, Judged, Placement, combinations
-from tests.helpers.positions import LIVE, TERMINATED, TRUNCATED
+from tests.games.minichess.reference import Move, Position, Reference
+from tests.helpers.cases import Cases, Placement, Played, Rule, combinations
 
 START = "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1"
 STANDARD, KING_CAPTURE, MATERIAL = "minichess", "minichess(rules='king_capture')", "minichess(reward='material')"
 QUEENS = "minichess(rules='king_capture', double_step=True, promotion='queen')"
+KINGS_FOR_MATERIAL = "minichess(rules='king_capture', reward='material')"
+ONE_PLY = "minichess(max_plies=1)"
 COMMON = {
     "num_players": 2,
     "num_actions": 1225,
@@ -58,6 +60,187 @@ def placements(draw: st.DrawFn) -> Placement:
     return Placement(KING_CAPTURE, text, (position.terminated, position.truncated))
 
 
+def gains(plays: str, rows: str, gain: int, env: str = MATERIAL) -> list[Rule]:
+    """White's move pays a gain in thousandths, to the bit, and so does Black's on the board with colours swapped."""
+    paid, won = float(np.float32(gain / 1000)), gain >= 60_000
+    swapped = "/".join(row.swapcase() for row in rows.split("/")[::-1])
+    black = re.sub(r"\d", lambda rank: str(6 - int(rank[0])), plays)
+    return [
+        Rule(f"{move} gains {gain}", env, f"{text} - - 0 1", move, rewards=rewards, winner=winner if won else None)
+        for move, text, rewards, winner in (
+            (plays, f"{rows} w", (paid, -paid), 0),
+            (black, f"{swapped} b", (-paid, paid), 1),
+        )
+    ]
+
+
+CHECK = "4k/1b3/5/2n2/K3R b - - 0 1"
+PROMOTION = "1n3/P3k/5/5/K4"
+QUIETLY = "4k/5/4r/4n/K1BP1 w - - 57 1"
+DOUBLE = "minichess(double_step=True)"
+RULES = [
+    # Moves: check, pins, pawns.
+    Rule("white begins", STANDARD, START, "b1c3 d4c3", text="rnbqk/ppp1p/2p2/PPPPP/R1BQK w - - 0 2"),
+    Rule("check is answered", STANDARD, CHECK, legal="e5d5 e5d4 b4e1 c2e1 c2e3"),
+    Rule("double check", STANDARD, "k2R1/5/1N3/5/n1K1r b - - 0 1", legal="a5a4 a5b4"),
+    Rule("pinned rook", STANDARD, "2r1k/5/2R1b/3P1/2K2 w - - 0 1", of="c3", legal="c3c2 c3c4 c3c5"),
+    Rule("pinned pawn", STANDARD, "2r1k/5/2R1b/3P1/2K2 w - - 0 1", of="d2", legal="d2e3"),
+    Rule("along the line of a rook", STANDARD, "5/5/3k1/1K2r/5 w - - 0 1", legal="b2a1 b2b1 b2c1 b2a3 b2b3"),
+    Rule("a king is never captured", STANDARD, "k3R/5/K4/5/5 w - - 5 9", of="e5a", legal=""),
+    Rule(
+        "promotions",
+        STANDARD,
+        "1n1rk/2P2/5/5/K4 w - - 0 1",
+        of="c4",
+        legal=" ".join(f"c4{to}5{piece}" for to in "bcd" for piece in "qrbn"),
+    ),
+    Rule("a pawn becomes a knight", STANDARD, "1n1rk/2P2/5/5/K4 w - - 0 1", "c4d5n", text="1n1Nk/5/5/5/K4 b - - 0 1"),
+    Rule("black promotes", STANDARD, "k4/5/5/2p2/1N1RK b - - 0 1", "c2b1r", text="k4/5/5/5/1r1RK w - - 0 2"),
+    Rule("queens only", QUEENS, "1n1rk/2P2/5/5/K4 w - - 0 1", of="c4", legal="c4b5q c4c5q c4d5q"),
+    Rule("double step", DOUBLE, "4k/pp3/2P1n/P2PP/K4 w - - 0 1", of="d2", legal="d2d3 d2d4 d2e3"),
+    Rule("double step is blocked", DOUBLE, "4k/pp3/2P1n/P2PP/K4 w - - 0 1", of="e2", legal=""),
+    Rule("double step of black", DOUBLE, "4k/pp3/2P1n/P2PP/K4 b - - 0 1", of="b4", legal="b4b3 b4c3 b4b2"),
+    Rule("nothing in passing", DOUBLE, "4k/5/1p3/P1P2/K4 w - - 0 1", "c2c4", of="b3", legal="b3b2 b3a2"),
+    # Ends under standard rules.
+    Rule("checkmate", STANDARD, MATE, "e1e5", rewards=(1, -1), winner=0, reason="checkmate"),
+    Rule("black mates", STANDARD, "4r/5/k4/5/K4 b - - 0 128", "e5e1", rewards=(-1, 1), winner=1),
+    Rule("stalemate", STANDARD, "k4/5/1K3/2Q2/5 w - - 0 1", "c2c4", end="draw", reason="stalemate"),
+    Rule("99 plies", STANDARD, "k4/5/K4/5/4R w - - 98 60", "e1e2"),
+    Rule("100 plies", STANDARD, "k4/5/K4/5/4R w - - 99 60", "e1e2", end="draw", reason=QUIET),
+    Rule("mate in the 100th ply", STANDARD, "k4/5/K4/5/4R w - - 99 60", "e1e5", rewards=(1, -1), winner=0),
+    *(
+        Rule(f"{move} makes {quiet} quiet plies", STANDARD, QUIETLY, move, text=f"{rows} b - - {quiet} 1")
+        for move, quiet, rows in [
+            ("d1d2", 0, "4k/5/4r/3Pn/K1B2"),
+            ("a1b1", 58, "4k/5/4r/4n/1KBP1"),
+            ("c1e3", 0, "4k/5/4B/4n/K2P1"),
+        ]
+    ),
+    Rule("repetition", STANDARD, START, " ".join(KNIGHTS_HOME * 2), end="draw", reason="third occurrence"),
+    Rule("second occurrence", STANDARD, START, " ".join(KNIGHTS_HOME)),
+    # A pawn becomes a queen: from there the third occurrence is a draw, and not a ply before.
+    Rule("repetition of a queen", STANDARD, "5/P3k/5/5/K4 w - - 0 1", "a4a5q e4e3 a1b1 e3e4 b1a1 e4e3 a1b1 e3e4"),
+    Rule(
+        "third queen", STANDARD, "5/P3k/5/5/K4 w - - 0 1", "a4a5q e4e3 a1b1 e3e4 b1a1 e4e3 a1b1 e3e4 b1a1", end="draw"
+    ),
+    *(
+        Rule(f"material of {rows}", STANDARD, f"{rows} w - - 0 1", end="draw" if dead else "live")
+        for rows, dead in [
+            ("k4/5/5/5/4K", True),
+            ("kn3/5/5/5/4K", True),
+            ("k4/5/5/5/3BK", True),
+            ("k4/5/5/5/3PK", False),
+            ("kr3/5/5/5/4K", False),
+            ("kn3/5/5/5/3NK", False),
+            ("k4/5/5/5/2BBK", False),
+            ("kb3/5/5/5/3BK", True),  # b5 and d1 are both light
+            ("k1b2/5/5/5/3BK", False),
+            ("k1b2/3B1/4b/5/2B1K", True),  # any number on either side
+            ("k1b2/3B1/4b/5/2BNK", False),
+        ]
+    ),
+    Rule("bare king", STANDARD, "k4/5/5/3r1/4K w - - 7 9", "e1d2", end="draw", reason="insufficient material"),
+    Rule("limit", STANDARD, "k4/5/K4/5/4R b - - 0 128", "a5b5", end="truncated", reason=LIMIT),
+    Rule("before the limit", STANDARD, "k4/5/K4/5/4R w - - 0 128", "e1e2"),
+    Rule("limit of one", ONE_PLY, "k4/5/K4/5/4R w - - 0 1", "e1e4", end="truncated"),
+    Rule("win at the limit", ONE_PLY, MATE, "e1e5", rewards=(1, -1), winner=0),
+    # King capture.
+    Rule("king captured", KING_CAPTURE, EXPOSED, "a5a4 a3a4", rewards=(1, -1), winner=0, reason="king captured"),
+    Rule("hemmed in", KING_CAPTURE, HEMMED_IN, "e1e2", end="draw", reason="no legal move"),
+    Rule("not hemmed in", KING_CAPTURE, HEMMED_IN.replace("kp3", "kn3"), "e1e2"),
+    Rule("no repetition", KING_CAPTURE, START, " ".join(KNIGHTS_HOME * 3)),
+    Rule("no quiet plies", KING_CAPTURE, "k4/5/K4/5/4R w - - 150 80", "e1e2"),
+    Rule("no stalemate", KING_CAPTURE, "k4/5/1K3/2Q2/5 w - - 0 1", "c2c4"),
+    Rule("bishops alone", KING_CAPTURE, "k1b2/3B1/4b/5/2B1K w - - 0 1"),
+    Rule("one of two kings", KING_CAPTURE, "kk3/5/5/5/R3K w - - 5 9", "a1a5"),
+    # Material.
+    *gains("a4a5q", PROMOTION, 829),
+    *gains("a4a5n", PROMOTION, 180),
+    *gains("a4b5q", PROMOTION, 829 + 280),
+    *gains("a1a2", PROMOTION, 0),
+    *(
+        rule
+        for piece, gain in zip("pnbrq", (100, 280, 320, 479, 929), strict=True)
+        for rule in gains("c1c2", f"4k/5/5/2{piece}2/K1R2", gain)
+    ),
+    *gains("d4e5q", "4k/3P1/5/5/K4", 60_829, KINGS_FOR_MATERIAL),
+    Rule("mate pays no material", MATERIAL, MATE, "e1e5", rewards=(0, 0), winner=0, reason="checkmate"),
+    # Positions that are read.
+    Rule("mate as read", STANDARD, "k3R/5/K4/5/5 b - - 5 129", winner=0),
+    Rule("mate before the draw", STANDARD, "k1R2/5/K4/5/5 b - - 100 90", winner=0, reason="checkmate"),
+    Rule("stalemate as read", STANDARD, "k4/2Q2/1K3/5/5 b - - 5 9", end="draw"),
+    Rule("over the limit", STANDARD, "k4/5/K4/5/4R w - - 5 129", end="truncated"),
+    Rule("kings side by side", STANDARD, "kK3/5/5/5/4R w - - 5 9"),
+    Rule("no king", KING_CAPTURE, "kk3/5/5/5/4R w - - 5 9", winner=1),
+    *(
+        Rule(f"start of {board}", f"minichess(board={board!r})", f"{rows} w - - 0 1")
+        for board, rows in START_ROWS.items()
+    ),
+]
+
+
+def keen_on_captures(reference: Reference, rng: np.random.Generator, position: Position, legal: dict[int, Move]) -> int:
+    """A capture one time in five, if there is one."""
+    captures = [action for action, move in legal.items() if move[1] in position.board]
+    return int(rng.choice(captures if captures and rng.random() < 0.2 else list(legal)))
+
+
+def random_fen(rng: np.random.Generator, one_king_each: bool) -> str:
+    """Any number of any pieces anywhere; at most one king per side if asked."""
+    letters = list("PNBRQpnbrqPp" if one_king_each else "PNBRQKpnbrqk")
+    cells = np.where(rng.random(25) < rng.random(), rng.choice(letters, 25), "1")
+    if one_king_each:
+        cells[rng.choice(25, 2, replace=False)] = [king if rng.random() < 0.9 else "1" for king in "Kk"]
+    rows = "/".join("".join(row) for row in cells.reshape(5, 5))
+    rows = re.sub("1+", lambda gap: str(len(gap[0])), rows)
+    return f"{rows} {rng.choice(['w', 'b'])} - - {rng.integers(0, 103)} {rng.integers(1, 55)}"
+
+
+CAGES = [  # nothing but kings and rooks, or knights: positions come again, and nobody captures for long
+    "k3r/5/5/5/R3K w - - 0 1",
+    "kn3/5/5/5/3NK b - - 90 1",
+    "1k1p1/3P1/5/1p3/KP3 w - - 80 1",
+]
+
+
+def whole(parameters: str, *, slow: bool = False, **ends: int) -> list[Played]:
+    """Whole games in the form for GPUs, too, and any placement: pawns on any rank, kings in check, or none, or many."""
+    one_king_each = "king_capture" not in parameters
+
+    def crowds(rng: np.random.Generator, _: Reference) -> list[str]:
+        return [random_fen(rng, one_king_each) for _ in range(8 * 14)]
+
+    env, near = f"minichess({parameters})", {"won": 1, "draw": 1} if one_king_each else {"won": 5}
+    return [
+        Played(env, ends, 14, choose=keen_on_captures, forms=["library"], seed=2, slow=slow),
+        Played(env, near, 14, crowds, 3, choose=keen_on_captures, seed=5, slow=slow),
+    ]
+
+
+TAME = "reward='material', max_plies=110"
+WILD = "board='mallet', rules='king_capture', double_step=True, promotion='queen', max_plies=30"
+PLAYED = [
+    *whole(TAME, draw=1),
+    *whole(WILD, won=3, truncated=1),
+    # The reference keeps the whole past, the env 64 bits of every position.
+    Played(
+        f"minichess({TAME})",
+        {"third occurrence": 1, "hundred plies": 1},
+        14,
+        lambda rng, _: (CAGES * 5)[:14],
+        choose=keen_on_captures,
+        seed=4,
+    ),
+    *whole("board='baby', double_step=True, promotion='queen', max_plies=90", slow=True, truncated=1),
+    *whole("board='mallet', reward='material', max_plies=120", slow=True, truncated=1),
+    *whole("rules='king_capture', max_plies=200", slow=True, won=3),
+    *whole("rules='king_capture', board='baby', reward='material', double_step=True, max_plies=25", slow=True, won=3),
+    *(
+        Played(f"minichess({parameters})", {"illegal": 1, "won": 3}, 60, choose=keen_on_captures, seed=3, slow=True)
+        for parameters in (TAME, WILD)
+    ),
+]
+
 CASES = Cases(
     id="minichess",
     fast=["minichess(board='baby', rules='king_capture', max_plies=30)"],
@@ -84,6 +267,8 @@ CASES = Cases(
             "terminal_rewards": False,
             "return_range": (-66.753, 66.753),  # all pieces, five more queens, and a pawn for the rounding
         },
+        # For a king that is taken by a pawn that becomes a queen.
+        KINGS_FOR_MATERIAL: {**COMMON, "reward_range": (-float(np.float32(60.829)), float(np.float32(60.829)))},
     },
     wrong_parameters=[
         ({"board": "chess"}, "'gardner', 'baby', 'mallet', not 'chess'"),
@@ -96,45 +281,18 @@ CASES = Cases(
         ({"max_plies": 2.5}, "from 1 to 1000000 or None, not 2.5"),
         ({"size": 6}, "no parameter 'size'"),
     ],
-    judged=[
-        # After a2a3: an empty cell, White's pieces, a blocked line, two steps, no promotion, off the board.
-        Judged(
-            STANDARD,
+    rules=RULES,
+    positions={
+        STANDARD: [
             "rnbqk/ppppp/P4/1PPPP/RNBQK b - - 0 1",
-            ["c3c2", "a3a2", "a1a2", "a5a4", "b4b2", "b4c3", "d5b3", 0, 49 * 3, 49 * 8 + 4, -1, 1225, 2**31 - 1],
-        ),
-        Judged(STANDARD, "k4/5/K4/5/4R b - - 0 1", ["a5a4", "a5b4"]),  # next to the other king
-        Judged(STANDARD, "k3R/5/2K2/5/5 b - - 0 1", ["a5b5"]),  # along the line of the rook
-        Judged(STANDARD, "k3R/5/K4/5/5 w - - 5 9", ["e5a5"]),  # a king is never captured
-        Judged(STANDARD, f"{PROMOTIONS} w - - 0 1"),
-        Judged(STANDARD, f"{PROMOTIONS} b - - 0 1"),
-        Judged(STANDARD, f"{PINS} w - - 0 1"),
-        Judged(STANDARD, "4k/5/1q3/5/K3R b - - 0 1", ["b3b4"]),  # check must be answered
-        Judged(STANDARD, "5/P2b1/2B2/4k/1K3 b - - 2 39"),
-        Judged(QUEENS, START, ["a1a2", "a2b3"]),
-        Judged(QUEENS, f"{PROMOTIONS} w - - 0 1", ["a4a5r", "c4b5n"]),
-        Judged(QUEENS, f"{PINS} w - - 0 1"),
-        Judged(QUEENS, "r3k/1P3/2n2/3p1/K1R2 w - - 3 7"),
-    ],
-    finished=[
-        Finished("checkmate", STANDARD, MATE, ["e1e5"], [1, -1], "win", (0,), "checkmate"),
-        Finished("black mates", STANDARD, "4r/5/k4/5/K4 b - - 0 1", ["e5e1"], [-1, 1], "win", (1,), "checkmate"),
-        Finished("stalemate", STANDARD, "k4/5/1K3/2Q2/5 w - - 0 1", ["c2c4"], [0, 0], "draw", (), "stalemate"),
-        Finished("100 plies", STANDARD, "k4/5/K4/5/4R w - - 99 60", ["e1e2"], [0, 0], "draw", (), QUIET),
-        Finished("repetition", STANDARD, START, KNIGHTS_HOME * 2, [0, 0], "draw", (), "third occurrence"),
-        Finished(
-            "bare king", STANDARD, "k4/5/5/3r1/4K w - - 7 9", ["e1d2"], [0, 0], "draw", (), "insufficient material"
-        ),
-        Finished("limit", STANDARD, "k4/5/K4/5/4R b - - 0 128", ["a5b5"], [0, 0], "truncated", (), LIMIT),
-        Finished("mate for material", MATERIAL, MATE, ["e1e5"], [0, 0], "win", (0,), "checkmate"),
-        Finished(
-            "mate at the limit", STANDARD, "4r/5/k4/5/K4 b - - 0 128", ["e5e1"], [-1, 1], "win", (1,), "checkmate"
-        ),
-        Finished("king captured", KING_CAPTURE, EXPOSED, ["a5a4", "a3a4"], [1, -1], "win", (0,), "king captured"),
-        Finished("hemmed in", KING_CAPTURE, HEMMED_IN, ["e1e2"], [0, 0], "draw", (), "no legal move"),
-        Finished("illegal", STANDARD, START, -1, [-1, 1], "forfeit", (), "illegal action by seat 0"),
-        Finished("illegal by black", KING_CAPTURE, EXPOSED, 0, [1, -1], "forfeit", (), "illegal action by seat 1"),
-    ],
+            f"{PROMOTIONS} w - - 0 1",
+            f"{PROMOTIONS} b - - 0 1",
+            f"{PINS} w - - 0 1",
+            "4k/5/1q3/5/K3R b - - 0 1",
+            "5/P2b1/2B2/4k/1K3 b - - 2 39",
+        ],
+        QUEENS: [START, f"{PROMOTIONS} w - - 0 1", f"{PINS} w - - 0 1", "r3k/1P3/2n2/3p1/K1R2 w - - 3 7"],
+    },
     wrong_positions=(
         STANDARD,
         [
@@ -184,25 +342,8 @@ CASES = Cases(
         (STANDARD, "4k/1P1R1/5/5/K4 w - - 0 1", 49 * 0 + 0, "leads nowhere from a1"),
         (STANDARD, "4k/1P1R1/5/5/K4 w - - 0 1", 49 * 18 + 0, "no pawn of the mover on d4"),
     ],
-    positions=[
-        *(Placement(f"minichess(board={board!r})", f"{rows} w - - 0 1", LIVE) for board, rows in START_ROWS.items()),
-        Placement(STANDARD, "k3R/5/K4/5/5 b - - 5 9", TERMINATED),  # mate
-        Placement(STANDARD, "k3R/5/K4/5/5 w - - 5 9", LIVE),
-        Placement(STANDARD, "k4/2Q2/1K3/5/5 b - - 5 9", TERMINATED),  # stalemate
-        Placement(STANDARD, "k4/5/K4/5/4R w - - 99 60", LIVE),
-        Placement(STANDARD, "k4/5/K4/5/4R w - - 100 60", TERMINATED),
-        Placement(STANDARD, "k4/5/K4/5/4B w - - 5 9", TERMINATED),  # nobody can mate
-        Placement(STANDARD, "k4/5/K4/5/4R b - - 5 128", LIVE),
-        Placement(STANDARD, "k4/5/K4/5/4R w - - 5 129", TRUNCATED),
-        Placement(STANDARD, "k3R/5/K4/5/5 b - - 5 129", TERMINATED),  # never both
-        Placement(STANDARD, "kK3/5/5/5/4R w - - 5 9", LIVE),  # cannot be reached
-        Placement(KING_CAPTURE, "kk3/5/5/5/4R w - - 5 9", TERMINATED),  # White's king has been captured
-        Placement(KING_CAPTURE, "5/5/5/5/3KR w - - 5 9", LIVE),
-        Placement(KING_CAPTURE, "5/5/5/5/5 b - - 5 9", TERMINATED),
-    ],
     placements=placements(),
     not_in_text=("occurred", "history"),
     reference=make_reference,
-    referenced=[STANDARD, QUEENS],
-    seats_see_the_same_start=[],  # the last planes show whether Black is to move; kings do not face each other
+    played=PLAYED,
 )

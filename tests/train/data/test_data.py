@@ -14,7 +14,6 @@ import pytest
 from examples.papers.checkers_imitation import positions as checkers_data
 from jaxgames.games.checkers.pdn import PdnGame, decode, read, record
 from jaxgames.games.checkers.rules import EARLIEST_END, Checkers
-from tests.games.checkers.pictures import WCDF
 from tests.games.checkers.record_pydraughts import FILE
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.positions import board, compiled, stacked
@@ -308,10 +307,10 @@ def test_boards_are_those_of_one_step_after_the_other() -> None:
     assert sum(replayed) == len(games) == 13
     expected: list[Any] = []
     for game in games:
-        state = WCDF.from_string(game.start)
+        state = Checkers().from_string(game.start)
         for action in game.actions:
             expected.append(state)
-            state = compiled(WCDF).step(state, np.int32(action))
+            state = compiled(Checkers()).step(state, np.int32(action))
     jax.tree.map(np.testing.assert_array_equal, states, stacked(expected))
 
 
