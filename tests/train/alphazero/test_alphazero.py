@@ -105,18 +105,6 @@ def trained(compiled: Compiled, first: Any) -> TrainState:
 # -- a run ---------------------------------------------------------------------------------------------------------
 
 
-def test_metrics_are_those_of_the_run(first: Any) -> None:
-    rows = jax.device_get(first[1])
-    assert [int(row["replay_samples"]) for row in rows] == [512, 1024, 1536]
-    assert [row["learning_rate"] for row in rows] == sorted((row["learning_rate"] for row in rows), reverse=True)
-    for row in rows:
-        assert row["num_episodes"] > 0
-        assert row["episode_win_rate/seat_0"] + row["episode_win_rate/seat_1"] == pytest.approx(1)
-        assert 0 <= row["self_play_value_accuracy"] <= 1
-        assert 0 < row["search_entropy"] <= np.log(3)
-        assert row["policy_loss"] > 0
-
-
 def test_network_alone_learns_optimal_play_and_values(compiled: Compiled, trained: TrainState) -> None:
     """Positions with 4 or 8 sticks are lost. In all others the mover takes as many as leave 8, 4 or none."""
     left, seats = np.divmod(np.arange(18), 2)
@@ -139,14 +127,6 @@ def test_network_alone_learns_optimal_play_and_values(compiled: Compiled, traine
 def test_gradients_are_clipped_to_their_largest_norm(trained: TrainState) -> None:
     """Adam's second moments, a mean of squared gradients, then add up to the square of the norm."""
     assert clipped_norm(trained.opt_state) == pytest.approx(SETTINGS["max_grad_norm"], rel=1e-4)
-
-
-def test_equal_boards_and_parameters_give_other_games_with_another_key(compiled: Compiled) -> None:
-    train_state = compiled.init(jax.random.key(1))
-    other = train_state._replace(key=jax.random.split(train_state.key)[0])
-    (game,), (of_other,) = (jax.device_get(compiled.iterate(each)[0]).games for each in (train_state, other))
-    assert (game.replay.slots[:16] != of_other.replay.slots[:16]).any()
-    assert (game.replay.values != of_other.replay.values).any()
 
 
 class GivenSearch(AlphaZero):
@@ -256,17 +236,6 @@ def test_values_do_not_depend_on_what_follows_a_random_move() -> None:
     random = steps_of(is_random=jnp.array([[False], [True], [False]]))
     targets = np.asarray(targets_of(learner_with(gamma=0.5, td_lambda=1.0), random))[:, 0, 0]
     np.testing.assert_allclose(targets, [0.5 * 0.6, 0.6, 1], rtol=1e-6)  # 0.6: the search's value of the second board
-
-
-def test_random_moves_replace_their_share_of_the_actions() -> None:
-    boards = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], 4_000, axis=0), GAME.at(2, 0))  # one or two sticks
-    key, first = jax.random.key(0), jnp.zeros(4_000, jnp.int32)
-    actions, is_random = map(np.asarray, learner_with(random_moves=0.5).with_random_moves(key, boards, first))
-    assert is_random.mean() == pytest.approx(0.5, abs=0.03)
-    assert (actions[~is_random] == 0).all()
-    assert (actions[is_random] == 1).mean() == pytest.approx(0.5, abs=0.04)
-    assert set(actions) == {0, 1}
-    assert learner_with().with_random_moves(key, boards, first)[0] is first
 
 
 def test_truncated_game_is_worth_its_last_board_or_a_draw() -> None:

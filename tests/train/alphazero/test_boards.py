@@ -1,8 +1,7 @@
-"""AlphaZero on several boards: one network, and for every board its own games and replay buffer."""
+"""Settings of AlphaZero, and several boards: one network, and for every board its own games and replay buffer."""
 
 import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -17,15 +16,13 @@ from tests.helpers.commands import last_json, run_command
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.stored_runs import random_train_state, train_in
 from tests.train.conftest import Runs
-from train import agents, evaluate, match
-from train.alphazero import AlphaZero, Config, TrainState
-from train.driver.learner import check_load
+from train import agents, evaluate
+from train.alphazero import AlphaZero, Config, TrainState, config_for
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
-from train.ladder import __main__ as ladder
 from train.ops import sharding
 from train.pretrained import load_params
-from train.strength import __main__ as strength
+from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
 
 FIRST, SECOND = "dots_and_boxes(rows=1, cols=2)", "dots_and_boxes(rows=2, cols=2)"
 THIRD, OTHER_REWARD = "dots_and_boxes(rows=1, cols=3)", "dots_and_boxes(rows=1, cols=3, reward=boxes)"
@@ -54,26 +51,6 @@ def network() -> Iterator[None]:
         yield
 
 
-@dataclasses.dataclass(frozen=True)
-class Trained:
-    """A learner, its train states before and after every iteration, and the metrics."""
-
-    learner: AlphaZero
-    states: list[TrainState]
-    metrics: list[dict[str, np.ndarray]]
-
-
-def train(config: Config, iterations: int) -> Trained:
-    learner = AlphaZero(config)
-    iterate, state = jax.jit(learner.iterate), jax.jit(learner.init)(jax.random.key(config.seed))
-    trained = Trained(learner, [state], [])
-    for _ in range(iterations):
-        state, metrics = iterate(state)
-        trained.states.append(state)
-        trained.metrics.append(jax.device_get(metrics))
-    return trained
-
-
 def same(a: Any, b: Any) -> bool:
     """Bit for bit; metrics are NaN where no game ended."""
     a, b = jax.device_get(sharding.keys_to_data((a, b)))
@@ -85,26 +62,15 @@ def same(a: Any, b: Any) -> bool:
 
 
 @pytest.fixture(scope="module")
-def both(network: None) -> Trained:
-    return train(BOTH, iterations=2)
+def train_state(network: None) -> TrainState:
+    return random_train_state(AlphaZero(BOTH))
 
 
 @pytest.fixture(scope="module")
-def alone(network: None) -> Trained:
-    return train(ALONE, iterations=1)
-
-
-@pytest.fixture(scope="module")
-def untrained_both(network: None) -> Trained:
-    learner = AlphaZero(BOTH)
-    return Trained(learner, [random_train_state(learner)], [])
-
-
-@pytest.fixture(scope="module")
-def run(untrained_both: Trained, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+def run(train_state: TrainState, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
     """The run on both boards, with the checkpoint before its first iteration."""
-    folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "both", untrained_both.learner)
-    folder.save(untrained_both.states[0])
+    folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "both", AlphaZero(BOTH))
+    folder.save(train_state)
     yield folder
     folder.close()
 
@@ -112,33 +78,11 @@ def run(untrained_both: Trained, tmp_path_factory: pytest.TempPathFactory) -> It
 # -- what an iteration does ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow  # compiles a second learner, like the other tests of `alone`
-def test_first_board_begins_as_in_a_run_of_its_own(both: Trained, alone: Trained) -> None:
-    """It comes first in an iteration, with the same key: its games and samples are those of the run without others."""
-    for before_or_after in (0, 1):
-        assert same(both.states[before_or_after].games[0], alone.states[before_or_after].games[0])
-    assert same(both.states[0]._replace(games=both.states[0].games[:1]), alone.states[0])
-    assert same({name: both.metrics[0][name] for name in alone.metrics[0]}, alone.metrics[0])
-    assert not same(both.states[1].params, alone.states[1].params)  # the second board trains them too
-
-
-@pytest.mark.slow  # compiles an iteration; the test of the metrics traces it
-def test_every_board_has_games_and_samples_of_its_own(both: Trained) -> None:
-    first, second = jax.device_get(both.states[2].games)
-    assert (first.boards.edges.shape, second.boards.edges.shape) == ((8, 7), (8, 12))
-    assert (first.replay.slots.shape, second.replay.slots.shape) == ((8, 24, 7), (8, 24, 8))
-    assert first.replay.position.shape[2:] == (6,)  # 3 x 5 x 3 bits
-    assert second.replay.position.shape[2:] == (10,)  # 5 x 5 x 3 bits
-    filled = [(game.replay.slots[:, :, 0] > 0).mean(1) for game in (first, second)]
-    assert all((share > 0).all() and (share <= 16 / 24).all() for share in filled)
-    assert (second.replay.slots[:, :16].max((1, 2)) >= 7).all()  # actions that the first board does not have
-
-
 @pytest.mark.slow  # compiles for three seconds
 def test_iteration_keeps_both_boards_and_the_metrics_of_the_second_have_the_game_behind_a_slash(
-    untrained_both: Trained,
+    train_state: TrainState,
 ) -> None:
-    state, metrics = jax.eval_shape(untrained_both.learner.iterate, untrained_both.states[0])
+    state, metrics = jax.eval_shape(AlphaZero(BOTH).iterate, train_state)
     assert [game.boards.edges.shape for game in state.games] == [(8, 7), (8, 12)]
     assert [game.replay.slots.shape for game in state.games] == [(8, 24, 7), (8, 24, 8)]
     first = {name for name in metrics if "dots_and_boxes" not in name}
@@ -147,18 +91,18 @@ def test_iteration_keeps_both_boards_and_the_metrics_of_the_second_have_the_game
     assert metrics.keys() == first | others
 
 
-def test_steps_of_all_boards_count(untrained_both: Trained) -> None:
+def test_steps_of_all_boards_count() -> None:
     assert BOTH.steps_per_iteration == 2 * ALONE.steps_per_iteration == 128
     assert BOTH.num_iterations == ALONE.num_iterations == 6
-    assert untrained_both.learner.headline["other_envs"] == SECOND
+    assert AlphaZero(BOTH).headline["other_envs"] == SECOND
     assert "other_envs" not in AlphaZero(ALONE).headline
 
 
 # -- stored runs ---------------------------------------------------------------------------------------------------
 
 
-def test_train_state_of_both_boards_is_stored_whole(untrained_both: Trained, run: RunFolder) -> None:
-    assert same(RunFolder.open(run.folder, AlphaZero).restore(), untrained_both.states[0])
+def test_train_state_of_both_boards_is_stored_whole(train_state: TrainState, run: RunFolder) -> None:
+    assert same(RunFolder.open(run.folder, AlphaZero).restore(), train_state)
 
 
 # -- agents on other boards ----------------------------------------------------------------------------------------
@@ -186,15 +130,6 @@ def test_agent_searches_with_the_reward_that_it_has_learned(run: RunFolder) -> N
 def test_run_for_any_board_is_refused_on_another_game(run: RunFolder) -> None:
     with pytest.raises(ValueError, match=r"was trained on dots_and_boxes\(.*\), not on minichess\(.*\)$"):
         agents.make(str(run.folder), jaxgames.make("minichess"))
-
-
-def test_run_with_another_network_is_refused_on_another_board_with_the_network_that_plays_it(
-    untrained: Runs, run: RunFolder
-) -> None:
-    with pytest.raises(ValueError, match=r"was trained on .*cols=2.*, not on .*cols=3.* such as --network graph"):
-        agents.make(str(untrained.first), jaxgames.make(THIRD))
-    with pytest.raises(ValueError, match=r"was trained on .*such as --network graph, plays other"):
-        agents.env_for([str(run.folder), str(untrained.first)])
 
 
 def test_game_of_a_match_is_that_of_the_first_run_or_the_one_that_is_given(untrained: Runs, run: RunFolder) -> None:
@@ -250,20 +185,58 @@ def test_run_on_two_boards_beats_random_on_a_third(learned: RunFolder, capsys: p
     assert rates[1] > 0.85
 
 
-@pytest.mark.slow
-def test_commands_play_or_start_from_a_run_on_a_board_that_it_has_not_learned(
-    learned: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run, env = learned.folder, "dots_and_boxes(rows=1, cols=3, reward=boxes)"
-    assert run_command(match.main, f"{run}(simulations=4)", run, "--env", env, "--games", 20) is None
-    assert last_json(capsys)["env"] == str(jaxgames.make(env))
-    assert run_command(ladder.main, env, run, "--games", 20, "--output", tmp_path / "ladder") is None
-    assert {row["agent"] for row in last_json(capsys)["agents"]} == {"random", f"{run}@30"}
-    config = dataclasses.replace(learned.config, env=env, other_envs=(), init_from=str(run))
-    check_load(AlphaZero(config))  # compares the shapes of the parameters
-    for reward, has_values in (("boxes", True), ("win_loss", False)):
-        env = f"dots_and_boxes(rows=1, cols=3, reward={reward})"
-        assert run_command(strength.main, run, "--env", env, "--simulations", 4) is None
-        row = last_json(capsys)["rows"][0]
-        assert 0 < row["strong_action"] <= 1
-        assert ("value_mse" in row) == has_values  # of the reward that it has learned
+CONFIG = Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=16, rollout_length=8)
+
+
+def learning_rate(config: Config, iteration: int) -> float:
+    """The learning rate of an iteration, in its first and in its last gradient step."""
+    learner, first = AlphaZero(config), iteration * config.num_updates
+    rates = [float(learner.learning_rate(jnp.int32(step))) for step in (first, first + config.num_updates - 1)]
+    assert rates[0] == rates[1]
+    return rates[0]
+
+
+@pytest.mark.parametrize(("network", "named"), [("resnet", "not resnet"), (None, "not the default network")])
+def test_further_boards_need_a_network_for_any_board(network: str | None, named: str) -> None:
+    config = dataclasses.replace(CONFIG, other_envs=("dots_and_boxes(rows=1, cols=2)",), network=network)
+    with pytest.raises(
+        ValueError, match=f"a network whose parameters fit every board, such as --network graph, {named}"
+    ):
+        AlphaZero(config)
+
+
+def test_noise_belongs_to_the_search_of_self_play_and_to_its_rule() -> None:
+    gumbel, puct = CONFIG.self_play_search, dataclasses.replace(CONFIG, search="puct").self_play_search
+    assert (gumbel.gumbel_scale, gumbel.dirichlet_fraction) == (1, 0)
+    assert (puct.gumbel_scale, puct.dirichlet_fraction, puct.dirichlet_alpha) == (0, 0.25, 10)
+    for search in ("gumbel", "puct"):
+        of_play = CONFIG.search_without_noise(64, search)
+        assert (of_play.simulations, of_play.search, of_play.gamma) == (64, search, CONFIG.gamma)
+        assert of_play.gumbel_scale == of_play.dirichlet_fraction == 0
+
+
+def test_forced_playouts_need_puct() -> None:
+    with pytest.raises(ValueError, match="forced_playouts needs --search puct"):
+        dataclasses.replace(CONFIG, forced_playouts=2.0)
+    assert dataclasses.replace(CONFIG, forced_playouts=2.0, search="puct").self_play_search.forced_playouts == 2
+
+
+def test_learning_rate_falls_linearly_or_drops_once() -> None:
+    steps = CONFIG.steps_per_iteration
+    config = dataclasses.replace(CONFIG, total_steps=5 * steps, learning_rate=0.5, final_learning_rate=0.1)
+    assert [round(learning_rate(config, i), 6) for i in range(5)] == [0.5, 0.4, 0.3, 0.2, 0.1]
+    dropping = dataclasses.replace(config, lr_drop_after=2)
+    assert [round(learning_rate(dropping, i), 6) for i in range(4)] == [0.5, 0.5, 0.1, 0.1]
+
+
+# -- recipes and presets -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", ALPHAZERO)
+def test_recipe_is_a_run_that_can_start(game: str) -> None:
+    assert AlphaZero(config_for(game)).env.id == game
+
+
+@pytest.mark.parametrize("preset", ALPHAZERO_PRESETS)
+def test_preset_is_a_run_that_can_start(preset: str) -> None:
+    assert AlphaZero(config_for(preset=preset)).config == Config(**ALPHAZERO_PRESETS[preset])

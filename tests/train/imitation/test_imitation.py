@@ -1,7 +1,6 @@
 """The parts of an iteration of `train.imitation`, and what it learns from a solved game."""
 
 import functools
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -12,13 +11,9 @@ import pytest
 import jaxgames
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes.solution import DotsAndBoxesSolution
-from tests.helpers.analysis import analysis_of
 from tests.helpers.labelled import ENV, random_positions, saved, solved_positions
 from tests.helpers.moments import clipped_norm
 from tests.helpers.registrations import temporary_registrations
-from tests.helpers.stored_runs import metrics_of, train_in
-from train.driver.loop import Settings
-from train.driver.run_folder import RunFolder
 from train.imitation import Config, Imitation, Minibatch, Numbers, TrainState, resolve
 from train.imitation.config import load_positions
 from train.imitation.data import load_data, random_image, rows_of_iteration
@@ -214,15 +209,6 @@ def test_metrics_of_evaluation_are_those_of_a_slow_reference(checkers: str) -> N
     assert metrics["value_error/validation"] == pytest.approx(error, rel=1e-5)
 
 
-def test_evaluated_positions_are_evenly_spaced(checkers: str) -> None:
-    found = load_data(Config(data=checkers, evaluated_positions=10, **SMALL))[0].evaluated
-    whole = load_positions(Config(data=checkers, **SMALL))[0]
-    for name, size in (("train", 150), ("validation", 50)):
-        expected = whole.of(name).action[np.arange(10) * size // 10]
-        np.testing.assert_array_equal(found[name].action[:10], expected)
-        assert found[name].counted.sum() == 10
-
-
 # -- learning ------------------------------------------------------------------------------------------------------
 
 
@@ -301,45 +287,6 @@ def test_every_iteration_has_an_order_and_every_minibatch_has_keys_of_its_own(sh
     assert len(set(short_run.keys)) == 1 + 2 * steps
 
 
-@pytest.mark.slow
-def test_table_of_a_solved_game_is_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The policy plays a best action and the value is the margin, also where the network has a unit of its own.
-
-    The run prints a line for its only iteration, without games.
-    """
-    table = solved_positions(boxes())
-    data = saved(table, tmp_path / "table.npz", split=np.zeros(len(table)), splits=("train",))
-    config = Config(
-        env=str(boxes().env),
-        data=data,
-        validation_split="train",
-        total_steps=800 * 32,
-        num_minibatches=800,
-        batch_size=32,
-        learning_rate=5e-3,
-        value_coef=1.0,
-        hidden_sizes=(64, 64),
-        activation="relu",
-    )
-    learner = Imitation(resolve(config))
-    result = train_in(tmp_path / "run", learner, Settings(evaluate_every=0))
-    assert result["finished"]
-    assert "win_rate" not in result
-    (metrics,) = metrics_of(tmp_path / "run")
-    (line,) = [line for line in capsys.readouterr().err.splitlines() if "top_1/train" in line]
-    assert f"top_1/train {metrics['top_1/train']:.4f}" in line
-    assert "win rate" not in line
-    assert metrics["top_1/train"] > 0.95
-    assert metrics["value_error/train"] < 0.2
-    agent = learner.agent(RunFolder.open(tmp_path / "run", Imitation).params())
-    actions = np.asarray(agent.act(jax.random.key(0), table.states))
-    best = boxes().best_actions(table.states)
-    assert best[np.arange(len(table)), actions].mean() == pytest.approx(metrics["top_1/train"])
-    values = np.asarray(analysis_of(agent, jax.tree.map(jnp.asarray, table.states)).values)
-    of_mover = values[np.arange(len(table)), np.asarray(table.states.current_player)]
-    assert np.abs(of_mover - table.value).mean() < 0.2
-
-
 @pytest.mark.slow  # compiles a network with batch norm
 def test_network_with_a_training_mode_learns_its_statistics(checkers: str) -> None:
     with temporary_registrations():
@@ -349,12 +296,6 @@ def test_network_with_a_training_mode_learns_its_statistics(checkers: str) -> No
     statistics = [each["encoder"]["batch_stats"]["BatchNorm_0"]["mean"] for each in (before, params)]
     assert not np.allclose(*statistics)
     assert np.isfinite(metrics["policy_loss/validation"])
-
-
-def test_data_has_a_board_per_position(checkers: str) -> None:
-    (data,) = load_data(Config(data=checkers, **SMALL))
-    labels = 4 + 4 + 1  # bytes: an action, a value, and whether it counts
-    assert sum(leaf.nbytes for leaf in jax.tree.leaves(data.train)) == 150 * (ENV.state_bytes + labels)
 
 
 def test_random_image_is_a_board_that_the_game_has_with_the_labels_of_its_own_edges() -> None:

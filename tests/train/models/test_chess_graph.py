@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import ParameterError
 from train.models.chess_graph import (
     CELLS,
     RELATIONS,
@@ -150,16 +149,3 @@ def test_the_mirror_image_of_a_board_has_the_mirrored_logits_and_the_same_value(
     np.testing.assert_allclose(values_of_images, values, rtol=1e-4, atol=1e-4)
     assert np.abs(of_images - logits).max() > 1  # the images differ, so the mirrored logits are other ones
     assert values.std() > 0.1
-
-
-@pytest.mark.parametrize(
-    ("game", "network", "message"),
-    [
-        ("checkers", "chess_graph", "chess_graph plays only minichess"),
-        ("minichess", "chess_graph(rounds=0)", "rounds must be an integer from 1 to 1000000, not 0"),
-        ("minichess", "chess_graph(width=0)", "width must be an integer from 1 to 1000000, not 0"),
-    ],
-)
-def test_other_games_and_sizes_are_refused(game: str, network: str, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        Policy.of(jaxgames.make(game), "shared", network)

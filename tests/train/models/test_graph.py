@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import ParameterError
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes.rules import boxes
 from tests.helpers.positions import compiled
@@ -143,16 +142,6 @@ def test_one_round_is_that_written_with_loops_over_the_boxes() -> None:
             np.testing.assert_allclose(row[env.num_edges + box, :5], state, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.slow  # two more programs; one round is computed with loops below
-def test_only_open_edges_and_boxes_count() -> None:
-    """1 x 2 boxes with the left one complete are 1 x 1 with its left edge drawn: h(0,0), h(1,0), v(0,0), v(0,1)."""
-    large, small = "dots_and_boxes(rows=1, cols=2, reward=boxes)", "dots_and_boxes(rows=1, cols=1, reward=boxes)"
-    logits, values = apply(large, NETWORKS["graph"], observe(make(large), "1010110 0. 0", "1011110 1. 0"))
-    of_small, value = apply(small, NETWORKS["graph"], observe(make(small), "0010 . 0", "0110 . 0"))
-    np.testing.assert_allclose(logits[:, [1, 3, 6]], of_small[:, [0, 1, 3]], atol=1e-5)
-    np.testing.assert_allclose(values * 2, value, atol=1e-5)  # values are scaled by the most boxes of one edge: 2 and 1
-
-
 def test_value_is_the_margin_to_go_alone_or_with_the_lead_as_the_reward_counts() -> None:
     board = "dots_and_boxes(rows=1, cols=2, reward={})"
     full = ("1111111 00 0", "1111111 01 0", "1111111 11 0")  # by 2, 0 and -2 boxes ahead
@@ -171,23 +160,3 @@ def test_value_is_the_margin_to_go_alone_or_with_the_lead_as_the_reward_counts()
     won = values("win_loss")
     assert (np.sign(won) == np.sign(lead + to_go)).all()
     assert won[0] == -won[2] < 1
-
-
-@pytest.mark.parametrize(
-    ("game", "network", "message"),
-    [
-        ("checkers", "graph", "graph plays only dots_and_boxes, not checkers.*: use resnet"),
-        (BOARDS[0], "graph(rounds=0)", "rounds must be an integer from 1 to 1000000, not 0"),
-        (BOARDS[0], "graph(width=0)", "width must be an integer from 1 to 1000000, not 0"),
-        (BOARDS[0], "graph(chains=2)", "chains must be one of False, True, not 2"),
-        (BOARDS[0], "resnet(pool=2)", "pool must be one of False, True, not 2"),
-    ],
-)
-def test_wrong_game_or_setting_is_refused_with_what_is_allowed(game: str, network: str, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        Policy.of(jaxgames.make(game), "shared", network)
-
-
-def test_wrapped_game_has_the_network_of_the_game() -> None:
-    env = make(BOARDS[0])
-    assert Policy.of(jaxgames.auto_reset(env), "shared", "graph") == Policy.of(env, "shared", "graph")

@@ -1,4 +1,4 @@
-"""Policies for n seats: which parameters are shared, and that every row is computed with those of its seat."""
+"""Policies for n seats: every row is computed with the parameters of its seat, and values of one or of all seats."""
 
 import functools
 from typing import Any, get_args
@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import jaxgames
-from train.models.policy import Policy, Sharing, apply_by_seat
+from jaxgames.policies import policy as policies
+from tests.helpers.sticks import Sticks
+from train.models import networks
+from train.models.policy import Policy, Sharing, apply_by_seat, outputs_of, with_seat_values
 
 SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 SEATS = 3
@@ -94,28 +97,7 @@ def test_row_is_computed_with_the_parameters_of_its_seat(size: int, pattern: str
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), gradient, expected_gradient)
 
 
-def test_seat_without_rows_has_gradient_zero() -> None:
-    (of_params, _), _ = by_seat(*layer_case(24, "the middle one absent"))
-    assert all(not leaf[1].any() and leaf[0].any() and leaf[2].any() for leaf in jax.tree.leaves(of_params))
-
-
 # -- parameters ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("sharing", SHARINGS)
-def test_parameters_per_seat_have_a_leading_axis_of_seats(sharing: Sharing) -> None:
-    shared = jax.tree.map(jnp.shape, params_of("shared"))
-    shapes = jax.tree.map(jnp.shape, params_of(sharing))
-    own_parts = {"shared": set[str](), "shared_encoder": {"heads"}, "independent": {"encoder", "heads"}}[sharing]
-    assert set(shapes) == {"encoder", "heads"}
-    for part in shapes:
-        axes = (SEATS,) if part in own_parts else ()
-        assert shapes[part] == {
-            "params": {
-                dense: {name: axes + shape for name, shape in leaves.items()}
-                for dense, leaves in shared[part]["params"].items()
-            }
-        }
 
 
 @pytest.mark.parametrize("sharing", ["shared_encoder", "independent"])
@@ -168,3 +150,43 @@ def test_vmap_of_init_equals_init_of_each_seed(large: bool) -> None:
     keys = jax.random.split(jax.random.key(0), 5)
     together, alone = jax.jit(jax.vmap(policy.init))(keys), init(keys[4])
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a[4], b, atol=1e-6), *jax.device_get((together, alone)))
+
+
+def test_turn_order_begins_with_the_mover_and_leads_back() -> None:
+    values = jnp.array([[10.0, 20, 30], [10, 20, 30], [10, 20, 30]])
+    movers = jnp.array([0, 1, 2])
+    ordered = policies.in_turn_order(values, movers)
+    assert ordered.tolist() == [[10, 20, 30], [20, 30, 10], [30, 10, 20]]
+    np.testing.assert_array_equal(policies.by_seat(ordered, movers), values)
+
+
+def test_value_head_gives_one_value_in_a_zero_sum_game_of_two_seats_else_one_per_seat() -> None:
+    values, movers = jnp.array([[0.5, -0.5]]), jnp.array([1])
+    two = Sticks(num_players=2)
+    shaped = jaxgames.make("chinese_checkers(size=1, num_players=2)")  # positive_sum
+    assert tuple(map(policies.is_symmetric, (two, shaped, Sticks()))) == (True, False, False)
+    assert outputs_of(two, values, movers).tolist() == [[-0.5]]
+    assert outputs_of(shaped, values, movers).tolist() == [[-0.5, 0.5]]
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        "mlp(hidden_sizes=[8])",
+        pytest.param("alpha_mini(channels=4, hidden_sizes=[8])", marks=pytest.mark.slow),
+    ],
+)
+def test_any_network_gets_values_of_all_seats_behind_its_own(network: str) -> None:
+    env = jaxgames.make("chinese_checkers(size=1, num_players=3)")
+    policy = Policy.of(env, "shared", network)
+    vector = with_seat_values(env, policy)
+    params = jax.jit(vector.init)(jax.random.key(0))
+    observation, seat = jnp.ones((4, *env.observation_shape), jnp.bool_), jnp.zeros(4, jnp.int32)
+    logits, values = jax.jit(vector.apply)(params, observation, seat)
+    assert (logits.shape, values.shape) == ((4, env.num_actions), (4, 3))
+    inner = {"encoder": params["encoder"], "heads": {name: part["heads"] for name, part in params["heads"].items()}}
+    own_logits, own = jax.jit(policy.apply)(inner, observation, seat)
+    np.testing.assert_allclose(logits, own_logits, rtol=1e-6)
+    np.testing.assert_allclose(values[:, 0], own, rtol=1e-6)
+    assert with_seat_values(Sticks(num_players=2), policy) is policy
+    assert networks.make(network, env) == policy.network

@@ -1,9 +1,10 @@
-"""The residual network: its layers, and that every action's output lies on the action's cell of the board."""
+"""Convolutions as those of flax; the residual network: its layers, and each action's output on the action's cell."""
 
 from typing import Any
 
 import flax.linen as nn
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -11,6 +12,13 @@ import pytest
 import jaxgames
 from tests.helpers.positions import compiled
 from tests.helpers.random_leaves import random_leaves
+from train.models.convolution import (
+    Convolution,
+    Padding,
+    convolve_by_cells,
+    convolve_by_rows,
+    xla_convolution,
+)
 from train.models.policy import Policy
 from train.models.resnet import CellHeads
 from train.ops.action_cells import ActionCells, action_cells
@@ -70,15 +78,6 @@ def test_no_two_actions_share_an_output(game: str) -> None:
     assert len({*places}) == has_cell.sum()
     assert places.max() < np.prod(env.observation_shape[:2]) * cells.num_planes
     assert np.flatnonzero(~has_cell).tolist() == ([env.num_actions - 1] if env.id == "chinese_checkers" else [])
-
-
-def test_edges_lie_where_observations_have_them() -> None:
-    env = jaxgames.make("dots_and_boxes(rows=2, cols=1)")
-    step, cells = compiled(env).step, cells_of(env)
-    empty = jax.device_get(env.init(jax.random.key(0)))
-    for edge in range(env.num_actions):
-        drawn = np.asarray(env.observe(step(empty, jnp.int32(edge))))[..., 0]
-        assert np.flatnonzero(drawn).tolist() == [cells.cell[edge]]
 
 
 # -- the layers ----------------------------------------------------------------------------------------------------
@@ -163,3 +162,39 @@ def test_game_without_cells_has_a_dense_policy(features: np.ndarray) -> None:
     x = relu(convolved(features, layers["Convolution_0"]))
     planes = relu(dense(x, layers["Dense_2"])).reshape(2, -1)
     np.testing.assert_allclose(logits, dense(planes, layers["Dense_3"]), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("board", [(8, 4), *(pytest.param(each, marks=pytest.mark.slow) for each in ((1, 1), (11, 3)))])
+def test_convolution_equals_that_of_flax_with_its_gradient(board: tuple[int, int]) -> None:
+    """Also on boards that are not square: rows and columns are treated differently."""
+    ours, theirs = Convolution(6), nn.Conv(6, (3, 3))
+    x = jax.random.normal(jax.random.key(0), (5, *board, 3))
+    params = jax.tree.map(lambda leaf: leaf + 0.1, jax.jit(ours.init)(jax.random.key(1), x))
+
+    def loss(layer: nn.Module, params: Any, x: jax.Array) -> Any:
+        return jnp.sin(jnp.asarray(layer.apply(params, x))).sum()
+
+    gradient = jax.jit(jax.value_and_grad(loss, argnums=(1, 2)), static_argnums=0)
+    found, expected = (gradient(layer, params, x) for layer in (ours, theirs))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), found, expected)
+
+
+@pytest.mark.parametrize("convolve", [convolve_by_rows, convolve_by_cells])
+@pytest.mark.parametrize(
+    ("board", "padding"), [pytest.param((1, 1), "SAME", marks=pytest.mark.slow), ((2, 5), "SAME"), ((4, 6), "VALID")]
+)
+def test_all_ways_to_convolve_agree(convolve: Any, board: tuple[int, int], padding: Padding) -> None:
+    x, kernel = (jax.random.normal(jax.random.key(0), shape) for shape in ((5, *board, 3), (3, 3, 3, 4)))
+    expected = xla_convolution(x, kernel, padding)
+    assert expected.shape[1:3] == (board if padding == "SAME" else (board[0] - 2, board[1] - 2))
+    found = jax.jit(convolve, static_argnums=2)(x, kernel, 1 if padding == "SAME" else 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.usefixtures("every_form")
+@pytest.mark.parametrize(("platform", "convolutions"), [("cpu", 0), ("cuda", 1), ("tpu", 1)])
+def test_platform_chooses_how_to_convolve(platform: str, convolutions: int) -> None:
+    layer, x = Convolution(6), jnp.zeros((5, 4, 4, 3))
+    params = jax.eval_shape(layer.init, jax.random.key(0), x)
+    program = jax.export.export(jax.jit(layer.apply), platforms=[platform])(params, x).mlir_module()
+    assert program.count("stablehlo.convolution") == convolutions

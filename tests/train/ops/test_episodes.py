@@ -1,4 +1,4 @@
-"""Means over the games that ended in a rollout, worked out by hand."""
+"""Means over the games that ended in a rollout, by hand, and the map that computes only the chosen rows."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers.positions import stacked
 from tests.helpers.sticks import Sticks
-from train.ops.episodes import EpisodeStats, episode_metrics
+from train.ops.episodes import EpisodeStats, episode_metrics, map_chosen_rows
 
 STICKS = Sticks()  # three seats; every step here takes one stick, and whoever takes the last one wins
 WON_BY_0, WON_BY_2, LIVE = STICKS.at(1, 0), STICKS.at(1, 2), STICKS.at(4, 1)
@@ -75,3 +75,23 @@ def test_means_over_no_game_are_nan() -> None:
     found = metrics(ended=False)
     assert found.pop("num_episodes") == 0
     assert np.isnan([*found.values()]).all()
+
+
+@pytest.mark.parametrize("number", [0, 1, 4, 5, 10])
+def test_chosen_rows_are_computed_in_chunks(number: int) -> None:
+    """Ten rows in chunks of four, so the last chunk is not full."""
+    rng = np.random.default_rng(number)
+    chosen = np.zeros(10, np.bool_)
+    chosen[rng.permutation(10)[:number]] = True
+    rows = {"a": jnp.arange(10.0), "b": jnp.arange(20).reshape(10, 2)}
+    calls: list[int] = []
+
+    def function(rows: dict[str, jax.Array]) -> jax.Array:
+        jax.debug.callback(lambda: calls.append(1))
+        return rows["a"][:, None] * 10 + rows["b"]
+
+    found = jax.jit(lambda rows, chosen: map_chosen_rows(function, rows, chosen, 4))(rows, jnp.asarray(chosen))
+    jax.effects_barrier()
+    expected = np.arange(10.0)[:, None] * 10 + np.arange(20).reshape(10, 2)
+    np.testing.assert_array_equal(np.asarray(found)[chosen], expected[chosen])
+    assert len(calls) == -(-number // 4)

@@ -57,19 +57,6 @@ def weighed(judge: Callable[..., Any], logits: jax.Array, mask: jax.Array, actio
 gradient_of: Any = jax.jit(jax.grad(weighed, argnums=1), static_argnums=0)
 
 
-def test_two_legal_actions_have_the_values_computed_by_hand() -> None:
-    """Logits log 1 and log 3: probabilities 1/4 and 3/4, beside an illegal action that would outweigh them."""
-    logits, mask = jnp.log(jnp.array([[1.0, 1e6, 3.0]])), jnp.array([[True, False, True]])
-    log_prob, entropy = jitted(logits, mask, jnp.array([2]))
-    h = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))
-    np.testing.assert_allclose(log_prob, [np.log(0.75)], rtol=1e-6)
-    np.testing.assert_allclose(entropy, [h], rtol=1e-6)
-    of_log_prob, of_entropy = gradients(logits, mask, jnp.array([2]))
-    np.testing.assert_allclose(of_log_prob, [[-0.25, 0, 0.25]], rtol=1e-6)
-    slope = -0.25 * (np.log(0.25) + h)
-    np.testing.assert_allclose(of_entropy, [[slope, 0, -slope]], rtol=1e-5)
-
-
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
 def test_values_and_gradients_equal_those_of_distrax(scale: float) -> None:
     given = rows(0, scale)
@@ -85,14 +72,6 @@ def test_illegal_actions_have_no_gradient() -> None:
     gradient = gradient_of(log_prob_and_entropy, logits, mask, action)
     assert not np.asarray(gradient)[~np.asarray(mask)].any()
     assert np.asarray(gradient)[np.asarray(mask).sum(-1) > 1].any(-1).all()
-
-
-def test_single_legal_action_is_certain_for_any_logit() -> None:
-    mask = np.eye(3, dtype=np.bool_)
-    logits, action = np.array([[-500, 9, 9], [0, 0, 0], [1e6, 1e6, 7]], np.float32), np.arange(3)
-    log_prob, entropy = jitted(logits, mask, action)
-    assert log_prob.tolist() == entropy.tolist() == [0, 0, 0]
-    np.testing.assert_array_equal(gradients(logits, mask, action), np.zeros((2, 3, 3)))
 
 
 def test_row_without_a_legal_action_is_finite_and_has_no_gradient() -> None:

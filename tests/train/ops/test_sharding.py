@@ -3,12 +3,10 @@
 import dataclasses
 
 import jax
-import numpy as np
 import pytest
 
 from tests.train.ppo.test_ppo import CONFIG
 from train.ops import sharding
-from train.ops.sharding import keys_to_data
 from train.ppo import PPO
 
 
@@ -31,18 +29,6 @@ def test_more_devices_than_there_are_is_refused() -> None:
 def test_boards_or_steps_that_devices_do_not_divide_are_refused(changes: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         sharding.check_divisible(PPO(dataclasses.replace(CONFIG, **changes)).batch_sizes, 4)
-
-
-def test_train_state_survives_its_way_to_a_mesh_and_back() -> None:
-    learner = PPO(CONFIG)
-    train_state = jax.jit(learner.init)(jax.random.key(0))
-    mesh = sharding.mesh_for(1, learner.batch_sizes)
-    there = sharding.shard(train_state, mesh, learner.partition_specs)
-    assert all(leaf.sharding.spec == sharding.SHARDED for leaf in jax.tree.leaves(there.boards))
-    assert there.key.sharding.spec == sharding.REPLICATED
-    back = sharding.replicate(there, mesh)
-    assert back.key.dtype == train_state.key.dtype
-    jax.tree.map(np.testing.assert_array_equal, keys_to_data(back), keys_to_data(train_state))
 
 
 def test_cores_that_come_too_late_are_named(

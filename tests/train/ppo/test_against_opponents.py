@@ -13,7 +13,6 @@ import pytest
 from tests.train.ppo import test_loss
 from tests.train.ppo.test_loss import OUTPUTS, STEPS
 from train import ppo
-from train.ops.episodes import episode_metrics
 from train.ppo import PPO, Config, Minibatch, Transition
 
 CONFIG = Config(
@@ -75,13 +74,6 @@ def test_numbers_in_the_opponents_steps_change_nothing(number: float) -> None:
     action = np.where(theirs, np.int32(2), steps.action)
     other = steps._replace(log_prob=log_prob, advantage=advantage, target=target, action=action)
     jax.tree.map(np.testing.assert_array_equal, loss_of(other), loss_of(steps))
-
-
-def test_minibatch_without_a_step_of_the_learner_has_no_gradient() -> None:
-    (loss, metrics), gradient = loss_of(with_opponents([False] * 4))
-    assert [float(number) for number in jax.tree.leaves((loss, metrics))] == [0.0] * 6
-    for leaf in gradient:
-        np.testing.assert_array_equal(leaf, np.zeros_like(leaf))
 
 
 # -- an iteration --------------------------------------------------------------------------------------------------
@@ -167,16 +159,3 @@ def test_update_does_not_depend_on_the_opponents_steps(collected: Any) -> None:
     np.testing.assert_allclose(metrics["explained_variance"], explained, rtol=1e-3, atol=1e-4)
     changed = jax.tree.map(lambda old, new: np.any(old != new), *jax.device_get((train_state.params, found.params)))
     assert jax.tree.all(changed)
-
-
-def test_episode_metrics_of_the_learner_are_those_of_its_seats(collected: Any) -> None:
-    _, steps, _ = collected
-    metrics = jax.jit(functools.partial(episode_metrics, LEARNER.env))(steps)
-    ended = np.asarray(steps.terminated | steps.truncated)
-    seats = np.asarray(steps.learner_seats)[ended]
-    next_boards = jax.jit(jax.vmap(jax.vmap(LEARNER.env.step)))(steps.state, steps.action)
-    winners = np.asarray(jax.jit(jax.vmap(jax.vmap(LEARNER.env.winners)))(next_boards))[ended]
-    returns = np.asarray(steps.episode_stats.returns)[ended]
-    assert 0 < winners.any(-1).sum() < ended.sum()
-    np.testing.assert_allclose(metrics["episode_win_rate/learner"], (winners & seats).any(-1).mean(), rtol=1e-5)
-    np.testing.assert_allclose(metrics["episode_return/learner"], returns[seats].mean(), rtol=1e-4, atol=1e-6)

@@ -1,7 +1,6 @@
 """Opponents in training: which texts name them, what is drawn when, whose action is played, and pools of the past."""
 
 import dataclasses
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,9 @@ import pytest
 
 from jaxgames import agents
 from jaxgames.agents import RandomAgent
-from tests.helpers.commands import error_of
 from tests.helpers.scripted_agents import OnHost, Preferring, Taker
 from tests.helpers.sticks import Sticks
 from tests.train.conftest import Runs
-from train.driver import cli
 from train.models.policy import MIN_ROWS_FOR_TILES
 from train.ppo import PPO, Config
 from train.ppo.opponents import Games, Opponents, Pool
@@ -42,13 +39,6 @@ def taker(temperature: float) -> Taker:
 # -- texts and settings --------------------------------------------------------------------------------------------
 
 
-def test_opponents_are_one_text_with_commas_or_several_texts() -> None:
-    expected = ("random", "runs/a(temperature=0, epsilon=0.1)", "self@every=5(size=2)")
-    assert config_of("random, runs/a(temperature=0, epsilon=0.1),self@every=5(size=2)").opponents == expected
-    assert config_of(*expected).opponents == expected
-    assert config_of().opponents == ()
-
-
 def test_text_of_a_pool_has_every_and_defaults() -> None:
     assert Pool.of("self@every=10") == Pool(every=10, size=8, temperature=1.0)
     assert Pool.of(" self@every=3(size=2, temperature=0) ") == Pool(3, 2, 0)
@@ -56,35 +46,15 @@ def test_text_of_a_pool_has_every_and_defaults() -> None:
         assert Pool.of(text) is None
 
 
-def test_opponents_are_one_argument_of_the_command() -> None:
-    command = ["--opponents", "random,greedy(epsilon=0.1)", "--opponent-epsilon", "0.5", "--learn-seats", "1"]
-    config = cli.parse(PPO, ["--env", BOXES, *command]).config
-    assert (config.opponents, config.opponent_epsilon) == (("random", "greedy(epsilon=0.1)"), 0.5)
-    assert config.learn_seats == (1,)
-
-
-def test_command_with_a_wrong_opponent_makes_no_folder(untrained: Runs, tmp_path: Path) -> None:
-    def error(opponent: object) -> str:
-        main = functools.partial(cli.main, PPO)
-        size = ("--num-envs", 4, "--rollout-length", 6, "--num-minibatches", 2, "--evaluate-every", 0)
-        return error_of(main, "--env", BOXES, "--run-dir", tmp_path / "run", *size, "--opponents", opponent)
-
-    assert "holds no run" in error(tmp_path / "nothing")
-    assert "has no checkpoint of iteration 7" in error(f"{untrained.first}@7")
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("self", "expected a pool of the run's own past such as 'self@every=10'"),
-        ("self@10", "expected a pool of the run's own past such as 'self@every=10'"),
-        ("self@every=0", "every must be from 1 to 2147483647, not 0, in 'self@every=0'"),
-        ("self@every=10(size=0)", "size must be from 1 to 10000, not 0, in"),
-        ("self@every=10(size=1000000000)", "size must be from 1 to 10000, not 1000000000"),
-        ("self@every=10(size=2.5)", "size must be of type int, not 2.5"),
-        ("self@every=10(temperature=-1)", "temperature must be 0 or more, not -1"),
-        ("self@every=10(depth=3)", "a pool has no parameter 'depth'; its parameters are size and temperature"),
+        ("self", "'self@every=10'"),
+        ("self@every=0", "every .*from 1 .*not 0"),
+        ("self@every=10(size=10001)", "size .*10000, not 10001"),
+        ("self@every=10(size=2.5)", "size .*int, not 2.5"),
+        ("self@every=10(temperature=-1)", "temperature .*0 .*not -1"),
+        ("self@every=10(depth=3)", "'depth'.*size and temperature"),
     ],
 )
 def test_wrong_pool_is_refused_with_what_is_allowed(text: str, message: str) -> None:
@@ -125,11 +95,6 @@ def test_each_text_is_drawn_equally_often_and_then_each_member_of_a_pool() -> No
     np.testing.assert_allclose(seats.mean(0), 1 / 3, atol=0.01)
     together = np.bincount(np.asarray(games.opponent) * 3 + seats.argmax(1), minlength=12) / 60_000
     np.testing.assert_allclose(together, np.repeat(shares, 3) / 3, atol=0.008)  # independent
-
-
-def test_given_seats_are_those_of_the_learner_in_every_game() -> None:
-    games = jax.jit(Opponents(STICKS, ("random",), (0, 2)).draw, static_argnums=1)(key(0), 5)
-    np.testing.assert_array_equal(games.learner_seats, [[True, False, True]] * 5)
 
 
 def test_only_boards_that_restart_get_new_players() -> None:

@@ -15,8 +15,8 @@ from jaxgames._platforms import VARIABLE
 from tests.helpers.sticks import LuckySticks
 from tests.train.ops import advantages_reference
 from train import ppo
-from train.ops.episodes import episode_metrics, map_next_boards
-from train.ppo import PPO, Config, Minibatch, TrainState, Transition, train
+from train.ops.episodes import map_next_boards
+from train.ppo import PPO, Config, Minibatch, TrainState, Transition
 
 CONFIG = Config(
     env="chinese_checkers(size=1, num_players=2, max_rounds=8, reward=sparse)",  # pays 5 and -1
@@ -106,12 +106,6 @@ def all_steps(collected: Collected) -> Minibatch:
 # -- collect --------------------------------------------------------------------------------------------------
 
 
-def test_only_legal_actions_are_played(collected: Collected) -> None:
-    mask, action = np.asarray(all_steps(collected).mask), np.asarray(collected.steps.action).reshape(-1)
-    assert np.take_along_axis(mask, action[..., None], -1).all()
-    assert not mask.all(-1).any()
-
-
 def test_stored_steps_are_those_of_the_game_replayed(collected: Collected, finals: list[list[jaxgames.State]]) -> None:
     """The board stored with each step is the one on which it was played."""
     steps, boards = collected.steps, stacked(finals)
@@ -141,13 +135,6 @@ def test_stored_steps_of_a_game_of_chance_lead_to_the_same_boards_when_played_ag
     before, after, action, ended = jax.device_get(left_before_and_after(key(0)))
     np.testing.assert_array_equal(after[:-1][~ended[:-1]], before[1:][~ended[:-1]])
     assert 0 < (before - after - action - 1 == 1).sum() < ended.size  # sticks that were lost by chance
-
-
-def test_rollout_contains_terminated_and_truncated_games(collected: Collected) -> None:
-    """Without both, the other tests here would prove little."""
-    assert collected.steps.terminated.any()
-    assert collected.steps.truncated[:-1].any()
-    assert not collected.steps.truncated[-1].all()
 
 
 def test_values_and_log_probabilities_are_those_of_the_policy(collected: Collected) -> None:
@@ -226,112 +213,4 @@ def test_keys_of_a_rollout_and_of_an_update_are_not_used_again(collected: Collec
     assert jax.tree.all(changed)
 
 
-@pytest.mark.slow  # compiles a rollout and two updates of each learner
-@pytest.mark.parametrize(
-    "changes",
-    [{"env": "lucky_sticks"}, {"opponents": ("first",), "init_from": "a run", "kl_coef": 0.1}],
-    ids=["chance", "opponents and a reference policy"],
-)
-def test_boards_observed_once_or_in_every_minibatch_give_the_same_update(
-    changes: dict[str, Any], sticks: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    jaxgames.register("lucky_sticks", LuckySticks)
-    learner = PPO(dataclasses.replace(CONFIG, **changes))
-
-    @jax.jit
-    def rollout(key: jax.Array) -> Any:
-        train_state, steps = learner.collect(learner.init(key))
-        steps, advantages = learner.advantages(train_state.params, steps)
-        return train_state, learner.with_reference(train_state, steps), advantages
-
-    given = rollout(key(0))
-
-    def update(form: str) -> Any:
-        monkeypatch.setenv(VARIABLE, form)
-        return jax.jit(lambda *given: learner.update(*given))(*given)
-
-    once, in_minibatches = update("cpu"), update("library")
-    jax.tree.map(np.testing.assert_array_equal, once[0].params, in_minibatches[0].params)
-    jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-6), once[1], in_minibatches[1])
-    assert ("reference_kl" in once[1]) == ("kl_coef" in changes)
-
-
-def test_episode_metrics_count_the_games_that_ended(collected: Collected, finals: list[list[jaxgames.State]]) -> None:
-    """Lengths and returns counted by hand, over the first rollout of a run, in which every game begins."""
-    lengths, returns, winners = list[int](), list[np.ndarray](), list[np.ndarray]()
-    winners_of = jax.jit(GAME.winners)
-    for column in zip(*finals, strict=True):
-        begin, total = 0, np.zeros(GAME.num_players)
-        for time, state in enumerate(column, start=1):
-            total = total + np.asarray(state.rewards)
-            if state.terminated | state.truncated:
-                lengths.append(time - begin)
-                returns.append(total)
-                winners.append(np.asarray(winners_of(state)))
-                begin, total = time, np.zeros(GAME.num_players)
-    metrics = jax.jit(functools.partial(episode_metrics, GAME))(collected.steps)
-    assert int(metrics["num_episodes"]) == len(lengths)
-    np.testing.assert_allclose(metrics["episode_length"], np.mean(lengths), rtol=1e-5)
-    np.testing.assert_allclose(
-        metrics["episode_truncated_rate"], collected.steps.truncated.sum() / len(lengths), rtol=1e-5
-    )
-    terminated = collected.steps.terminated.sum()
-    assert 0 < np.sum(winners) == terminated < len(lengths)
-    assert metrics["episode_draw_rate"] == 0
-    for seat in range(GAME.num_players):
-        np.testing.assert_allclose(metrics[f"episode_win_rate/seat_{seat}"], np.mean(winners, 0)[seat], rtol=1e-5)
-        np.testing.assert_allclose(
-            metrics[f"episode_return/seat_{seat}"], np.mean(returns, 0)[seat], rtol=1e-4, atol=1e-6
-        )
-
-
 # -- whole runs --------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def runs() -> dict[int, tuple[TrainState, list[dict[str, jax.Array]]]]:
-    """Runs of two seeds, an iteration at a time."""
-
-    def run(seed: int) -> tuple[TrainState, list[dict[str, jax.Array]]]:
-        train_state, rows = init(key(seed)), list[dict[str, jax.Array]]()
-        for _ in range(CONFIG.num_iterations):
-            train_state, metrics = iterate(train_state)
-            rows.append(metrics)
-        return train_state, rows
-
-    return {seed: run(seed) for seed in (1, 2)}
-
-
-@pytest.mark.slow  # compiles two whole runs; a sweep's cells are compared with single runs in test_sweep.py
-def test_vmap_of_whole_runs_equals_a_run_of_each_seed(runs: Any) -> None:
-    """`train` under vmap gives what a loop of iterations gives for each seed, metrics included."""
-    seeds = (1, 2)
-    train_states, metrics = jax.jit(jax.vmap(lambda key: train(CONFIG, key)))(jnp.stack([key(seed) for seed in seeds]))
-    for place, seed in enumerate(seeds):
-        train_state, rows = runs[seed]
-        jax.tree.map(
-            lambda many, one, place=place: np.testing.assert_allclose(many[place], one, rtol=1e-3, atol=1e-4),
-            train_states.params,
-            train_state.params,
-        )
-        assert set(metrics) == set(rows[0])
-        for name, values in metrics.items():
-            np.testing.assert_allclose(values[place], [row[name] for row in rows], rtol=1e-2, atol=1e-3)
-
-
-def test_run_is_a_function_of_its_key(runs: Any) -> None:
-    again = init(key(1))
-    for _ in range(CONFIG.num_iterations):
-        again, _ = iterate(again)
-    assert int(again.iteration) == CONFIG.num_iterations
-    without_key = again._replace(key=None), runs[1][0]._replace(key=None)
-    jax.tree.map(np.testing.assert_array_equal, *without_key)
-    for other in (runs[2][0].params, init(key(1)).params):
-        assert jax.tree.all(jax.tree.map(lambda a, b: bool(np.any(a != b)), again.params, other))
-
-
-def test_annealed_rate_is_zero_after_the_last_iteration(runs: Any) -> None:
-    """One more iteration changes only the last bits."""
-    train_state, _ = runs[1]
-    after, _ = iterate(train_state)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-7), after.params, train_state.params)

@@ -10,11 +10,8 @@ import pytest
 
 from tests.helpers.random_leaves import random_leaves
 from tests.train.conftest import Runs
-from train.driver.run_folder import RunFolder
 from train.models.critic_params import critic_only
-from train.models.policy import Policy
 from train.ppo import PPO, Config
-from train.sweep import sweep_of
 
 WARMUP = 2  # iterations
 CONFIG = Config(
@@ -96,33 +93,6 @@ def test_divergence_grows_with_the_policy_and_its_weight_falls(trained: Any) -> 
     assert moved == [False] * (WARMUP + 1) + [True]
 
 
-def test_reference_policy_is_the_other_run_and_stays(trained: Any, untrained: Runs) -> None:
-    _, states, _ = trained
-    start, end = jax.device_get((states[0], states[-1]))
-    run = RunFolder.open(untrained.first, PPO)
-    for tree in (start.params, start.reference_params, end.reference_params):
-        for found, stored in zip(*map(jax.tree.leaves, (tree, run.params())), strict=True):
-            np.testing.assert_array_equal(found, np.broadcast_to(stored, found.shape))
-    run.close()
-    assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (end.params, start.params)), strict=True))
-
-
-@pytest.mark.slow  # compiles a network with batch norm
-def test_statistics_of_the_network_stay_too_while_the_critic_learns() -> None:
-    env = "minichess(rules=king_capture)"
-    sizes: dict[str, Any] = {"num_envs": 4, "rollout_length": 4, "num_minibatches": 1, "critic_warmup": 1}
-    learner = PPO(Config(env=env, network="alpha_mini", init_from="not read here", **sizes))
-    train_state = jax.jit(learner.init)(jax.random.key(0))
-    iterate = jax.jit(learner.iterate)
-    (logits, values), states = outputs(learner, train_state.params), [train_state]
-    for _ in range(2):
-        states.append(iterate(states[-1])[0])
-    after_warmup, later = (outputs(learner, state.params) for state in states[1:])
-    np.testing.assert_array_equal(after_warmup[0], logits)
-    assert (after_warmup[1] != values).any()
-    assert (later[0] != logits).any()
-
-
 @pytest.mark.parametrize(
     "network",
     ["mlp", *(pytest.param(each, marks=pytest.mark.slow) for each in ("residual_mlp(blocks=1)", "resnet(blocks=1)"))],
@@ -146,21 +116,6 @@ def test_arrays_of_the_critic_alone_are_those_whose_gradient_of_the_logits_is_ze
     assert {*jax.tree.leaves(own["heads"])} == {False, True}
 
 
-class AllShared(Policy):
-    """Its value is the largest logit."""
-
-    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-        logits = sum(leaf.sum() for leaf in jax.tree.leaves(params)) * jnp.ones((seat.size, 3))
-        return logits, logits.max(-1)
-
-
-def test_network_whose_critic_has_nothing_of_its_own_is_refused() -> None:
-    policy = PPO(CONFIG).policy
-    own = AllShared(policy.observation_shape, policy.num_players, policy.sharing, policy.network)
-    with pytest.raises(ValueError, match="its critic cannot learn alone: leave out critic_warmup"):
-        critic_only(own)
-
-
 # -- the divergence from the reference policy --------------------------------------------------------------------------
 
 
@@ -173,26 +128,4 @@ def test_weight_of_the_divergence_is_constant_without_a_final_one() -> None:
     np.testing.assert_allclose(weights, [0.3, 0.1, 0, 0], atol=1e-7)  # 9 is after the end
 
 
-@pytest.mark.slow  # two more compilations of an iteration
-def test_weight_0_changes_nothing(untrained: Runs) -> None:
-    def after_four(kl_coef: float | None) -> Any:
-        learner = PPO(from_run(untrained, critic_warmup=0, final_kl_coef=None, learning_rate=0.003, kl_coef=kl_coef))
-        train_state = learner.load(jax.jit(learner.init)(jax.random.key(0)))
-        iterate = jax.jit(learner.iterate)
-        for _ in range(4):
-            train_state, _ = iterate(train_state)
-        return train_state
-
-    free, without = after_four(0.0), after_four(None)
-    assert without.reference_params is None
-    for a, b in zip(*map(jax.tree.leaves, (free.params, without.params)), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
-
-
 # -- settings -------------------------------------------------------------------------------------
-
-
-def test_runs_with_and_without_a_divergence_are_different_groups_of_a_sweep() -> None:
-    fixed = {"env": (CONFIG.env,), "init_from": ("a",)}
-    groups = sweep_of("ppo", fixed | {"kl_coef": (None, 0.0, 0.1, 0.2)}).groups()
-    assert [len(group) for group in groups] == [1, 3]

@@ -117,14 +117,6 @@ def test_greedy_policy_of_self_play_is_optimal_at_every_position(self_play: tupl
     assert (value[[0, 1, 2]] > 0.8).all()
 
 
-@pytest.mark.slow  # one more compilation of a run
-def test_greedy_policy_that_was_trained_in_bfloat16_is_optimal_at_every_position() -> None:
-    learner, train_state = trained("sticks(num_players=2, sticks=9)", compute_dtype="bfloat16")
-    game = Sticks(num_players=2, sticks=9)
-    actions, _ = greedy_actions_and_values(learner, train_state.params, game)
-    check_greedy(actions, self_play_values, [2, 3, 5, 6, 7, 9])
-
-
 def test_gradients_are_clipped_to_their_largest_norm(self_play: tuple[PPO, TrainState]) -> None:
     """Adam's second moments, a mean of squared gradients, then add up to the square of the norm."""
     learner, train_state = self_play

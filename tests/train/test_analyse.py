@@ -18,7 +18,6 @@ from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.positions import compiled, start
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.scripted_agents import OnHost
-from tests.helpers.texts import NAME, saved_by_editors
 from tests.train.conftest import Runs
 from train.analyse import __main__ as analyse
 from train.analyse import annotation
@@ -79,12 +78,6 @@ def test_values_are_for_black_and_losses_are_the_movers(games: list[RecordedGame
     assert summary(turns, 1) == {"seat": 1, "turns": 2, "lost": pytest.approx(0.7), "blunders": [2]}
 
 
-def test_threshold_of_blunders_is_a_setting(games: list[RecordedGame]) -> None:
-    values = {"22-18": -1.3, "23-19": 0.1}
-    assert with_values(games[0], values, blunder=1.39)[1].blunder
-    assert not with_values(games[0], values, blunder=1.41)[1].blunder
-
-
 def test_capture_is_one_turn_with_the_value_of_its_last_jump(games: list[RecordedGame]) -> None:
     turns = with_values(games[1], {"21x14": 1.0, "14x7": 2.0})
     assert [(turn.move, turn.seat, turn.ply) for turn in turns] == [("21x14x7", 1, 0), ("1-5", 0, 2)]
@@ -140,18 +133,6 @@ def test_first_move_out_of_the_database_is_found(games: list[RecordedGame]) -> N
     assert unknown is not None
     assert unknown.number == 4
     assert first_unknown(annotate(game, None, database=Database.of(database(game, 5)))) is None
-
-
-def test_other_move_on_a_known_board_is_out_of_the_database(games: list[RecordedGame]) -> None:
-    game = games[0]
-    other = int(np.flatnonzero(CHECKERS.legal_action_mask(game.state(1)))[0])
-    assert other != game.actions[1]
-    turns = annotate(game, None, database=Database.of(database(game, 2, other)))
-    assert [turn.played for turn in turns[:2]] == [2, 0]
-
-
-def test_turns_know_the_pieces_before_them(games: list[RecordedGame]) -> None:
-    assert [turn.pieces for turn in with_values(games[0], {})] == [24, 24, 24, 23, 22]
 
 
 # -- the command ---------------------------------------------------------------------------------------------------
@@ -231,19 +212,6 @@ def test_records_of_matches_are_read(game: str, actions: list[int], moves: tuple
         read_games(path, jaxgames.make("minichess"))
 
 
-def test_file_of_records_is_of_one_game_and_a_game_without_a_legal_action_is_broken(tmp_path: Path) -> None:
-    path, boxes = tmp_path / "games.jsonl", "dots_and_boxes(rows=1, cols=2)"
-    records = [record_of(boxes, [-1]), record_of(boxes, [0, -1]), record_of("dots_and_boxes(rows=1, cols=1)", [0, -1])]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records[:2]))
-    broken, game = read_games(path)
-    assert broken == BrokenGame(1, "the game has no legal action")
-    assert isinstance(game, RecordedGame)
-    assert game.moves == ("h(0,0)",)
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    with pytest.raises(ValueError, match=r"game 3 is of .*cols=1.*, not of .*cols=2"):
-        read_games(path)
-
-
 def test_broken_game_is_named_and_the_others_are_annotated(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = (OPENING + TWO_JUMPS).count("\n") + 5
     assert run_command(analyse.main, file, "--agent", "random", "--depth", 0) is None
@@ -252,15 +220,6 @@ def test_broken_game_is_named_and_the_others_are_annotated(file: Path, capsys: p
     result = json.loads(printed.out.splitlines()[-1])
     assert [game["game"] for game in result["games"]] == [1, 2]
     assert [(game["game"], game["line"]) for game in result["broken"]] == [(3, line)]
-
-
-def test_files_are_read_as_editors_save_them(tmp_path: Path) -> None:
-    path = tmp_path / f"{NAME}.pdn"
-    for content in (*saved_by_editors(OPENING), OPENING.encode("cp1252")):
-        path.write_bytes(content)
-        (game,) = read_games(path)
-        assert isinstance(game, RecordedGame)
-        assert game.moves[0] == "11-15"
 
 
 @pytest.mark.slow
@@ -284,11 +243,7 @@ def test_run_gives_probabilities_and_values_of_turns_in_another_game(
         ((), "a picture has one game, and {file} has 2: add --game 1"),
         (("--game", 3), "line {line}: 22-19 is not legal"),
         (("--game", 4), "game must be an integer from 1 to 3, not 4"),
-        (
-            ("--game", 1, "--depth", 0),
-            "nothing to annotate by: add --agent or --data, or for checkers --depth 8",
-        ),
-        (("--game", 1, "--depth", -1), "depth must be an integer from 0 to"),
+        (("--game", 1, "--depth", 0), "nothing to annotate by: add --agent or --data"),
         (("--game", 1, "--blunder", 0), "blunder must be a finite number above 0 and up to 10, not 0"),
         (("--game", 1, "--env", "minichess"), "has games of checkers, not of minichess"),
     ],
@@ -304,14 +259,3 @@ def test_agent_without_probabilities_is_refused(file: Path) -> None:
         agents.register("silent", OnHost)
         found = error_of(analyse.main, file, "--game", 1, "--depth", 0, "--agent", "silent")
     assert "has no probabilities: choose an agent that has them" in found
-
-
-def test_wrong_files_are_refused(file: Path, tmp_path: Path) -> None:
-    picture = error_of(analyse.main, file, "--game", 1, "--picture", tmp_path / "game.gif")
-    assert "the picture must end in .png or .svg, not" in picture
-    text, empty = tmp_path / "moves.txt", tmp_path / "empty.pdn"
-    text.touch()
-    empty.touch()
-    assert "moves.txt is not a .pdn or .jsonl file: expected games" in error_of(analyse.main, text)
-    assert f"{empty} has no game with moves" in error_of(analyse.main, empty)
-    assert "No such file" in error_of(analyse.main, tmp_path / "missing.pdn")

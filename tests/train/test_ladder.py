@@ -1,7 +1,6 @@
 """The command train.ladder: who plays whom, what is stored and drawn, and what it refuses."""
 
 import json
-import re
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import _progress, arena, make
+from jaxgames import arena, make
 from jaxgames.agents import pytree
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.scripted_agents import Taker
@@ -24,7 +23,6 @@ from tests.train.conftest import Runs
 from train import agents, plot
 from train.driver.run_folder import RunFolder, lock_folder
 from train.ladder import __main__ as ladder
-from train.ladder import picture as ladder_picture
 from train.ladder.cost import BOARDS, cpu_milliseconds, cpu_seconds
 from train.ladder.ratings import PairResult
 
@@ -105,11 +103,8 @@ def test_ratings_are_those_of_the_stored_pairs(
     for place, name in enumerate(("first", "greedy", "random")):
         assert rows[name]["elo"] == pytest.approx(elo[place], abs=0.05)
         assert rows[name]["elo_interval"] == pytest.approx(interval[place].tolist(), abs=0.05)
-    assert rows["greedy"] | {"elo": 0, "elo_interval": 0} == {
-        **{"agent": "greedy", "elo": 0, "elo_interval": 0, "games": 16, "wins": 13, "draws": 2, "losses": 1}
-    }
+    assert [rows["greedy"][name] for name in ("games", "wins", "draws", "losses")] == [16, 13, 2, 1]
     assert [line.split()[1] for line in (output[0], *output[2:-1])] == ["agent", "greedy", "first", "random"]
-    assert result["files"] == [str(tmp_path / f"ladder.{ending}") for ending in ("json", "png", "svg")]
     assert json.loads((tmp_path / "ladder.json").read_text())["agents"] == result["agents"]
     assert (tmp_path / "ladder.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "ladder.svg").read_bytes()
@@ -119,29 +114,6 @@ def test_ratings_are_those_of_the_stored_pairs(
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaves out the picture, which takes a second."""
     monkeypatch.setattr(plot, "save", lambda *_: [])
-
-
-@pytest.mark.usefixtures("undrawn", "sticks")
-def test_pipe_gets_the_games_and_the_pair_that_are_played(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_progress, "SECONDS_BETWEEN_LINES", 0.0)
-    run_command(ladder.main, "sticks(num_players=2)", "first", *GAMES, "--output", tmp_path)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == f"{tmp_path}: 1 of 1 pairs are to be played"
-    assert re.fullmatch(r"8 of 8 games \(100 %\) in \d+ s, 0 s left; pair 1 of 1, first - random", lines[1])
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_agent_that_wins_all_games_has_no_upper_bound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    stored(tmp_path, ("greedy", "random"), [(8, 0, 0)])
-    run_command(ladder.main, BOXES, "greedy", *GAMES, "--output", tmp_path)
-    output = capsys.readouterr().out
-    greedy = json.loads(output.splitlines()[-1])["agents"][0]
-    assert greedy["elo"] == pytest.approx(400 * np.log10(8.5 / 0.5), abs=0.05)
-    assert greedy["elo_interval"][1] is None
-    assert f"at least {greedy['elo_interval'][0]:.0f}" in output
-    assert ladder.format_interval(None, -3.0) == "at most -3"
 
 
 # -- checkpoints ---------------------------------------------------------------------------------------------------
@@ -211,34 +183,18 @@ def test_stopped_ladder_plays_every_pair_once(
 # -- the picture ---------------------------------------------------------------------------------------------------
 
 
-def test_picture_has_an_arrow_at_an_interval_without_an_upper_end() -> None:
-    rows: Any = [
-        {"agent": "r@2", "elo": 90, "elo_interval": [80, None]},
-        {"agent": "r@1", "elo": 20, "elo_interval": [10, 30]},
-        {"agent": "random", "elo": 0, "elo_interval": [0, 0]},
-    ]
-    figure: Any = ladder_picture.draw("sticks", rows, [{"run": "r", "agents": ["r@1", "r@2"], "steps": [100, 200]}])
-    of_run = figure.axes[1]
-    assert [line.get_xydata().tolist() for line in of_run.lines if line.get_marker() == "^"] == [[[200, 90]]]
-
-
 # -- what is refused -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected an agent besides random, which has rating 0, such as greedy or runs/first"),
         (["random"], "expected an agent besides random"),
         (["nobody"], "nobody holds no run"),
-        (["greedy(depth=2)"], "greedy has no parameter 'depth'"),
         (["greedy", "--anchor", "rndom"], "rndom holds no run"),
         (["--checkpoints", "greedy"], "--checkpoints takes runs, such as runs/first"),
         (["--checkpoints", "greedy", "--every", 0], "every must be at least 1 "),
         (["greedy", "--games", 0], "games must be from 1 to 10000000, not 0"),
-        (["greedy", "--openings", -1], "openings must be from 0 to 1000000, not -1"),
-        (["greedy", "--opening-plies", -1], "opening_plies must be from 0 to 10000, not -1"),
-        (["greedy", "--seed", -1], "seed must be from 0 to 4294967295, not -1"),
     ],
 )
 def test_ladder_refuses_a_wrong_value(arguments: list[Any], message: str, tmp_path: Path) -> None:

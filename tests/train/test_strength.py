@@ -1,4 +1,4 @@
-"""The command train.strength: the rows of agents and searches, all checkpoints of a run, and the pictures."""
+"""The command train.strength, and its search of full width against one in plain Python, state by state."""
 
 import json
 from collections.abc import Iterator
@@ -11,10 +11,13 @@ import pytest
 
 from jaxgames import _progress, solvers
 from jaxgames.agents import GreedyAgent
-from jaxgames.solvers.strength import measure, share_of
+from jaxgames.solvers.strength import measure
+from jaxgames.solvers.strength.graph import Graph, graph_of
+from jaxgames.solvers.strength.policy_table import boards
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.solved import solved_diamond
 from tests.helpers.stored_runs import random_train_state
+from tests.solvers.strength.measured import solution
 from train import agents
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
@@ -88,16 +91,6 @@ def test_rows_of_a_run_are_its_network_and_each_search(
     assert deep["strong_action"] != network["strong_action"]
 
 
-def test_rows_have_the_number_of_simulations(
-    run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(strength, "measure", lambda *_, **__: {})
-    texts = (run.folder, f"{run.folder}(simulations=16)", "first")
-    assert run_command(strength.main, *texts, "--solution", solution_file, "--simulations", 64) is None
-    rows = [(row["search"], row["simulations"]) for row in last_json(capsys)["rows"]]
-    assert rows == [("", 0), ("64 simulations", 64), ("", 16), ("64 simulations", 64), ("", None)]
-
-
 def test_game_is_solved_where_no_file_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(strength.main, "first", "--env", GAME, "--seat", 1, "--plies", 9) is None
     (row,) = last_json(capsys)["rows"]
@@ -114,16 +107,6 @@ def test_greedy_plays_the_first_of_equally_good_moves() -> None:
     is_best = np.asarray(GreedyAgent(env).analyse(states).probabilities) > 0
     np.testing.assert_array_equal(actions, is_best.argmax(-1))
     assert (is_best.sum(-1) > 1).any()
-
-
-def test_share_of_no_states_is_null_in_the_printed_line(
-    solution_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(strength, "measure", lambda *_, **__: {"strong_decisive": share_of(np.zeros(0, np.bool_))})
-    assert run_command(strength.main, "first", "--env", GAME, "--solution", solution_file) is None
-    line = capsys.readouterr().out.splitlines()[-1]
-    assert '"strong_decisive": null' in line
-    assert "NaN" not in line
 
 
 # -- all checkpoints -----------------------------------------------------------------------------------------------
@@ -163,19 +146,6 @@ def test_checkpoints_are_measured_once(
     assert len(rows.read_text().splitlines()) == 3
 
 
-@pytest.mark.slow  # seconds of drawing
-def test_checkpoints_are_drawn(
-    run: RunFolder, solution_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = (run.folder, "--checkpoints", "--solution", solution_file, "--depth", 2, "--output", tmp_path)
-    assert run_command(strength.main, *command) is None
-    expected = [tmp_path / f"figures{ending}" for ending in (".png", ".svg")]
-    assert last_json(capsys)["pictures"] == [str(path) for path in expected]
-    assert all(path.stat().st_size > 1000 for path in expected)
-    for text in ("strong action", "environment steps", "2 plies"):
-        assert f"<!-- {text}" in expected[1].read_text()  # matplotlib writes each text as paths, with a comment
-
-
 def test_rows_of_other_settings_are_measured_again(solution_file: Path, tmp_path: Path) -> None:
     command = ("first", "--env", GAME, "--solution", solution_file, "--output", tmp_path)
     assert run_command(strength.main, *command) is None
@@ -188,7 +158,7 @@ def test_rows_of_other_settings_are_measured_again(solution_file: Path, tmp_path
 # -- what is refused -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["random", "first(epsilon=0.1)", "RUN(temperature=0.5)", "RUN(epsilon=0.1)"])
+@pytest.mark.parametrize("text", ["random", "first(epsilon=0.1)", "RUN(temperature=0.5)"])
 def test_agents_that_play_at_random_are_refused(text: str, run: RunFolder, solution_file: Path) -> None:
     text = text.replace("RUN", str(run.folder))
     message = error_of(strength.main, text, "--env", GAME, "--solution", solution_file)
@@ -201,12 +171,45 @@ def test_agents_that_play_at_random_are_refused(text: str, run: RunFolder, solut
         ((), "name at least one agent"),
         (("first", "--env", GAME, "--depth", 2), "none of the agents is a run"),
         (("RUN", "--simulations", 0), "take numbers of 1 or more"),
-        (("RUN", "first", "--checkpoints"), "--checkpoints takes the folder of one run"),
         (("RUN@4", "--checkpoints"), "--checkpoints takes the folder of one run"),
         (("first", "--env", "chinese_checkers_diamond(size=9)"), "positions"),
-        (("RUN", "--plies", 0), "plies must be an integer from 1"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(arguments: tuple[Any, ...], message: str, run: RunFolder) -> None:
     given = [str(argument).replace("RUN", str(run.folder)) for argument in arguments]
     assert message in error_of(strength.main, *given)
+
+
+DISCOUNT = 0.9
+
+
+def leaf_values(states: Any) -> np.ndarray:
+    """Random values from -2 to 2 by state: some are outside of the range of results."""
+    noise = np.random.default_rng(0).uniform(-2, 2, solution(3).num_states)
+    return noise[solution(3).index(states)].astype(np.float32)
+
+
+def searched(graph: Graph, leaves: np.ndarray, state: int, depth: int) -> float:
+    """The value of a state for its mover."""
+    if graph.is_over[state]:
+        return -1.0
+    if depth == 0:
+        return float(np.clip(leaves[state], -1, 1))
+    following = graph.children[state, : graph.num_moves[state]].tolist()
+    return max(-DISCOUNT * searched(graph, leaves, after, depth - 1) for after in following)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_moves_are_those_of_a_search_of_single_states(depth: int) -> None:
+    graph = graph_of(solution(3))
+    act = lookahead(solution(3), leaf_values, depth, discount=DISCOUNT)
+    actions = np.asarray(act(boards(solution(3), graph.live, 0)))
+    every = np.full(graph.size, np.nan)
+    every[graph.live] = leaf_values(solution(3).states_at(graph.live))
+    for row in range(0, len(graph.live), 9):
+        state = int(graph.live[row])
+        following = graph.children[state, : graph.num_moves[state]].tolist()
+        worth = [-DISCOUNT * searched(graph, every, after, depth - 1) for after in following]
+        best = max(worth)
+        equal = [graph.actions[state, slot] for slot in range(len(worth)) if worth[slot] > best - 1e-6]
+        assert actions[row] == equal[0]
