@@ -29,8 +29,6 @@ class Minimax:
     """By how much each ply makes the value of a win smaller."""
     depth_is_turns: bool = False
     """True: only the last action of a turn uses up depth. False: every action does."""
-    alternating: bool = False
-    """Makes the mistake of a sign that changes after every action, also where a seat moves again."""
     memo: dict[Hashable, float] = field(default_factory=dict[Hashable, float])
 
     def values(self, position: Any, depth: int) -> dict[int, float]:
@@ -48,7 +46,7 @@ class Minimax:
         after = self.reference.after(position, move)
         moves_again = after.seat == position.seat
         value = self._value(after, depth if moves_again and self.depth_is_turns else depth - 1)
-        sign = 1 if moves_again and not self.alternating else -1
+        sign = 1 if moves_again else -1
         value = self.reward_unit * after.rewards[position.seat] + sign * value
         return value - self.ply_cost * np.sign(value) * (abs(value) > self.reward_unit / 2)
 

@@ -132,13 +132,8 @@ def solve(env: Payoffs, seats: str) -> np.ndarray:
     return _best_play(payments(env.num_players, env.order), env.order, seats)[0]
 
 
-def solved_returns(env: Payoffs, seats: str) -> np.ndarray:
-    """float32[TABLES, num_players], the returns of best play by the criteria of `solve`."""
-    return _best_play(payments(env.num_players, env.order), env.order, seats)[2]
-
-
-def _best_play(paid: list[np.ndarray], order: tuple[int, ...], seats: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The best first choice on each table, the smallest gap between the choices of a mover, and the returns."""
+def _best_play(paid: list[np.ndarray], order: tuple[int, ...], seats: str) -> tuple[np.ndarray, np.ndarray]:
+    """The best first choice on each table, and the smallest gap between the choices of a mover."""
     returns, best = np.zeros_like(paid[-1]), np.zeros(0)
     smallest = np.full(len(paid[0]), np.inf)
     for mover, of_choice in zip(reversed(order), reversed(paid), strict=True):
@@ -148,4 +143,4 @@ def _best_play(paid: list[np.ndarray], order: tuple[int, ...], seats: str) -> tu
         smallest = np.minimum(smallest, abs(value[..., 0] - value[..., 1]).min(-1))
         best = value.argmax(-1)
         returns = np.take_along_axis(returns, best[..., None, None], 2)[:, :, 0]
-    return best[:, 0], smallest, returns[:, 0]
+    return best[:, 0], smallest

@@ -47,13 +47,11 @@ class Nothing:
         return Evaluation(jnp.zeros((boards, self.env.num_actions)), values)
 
 
+@functools.partial(jax.jit, static_argnames=("env", "count", "steps"))
 def random_boards(env: Env[Any], count: int, steps: int, seed: int = 0) -> Any:
     """Boards after 0 to `steps` random actions; some can be finished."""
-    return _random_boards(env, count, steps, jax.random.key(seed))
+    key = jax.random.key(seed)
 
-
-@functools.partial(jax.jit, static_argnames=("env", "count", "steps"))
-def _random_boards(env: Env[Any], count: int, steps: int, key: jax.Array) -> Any:
     def one(number: jax.Array, key: jax.Array) -> Any:
         def go(i: jax.Array, state: Any) -> Any:
             noise = jax.random.uniform(jax.random.fold_in(key, i), (env.num_actions,))
