@@ -60,8 +60,9 @@ def test_auto_reset_env_is_refused() -> None:
 
 @pytest.mark.parametrize("argument", ["games", "steps"])
 def test_number_of_games_or_steps_is_refused_when_it_is_0(argument: str) -> None:
+    none: Any = {argument: 0}
     with pytest.raises(jaxgames.ParameterError, match=f"{argument} must be an integer from 1"):
-        check_env(Sticks(), **{argument: 0})
+        check_env(Sticks(), **none)
 
 
 def unfinished(**options: bool) -> Any:

@@ -369,7 +369,6 @@ def test_archive_has_the_games_and_the_splits_of_the_docs(tmp_path: Path, capsys
         "test": {"games": 1_092, "positions": 56_677, "unseen": 28_295},
         "external": {"games": 0, "positions": 0, "unseen": 0},
     }
-    assert run_command(checkers_data.main, tmp_path / "pairs.npz") is None
-    facts = last_json(capsys)
+    facts = checkers_data.facts(positions.load(tmp_path / "pairs.npz"))
     assert [round(share, 3) for share in facts["seen"]["test"].values()] == [0.981, 0.754, 0.378, 0.125, 0.033]
     assert round(facts["splits"]["test"]["one legal action"], 3) == 0.235
