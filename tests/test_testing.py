@@ -141,7 +141,7 @@ def from_string_needs_sticks(self: Sticks, text: str) -> Any:
 
 
 def text_without_the_seat(self: Sticks, state: Any) -> str:
-    return f"{int(state.left)} 0"
+    return f"{int(state.left)} {1 if state.left else int(state.current_player)}"
 
 
 @jax.tree_util.register_dataclass
@@ -151,6 +151,28 @@ class RememberingState(SticksState):
 
 
 REMEMBERED: dict[str, Any] = {
+    "num_actions is no int": ({"num_actions": np.int32(3)}, "num_actions must be an int"),
+    "reason is no text": (
+        {"_reason": lambda self, state: int(state.left == 0)},
+        "must give a reason of one line, not 1",
+    ),
+    "live position has a reason": (
+        {"_reason": lambda self, state: "no sticks left"},
+        "outcome must be Outcome(kind='forfeit', winners=(), reason='illegal action by seat ",
+    ),
+    "outcome fails": ({"_reason": lambda self, state: state.no_such_field}, "outcome must not fail, but raised Attr"),
+    "mask uses if": (
+        {"_legal_action_mask": lambda self, state: jnp.arange(3) < (state.left if state.left > 0 else 1)},
+        "legal_action_mask must not fail, but raised TracerBoolConversionError: Attempted boolean conversion",
+    ),
+    "mask has another shape": (
+        {"_legal_action_mask": lambda self, state: jnp.ones((4, 4), jnp.float32)},
+        "legal_action_mask must not fail, but raised TypeError",
+    ),
+    "action out of range has a text": (
+        {"action_to_string": lambda self, state, action: f"take {action + 1}"},
+        "action_to_string(state, -1) must raise ValueError",
+    ),
     "_init": lambda self, key: RememberingState(**vars(self.at(7, 0)), winner=jnp.int32(-1)),
     "_step": lambda self, state, action, key: RememberingState(
         **vars(Sticks._step(self, state, action, key)), winner=state.current_player

@@ -37,6 +37,11 @@ def test_setting_of_arrays_beyond_32_bits_is_named() -> None:
         )
 
 
+def test_more_iterations_than_are_counted_are_refused() -> None:
+    with pytest.raises(ValueError, match="at most 2,147,483,647 iterations, not 25,000,000,000: reduce total_steps"):
+        compilation.check_memory(PPO(dataclasses.replace(GAME, total_steps=10**14)), mesh_for(1, {}))
+
+
 def test_memory_is_compared_with_the_train_state_and_the_steps_of_a_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = PPO(GAME)
     state = jax.eval_shape(learner.init, jax.eval_shape(lambda: jax.random.key(0)))

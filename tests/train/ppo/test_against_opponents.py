@@ -76,6 +76,13 @@ def test_numbers_in_the_opponents_steps_change_nothing(number: float) -> None:
     jax.tree.map(np.testing.assert_array_equal, loss_of(other), loss_of(steps))
 
 
+def test_minibatch_without_a_step_of_the_learner_has_no_gradient() -> None:
+    (loss, metrics), gradient = loss_of(with_opponents([False] * 4))
+    assert [float(number) for number in jax.tree.leaves((loss, metrics))] == [0.0] * 6
+    for leaf in gradient:
+        np.testing.assert_array_equal(leaf, np.zeros_like(leaf))
+
+
 # -- an iteration --------------------------------------------------------------------------------------------------
 
 

@@ -97,6 +97,11 @@ def test_each_text_is_drawn_equally_often_and_then_each_member_of_a_pool() -> No
     np.testing.assert_allclose(together, np.repeat(shares, 3) / 3, atol=0.008)  # independent
 
 
+def test_given_seats_are_those_of_the_learner_in_every_game() -> None:
+    games = jax.jit(Opponents(STICKS, ("random",), (0, 2)).draw, static_argnums=1)(key(0), 5)
+    np.testing.assert_array_equal(games.learner_seats, [[True, False, True]] * 5)
+
+
 def test_only_boards_that_restart_get_new_players() -> None:
     opponents = Opponents(STICKS, ("random", Pool(10, size=50)), ())
     before, ended = jax.device_get(jax.jit(opponents.draw, static_argnums=1)(key(0), 400)), np.arange(400) % 2 == 0

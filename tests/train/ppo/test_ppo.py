@@ -72,6 +72,9 @@ def collected() -> Collected:
     train_state = train_state._replace(params=noise)
     after, steps, advantages, updated = parts(train_state)
     steps, advantages = jax.device_get((steps, advantages))
+    assert steps.terminated.any()  # without both ends of games, the tests here would prove little
+    assert steps.truncated[:-1].any()
+    assert not steps.truncated[-1].all()
     return Collected(train_state, after, steps, advantages, updated)
 
 

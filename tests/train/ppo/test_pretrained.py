@@ -11,6 +11,7 @@ import pytest
 from tests.helpers.random_leaves import random_leaves
 from tests.train.conftest import Runs
 from train.models.critic_params import critic_only
+from train.models.policy import Policy
 from train.ppo import PPO, Config
 
 WARMUP = 2  # iterations
@@ -114,6 +115,21 @@ def test_arrays_of_the_critic_alone_are_those_whose_gradient_of_the_logits_is_ze
     assert own == has_none
     assert {*jax.tree.leaves(own["encoder"])} == {False}
     assert {*jax.tree.leaves(own["heads"])} == {False, True}
+
+
+class AllShared(Policy):
+    """Its value is the largest logit."""
+
+    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        logits = sum(leaf.sum() for leaf in jax.tree.leaves(params)) * jnp.ones((seat.size, 3))
+        return logits, logits.max(-1)
+
+
+def test_network_whose_critic_has_nothing_of_its_own_is_refused() -> None:
+    policy = PPO(CONFIG).policy
+    own = AllShared(policy.observation_shape, policy.num_players, policy.sharing, policy.network)
+    with pytest.raises(ValueError, match="leave out critic_warmup"):
+        critic_only(own)
 
 
 # -- the divergence from the reference policy --------------------------------------------------------------------------

@@ -113,6 +113,12 @@ def test_summary_has_median_and_range_over_seeds(whole: Path, capsys: pytest.Cap
     assert (whole / "learning_curve.png").stat().st_size > 1000
 
 
+def test_runs_with_and_without_a_divergence_are_different_groups() -> None:
+    fixed = {"env": ("dots_and_boxes(rows=1, cols=1)",), "init_from": ("a",)}
+    groups = sweep_of("ppo", fixed | {"kl_coef": (None, 0.0, 0.1, 0.2)}).groups()
+    assert [len(group) for group in groups] == [1, 3]
+
+
 def test_group_has_the_cells_that_differ_in_seeds_and_numbers(whole: Path) -> None:
     assert [len(group) for group in toy_sweep().groups()] == [4, 4]
     lengths = {path.parents[1].name: len(metrics_of(path.parent)) for path in whole.rglob("config.json")}
