@@ -1,4 +1,4 @@
-"""What the arena refuses, by the name of the argument, the value, and what is allowed."""
+"""Wrong arguments of the arena: the error names the argument, the value, and what is allowed."""
 
 import json
 from collections.abc import Callable

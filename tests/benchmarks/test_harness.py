@@ -1,4 +1,4 @@
-"""What every benchmark stands on: timed programs, results on disk, ends of commands, and the loop of random play."""
+"""The parts that all benchmarks share: timed programs, stored results, exit statuses, and the loop of random play."""
 
 import json
 import os

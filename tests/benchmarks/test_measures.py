@@ -1,4 +1,4 @@
-"""What is measured is what its name says: sides of a comparison compute the same, and play the same games."""
+"""Benchmarks measure what they name: both sides of a comparison compute the same, and play the same games."""
 
 import json
 import shutil

@@ -20,7 +20,7 @@ WrongText = tuple[Any, str, str]  # a text, and two parts of the message: what i
 
 @dataclass(frozen=True)
 class Rule:
-    """What must hold on a board after legal actions, which leave it live until the last."""
+    """Facts of a board after legal actions; only the last one may end the game."""
 
     name: str
     env: str
@@ -41,7 +41,7 @@ class Played:
     """Games that the env and the reference play in lockstep, and how many of them must end in which way."""
 
     env: str
-    ends: Mapping[str, int]  # at least so many, by `Reference.end` or "illegal"
+    ends: Mapping[str, int]  # the smallest number of games with each end: one of `Reference.end`, or "illegal"
     games: int  # at once: each number is compiled on its own
     texts: Callable[[np.random.Generator, Any], Sequence[str]] | None = None  # where they begin, if not at the start
     limit: int | None = None  # actions per game

@@ -16,7 +16,7 @@ SEAT = 1  # of an adapter that plays one seat; `first` plays the others
 
 
 class View(NamedTuple):
-    """What an adapter shows after `reset` or `step`."""
+    """The outputs of an adapter after `reset` or `step`."""
 
     mover: int
     mask: Any  # bool[num_actions]; all False when the game is over

@@ -1,4 +1,4 @@
-"""What plays one board stays on its CPU, the first one of adapters, whatever JAX's default device is."""
+"""Adapters and agents of one board stay on the first CPU, whatever JAX's default device is."""
 
 import os
 import subprocess

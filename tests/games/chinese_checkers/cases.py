@@ -129,7 +129,7 @@ def paid(reward: str, plays: str, entered: int, forward: int) -> Rule:
 
 
 def won(reward: str, winner: float, loser: float) -> Rule:
-    """What is paid to three seats on the board of size 2 for a win by a submove down into the goal."""
+    """Returns the rewards of three seats on the board of size 2 for a win by a submove down into the goal."""
     rewards = (winner, loser, loser)
     return Rule(f"win pays {reward}", SCHEMES[reward], f"{BY_STEP} 0 - 0", "29->34", rewards=rewards, winner=0)
 

@@ -1,4 +1,4 @@
-"""What a position is whose third occurrence is a draw: 64 bits of it are compared."""
+"""The 64-bit hash of a position, by which the draw at its third occurrence is found."""
 
 from typing import Any
 
