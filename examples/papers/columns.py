@@ -275,7 +275,7 @@ COLUMNS: dict[str, Mapping[str, Column]] = {  # by file: headers with templates,
     },
 }
 TABLES: dict[str, dict[str, str]] = {  # by the module of a command: columns or functions there, by keys of its JSON
-    "train.ladder": {"": "train.ladder.__main__:table"},  # "" is all of it
+    "train.ladder": {"": "table"},  # "" is all of it
     "train.evaluate": {"": "table"},
     "examples.demo": {"": "train.evaluate:table"},
     "examples.papers.alpha_mini.discounts": {"": "table"},

@@ -16,10 +16,9 @@ from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.scripted_engine import command
 from tests.helpers.stored_runs import store
 from tests.train.conftest import Runs
-from train import agents, evaluate, match, play
+from train import agents, evaluate, ladder, match, play
 from train.data import __main__ as data
 from train.data import labels
-from train.ladder import __main__ as ladder
 from train.ppo import PPO, Config
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"

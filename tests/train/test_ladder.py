@@ -20,11 +20,9 @@ from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.scripted_agents import Taker
 from tests.helpers.sticks import Sticks
 from tests.train.conftest import Runs
-from train import agents, plot
+from train import agents, ladder, plot
 from train.driver.run_folder import RunFolder, lock_folder
-from train.ladder import __main__ as ladder
-from train.ladder.cost import BOARDS, cpu_milliseconds, cpu_seconds
-from train.ladder.ratings import PairResult
+from train.ladder import BOARDS, PairResult, cpu_milliseconds, cpu_seconds
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
 GAMES = ("--games", 8)

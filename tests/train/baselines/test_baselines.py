@@ -18,6 +18,7 @@ from jaxgames.baselines.cards import Command, Rating, WinRate
 from jaxgames.policies import file as exported
 from tests.helpers.commands import error_of, last_json, run_command
 from train import export, match
+from train import ladder as ladder_command
 from train.agents import LEARNERS, learner_type
 from train.baselines import __main__ as command
 from train.baselines import entries, levels, tables
@@ -26,7 +27,6 @@ from train.baselines.recorded_commands import RUNS, Record, RecordedCommands
 from train.data import __main__ as data
 from train.driver import cli
 from train.driver.tables import table_of
-from train.ladder import __main__ as ladder_command
 from train.strength import __main__ as strength_command
 
 NAMES = baselines.list_baselines()

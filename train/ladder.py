@@ -14,36 +14,42 @@ import dataclasses
 import functools
 import itertools
 import json
+import statistics
 import sys
+import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
+import psutil
 import tyro
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from jaxgames import Env, arena
+from jaxgames import Env, ParameterError, arena
 from jaxgames import make as make_env
 from jaxgames._files import write_whole
 from jaxgames._progress import Progress
-from jaxgames.agents import Agent
+from jaxgames.agents import Agent, act_compiled
 from train import agents, plot
 from train.bounds import Count, between
+from train.data.labels import BOARDS, steps
 from train.driver.commands import MAX_GAMES, MAX_OPENINGS, GameArguments, run_command
 from train.driver.result_file import ResultFile
 from train.driver.run_folder import lock_folder
 from train.driver.tables import markdown
-from train.ladder import picture as ladder_picture
-from train.ladder.cost import cpu_milliseconds
-from train.ladder.ratings import PairResult, ratings
 
 PAIRS_FILE, COSTS_FILE, RESULT_FILE = "pairs.jsonl", "costs.jsonl", "ladder.json"
 GAMES_PER_OPENING = 2  # the agents swap seats in the second one
+INCHES_PER_AGENT = 0.28
+MAX_NAME = 40  # characters of an agent's name in the picture; the beginning of a longer one is left out
+COST_PLAYER = "greedy(epsilon=0.3)"  # of the games of `cpu_milliseconds`; random in games without greedy scores
+COST_CALLS = 3  # whose median counts
 
 _winners = jax.jit(arena.winners, static_argnums=0)
 
@@ -108,12 +114,10 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
         if arguments.cost:
             file, result["cpu_ms"] = ResultFile(folder / COSTS_FILE, ("agent",), stored), {}
             for name, player in players.items():
-                row = file.get({"agent": name})
-                if row is None:
-                    row = file.add({"agent": name}, {"cpu_ms": round(cpu_milliseconds(env, player), 3)})
+                row = file.once({"agent": name}, lambda player=player: {"cpu_ms": cpu_milliseconds(env, player)})
                 result["cpu_ms"][name] = row["cpu_ms"]
         result["checkpoints"] = runs
-        figure = ladder_picture.draw(str(env), result["agents"], runs)
+        figure = draw(str(env), result["agents"], runs)
         write_whole(folder / RESULT_FILE, json.dumps(result, indent=2) + "\n")
         result["files"] = [str(path) for path in (folder / RESULT_FILE, *plot.save(figure, folder / "ladder"))]
     return result
@@ -136,11 +140,18 @@ def checkpoints_of(text: str, arguments: Arguments) -> dict[str, Any]:
     run.kept_iteration()  # raises unless there is one
     iterations = run.checkpoints()[:: -arguments.every][::-1]
     names = [_named(str(of_run._replace(iteration=iteration)), arguments) for iteration in iterations]
-    steps = [iteration * run.config.steps_per_iteration for iteration in iterations]
-    return {"run": text, "agents": names, "steps": steps}
+    return {"run": text, "agents": names, "steps": [each * run.config.steps_per_iteration for each in iterations]}
 
 
 # -- games ---------------------------------------------------------------------------------------------------------
+
+
+class PairResult(NamedTuple):
+    """The results of all games of two agents."""
+
+    wins: tuple[int, int]  # of the first and of the second agent
+    draws: int  # all other games
+    truncated: int  # games that a limit ended; they are among the draws
 
 
 def play_pairs(
@@ -201,6 +212,128 @@ def pair_seating(num_games: int, num_players: int) -> NDArray[np.int32]:
     game, seat = np.arange(num_games)[:, None], np.arange(num_players)
     place = (seat - game // GAMES_PER_OPENING) % num_players
     return ((place + game) % 2).astype(np.int32)
+
+
+# -- ratings -----------------------------------------------------------------------------------------------------------
+
+
+def ratings(names: Sequence[str], pairs: Mapping[tuple[str, str], PairResult]) -> list[dict[str, Any]]:
+    """Returns a row for each agent, the highest rating first: agent, elo, elo_interval, games, wins, draws, losses.
+
+    An end of an interval that the games do not bound is None.
+
+    Args:
+      names: of the agents; the first one has rating 0.
+      pairs: the result of every pair of agents, by their names in alphabetical order.
+    """
+    ordered = sorted(names)  # so that the order of the names does not change the resamples
+    anchor = ordered.index(names[0])
+    wins, draws = np.zeros((2, len(names), len(names)))
+    for (i, first), (j, second) in itertools.combinations(enumerate(ordered), 2):
+        result = pairs[first, second]
+        wins[i, j], wins[j, i] = result.wins
+        draws[i, j] = draws[j, i] = result.draws
+    elo, interval = arena.elo(wins, draws, anchor=anchor), arena.elo_interval(wins, draws, anchor=anchor)
+    rows: list[dict[str, Any]] = [
+        {
+            "agent": name,
+            "elo": round(float(elo[number]), 1),
+            "elo_interval": [round(float(end), 1) if np.isfinite(end) else None for end in interval[number]],
+            "games": int((wins + wins.T + draws)[number].sum()),
+            "wins": int(wins[number].sum()),
+            "draws": int(draws[number].sum()),
+            "losses": int(wins[:, number].sum()),
+        }
+        for number, name in enumerate(ordered)
+    ]
+    return [rows[number] for number in np.argsort(-elo, kind="stable")]
+
+
+# -- the time of a move ------------------------------------------------------------------------------------------------
+
+
+def cpu_milliseconds(env: Env[Any], agent: Agent) -> float:
+    """Returns the CPU time of a move in milliseconds, of all cores and of programs that this process has started.
+
+    It is the mean over BOARDS boards, which the agent gets at once. Board i is at ply i of its game. Compilation does
+    not count.
+    """
+    try:
+        player = agents.make(COST_PLAYER, env)
+    except ParameterError:
+        player = agents.make("random", env)
+    games = zip(range(BOARDS), steps(env, player, seed=0), strict=False)
+    live = [jax.tree.map(lambda leaf, number=number: leaf[number], boards) for number, (boards, _) in games]
+    boards = jax.tree.map(lambda *leaves: np.stack(leaves), *live)
+    jax.block_until_ready(act_compiled(agent, jax.random.key(0), boards))
+    seconds: list[float] = []
+    for call in range(COST_CALLS):
+        start = cpu_seconds()
+        jax.block_until_ready(act_compiled(agent, jax.random.key(call), boards))
+        seconds.append(cpu_seconds() - start)
+    return round(1000 * statistics.median(seconds) / BOARDS, 3)
+
+
+def cpu_seconds() -> float:
+    """Returns the CPU seconds of this process and of those that it has started and that still run."""
+    total = time.process_time()
+    for child in psutil.Process().children(recursive=True):
+        try:
+            times = child.cpu_times()
+        except psutil.Error:  # it has just ended
+            continue
+        total += times.user + times.system
+    return total
+
+
+# -- the picture -------------------------------------------------------------------------------------------------------
+
+
+def draw(title: str, rows: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> Figure:
+    """Returns the picture: the agents that are not checkpoints by their rating, and the ratings over each run.
+
+    `runs` has the `run`, the `agents` and the `steps` of `checkpoints` in the result of a ladder.
+    """
+    of_runs = {name for run in runs for name in run["agents"]}
+    others = [row for row in reversed(rows) if row["agent"] not in of_runs]  # the highest rating on top
+    height = max(3.4, 1.2 + INCHES_PER_AGENT * len(others))
+    figure, panels = plot.new_picture(11 if runs else 6.5, height, across=2 if runs else 1)
+    for place, row in enumerate(others):
+        draw_rating(panels[0], row, place, horizontal=True)
+    panels[0].set_yticks(range(len(others)), [shortened(row["agent"]) for row in others], fontsize="small")
+    panels[0].set(xlabel="Elo rating, 95 % interval", ylim=(-0.5, len(others) - 0.5))
+    row_of = {row["agent"]: row for row in rows}
+    for index, run in enumerate(runs):
+        style = plot.style_of(index)
+        for name, x in zip(run["agents"], run["steps"], strict=True):
+            draw_rating(panels[1], row_of[name], x, horizontal=False, color=style["color"])
+        elo = [row_of[name]["elo"] for name in run["agents"]]
+        panels[1].plot(run["steps"], elo, label=shortened(run["run"]), **style)
+    if runs:
+        panels[1].set(xlabel=plot.X_LABEL["steps"], ylabel="Elo rating, 95 % interval")
+        panels[1].xaxis.set_major_formatter(plot.text_of_tick)
+        panels[1].legend(fontsize="small")
+    figure.suptitle(title)
+    return figure
+
+
+def draw_rating(
+    axes: Any, row: Mapping[str, Any], place: float, *, horizontal: bool, color: Any = plot.COLOURS[0]
+) -> None:
+    """Draws a rating and its interval at a place of the other axis. An end without a bound is drawn as an arrow."""
+    ends = row["elo_interval"]
+    below, above = (0.0 if end is None else abs(row["elo"] - end) for end in ends)
+    error = {"xerr" if horizontal else "yerr": [[below], [above]]}
+    x, y = (row["elo"], place) if horizontal else (place, row["elo"])
+    axes.errorbar(x, y, **error, fmt="o", markersize=4, capsize=3, color=color)
+    for end, marker in zip(ends, "<>" if horizontal else "v^", strict=True):
+        if end is None:
+            axes.plot(x, y, marker=marker, markersize=9, fillstyle="none", color=color)
+
+
+def shortened(name: str) -> str:
+    """Returns a name whose beginning is left out if it is long: the end has the run's name and checkpoint."""
+    return name if len(name) <= MAX_NAME else "…" + name[1 - MAX_NAME :]
 
 
 # -- text --------------------------------------------------------------------------------------------------------------

@@ -1,1 +1,0 @@
-"""The command `train.ladder`: agents on one Elo scale."""
