@@ -16,14 +16,13 @@ from jaxgames.interop._engine_program import EngineError
 from tests.helpers.commands import error_of
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.stored_runs import ROOT, metrics_of
-from train import evaluate, export, ladder, match, play, plot
+from train import evaluate, export, ladder, match, play, plot, strength
 from train.analyse import __main__ as analyse
 from train.analyse.recorded_game import read_games
 from train.driver import cli, compilation
 from train.driver.loop import Settings, command_to_resume
 from train.driver.run_folder import SWEEP_FILE, RunFolder
 from train.ppo import PPO, Config
-from train.strength import __main__ as strength
 from train.sweep import __main__ as sweep
 
 MODULE = """

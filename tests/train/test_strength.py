@@ -9,29 +9,30 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import _progress, solvers
+from jaxgames import make, solvers
 from jaxgames.agents import GreedyAgent
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.graph import Graph, graph_of
 from jaxgames.solvers.strength.policy_table import boards
 from tests.helpers.commands import error_of, last_json, run_command
-from tests.helpers.solved import solved_diamond
-from tests.helpers.stored_runs import random_train_state
-from tests.solvers.strength.measured import solution
-from train import agents
+from tests.helpers.registrations import temporary_registrations
+from tests.helpers.solved import solved_boxes, solved_diamond
+from tests.helpers.stored_runs import random_train_state, store
+from tests.solvers.strength.measured import solution, zeros
+from train import agents, strength
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
-from train.strength import __main__ as strength
-from train.strength import players
-from train.strength.players import lookahead
+from train.strength import lookahead
 
 GAME = "chinese_checkers_diamond(size=3, pieces=3)"
+SIZES: dict[str, Any] = {"num_envs": 2, "rollout_length": 4, "num_minibatches": 1}
+NOT_MEASURED = ("agent", "search", "simulations", "seconds")
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
     """A run that was never trained, with three checkpoints of different parameters."""
-    learner = PPO(Config(env=GAME, hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1))
+    learner = PPO(Config(env=GAME, hidden_sizes=(8,), **SIZES))
     folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "first", learner)
     for iteration in (0, 2, 4):
         train_state = random_train_state(learner, seed=iteration)
@@ -56,34 +57,29 @@ def rounded(measures: Any) -> Any:
     return json.loads(json.dumps(strength.rounded(measures, strength.DIGITS)))
 
 
-def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in names}
+def measures_of(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in NOT_MEASURED}
 
 
 # -- rows ----------------------------------------------------------------------------------------------------------
 
 
 def test_rows_of_a_run_are_its_network_and_each_search(
-    run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = f"{run.folder}@4"
-    monkeypatch.setattr(_progress, "SECONDS_BETWEEN_LINES", 0.001)
     assert run_command(strength.main, run.folder, "--solution", solution_file, "--depth", 1, 2) is None
-    printed = capsys.readouterr()
-    assert f"1/3 {text}: " in printed.err  # also into a pipe
-    assert f"of {solved().num_states:,} states (" in printed.err
-    *table, line = printed.out.splitlines()
+    *table, line = capsys.readouterr().out.splitlines()
     result = json.loads(line)
     assert table == strength.table(result).splitlines()
     assert (result["plies"], result["seat"]) == (50, 0)
-    assert {row["agent"] for row in result["rows"]} == {text}
-    searches = [(row["search"], row["simulations"]) for row in result["rows"]]
-    assert searches == [("", 0), ("1 ply", None), ("2 plies", None)]
+    rows = [(row["agent"], row["search"], row["simulations"]) for row in result["rows"]]
+    assert rows == [(text, "", 0), (text, "1 ply", None), (text, "2 plies", None)]
 
     agent = agents.make(f"{text}(temperature=0)", run.learner.env)
-    player = players.deterministic(text, agent, run.learner.env)
+    player = strength.deterministic(text, agent, run.learner.env)
     assert player.values is not None
-    network, _, deep = (without(row, "agent", "search", "simulations", "seconds") for row in result["rows"])
+    network, _, deep = map(measures_of, result["rows"])
     assert network == rounded(measure(run.learner.env, player.act, solved(), values=player.values))
     assert {"value_accuracy", "value_mse", "weak_value_sign"} <= network.keys()
     act = lookahead(solved(), player.values, 2)
@@ -94,84 +90,79 @@ def test_rows_of_a_run_are_its_network_and_each_search(
 def test_game_is_solved_where_no_file_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(strength.main, "first", "--env", GAME, "--seat", 1, "--plies", 9) is None
     (row,) = last_json(capsys)["rows"]
-    act = players.deterministic("first", agents.make("first", solved().env), solved().env).act
-    found = without(row, "agent", "search", "simulations", "seconds")
-    assert found == rounded(measure(solved().env, act, solved(), 9, seat=1))
+    act = strength.deterministic("first", agents.make("first", solved().env), solved().env).act
+    assert measures_of(row) == rounded(measure(solved().env, act, solved(), 9, seat=1))
+
+
+def test_run_for_every_board_is_measured_on_the_board_that_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board = "dots_and_boxes(rows=1, cols=2)"
+    with temporary_registrations():
+        network = "tests.helpers.patch_network:patch(width=4)"
+        learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", network=network, **SIZES))
+        folder = store(tmp_path / "run", learner)
+        assert run_command(strength.main, folder, "--env", board) is None
+        result = last_json(capsys)
+        env = make(board)
+        player = strength.deterministic("", agents.make(f"{folder}(temperature=0)", env), env)
+    assert result["env"] == str(env)
+    (row,) = result["rows"]
+    assert measures_of(row) == rounded(measure(env, player.act, solved_boxes(1, 2), values=player.values))
 
 
 @pytest.mark.slow  # compiles the scores
 def test_greedy_plays_the_first_of_equally_good_moves() -> None:
     env = solved().env
     states = solved().states_at(np.arange(4096) % solved().num_states)
-    actions = players.deterministic("greedy", GreedyAgent(env), env).act(states)
+    actions = strength.deterministic("greedy", GreedyAgent(env), env).act(states)
     is_best = np.asarray(GreedyAgent(env).analyse(states).probabilities) > 0
     np.testing.assert_array_equal(actions, is_best.argmax(-1))
     assert (is_best.sum(-1) > 1).any()
 
 
-# -- all checkpoints -----------------------------------------------------------------------------------------------
-
-
-def test_checkpoints_are_measured_once(
-    run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_checkpoints_are_measured_once_and_drawn(
+    run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A command that was ended while it wrote the third row measures that one only."""
-    measured: list[str] = []
-    drawn: list[list[dict[str, Any]]] = []
-
-    def watched(*arguments: Any, **settings: Any) -> Any:
-        measured.append("once")
-        return measure(*arguments, **settings)
-
-    def no_pictures(of_run: RunFolder, rows: list[dict[str, Any]], output: Path) -> list[Path]:
-        drawn.append(rows)
-        return [output / "a.png"]
-
-    monkeypatch.setattr(strength, "measure", watched)
-    monkeypatch.setattr(strength, "draw_checkpoints", no_pictures)
-    command = (run.folder, "--checkpoints", "--solution", solution_file)
+    """A command that was ended while it wrote the third row measures that one only; other settings are other rows."""
+    folder = run.folder / "strength"
+    command = (run.folder, "--checkpoints", "--solution", solution_file, "--no-weak", "--strong-states", 300)
     assert run_command(strength.main, *command) is None
     first = last_json(capsys)
     assert [row["agent"] for row in first["rows"]] == [f"{run.folder}@{iteration}" for iteration in (0, 2, 4)]
-    assert first["pictures"] == [str(run.folder / "strength" / "a.png")]
+    assert first["pictures"] == [str(folder / f"figures{ending}") for ending in (".png", ".svg")]
+    assert "<!-- strong action" in (folder / "figures.svg").read_text()  # Matplotlib comments on each text
 
-    rows = run.folder / "strength" / "strength.jsonl"
-    lines = rows.read_text().splitlines(keepends=True)
-    rows.write_text("".join(lines[:2]) + lines[2][:50])
+    file = folder / strength.ROWS_FILE
+    one, two, three = map(json.loads, file.read_text().splitlines())
+    file.write_text(f"{json.dumps(one | {'strong_action': 2.0})}\n{json.dumps(two)}\n{json.dumps(three)[:50]}")
     assert run_command(strength.main, *command) is None
-    again = last_json(capsys)
-    assert len(measured) == 3 + 1
-    assert [without(row, "seconds") for row in again["rows"]] == [without(row, "seconds") for row in first["rows"]]
-    assert drawn == [first["rows"], again["rows"]]
-    assert len(rows.read_text().splitlines()) == 3
-
-
-def test_rows_of_other_settings_are_measured_again(solution_file: Path, tmp_path: Path) -> None:
-    command = ("first", "--env", GAME, "--solution", solution_file, "--output", tmp_path)
-    assert run_command(strength.main, *command) is None
+    found = [measures_of(row) for row in last_json(capsys)["rows"]]
+    expected = [measures_of(row) for row in first["rows"]]
+    assert found == [expected[0] | {"strong_action": 2.0}, *expected[1:]]
     assert run_command(strength.main, *command, "--plies", 9) is None
-    assert run_command(strength.main, *command, "--plies", 9) is None
-    rows = [json.loads(line) for line in (tmp_path / "strength.jsonl").read_text().splitlines()]
-    assert [(row["settings"]["plies"], row["self_play_plies"]) for row in rows] == [(50, 50), (9, 9)]
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [row["settings"]["plies"] for row in rows] == [50, 50, 50, 9, 9, 9]
+    assert rows[3]["strong_action"] == one["strong_action"]
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------
 
-
-@pytest.mark.parametrize("text", ["random", "first(epsilon=0.1)", "RUN(temperature=0.5)"])
-def test_agents_that_play_at_random_are_refused(text: str, run: RunFolder, solution_file: Path) -> None:
-    text = text.replace("RUN", str(run.folder))
-    message = error_of(strength.main, text, "--env", GAME, "--solution", solution_file)
-    assert "plays at random, and the measures need one move per board" in message
+AT_RANDOM = "plays at random, and the measures need one move per board"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("random", "--env", GAME), AT_RANDOM),
+        (("first(epsilon=0.1)", "--env", GAME), AT_RANDOM),
+        (("RUN(temperature=0.5)",), AT_RANDOM),
         ((), "name at least one agent"),
         (("first", "--env", GAME, "--depth", 2), "none of the agents is a run"),
         (("RUN", "--simulations", 0), "take numbers of 1 or more"),
+        (("RUN", "--depth", 0), "take numbers of 1 or more"),
         (("RUN@4", "--checkpoints"), "--checkpoints takes the folder of one run"),
+        (("RUN", "--env", "chinese_checkers_diamond(size=4, pieces=3)"), "was trained on"),
         (("first", "--env", "chinese_checkers_diamond(size=9)"), "positions"),
     ],
 )
@@ -179,6 +170,17 @@ def test_arguments_that_do_not_fit_are_refused(arguments: tuple[Any, ...], messa
     given = [str(argument).replace("RUN", str(run.folder)) for argument in arguments]
     assert message in error_of(strength.main, *given)
 
+
+@pytest.mark.parametrize(
+    ("depth", "discount", "message"),
+    [(0, 0.9, "depth must be an integer from 1 to 1000, not 0"), (2, 0.0, "discount must be"), (2, 1.5, "not 1.5")],
+)
+def test_search_out_of_range_is_refused(depth: int, discount: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        lookahead(solution(3), zeros, depth, discount=discount)
+
+
+# -- the search of full width --------------------------------------------------------------------------------------
 
 DISCOUNT = 0.9
 

@@ -21,7 +21,7 @@ from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from train.models.box_chains import sum_of_edges
-from train.strength.players import has_values
+from train.strength import has_values
 
 
 @agents.pytree

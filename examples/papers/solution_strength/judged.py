@@ -24,7 +24,7 @@ from jaxgames import Env
 from jaxgames.agents import Agent, act_compiled, analyse_compiled
 from jaxgames.solvers import Solution
 from train import agents
-from train.strength.players import solution_of
+from train.strength import solution_of
 
 QUICK: dict[str, Any] = {
     "env": "chinese_checkers_diamond(size=3, pieces=3)",

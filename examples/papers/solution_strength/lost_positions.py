@@ -23,7 +23,7 @@ from jaxgames.solvers.strength.graph import Graph, States, graph_of
 from jaxgames.solvers.strength.policy_table import BATCH, boards
 from train import agents
 from train.models.tabulated import with_table
-from train.strength.players import solution_of
+from train.strength import solution_of
 
 COLUMNS = {
     "iteration": "{iteration}",

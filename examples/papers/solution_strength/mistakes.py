@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 
 from examples.papers._experiment import Experiment, Report, new_picture, run_experiment, table_of
 from jaxgames import make
+from train import strength
 from train.plot import style_of
-from train.strength import __main__ as strength
-from train.strength.players import format_measure
+from train.strength import format_measure
 
 QUICK: dict[str, Any] = {
     "env": "chinese_checkers_diamond(size=3, pieces=3)",

@@ -36,7 +36,7 @@ from train.driver.metrics import rounded
 from train.driver.run_folder import RunFolder
 from train.models.tabulated import with_table
 from train.plot import style_of
-from train.strength.players import DIGITS, deterministic
+from train.strength import DIGITS, deterministic
 from train.sweep import sweep_of
 
 Kind = Literal["ours", "study"]

@@ -12,7 +12,7 @@ from jaxgames.solvers.strength.policy_table import BATCH
 from tests.games.chinese_checkers_diamond.pictures import game
 from tests.helpers.hash_agent import hash_agent
 from tests.helpers.solved import solved_diamond
-from train.strength.players import lookahead
+from train.strength import lookahead
 
 Act = Callable[[Any], Any]
 

@@ -19,6 +19,7 @@ from jaxgames.policies import file as exported
 from tests.helpers.commands import error_of, last_json, run_command
 from train import export, match
 from train import ladder as ladder_command
+from train import strength as strength_command
 from train.agents import LEARNERS, learner_type
 from train.baselines import __main__ as command
 from train.baselines import entries, levels, tables
@@ -27,7 +28,6 @@ from train.baselines.recorded_commands import RUNS, Record, RecordedCommands
 from train.data import __main__ as data
 from train.driver import cli
 from train.driver.tables import table_of
-from train.strength import __main__ as strength_command
 
 NAMES = baselines.list_baselines()
 BOXES = "dots_and_boxes(rows=1, cols=1)"

@@ -1,1 +1,0 @@
-"""The command `train.strength`: how solved a game is by agents."""
