@@ -123,7 +123,8 @@ def nash(game: MatrixGame) -> list[Point]:
             f"nash enumerates the supports of games of up to about 11 x 11 actions, not {n} x {m}; "
             "remove dominated actions first, or use a solver such as Gambit"
         )
-    row, column = (_to_unit_range(game.own_payoffs(player)) for player in (0, 1))
+    both = (game.own_payoffs(0), game.own_payoffs(1))
+    row, column = ((own - own.min()) / (np.ptp(own) or 1.0) for own in both)  # from 0 to 1, with the same equilibria
     xs, ys = _corner_policies(column), _corner_policies(row)
     row_loses = (xs > 0) @ ~_best_replies(row, ys).T  # bool[len(xs), len(ys)], whether another reply pays more
     column_loses = (ys > 0) @ ~_best_replies(column, xs).T
@@ -143,11 +144,6 @@ def pareto(game: MatrixGame) -> list[Point]:
         if not ((gain >= 0).all(0) & (gain > 0).any(0)).any():
             found.append((np.eye(n)[i], np.eye(m)[j]))
     return found
-
-
-def _to_unit_range(payoffs: np.ndarray) -> np.ndarray:
-    """Returns payoffs moved and scaled to 0 .. 1, which leaves the equilibria unchanged."""
-    return (payoffs - payoffs.min()) / (np.ptp(payoffs) or 1.0)
 
 
 def _best_replies(payoffs: np.ndarray, others: np.ndarray) -> np.ndarray:

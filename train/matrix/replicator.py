@@ -158,28 +158,21 @@ def integrate(
     gain, decay = (1.0, 0.0) if dynamics.tau == 0 else (1 / dynamics.tau, 1.0)
     with jax.enable_x64(True):
         logits = [jnp.log(policy).reshape(-1, policy.shape[-1]) for policy in (row, column)]
-        numbers = [jnp.asarray(number, jnp.float64) for number in (times, dynamics.kappa, gain, decay)]
+        settings = jnp.array([dynamics.kappa, gain, decay], jnp.float64)
         matrices = [jnp.asarray(game.own_payoffs(player)) for player in (0, 1)]
-        found = _integrated(matrices, logits, *numbers, tolerance=tolerance)
+        found = _integrated(matrices, logits, jnp.asarray(times), settings, tolerance)
         x, y = (np.asarray(policies).reshape(*row.shape[:-1], *policies.shape[1:]) for policies in found)
     return Trajectory(times, x, y)
 
 
 @functools.partial(jax.jit, static_argnames="tolerance")
 def _integrated(
-    matrices: list[jax.Array],
-    logits: list[jax.Array],
-    times: jax.Array,
-    kappa: jax.Array,
-    gain: jax.Array,
-    decay: jax.Array,
-    *,
-    tolerance: float,
+    matrices: list[jax.Array], logits: list[jax.Array], times: jax.Array, settings: jax.Array, tolerance: float
 ) -> list[jax.Array]:
     """Returns the policies [B, T, n] and [B, T, m] from logits [B, n] and [B, m]; each trajectory has its own steps."""
+    kappa, gain, decay = settings
 
-    def derivative(state: list[jax.Array], time: jax.Array) -> list[jax.Array]:
-        del time
+    def derivative(state: list[jax.Array], _: jax.Array) -> list[jax.Array]:
         u = lenient_payoffs(matrices[0], jax.nn.softmax(state[1]), kappa)
         v = lenient_payoffs(matrices[1], jax.nn.softmax(state[0]), kappa)
         return [gain * u - decay * state[0], gain * v - decay * state[1]]

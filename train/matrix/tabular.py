@@ -44,6 +44,7 @@ Kind = Literal["epsilon_greedy", "boltzmann", "lenient", "faq", "lenient_faq"]
 Start = Literal["values", "policies"]
 
 NUM_POINTS = 100  # of a trajectory
+MAX_DRAWS = 1 << 20  # pairs of random numbers that are drawn at once: 8 MB
 MAX_STEPS = 2**31 - 1
 FLOOR = 0.04  # of "policies": the smallest probability at the start is this, divided by the number of actions
 
@@ -111,13 +112,6 @@ class Memory(NamedTuple):
 
 
 Memories = tuple[Memory, Memory]  # of the row and of the column player
-
-
-def first_memory(learner: Learner, q_values: jax.Array) -> Memory:
-    """Returns the memory before the first step."""
-    if not learner.is_lenient:
-        return Memory(q_values, None, None)
-    return Memory(q_values, jnp.full_like(q_values, -jnp.inf), jnp.zeros(q_values.shape, jnp.int32))
 
 
 def policy(learner: Learner, q_values: jax.Array, tau: jax.Array) -> jax.Array:
@@ -205,14 +199,21 @@ def _run(payoffs: jax.Array, key: jax.Array, *, learner: Learner, num_runs: int,
     every = -(-steps // NUM_POINTS)
     times = jnp.asarray(np.minimum(every * np.arange(-(-steps // every) + 1), steps), jnp.int32)
 
+    block = max(1, min(every, MAX_DRAWS // num_runs))  # steps whose random numbers are drawn at once
+
     def to_next_point(memories: Memories, interval: tuple[jax.Array, jax.Array]) -> tuple[Memories, list[jax.Array]]:
         begin, end = interval
-        numbers = jax.vmap(lambda time: uniforms(play_key, time, num_runs))(begin + jnp.arange(every))
 
-        def play(time: jax.Array, memories: Memories) -> Memories:
-            return step(memories, learner.tau(time, steps), numbers[time - begin])
+        def play_block(number: jax.Array, memories: Memories) -> Memories:
+            first = begin + block * number
+            numbers = jax.vmap(lambda time: uniforms(play_key, time, num_runs))(first + jnp.arange(block))
 
-        memories = jax.lax.fori_loop(begin, end, play, memories)
+            def play(time: jax.Array, memories: Memories) -> Memories:
+                return step(memories, learner.tau(time, steps), numbers[time - first])
+
+            return jax.lax.fori_loop(first, first + jnp.minimum(block, end - first), play, memories)
+
+        memories = jax.lax.fori_loop(0, -((begin - end) // block), play_block, memories)
         return memories, [memory.q_values for memory in memories]
 
     _, on_the_way = jax.lax.scan(to_next_point, memories, (times[:-1], times[1:]))
@@ -233,11 +234,14 @@ def start_runs(
     def memory(key: jax.Array, player: int) -> Memory:
         own, num_actions = payoffs[player], payoffs.shape[1 + player]
         if start == "values":
-            values = jax.random.uniform(key, (num_actions,), minval=own.min(), maxval=own.max())
-            return first_memory(learner, values)
-        weights = jax.random.exponential(key, (num_actions,))  # their shares are uniform among all policies
-        probabilities = FLOOR / num_actions + (1 - FLOOR) * weights / weights.sum()
-        return first_memory(learner, own.mean() + learner.tau(0, steps) * jnp.log(probabilities))
+            q_values = jax.random.uniform(key, (num_actions,), minval=own.min(), maxval=own.max())
+        else:
+            weights = jax.random.exponential(key, (num_actions,))  # their shares are uniform among all policies
+            probabilities = FLOOR / num_actions + (1 - FLOOR) * weights / weights.sum()
+            q_values = own.mean() + learner.tau(0, steps) * jnp.log(probabilities)
+        if not learner.is_lenient:
+            return Memory(q_values, None, None)
+        return Memory(q_values, jnp.full_like(q_values, -jnp.inf), jnp.zeros(q_values.shape, jnp.int32))
 
     def of_run(number: jax.Array) -> Memories:
         row_key, column_key = jax.random.split(jax.random.fold_in(key, number))

@@ -36,9 +36,6 @@ def random_policies(game: MatrixGame, count: int, seed: int = 0) -> tuple[Floats
     return row, column
 
 
-# -- the equations -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("tau", [0, 0.1, 1.0])
 def test_dynamics_equal_those_of_openspiel(name: str, tau: float) -> None:
@@ -70,9 +67,6 @@ def test_lenient_payoff_is_the_expected_maximum_of_kappa_draws(kappa: int) -> No
         np.testing.assert_allclose(lenient_payoffs(matrix, opponent, kappa), expected, rtol=1e-12)
 
 
-# -- fields and trajectories -----------------------------------------------------------------------------------------
-
-
 def test_field_has_the_derivatives_at_the_centres_of_its_cells() -> None:
     dynamics = Dynamics(tau=0.1, kappa=5)
     found = field(SUBSIDY, dynamics, grid=4)
@@ -98,15 +92,6 @@ def test_trajectory_of_the_prisoners_dilemma_is_the_exact_solution(tau: float) -
     np.testing.assert_allclose(found.column[..., 0], logistic(exact)[::-1], atol=1e-8)
 
 
-def test_replicator_keeps_the_invariant_of_a_zero_sum_game() -> None:
-    """The sum of both divergences from the equilibrium is constant, so trajectories are closed (Hofbauer 1996)."""
-    game, nash = matrix_game("biased_rps"), np.array([1, 10, 5]) / 16
-    found = integrate(game, Dynamics(), random_policies(game, 3), duration=100, num_points=13)
-    invariant = ((np.log(found.row) + np.log(found.column)) * nash).sum(-1)
-    assert np.ptp(invariant, -1).max() < 1e-7
-    assert np.ptp(found.row[..., 0], -1).min() > 0.1  # the policies move
-
-
 def test_trajectory_follows_the_dynamics_of_policies() -> None:
     """Differences along a trajectory, which is integrated in logits, equal the equation in policies."""
     game, dynamics = matrix_game("biased_rps"), Dynamics(tau=0.3, kappa=3)
@@ -116,9 +101,6 @@ def test_trajectory_follows_the_dynamics_of_policies() -> None:
     expected = dynamics(game, *rows)
     np.testing.assert_allclose((found.row[:, 2:] - found.row[:, :-2]) / (2 * step), expected[0], atol=2e-3)
     np.testing.assert_allclose((found.column[:, 2:] - found.column[:, :-2]) / (2 * step), expected[1], atol=2e-3)
-
-
-# -- rest points -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kappa", [1, 2, 5, 10])
@@ -143,8 +125,6 @@ def test_critical_temperature_of_subsidy(kappa: int, expected: float) -> None:
         excess = 1 - 11 * (1 - y) ** kappa - tau * np.log(y / (1 - y))  # of u_1 - u_2 over what the temperature needs
         assert (excess > 0).any() == (tau < found)
 
-
-# -- basins ----------------------------------------------------------------------------------------------------------
 
 EXPECTED = {  # share of a 60 x 60 grid that ends at (1, 1)
     0.0: (0.025, 0.194, 0.581, 0.795),
