@@ -1,8 +1,8 @@
-"""The command train.data: recorded games on the env's boards, which game is in which split, and labels of agents."""
+"""The command train.data: boards and splits of recorded games, labels of agents, and files of positions."""
 
+import dataclasses
 import hashlib
 import json
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,12 @@ import jax
 import numpy as np
 import pytest
 
-from examples.papers.checkers_imitation import positions as checkers_data
+import jaxgames
 from jaxgames.games.checkers.pdn import PdnGame, decode, read, record
 from jaxgames.games.checkers.rules import EARLIEST_END, Checkers
 from tests.games.checkers.record_pydraughts import FILE
-from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.commands import error_of, run_command
+from tests.helpers.labelled import ENV, random_positions
 from tests.helpers.positions import board, compiled, stacked
 from tests.helpers.solved import solved_boxes
 from train import agents
@@ -25,6 +26,7 @@ from train.data.game_collections import SPLITS, split_of, states_before
 from train.data.positions import UNKNOWN, Positions
 
 BOXES = "dots_and_boxes(rows=1, cols=2)"
+RECORDED = [game for game in read(decode(FILE.read_bytes())) if isinstance(game, PdnGame)]
 SHORT_GAMES = """\
 [Event "1"]
 1. 11-15 22-18 2. 15x22 25x18 1-0
@@ -62,10 +64,6 @@ def write(path: Path, text: str = SHORT_GAMES) -> Path:
     return path
 
 
-def game(*moves: str) -> PdnGame:
-    return PdnGame(actions=(0,) * len(moves), moves=moves)
-
-
 # -- recorded games ----------------------------------------------------------------------------------------------------
 
 
@@ -79,18 +77,14 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Positions, dict[str
 
 def test_positions_are_those_of_the_recorded_games(pairs: tuple[Positions, dict[str, Any]]) -> None:
     found, result = pairs
-    recorded = [game for game in read(decode(FILE.read_bytes())) if isinstance(game, PdnGame)]
-    assert result["games"] | {"results": None} == {
-        **{"read": 12, "kept": 12, "duplicates": 0, "without_moves": 0, "refused": 0, "results": None},
-    }
-    for number, game in enumerate(recorded):
+    assert (result["games"]["read"], result["games"]["kept"]) == (12, 12)
+    for number, game in enumerate(RECORDED):
         rows = found.game == number
         assert found.action[rows].tolist() == list(game.actions)
         assert found.ply[rows].tolist() == list(range(len(game.actions)))
         assert {SPLITS[split] for split in found.split[rows]} == {SPLITS[split_of(game)]}
-        start = found.env.to_string(board(found.states, np.flatnonzero(rows)[0]))
-        assert start == game.start
-    assert len(found) == sum(len(game.actions) for game in recorded)
+        assert found.env.to_string(board(found.states, np.flatnonzero(rows)[0])) == game.start
+    assert len(found) == sum(len(game.actions) for game in RECORDED)
     assert sum(counts["positions"] for counts in result["splits"].values()) == len(found)
 
 
@@ -106,13 +100,11 @@ def test_games_that_are_left_out_are_counted_and_reported(tmp_path: Path, capsys
     path = write(tmp_path / "games.pdn")
     assert run_command(data.main, path, "--output", tmp_path / "pairs.npz") is None
     printed = capsys.readouterr()
-    reason = "22-19 is not legal: White can play 21-17, 22-17, 22-18, 23-18, 23-19, 24-19, 24-20"
-    assert f"{path}:9: {reason}" in printed.err.splitlines()
+    assert f"{path}:9: 22-19 is not legal: White can play 21-17, 22-17, " in printed.err
     assert "games: 6 read; 3 kept, 1 duplicates, 1 without moves, 1 refused" in printed.out.splitlines()
-    result = json.loads(printed.out.splitlines()[-1])["games"]
-    counts = {name: result[name] for name in ("read", "kept", "duplicates", "without_moves", "refused")}
-    assert counts == {"read": 6, "kept": 3, "duplicates": 1, "without_moves": 1, "refused": 1}
-    assert result["results"] == {"1-0": 1, "*": 1, "0-1": 1}
+    counts = {"read": 6, "kept": 3, "duplicates": 1, "without_moves": 1, "refused": 1}
+    results = {"1-0": 1, "*": 1, "0-1": 1}
+    assert json.loads(printed.out.splitlines()[-1])["games"] == counts | {"results": results}
     assert sorted(set(positions.load(tmp_path / "pairs.npz").game)) == [0, 4, 5]  # numbers in the file
 
 
@@ -129,45 +121,27 @@ def test_archives_are_read_and_games_of_the_second_collection_are_external(
     assert run_command(data.main, *arguments) is None
     printed = capsys.readouterr()
     assert f"{tmp_path / 'games.zip'}/one/GAMES.PDN:9: " in printed.err
-    *text, line = printed.out.splitlines()
-    result = json.loads(line)
-    of_splits = {row.split()[1]: row.split("|")[3].strip() for row in text if row.startswith("| ")}
-    known = {name: str(numbers["positions"]) for name, numbers in result["splits"].items() if numbers["positions"]}
-    assert of_splits == {"split": "positions"} | known
+    result = json.loads(printed.out.splitlines()[-1])
     assert (result["games"]["kept"], result["external"]["kept"], result["external"]["duplicates"]) == (3, 2, 5)
-    assert result["splits"]["external"] == {
-        "games": 2,
-        "positions": 2,
-        "unseen": 0 if _starts_in_train(tmp_path) else 2,
-    }
+    assert result["splits"]["external"] == {"games": 2, "positions": 2, "unseen": 0}  # both begin at the start
     found = positions.load(tmp_path / "pairs.npz").of("external")
     assert found.game.tolist() == [12, 14]
 
 
-def _starts_in_train(folder: Path) -> bool:
-    """Returns whether the start, with which every game begins, is in the training set."""
-    return bool((positions.load(folder / "pairs.npz").of("train").ply == 0).any())
-
-
-def test_games_are_split_into_the_shares() -> None:
-    buckets = [game("11-15", "22-18", f"{number}") for number in range(2000)]
-    for shares, expected in (((85, 10), (0.85, 0.10, 0.05)), ((50, 0), (0.5, 0.0, 0.5)), ((60, 40), (0.6, 0.4, 0.0))):
-        counts = np.bincount([split_of(one, *shares) for one in buckets], minlength=3)
-        np.testing.assert_allclose(counts / len(buckets), expected, atol=0.03)
-
-
 @pytest.mark.parametrize(
-    ("moves", "digits", "split"),
+    ("moves", "digits", "splits"),
     [
-        ("11-16", "1d9e42e6", "train"),  # 78
-        ("9-13", "3c44c6be", "validation"),  # 86
-        ("12-16 24-19", "07e42310", "test"),  # 96
+        ("11-16", "1d9e42e6", "train test validation"),  # 78
+        ("9-13", "3c44c6be", "validation test validation"),  # 86
+        ("12-16 24-19", "07e42310", "test test validation"),  # 96
     ],
 )
-def test_split_of_known_moves(moves: str, digits: str, split: str) -> None:
+def test_split_of_known_moves_has_the_shares(moves: str, digits: str, splits: str) -> None:
     """The digits are those that `printf 11-16 | sha256sum` begins with; their number modulo 100 is behind them."""
-    assert SPLITS[split_of(game(*moves.split()))] == split
     assert hashlib.sha256(moves.encode()).hexdigest().startswith(digits)
+    words = tuple(moves.split())
+    game = PdnGame(actions=(0,) * len(words), moves=words)
+    assert [SPLITS[split_of(game, *shares)] for shares in ((85, 10), (50, 0), (60, 40))] == splits.split()
 
 
 # -- labels of an agent ------------------------------------------------------------------------------------------------
@@ -189,45 +163,42 @@ def test_solver_labels_each_position_once_with_its_value(solver_labels: tuple[Po
     found, result = solver_labels
     solution = solved_boxes(1, 2)
     assert len(found) == len({*positions.keys(found).tolist()}) == 70
-    own, others = (
-        (np.asarray(found.states.owner) == seat[:, None]).sum(1)
-        for seat in (found.states.current_player, 1 - found.states.current_player)
-    )
+    seat = found.states.current_player[:, None]
+    own, others = ((found.states.owner == of_seat).sum(1) for of_seat in (seat, 1 - seat))
     np.testing.assert_array_equal(found.value, np.sign(own - others + solution.value(found.states)))
     assert found.probabilities is None  # they would all be 1 for one action
     assert (solution.best_actions(found.states)[np.arange(70), found.action]).all()
-    assert [result["splits"][name]["positions"] for name in ("train", "validation")] == [
-        int((found.split == number).sum()) for number in (0, 1)
-    ]
+    sizes = [result["splits"][name]["positions"] for name in ("train", "validation")]
+    assert sizes == np.bincount(found.split).tolist()
     assert 0.6 < (found.split == 0).mean() < 0.95
 
 
-def test_all_positions_of_a_small_game_are_found(solver_labels: tuple[Positions, Any], tmp_path: Path) -> None:
+BOX_ENV = jaxgames.make(BOXES)
+
+
+@pytest.mark.parametrize(
+    ("between", "sets"), [(None, 2**7 - 1), ((2, 3), 21 + 35)], ids=["the whole game", "after two or three edges"]
+)
+def test_all_positions_of_a_small_game_are_found(between: tuple[int, int] | None, sets: int) -> None:
     """Seven edges: every set of them but the full one can be on the board, with boxes owned by either seat."""
-    env = solver_labels[0].env
-    found = labels.played_positions(env, agents.make("random", env), 1000, seed=3)
-    edges = {bytes(row) for row in np.asarray(found.states.edges)}
-    assert len(edges) == 2**7 - 1
+    found = labels.played_positions(BOX_ENV, agents.make("random", BOX_ENV), 1000, seed=3, between=between)
+    edges = np.asarray(found.states.edges)
+    np.testing.assert_array_equal(found.ply, edges.sum(1))
+    assert len({bytes(row) for row in edges}) == sets
     assert len(found) < 1000
 
 
-def test_positions_of_a_part_of_the_game_have_its_plies() -> None:
-    env = solved_boxes(1, 2).env
-    found = labels.played_positions(env, agents.make("random", env), 1000, seed=3, between=(2, 3))
-    assert set(found.ply.tolist()) == {2, 3}
-    assert set(np.asarray(found.states.edges).sum(1).tolist()) == {2, 3}
-    assert len({bytes(row) for row in np.asarray(found.states.edges)}) == 21 + 35
+@pytest.fixture(scope="module")
+def boards() -> Positions:
+    return labels.played_positions(BOX_ENV, agents.make("random", BOX_ENV), 40, seed=0)
 
 
-def test_agent_without_probabilities_labels_with_its_actions() -> None:
-    env = solved_boxes(1, 2).env
-    boards = labels.played_positions(env, agents.make("random", env), 40, seed=0)
-
+def test_agent_without_probabilities_labels_with_its_actions(boards: Positions) -> None:
     class Last:
         on_device = False
 
         def act(self, key: jax.Array, states: Any) -> np.ndarray:
-            mask = np.asarray(jax.vmap(env.legal_action_mask)(states))
+            mask = np.asarray(jax.vmap(BOX_ENV.legal_action_mask)(states))
             return mask.shape[1] - 1 - mask[:, ::-1].argmax(1)
 
     found = labels.labelled(boards, Last(), train=100)  # pyright: ignore[reportArgumentType]  # on the host: NumPy's actions
@@ -237,10 +208,8 @@ def test_agent_without_probabilities_labels_with_its_actions() -> None:
     assert (found.action == positions.legal_actions(boards).cumsum(1).argmax(1)).all()
 
 
-def test_probabilities_of_several_actions_are_kept() -> None:
-    env = solved_boxes(1, 2).env
-    boards = labels.played_positions(env, agents.make("random", env), 40, seed=0)
-    found = labels.labelled(boards, agents.make("greedy", env), train=100)
+def test_probabilities_of_several_actions_are_kept(boards: Positions) -> None:
+    found = labels.labelled(boards, agents.make("greedy", BOX_ENV), train=100)
     assert found.probabilities is not None
     assert (found.action == UNKNOWN).all()
     np.testing.assert_allclose(found.probabilities.sum(1), 1, atol=1e-6)
@@ -295,13 +264,9 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 CUT_OFF = Checkers(draw_rule="openspiel", max_plies=100)
 
 
-def recorded_games() -> list[PdnGame]:
-    return [game for game in read(decode(FILE.read_bytes())) if isinstance(game, PdnGame)]
-
-
 def test_boards_are_those_of_one_step_after_the_other() -> None:
     """Games of unequal length, some from a position of their own, and one without actions."""
-    games = [*recorded_games(), record([])]
+    games = [*RECORDED, record([])]
     replayed: list[int] = []
     states = states_before(Checkers(), games, on_replayed=replayed.append)
     assert sum(replayed) == len(games) == 13
@@ -312,6 +277,7 @@ def test_boards_are_those_of_one_step_after_the_other() -> None:
             expected.append(state)
             state = compiled(Checkers()).step(state, np.int32(action))
     jax.tree.map(np.testing.assert_array_equal, states, stacked(expected))
+    assert states_before(Checkers(), []).own.shape == (0,)
 
 
 def king_steps(plies: int) -> PdnGame:
@@ -331,44 +297,93 @@ def test_game_goes_on_after_the_plies_that_make_a_draw(env: Checkers) -> None:
     np.testing.assert_array_equal(states.ply, np.arange(100))
 
 
+def test_illegal_action_is_named() -> None:
+    with pytest.raises(ValueError, match="game 0, line 7: action 3 at ply 1 is not legal in"):
+        states_before(Checkers(), [PdnGame((87, 3), ("11-16", "?"), line=7)])
+    with pytest.raises(ValueError, match=r"game 0, line 1: action .* at ply 100 is not legal in .*max_plies=100"):
+        states_before(CUT_OFF, [king_steps(102)])
+
+
+# -- files of positions -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def some() -> Positions:
+    return random_positions()
+
+
+def test_file_has_all_that_was_saved(some: Positions, tmp_path: Path) -> None:
+    """The state of minichess has a position in it, and no history with these rules."""
+    both = dataclasses.replace(some, probabilities=np.eye(ENV.num_actions)[some.action])
+    for saved in (random_positions(8, jaxgames.make("minichess(rules=king_capture)")), both, some):
+        saved.save(tmp_path / "pairs.npz")
+        found = positions.load(tmp_path / "pairs.npz", saved.env)
+        assert type(found.states) is type(saved.env.init())
+        jax.tree.map(np.testing.assert_array_equal, vars(found) | vars(found.states), vars(saved) | vars(saved.states))
+    with pytest.raises(ValueError, match=r"'wcdf'.* not of .*'openspiel'"):
+        positions.load(tmp_path / "pairs.npz", jaxgames.make("checkers(draw_rule=openspiel)"))
+
+
+def test_equal_positions_make_equal_files_and_other_labels_another_fingerprint(some: Positions, tmp_path: Path) -> None:
+    for name, saved in (("a", some), ("b", some), ("c", dataclasses.replace(some, value=some.value / 2))):
+        saved.save(tmp_path / name)
+    a, b, c = (positions.fingerprint(tmp_path / name) for name in "abc")
+    assert a == b != c
+
+
+def test_split_has_its_rows_in_order(some: Positions) -> None:
+    assert some.of("validation").ply.tolist() == list(range(1, 40, 2))
+    with pytest.raises(ValueError, match="split must be one of train, validation, not 'test'"):
+        some.of("test")
+
+
+def test_keys_differ_exactly_where_observation_or_legal_actions_do() -> None:
+    some = random_positions(300, seed=1)
+    observe = jax.jit(jax.vmap(ENV.observe))
+    seen = np.asarray(observe(some.states)).reshape(300, -1)
+    rows = np.concatenate([seen, positions.legal_actions(some)], 1)
+    same = (rows[:, None] == rows).all(-1)
+    keys = positions.keys(some)
+    assert keys.dtype == np.uint64
+    np.testing.assert_array_equal(keys[:, None] == keys, same)
+    assert 300 < same.sum() < 300 * 300  # every game begins with the same board
+    np.testing.assert_array_equal(positions.keys(some.take(np.arange(7))), keys[:7])  # whatever the chunks
+
+
+def test_labels_that_break_the_rules_are_refused(some: Positions, tmp_path: Path) -> None:
+    action = some.action.copy()
+    action[30] = 0  # from the corner up-right, off the board
+    everywhere = np.full((40, ENV.num_actions), 1 / ENV.num_actions)
+    ended = some.states.terminated.copy()
+    ended[3] = True
+    for wrong, problem in (
+        ({"action": action}, "position 30: an action is illegal"),
+        ({"action": np.full(40, UNKNOWN), "probabilities": everywhere}, "position 0: an action is illegal"),
+        ({"states": dataclasses.replace(some.states, terminated=ended)}, "position 3: the board is finished"),
+    ):
+        dataclasses.replace(some, **wrong).save(tmp_path / "wrong.npz")
+        with pytest.raises(ValueError, match=problem):
+            positions.load(tmp_path / "wrong.npz")
+
+
 @pytest.mark.parametrize(
-    ("env", "game", "problem"),
+    ("name", "array", "needles"),
     [
-        (Checkers(), PdnGame((87, 3), ("11-16", "?"), line=7), "game 0, line 7: action 3 at ply 1 is not legal in"),
-        (CUT_OFF, king_steps(102), "game 0, line 1: action .* at ply 100 is not legal in .*max_plies=100"),
+        ("action", np.full(40, 128), ("action", "-1 to 127", "128")),
+        ("action", np.full(40, 2**32 + 3), ("action", "whole numbers")),
+        ("action", np.full(40, "3"), ("action", "numbers", "<U1")),
+        ("value", np.zeros(39), ("value", "float32[40]", "float32[39]")),
+        ("value", np.full(40, np.inf), ("value", "finite")),
+        ("splits", ("train", "train"), ("splits", "different", "train, train")),
+        ("probabilities", np.ones((40, 3)), ("probabilities", "float32[40, 128]", "float32[40, 3]")),
+        ("probabilities", np.ones((40, 128)), ("probabilities", "add up to 1")),
+        ("own", np.zeros(40, np.int32), ("state.own", "uint32[40]", "int32[40]")),
+        ("current_player", np.full(40, 2, np.int32), ("current_player", "0 to 1", "2 to 2")),
     ],
 )
-def test_illegal_action_is_named(env: Checkers, game: PdnGame, problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        states_before(env, [game])
-
-
-def test_no_games_have_no_boards() -> None:
-    assert states_before(Checkers(), []).own.shape == (0,)
-
-
-ARCHIVE = "CHECKERS_ARCHIVE"
-
-
-@pytest.mark.slow  # half a minute
-@pytest.mark.skipif(ARCHIVE not in os.environ, reason=f"{ARCHIVE} must be the path of OCA_2.0.zip or OCA_2.0.pdn")
-def test_archive_has_the_games_and_the_splits_of_the_docs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(data.main, os.environ[ARCHIVE], "--output", tmp_path / "pairs.npz") is None
-    result = last_json(capsys)
-    assert result["games"] == {
-        "read": 22_621,
-        "kept": 22_296,
-        "duplicates": 325,
-        "without_moves": 0,
-        "refused": 0,
-        "results": {"1-0": 3_620, "0-1": 4_795, "1/2-1/2": 13_881},
-    }
-    assert result["splits"] == {
-        "train": {"games": 18_962, "positions": 997_945, "unseen": 0},
-        "validation": {"games": 2_242, "positions": 117_657, "unseen": 58_110},
-        "test": {"games": 1_092, "positions": 56_677, "unseen": 28_295},
-        "external": {"games": 0, "positions": 0, "unseen": 0},
-    }
-    facts = checkers_data.facts(positions.load(tmp_path / "pairs.npz"))
-    assert [round(share, 3) for share in facts["seen"]["test"].values()] == [0.981, 0.754, 0.378, 0.125, 0.033]
-    assert round(facts["splits"]["test"]["one legal action"], 3) == 0.235
+def test_arrays_that_do_not_fit_are_refused(some: Positions, name: str, array: Any, needles: tuple[str, ...]) -> None:
+    is_label = name in {field.name for field in dataclasses.fields(Positions)}
+    changes = {name: array} if is_label else {"states": dataclasses.replace(some.states, **{name: array})}
+    with pytest.raises(ValueError, match=name) as caught:
+        dataclasses.replace(some, **changes)
+    assert [needle for needle in needles if needle not in str(caught.value)] == []
