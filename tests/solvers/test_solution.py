@@ -1,20 +1,17 @@
-"""Exact solutions, in one contract of both games: what they answer, their files, what they refuse; and known tables.
-
-tests/games/chinese_checkers_diamond/test_solved.py compares whole diamonds with a slow solver.
-"""
+"""Exact solutions, in one contract of both games: what they answer, perfect play, files and refusals."""
 
 import dataclasses
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import auto_reset, solvers
+from jaxgames import agents, auto_reset, solvers
 from jaxgames._files import write_file
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
@@ -22,18 +19,47 @@ from jaxgames.solvers.exact import solution as solutions
 from tests.games.dots_and_boxes.pictures import game as boxes_game
 from tests.helpers.positions import batched, board, in_chunks, read_all, stacked
 from tests.helpers.solved import solved_boxes, solved_diamond
+from tests.helpers.texts import NAME
+from tests.solvers import slow_strength
 from tests.solvers.slow_boxes import SlowBoxes
 
 SOLVED: dict[str, Callable[[], solvers.Solution[Any]]] = {
     "boxes": lambda: solved_boxes(2, 2),
     "diamond": lambda: solved_diamond(3, 3),
 }
+FILES = {"boxes": "22.npz", "diamond": "33.npz"}
+BOXES, DIAMOND = DotsAndBoxes(2, 2), ChineseCheckersDiamond(3, 3)
 each_game = pytest.mark.parametrize("game", SOLVED)
+
+act: Any = jax.jit(lambda agent, states: agent.act(jax.random.key(0), states))
+analyse: Any = jax.jit(agents.analyse)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the files."""
+    folder = tmp_path_factory.mktemp("solutions")
+    for game, file in FILES.items():
+        SOLVED[game]().save(folder / file)
+    (folder / "text.npz").write_text("text")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def in_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
 
 
 def every_state(solution: solvers.Solution[Any]) -> Any:
     """All positions, in the order of their indices."""
     return solution.states_at(np.arange(solution.num_states))
+
+
+def live(solution: solvers.Solution[Any]) -> tuple[np.ndarray, Any]:
+    """The indices of all legal positions of unfinished games, and the positions."""
+    states = every_state(solution)
+    indices = np.flatnonzero(solution.is_legal(states) & ~np.asarray(states.terminated))
+    return indices, board(states, indices)
 
 
 # -- what a solution answers -------------------------------------------------------------------------------------------
@@ -76,6 +102,16 @@ def test_children_values_and_best_actions_follow_from_the_steps_of_the_env(game:
     assert best.sum() < masks.sum()
 
 
+def test_values_and_plies_of_the_diamond_are_those_of_plain_python() -> None:
+    """With either seat to move."""
+    solution, slow = solved_diamond(3, 3), slow_strength.solved(3, 3)
+    states = read_all(solution.env, [*slow.value])
+    assert solution.is_legal(states).all()
+    assert len(slow.value) == 2 * (solution.num_states - solution.counts()["illegal"])
+    assert solution.value(states).tolist() == [*slow.value.values()]
+    assert solution.plies(states).tolist() == [slow.plies[each] for each in slow.value]
+
+
 @each_game
 def test_empty_batches_have_empty_results(game: str) -> None:
     solution = SOLVED[game]()
@@ -111,55 +147,66 @@ def test_no_action_is_best_on_a_board_that_was_forfeited() -> None:
     assert solved_boxes(2, 2).best_actions(stacked([one_edge, forfeited])).any(1).tolist() == [True, False]
 
 
-# -- known tables of Dots and Boxes ------------------------------------------------------------------------------------
-
-# SHA-256 of int8[2^E], the margins to go of all sets of edges, bit e of the index being edge e. A separate program in
-# C++ computed them, one set after the other from the full board.
-DIGESTS = {
-    (1, 3): "8603cc2854d19f6ff53b6cde408fff42c82b370fec40e480f422e5339b77c8e5",
-    (1, 4): "10a8ccddd2e7c79a2ab2d7072fdf00ae1a44be4ebbd11af7aa6119682784898a",
-    (2, 2): "95d89894411b98fb3aa8322fb20fb6d18ccb423815b59793c9db46a8d6c6bd35",
-    (2, 3): "8f86a26e378c2af4042b945779083c7e3d8df2def4121b771581882e370d0beb",
-    (3, 2): "5a0e090e36b504e762144dceb6fc273755b93adba658e8f45c083345127e1420",
-    (2, 4): "f92d9cdeec074fef5ffc80c17fb65b23e1b1460718b39efbb92a15c06fb418f7",
-    (3, 3): "0becf594de3c3f3ea6c7b50138a9202d22ff6458fc4365b4730bd667fd004d11",
-}
-# The same program's histogram of all sets of edges of 3 x 4 boxes, from margin -12 to +12.
-MARGINS_OF_3X4 = [
-    386, 624, 10063, 24008, 287534, 514236, 3108182, 5121420, 19700485, 21508398, 56271526, 43713928, 99946934,
-    65178182, 159172418, 123005240, 254532811, 148581648, 275699883, 211401672, 299424521, 118397484, 140554073,
-    54014024, 47313968,
-]  # fmt: skip
+# -- perfect play ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("rows", "cols"),
-    [
-        *[(1, 3), (2, 2), (2, 3)],
-        *(pytest.param(*board, marks=pytest.mark.slow) for board in [(1, 4), (3, 2), (2, 4), (3, 3)]),
-    ],
-)
-def test_table_is_that_of_another_program(rows: int, cols: int) -> None:
-    assert hashlib.sha256(solved_boxes(rows, cols).table.tobytes()).hexdigest() == DIGESTS[rows, cols]
+@each_game
+def test_agent_plays_the_first_of_the_best_actions_and_the_fastest_of_the_diamond(game: str) -> None:
+    solution = SOLVED[game]()
+    agent, (indices, states) = agents.make(f"solver({FILES[game]})", solution.env), live(solution)
+    best = solution.best_actions(states)
+    if game == "diamond":
+        moves = solution.children(indices)
+        after = solution.plies(solution.states_at(moves.children.ravel())).reshape(moves.children.shape)
+        rows, slots = np.nonzero(moves.live & (after == solution.plies(states)[:, None] - 1))
+        soonest = np.zeros_like(best)
+        soonest[rows, moves.actions[rows, slots]] = True
+        best &= soonest
+    assert best.any(1).all()
+    actions, (probabilities, values) = act(agent, states), analyse(agent, states)
+    assert (actions.dtype, probabilities.dtype, values.dtype) == (jnp.int32, jnp.float32, jnp.float32)
+    np.testing.assert_array_equal(actions, best.argmax(1))
+    np.testing.assert_array_equal(probabilities, np.arange(best.shape[1]) == best.argmax(1)[:, None])
+    if game == "diamond":
+        value = solution.value(states)
+        np.testing.assert_array_equal(values, np.stack([value, -value], 1))
 
 
-@pytest.mark.slow  # 2 GiB, and half a minute
-def test_table_of_3x4_has_the_histogram_of_another_program() -> None:
-    facts = solvers.solve(boxes_game(3, 4), progress=False).facts()  # not kept
-    assert facts["start_value"] == 0
-    assert facts["margins"] == dict(zip(range(-12, 13), MARGINS_OF_3X4, strict=True))
+def test_agent_with_random_ties_gives_all_best_actions_the_same_probability_and_plays_each() -> None:
+    _, states = live(solved_boxes(2, 2))
+    agent = agents.make("solver(22.npz, ties=random)", BOXES)
+    best = solved_boxes(2, 2).best_actions(states)
+    np.testing.assert_allclose(analyse(agent, states).probabilities, best / best.sum(1, keepdims=True), atol=1e-6)
+    start = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[:1], leaf.shape), states)
+    played = np.bincount(np.asarray(act(agent, start)), minlength=12)
+    np.testing.assert_array_equal(played > 0, best[0])
 
 
-def test_counts_are_those_of_the_table() -> None:
-    values, counts = solved_boxes(2, 2).table.tolist(), solved_boxes(2, 2).counts()
-    assert counts == {
-        "states": 4096,
-        "won": sum(value > 0 for value in values),
-        "lost": sum(value < 0 for value in values),
-        "drawn": values.count(0),
-        "illegal": 0,
-        "margins": {margin: values.count(margin) for margin in range(-4, 5)},
-    }
+def test_other_seat_plays_the_same_on_the_rotated_board() -> None:
+    pictures = ("00./0.1/.11", "0../001/1.1", ".0./0.1/101")
+    rotated = [picture[::-1].translate(str.maketrans("01", "10")) for picture in pictures]
+    texts = [f"{picture} 0 0" for picture in pictures] + [f"{picture} 1 0" for picture in rotated]
+    size = len(live(solved_diamond(3, 3))[0])  # of the other batch: one program
+    states = jax.tree.map(lambda leaf: np.resize(leaf, (size, *leaf.shape[1:])), read_all(DIAMOND, texts))
+    probabilities, values = analyse(agents.make("solver(33.npz)", DIAMOND), states)
+    np.testing.assert_array_equal(probabilities[:3], probabilities[3:6])
+    np.testing.assert_array_equal(values[:3], values[3:6, ::-1])
+
+
+@pytest.mark.parametrize(("reward", "expected"), [("win_loss", [-1, 1]), ("margin", [-2, 2]), ("boxes", [-3, 3])])
+def test_values_of_dots_and_boxes_are_in_the_unit_of_the_reward(reward: str, expected: list[int]) -> None:
+    """Seat 0 has one box. Seat 1 moves and takes the other three: they are one chain."""
+    env = boxes_game(2, 2, reward)
+    states = read_all(env, ["111011111101 0... 1", "111111111111 0000 0"])
+    probabilities, values = analyse(agents.make("solver(22.npz)", env), states)
+    np.testing.assert_array_equal(values, [expected, [0, 0]])
+    np.testing.assert_array_equal(probabilities.sum(1), [1, 0])
+
+
+def test_agent_plays_boards_that_restart() -> None:
+    env = auto_reset(BOXES)
+    agent = agents.make("solver(22.npz, epsilon=0)", env)
+    assert act(agent, read_all(env, ["111111110111 0.11 1"])).tolist() == [8]
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -172,6 +219,22 @@ def test_saved_solution_is_read_back(game: str, tmp_path: Path) -> None:
     loaded = solvers.load(tmp_path / "new" / "file.npz", auto_reset(solution.env))
     assert (loaded.env, loaded.counts()) == (solution.env, solution.counts())
     np.testing.assert_array_equal(loaded.table, solution.table)
+
+
+@pytest.mark.parametrize(
+    ("path", "written"),
+    [
+        *[(path, path) for path in ("runs/a-b.c/22.npz", "with space.npz", "43")],
+        *[(path, repr(path)) for path in ("a=b.npz", "a,b.npz", " it's", '"x".npz', "a(b", "b\\n)", f"{NAME}.npz")],
+    ],
+)
+def test_path_is_written_in_quotes_where_an_agent_needs_them(
+    path: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    solved_boxes(2, 2).save(path)
+    for text in (f"solver({path!r})", f"solver({written})", f"solver(file={written})", f" solver ( {written} ) "):
+        assert str(agents.make(text, BOXES)) == f"solver({written})"
 
 
 def test_solution_fits_games_that_differ_in_what_does_not_change_it() -> None:
@@ -265,6 +328,11 @@ def read(text: str, size: int = 3, pieces: int = 3) -> Any:
         (lambda: solvers.solve(jaxgames.make("checkers")), ["chinese_checkers_diamond", "not checkers"]),
         (lambda: solvers.solve(DotsAndBoxes(4, 4)), ["2^40", "32 edges", "1,024 GiB", "hours"]),
         (lambda: solvers.solve(DotsAndBoxes(16, 16)), ["2^544"]),
+        (lambda: agents.make("solver", BOXES), ["solver needs file", "solver(file=...)"]),
+        (lambda: agents.make("solver(none.npz)", BOXES), ["none.npz", "python -m jaxgames.solvers"]),
+        (lambda: agents.make("solver(33.npz)", BOXES), ["33.npz", "chinese_checkers_diamond(", "not dots_and_boxes("]),
+        (lambda: agents.make("solver(22.npz, ties=last)", BOXES), ["ties", "'random'", "'last'"]),
+        (lambda: agents.make("solver(text.npz)", BOXES), ["text.npz", "jaxgames.solvers"]),
     ],
 )
 def test_wrong_question_is_refused(call: Callable[[], Any], needles: list[str]) -> None:
