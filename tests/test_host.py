@@ -179,7 +179,7 @@ def test_equal_envs_share_their_programs() -> None:
     assert host(STICKS) is not host(Sticks(sticks=8))
 
 
-# -- wrong arguments, and devices: tests/interop/test_devices.py has more -------------------------------------------
+# -- wrong arguments, and devices: tests/interop/test_adapters.py has more -----------------------------------------
 
 
 def test_missing_cpu_device_is_refused_with_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,28 +98,28 @@ class OfJaxMARL(Adapter):
         self.key = jax.random.key(seed)
         observations, state = self.env.reset(self.key)
         none = np.zeros(self.env.num_agents)
-        self.result: Any = (
-            observations,
-            state,
-            dict(zip(self.env.agents, none, strict=True)),
-            None,
-            {"truncated": none},
-        )
+        self.result: Any = observations, state, dict(zip(self.env.agents, none, strict=True)), {}, {"truncated": none}
 
     def step(self, action: int) -> None:
+        """The actions of the others are ignored, whatever they are: a move, or a number that is no action."""
         self.key, key = jax.random.split(self.key)
-        joint = dict.fromkeys(self.env.agents, np.int32(action))  # those of the others are ignored
+        joint = {agent: np.int32((0, 99, -1)[seat % 3]) for seat, agent in enumerate(self.env.agents)}
+        joint[self.env.agents[self.view().mover]] = np.int32(action)
         self.result = self.env.step_env(key, self.result[1], joint)
 
     def view(self) -> View:
+        """`no_op` is legal for exactly those who are not to move."""
         observations, state, rewards, _, infos = self.result
-        masks = self.env.get_avail_actions(state)
-        movers = [seat for seat, agent in enumerate(self.env.agents) if not masks[agent][self.env.no_op]]
-        mover = movers[0] if movers else 0
+        by_agent = self.env.get_avail_actions(state)
+        masks = np.stack([by_agent[agent] for agent in self.env.agents])
+        mover = int(masks[:, self.env.no_op].argmin())
+        others = np.delete(masks, mover, axis=0)
+        assert others[:, self.env.no_op].all()
+        assert not others[:, :-1].any()
         truncated = bool(infos["truncated"][0])
         return View(
             mover,
-            masks[self.env.agents[mover]][:-1],
+            masks[mover, :-1],
             {seat: observations[agent] for seat, agent in enumerate(self.env.agents)},
             {seat: float(rewards[agent]) for seat, agent in enumerate(self.env.agents)},
             bool(state.done) and not truncated,

@@ -1,13 +1,23 @@
-"""One contract for the adapters of all libraries: each shows the game as the env does, and ends it as the env does."""
+"""One contract for the adapters of all libraries: each shows the game as the env does, and ends it as the env does.
+
+Also without their libraries, and on a machine with several devices.
+"""
 
 import copy
+import importlib
+import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import jaxgames
+import jaxgames.interop
+from tests.distribution.play_without_extras import FOREIGN
 from tests.helpers.positions import compiled, start
 from tests.helpers.sticks import LuckySticks, ShortSticks, Sticks
 from tests.interop.adapters import SEAT, Adapter, View, adapters
@@ -163,3 +173,79 @@ def test_copies_and_pickles_play_on_alone(adapter: type[Adapter]) -> None:
 def test_what_is_no_game_is_refused(adapter: type[Adapter], given: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         adapter(given)
+
+
+# -- adapters without the library that they connect to ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", sorted(path.stem for path in Path(jaxgames.interop.__file__).parent.glob("[!_]*")))
+def test_adapter_without_its_library_names_the_extra(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The foreign libraries are hidden, and the adapters that this process has imported. Two modules need none."""
+    for name in {*sys.modules, *FOREIGN}:
+        if name.partition(".")[0] in FOREIGN:
+            monkeypatch.setitem(sys.modules, name, None)  # an import of it raises ImportError
+        elif name.startswith("jaxgames.interop."):
+            monkeypatch.delitem(sys.modules, name)
+            monkeypatch.delattr(jaxgames.interop, name.removeprefix("jaxgames.interop."), raising=False)
+    if module in ("seat_play", "uci"):
+        importlib.import_module(f"jaxgames.interop.{module}")
+        return
+    with pytest.raises(ImportError, match=rf'pip install "jaxgames\[{module}\]"$') as raised:
+        importlib.import_module(f"jaxgames.interop.{module}")
+    assert isinstance(raised.value.__cause__, ImportError), "the error of the foreign import is kept"
+
+
+# -- devices ---------------------------------------------------------------------------------------------------------
+
+ON_TWO_DEVICES = """
+import copy, pickle
+import jax
+jax.config.update("jax_num_cpu_devices", 2)
+from jax._src import xla_bridge
+from jaxgames.host import host
+assert not xla_bridge.backends_are_initialized()
+first, second = jax.devices("cpu")
+from jaxgames.interop.gymnasium import SeatEnv
+from jaxgames.interop.openspiel import OpenSpielGame
+from jaxgames.interop.pettingzoo import raw_env
+from tests.helpers.scripted_agents import TakerOnHost
+from tests.helpers.sticks import LuckySticks, Sticks
+
+def on(tree):
+    return {device for leaf in jax.tree.leaves(tree) for device in leaf.devices()}
+
+key = jax.device_put(jax.random.key(0), first)
+assert host(LuckySticks()).device == first
+jax.config.update("jax_default_device", first)
+game = host(LuckySticks(), second)
+for state in (game.init(key)[0], LuckySticks().from_string("7 0"), jax.device_put(game.init(key)[0], first)):
+    assert on(game.step(state, 0, key)[0]) == {second}
+    assert game.look(state).player == 0
+    assert game.observe(state, 1).any()
+
+jax.config.update("jax_default_device", second)
+zoo = raw_env(LuckySticks())
+zoo.reset(seed=0)
+zoo.step(0)
+assert on((zoo.board, vars(zoo)["_key"])) == {first}
+state = OpenSpielGame(Sticks()).new_initial_state()
+state.apply_action(0)
+assert on(state.position.board) == {first}
+for opponent in ("random", TakerOnHost(1)):
+    env = SeatEnv(LuckySticks(), seat="random", opponent=opponent)
+    env.reset(seed=0)
+    for each in (env, copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        each.step(0)
+        assert on((vars(each)["_episode"].key, vars(each)["_episode"].state.board)) == {first}
+        each.reset(seed=1)
+        assert on((vars(each)["_episode"].key, vars(each)["_episode"].state.board)) == {first}
+"""
+
+
+@pytest.mark.slow  # a start of JAX, with two virtual devices
+def test_one_board_is_played_on_the_first_cpu_whatever_the_default_device_is() -> None:
+    """Also by copies, and by what was pickled, which JAX loads to its default device; by `host` on any one."""
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-c", ON_TWO_DEVICES]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,25 +1,30 @@
-"""One seat as an environment of Gymnasium: Gymnasium's own checks, ids, seeds, pictures, processes, wrong use."""
+"""Seats as environments of Gymnasium, one or many: its own checks and vectors, ids, pictures, processes, wrong use."""
 
 import multiprocessing
 import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gymnasium as gym
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import jaxgames
 from jaxgames.host import host
 from jaxgames.interop.gymnasium import SeatEnv, SeatVectorEnv, register_envs
 from jaxgames.interop.seat_play import games_by_id
-from tests.helpers.sticks import Sticks
+from tests.helpers.positions import random_actions
+from tests.helpers.sticks import ShortSticks, Sticks
 
 BOXES = "dots_and_boxes(rows=1, cols=2)"
+BOARDS = 4
 
 
 @pytest.fixture(scope="module")
@@ -36,29 +41,34 @@ def ids() -> Iterator[None]:
         del gym.registry[id]
 
 
+def vector_env(mode: AutoresetMode = AutoresetMode.SAME_STEP, **changes: Any) -> SeatVectorEnv:
+    """Boards of a game that is cut off at times; it is the only one here, so its programs are compiled once."""
+    arguments: Any = {"seat": "random", "autoreset_mode": mode} | changes
+    return SeatVectorEnv(ShortSticks(), BOARDS, **arguments)
+
+
 # -- Gymnasium's checks, and names -----------------------------------------------------------------------------------
 
 
-def check_without_warning(env: gym.Env[Any, Any]) -> None:
+@pytest.mark.parametrize(
+    ("id", "options"),
+    [
+        ("jaxgames/DotsAndBoxes-v0", {"seat": 1, "rows": 1, "cols": 2}),
+        pytest.param(
+            *("jaxgames/DotsAndBoxes-v0", {"seat": 1, "rows": 1, "cols": 2, "opponent": "openspiel(simulations=4)"}),
+            marks=pytest.mark.slow,  # compiles a search on the host
+            id="host",
+        ),
+        *(
+            pytest.param(id, {"seat": jaxgames.make(game).num_players - 1}, marks=pytest.mark.slow)
+            for id, game in games_by_id().items()
+        ),
+    ],
+)
+def test_checks_of_gymnasium_pass_without_a_warning(id: str, options: dict[str, Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_env(env.unwrapped)
-
-
-def test_checks_of_gymnasium_pass_without_a_warning() -> None:
-    check_without_warning(gym.make("jaxgames/DotsAndBoxes-v0", seat=1, rows=1, cols=2))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("id", games_by_id())
-def test_checks_of_gymnasium_pass_for_the_last_seat_of_every_game(id: str) -> None:
-    check_without_warning(gym.make(id, seat=jaxgames.make(games_by_id()[id]).num_players - 1))
-
-
-@pytest.mark.slow  # compiles a search
-def test_checks_of_gymnasium_pass_against_an_agent_on_the_host() -> None:
-    opponent = "openspiel(simulations=4)"
-    check_without_warning(gym.make("jaxgames/DotsAndBoxes-v0", seat=1, opponent=opponent, rows=1, cols=2))
+        check_env(gym.make(id, **options).unwrapped)
 
 
 def test_make_passes_seat_opponent_and_parameters() -> None:
@@ -79,27 +89,19 @@ def test_every_game_has_an_id_and_a_game_of_a_user_gets_one() -> None:
     assert env.game == Sticks(sticks=5)
 
 
-# -- values ----------------------------------------------------------------------------------------------------------
+# -- values and pictures of one seat ---------------------------------------------------------------------------------
 
 
-def test_values_have_the_types_of_gymnasium_and_can_be_written_to(env: SeatEnv) -> None:
-    observation, info = env.reset(seed=0)
-    for _ in range(2):
-        assert observation in env.observation_space
-        assert (info["action_mask"].dtype, info["action_mask"].shape) == (np.int8, (env.game.num_actions,))
-        assert observation.flags.writeable
-        assert info["action_mask"].flags.writeable
-        observation, *results, info = env.step(env.action_masks().argmax())
-        assert [type(value) for value in results] == [float, bool, bool]
-
-
-def test_action_masks_are_copies_of_that_of_info(env: SeatEnv) -> None:
+def test_values_have_the_types_of_gymnasium_and_arrays_are_the_callers(env: SeatEnv) -> None:
     _, info = env.reset(seed=0)
     masks = env.action_masks()
-    assert masks.dtype == np.bool_
-    np.testing.assert_array_equal(masks, info["action_mask"])
+    assert (info["action_mask"].dtype, masks.dtype) == (np.int8, np.bool_)
     masks[:] = False
     np.testing.assert_array_equal(env.action_masks(), info["action_mask"])
+    observation, *results, info = env.step(env.action_masks().argmax())
+    assert [type(value) for value in results] == [float, bool, bool]
+    assert observation.flags.writeable
+    assert info["action_mask"].flags.writeable
 
 
 def test_resets_without_a_seed_give_other_games() -> None:
@@ -119,55 +121,191 @@ def test_action_outside_of_the_space_ends_the_game(env: SeatEnv, action: Any) ->
     assert not info["action_mask"].any()
 
 
-# -- pictures --------------------------------------------------------------------------------------------------------
-
-
-def test_ansi_is_the_position_in_notation(env: SeatEnv) -> None:
-    env.reset(seed=0)
-    text: Any = env.render()
-    assert env.game.to_string(env.game.from_string(text)) == text
-    assert text.split()[0].count("1") == 1  # the opponent has drawn an edge
-
-
-def test_rgb_array_is_a_picture() -> None:
-    env = SeatEnv(BOXES, seat=1, render_mode="rgb_array")
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
+def test_picture_is_the_position_in_notation_or_pixels(mode: str) -> None:
+    env = SeatEnv(BOXES, seat=1, render_mode=mode)
     env.reset(seed=0)
     before: Any = env.render()
     env.step(np.flatnonzero(env.action_masks())[0])
     after: Any = env.render()
-    assert (before.dtype, before.shape) == (np.uint8, (*before.shape[:2], 3))
-    assert before.shape == after.shape
-    assert (before != after).any()
+    if mode == "ansi":
+        assert [env.game.to_string(env.game.from_string(text)) for text in (before, after)] == [before, after]
+        assert before.split()[0].count("1") == 1  # the opponent has drawn an edge
+    else:
+        assert (before.dtype, before.shape) == (np.uint8, (*before.shape[:2], 3))
+        assert before.shape == after.shape
+        assert (before != after).any()
+
+
+# -- many boards play as single ones in Gymnasium's vector -------------------------------------------------------------
+
+
+def assert_same(ours: Any, theirs: Any, name: str = "result") -> None:
+    """Asserts equal values, types and shapes in nested tuples, dicts and arrays of objects."""
+    assert type(ours) is type(theirs), name
+    if isinstance(ours, dict):
+        assert ours.keys() == theirs.keys(), name
+        for key in ours:
+            assert_same(ours[key], theirs[key], f"{name}[{key!r}]")
+    elif isinstance(ours, tuple) or (isinstance(ours, np.ndarray) and ours.dtype.kind == "O"):
+        for number, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            assert_same(a, b, f"{name}[{number}]")
+    elif isinstance(ours, np.ndarray):
+        assert ours.dtype == theirs.dtype, name
+        np.testing.assert_array_equal(ours, theirs, err_msg=name)
+    else:
+        assert ours is theirs, name  # None
+
+
+def compare(ours: SeatVectorEnv, theirs: Any, steps: int) -> np.ndarray:
+    """Plays both with the same seeds and actions, some of them illegal.
+
+    Returns int[2], the number of games that the rules ended, and of those that a limit cut off.
+    """
+    mode, rng, ended = ours.metadata["autoreset_mode"], np.random.default_rng(0), np.zeros(2, int)
+    assert_same(ours.reset(seed=5), theirs.reset(seed=5))
+    for step in range(steps):
+        actions = random_actions(rng, ours.action_masks())
+        actions[step % ours.num_envs] = rng.integers(ours.single_action_space.n)  # pyright: ignore[reportAttributeAccessIssue]  # Discrete
+        results = ours.step(actions)
+        assert_same(results, theirs.step(actions))
+        over = results[2] | results[3]
+        ended += results[2].sum(), results[3].sum()
+        if mode is AutoresetMode.DISABLED and over.any():
+            assert_same(ours.reset(options={"reset_mask": over}), theirs.reset(options={"reset_mask": over.copy()}))
+    for seed in (None, [5, None, *range(ours.num_envs - 2)]):  # without a seed, the random numbers continue
+        assert_same(ours.reset(seed=seed), theirs.reset(seed=seed))
+    return ended
+
+
+@pytest.mark.parametrize(
+    "mode", [pytest.param(mode, marks=[pytest.mark.slow] * (mode == AutoresetMode.SAME_STEP)) for mode in AutoresetMode]
+)
+def test_vector_equals_single_environments(mode: AutoresetMode) -> None:
+    """In a game that is cut off at times."""
+    theirs = SyncVectorEnv([lambda: SeatEnv(ShortSticks(), seat="random")] * BOARDS, autoreset_mode=mode)
+    assert compare(vector_env(mode), theirs, steps=15).min() >= 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seat", [0, 1])
+def test_vector_equals_single_environments_where_seats_move_again(seat: int) -> None:
+    game, opponent = "dots_and_boxes(rows=2, cols=2)", "greedy(epsilon=0.5)"
+    mode = AutoresetMode.NEXT_STEP
+    theirs = SyncVectorEnv([lambda: SeatEnv(game, seat, opponent)] * 8, autoreset_mode=mode)
+    assert compare(SeatVectorEnv(game, 8, seat, opponent, mode), theirs, steps=100).sum() >= 50
+
+
+# -- on the device ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_jax_output_has_the_same_values_and_stays_on_the_device(mode: AutoresetMode) -> None:
+    ours, on_device = vector_env(mode), vector_env(mode, output="jax")
+    ours.reset(seed=1)
+    on_device.reset(seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(6):
+        actions = random_actions(rng, ours.action_masks())
+        *expected, infos = ours.step(actions)
+        with jax.transfer_guard("disallow"):
+            results: Any = on_device.step(jax.device_put(actions))
+        assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(results))
+        *found, found_infos = results
+        jax.tree.map(np.testing.assert_array_equal, found, expected)
+        for name in ("action_mask", "seat"):
+            np.testing.assert_array_equal(found_infos[name], infos[name])
+        assert ("final_obs" in found_infos) == (mode is AutoresetMode.SAME_STEP)  # whether or not a game has ended
+        if "final_obs" in infos:
+            filled, masks = infos["_final_obs"], (each["final_info"]["action_mask"] for each in (found_infos, infos))
+            np.testing.assert_array_equal(found_infos["_final_obs"], filled)
+            np.testing.assert_array_equal(found_infos["final_obs"][filled], np.stack(infos["final_obs"][filled]))
+            np.testing.assert_array_equal(*masks)
+        over = expected[2] | expected[3]
+        if mode is AutoresetMode.DISABLED and over.any():
+            options = {"reset_mask": over}
+            np.testing.assert_array_equal(on_device.reset(options=options)[0], ours.reset(options=options)[0])
+
+
+def test_jax_output_does_not_look_for_finished_boards() -> None:
+    """With AutoresetMode.DISABLED they do not change and pay 0, where numpy output raises an error."""
+    envs = vector_env(AutoresetMode.DISABLED, seat=0, output="jax")
+    envs.reset(seed=1)
+    first = envs.step(np.array([-1, 0, -1, 0]))
+    assert not first[3].any()
+    over = np.asarray(first[2])
+    assert over.any()
+    assert not over.all()
+    second = envs.step(np.full(BOARDS, -1))
+    assert second[2].all()
+    np.testing.assert_array_equal(second[1], np.where(over, 0, -1))
+    np.testing.assert_array_equal(second[0][over], first[0][over])
+
+
+def test_actions_outside_of_int32_are_illegal() -> None:
+    envs = vector_env(seat=0)
+    envs.reset(seed=0)
+    assert envs.step(np.array([2**32, -(2**40), 2**63 - 1, 2**31]))[1].tolist() == [-1.0] * BOARDS
 
 
 # -- wrong use -------------------------------------------------------------------------------------------------------
 
 
-def test_wrong_use_is_refused() -> None:
-    env = SeatEnv(BOXES)
-    for call in (lambda: env.step(0), env.action_masks):
-        with pytest.raises(gym.error.ResetNeeded, match="call reset"):
-            call()
-    with pytest.raises(ValueError, match="reset takes no options, not 'size'"):
-        env.reset(options={"size": 2})
-    env.reset(seed=0)
-    for action in (1.0, None, np.array([1])):
-        with pytest.raises(TypeError, match="action must be one integer"):
-            env.step(action)
+def begun(envs: Any) -> Any:
+    """The same env, after `reset`."""
+    envs.reset(seed=0)
+    return envs
+
+
+def reset(mask: Any) -> Any:
+    return vector_env(AutoresetMode.DISABLED).reset(options={"reset_mask": mask})
+
+
+def step_finished_boards() -> None:
+    envs = begun(vector_env(AutoresetMode.DISABLED, seat=0))
+    envs.step(np.array([-1, 0, -1, 0]))
+    envs.step(np.zeros(BOARDS, int))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("call", "error", "message"),
     [
-        ({"env_or_id": BOXES, "seat": 2}, ValueError, "seat must be .* 0 to 1, or 'random'"),
-        ({"env_or_id": BOXES, "opponent": 2}, TypeError, "opponent must be an agent"),
-        ({"env_or_id": BOXES, "render_mode": "human"}, ValueError, "render_mode .* 'ansi', .*not 'human'"),
-        ({"env_or_id": Sticks(), "render_mode": "rgb_array"}, ValueError, "render_mode .* 'ansi', not 'rgb_array'"),
+        (lambda: SeatEnv(BOXES, seat=2), ValueError, "seat must be .* 0 to 1, or 'random'"),
+        (lambda: SeatEnv(BOXES, opponent=2), TypeError, "opponent must be an agent"),  # pyright: ignore
+        (lambda: SeatEnv(BOXES, render_mode="human"), ValueError, "render_mode .* 'ansi', .*not 'human'"),
+        (lambda: SeatEnv(Sticks(), render_mode="rgb_array"), ValueError, "'ansi', not 'rgb_array'"),
+        (lambda: SeatEnv(BOXES).step(0), gym.error.ResetNeeded, "call reset"),
+        (lambda: SeatEnv(BOXES).action_masks(), gym.error.ResetNeeded, "call reset"),
+        (lambda: SeatEnv(BOXES).reset(options={"size": 2}), ValueError, "reset takes no options, not 'size'"),
+        *(
+            (lambda action=action: begun(SeatEnv(BOXES)).step(action), TypeError, "action must be one integer")
+            for action in (1.0, None, np.array([1]))
+        ),
+        (lambda: SeatVectorEnv(BOXES, 0), ValueError, "num_envs must be an integer from 1 to"),
+        (lambda: vector_env(autoreset_mode="Never"), ValueError, "must be one of 'NextStep',.*not 'Never'"),
+        (lambda: vector_env(output="torch"), ValueError, "output must be one of 'numpy', 'jax', not 'torch'"),
+        (lambda: vector_env(opponent="openspiel"), ValueError, "gymnasium.SeatEnv, which takes any agent"),
+        (lambda: vector_env().reset(options={"mask": 1}), ValueError, "'reset_mask', not 'mask'"),
+        (lambda: vector_env().reset(seed=[1, 2]), ValueError, "seed must be one integer or 4 of them, not 2"),
+        (lambda: reset(np.ones(BOARDS)), TypeError, "reset_mask .* bool"),
+        (lambda: reset(np.ones(3, bool)), ValueError, r"shape \(4,\), not \(3,\)"),
+        (lambda: reset(np.zeros(BOARDS, bool)), ValueError, "at least one board"),
+        (lambda: reset(np.ones(BOARDS, bool)), gym.error.ResetNeeded, "reset all boards first"),
+        (lambda: vector_env().step(np.zeros(BOARDS, int)), gym.error.ResetNeeded, "call reset"),
+        (step_finished_boards, gym.error.ResetNeeded, r"boards 0, .* are finished"),
+        *(
+            (lambda dtype=dtype: begun(vector_env()).step(np.zeros(BOARDS, dtype)), TypeError, r"integers \[4\], not")
+            for dtype in (float, bool)
+        ),
+        *(
+            (lambda actions=actions: begun(vector_env()).step(actions), ValueError, r"the shape \(4,\), not")
+            for actions in (np.zeros(3, int), np.zeros((BOARDS, 1), int), 0, jnp.zeros(3, int))
+        ),
     ],
 )
-def test_wrong_arguments_are_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_wrong_use_is_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        SeatEnv(**arguments)
+        call()
 
 
 # -- processes -------------------------------------------------------------------------------------------------------
