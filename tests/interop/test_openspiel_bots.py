@@ -55,14 +55,6 @@ masks: Any = jax.jit(jax.vmap(DOTS.legal_action_mask))
 # -- MCTS ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow  # compiles a game; test_rollouts_are_averaged has a position of another
-def test_mcts_blocks_the_last_man() -> None:
-    env = jaxgames.make("checkers")
-    state = env.from_string("B:W5:BK6,12")
-    agent = openspiel_bots.make(env, simulations=60, max_rollout_steps=50)
-    assert [env.action_to_string(state, action) for action in act(agent, stacked([state] * 2))] == ["6-1"] * 2
-
-
 def test_more_simulations_find_the_move_that_few_do_not() -> None:
     """Two simulations look at one action and at no reply: the action is as good as drawn."""
     state = stacked([DOTS.from_string("0010111 .. 0")] * 12)
@@ -99,15 +91,9 @@ def test_playout_agent_plays_the_rollouts() -> None:
 
 
 @pytest.mark.parametrize("text", ["openspiel(simulations=4, max_rollout_steps=50)", "openspiel(bot=random)"])
-@pytest.mark.parametrize(
-    "env",
-    [Sticks(), pytest.param(jaxgames.make("chinese_checkers(size=1, num_players=6)"), marks=pytest.mark.slow)],
-    ids=lambda env: env.id,
-)
-def test_bots_play_whole_games_with_legal_actions(env: Any, text: str) -> None:
-    """Two games with the agent on all seats."""
-    seats = jnp.zeros((2, env.num_players), jnp.int32)
-    games = arena.play(env, [agents.make(text, env)], seats, ANY_KEY)
+def test_bots_play_whole_games_of_three_seats_with_legal_actions(text: str) -> None:
+    env = Sticks()
+    games = arena.play(env, [agents.make(text, env)], jnp.zeros((2, env.num_players), jnp.int32), ANY_KEY)
     assert not games.forfeited.any()
     assert games.over.all()
 
