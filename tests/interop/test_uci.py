@@ -169,46 +169,32 @@ def test_wrong_parameters_and_games_are_refused(text: str, game: str, message: s
         agents.make(text, jaxgames.make(game))
 
 
-def test_program_that_does_not_speak_uci_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uci, "MAX_START", 0.2)
-    with pytest.raises(EngineError, match=r"the engine 'sleep 60' has been silent for 0\.2 seconds; expected 'uciok'"):
-        uci.make(MINICHESS, "sleep 60")
-    with pytest.raises(
-        EngineError, match=r"the engine 'cat' has not answered 'uciok' in 0\.2 seconds; its last line: 'uci'"
-    ):
-        uci.make(MINICHESS, "cat")
-    with pytest.raises(EngineError, match="the engine 'echo hello' ended with status 0; its last line: 'hello'"):
-        uci.make(MINICHESS, "echo hello")
-
-
 def test_engine_without_the_variant_is_refused() -> None:
     program = "print('option name UCI_Variant type combo default chess var chess', flush=True); print('uciok'); input()"
     with pytest.raises(ParameterError, match="does not play 5 x 5 chess: expected one with the variant 'gardner'"):
         uci.make(MINICHESS, f'"{sys.executable}" -uc "{program}"')
 
 
-def test_illegal_move_is_one_sentence_and_the_engine_goes_on() -> None:
-    agent = scripted("b2b4,b2b3")
-    with pytest.raises(EngineError, match=r"played 'b2b4' in rnbqk/\S+ w - - 0 1; legal are a2a3, b1a3"):
+@pytest.mark.parametrize(
+    ("moves", "fault", "message"),
+    [
+        ("b2b3,b2b4", "none", r"played 'b2b4' in rnbqk/\S+ w - - 0 1; legal are a2a3, b1a3"),
+        ("b2b3", "crash", "ended with status 3; its last line: 'out of memory'"),
+        ("b2b3", "silent", r"silent for 0\.3 seconds; expected 'bestmove'"),
+    ],
+)
+def test_fault_is_one_sentence_and_the_engine_or_a_new_one_answers_next_time(
+    moves: str, fault: str, message: str, monkeypatch: pytest.MonkeyPatch, log: Path
+) -> None:
+    if fault == "silent":
+        monkeypatch.setattr(uci, "MAX_SILENCE", 0.3)
+    agent = scripted(moves, fault)
+    first = agent.act(KEY, START).tolist()
+    with pytest.raises(EngineError, match=message):
         agent.act(KEY, START)
-    assert int(agent.act(KEY, START)[0]) > 0
-
-
-def test_crash_is_one_sentence_and_a_new_process_answers_next_time() -> None:
-    agent = scripted("b2b3", "crash")
-    first = agent.act(KEY, START)
-    with pytest.raises(EngineError, match=r"ended with status 3; its last line: 'out of memory'"):
-        agent.act(KEY, START)
-    assert agent.act(KEY, START).tolist() == first.tolist()
-
-
-def test_silence_ends_the_process_and_the_search(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
-    monkeypatch.setattr(uci, "MAX_SILENCE", 0.3)
-    agent = scripted("b2b3", "silent")
-    agent.act(KEY, START)
-    with pytest.raises(EngineError, match=r"silent for 0\.3 seconds; expected 'bestmove'"):
-        agent.act(KEY, START)
-    wait_for_end(process_of(log))
+    if fault == "silent":
+        wait_for_end(process_of(log))
+    assert agent.act(KEY, START).tolist() == first
 
 
 # -- what engines write --------------------------------------------------------------------------------------------
@@ -257,12 +243,14 @@ def test_bytes_and_names_of_options_may_be_any(tmp_path: Path) -> None:
         ("while True: os.write(1, b'no end' * 1000)", "has not answered 'uciok' in 1,000 lines"),
         ("while True: say(b'still here'); time.sleep(0.05)", r"not answered 'uciok' in 2 seconds; .*'still here'"),
         ("say(b'bye'); os.close(1); os.close(2); time.sleep(60)", "has closed its output; its last line: 'bye'"),
+        ("say(b'hello'); sys.exit()", "ended with status 0; its last line: 'hello'"),
+        ("time.sleep(60)", "has been silent for 2 seconds; expected 'uciok'"),
     ],
-    ids=["lines", "a line without an end", "words without an answer", "closed output"],
+    ids=["lines", "a line without an end", "words without an answer", "closed output", "end", "silence"],
 )
 def test_no_wait_is_without_a_limit(code: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_engine_program, "MAX_LINES", 1000)
-    monkeypatch.setattr(uci, "MAX_START", 2.0 if "still" in code else 20.0)
+    monkeypatch.setattr(uci, "MAX_START", 2.0 if "seconds" in message else 20.0)
     with pytest.raises(EngineError, match=message):
         Engine(engine(code, tmp_path))
 
@@ -309,14 +297,6 @@ def test_process_that_waits_for_a_line_ends_with_a_program_that_is_killed(log: P
         parent.stdout.readline()
         parent.kill()
     wait_for_end(process_of(log))
-
-
-def test_engine_closes_once() -> None:
-    engine = Engine(command("b2b3"))
-    assert engine.program.is_running
-    engine.program.close()
-    engine.program.close()
-    assert not engine.program.is_running
 
 
 # -- the real one --------------------------------------------------------------------------------------------------
