@@ -8,9 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import agents, make
+from jaxgames import make
 from jaxgames.agents import Analysis, GreedyAgent, RandomAgent
-from jaxgames.host_agent import HostPlayerAgent
 from jaxgames.play import HUMAN, Session, agent_action, analyse
 from jaxgames.play.agent_calls import refuses_draw
 from jaxgames.play.opponents import adviser, default_agent, default_seats, reviewer, win_chance
@@ -97,20 +96,6 @@ def test_agents_on_device_and_host_play_a_game_and_are_announced_once() -> None:
         session.play(agent_action(session, make_agent, announced.append))
     assert set(on_host.types) == {np.ndarray}
     assert sorted(announced) == ["mine of this test", "random of this test"]
-
-
-@pytest.mark.parametrize("name", ["ready", "alphabeta(depth=1)", "alphabeta(depth=1, epsilon=0.5)"])
-def test_agents_that_are_ready_when_they_are_made_are_not_announced(name: str) -> None:
-    class First:
-        def choose(self, state: Any, seed: int) -> int:
-            return int(np.argmin(state.edges))
-
-    def make_agent(text: str, env: Any) -> Any:
-        return HostPlayerAgent(env, First(), text) if text == "ready" else agents.make(text, env)
-
-    announced, session = list[str](), Session(BOXES, [name, HUMAN])
-    assert session.is_legal(agent_action(session, make_agent, announced.append))
-    assert announced == []
 
 
 def test_same_seed_gives_the_same_game() -> None:

@@ -1,17 +1,24 @@
-"""Games in the terminal as stored texts: what people type and read, boards from every side, and the rules in words.
+"""Words for people as stored texts: games in the terminal, boards from every side, endings, rules; menus of boards.
 
 `python -m tests.data transcripts` writes tests/data/transcripts again.
 """
 
 import io
+import itertools
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
+
+import pytest
 
 from jaxgames import make
+from jaxgames.env import Outcome
 from jaxgames.play import HUMAN, Session
 from jaxgames.play.terminal import Terminal
 from jaxgames.play.text_board import board_text
-from jaxgames.play.words import game_title, rules
+from jaxgames.play.words import ending, first_game, game_title, offered_games, rules, turn_text, words_of
+from jaxgames.render import seat_names
+from tests.helpers.sticks import Sticks
 
 FOLDER = Path(__file__).parents[1] / "data" / "transcripts"
 BOXES = "dots_and_boxes(rows=1, cols=2)"
@@ -47,6 +54,15 @@ SIDES = [
     (STAR, ["first", "first", "first"]),
     ("chinese_checkers(size=4, num_players=6)", [HUMAN, *["first"] * 5]),
 ]
+# of a game: an outcome, or the last position of a game that counts points
+ENDINGS: list[tuple[str, Outcome | str]] = [
+    *(("minichess", Outcome("win", (0,), reason)) for reason in ("checkmate", "seat 1 resigned", "no legal move")),
+    ("minichess", Outcome("draw", (), "stalemate")),
+    ("minichess", Outcome("truncated", (), "256 plies without a winner")),
+    ("minichess", Outcome("forfeit", (), "illegal action by seat 1")),
+    ("dots_and_boxes(rows=1, cols=3)", "1111111111 001 0"),
+    (BOXES, "1111111 01 0"),
+]
 RULES = (
     *("checkers", "checkers(draw_rule=adjudicated)", "checkers(draw_rule=openspiel)", "checkers(max_plies=300)"),
     *("minichess", "minichess(rules=king_capture)", "minichess(double_step=True)", "minichess(promotion=queen)"),
@@ -78,12 +94,27 @@ def check_width(text: str) -> None:
     assert all(len(line) <= 80 for line in text.split("\n") if not ("help> " in line or "saved in" in line))
 
 
+def turns_and_endings() -> str:
+    """Returns whose turn it is and how games ended, in the words for each group of people."""
+    turns: list[tuple[int, list[int]]] = [(0, [0]), (1, [0]), (0, [0, 1]), (2, [])]
+    lines = [f"seat {seat}, people {people}: {turn_text(make(STAR), seat, people)}" for seat, people in turns]
+    for game, end in ENDINGS:
+        env = make(game)
+        state = env.from_string(end) if isinstance(end, str) else None
+        outcome = env.outcome(state) if isinstance(end, str) else end
+        lines += ["", f"{game}: {outcome.kind}, {outcome.reason}"]
+        groups: tuple[list[int], ...] = ([0], [1], [], [0, 1])
+        lines += [f"people {people}: {ending(env, outcome, state, people)}" for people in groups]
+    return "\n".join(lines)
+
+
 def made_transcripts() -> dict[str, str]:
     """Returns all texts, without what depends on the agents that were compiled before."""
     texts = {name: transcript(*row) for name, row in GAMES.items()}
     boards = (f"{game}: {', '.join(seats)}\n\n{board_text(Session(game, seats))}\n" for game, seats in SIDES)
     told = ((game, game_title(make(game)), rules(make(game), theme=None)) for game in RULES)
     texts["boards"] = "\n\n".join(boards)
+    texts["turns_and_endings"] = turns_and_endings()
     texts["rules"] = "\n\n".join(
         "\n".join((f"# {game}", title, text.goal, *text.paragraphs)) for game, title, text in told
     )
@@ -98,3 +129,35 @@ def test_transcripts_are_the_stored_ones() -> None:
     assert made.keys() == {file.name for file in FOLDER.iterdir()}
     for name, text in made.items():
         assert text.split("\n") == (FOLDER / name).read_text(encoding="utf-8").split("\n"), name
+
+
+# -- rules and menus -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", offered_games())
+def test_every_game_has_a_goal_and_pictures_with_captions(game: str) -> None:
+    found = rules(make(first_game(game)), "dark")
+    assert found.title
+    assert found.goal.endswith(".")
+    assert len(found.pictures) >= 2
+    assert sum(map(len, found.paragraphs)) < 1_700, "one screen"
+    for svg, caption in found.pictures:
+        assert ElementTree.fromstring(svg).tag.endswith("svg")
+        assert caption.endswith(".")
+
+
+@pytest.mark.parametrize("game", offered_games())
+def test_every_choice_of_the_menus_makes_a_board(game: str) -> None:
+    menus = words_of(game).menus
+    for menu in menus:
+        assert menu.default in dict(menu.options)
+    for chosen in itertools.product(*(dict(menu.options) for menu in menus)):
+        assert make(f"{game}({', '.join(chosen)})").id == game
+    assert game != "chinese_checkers" or make(first_game(game)).num_players in (2, 3)
+
+
+def test_game_of_ones_own_has_the_first_words_of_its_docstring_and_numbered_players() -> None:
+    found = rules(Sticks())
+    assert (found.title, found.pictures) == ("Sticks", ())
+    assert found.paragraphs[0].startswith("Action a takes a + 1 sticks.")
+    assert seat_names(Sticks(num_players=3)) == ["Player 1", "Player 2", "Player 3"]
