@@ -14,8 +14,8 @@ import pytest
 
 import jaxgames
 from jaxgames.mcts import SearchConfig, search
-from tests.games.checkers.random_positions import scattered
 from tests.games.checkers.reference import Reference as Checkers
+from tests.games.checkers.reference import scattered
 from tests.games.chinese_checkers.reference import Reference as Star
 from tests.games.dots_and_boxes.reference import Reference as DotsAndBoxes
 from tests.helpers.minimax import Minimax

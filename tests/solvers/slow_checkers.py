@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from jaxgames.games.checkers import CheckersState
-from tests.games.checkers.random_positions import crowds, endgames, hunts
-from tests.games.checkers.reference import PDN, Move, Position, Reference, seen
+from tests.games.checkers.reference import PDN, Move, Position, Reference, crowds, endgames, hunts, seen
 from tests.helpers.minimax import Minimax, random_games
 
 WIN = 100_000

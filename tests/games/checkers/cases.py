@@ -19,8 +19,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from jaxgames import Env
-from tests.games.checkers.random_positions import crowds, endgames, hunts
-from tests.games.checkers.reference import Move, Position, Reference
+from tests.games.checkers.reference import Move, Position, Reference, crowds, endgames, hunts
 from tests.helpers.cases import Cases, Placement, Played, Rule, combinations
 
 START = "B:W21,22,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,9,10,11,12"

@@ -1,15 +1,20 @@
-"""Whole moves on the host, beside pydraughts and the env."""
+"""Whole moves on the host, beside pydraughts and the env, and the three-move ballots of pydraughts."""
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
+import draughts
 import jax
 import numpy as np
 from draughts.core.game import Game as Draughts
 
 import jaxgames
-from jaxgames.games.checkers.whole_moves import Board, text_of
-from tests.games.checkers.random_positions import crowds, hunts
-from tests.helpers.positions import compiled
+from jaxgames import games
+from jaxgames.games.checkers.whole_moves import Board
+from tests.games.checkers.reference import crowds, hunts
+from tests.helpers.positions import compiled, play, start
 
 WCDF = jaxgames.make("checkers")
 CIRCLE = "B:W9,10,17,18,32:BK6"  # the king captures four men and is back on 6
@@ -25,17 +30,12 @@ def read(text: str) -> Any:
     return jax.device_get(WCDF.from_string(text))
 
 
-def draughts_moves(text: str) -> list[tuple[int, ...]]:
-    """pydraughts gives a move as its legs."""
-    moves, _ = Draughts(variant="american", fen=text).legal_moves()
-    return [(legs[0][0], *(to for _, to in legs)) for legs in moves]
-
-
 def test_legal_moves_are_those_of_pydraughts() -> None:
     lengths: list[int] = []
     for text in positions(100, seed=0):
         paths = Board.of(read(text)).legal_paths()
-        assert sorted(paths) == sorted(draughts_moves(text)), text
+        moves, _ = Draughts(variant="american", fen=text).legal_moves()  # each as its legs
+        assert sorted(paths) == sorted((legs[0][0], *(to for _, to in legs)) for legs in moves), text
         lengths += map(len, paths)
     assert max(lengths) >= 6
 
@@ -61,22 +61,22 @@ def test_played_moves_leave_the_boards_of_the_env() -> None:
 
 
 def test_actions_of_a_move_give_its_path() -> None:
+    """And none of the next turn are taken."""
     for text in positions(25, seed=2):
         board = Board.of(read(text))
         for path in board.legal_paths():
             actions = Board.of(read(text)).play(path)
-            assert board.path_of(iter(actions)) == path
+            remaining = iter([*actions, 7])
+            assert board.path_of(remaining) == path
+            assert list(remaining) == [7]
             assert board.path_of(actions[:1]) == path[:2]
 
 
-def test_path_of_takes_no_action_of_the_next_turn() -> None:
-    board = Board.of(read("B:W18,32:B14"))
-    remaining = iter([*board.play((14, 23)), 7])
-    assert Board.of(read("B:W18,32:B14")).path_of(remaining) == (14, 23)
-    assert list(remaining) == [7]
-
-
-def test_texts_tell_captures_from_steps() -> None:
-    assert text_of((11, 15)) == "11-15"
-    assert text_of((15, 22)) == "15x22"
-    assert text_of((6, 15, 22, 13, 6)) == "6x15x22x13x6"
+def test_ballots_are_those_of_pydraughts() -> None:
+    """And different positions after three legal plies."""
+    lines = (Path(games.__path__[0]) / "checkers" / "ballots.txt").read_text().splitlines()
+    ballots = [line.split() for line in lines if not line.startswith("#")]  # such as "9-13 21-17 5-9"
+    path = Path(draughts.__file__).parent / "ballot_files" / "3move_english.json"
+    theirs = {tuple(re.findall(r"[1-9]\d*", name)[1:]) for name in json.loads(path.read_text())["all"]}
+    assert {tuple(re.findall(r"\d+", " ".join(ballot))) for ballot in ballots} == theirs
+    assert len({WCDF.to_string(play(WCDF, start(WCDF), *ballot)) for ballot in ballots}) == len(ballots) == 174

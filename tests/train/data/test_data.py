@@ -14,7 +14,7 @@ import pytest
 import jaxgames
 from jaxgames.games.checkers.pdn import PdnGame, decode, read, record
 from jaxgames.games.checkers.rules import EARLIEST_END, Checkers
-from tests.games.checkers.record_pydraughts import FILE
+from tests.games.checkers.test_pdn import FILE
 from tests.helpers.commands import error_of, run_command
 from tests.helpers.labelled import ENV, random_positions
 from tests.helpers.positions import board, compiled, stacked
