@@ -7,7 +7,7 @@ differences and commit them.
 import sys
 from pathlib import Path
 
-from tests.contract.test_playthroughs import made_playthroughs
+from tests.contract.test_rules import made_playthroughs
 from tests.play.test_transcripts import made_transcripts
 from tests.render.test_pictures import made_pictures
 

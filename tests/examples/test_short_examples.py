@@ -14,10 +14,10 @@ import pytest
 import jaxgames
 from examples import demo, pgx_search, random_games
 from examples.openspiel_match import Arguments, checkers_action, match
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.interop.pgx import PgxEnv
 from jaxgames.wrappers import seat_discount
-from tests.games.dots_and_boxes.pictures import game as boxes
-from tests.games.dots_and_boxes.pictures import read
+from tests.games.dots_and_boxes.cases import written
 from tests.games.test_engines import OPEN_SPIEL_ACTION
 from tests.helpers.positions import compiled, repeated
 from train import evaluate, plot
@@ -83,7 +83,7 @@ def test_search_gives_the_single_box_for_the_pair_unless_its_sign_always_alterna
     it gets the single box at the end: 2 to 2. A constant -1 counts the opponent's second move as one of seat 0. The
     search is repeated with other noise at the root.
     """
-    env = PgxEnv(boxes(2, 2, "boxes"))
+    env = PgxEnv(DotsAndBoxes(2, 2, "boxes"))
 
     @jax.jit
     def chosen(states: Any, is_aware: jax.Array) -> jax.Array:
@@ -92,7 +92,7 @@ def test_search_gives_the_single_box_for_the_pair_unless_its_sign_always_alterna
 
         return pgx_search.search(env, jax.random.key(0), states, 128, discount).action
 
-    state = env.state_at(read(env.unwrapped, SINGLE_AND_PAIR))
+    state = env.state_at(jax.device_get(env.unwrapped.from_string(written(SINGLE_AND_PAIR))))
     names = [env.unwrapped.action_to_string(state.board, action) for action in range(env.num_actions)]
     found = {is_aware: chosen(repeated(state, 8), np.bool_(is_aware)) for is_aware in (True, False)}
     assert {names[action] for action in found[True]} <= GIVES_THE_SINGLE

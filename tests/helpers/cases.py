@@ -10,12 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from hypothesis import strategies as st
 
-from tests.helpers.lockstep import Chooser, at_random
 from tests.helpers.reference import AnyReference
 
-WrongText = tuple[Any, str, str]  # a text, and two parts of the message: what is wrong in it, what was expected
+WrongText = tuple[str | int, *tuple[str, ...]]  # a text, and parts of the message: what is wrong, what was expected
+# Picks one of the legal actions: (reference, rng, position, {action: move}) -> action.
+Chooser = Callable[[Any, np.random.Generator, Any, dict[int, Any]], int]
+
+
+def at_random(reference: AnyReference, rng: np.random.Generator, position: Any, legal: dict[int, Any]) -> int:
+    return list(legal)[int(rng.random() * len(legal))]
 
 
 @dataclass(frozen=True)
@@ -52,15 +56,6 @@ class Played:
     slow: bool = False
 
 
-@dataclass(frozen=True)
-class Placement:
-    """A position in notation that need not be reachable, and whether it is over: (terminated, truncated)."""
-
-    env: str
-    text: str
-    over: tuple[bool, bool]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Cases:
     """The material of one game."""
@@ -80,9 +75,7 @@ class Cases:
 
     # Notation.
     wrong_positions: tuple[str, Sequence[WrongText]]  # of an env
-    wrong_actions: tuple[str, str, Sequence[WrongText]]  # of an env, in a position
-    no_actions: Sequence[tuple[str, str, int, str]] = ()  # env, position, an action without a move, part of the message
-    placements: st.SearchStrategy[Placement]
+    wrong_actions: tuple[str, str, Sequence[WrongText]]  # of an env, in a position; also numbers without a move
     not_in_text: Sequence[str] = ()  # fields of the state, besides the rewards, that the text does not record
 
     # The rules in slow plain Python, and the games that are compared with them.

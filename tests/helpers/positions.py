@@ -12,8 +12,6 @@ import pytest
 from jaxgames import Env
 from jaxgames._platforms import VARIABLE
 
-LIVE, TERMINATED, TRUNCATED = (False, False), (True, False), (False, True)  # (terminated, truncated)
-
 
 class Look(NamedTuple):
     """Everything that a board shows; with a leading axis for a batch."""
@@ -103,11 +101,6 @@ def play(env: Env[Any], state: Any, *texts: str) -> Any:
         assert compiled(env).mask(state)[action], f"{text} must be legal in {env.to_string(state)}"
         state = jax.device_get(compiled(env).step(state, np.int32(action)))
     return state
-
-
-def is_over(state: Any) -> tuple[bool, bool]:
-    """Returns whether the rules ended the game, and whether a limit did."""
-    return bool(state.terminated), bool(state.truncated)
 
 
 # -- batches ---------------------------------------------------------------------------------------------------

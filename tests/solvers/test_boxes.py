@@ -38,7 +38,7 @@ from jaxgames.games.dots_and_boxes.solution import table_shape, worth_of_edges
 from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.wrappers import auto_reset
-from tests.games.dots_and_boxes.pictures import written
+from tests.games.dots_and_boxes.cases import written
 from tests.helpers.positions import stacked
 from tests.helpers.solved import solved_boxes
 from tests.solvers.slow_boxes import SlowBoxes, random_states

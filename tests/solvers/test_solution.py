@@ -16,7 +16,6 @@ from jaxgames._files import write_file
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.exact import solution as solutions
-from tests.games.dots_and_boxes.pictures import game as boxes_game
 from tests.helpers.positions import batched, board, in_chunks, read_all, stacked
 from tests.helpers.solved import solved_boxes, solved_diamond
 from tests.helpers.texts import NAME
@@ -137,12 +136,12 @@ def test_owners_of_boxes_alternate() -> None:
 def test_value_of_boxes_depends_on_the_drawn_edges_alone() -> None:
     solution, owners = solved_boxes(2, 2), ("0.1. 0", "1.1. 1", "0.0. 1")
     for reward in ("win_loss", "margin", "boxes"):
-        states = read_all(boxes_game(2, 2, reward), [f"111010110110 {owner}" for owner in owners])
+        states = read_all(DotsAndBoxes(2, 2, reward), [f"111010110110 {owner}" for owner in owners])
         assert solution.value(states).tolist() == [SlowBoxes(2, 2).value(0b011011010111)] * 3
 
 
 def test_no_action_is_best_on_a_board_that_was_forfeited() -> None:
-    one_edge = boxes_game(2, 2).from_string("010000000000 .... 0")
+    one_edge = DotsAndBoxes(2, 2).from_string("010000000000 .... 0")
     forfeited = dataclasses.replace(one_edge, terminated=np.bool_(True))
     assert solved_boxes(2, 2).best_actions(stacked([one_edge, forfeited])).any(1).tolist() == [True, False]
 
@@ -196,7 +195,7 @@ def test_other_seat_plays_the_same_on_the_rotated_board() -> None:
 @pytest.mark.parametrize(("reward", "expected"), [("win_loss", [-1, 1]), ("margin", [-2, 2]), ("boxes", [-3, 3])])
 def test_values_of_dots_and_boxes_are_in_the_unit_of_the_reward(reward: str, expected: list[int]) -> None:
     """Seat 0 has one box. Seat 1 moves and takes the other three: they are one chain."""
-    env = boxes_game(2, 2, reward)
+    env = DotsAndBoxes(2, 2, reward)
     states = read_all(env, ["111011111101 0... 1", "111111111111 0000 0"])
     probabilities, values = analyse(agents.make("solver(22.npz)", env), states)
     np.testing.assert_array_equal(values, [expected, [0, 0]])

@@ -17,12 +17,11 @@ from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.chinese_checkers_diamond import positions as moves
 from jaxgames.games.chinese_checkers_diamond import solution as diamond
 from jaxgames.games.chinese_checkers_diamond.solution import DiamondSolution
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.__main__ import main
 from jaxgames.solvers.exact import retrograde
 from jaxgames.solvers.exact.retrograde import CLOSED, DRAW, ILLEGAL, NONE, OPEN
 from jaxgames.solvers.exact.verify import count_errors
-from tests.games.chinese_checkers_diamond.pictures import game
-from tests.games.dots_and_boxes.pictures import game as boxes
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.positions import batched, board, in_chunks, stacked
 from tests.helpers.solved import solved_boxes, solved_diamond
@@ -68,7 +67,7 @@ def test_table_is_that_of_another_program(size: tuple[int, int]) -> None:
 
 @slow  # 2 GiB, and half a minute
 def test_table_of_3x4_has_the_histogram_of_another_program() -> None:
-    facts = solvers.solve(boxes(3, 4), progress=False).facts()  # not kept
+    facts = solvers.solve(DotsAndBoxes(3, 4), progress=False).facts()  # not kept
     assert facts["start_value"] == 0
     assert facts["margins"] == dict(zip(range(-12, 13), MARGINS_OF_3X4, strict=True))
 
@@ -153,13 +152,13 @@ PARTIAL = 1000  # positions of a board that is too large to test them all
 
 def unsolved(size: int, pieces: int, tip_lock: bool = False) -> DiamondSolution:
     """Every position open: good for numbers and moves."""
-    env: ChineseCheckersDiamond = game(size, pieces, tip_lock=tip_lock)
+    env: ChineseCheckersDiamond = ChineseCheckersDiamond(size, pieces, tip_lock=tip_lock)
     return DiamondSolution(env, np.full(moves.num_positions(env), OPEN), max_moves=64)
 
 
 def test_numbers_of_positions_are_colexicographic() -> None:
     """The first position has the lowest cells, the mover's first; the last one has the highest."""
-    states = [game(3, 3).from_string(text) for text in ("000/111/... 0 0", ".../111/000 0 0")]
+    states = [ChineseCheckersDiamond(3, 3).from_string(text) for text in ("000/111/... 0 0", ".../111/000 0 0")]
     assert solution().index(stacked(states)).tolist() == [0, 1679]
 
 
@@ -244,7 +243,7 @@ def test_moves_are_taken_back(size: int, pieces: int, tip_lock: bool) -> None:
 def test_position_with_more_moves_than_a_byte_counts_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diamond, "MAX_MOVES", 7)
     with pytest.raises(RuntimeError, match="has 8 moves, more than one byte can count"):
-        solvers.solve(game(3, 3), progress=False)
+        solvers.solve(ChineseCheckersDiamond(3, 3), progress=False)
 
 
 # -- the check against the rules ---------------------------------------------------------------------------------------
@@ -369,12 +368,12 @@ def test_killed_analysis_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(retrograde, "sweep", killed)
     with pytest.raises(KeyboardInterrupt):
-        solvers.solve(game(3, 3), progress=False, unfinished=unfinished)
+        solvers.solve(ChineseCheckersDiamond(3, 3), progress=False, unfinished=unfinished)
     with pytest.raises(ValueError, match="is not finished"):
         solvers.load(unfinished)
     with pytest.raises(ValueError, match=r"holds no unfinished analysis of chinese_checkers_diamond\(size=4"):
-        solvers.solve(game(4, 3), progress=False, unfinished=unfinished)
-    resumed = solvers.solve(game(3, 3), progress=False, unfinished=unfinished)
+        solvers.solve(ChineseCheckersDiamond(4, 3), progress=False, unfinished=unfinished)
+    resumed = solvers.solve(ChineseCheckersDiamond(3, 3), progress=False, unfinished=unfinished)
     assert sweeps[:6] == [1, 2, 3, 4, 4, 5]
     resumed.save(tmp_path / "resumed.npz")
     solution().save(tmp_path / "33.npz")

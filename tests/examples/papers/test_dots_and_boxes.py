@@ -21,7 +21,7 @@ from examples.papers.dots_and_boxes.study_agent import player_of
 from jaxgames import ParameterError, agents, arena
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes.search import ExactSearch
-from tests.games.dots_and_boxes.pictures import game, written
+from tests.games.dots_and_boxes.cases import written
 from tests.helpers.positions import compiled
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.solved import solved_boxes
@@ -202,13 +202,13 @@ TWO_CHAINS = """
 @pytest.mark.parametrize(("depth", "edge"), [(1, "v(0,2)"), (9, "v(0,3)")])
 def test_search_takes_the_box_that_it_sees(depth: int, edge: str) -> None:
     """With depth 1 two boxes now; the chain behind is out of sight."""
-    env, state = game(2, 3), jax.device_get(game(2, 3).from_string(written(ONE_TAKEN)))
+    env, state = DotsAndBoxes(2, 3), jax.device_get(DotsAndBoxes(2, 3).from_string(written(ONE_TAKEN)))
     assert env.action_to_string(state, player_of(env, depth, LONG).choose(state, 0)) == edge
 
 
 def test_search_is_limited_to_random_edges() -> None:
     """With one move, chance chooses among all open edges; the other edge of the corner is the same."""
-    env, state = game(1, 5), jax.device_get(game(1, 5).from_string(written(TWO_CHAINS)))
+    env, state = DotsAndBoxes(1, 5), jax.device_get(DotsAndBoxes(1, 5).from_string(written(TWO_CHAINS)))
     players = [player_of(env, 9, LONG, limit) for limit in (1, 7, None)]
     chosen = [{player.choose(state, seed) for seed in range(40)} for player in players]
     assert [{env.action_to_string(state, edge) for edge in edges} for edges in chosen[1:]] == [{"h(1,0)"}] * 2
@@ -218,7 +218,7 @@ def test_search_is_limited_to_random_edges() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("opponent", "wins"), [("study", 25), ("random_safe_edges", 15)])
 def test_our_agent_beats_it(opponent: str, wins: int) -> None:
-    env = game(5, 5)
+    env = DotsAndBoxes(5, 5)
     players = [agents.make(text, env) for text in ("alphabeta", f"{AGENTS}:{opponent}")]
     agent_of_seat = arena.seating((1, 1), "alternating", 30)
     games = arena.play(env, players, agent_of_seat, jax.random.key(0))

@@ -21,32 +21,27 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 
 from jaxgames import Env
 from tests.games.chinese_checkers.reference import Cell, Move, Position, Reference
-from tests.helpers.cases import Cases, Placement, Played, Rule, combinations
-from tests.helpers.lockstep import at_random
+from tests.helpers.cases import Cases, Played, Rule, at_random, combinations
 
 PLAYERS = [2, 3, 4, 6]
 REWARDS = ["sparse", "goal", "movement", "positive_sum", "win_loss"]
-TWO, THREE, FOUR, SIX = (f"chinese_checkers(size=2, num_players={num_players})" for num_players in PLAYERS)
+TWO, SIX = "chinese_checkers(size=2, num_players=2)", "chinese_checkers(size=2, num_players=6)"
 TINY = "chinese_checkers(size=1, num_players=2)"
-# Rows of the board of size 2 from the first cell to behind the last.
-ROWS = [(0, 1), (1, 3), (3, 10), (10, 16), (16, 21), (21, 27), (27, 34), (34, 36), (36, 37)]
 
-START = {
-    2: "0/00/......./....../...../....../......./11/1",
-    3: "0/00/......./....../...../2....1/22...11/../.",
-    4: "0/00/.....11/.....1/...../3...../33...../22/2",
-    6: "0/00/55...11/5....1/...../4....2/44...22/33/3",
-}
+START = "0/00/......./....../...../....../......./11/1"
+START_OF_SIX = "0/00/55...11/5....1/...../4....2/44...22/33/3"
 CHAIN = "0/0./......./....../1.0../..1.../......./1./."
+STEPPED = "0/0./......./....../1..0./..1.../......./1./."
 IN_CHAIN = "0/0./......./....../1..../..1.../..0..../1./. 0 18,29 0"  # after 18=>29
 RING = "./../......./....../..01./...11./......./../."
 BY_STEP = "1/1./......./....../1..../....../..0..../.0/0"  # seat 0 wins by 29->34
 BY_HOP = "1/1./......./....../...../...0../..11.../.0/0"  # by 24=>34
 FULL_GOAL = "./../......./....../...../...1../1...0../00/0"  # of seat 0
+FULL = "./../......./....../..0../....../1....../00/0 0 - 0"  # and a peg of seat 0 on 18
+BESIDE = "./../......0/....0./0..../....../......1/10/. 0 - 0"
 BONUSES = "./../......./....../..01./..1.1./....0../0./. 0 - 0"
 SCHEMES = {reward: f"chinese_checkers(size=2, num_players=3, {reward=})" for reward in REWARDS}
 MAX_ROUNDS = {1: 3, 2: 17, 3: 38, 4: 75}  # enough for eager players to win, not for random ones
@@ -67,17 +62,6 @@ def facts(size: int, num_players: int) -> dict[str, Any]:
         "state_bytes": cells + 4 * num_players + 13,
         "needs_key": False,
     }
-
-
-@st.composite
-def placements(draw: st.DrawFn) -> Placement:
-    """Any pegs on any cells, reachable or not; over if the seat before the mover has filled its goal."""
-    num_players = draw(st.sampled_from([2, 6]))
-    cells = "".join(draw(st.lists(st.sampled_from("." + "012345"[:num_players]), min_size=37, max_size=37)))
-    rows = "/".join(cells[begin:end] for begin, end in ROWS)
-    text = f"{rows} {draw(st.integers(0, num_players - 1))} - {draw(st.integers(0, 199))}"
-    position = Reference(2, num_players, max_rounds=200).from_string(text)
-    return Placement({2: TWO, 6: SIX}[num_players], text, (position.terminated, position.truncated))
 
 
 def other_side(rows: str) -> str:
@@ -120,42 +104,12 @@ def crowds(rng: np.random.Generator, reference: Reference, boards: int) -> list[
     return texts
 
 
-def paid(reward: str, plays: str, entered: int, forward: int) -> Rule:
-    """0.1 for a peg that enters the goal, -0.1 for one that leaves it; 0.001 for a submove down, -0.001 for one up."""
-    bonus = 0.1 * entered * (reward in ("goal", "positive_sum")) + 0.001 * forward * (
-        reward in ("movement", "positive_sum")
-    )
-    return Rule(f"{plays} pays {bonus:.3f}, {reward}", SCHEMES[reward], BONUSES, plays, rewards=(bonus, 0, 0))
-
-
-def won(reward: str, winner: float, loser: float) -> Rule:
-    """Returns the rewards of three seats on the board of size 2 for a win by a submove down into the goal."""
-    rewards = (winner, loser, loser)
-    return Rule(f"win pays {reward}", SCHEMES[reward], f"{BY_STEP} 0 - 0", "29->34", rewards=rewards, winner=0)
-
-
 RULES = [
     # Steps, hops and the end of a turn.
-    Rule("opening", TWO, f"{START[2]} 0 - 0", legal="0=>5 0=>7 1->5 1->6 2->6 2->7"),
-    Rule("three", THREE, f"{START[3]} 0 - 0", legal="0=>5 0=>7 1->5 1->6 2->6 2->7"),
-    Rule("four", FOUR, f"{START[4]} 3 - 0", of="29", legal=""),
-    Rule("six", SIX, f"{START[6]} 4 - 0", of="27", legal="27=>16 27=>29"),
-    Rule(
-        "a step ends the turn",
-        TWO,
-        f"{START[2]} 0 - 0",
-        "1->6",
-        text="0/.0/...0.../....../...../....../......./11/1 1 - 0",
-        rewards=(0.001, 0),
-    ),
-    Rule(
-        "a hop keeps it",
-        TWO,
-        f"{START[2]} 0 - 0",
-        "0=>5",
-        text="./00/..0..../....../...../....../......./11/1 0 0,5 0",
-        rewards=(0.001, 0),
-    ),
+    Rule("opening", TWO, f"{START} 0 - 0", legal="0=>5 0=>7 1->5 1->6 2->6 2->7"),
+    Rule("six", SIX, f"{START_OF_SIX} 4 - 0", of="27", legal="27=>16 27=>29"),
+    Rule("a step ends the turn", TWO, f"{CHAIN} 0 - 0", "18->19", text=f"{STEPPED} 1 - 0"),
+    Rule("a hop keeps it", TWO, f"{CHAIN} 0 - 0", "18=>29", text=IN_CHAIN, legal="29=>36 end", rewards=(0.001, 0)),
     # Over its own peg on 17 and a foreign one on 24; 12 is backed by 5, 19 by 20.
     Rule(
         "over any one peg",
@@ -164,78 +118,40 @@ RULES = [
         of="18",
         legal="18=>16 18=>31 18->13 18->23",
     ),
-    Rule("only the same peg goes on", TWO, f"{CHAIN} 0 - 0", "18=>29", legal="29=>36 end", rewards=(0.001, 0)),
-    Rule("no end before a hop", TWO, f"{CHAIN} 0 - 0", of="end", legal=""),
     Rule("the end of a turn pays nothing", TWO, IN_CHAIN, "end", text=f"{IN_CHAIN.split()[0]} 1 - 0"),
     Rule("no cell twice", TWO, f"{RING} 0 - 0", "18=>20 20=>31", legal="end", rewards=(0.001, 0)),
-    Rule(
-        "cells are free again",
-        TWO,
-        "./../......./....../..01./...11./....1../../. 0 - 0",
-        "18=>20 end",
-        of="31",
-        legal="31=>18 31->30 31->32 31->35",
-    ),
     Rule("stuck", TINY, "0/.11./1.1/..../. 0 - 0", "end", text="0/.11./1.1/..../. 1 - 0"),
     Rule("no pegs", TINY, "./.1../.../..../. 0 - 0", legal="end"),
-    Rule(
-        "any triangle may be entered and left",
-        SIX,
-        "./../......0/....0./0..../....../......1/10/. 0 - 0",
-        legal="9->8 9->15 14->7 14->8 14->13 14->15 14->19 14->20 16->10 16->11 16->17 16->21 16->22 "
-        "35->30 35->31 35->36",
-    ),
+    Rule("any triangle may be entered", SIX, BESIDE, of="14", legal="14->7 14->8 14->13 14->15 14->19 14->20"),
     # Wins.
     Rule("win by a step", TWO, f"{BY_STEP} 0 - 0", "29->34", rewards=(10.101, 0), winner=0, reason="goal"),
     Rule("win by a hop", TWO, f"{BY_HOP} 0 - 0", "24=>34", rewards=(10.101, 0), winner=0, reason="goal"),
-    Rule("seat 1", TWO, f"{other_side(BY_HOP)} 1 - 0", "12=>2", rewards=(0, 10.101), winner=1),
     Rule("a foreign peg in the goal", TWO, f"{BY_STEP.replace('.0/0', '10/0')} 0 - 0", "29->28"),
-    Rule(
-        "any submove of the goal's owner wins",
-        TWO,
-        "./../......./....../..0../....../1....../00/0 0 - 0",
-        "18->12",
-        rewards=(9.999, 0),
-        winner=0,
-    ),
-    *itertools.starmap(
-        won,
-        [
-            ("sparse", 10, -2),
-            ("goal", 10.1, -2),
-            ("movement", 10.001, -2),
-            ("positive_sum", 10.101, 0),
-            ("win_loss", 2, -1),
-        ],
-    ),
+    Rule("any submove wins if the goal is full", TWO, FULL, "18->12", rewards=(9.999, 0), winner=0),
     *(
-        paid(reward, *submove)
-        for reward in REWARDS
-        for submove in [("18=>29", 0, 1), ("18->12", 0, -1), ("31->35", 1, 1), ("34->29", -1, -1), ("34->35", 0, 0)]
+        Rule(f"{reward} pays a win", SCHEMES[reward], f"{BY_STEP} 0 - 0", "29->34", rewards=rewards, winner=0)
+        for reward, rewards in {
+            "sparse": (10, -2, -2),
+            "goal": (10.1, -2, -2),
+            "movement": (10.001, -2, -2),
+            "positive_sum": (10.101, 0, 0),
+            "win_loss": (2, -1, -1),
+        }.items()
     ),
-    # Seat 2 of six, in the centre: forward is away from its home.
-    *(
-        Rule(
-            f"18->{cell} of seat 2",
-            SIX,
-            "./../......./....../..2../....../......./../. 2 - 0",
-            f"18->{cell}",
-            rewards=(0, 0, bonus, 0, 0, 0),
-        )
-        for cell, bonus in ((12, 0.001), (13, 0), (17, 0.001), (19, -0.001), (23, 0), (24, -0.001))
-    ),
+    # 0.1 for a peg that enters the goal, -0.1 for one that leaves it; 0.001 for a submove away from home.
+    Rule("goal pays the entry", SCHEMES["goal"], BONUSES, "31->35", rewards=(0.1, 0, 0)),
+    Rule("movement pays the way", SCHEMES["movement"], BONUSES, "18=>29", rewards=(0.001, 0, 0)),
+    Rule("positive_sum takes both", SCHEMES["positive_sum"], BONUSES, "34->29", rewards=(-0.101, 0, 0)),
+    Rule("win_loss pays neither", SCHEMES["win_loss"], BONUSES, "31->35", rewards=(0, 0, 0)),
     # The limit of rounds.
     Rule("win in the last round", TWO, f"{other_side(BY_STEP)} 1 - 199", "7->2", rewards=(0, 10.101), winner=1),
-    Rule("limit", TWO, f"{START[2]} 1 - 199", "34->30", rewards=(0, 0.001), end="truncated", reason="200 rounds"),
-    Rule("a chain is played to its end", TWO, f"{START[2]} 1 - 199", "36=>29", rewards=(0, 0.001)),
-    Rule("limit after a chain", TWO, f"{START[2]} 1 - 199", "36=>29 end", end="truncated", reason="200 rounds"),
+    Rule("limit", TWO, f"{START} 1 - 199", "34->30", rewards=(0, 0.001), end="truncated", reason="200 rounds"),
+    Rule("a chain is played to its end", TWO, f"{START} 1 - 199", "36=>29", rewards=(0, 0.001)),
+    Rule("limit after a chain", TWO, f"{START} 1 - 199", "36=>29 end", end="truncated", reason="200 rounds"),
     # Positions that are read: after a step the seat before the mover may have won, in a chain the mover.
     Rule("won as read", TWO, f"{FULL_GOAL} 1 - 200", winner=0),
-    Rule("not by the mover", TWO, f"{FULL_GOAL} 0 - 199"),
     Rule("in a chain by the mover", TWO, f"{FULL_GOAL} 0 18,31 0", winner=0),
     Rule("over the limit", TWO, f"{FULL_GOAL} 0 - 201", end="truncated"),
-    Rule("seat 3 of four", "chinese_checkers(size=1, num_players=4)", "./...3/.../..../. 0 - 3", winner=3),
-    Rule("seat 5 of six", "chinese_checkers(size=1, num_players=6)", "./..../.../...5/. 0 - 3", winner=5),
 ]
 
 
@@ -305,38 +221,23 @@ CASES = Cases(
         },
     },
     wrong_parameters=[
-        ({"size": 0}, "size must be an integer from 1 to 8, not 0"),
         ({"size": 9}, "size must be an integer from 1 to 8, not 9"),
-        ({"size": True}, "size must be an integer from 1 to 8, not True"),
-        ({"num_players": 5}, "num_players must be one of 2, 3, 4, 6, not 5"),
         ({"num_players": "2"}, "num_players must be one of 2, 3, 4, 6, not '2'"),
         ({"reward": "dense"}, "'sparse', 'goal', 'movement', 'positive_sum', 'win_loss', not 'dense'"),
         ({"max_rounds": 0}, "max_rounds must be an integer from 1 to 1000000 or None, not 0"),
-        ({"max_rounds": 1_000_001}, "max_rounds must be an integer from 1 to 1000000 or None, not 1000001"),
         ({"pieces": 6}, "no parameter 'pieces'"),
     ],
     rules=RULES,
     wrong_positions=(
         TINY,
         [
-            ("", "''", "four fields"),
             ("0/..../.../..../1 0 -", "'0/..../.../..../1 0 -'", "four fields"),
-            ("0/..../.../..../1 0 - 0 0", "'0/..../.../..../1 0 - 0 0'", "four fields"),
             ("0/..../.../.... 0 - 0", "'0/..../.../....'", "5 rows"),
-            ("0/..../.../..../1/ 0 - 0", "'0/..../.../..../1/'", "5 rows"),
             ("0/..../../..../1 0 - 0", "'..'", "3 cells"),
-            ("0/..../.../...../1 0 - 0", "'.....'", "4 cells"),
             ("0/.2../.../..../1 0 - 0", "'2'", "0 to 1"),
-            ("0/.x../.../..../1 0 - 0", "'x'", "0 to 1"),
             ("0/..../.../..../1 2 - 0", "'2'", "0 to 1"),
-            ("0/..../.../..../1 -1 - 0", "'-1'", "0 to 1"),
-            ("0/..../.../..../1 a - 0", "'a'", "0 to 1"),
-            ("0/..../.../..../1 0 - -1", "'-1'", "round"),
             ("0/..../.../..../1 0 - 1.5", "'1.5'", "round"),
-            ("0/..../.../..../1 0 - 99999999999", "'99999999999'", "round"),
-            ("0/..../.../..../1 0 x 0", "'x'", "chain"),
             ("0/..../.../..../1 0 5 0", "'5'", "chain"),
-            ("0/..../.../..../1 0 5,0, 0", "'5,0,'", "chain"),
             ("0/..../.../..../1 0 5,13 0", "13", "0 to 12"),
             ("0/.1../.../..../1 0 5,0,5,0 0", "5,0,5,0", "different cells"),
             ("0/.1../.../..../1 0 6,0 0", "6,0", "two cells along a line"),
@@ -346,27 +247,17 @@ CASES = Cases(
     ),
     wrong_actions=(
         TWO,
-        f"{START[2]} 0 - 0",
+        f"{START} 0 - 0",
         [
-            ("", "''", "'end'"),
-            ("END", "'END'", "'end'"),
             ("1>6", "'1>6'", "'3->14'"),
-            ("1->", "'1->'", "'3->14'"),
-            ("1 -> 6", "'1 -> 6'", "'3->14'"),
-            ("-1->6", "'-1->6'", "'3->14'"),
             ("1->37", "37", "0 to 36"),
-            ("37->36", "37", "0 to 36"),
-            ("1->1", "'1->1'", "next to 1"),
             ("1->7", "'1->7'", "next to 1"),
-            ("0->5", "'0->5'", "next to 0"),
             ("0=>6", "'0=>6'", "along a line from 0"),
-            ("0=>1", "'0=>1'", "along a line from 0"),
             ("0->1", "'0->1'", "occupied"),
             ("1=>11", "'1=>11'", "empty"),
+            (6 * 0 + 1, "leaves the board"),
         ],
     ),
-    no_actions=[(TWO, f"{START[2]} 0 - 0", 6 * 0 + 1, "leaves the board")],
-    placements=placements(),
     reference=make_reference,
     played=PLAYED,
 )

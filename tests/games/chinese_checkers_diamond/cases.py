@@ -14,18 +14,17 @@ Seat 0 starts in the corner of 0 and wants to fill the corner of 24.
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 
 from jaxgames import Env
-from tests.games.chinese_checkers_diamond.pictures import FITTING
 from tests.games.chinese_checkers_diamond.reference import Move, Position, Reference
-from tests.helpers.cases import Cases, Placement, Played, Rule, combinations
-from tests.helpers.lockstep import at_random
+from tests.helpers.cases import Cases, Played, Rule, at_random, combinations
 
+# The numbers of pieces whose homes fit on a board of each size.
+FITTING = {2: [1], 3: [1, 3], 4: [1, 3, 6]} | {size: [1, 3, 6, 10] for size in range(5, 10)}
 ID = "chinese_checkers_diamond"
 SMALL, ONE_PIECE, LOCK = f"{ID}(size=4, pieces=3)", f"{ID}(size=3, pieces=1)", f"{ID}(size=5, pieces=6, tip_lock=True)"
 FIVE, LONE, CROWDED = f"{ID}(size=5, pieces=3)", f"{ID}(size=5, pieces=1)", f"{ID}(size=3, pieces=3)"
-WON_BY_SEAT_0, WON_BY_SEAT_1 = "..../..../...0/..00", "00../0.../..../...."
+WON_BY_SEAT_0 = "..../..../...0/..00"
 LONG = "...../..1../.1.../..0../01... 0 0"
 HOLE = "10.../...../0..../...../..... 0 0"
 
@@ -51,17 +50,6 @@ def facts(size: int) -> dict[str, Any]:
     }
 
 
-@st.composite
-def placements(draw: st.DrawFn) -> Placement:
-    """Any number of pieces of each side on any cells."""
-    size, pieces = draw(st.sampled_from([(2, 1), (4, 3), (9, 1)]))
-    cells = "".join(draw(st.lists(st.sampled_from(".01"), min_size=size**2, max_size=size**2)))
-    rows = "/".join(cells[begin : begin + size] for begin in range(0, size**2, size))
-    text = f"{rows} {draw(st.integers(0, 1))} {draw(st.integers(0, 200))}"
-    position = Reference(size, pieces).from_string(text)
-    return Placement(f"{ID}({size=}, {pieces=})", text, (position.terminated, position.truncated))
-
-
 def moves(*parts: str) -> str:
     """Moves of each piece to some cells: "12>7 8" is "12>7 12>8"."""
     return " ".join(
@@ -77,66 +65,35 @@ def locks(rows: str, move: str, *, locked: bool) -> Rule:
 RULES = [
     # Steps and whole chains of hops.
     Rule("opening", SMALL, "00../0.../...1/..11 0 0", legal=moves("0>2 8", "1>2 5", "4>5 8")),
-    Rule("six neighbours", FIVE, "...../...../..0../...../..... 0 0", legal=moves("12>7 8 11 13 16 17")),
-    Rule("edge of the board", FIVE, "....0/...../...10/....1/0.... 0 0", of="14>", legal=moves("14>9 18 12 24")),
-    Rule("a corner", FIVE, "...../...../...../...../....0 0 0", legal=moves("24>19 23")),
     # 12 hops over its own 7 and a foreign 11; behind 13 stands 14, behind 16 stands 20, and 17 is empty.
     Rule("over any one piece", FIVE, "...../..0../.1011/.1.../1.... 0 0", of="12>", legal=moves("12>2 10 8 17")),
     Rule("a chain may end after any hop", FIVE, LONG, of="20>", legal=moves("20>15 16 22 12 2 10")),
     Rule("a chain is one action", FIVE, LONG, "20>2", text="..0../..1../.1.../..0../.1... 1 1"),
-    Rule(
-        "no step after a hop",
-        FIVE,
-        "...../0..../.0.../...../..... 0 0",
-        legal=moves("5>0 1 6 10", "11>6 7 10 12 15 16"),
-    ),
-    # Three hops around 12 lead from 6 back to 6, which is no move.
-    Rule("a ring", FIVE, "...../.01../.11../...../..... 0 0", legal=moves("6>1 2 5 10 8 16")),
     # 3 may hop over 2 to 1, but not over the cell that it left.
     Rule("not over the origin", LONE, "..00./...../...../...../..... 0 0", legal=moves("3>1 4 7 8", "2>1 4 6 7")),
     # The pass is the only move where there is no other.
     Rule("pass", ONE_PIECE, "011/1../1.. 0 0", "0>0", text="011/1../1.. 1 1"),
-    Rule("pass of seat 1", ONE_PIECE, "..0/..0/001 1 0", legal="8>8"),
     Rule("pass without pieces", ONE_PIECE, ".1./.../... 0 0", legal="0>0"),
-    Rule("no pass if it can hop", ONE_PIECE, "01./.../... 0 0", legal=moves("0>2 3")),
     # Forbidden: filling the own home around an opponent, by a step or by a hop.
     Rule("own home", FIVE, HOLE, of="10>", legal=moves("10>11 15 6")),
-    Rule("own home without an opponent", FIVE, HOLE.replace("10", "00"), of="10>", legal=moves("10>5 11 15 6")),
-    Rule("own home by a hop", FIVE, ".0.../1..../0..../...../..... 0 0", of="10>", legal=moves("10>11 15 6 2")),
     Rule("pass for the own home", CROWDED, "111/.1./011 0 0", legal="0>0"),
     # Forbidden by `tip_lock`.
     locks(".00../0..../.0.../...../.....", "11>10", locked=True),  # the last of the four closes
     locks("100../0..../.0.../...../.....", "11>10", locked=False),  # the tip is not empty
-    locks(".01../0..../.0.../...../.....", "11>10", locked=False),  # the four are not all the owner's
-    locks(".0.../0..../.0.../...../.....", "11>10", locked=False),  # only three of the four
-    locks("000../0..../...../...../.....", "0>10", locked=True),  # from the tip to the last of the four
     locks(".00../0..../0..../...../.....", "1>0", locked=False),  # a lock may be opened
     locks(".00../0..../0..../..0../.....", "17>18", locked=True),  # but does not stay
-    Rule("tip lock of seat 1", LOCK, "...../...../...1./....1/..11. 1 0", of="13>", legal=moves("13>8 9 12 17 18")),
     Rule("a chain passes the lock", LOCK, ".00../0..../.1.../1..../0.... 0 0", of="20>", legal=moves("20>16 21 12 0")),
     Rule("pass for a locked tip", LOCK, "0..../...../....1/....1/..11. 0 0", legal="0>0"),
     # Wins.
     Rule("seat 0", SMALL, "..../..../0..1/.0.1 0 199", "13>14", rewards=(1, -1), winner=0, reason="goal"),
     Rule("seat 1", SMALL, "11../..../1.../.0.. 1 8", "8>4", rewards=(-1, 1), winner=1, reason="goal"),
     Rule("goal of opponents", SMALL, "..../..../0..1/.011 0 0", "13>9"),
-    Rule("goal with a hole", SMALL, "..../..../0.../.0.0 0 0", "13>14"),
     Rule("a chain ends in the goal", SMALL, "..../..../...0/.00. 0 0", "13>15", rewards=(1, -1), winner=0),
-    Rule("a chain leaves the goal", SMALL, "..../..../...0/.00. 0 0", "13>7"),
     Rule("a full goal stays full", SMALL, "..../0.../...0/..01 0 0", "4>5", rewards=(1, -1), winner=0),
-    Rule("a full goal is left", SMALL, "..../0.../...0/..01 0 0", "14>13"),
     Rule("limit", SMALL, "..../..../0..1/.0.1 0 199", "13>9", end="truncated", reason="200"),
-    Rule("before the limit", SMALL, "..../..../0..1/.0.1 0 198", "13>9"),
     # Positions that are read.
     Rule("won as read", SMALL, f"{WON_BY_SEAT_0} 1 200", winner=0),
-    Rule("not by the mover", SMALL, f"{WON_BY_SEAT_0} 0 199"),
     Rule("over the limit", SMALL, f"{WON_BY_SEAT_0} 0 201", end="truncated"),
-    Rule("one own piece is enough", SMALL, "1.../..../...0/..10 1 3", winner=0),
-    Rule("won by seat 1 as read", SMALL, "10../0.../..../.... 0 0", winner=1),
-    Rule("not by seat 1", SMALL, f"{WON_BY_SEAT_1} 0 0"),
-    *(
-        Rule(f"home of {text}", f"{ID}({size=}, {pieces=})", text)
-        for size, pieces, text in [(2, 1, "0./.1 0 0"), (3, 3, "00./0.1/.11 0 0")]
-    ),
 ]
 
 
@@ -237,17 +194,11 @@ CASES = Cases(
         f"{ID}(size=4, max_plies=7)": facts(4) | {"max_steps": 7, "pieces": 6},
     },
     wrong_parameters=[
-        ({"size": 1}, "size must be an integer from 2 to 9, not 1"),
-        ({"size": 10}, "size must be an integer from 2 to 9, not 10"),
         ({"size": "4"}, "size must be an integer from 2 to 9, not '4'"),
         ({"pieces": 2}, "pieces must be one of 1, 3, 6, 10, not 2"),
-        ({"pieces": True}, "pieces must be one of 1, 3, 6, 10, not True"),
-        ({"pieces": "3"}, "pieces must be one of 1, 3, 6, 10, not '3'"),
         ({"size": 4, "pieces": 10}, "pieces must be one of 1, 3, 6 for size=4, where both homes fit, not 10"),
         ({"tip_lock": 1}, "tip_lock must be one of False, True, not 1"),
         ({"pieces": 3, "tip_lock": True}, "tip_lock=True is a rule for pieces=6 only, not for pieces=3"),
-        ({"size": 3, "tip_lock": True}, "tip_lock=True is a rule for pieces=6 only, not for pieces=3"),
-        ({"max_plies": 0}, "max_plies must be an integer from 1 to 1000000, not 0"),
         ({"max_plies": None}, "max_plies must be an integer from 1 to 1000000, not None"),
     ],
     rules=RULES,
@@ -256,17 +207,14 @@ CASES = Cases(
         f"{ID}(size=2, pieces=1)",
         [
             ("", "''", "three fields"),
-            ("0./.1 0", "'0./.1 0'", "three fields"),
             ("0./.1 0 0 0", "'0./.1 0 0 0'", "three fields"),
             ("0. 0 0", "'0.'", "2 rows"),
             ("0./.1/ 0 0", "'0./.1/'", "2 rows"),
             ("0../.1 0 0", "'0..'", "2 cells in row 0"),
             ("0./1 0 0", "'1'", "2 cells in row 1"),
             ("0./.2 0 0", "'2'", "'.', '0' or '1'"),
-            ("0./.x 0 0", "'x'", "'.', '0' or '1'"),
             ("0./.1 2 0", "'2'", "0 to 1"),
             ("0./.1 -1 0", "'-1'", "0 to 1"),
-            ("0./.1 a 0", "'a'", "0 to 1"),
             ("0./.1 0 -1", "'-1'", "turns"),
             ("0./.1 0 1.5", "'1.5'", "turns"),
             ("0./.1 0 99999999999", "'99999999999'", "turns"),
@@ -276,17 +224,12 @@ CASES = Cases(
         SMALL,
         "00../0.../...1/..11 0 0",
         [
-            ("", "''", "'0>8'"),
             ("pass", "'pass'", "'0>8'"),
-            ("1->6", "'1->6'", "'0>8'"),
-            ("1>", "'1>'", "'0>8'"),
             ("1 > 6", "'1 > 6'", "'0>8'"),
-            ("-1>6", "'-1>6'", "'0>8'"),
             ("1>16", "16", "0 to 15"),
             ("99>0", "99", "0 to 15"),
         ],
     ),
-    placements=placements(),
     reference=make_reference,
     played=PLAYED,
 )

@@ -4,17 +4,15 @@ import re
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 
 from jaxgames import Env
 from tests.games.minichess.reference import Move, Position, Reference
-from tests.helpers.cases import Cases, Placement, Played, Rule, combinations
+from tests.helpers.cases import Cases, Played, Rule, combinations
 
 START = "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1"
 STANDARD, KING_CAPTURE, MATERIAL = "minichess", "minichess(rules='king_capture')", "minichess(reward='material')"
 QUEENS = "minichess(rules='king_capture', double_step=True, promotion='queen')"
 KINGS_FOR_MATERIAL = "minichess(rules='king_capture', reward='material')"
-ONE_PLY = "minichess(max_plies=1)"
 COMMON = {
     "num_players": 2,
     "num_actions": 1225,
@@ -28,6 +26,7 @@ KNIGHTS_HOME = ["b1a3", "b5c3", "a3b1", "c3b5"]
 EXPOSED = "k4/5/K4/5/4R b - - 0 1"
 HEMMED_IN = "kp3/pp3/pp3/pp3/pp2K w - - 0 1"  # after White's move no black piece can move
 MATE = "k4/5/K4/5/4R w - - 0 1"  # e1e5 mates
+QUEEN = "5/P3k/5/5/K4 w - - 0 1"  # will be on a5
 PROMOTIONS = "1n1bk/P1P1P/5/p1p1p/1N1BK"
 PINS = "k1r1b/P1PPP/2q2/1B1p1/K1R1b"
 START_ROWS = {
@@ -49,41 +48,12 @@ def make_reference(env: Env[Any]) -> Reference:
     )
 
 
-@st.composite
-def placements(draw: st.DrawFn) -> Placement:
-    """Any pieces on any cells, under king capture: terminated without a king to move, truncated after 200 plies."""
-    cells = draw(st.lists(st.sampled_from("PNBRQKpnbrqk....."), min_size=25, max_size=25))
-    seat, quiet, move = draw(st.integers(0, 1)), draw(st.integers(0, 200)), draw(st.integers(1, 300))
-    rows = "/".join("".join(cells[i : i + 5]) for i in range(0, 25, 5))
-    text = f"{re.sub('[.]+', lambda gap: str(len(gap[0])), rows)} {'wb'[seat]} - - {quiet} {move}"
-    position = Reference(king_capture=True, max_plies=200).from_string(text)
-    return Placement(KING_CAPTURE, text, (position.terminated, position.truncated))
-
-
-def gains(plays: str, rows: str, gain: int, env: str = MATERIAL) -> list[Rule]:
-    """White's move pays a gain in thousandths, to the bit, and so does Black's on the board with colours swapped."""
-    paid, won = float(np.float32(gain / 1000)), gain >= 60_000
-    swapped = "/".join(row.swapcase() for row in rows.split("/")[::-1])
-    black = re.sub(r"\d", lambda rank: str(6 - int(rank[0])), plays)
-    return [
-        Rule(f"{move} gains {gain}", env, f"{text} - - 0 1", move, rewards=rewards, winner=winner if won else None)
-        for move, text, rewards, winner in (
-            (plays, f"{rows} w", (paid, -paid), 0),
-            (black, f"{swapped} b", (-paid, paid), 1),
-        )
-    ]
-
-
-CHECK = "4k/1b3/5/2n2/K3R b - - 0 1"
-PROMOTION = "1n3/P3k/5/5/K4"
-QUIETLY = "4k/5/4r/4n/K1BP1 w - - 57 1"
+PROMOTION = "1n3/P3k/5/5/K4 w - - 0 1"
 DOUBLE = "minichess(double_step=True)"
 RULES = [
     # Moves: check, pins, pawns.
     Rule("white begins", STANDARD, START, "b1c3 d4c3", text="rnbqk/ppp1p/2p2/PPPPP/R1BQK w - - 0 2"),
-    Rule("check is answered", STANDARD, CHECK, legal="e5d5 e5d4 b4e1 c2e1 c2e3"),
-    Rule("double check", STANDARD, "k2R1/5/1N3/5/n1K1r b - - 0 1", legal="a5a4 a5b4"),
-    Rule("pinned rook", STANDARD, "2r1k/5/2R1b/3P1/2K2 w - - 0 1", of="c3", legal="c3c2 c3c4 c3c5"),
+    Rule("check is answered", STANDARD, "4k/1b3/5/2n2/K3R b - - 0 1", legal="e5d5 e5d4 b4e1 c2e1 c2e3"),
     Rule("pinned pawn", STANDARD, "2r1k/5/2R1b/3P1/2K2 w - - 0 1", of="d2", legal="d2e3"),
     Rule("along the line of a rook", STANDARD, "5/5/3k1/1K2r/5 w - - 0 1", legal="b2a1 b2b1 b2c1 b2a3 b2b3"),
     Rule("a king is never captured", STANDARD, "k3R/5/K4/5/5 w - - 5 9", of="e5a", legal=""),
@@ -94,88 +64,50 @@ RULES = [
         of="c4",
         legal=" ".join(f"c4{to}5{piece}" for to in "bcd" for piece in "qrbn"),
     ),
-    Rule("a pawn becomes a knight", STANDARD, "1n1rk/2P2/5/5/K4 w - - 0 1", "c4d5n", text="1n1Nk/5/5/5/K4 b - - 0 1"),
     Rule("black promotes", STANDARD, "k4/5/5/2p2/1N1RK b - - 0 1", "c2b1r", text="k4/5/5/5/1r1RK w - - 0 2"),
     Rule("queens only", QUEENS, "1n1rk/2P2/5/5/K4 w - - 0 1", of="c4", legal="c4b5q c4c5q c4d5q"),
     Rule("double step", DOUBLE, "4k/pp3/2P1n/P2PP/K4 w - - 0 1", of="d2", legal="d2d3 d2d4 d2e3"),
-    Rule("double step is blocked", DOUBLE, "4k/pp3/2P1n/P2PP/K4 w - - 0 1", of="e2", legal=""),
-    Rule("double step of black", DOUBLE, "4k/pp3/2P1n/P2PP/K4 b - - 0 1", of="b4", legal="b4b3 b4c3 b4b2"),
     Rule("nothing in passing", DOUBLE, "4k/5/1p3/P1P2/K4 w - - 0 1", "c2c4", of="b3", legal="b3b2 b3a2"),
     # Ends under standard rules.
     Rule("checkmate", STANDARD, MATE, "e1e5", rewards=(1, -1), winner=0, reason="checkmate"),
     Rule("black mates", STANDARD, "4r/5/k4/5/K4 b - - 0 128", "e5e1", rewards=(-1, 1), winner=1),
     Rule("stalemate", STANDARD, "k4/5/1K3/2Q2/5 w - - 0 1", "c2c4", end="draw", reason="stalemate"),
-    Rule("99 plies", STANDARD, "k4/5/K4/5/4R w - - 98 60", "e1e2"),
     Rule("100 plies", STANDARD, "k4/5/K4/5/4R w - - 99 60", "e1e2", end="draw", reason=QUIET),
     Rule("mate in the 100th ply", STANDARD, "k4/5/K4/5/4R w - - 99 60", "e1e5", rewards=(1, -1), winner=0),
-    *(
-        Rule(f"{move} makes {quiet} quiet plies", STANDARD, QUIETLY, move, text=f"{rows} b - - {quiet} 1")
-        for move, quiet, rows in [
-            ("d1d2", 0, "4k/5/4r/3Pn/K1B2"),
-            ("a1b1", 58, "4k/5/4r/4n/1KBP1"),
-            ("c1e3", 0, "4k/5/4B/4n/K2P1"),
-        ]
-    ),
     Rule("repetition", STANDARD, START, " ".join(KNIGHTS_HOME * 2), end="draw", reason="third occurrence"),
-    Rule("second occurrence", STANDARD, START, " ".join(KNIGHTS_HOME)),
     # A pawn becomes a queen: from there the third occurrence is a draw, and not a ply before.
-    Rule("repetition of a queen", STANDARD, "5/P3k/5/5/K4 w - - 0 1", "a4a5q e4e3 a1b1 e3e4 b1a1 e4e3 a1b1 e3e4"),
-    Rule(
-        "third queen", STANDARD, "5/P3k/5/5/K4 w - - 0 1", "a4a5q e4e3 a1b1 e3e4 b1a1 e4e3 a1b1 e3e4 b1a1", end="draw"
-    ),
+    Rule("third queen", STANDARD, QUEEN, "a4a5q e4e3 a1b1 e3e4 b1a1 e4e3 a1b1 e3e4 b1a1", end="draw"),
     *(
         Rule(f"material of {rows}", STANDARD, f"{rows} w - - 0 1", end="draw" if dead else "live")
         for rows, dead in [
-            ("k4/5/5/5/4K", True),
             ("kn3/5/5/5/4K", True),
-            ("k4/5/5/5/3BK", True),
             ("k4/5/5/5/3PK", False),
-            ("kr3/5/5/5/4K", False),
             ("kn3/5/5/5/3NK", False),
-            ("k4/5/5/5/2BBK", False),
             ("kb3/5/5/5/3BK", True),  # b5 and d1 are both light
             ("k1b2/5/5/5/3BK", False),
             ("k1b2/3B1/4b/5/2B1K", True),  # any number on either side
-            ("k1b2/3B1/4b/5/2BNK", False),
         ]
     ),
     Rule("bare king", STANDARD, "k4/5/5/3r1/4K w - - 7 9", "e1d2", end="draw", reason="insufficient material"),
     Rule("limit", STANDARD, "k4/5/K4/5/4R b - - 0 128", "a5b5", end="truncated", reason=LIMIT),
-    Rule("before the limit", STANDARD, "k4/5/K4/5/4R w - - 0 128", "e1e2"),
-    Rule("limit of one", ONE_PLY, "k4/5/K4/5/4R w - - 0 1", "e1e4", end="truncated"),
-    Rule("win at the limit", ONE_PLY, MATE, "e1e5", rewards=(1, -1), winner=0),
+    Rule("win at the limit", "minichess(max_plies=1)", MATE, "e1e5", rewards=(1, -1), winner=0),
     # King capture.
     Rule("king captured", KING_CAPTURE, EXPOSED, "a5a4 a3a4", rewards=(1, -1), winner=0, reason="king captured"),
     Rule("hemmed in", KING_CAPTURE, HEMMED_IN, "e1e2", end="draw", reason="no legal move"),
-    Rule("not hemmed in", KING_CAPTURE, HEMMED_IN.replace("kp3", "kn3"), "e1e2"),
     Rule("no repetition", KING_CAPTURE, START, " ".join(KNIGHTS_HOME * 3)),
     Rule("no quiet plies", KING_CAPTURE, "k4/5/K4/5/4R w - - 150 80", "e1e2"),
     Rule("no stalemate", KING_CAPTURE, "k4/5/1K3/2Q2/5 w - - 0 1", "c2c4"),
     Rule("bishops alone", KING_CAPTURE, "k1b2/3B1/4b/5/2B1K w - - 0 1"),
-    Rule("one of two kings", KING_CAPTURE, "kk3/5/5/5/R3K w - - 5 9", "a1a5"),
-    # Material.
-    *gains("a4a5q", PROMOTION, 829),
-    *gains("a4a5n", PROMOTION, 180),
-    *gains("a4b5q", PROMOTION, 829 + 280),
-    *gains("a1a2", PROMOTION, 0),
-    *(
-        rule
-        for piece, gain in zip("pnbrq", (100, 280, 320, 479, 929), strict=True)
-        for rule in gains("c1c2", f"4k/5/5/2{piece}2/K1R2", gain)
-    ),
-    *gains("d4e5q", "4k/3P1/5/5/K4", 60_829, KINGS_FOR_MATERIAL),
+    # Material, in thousands: a knight and what a queen has more than a pawn; a king.
+    Rule("a capture with promotion", MATERIAL, PROMOTION, "a4b5q", rewards=(1.109, -1.109)),
+    Rule("of black", MATERIAL, "k4/5/5/p3K/1N3 b - - 0 1", "a2b1q", rewards=(-1.109, 1.109)),
+    Rule("a king", KINGS_FOR_MATERIAL, "4k/3P1/5/5/K4 w - - 0 1", "d4e5q", rewards=(60.829, -60.829), winner=0),
     Rule("mate pays no material", MATERIAL, MATE, "e1e5", rewards=(0, 0), winner=0, reason="checkmate"),
     # Positions that are read.
     Rule("mate as read", STANDARD, "k3R/5/K4/5/5 b - - 5 129", winner=0),
     Rule("mate before the draw", STANDARD, "k1R2/5/K4/5/5 b - - 100 90", winner=0, reason="checkmate"),
-    Rule("stalemate as read", STANDARD, "k4/2Q2/1K3/5/5 b - - 5 9", end="draw"),
     Rule("over the limit", STANDARD, "k4/5/K4/5/4R w - - 5 129", end="truncated"),
-    Rule("kings side by side", STANDARD, "kK3/5/5/5/4R w - - 5 9"),
     Rule("no king", KING_CAPTURE, "kk3/5/5/5/4R w - - 5 9", winner=1),
-    *(
-        Rule(f"start of {board}", f"minichess(board={board!r})", f"{rows} w - - 0 1")
-        for board, rows in START_ROWS.items()
-    ),
 ]
 
 
@@ -272,13 +204,11 @@ CASES = Cases(
     },
     wrong_parameters=[
         ({"board": "chess"}, "'gardner', 'baby', 'mallet', not 'chess'"),
-        ({"board": 5}, "'gardner', 'baby', 'mallet', not 5"),
         ({"rules": "fide"}, "'standard', 'king_capture', not 'fide'"),
         ({"reward": "sparse"}, "'win_loss', 'material', not 'sparse'"),
         ({"double_step": 1}, "False, True, not 1"),
         ({"promotion": "knight"}, "'all', 'queen', not 'knight'"),
         ({"max_plies": 0}, "from 1 to 1000000 or None, not 0"),
-        ({"max_plies": 2.5}, "from 1 to 1000000 or None, not 2.5"),
         ({"size": 6}, "no parameter 'size'"),
     ],
     rules=RULES,
@@ -296,13 +226,9 @@ CASES = Cases(
     wrong_positions=(
         STANDARD,
         [
-            ("", "''", "six fields"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK w - - 0", "RNBQK w - - 0'", "six fields"),
             ("rnbqk/ppppp/5/PPPPP w - - 0 1", "'rnbqk/ppppp/5/PPPPP'", "5 rows"),
-            ("rnbqk/ppppp/5/PPPPP/RNBQK/5 w - - 0 1", "RNBQK/5'", "5 rows"),
             ("rnbqk/ppppp/6/PPPPP/RNBQK w - - 0 1", "'6'", "gap 1..5"),
-            ("rnbqk/ppxpp/5/PPPPP/RNBQK w - - 0 1", "'x'", "PNBRQK"),
-            ("rnbqk/pppp/5/PPPPP/RNBQK w - - 0 1", "'pppp'", "5 cells in row 4"),
             ("rnbqk/ppppp/51/PPPPP/RNBQK w - - 0 1", "'51'", "5 cells in row 3"),
             ("rnbqk/ppppp//PPPPP/RNBQK w - - 0 1", "''", "5 cells in row 3"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK W - - 0 1", "'W'", "'w' or 'b'"),
@@ -310,7 +236,6 @@ CASES = Cases(
             ("rnbqk/ppppp/5/PPPPP/RNBQK w - a3 0 1", "'- a3'", "no en passant"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK w - - -1 1", "'-1'", "plies"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 0", "'0'", "from 1 on"),
-            ("rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 9999999999", "'9999999999'", "from 1 on"),
             ("knbqk/ppppp/5/PPPPP/RNBQK w - - 0 1", "not 2", "at most one king of Black"),
             ("rnbqk/ppppp/5/PPPPP/RKBQK w - - 0 1", "not 2", "at most one king of White"),
         ],
@@ -319,30 +244,19 @@ CASES = Cases(
         STANDARD,
         "4k/1P1R1/5/5/K4 w - - 0 1",  # a white pawn on b4, a rook on d4
         [
-            ("", "''", "'a2a3'"),
-            ("a2", "'a2'", "'a2a3'"),
-            ("A2A3", "'A2A3'", "'a2a3'"),
             ("a2-a3", "'a2-a3'", "'a2a3'"),
-            ("a0a1", "'a0a1'", "a1..e5"),
             ("a5a6", "'a5a6'", "a1..e5"),
-            ("f1e1", "'f1e1'", "a1..e5"),
             ("b4b5k", "'b4b5k'", "'d4d5q'"),
-            ("a1a1", "'a1a1'", "line or a knight's jump from a1"),
             ("a1b4", "not b4", "line or a knight's jump from a1"),
-            ("b4b5", "'b4b5q'", "the pawn becomes"),
             ("b4c5", "'b4c5q'", "the pawn becomes"),
             ("a1a2q", "'q'", "no promotion"),
             ("d4d5q", "'q'", "no promotion"),
-            ("b4e5n", "'b4e5n'", "line or a knight's jump"),
             ("b4d5r", "'b4d5r'", "one cell ahead"),
+            (49 * 0 + 9, "leads nowhere from a1"),
+            (49 * 0 + 0, "leads nowhere from a1"),
+            (49 * 18 + 0, "no pawn of the mover on d4"),
         ],
     ),
-    no_actions=[
-        (STANDARD, "4k/1P1R1/5/5/K4 w - - 0 1", 49 * 0 + 9, "leads nowhere from a1"),
-        (STANDARD, "4k/1P1R1/5/5/K4 w - - 0 1", 49 * 0 + 0, "leads nowhere from a1"),
-        (STANDARD, "4k/1P1R1/5/5/K4 w - - 0 1", 49 * 18 + 0, "no pawn of the mover on d4"),
-    ],
-    placements=placements(),
     not_in_text=("occurred", "history"),
     reference=make_reference,
     played=PLAYED,

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames import solvers
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.solvers.strength.policy_table import BATCH
-from tests.games.chinese_checkers_diamond.pictures import game
 from tests.helpers.hash_agent import hash_agent
 from tests.helpers.solved import solved_diamond
 from train.strength import lookahead
@@ -36,4 +36,4 @@ def agent(name: str, size: int) -> Act:
     """
     if name == "fastest":
         return lookahead(solution(size), zeros, 22)
-    return hash_agent(game(size, 3), int(name.removeprefix("hash")))
+    return hash_agent(ChineseCheckersDiamond(size, 3), int(name.removeprefix("hash")))

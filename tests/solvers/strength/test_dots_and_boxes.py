@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes.solution import DotsAndBoxesSolution
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.policy_table import BATCH
-from tests.games.dots_and_boxes.pictures import game
 from tests.helpers.solved import solved_boxes
 from tests.solvers.slow_boxes import SlowBoxes
 
@@ -55,7 +55,7 @@ def as_act(agent: Any) -> Any:
 
 @functools.cache
 def measured(name: str, seat: int) -> dict[str, Any]:
-    return measure(game(2, 2), as_act(AGENTS[name]), solved(), seat=seat)
+    return measure(DotsAndBoxes(2, 2), as_act(AGENTS[name]), solved(), seat=seat)
 
 
 # -- the slow reference --------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def test_self_play_has_the_margin_of_plain_python(name: str) -> None:
 
 
 def test_strong_measures_can_be_sampled_and_weak_ones_left_out() -> None:
-    found = measure(game(2, 2), as_act(mixed), solved(), strong_states=1000, weak=False)
+    found = measure(DotsAndBoxes(2, 2), as_act(mixed), solved(), strong_states=1000, weak=False)
     assert found["strong_fastest"] is None  # a measure of games that are won and lost
     assert found["strong_states"] == 1000
     assert abs(found["strong_action"] - measured("mixed", 0)["strong_action"]) < 0.04  # three standard errors
@@ -191,6 +191,6 @@ def test_values_are_compared_in_the_unit_of_the_reward(reward: str) -> None:
         final = to_go - score  # of seat 1, which is to move
         return jnp.asarray({"win_loss": np.sign(final), "margin": final, "boxes": to_go}[reward] + 0.5)
 
-    found = measure(game(2, 2, reward), as_act(perfect), solved(), seat=1, values=true)
+    found = measure(DotsAndBoxes(2, 2, reward), as_act(perfect), solved(), seat=1, values=true)
     np.testing.assert_allclose(found["value_mse"], 0.25)
     assert found["value_sign"] == 1

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from jaxgames import solvers
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.policy_table import BATCH
-from tests.games.chinese_checkers_diamond.pictures import game
-from tests.games.dots_and_boxes.pictures import game as boxes
 from tests.helpers.solved import solved_boxes
 from tests.solvers.strength.measured import Act, agent, solution
 
@@ -179,15 +179,15 @@ def test_agent_that_breaks_the_rules_is_refused(of: str, make_act: Callable[[], 
 @pytest.mark.parametrize(
     ("env", "changes", "needles"),
     [
-        (game(3, 3), {"plies": 0}, ["plies", "1"]),
-        (game(3, 3), {"seat": 2}, ["seat", "0, 1", "2"]),
-        (game(3, 3), {"strong_states": 0}, ["strong_states", "1"]),
-        (game(4, 3), {}, ["size=3", "not of", "size=4"]),
-        (boxes(2, 2), {"plies": 11}, ["plies", "12", "11"]),
+        (ChineseCheckersDiamond(3, 3), {"plies": 0}, ["plies", "1"]),
+        (ChineseCheckersDiamond(3, 3), {"seat": 2}, ["seat", "0, 1", "2"]),
+        (ChineseCheckersDiamond(3, 3), {"strong_states": 0}, ["strong_states", "1"]),
+        (ChineseCheckersDiamond(4, 3), {}, ["size=3", "not of", "size=4"]),
+        (DotsAndBoxes(2, 2), {"plies": 11}, ["plies", "12", "11"]),
     ],
 )
 def test_wrong_settings_are_refused(env: Any, changes: dict[str, Any], needles: list[str]) -> None:
-    of_game = solved_boxes(2, 2) if env == boxes(2, 2) else solution(3)
+    of_game = solved_boxes(2, 2) if env == DotsAndBoxes(2, 2) else solution(3)
     with pytest.raises(ValueError, match=r".") as error:
         measure(env, agent("hash0", 3), of_game, **changes)
     assert all(needle in str(error.value) for needle in needles)

@@ -10,14 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.solvers.strength import measure, measures, policy_table
 from jaxgames.solvers.strength.graph import graph_of
 from jaxgames.solvers.strength.policy_table import PolicyTable, boards
 from jaxgames.solvers.strength.reachable import reachable_states
-from tests.games.chinese_checkers_diamond.pictures import game
 from tests.helpers.positions import board
 from tests.solvers.strength import reference as strength_reference
 from tests.solvers.strength.measured import Act, agent, solution
+
+GAME = ChineseCheckersDiamond(3, 3)
 
 # -- known numbers -------------------------------------------------------------------------------------------------
 
@@ -33,13 +35,13 @@ KNOWN: dict[str, float] = {  # of hash0; counted by another program, written in 
 
 @pytest.mark.slow  # the reference below counts the same measures of 3 x 3
 def test_measures_of_4_x_4_are_the_known_ones() -> None:
-    measures = measure(game(4, 3), agent("hash0", 4), solution(4))
+    measures = measure(ChineseCheckersDiamond(4, 3), agent("hash0", 4), solution(4))
     assert {name: measures[name] for name in KNOWN} == pytest.approx(KNOWN, rel=0, abs=1e-6)
 
 
 def test_agent_is_asked_once_per_state_in_full_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first two batches are a sample for both seats. The measures are those of larger batches."""
-    whole, live = measure(game(3, 3), agent("hash0", 3), solution(3)), graph_of(solution(3)).live
+    whole, live = measure(GAME, agent("hash0", 3), solution(3)), graph_of(solution(3)).live
     monkeypatch.setattr(policy_table, "BATCH", 300)
     monkeypatch.setattr(measures, "SAMPLE", 600)
     seats, states = list[int](), list[np.ndarray]()
@@ -50,7 +52,7 @@ def test_agent_is_asked_once_per_state_in_full_batches(monkeypatch: pytest.Monke
         states.append(solution(3).index(boards))
         return agent("hash0", 3)(boards)
 
-    assert measure(game(3, 3), act, solution(3)) == whole
+    assert measure(GAME, act, solution(3)) == whole
     assert seats == [0, 0, 1, 1, *[0] * math.ceil((len(live) - 600) / 300)]
     np.testing.assert_array_equal(states[:2], states[2:4])
     asked = np.concatenate([*states[:2], *states[4:]])
@@ -73,7 +75,7 @@ def act_of(name: str) -> Act:
 @functools.cache
 def policy_of(name: str) -> strength_reference.Policy:
     """The moves of an agent in all positions of 3 x 3, by the position's text."""
-    act, env, graph = act_of(name), game(3, 3), graph_of(solution(3))
+    act, env, graph = act_of(name), GAME, graph_of(solution(3))
     policy: strength_reference.Policy = {}
     for seat in (0, 1):
         states = jax.device_get(boards(solution(3), graph.live, seat))
@@ -86,7 +88,7 @@ def policy_of(name: str) -> strength_reference.Policy:
 @pytest.mark.parametrize("name", ["hash0", "fastest", "by_seat"])
 @pytest.mark.parametrize(("seat", "plies"), [(0, 50), (1, 7)])
 def test_every_measure_is_that_of_plain_python(name: str, seat: int, plies: int) -> None:
-    measures = measure(game(3, 3), act_of(name), solution(3), plies, seat=seat)
+    measures = measure(GAME, act_of(name), solution(3), plies, seat=seat)
     expected = strength_reference.measures(strength_reference.solved(3, 3), policy_of(name), seat, plies)
     for key, value in expected.items():
         assert measures[key] == (value if value is None else pytest.approx(value, abs=1e-12)), key
@@ -96,7 +98,7 @@ def test_every_measure_is_that_of_plain_python(name: str, seat: int, plies: int)
 def test_mistakes_are_counted_where_they_are(name: str) -> None:
     """By plies from the start, over the states that occur; by moves from the start, and by winning moves, over all."""
     policy, rules = policy_of(name), strength_reference.solved(3, 3)
-    measures = measure(game(3, 3), agent(name, 3), solution(3))
+    measures = measure(GAME, agent(name, 3), solution(3))
     reached = strength_reference.reach(rules, policy, seat=0)
     plies = {
         each: ply for each, ply in reached.items() if each in rules.moves and strength_reference.seat_of(each) == 0
@@ -137,7 +139,7 @@ def test_values_are_compared_with_the_true_ones() -> None:
         value = true.value(states)
         return np.where(value == 1, 0.8, -0.1).astype(np.float32)
 
-    measures = measure(game(3, 3), agent("hash0", 3), true, values=values)
+    measures = measure(GAME, agent("hash0", 3), true, values=values)
     states = true.states_at(graph_of(true).live)
     won = float((true.value(states) == 1).mean())
     assert measures["value_accuracy"] == pytest.approx(won)
@@ -155,18 +157,18 @@ def test_values_are_compared_with_the_true_ones() -> None:
 
 
 def test_limit_of_plies_of_the_game_does_not_matter() -> None:
-    short = game(3, 3, max_plies=30)
-    assert measure(short, agent("hash0", 3), solution(3)) == measure(game(3, 3), agent("hash0", 3), solution(3))
+    short = ChineseCheckersDiamond(3, 3, max_plies=30)
+    assert measure(short, agent("hash0", 3), solution(3)) == measure(GAME, agent("hash0", 3), solution(3))
 
 
 def test_strong_measures_of_a_random_sample_are_estimates_and_weak_ones_can_be_left_out() -> None:
-    every = measure(game(3, 3), agent("hash0", 3), solution(3))
-    some = measure(game(3, 3), agent("hash0", 3), solution(3), strong_states=600)
+    every = measure(GAME, agent("hash0", 3), solution(3))
+    some = measure(GAME, agent("hash0", 3), solution(3), strong_states=600)
     assert some["strong_states"] == 600
     assert some["strong_action"] == pytest.approx(every["strong_action"], abs=0.06)
     assert some["strong_action"] != every["strong_action"]
     assert some["sure_fraction"] == every["sure_fraction"]
-    strong = measure(game(3, 3), agent("hash0", 3), solution(3), strong_states=600, weak=False)
+    strong = measure(GAME, agent("hash0", 3), solution(3), strong_states=600, weak=False)
     assert strong == {name: some[name] for name in strong}
     assert "strong_action" in strong
     assert {"ultra_weak", "weak_solved", "agent_states", "sure_fraction"} <= some.keys() - strong.keys()
