@@ -21,8 +21,7 @@ from tests.helpers.scripted_agents import OnHost
 from tests.train.conftest import Runs
 from train.analyse import __main__ as analyse
 from train.analyse import annotation
-from train.analyse.annotation import Database, Turn, annotate, first_unknown, summary
-from train.analyse.recorded_game import RecordedGame, read_games
+from train.analyse.annotation import Database, RecordedGame, Turn, annotate, first_unknown, read_games, summary
 from train.data.positions import Positions
 
 CHECKERS = jaxgames.make("checkers")

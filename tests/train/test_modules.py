@@ -18,7 +18,7 @@ from tests.helpers.registrations import temporary_registrations
 from tests.helpers.stored_runs import ROOT, metrics_of
 from train import evaluate, export, ladder, match, play, plot, strength
 from train.analyse import __main__ as analyse
-from train.analyse.recorded_game import read_games
+from train.analyse.annotation import read_games
 from train.driver import cli, compilation
 from train.driver.loop import Settings, command_to_resume
 from train.driver.run_folder import SWEEP_FILE, RunFolder

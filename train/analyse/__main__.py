@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import tyro
+from matplotlib.figure import Figure
 
 from jaxgames import make
 from jaxgames._checks import check_int, check_number
@@ -27,15 +29,14 @@ from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers.pdn import BrokenGame
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH
 from train import agents, plot
-from train.analyse import picture as analyse_picture
-from train.analyse.annotation import DECIDED, Database, Turn, annotate, first_unknown, summary
-from train.analyse.recorded_game import RecordedGame, read_games
+from train.analyse.annotation import DECIDED, Database, RecordedGame, Turn, annotate, first_unknown, read_games, summary
 from train.data import positions
 from train.driver.commands import run_command
 from train.driver.metrics import rounded
 from train.driver.tables import markdown
 
-NO_VALUE = "-"
+LARGEST_MEN = 5.0  # the values axis shows at most as much, which is also the value of a decided game
+MAX_NAMED = 12  # blunders with their move beside them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +98,7 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
                 | {"turns": [dataclasses.asdict(turn) for turn in turns]}
             )
             if arguments.picture is not None:
-                plot.write(analyse_picture.draw(game, turns, of_agent), arguments.picture)
+                plot.write(draw(game, turns, of_agent), arguments.picture)
     result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": of_agent}
     result |= {"data": None if arguments.data is None else str(arguments.data), "blunder": arguments.blunder}
     if database is not None and len(games) > 1:
@@ -150,23 +151,28 @@ def departures(games: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 # -- text ----------------------------------------------------------------------------------------------------------
 
 
+def _men(value: float | None) -> str:
+    """Returns a value in men; a decided one is a win or a loss of seat 0."""
+    assert value is not None
+    return f"{value:+.2f}" if abs(value) < DECIDED else "win" if value > 0 else "loss"
+
+
+def cells(turn: Turn) -> dict[str, object]:
+    """Returns the row of a turn by the heads of its columns, without the columns of what is not known."""
+    row: dict[str, object] = {"turn": turn.number, "move": turn.move}
+    if turn.lost is not None:
+        row |= {"best": turn.best, "before": _men(turn.before), "after": _men(turn.after)}
+        row["lost"] = f"{turn.lost:.2f}{'??' * turn.blunder}"
+    if turn.rank is not None:
+        row |= {"prob": f"{turn.probability:.3f}", "rank": f"{turn.rank}/{turn.legal}", "top": turn.favourite}
+        row["value"] = "-" if turn.agent_value is None else f"{turn.agent_value:+.2f}"
+    return row if turn.played is None else row | {"data": turn.played}
+
+
 def table(game: RecordedGame, turns: Sequence[Turn]) -> str:
     """Returns the annotation of a game as text: a row per turn, a line per seat, and one for the database."""
-    has_values, has_agent, has_data = turns[0].lost is not None, turns[0].rank is not None, turns[0].played is not None
-    header = ["turn", "move"]
-    header += ["best", "before", "after", "lost"] if has_values else []
-    header += ["prob", "rank", "top", "value"] if has_agent else []
-    header += ["data"] if has_data else []
-    rows: list[list[object]] = []
-    for turn in turns:
-        row: list[object] = [turn.number, turn.move]
-        if has_values:
-            row += [turn.best, _men(turn.before), _men(turn.after), f"{turn.lost:.2f}{'??' * turn.blunder}"]
-        if has_agent:
-            value = NO_VALUE if turn.agent_value is None else f"{turn.agent_value:+.2f}"
-            row += [f"{turn.probability:.3f}", f"{turn.rank}/{turn.legal}", turn.favourite, value]
-        rows.append([*row, turn.played] if has_data else row)
-    lines = [f"{game.title}, {game.result}", markdown(header, rows, padded=True)]
+    rows = [cells(turn) for turn in turns]
+    lines = [f"{game.title}, {game.result}", markdown([*rows[0]], [[*row.values()] for row in rows], padded=True)]
     for seat in range(game.env.num_players):
         numbers = summary(turns, seat)
         parts = [f"{game.seat_name(seat)}: {numbers['turns']} turns"]
@@ -175,17 +181,79 @@ def table(game: RecordedGame, turns: Sequence[Turn]) -> str:
         if "top_1" in numbers:
             parts.append(f"top-1 {numbers['top_1']:.2f}, top-3 {numbers['top_3']:.2f}")
         lines.append("; ".join(parts))
-    if has_data:
+    if "data" in rows[0]:
         unknown = first_unknown(turns)
         where = "none" if unknown is None else f"turn {unknown.number}, {unknown.move}"
         lines.append(f"first move out of the database: {where}")
     return "\n".join([*lines, ""])
 
 
-def _men(value: float | None) -> str:
-    """Returns a value in men; a decided one is a win or a loss of seat 0."""
-    assert value is not None
-    return f"{value:+.2f}" if abs(value) < DECIDED else "win" if value > 0 else "loss"
+# -- the picture -------------------------------------------------------------------------------------------------------
+
+
+def draw(game: RecordedGame, turns: Sequence[Turn], agent: str | None = None) -> Figure:
+    """Returns the picture of a game: panels with the values of alpha-beta, and the agent's probabilities and values.
+
+    Args:
+      turns: from `train.analyse.annotation.annotate`; a panel without numbers is left out.
+      agent: the text of the agent, for the label of its panels.
+    """
+    first = turns[0]
+    panels: list[tuple[Any, float]] = [(_draw_values, 3.0)] if first.lost is not None else []
+    panels += [(_draw_probabilities, 1.8)] if first.probability is not None else []
+    panels += [(_draw_agent_values, 1.4)] if first.agent_value is not None else []
+    heights = [height for _, height in panels] or [1.0]
+    figure, axes_of = plot.new_picture(9, 1.2 + sum(heights), len(heights), sharex=True, height_ratios=heights)
+    unknown = first_unknown(turns)
+    end = len(turns) if unknown is None else unknown.number - 1
+    if first.played is not None and end:
+        for axes in axes_of:
+            axes.axvspan(0.5, end + 0.5, color="0.5", alpha=0.15, linewidth=0, label="in the database")
+    for axes, (draw_panel, _) in zip(axes_of, panels, strict=False):
+        draw_panel(axes, game, turns)
+    if agent is not None:
+        axes_of[first.lost is not None].set_title(agent, fontsize="small", loc="left")
+    axes_of[-1].set(xlabel="turn", xlim=(0.5, len(turns) + 0.5))
+    handles: dict[str, Any] = {}
+    for axes in axes_of:
+        handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), fontsize="small")
+    figure.suptitle(f"{game.title}, {game.result}")
+    return figure
+
+
+def _draw_values(axes: Any, game: RecordedGame, turns: Sequence[Turn]) -> None:
+    """Draws the value after every turn in men for seat 0, and marks the blunders."""
+    values = np.clip([turn.after for turn in turns if turn.after is not None], -LARGEST_MEN, LARGEST_MEN)
+    axes.axhline(0, color="0.4", linewidth=0.8)
+    axes.plot([turn.number for turn in turns], values, "o-", color=plot.COLOURS[0], linewidth=1.5, markersize=3)
+    if blunders := sorted((turn for turn in turns if turn.blunder), key=lambda turn: -(turn.lost or 0)):
+        numbers = np.array([turn.number for turn in blunders])
+        axes.plot(numbers, values[numbers - 1], "X", color=plot.COLOURS[1], markersize=9, label="blunder")
+    for turn in blunders[:MAX_NAMED]:
+        place = {"ha": "right", "va": "bottom" if turn.seat == 1 else "top"}  # a blunder of seat 1 raises the value
+        axes.text(turn.number - 0.5, values[turn.number - 1], turn.move, fontsize="small", **place)
+    low, high = min(-0.5, *values), max(0.5, *values)
+    margin = 0.15 * (high - low)
+    axes.set(ylabel=f"men, + for {game.seat_name(0)}", ylim=(low - margin, high + margin))
+
+
+def _draw_probabilities(axes: Any, game: RecordedGame, turns: Sequence[Turn]) -> None:
+    """Draws the probability of every move that was played, by seat."""
+    for seat in range(game.env.num_players):
+        own = [turn for turn in turns if turn.seat == seat]
+        style = plot.style_of(2 + seat) | {"linestyle": "none", "label": f"move of {game.seat_name(seat)}"}
+        axes.plot([turn.number for turn in own], [turn.probability for turn in own], **style)
+    axes.set(ylabel="probability", ylim=(-0.06, 1.06))
+
+
+def _draw_agent_values(axes: Any, game: RecordedGame, turns: Sequence[Turn]) -> None:
+    """Draws the return of seat 0 that the agent expects before every turn."""
+    values = [turn.agent_value for turn in turns if turn.agent_value is not None]
+    ends = *game.env.return_range, *values  # a network's values can lie beyond the returns
+    axes.axhline(0, color="0.4", linewidth=0.8)
+    axes.plot([turn.number for turn in turns], values, color=plot.COLOURS[0], linewidth=1.5)
+    axes.set(ylabel=f"return of {game.seat_name(0)}", ylim=(1.1 * min(ends), 1.1 * max(ends)))
 
 
 main = functools.partial(run_command, "train.analyse", Arguments, analyse)

@@ -40,8 +40,7 @@ from jaxgames import Env, arena, make
 from jaxgames.games.checkers.pdn import BrokenGame
 from jaxgames.policies.agent import PolicyAgent
 from train import agents
-from train.analyse.annotation import Turn, annotate
-from train.analyse.recorded_game import of_record, read_games
+from train.analyse.annotation import Turn, annotate, of_record, read_games
 from train.data import positions
 from train.data.positions import Positions, evenly_spaced
 from train.driver.commands import GameArguments, text_of_rate
