@@ -21,7 +21,7 @@ from jax.core import Tracer
 from jaxgames._specs import split_list
 from jaxgames.policies import file as policy_file
 from train import agents
-from train.driver.checkpoints import shapes_by_name
+from train.driver.checkpoints import leaves_by_name
 from train.driver.learner import Config
 from train.driver.messages import log
 from train.driver.run_folder import RunFolder
@@ -47,14 +47,27 @@ def load_params(text: str, like: Params, config: Config) -> Params:
     """
     if Path(text).suffix == SUFFIX:
         return of_exported(text, like, config)
-    texts = split_list(text)
-    if len(texts) > 1:
-        return _joined(texts, like)
-    run, iteration = agents.find_run(text, "init_from must be")
+    texts, ours, taken = split_list(text), leaves_by_name(like), dict[str, Any]()
+    runs = [agents.find_run(each, "init_from must be") for each in texts]
     with jax.ensure_compile_time_eval():  # inside a trace, too
-        stored = run.params(iteration)
-    _check_shapes(text, run, shapes_by_name(stored), shapes_by_name(like))
-    return jax.tree.map(lambda old, new: jnp.broadcast_to(old, new.shape).astype(new.dtype), stored, like)
+        stored = [leaves_by_name(run.params(iteration)) for run, iteration in runs]
+    owners = Counter(name for arrays in stored for name in arrays)
+    for each, (run, _), arrays in zip(texts, runs, stored, strict=True):
+        own = {name: array for name, array in arrays.items() if owners[name] == 1}
+        if not own:
+            raise ValueError(f"{each} fills no part of the network: the other runs of init_from have all of its arrays")
+        _check_shapes(each, run, own, {name: leaf for name, leaf in ours.items() if name in own or len(texts) == 1})
+        taken |= own
+    if len(texts) > 1 and not any(isinstance(leaf, Tracer) for leaf in ours.values()):
+        others = ", ".join(name for name in ours if name not in taken)
+        log(f"{len(taken)} of {len(ours)} arrays are those of {', '.join(texts)}; these are random: {others}")
+    filled = [_in_shape(taken[name], leaf) if name in taken else leaf for name, leaf in ours.items()]
+    return jax.tree.structure(like).unflatten(filled)
+
+
+def _in_shape(array: Any, like: Any) -> jax.Array:
+    """Returns an array in the shape and type of another one, of which every seat can have its own."""
+    return jnp.broadcast_to(array, like.shape).astype(like.dtype)
 
 
 def of_exported(path: str, like: Params, config: Config) -> Params:
@@ -70,8 +83,7 @@ def of_exported(path: str, like: Params, config: Config) -> Params:
         sizes = {name: value for name, value in network.items() if name != "network"}
         text = ", ".join([network_of(network), *(f"{name} {format_setting(value)}" for name, value in sizes.items())])
         raise ValueError(f"the parameters of {path} do not fit this run: expected the same network, {text}")
-    filled = [jnp.broadcast_to(leaf, new.shape).astype(new.dtype) for leaf, new in zip(leaves, wanted, strict=True)]
-    return structure.unflatten(filled)
+    return structure.unflatten([_in_shape(leaf, new) for leaf, new in zip(leaves, wanted, strict=True)])
 
 
 def network_settings(config: Config) -> dict[str, Any]:
@@ -80,41 +92,17 @@ def network_settings(config: Config) -> dict[str, Any]:
     return {name: value for name, value in network.items() if value not in (None, ())}
 
 
-def _joined(texts: list[str], like: Params) -> Params:
-    """Returns the parameters of several runs in one network; see `load_params`."""
-    ours, taken = shapes_by_name(like), dict[str, jax.Array]()
-    runs = [agents.find_run(text, "init_from must be") for text in texts]
-    with jax.ensure_compile_time_eval():  # inside a trace, too
-        stored = [run.params(iteration) for run, iteration in runs]
-    owners = Counter(name for params in stored for name in shapes_by_name(params))
-    for text, (run, _), params in zip(texts, runs, stored, strict=True):
-        arrays = dict(zip(shapes_by_name(params), jax.tree.leaves(params), strict=True))
-        own = {name: array for name, array in arrays.items() if owners[name] == 1}
-        if not own:
-            raise ValueError(f"{text} fills no part of the network: the other runs of init_from have all of its arrays")
-        shapes = {name: tuple(array.shape) for name, array in own.items()}
-        _check_shapes(text, run, shapes, {name: shape for name, shape in ours.items() if name in own})
-        taken |= own
-    leaves, structure = jax.tree.flatten(like)
-    if not any(isinstance(leaf, Tracer) for leaf in leaves):
-        others = ", ".join(name for name in ours if name not in taken)
-        log(f"{len(taken)} of {len(ours)} arrays are those of {', '.join(texts)}; these are random: {others}")
-    filled = [
-        jnp.broadcast_to(taken[name], leaf.shape).astype(leaf.dtype) if name in taken else leaf
-        for name, leaf in zip(ours, leaves, strict=True)
-    ]
-    return structure.unflatten(filled)
-
-
-def _check_shapes(
-    text: str, run: RunFolder, theirs: dict[str, tuple[int, ...]], ours: dict[str, tuple[int, ...]]
-) -> None:
+def _check_shapes(text: str, run: RunFolder, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
     """Raises ValueError unless each array has the shape that it has here, or that each seat's has."""
+    shapes = {name: tuple(leaf.shape) for name, leaf in ours.items()}
+    of_run = {name: tuple(array.shape) for name, array in theirs.items()}
     differ = [
-        name for name in {**ours, **theirs} if name not in ours or theirs.get(name) not in (ours[name], ours[name][1:])
+        name
+        for name in {**ours, **theirs}
+        if name not in ours or of_run.get(name) not in (shapes[name], shapes[name][1:])
     ]
     if differ:
-        both = [f"{name} has shape {theirs.get(name)} there and {ours.get(name)} here" for name in differ[:SHOWN]]
+        both = [f"{name} has shape {of_run.get(name)} there and {shapes.get(name)} here" for name in differ[:SHOWN]]
         more = f"; {len(differ) - SHOWN} more arrays differ" if len(differ) > SHOWN else ""
         game = {"env": getattr(run.config, "env", None), "sharing": getattr(run.config, "sharing", "shared")}
         settings = {**game, **network_settings(run.config)}

@@ -12,7 +12,7 @@ from jaxgames.policies import file as policy_file
 from tests.helpers.commands import error_of, run_command
 from tests.helpers.stored_runs import random_train_state, store
 from tests.train.conftest import Runs
-from train import export
+from train import agents, export
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
 from train.driver import cli, loop
@@ -22,23 +22,14 @@ from train.imitation import Imitation
 from train.ops import sharding
 from train.ops.sharding import keys_to_data
 from train.ppo import PPO, Config
-from train.pretrained import load_params
 
 GAME = "dots_and_boxes(rows=2, cols=2)"
 SMALL: dict[str, Any] = {"hidden_sizes": (8,), "num_envs": 2, "rollout_length": 4, "num_minibatches": 1}
 CONFIG = Config(env=GAME, **SMALL)
 
 
-def ppo_main() -> None:
-    """The command `python -m train.ppo`."""
-    cli.main(PPO)
-
-
 def params_of(folder: Path) -> Any:
-    run = RunFolder.open(folder, PPO)
-    params = run.params()
-    run.close()
-    return jax.device_get(params)
+    return jax.device_get(agents.open_run(folder).params())
 
 
 def start(config: Config) -> Any:
@@ -51,72 +42,56 @@ def equal(a: Any, b: Any) -> bool:
     return jax.tree.all(jax.tree.map(np.array_equal, *jax.device_get((a, b))))
 
 
+@pytest.fixture(scope="module")
+def texts(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Runs and files with the parameters of the first run, or of networks that do not fit."""
+    folder = tmp_path_factory.mktemp("others")
+    file, small, other = (folder / f"{name}.policy" for name in ("file", "small", "other"))
+    for path, bits in ((file, 32), (small, 8)):
+        run_command(export.main, untrained.first, "--output", path, "--bits", bits, "--platforms", "cpu", "--boards", 0)
+    game, content = policy_file.read(file)  # arrays of the same shapes
+    header = dataclasses.replace(content.header, network={"network": "other(width=8)"})
+    policy_file.write(other, game, content._replace(header=header))
+    seats = store(folder / "seats", PPO(dataclasses.replace(CONFIG, sharing="independent")))
+    return {"first": untrained.first, "file": file, "small": small, "other": other, "seats": seats}
+
+
 def test_run_starts_with_the_parameters_of_the_other_run_and_a_fresh_optimizer(untrained: Runs) -> None:
     learner = PPO(dataclasses.replace(CONFIG, init_from=str(untrained.second)))
     before = jax.jit(learner.init)(jax.random.key(7))
     after = learner.load(before)
-    assert equal(jax.device_get(after.params), params_of(untrained.second))
-    assert not equal(jax.device_get(after.params), jax.device_get(before.params))
+    assert equal(after.params, params_of(untrained.second))
+    assert not equal(after.params, before.params)
     assert equal(after.opt_state, before.opt_state)
-    assert equal(start(dataclasses.replace(CONFIG, init_from=f"{untrained.first}@0")), params_of(untrained.first))
 
 
-@pytest.mark.parametrize(("bits", "error"), [(32, 0.0), (8, 1 / 127)])
-def test_run_starts_with_the_parameters_of_an_exported_policy(
-    untrained: Runs, tmp_path: Path, bits: int, error: float
-) -> None:
-    file = tmp_path / "second.policy"
-    run_command(export.main, untrained.second, "--output", file, "--bits", bits, "--boards", 0)
-    started = start(dataclasses.replace(CONFIG, init_from=str(file)))
-    for ours, theirs in zip(jax.tree.leaves(started), jax.tree.leaves(params_of(untrained.second)), strict=True):
-        assert ours.shape == theirs.shape
-        np.testing.assert_allclose(ours, theirs, rtol=0, atol=error * np.abs(theirs).max(initial=0))
-    with pytest.raises(
-        ValueError, match=r"second\.policy do not fit this run: expected the same network, mlp, hidden_sizes 8"
-    ):
-        start(dataclasses.replace(CONFIG, init_from=str(file), hidden_sizes=(9,)))
-
-
-def test_exported_policy_of_another_network_with_the_same_shapes_is_refused(untrained: Runs, tmp_path: Path) -> None:
-    file, env = tmp_path / "first.policy", "dots_and_boxes(rows=2, cols=2, reward=boxes)"
-    run_command(export.main, untrained.first, "--output", file, "--platforms", "cpu", "--boards", 0)
-    settings: dict[str, Any] = {"env": env, "sharing": "independent", "activation": "relu", "init_from": str(file)}
-    found = start(dataclasses.replace(CONFIG, **settings))
-    assert equal(found, jax.tree.map(lambda leaf: np.stack([leaf] * 2), params_of(untrained.first)))
-
-    game, content = policy_file.read(file)
-    header = dataclasses.replace(content.header, network={"network": "other(width=8)"})
-    policy_file.write(file, game, content._replace(header=header))
-    with pytest.raises(ValueError, match=r"do not fit this run: expected the same network, other\(width=8\)"):
-        start(dataclasses.replace(CONFIG, init_from=str(file)))
+REWARD: dict[str, Any] = {"env": "dots_and_boxes(rows=2, cols=2, reward=boxes)", "activation": "relu"}
 
 
 @pytest.mark.parametrize(
-    ("sharing", "per_seat"), [("shared_encoder", {"heads"}), ("independent", {"encoder", "heads"})]
+    ("text", "settings", "per_seat", "error"),
+    [
+        ("{first}@0", {}, (), 0.0),
+        ("{first}", {"sharing": "shared_encoder"}, ("heads",), 0.0),
+        ("{first}", {"sharing": "independent"}, ("encoder", "heads"), 0.0),
+        ("{file}", {"sharing": "independent", **REWARD}, ("encoder", "heads"), 0.0),
+        ("{small}", {}, (), 1 / 127),
+    ],
 )
-def test_shared_parameters_are_copied_to_every_seat(untrained: Runs, sharing: Any, per_seat: set[str]) -> None:
-    found = start(dataclasses.replace(CONFIG, sharing=sharing, init_from=str(untrained.first)))
-    stored = params_of(untrained.first)
-    for part in ("encoder", "heads"):
-        seats = 2 if part in per_seat else 0
-        expected = jax.tree.map(lambda leaf, seats=seats: np.stack([leaf] * seats) if seats else leaf, stored[part])
-        assert equal(found[part], expected)
-
-
-def test_parameters_of_every_seat_are_not_shared(untrained: Runs, tmp_path: Path) -> None:
-    learner = PPO(dataclasses.replace(CONFIG, sharing="independent"))
-    folder = store(tmp_path / "run", learner)
-    like = jax.eval_shape(PPO(CONFIG).init, jax.random.key(0)).params
-    message = r"encoder/params/Dense_0/bias has shape \(2, 8\) there and \(8,\) here.*sharing independent"
-    with pytest.raises(ValueError, match=message):
-        load_params(str(folder), like, CONFIG)
+def test_shared_parameters_are_copied_to_every_seat(
+    text: str, settings: dict[str, Any], per_seat: tuple[str, ...], error: float, texts: dict[str, Path]
+) -> None:
+    found = start(dataclasses.replace(CONFIG, **settings, init_from=text.format(**texts)))
+    for part, stored in params_of(texts["first"]).items():
+        for ours, leaf in zip(jax.tree.leaves(found[part]), jax.tree.leaves(stored), strict=True):
+            assert ours.shape == (2,) * (part in per_seat) + leaf.shape
+            np.testing.assert_allclose(ours, ours * 0 + leaf, rtol=0, atol=error * np.abs(leaf).max(initial=0))
 
 
 def test_shapes_that_do_not_fit_are_both_named_before_there_is_a_folder(untrained: Runs, tmp_path: Path) -> None:
     folder = tmp_path / "new"
     flags = ("--env", "dots_and_boxes(rows=2, cols=3)", "--channels", "--hidden-sizes", "9")
-    message = error_of(ppo_main, *flags, "--init-from", untrained.first, "--run-dir", folder)
-    assert f"the parameters of {untrained.first} do not fit this run: " in message
+    message = error_of(lambda: cli.main(PPO), *flags, "--init-from", untrained.first, "--run-dir", folder)
     assert "encoder/params/Dense_0/bias has shape (8,) there and (9,) here" in message
     assert "; 2 more arrays differ" in message
     assert f"that run has env {GAME}, sharing shared" in message
@@ -124,16 +99,21 @@ def test_shapes_that_do_not_fit_are_both_named_before_there_is_a_folder(untraine
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "settings", "message"),
     [
-        ("{first}(temperature=0)", "init_from must be the folder of a run, such as runs/first or runs/first@40"),
-        ("{first}@3", "keeps its last 2 checkpoints"),
-        ("nowhere", "nowhere holds no run"),
+        ("{first}(temperature=0)", {}, "init_from must be the folder of a run, such as runs/first"),
+        ("{first}@3", {}, "keeps its last 2 checkpoints"),
+        ("nowhere", {}, "nowhere holds no run"),
+        ("{seats}", {}, r"Dense_0/bias has shape \(2, 8\) there and \(8,\) here.*sharing independent"),
+        ("{file}", {"hidden_sizes": (9,)}, r"file\.policy do not fit .* the same network, mlp, hidden_sizes 8"),
+        ("{other}", {}, r"other\.policy do not fit .* the same network, other\(width=8\)"),
     ],
 )
-def test_text_that_names_no_checkpoint_is_refused(untrained: Runs, text: str, message: str) -> None:
+def test_parameters_that_do_not_fit_are_refused(
+    text: str, settings: dict[str, Any], message: str, texts: dict[str, Path]
+) -> None:
     with pytest.raises((ValueError, FileNotFoundError), match=message):
-        start(dataclasses.replace(CONFIG, init_from=text.format(first=untrained.first)))
+        start(dataclasses.replace(CONFIG, **settings, init_from=text.format(**texts)))
 
 
 def branch(folder: Path, name: str, seed: int) -> str:
@@ -153,7 +133,7 @@ def test_branches_that_were_trained_apart_are_joined(tmp_path: Path) -> None:
     after = jax.device_get(Imitation(joined).load(before).params)
     encoder, fresh = after["encoder"]["params"], jax.device_get(before.params)
     for text in texts:
-        stored = jax.device_get(RunFolder.open(Path(text), Imitation).params())["encoder"]["params"]
+        stored = params_of(Path(text))["encoder"]["params"]
         assert equal({name: encoder[name] for name in stored}, stored)
     assert equal(encoder["joined"], fresh["encoder"]["params"]["joined"])
     assert equal(after["heads"], fresh["heads"])
@@ -173,7 +153,7 @@ def test_resumed_run_does_not_read_the_other_run(untrained: Runs, tmp_path: Path
     run.save(saved)
     restored = loop.restore_or_init(learner, [run], sharding.mesh_for(1, learner.batch_sizes))
     run.close()
-    assert equal(jax.device_get(restored.params), jax.device_get(saved.params))
+    assert equal(restored.params, saved.params)
     with pytest.raises(FileNotFoundError, match="removed holds no run"):
         learner.load(saved)
 
@@ -186,11 +166,10 @@ def test_alphazero_starts_with_the_parameters_of_a_run_of_imitation_and_nothing_
     learner = AlphaZero(AlphaZeroConfig(env=GAME, hidden_sizes=(8,), init_from=text, **sizes))
     before = random_train_state(learner, seed=7)
     after = learner.load(before)
-    stored = jax.device_get(RunFolder.open(Path(text), Imitation).params())
-    assert equal(jax.device_get(after.params), stored)
-    assert equal(jax.device_get(after.learning), stored)
+    stored = params_of(Path(text))
+    assert equal((after.params, after.learning), (stored, stored))
     rest = [state._replace(params=None, learning=None, key=jax.random.key_data(state.key)) for state in (before, after)]
     assert equal(*map(keys_to_data, rest))
     assert equal(start(dataclasses.replace(CONFIG, init_from=text)), stored)
     further = Imitation(dataclasses.replace(other.config, init_from=text))
-    assert equal(jax.device_get(further.load(jax.eval_shape(further.init, jax.random.key(0))).params), stored)
+    assert equal(further.load(jax.eval_shape(further.init, jax.random.key(0))).params, stored)
