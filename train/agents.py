@@ -16,6 +16,7 @@ A text that is the whole name of a run's folder means that folder, whatever char
 """
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import os
@@ -59,13 +60,14 @@ class RunText(NamedTuple):
         return open_run(self.folder)
 
 
-def make(text: str, env: Env[Any]) -> Agent:
+def make(text: str, env: Env[Any], *, abstract: bool = False) -> Agent:
     """Returns the agent that `text` names, for the game `env`.
 
     Args:
       text: a text that `jaxgames.agents.make` takes, a level of the game such as `hard`, or `RUN`, or `RUN@ITERATION`,
         with or without parameters in brackets. RUN is the folder of a run; for a folder that has the name of an agent,
         write a path: "./random".
+      abstract: puts zeros in the place of a run's parameters. It reads settings, but no checkpoint.
 
     Raises:
       FileNotFoundError: `text` is neither, or the run has no such checkpoint.
@@ -73,27 +75,22 @@ def make(text: str, env: Env[Any]) -> Agent:
     """
     named = parse(text)
     if named is None:
-        return _make_library_agent(text, env)
-    return agent_of_run(named.open(), named.iteration, env, **named.parameters)
-
-
-def abstract_agent(text: str, env: Env[Any]) -> Agent:
-    """Returns the agent that `text` names, with zeros for a run's parameters: it reads settings, but no checkpoint.
-
-    Raises FileNotFoundError or ValueError as `make`, except for checkpoints.
-    """
-    named = parse(text)
-    if named is None:
-        return _make_library_agent(text, env)
+        level = text.strip()
+        return agents.make(baselines.levels(env).get(level, text) if level in LEVELS else text, env)
     run = named.open()
+    if not abstract:
+        return agent_of_run(run, named.iteration, env, **named.parameters)
     params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), run.params_shapes())
     return _agent(run, params, env, named.parameters)
+
+
+abstract_agent = functools.partial(make, abstract=True)
 
 
 def parse(text: str) -> RunText | None:
     """Returns the run that `text` names with iteration and parameters; None if it names an agent of `jaxgames.agents`.
 
-    Raises FileNotFoundError if it names neither, ValueError if the iteration or the brackets cannot be read.
+    Raises FileNotFoundError if it names neither.
     """
     check_text(text)
     if _is_library_agent(text):
@@ -112,19 +109,13 @@ def parse(text: str) -> RunText | None:
 
 
 def env_of(text: str) -> Env[Any] | None:
-    """Returns the game that the agent of a run was trained on; None for an agent of `jaxgames.agents`, which plays any.
-
-    Raises FileNotFoundError or ValueError as `make`.
-    """
+    """Returns the game of an agent's run; None for an agent of `jaxgames.agents`, which plays any."""
     named = parse(text)
     return None if named is None else named.open().learner.env
 
 
 def name_of(text: str) -> str:
-    """Returns an agent's text with the iteration that plays: "runs/first@40" for "runs/first" after 40 iterations.
-
-    Raises FileNotFoundError or ValueError as `make`.
-    """
+    """Returns an agent's text with the iteration that plays: "runs/first@40" for "runs/first" after 40 iterations."""
     named = parse(text)
     if named is None:
         return text.strip()
@@ -134,7 +125,7 @@ def name_of(text: str) -> str:
 def with_temperature(text: str, temperature: float | None) -> str:
     """Returns the text of a run's agent with a temperature, unless that is None or it has one in its brackets.
 
-    The text of an agent of `jaxgames.agents` is returned as it is. Raises FileNotFoundError or ValueError as `make`.
+    The text of an agent of `jaxgames.agents` is returned as it is.
     """
     named = parse(text)
     if named is None or temperature is None:
@@ -158,10 +149,6 @@ def env_for(texts: Sequence[str], env: str | None = None) -> Env[Any]:
 
     Args:
       env: a game as `jaxgames.make` takes it; if there are runs, all of them must play it.
-
-    Raises:
-      ValueError: a run does not play the game, or there is neither a run nor `env`.
-      FileNotFoundError: a text is neither an agent nor a run.
     """
     game = None if env is None else make_env(env)
     for text in texts:
@@ -190,8 +177,6 @@ def learner_for(run: RunFolder, env: Env[Any]) -> Learner:
     """Returns the learner whose agents play a game with the parameters of a run.
 
     On another board, an agent searches with the reward that the run has learned, and its values are in that unit.
-
-    Raises ValueError if the run does not play the game.
     """
     learner, own = run.learner, cast(Any, run.learner.env)
     if own == env:
@@ -213,8 +198,7 @@ def open_run(folder: Path) -> RunFolder:
 def find_run(text: str, expected: str, advice: str = "") -> tuple[RunFolder, int | None]:
     """Returns the run that `RUN` or `RUN@ITERATION` names, and the iteration; None for its last checkpoint.
 
-    Raises FileNotFoundError if there is no such run. Raises ValueError for another text; its message begins with
-    `expected` and ends with `advice`.
+    The message for another text begins with `expected` and ends with `advice`.
     """
     named = parse(text)
     if named is None or named.parameters:
@@ -224,10 +208,7 @@ def find_run(text: str, expected: str, advice: str = "") -> tuple[RunFolder, int
 
 
 def learner_type(name: str) -> type[Learner]:
-    """Returns the class of the learner with a name, such as PPO for "ppo", or of one that "module:Class" names.
-
-    Raises ValueError for an unknown name, and as `learner_of_module`.
-    """
+    """Returns the class of the learner with a name, such as PPO for "ppo", or of one that "module:Class" names."""
     if MODULE_AND_NAME.fullmatch(name):
         return learner_of_module(name)
     if name not in LEARNERS:
@@ -250,9 +231,7 @@ def agent_of_run(
       env: the game; None for the game of the run.
       **parameters: `epsilon`, and those of the learner's `agent`; see `train.network_learner.NetworkLearner.agent`.
 
-    Raises:
-      FileNotFoundError: the run has no such checkpoint; the message lists those that it has.
-      ValueError: the run does not play the game, or a parameter is unknown, of the wrong type or not allowed.
+    Raises FileNotFoundError if the run has no such checkpoint, and ValueError as `make`.
     """
     return _agent(run, run.params(iteration), run.learner.env if env is None else env, parameters)
 
@@ -270,12 +249,6 @@ def _agent(run: RunFolder, params: Any, env: Env[Any], parameters: Mapping[str, 
             raise ParameterError(f"{name} must be {format_type(hints[name])}, not {value!r}")
     agent = learner.agent(params, **{name: value for name, value in parameters.items() if name != "epsilon"})
     return agents.with_epsilon(learner.env, agent, parameters["epsilon"]) if parameters.get("epsilon") else agent
-
-
-def _make_library_agent(text: str, env: Env[Any]) -> Agent:
-    """Returns an agent of `jaxgames.agents`, or of a level of the game."""
-    level = text.strip()
-    return agents.make(baselines.levels(env).get(level, text) if level in LEVELS else text, env)
 
 
 def _is_library_agent(text: str) -> bool:

@@ -164,22 +164,21 @@ def greedy_runs(tmp_path_factory: pytest.TempPathFactory, sticks: None) -> dict[
     return {name: store(parent / name, learner) for name, learner in learners.items()}
 
 
-@pytest.mark.parametrize("simulations", ["", "simulations=8, "])
+@pytest.mark.parametrize("search", ["", "simulations=8"])
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_run_of_every_learner_plays_by_its_parameters(
-    learner: str, simulations: str, greedy_runs: dict[str, Path]
-) -> None:
+def test_run_of_every_learner_plays_by_its_parameters(learner: str, search: str, greedy_runs: dict[str, Path]) -> None:
     """A draw among the best N has temperature 1 where the settings are greedy."""
     for parameters, temperature, top in (
+        ("", None, None),
         ("temperature=0", None, None),
         ("temperature=0.5", 0.5, None),
         ("temperature=0.5, top=2", 0.5, 2),
         ("top=2", 1, 2),
     ):
-        agent: Any = agents.make(f"{greedy_runs[learner]}({simulations}{parameters})", GAME)
-        assert isinstance(agent, SearchAgent if simulations else PolicyAgent)
+        given = ", ".join(filter(None, (search, parameters)))
+        agent: Any = agents.make(f"{greedy_runs[learner]}({given})", GAME)
+        assert isinstance(agent, SearchAgent if search else PolicyAgent)
         assert (agent.temperature, agent.top) == (temperature, top)
-    assert agents.make(f"{greedy_runs[learner]}({simulations.removesuffix(', ')})", GAME).temperature is None
 
 
 @pytest.mark.slow  # compiles searches
