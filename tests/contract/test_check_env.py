@@ -111,7 +111,7 @@ def wrong_texts(cases: Cases) -> list[tuple[str, str, WrongText]]:
 def test_wrong_text_is_explained(cases: Cases, wrong: tuple[str, str, WrongText]) -> None:
     """The text of a position, or in a position that of an action, or the number of an action that has none."""
     name, position, (text, *parts) = wrong
-    env = jaxgames.make(name)
+    env: Any = jaxgames.make(name)
     read = env.from_string
     if position:
         of_action = env.action_to_string if isinstance(text, int) else env.action_from_string

@@ -61,14 +61,16 @@ def test_recorded_games_of_pydraughts_end_on_its_positions() -> None:
 
 # -- ways of writing ---------------------------------------------------------------------------------------------------
 
-TWO = [("11-15", "1-0"), ("11-16", "*")]
+# Of a game its moves, behind its start if that is another, and its result; of a broken one the line of the problem and
+# parts of the reason.
+Expected = tuple[str, str] | tuple[int, *tuple[str, ...]]
+
+TWO: list[Expected] = [("11-15", "1-0"), ("11-16", "*")]
 OTHER_START = "W:W18,K30:B2,K7 30-25 7-10"
 FROM_CIRCLE, AROUND = f'[FEN "{CIRCLE}"]\n1. ', f"{CIRCLE} 6x15x22x13x6"
 FROM_WHITE, CAPTURED = '[FEN "W:W26,32:B6,14,22,25"]\n1... ', "W:W26,32:B6,14,22,25 26x17x10x1"
 
-# Of each game its moves, behind its start if that is another, and its result; of a broken one the line of the problem
-# and parts of the reason.
-READ: list[tuple[str, list[tuple[str, str] | tuple[int, *tuple[str, ...]]]]] = [
+READ: list[tuple[str, list[Expected]]] = [
     # Moves with numbers of both sides, zeros, crosses and dashes of Unicode, variations in variations.
     (
         "1. 11-15 1... 24-20 2. 08-11 2... 28-24 3. 09-13 ... 22-18 4. 15:22 4. ... 25X18 1-0",
@@ -128,7 +130,7 @@ READ: list[tuple[str, list[tuple[str, str] | tuple[int, *tuple[str, ...]]]]] = [
 
 
 @pytest.mark.parametrize(("text", "games"), READ)
-def test_text_has_these_games(text: str, games: list[tuple[str, str] | tuple[int, *tuple[str, ...]]]) -> None:
+def test_text_has_these_games(text: str, games: list[Expected]) -> None:
     for game, expected in zip(read(text), games, strict=True):
         if isinstance(game, PdnGame):
             assert (game.text, game.result) == expected
