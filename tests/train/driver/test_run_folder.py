@@ -1,103 +1,89 @@
-"""The files of a run's folder, how damaged ones are refused, its lock and its loggers."""
+"""The files of a run: settings, metrics, result, lock, loggers, checkpoints; how damaged ones are refused; results."""
 
+import fcntl
+import functools
 import json
 import os
 import shutil
 import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxgames.agents import RandomAgent, with_epsilon
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, run_command
-from tests.helpers.stored_runs import metrics_of
+from tests.helpers.sticks import Sticks
+from tests.helpers.stored_runs import metrics_of, train_in
 from tests.helpers.texts import NAME
-from tests.helpers.toy_learner import Config, ToyLearner
+from tests.helpers.toy_learner import Config, ToyLearner, TrainState
 from train.driver import checkpoints, loggers
+from train.driver.loop import Settings, run_training
+from train.driver.result_file import ResultFile
 from train.driver.run_folder import SWEEP_FILE, RunFolder
 from train.driver.stored_config import load, to_json
+from train.ops.sharding import keys_to_data
 from train.ppo import PPO
 
-LEARNER = ToyLearner(Config(total_steps=20))
+LEARNER = ToyLearner(Config(total_steps=40))  # ten iterations
+SETTINGS = Settings(checkpoint_every=4, keep_every=3, evaluate_every=0)
+TOY = "tests.helpers.toy_learner:ToyLearner"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of ten iterations whose checkpoints at multiples of three stay."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    train_in(folder, LEARNER, SETTINGS)
+    return folder
 
 
 @pytest.fixture
-def folder(toy_run: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be damaged."""
-    return shutil.copytree(toy_run, tmp_path / "run")
+def folder(trained: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    return shutil.copytree(trained, tmp_path / "run")
 
 
-def test_folder_holds_settings_metrics_checkpoints_and_result(folder: Path) -> None:
-    stored = json.loads((folder / "config.json").read_text())
-    assert stored == {
-        "learner": "tests.helpers.toy_learner:ToyLearner",
-        "jaxgames": stored["jaxgames"],
-        "env_version": 1,
-        "settings": {
-            "env": "sticks",
-            "total_steps": 20,
-            "seed": 0,
-            "num_envs": 4,
-            "learning_rate": 0.5,
-            "sizes": [3, 2],
-        },
-    }
-    assert {path.name for path in (folder / "checkpoints").iterdir()} == {"4.npz", "5.npz"}
-    events = list(folder.glob("events.out.tfevents.*"))
+def opened(folder: Path) -> RunFolder:
+    return RunFolder.open(folder, ToyLearner)
+
+
+@functools.cache
+def preferences() -> list[jax.Array]:
+    """The changing parameters before the first iteration and after each of ten, without a folder."""
+    train_state = jax.jit(LEARNER.init)(jax.random.key(LEARNER.config.seed))
+    iterate, found = jax.jit(LEARNER.iterate), [train_state.params["preference"]]
+    for _ in range(10):
+        train_state, _ = iterate(train_state)
+        found.append(train_state.params["preference"])
+    return found
+
+
+def test_folder_holds_settings_metrics_checkpoints_and_result(trained: Path) -> None:
+    stored = json.loads((trained / "config.json").read_text())
+    numbers = {"total_steps": 40, "seed": 0, "num_envs": 4, "learning_rate": 0.5, "sizes": [3, 2]}
+    settings = {"env": "sticks", **numbers}
+    assert stored == {"learner": TOY, "jaxgames": stored["jaxgames"], "env_version": 1, "settings": settings}
+    events = list(trained.glob("events.out.tfevents.*"))
     assert events
     assert all(b"noise" in path.read_bytes() for path in events)
-    result = json.loads((folder / "result.json").read_text())
-    assert (result["finished"], result["steps"], result["env"]) == (True, 20, "sticks")
-    assert result["learner"] == stored["learner"]
-
-
-def test_folder_that_holds_a_sweep_takes_no_run(tmp_path: Path) -> None:
-    """With a run beside its cells, the sweep could not be continued."""
-    (tmp_path / SWEEP_FILE).touch()
-    with pytest.raises(FileExistsError, match=r"holds a sweep, .*: name another folder"):
-        RunFolder.create(tmp_path, LEARNER)
-
-
-def test_checkpoints_are_read_in_a_folder_with_any_sign(tmp_path: Path) -> None:
-    """Also in one that was renamed."""
-    folder = tmp_path / "other"
-    checkpoints.write(folder, 1, {"a": np.arange(3)})
-    shutil.copytree(folder, tmp_path / NAME)
-    for each in (folder, tmp_path / NAME):
-        found = checkpoints.read(each, 1, {"a": jax.ShapeDtypeStruct((3,), np.arange(3).dtype)})
-        assert found["a"].tolist() == [0, 1, 2]
-
-
-def test_metrics_after_an_iteration_are_dropped(tmp_path: Path) -> None:
-    run = RunFolder.create(tmp_path / "run", LEARNER)
-    for iteration in (1, 2, 3):
-        run.log({"iteration": iteration, "loss": float("nan") if iteration == 2 else 0.5})
-    run.truncate_metrics(2)
-    run.log({"iteration": 3, "loss": 0.25})
-    run.close()
-    assert metrics_of(tmp_path / "run") == [
-        {"iteration": 1, "loss": 0.5},
-        {"iteration": 2, "loss": None},
-        {"iteration": 3, "loss": 0.25},
-    ]
-
-
-def test_unfinished_last_line_of_metrics_is_left_out(folder: Path) -> None:
-    for ending in (b'{"iteration": 6, "st', b"\0" * 20):
-        with (folder / "metrics.jsonl").open("ab") as file:
-            file.write(ending)
-        assert [row["iteration"] for row in RunFolder.open(folder, ToyLearner).rows()] == [1, 2, 3, 4, 5]
+    result = json.loads((trained / "result.json").read_text())
+    assert (result["finished"], result["steps"], result["env"], result["learner"]) == (True, 40, "sticks", TOY)
 
 
 def test_files_of_a_run_are_read_as_editors_save_them(folder: Path) -> None:
-    rows, learner = RunFolder.open(folder, ToyLearner).rows(), RunFolder.open(folder, ToyLearner).learner
+    rows, learner = opened(folder).rows(), opened(folder).learner
     for name in ("metrics.jsonl", "config.json", "result.json"):
         content = (folder / name).read_bytes().replace(b"\n", b"\r\n")
         (folder / name).write_bytes(b"\xef\xbb\xbf" + content + b"\r\n")
-    run = RunFolder.open(folder, ToyLearner)
+    run = opened(folder)
     assert (run.rows(), run.learner) == (rows, learner)
     assert run.result() is not None
 
@@ -108,7 +94,7 @@ def test_damaged_line_of_metrics_is_named(line: bytes, folder: Path) -> None:
     lines = path.read_bytes().splitlines()
     path.write_bytes(b"\n".join([lines[0], line, *lines[2:]]) + b"\n")
     with pytest.raises(ValueError, match=f"{path}, line 2 is not a row of metrics"):
-        RunFolder.open(folder, ToyLearner).rows()
+        opened(folder).rows()
 
 
 @pytest.mark.parametrize("content", [None, "[", "[1]", "{}"])
@@ -116,129 +102,22 @@ def test_missing_or_damaged_result_is_no_result(content: str | None, folder: Pat
     (folder / "result.json").unlink()
     if content is not None:
         (folder / "result.json").write_text(content)
-    assert RunFolder.open(folder, ToyLearner).result() is None
+    assert opened(folder).result() is None
 
 
-# -- checkpoints ---------------------------------------------------------------------------------------------
-
-
-def test_checkpoint_restores_every_array_and_key(tmp_path: Path) -> None:
-    """Also empty arrays."""
-    run = RunFolder.create(tmp_path / "run", LEARNER)
-    assert run.restore() is None
-    train_state = jax.jit(LEARNER.init)(jax.random.key(3))
-    run.save(train_state)
-    restored = run.restore()
-    run.close()
-    assert restored is not None
-    assert jax.tree.structure(restored) == jax.tree.structure(train_state)
-    for found, expected in zip(jax.tree.leaves(restored), jax.tree.leaves(train_state), strict=True):
-        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-        if not jax.dtypes.issubdtype(found.dtype, jax.dtypes.prng_key):  # pyright: ignore[reportPrivateImportUsage]
-            np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(jax.random.key_data(restored.key), jax.random.key_data(train_state.key))
-
-
-def test_run_without_a_newer_setting_says_its_default(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    stored = json.loads((folder / "config.json").read_text())
-    del stored["settings"]["sizes"]
-    (folder / "config.json").write_text(json.dumps(stored))
-    run = RunFolder.open(folder, ToyLearner)
-    assert run.learner == LEARNER
-    assert run.restore() is not None
-    assert "config.json has no sizes, so the defaults of this version are taken\n" in capsys.readouterr().err
-
-
-# -- lock ----------------------------------------------------------------------------------------------------
-
-
-def test_folder_in_use_is_refused_with_process_and_host(tmp_path: Path) -> None:
+def test_folder_in_use_or_of_a_sweep_is_refused(tmp_path: Path) -> None:
+    """With a run beside its cells, a sweep could not be continued."""
+    (tmp_path / SWEEP_FILE).touch()
+    with pytest.raises(FileExistsError, match=r"holds a sweep, .*: name another folder"):
+        RunFolder.create(tmp_path, LEARNER)
     first = RunFolder.create(tmp_path / "run", LEARNER)
-    second = RunFolder.open(tmp_path / "run", ToyLearner)
+    second = opened(tmp_path / "run")
     holder = f"process {os.getpid()} on {socket.gethostname()}"
     with pytest.raises(BlockingIOError, match=f"run is in use by {holder}: wait for it to end, or stop it"):
         second.lock()
     first.close()
     second.lock()
     second.close()
-
-
-STORED = to_json(ToyLearner(Config()))
-TOY = "tests.helpers.toy_learner:ToyLearner"
-SETTINGS_IN_A_LIST = '{"learner": "ppo", "settings": [1]}'
-
-
-def loaded(tmp_path: Path, text: str) -> Any:
-    (tmp_path / "config.json").write_text(text)
-    return load(tmp_path / "config.json", [PPO, ToyLearner])
-
-
-def test_settings_are_read_back_by_the_learner_that_wrote_them(tmp_path: Path) -> None:
-    config = Config(learning_rate=0.125, sizes=(2, 2, 2), seed=5)
-    assert loaded(tmp_path, json.dumps(to_json(ToyLearner(config)))) == ToyLearner(config)
-
-
-def test_folder_without_a_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=f"{tmp_path} holds no run: expected a folder that train.ppo wrote"):
-        RunFolder.open(tmp_path, PPO)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        *(
-            (text, "has no learner and settings")
-            for text in ("", "[" * 100_000, "null", '{"learner": "ppo", "settings": [1]}')
-        ),
-        ('{"learner": "other", "settings": {}}', f"learner must be one of ppo, {TOY}, not 'other'"),
-    ],
-)
-def test_config_that_is_no_stored_run_is_refused(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"{tmp_path / 'config.json'}.*{message}"):
-        loaded(tmp_path, text)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("other", "or module:Class|module:Class, not 'other'"),
-        ("no_module_of_ours:Mine", "a file imports none: to import it, add --import"),
-        ("json:Mine", "json has no learner 'Mine'"),
-        ("train.driver.learner:Learner", "has no learner 'Learner'"),
-    ],
-)
-def test_learner_that_cannot_be_had_is_refused(text: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps({"learner": text, "settings": {}}))
-    with pytest.raises(ValueError, match=message):
-        load(path, [PPO], or_own=True)
-    with pytest.raises(ValueError, match="learner must be one of ppo, not"):
-        load(path, [PPO])
-
-
-def test_setting_that_learners_no_longer_have_is_left_out(tmp_path: Path) -> None:
-    for name, value in {"proofs": True, "fast_searches": 0.5}.items():
-        assert loaded(tmp_path, json.dumps(with_setting(name, value))) == ToyLearner(Config())
-
-
-def with_setting(name: str, value: Any) -> dict[str, Any]:
-    return STORED | {"settings": STORED["settings"] | {name: value}}
-
-
-@pytest.mark.parametrize(
-    ("stored", "message"),
-    [
-        (with_setting("num_envs", "4"), "num_envs must be of type int, not '4'"),
-        (with_setting("num_envs", True), "num_envs must be of type int, not True"),
-        (with_setting("learning_rate", [1]), r"learning_rate must be of type float, not \[1\]"),
-        (with_setting("sizes", ["a"]), r"sizes must be of type tuple\[int, ...\]"),
-        (with_setting("num_boards", 4), "unknown settings: num_boards"),
-        (STORED | {"env_version": 2}, "trained on version 2 of sticks, .* this is version 1"),
-    ],
-)
-def test_setting_that_does_not_fit_is_named(stored: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=message):
-        loaded(tmp_path, json.dumps(stored))
 
 
 def test_loggers_are_left_out_or_refused_without_their_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,3 +130,276 @@ def test_loggers_are_left_out_or_refused_without_their_package(tmp_path: Path, m
     message = error_of(toy_learner.main, "--run-dir", tmp_path / "other", *options, "wandb")
     assert 'pip install -e ".[wandb]"' in message
     assert not (tmp_path / "other").exists()
+
+
+# -- settings --------------------------------------------------------------------------------------------------------
+
+
+def test_setting_that_is_newer_than_a_run_has_its_default(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And one that learners no longer have is left out."""
+    stored = json.loads((folder / "config.json").read_text())
+    del stored["settings"]["sizes"]
+    stored["settings"] |= {"proofs": True, "fast_searches": 0.5}
+    (folder / "config.json").write_text(json.dumps(stored))
+    assert opened(folder).learner == LEARNER
+    assert opened(folder).restore() is not None
+    assert "config.json has no sizes, so the defaults of this version are taken\n" in capsys.readouterr().err
+
+
+def stored(learner: str = TOY, env_version: int = 1, **settings: Any) -> str:
+    """The content of a config.json with other values of some entries and settings."""
+    content = to_json(LEARNER) | {"learner": learner, "env_version": env_version}
+    return json.dumps(content | {"settings": content["settings"] | settings})
+
+
+@pytest.mark.parametrize(
+    ("text", "or_own", "message"),
+    [
+        ("", False, "has no learner and settings"),
+        ("[" * 100_000, False, "has no learner and settings"),
+        ("null", False, "has no learner and settings"),
+        ('{"learner": "ppo", "settings": [1]}', False, "has no learner and settings"),
+        (stored("other"), False, f"learner must be one of ppo, {TOY}, not 'other'"),
+        (stored("json:Mine"), False, f"learner must be one of ppo, {TOY}, not 'json:Mine'"),
+        (stored("other"), True, f"learner must be one of ppo, {TOY}, module:Class, not 'other'"),
+        (stored("no_module_of_ours:Mine"), True, "a file imports none: to import it, add --import"),
+        (stored("json:Mine"), True, "json has no learner 'Mine'"),
+        (stored("train.driver.learner:Learner"), True, "has no learner 'Learner'"),
+        (stored(num_envs="4"), False, "num_envs must be of type int, not '4'"),
+        (stored(num_envs=True), False, "num_envs must be of type int, not True"),
+        (stored(learning_rate=[1]), False, r"learning_rate must be of type float, not \[1\]"),
+        (stored(sizes=["a"]), False, r"sizes must be of type tuple\[int, ...\]"),
+        (stored(num_boards=4), False, "unknown settings: num_boards"),
+        (stored(env_version=2), False, "trained on version 2 of sticks, .* this is version 1"),
+    ],
+)
+def test_config_that_is_no_stored_run_is_refused(text: str, or_own: bool, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=f"{path}.*{message}"):
+        load(path, [PPO, ToyLearner], or_own)
+
+
+# -- checkpoints -----------------------------------------------------------------------------------------------------
+
+
+def test_multiples_of_keep_every_stay_with_the_last_two(folder: Path) -> None:
+    """Also 3 and 9, which are not multiples of checkpoint_every, and 0, before the first iteration.
+
+    Of a resumed run with another keep_every, this one decides from the last two checkpoints on.
+    """
+    assert opened(folder).checkpoints() == [0, 3, 6, 9, 10]
+    run = opened(folder)
+    run.extend_to(80)
+    run_training(run.learner, [run], Settings(checkpoint_every=4, keep_every=5, evaluate_every=0))
+    assert opened(folder).checkpoints() == [0, 3, 6, 10, 15, 16, 20]
+
+
+def test_every_array_is_restored_from_a_folder_with_any_sign(tmp_path: Path) -> None:
+    """Also keys, empty arrays, a type that NumPy lacks, and nodes without arrays, such as the opponent `random`.
+
+    The folder was renamed, and has what a killed writer left.
+    """
+    env = Sticks()
+    train_state = {
+        "opponents": (with_epsilon(env, RandomAgent(env), 0.5), RandomAgent(env)),
+        "alone": (RandomAgent(env),),
+        "none": (None, ()),
+        "arrays": (jnp.ones(2), jnp.zeros((2, 0)), jnp.arange(5, dtype=jnp.bfloat16), jnp.int8(3)),
+        "key": jax.random.key(3),
+    }
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "1.npz.0123abcd.part").touch()
+    checkpoints.write(tmp_path / "other", 1, train_state)
+    folder = (tmp_path / "other").rename(tmp_path / NAME)
+    assert [path.name for path in folder.iterdir()] == ["1.npz"]
+    found = checkpoints.read(folder, 1, jax.eval_shape(lambda: train_state))
+    assert jax.tree.structure(found) == jax.tree.structure(train_state)
+    for one, other in zip(*(jax.tree.leaves(keys_to_data(each)) for each in (found, train_state)), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+def test_parameters_are_those_of_the_iteration(trained: Path) -> None:
+    run = opened(trained)
+    for iteration in (0, 3, 9, 10):
+        params = run.params(iteration)
+        np.testing.assert_array_equal(params["preference"], preferences()[iteration])
+        one_device = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
+        assert {leaf.sharding for leaf in jax.tree.leaves(params)} == {one_device}
+    np.testing.assert_array_equal(run.params()["preference"], preferences()[10])
+
+
+class OtherBoards(ToyLearner):
+    """The same parameters, in a train state that is otherwise different."""
+
+    def init(self, key: jax.Array) -> TrainState:
+        return super().init(key)._replace(boards=jnp.zeros(7), nothing=jnp.zeros(2))  # pyright: ignore[reportArgumentType]
+
+
+class OtherParameters(ToyLearner):
+    """One array of the parameters has another shape, one is new, and one is missing."""
+
+    def init_params(self, key: jax.Array) -> dict[str, jax.Array]:
+        return {"preference": jnp.zeros(4), "new": jnp.zeros(1)}
+
+
+def test_parameters_are_read_alone_and_other_shapes_are_refused(trained: Path) -> None:
+    run = RunFolder(trained, OtherBoards(LEARNER.config))
+    np.testing.assert_array_equal(run.params(3)["preference"], preferences()[3])
+    with pytest.raises(ValueError, match=r"boards.* has shape .* in the checkpoint and"):
+        run.restore()
+    message = r"params/preference has shape \(3,\) in the checkpoint and \(4,\) in the learner, and 2 more arrays"
+    with pytest.raises(ValueError, match=message):
+        RunFolder(trained, OtherParameters(LEARNER.config)).params(3)
+
+
+# -- damaged checkpoints, full disks ---------------------------------------------------------------------------------
+
+
+def damage(checkpoint: Path) -> None:
+    """Changes a byte of the parameters, behind the 128 bytes of their header."""
+    content = bytearray(checkpoint.read_bytes())
+    content[content.index(b"NUMPY", content.index(b"params/preference")) + 130] ^= 1
+    checkpoint.write_bytes(content)
+
+
+def test_damaged_checkpoint_is_refused_with_the_checkpoint_before_it(folder: Path) -> None:
+    damage(folder / "checkpoints" / "10.npz")
+    message = r"10\.npz is damaged: use the checkpoint before it, .*/run@9; .* remove .*checkpoints/10\.npz and"
+    for read in (opened(folder).restore, opened(folder).params):
+        with pytest.raises(ValueError, match=message):
+            read()
+    (folder / "checkpoints" / "10.npz").unlink()
+    restored = opened(folder).restore()
+    assert restored is not None
+    assert restored.iteration == 9
+    damage(folder / "checkpoints" / "0.npz")
+    with pytest.raises(ValueError, match=r"checkpoints/0\.npz is damaged: there is none before it"):
+        opened(folder).params(0)
+    (folder / "checkpoints" / "12").mkdir()
+    with pytest.raises(ValueError, match=r"an earlier version wrote the checkpoints in .*: train the run again"):
+        opened(folder).restore()
+
+
+def test_changed_dtype_of_an_array_is_damage(tmp_path: Path) -> None:
+    """The file is long enough that NumPy alone would not read the array to its end, where the checksum is compared."""
+    checkpoints.write(tmp_path, 1, {"a": np.ones(100_000, np.float32)})
+    path = checkpoints.path_of(tmp_path, 1)
+    path.write_bytes(path.read_bytes().replace(b"'<f4'", b"'<f2'"))
+    with pytest.raises(ValueError, match="is damaged"):
+        checkpoints.read(tmp_path, 1, {"a": jax.ShapeDtypeStruct((100_000,), "float32")})
+
+
+FAILING_CHECKPOINTS = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+from train.driver import checkpoints
+
+folder = Path(sys.argv[1])
+train_state = {f"array{number}": np.random.default_rng(number).random(4000) for number in range(40)}
+checkpoints.write(folder, 1, train_state)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))
+try:
+    checkpoints.write(folder, 2, train_state)
+except OSError as error:
+    print(error)
+"""
+
+
+def test_checkpoint_without_room_is_one_error_and_leaves_the_one_before(tmp_path: Path) -> None:
+    """A limit on the length of files stands for a full disk."""
+    folder = tmp_path / "checkpoints"
+    command = [sys.executable, "-c", FAILING_CHECKPOINTS, folder]
+    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"JAX_ENABLE_X64": "1"})
+    assert (ran.stdout, ran.stderr) == (f"{folder / '2.npz'} cannot be written: File too large\n", "")
+    assert checkpoints.iterations(folder) == [1]
+
+
+class FullDisk(RunFolder):
+    """A run folder with room for the first checkpoint only."""
+
+    def save(self, train_state: Any, keep_every: int = 0) -> None:
+        if int(train_state.iteration) > 0:
+            raise OSError("no room")
+        super().save(train_state, keep_every)
+
+
+def test_run_on_a_full_disk_ends_with_the_command_that_continues_it(tmp_path: Path) -> None:
+    """It restarts from the untrained parameters, its only checkpoint."""
+    folder = tmp_path / "run"
+    advice = r"no room; .* continue with: python -m tests.helpers.toy_learner --run-dir .*/run --resume"
+    with pytest.raises(OSError, match=advice):
+        run_training(LEARNER, [FullDisk.create(folder, LEARNER)], SETTINGS)
+    assert opened(folder).checkpoints() == [0]
+    run_training(LEARNER, [opened(folder)], SETTINGS)
+    assert opened(folder).checkpoints() == [0, 3, 6, 9, 10]
+    np.testing.assert_array_equal(opened(folder).params()["preference"], preferences()[10])
+
+
+# -- results of other commands ---------------------------------------------------------------------------------------
+
+KEY = ("agent", "games")
+FIRST = {"agent": "first", "games": 8}
+
+
+def test_results_are_read_again_by_their_keys(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "results.jsonl"
+    file = ResultFile(path, KEY)
+    assert file.get(FIRST) is None
+    assert file.add(FIRST, {"wins": (1, 2), "agent": "is left out"}) == {"wins": [1, 2]}
+    assert file.once(FIRST, lambda: pytest.fail("it is stored")) == {"wins": [1, 2]}
+    assert file.once(FIRST | {"games": 9}, lambda: {"wins": [3]}) == {"wins": [3]}
+    file.add(FIRST, {"wins": [4]})
+    again = ResultFile(path, KEY)
+    assert again.get(FIRST) == {"wins": [4]}
+    assert again.all(FIRST) == [{"wins": [1, 2]}, {"wins": [4]}]
+    assert again.get({"games": 9, "agent": "first"}) == {"wins": [3]}
+
+
+@pytest.mark.parametrize("settings", [None, {"seed": 1}])
+def test_unfinished_last_result_is_replaced(settings: dict[str, int] | None, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    for number in (1, 2):
+        ResultFile(path, KEY, settings).add(FIRST | {"games": number}, {"wins": number})
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        for number in (1, 2):
+            ResultFile(path, KEY, settings).once(FIRST | {"games": number}, lambda number=number: {"wins": number})
+        assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("line", ["{", "7", '{"agent": "first"}', "\xff", "[" * 100_000])
+def test_damaged_result_is_named(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    ResultFile(path, KEY).add(FIRST, {})
+    path.write_bytes(path.read_bytes() + line.encode("latin-1") + b"\n")
+    for settings, number in ((None, 2), ({"seed": 1}, 1)):
+        with pytest.raises(ValueError, match=f"results.jsonl, line {number} is not a result of this command"):
+            ResultFile(path, KEY, settings)
+
+
+def test_results_with_other_settings_are_refused_with_both_values(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    ResultFile(path, KEY, {"seed": 1, "plies": 4}).add(FIRST, {})
+    with pytest.raises(ValueError, match=r"results.jsonl has other settings: seed was 1 and is 2\. .*--output"):
+        ResultFile(path, KEY, {"seed": 2, "plies": 4})
+
+
+def test_result_that_another_writer_has_begun_is_waited_for(tmp_path: Path) -> None:
+    path, file = tmp_path / "results.jsonl", ResultFile(tmp_path / "results.jsonl", KEY)
+    with path.open("ab") as other, ThreadPoolExecutor(1) as threads:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        other.write(b'{"agent": "other", "games": 8, ')
+        other.flush()
+        adding = threads.submit(file.add, FIRST, {"wins": [1]})
+        with pytest.raises(TimeoutError):
+            adding.result(timeout=0.1)
+        other.write(b'"wins": [2]}\n')
+        other.flush()
+        fcntl.flock(other, fcntl.LOCK_UN)
+        adding.result(timeout=60)
+    stored = ResultFile(path, KEY)
+    assert (stored.get(FIRST), stored.get(FIRST | {"agent": "other"})) == ({"wins": [1]}, {"wins": [2]})
