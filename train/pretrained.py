@@ -23,7 +23,7 @@ from jaxgames.policies import file as policy_file
 from train import agents
 from train.driver.checkpoints import leaves_by_name
 from train.driver.learner import Config
-from train.driver.messages import log
+from train.driver.processes import log
 from train.driver.run_folder import RunFolder
 from train.driver.stored_config import format_setting
 from train.models.policy import Params, network_of

@@ -1,5 +1,6 @@
 """The commands that play runs: train.match, train.evaluate and train.play; what they print, write and refuse."""
 
+import functools
 import io
 import json
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from jaxgames import arena, make
+from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.scripted_engine import command
 from tests.helpers.stored_runs import store
@@ -19,7 +21,10 @@ from tests.train.conftest import Runs
 from train import agents, evaluate, ladder, match, play
 from train.data import __main__ as data
 from train.data import labels
+from train.driver import cli
 from train.ppo import PPO, Config
+from train.recipes import PRESETS
+from train.sweep import __main__ as sweep
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
 LISTS = ("turns_to_win", "lengths")  # only in Python
@@ -248,6 +253,12 @@ def train_play() -> None:
     play.main([*sys.argv[1:], "--terminal"])
 
 
+def train_ppo() -> None:
+    cli.main(PPO)
+
+
+NEW = ("--run-dir", "NEW")
+RESUMED = ("--run-dir", "FIRST", "--resume")
 REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words of the message
     (evaluate.main, ("FIRST", "--games", 0), "games must be from 1 to 10000000, not 0"),
     (evaluate.main, ("FIRST", "--seed", 2**70), "seed must be from 0 to 4294967295"),
@@ -275,19 +286,64 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (train_play, ("random",), "random is not a run"),
     (train_play, ("FIRST", "--seats", "human"), "expected --seats human,alphabeta, not human"),
     (train_play, ("FIRST", "--seats", "human,OTHER"), "was trained on"),
+    (train_ppo, (*NEW, "--env", "chinese_checkers(size=9)"), "size must be an integer from 1 to 8, not 9"),
+    (train_ppo, (*NEW, "--gamma", 2), "gamma must be from 0 to 1, not 2"),
+    (train_ppo, (*NEW, "--evaluate-every", -1), "evaluate_every must be 0 or more, not -1"),
+    (train_ppo, (*NEW, "--devices", 3), "devices must be at most 1"),
+    (train_ppo, (*NEW, "--sharing", "some"), "shared_encoder"),
+    (train_ppo, (*NEW, "--total-steps", "many"), "total-steps"),
+    (train_ppo, (*NEW, "--nonsense", 1), "nonsense"),
+    (train_ppo, (*NEW, "--preset", "other"), f"unknown preset 'other'; the presets are {', '.join(PRESETS)}"),
+    (train_ppo, (*NEW, "--network", "other"), "unknown network 'other'; the networks are"),
+    (train_ppo, (*NEW, "--opponents", "nobody"), "nobody holds no run"),
+    (train_ppo, (*NEW, "--init-from", "no/folder"), "no/folder holds no run"),
+    (train_ppo, (*NEW, "--evaluation-opponent", "nobody"), "nobody holds no run"),
+    (train_ppo, (*NEW, "--env", BOXES, "--evaluation-opponent", "alphabeta"), "= alphabeta plays on the host"),
+    (train_ppo, (*NEW, "--num-envs", 4 * 10**8), "32 bits cannot index: reduce num_envs = 400,000,000"),
+    (train_ppo, ("--resume",), "--resume needs the --run-dir of the run to continue"),
+    (train_ppo, RESUMED[:2], "FIRST holds a run already: add --resume"),
+    (train_ppo, (*RESUMED, "--total-steps", 4), "can only grow"),
+    (train_ppo, (*RESUMED, "--gamma", 0.25, "--seed", 9), "seed was 0 and is 9; gamma was 0.99 and is 0.25"),
+    (toy_learner.main, (*NEW, "--total-steps", 10**14), "at most 2,147,483,647 iterations, not 25,000,000,000,000"),
+    (toy_learner.main, (*NEW, "--sizes", 10**7, 10**6), "needs 40,000.0 GB of memory; there are"),
+    (sweep.main, (*NEW, "--gamma", 0.5, 1.5), "gamma must be from 0 to 1, not 1.5"),
+    (sweep.main, (*NEW, "--gamma", 0.5, 0.5), "gamma has the value 0.5 twice"),
+    (sweep.main, (*NEW, "--hidden-sizes", "8,x"), "hidden_sizes must be a list of int such as 64,64, not '8,x'"),
+    (sweep.main, (*NEW, "--learner", "dqn"), "must be one of ppo, alphazero, imitation, or module:Class, not 'dqn'"),
+    (sweep.main, ("--resume",), "--resume needs the --run-dir of the sweep to continue"),
+    (sweep.main, (*NEW, "--num-envs", 4 * 10**8, "--seeds", 2, "--cells-at-once", 2), "200, or cells_at_once"),
 ]
 
 
 @pytest.mark.parametrize(("main", "arguments", "message"), REFUSED)
 def test_wrong_arguments_are_refused(
-    main: Callable[[], None], arguments: tuple[Any, ...], message: str, untrained: Runs
+    main: Callable[[], None],
+    arguments: tuple[Any, ...],
+    message: str,
+    untrained: Runs,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folders = {"FIRST": untrained.first, "SECOND": untrained.second, "OTHER": untrained.other_game}
-    words = [str(word) for word in arguments]
-    for name, folder in folders.items():
-        words = [word.replace(name, str(folder)) for word in words]
-    assert message in error_of(main, *words)
-    assert not Path("no/folder").exists()
+    """By a message and a status that is not 0. No folder is made, and none changes."""
+    folders = {
+        "FIRST": untrained.first,
+        "SECOND": untrained.second,
+        "OTHER": untrained.other_game,
+        "NEW": tmp_path / "run",
+    }
+
+    def named(text: str) -> str:
+        return functools.reduce(lambda text, name: text.replace(name, str(folders[name])), folders, text)
+
+    settings = (untrained.first / "config.json").read_bytes()
+    status = run_command(main, *(named(str(word)) for word in arguments))
+    printed = f"{status} {capsys.readouterr().err}"
+    assert status not in (0, None)
+    assert named(message) in printed
+    assert "Traceback" not in printed
+    assert not folders["NEW"].exists()
+    assert not Path("no").exists()
+    assert (untrained.first / "config.json").read_bytes() == settings
 
 
 # -- engines -------------------------------------------------------------------------------------------------------

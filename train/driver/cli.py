@@ -11,15 +11,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
+import jax
 import tyro
 
 from jaxgames._named import IMPORT, IMPORT_LINE, command_line, import_options
 from train.driver import compilation, loggers, loop, processes
 from train.driver.learner import Learner, check_load, command_of
 from train.driver.loop import Settings
-from train.driver.messages import log
-from train.driver.processes import Processes
-from train.driver.run_folder import RunFolder
+from train.driver.processes import Processes, log
+from train.driver.run_folder import RunFolder, check_new
 from train.driver.stored_config import changes, settings_of
 from train.ops import sharding
 
@@ -124,8 +124,7 @@ def open_run(learner_type: type[Learner], config: Any, settings: Settings) -> tu
     if processes.is_leader():
         try:
             learner = learner_type(learner_type.resolve(config))
-            mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
-            compilation.check_memory(learner, mesh)  # before there is a folder
+            sharding.mesh_for(settings.devices, learner.batch_sizes)
             loop.evaluation_opponent(learner, settings)
             loggers.check(settings.logger)
             runs = [create_or_resume(learner, settings)]
@@ -146,7 +145,10 @@ def create_or_resume(learner: Learner, settings: Settings) -> RunFolder:
     config = learner.config
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
     if not (settings.resume and (folder / "config.json").exists()):
-        check_load(learner)  # before there is a folder
+        check_new(folder)  # this and the next before there is a folder
+        check_load(learner)
+        if jax.process_count() == 1:  # otherwise the others would have to compile, too
+            compilation.compiled_iteration(learner, sharding.mesh_for(settings.devices, learner.batch_sizes))
         return RunFolder.create(folder, learner)
     run = RunFolder.open(folder, type(learner))
     if changed := changes(settings_of(run.config), settings_of(config), may_change=["total_steps"]):

@@ -33,11 +33,11 @@ from train.driver.messages import (
     NEXT_RATES,
     OPPONENT,
     format_row,
-    log,
     log_evaluations,
     log_start,
 )
 from train.driver.metrics import rounded, to_floats
+from train.driver.processes import log
 from train.driver.run_folder import RunFolder
 from train.ops import sharding
 
@@ -168,11 +168,8 @@ def iterate_until_stopped(
     the last rows. Raises ValueError when parameters are no longer finite numbers.
     """
     config, first = learner.config, int(train_state.iteration)
-    log("compiling (usually 10 to 60 s when the program is new) ...")
-    start, data = time.monotonic(), sharding.shard(learner.load_data(), mesh, sharding.REPLICATED)
-    with jax.set_mesh(mesh):
-        iterate = compilation.iteration_on(learner, mesh).lower(train_state, *data).compile()
-    log(f"compiled in {time.monotonic() - start:.1f} s")
+    iterate = compilation.compiled_iteration(learner, mesh)
+    data = sharding.shard(learner.load_data(), mesh, sharding.REPLICATED)
     if first:
         log(f"resumed after iteration {first}")
     folders = [run.folder for run in runs] or [settings.run_dir]

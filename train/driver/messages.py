@@ -1,7 +1,6 @@
 """The lines that a run writes on standard error: what it will do, how far it is, and how it plays."""
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,19 +9,13 @@ import numpy as np
 
 from jaxgames import arena
 from jaxgames._progress import format_seconds
-from train.driver import processes
 from train.driver.commands import format_interval
 from train.driver.learner import Config, Learner
+from train.driver.processes import log
 
 OPPONENT, GAMES = "evaluation_opponent", "evaluation_games"  # columns of the metrics, beside the results of the games
 NEXT_OPPONENT = "greedy"  # of evaluations in which the random agent is beaten
 NEXT_RATES = {f"{name}/{NEXT_OPPONENT}": name for name in ("win_rate", "draw_rate")}  # columns of the games against it
-
-
-def log(text: str) -> None:
-    """Prints a line on standard error, in process 0 only; standard output is kept for the result."""
-    if processes.is_leader():
-        print(f"{text}\n", end="", file=sys.stderr, flush=True)  # one write, because other threads write too
 
 
 def log_start(learner: Learner, folder: object, devices: int) -> None:

@@ -134,6 +134,12 @@ def is_leader() -> bool:
     return jax.process_index() == 0
 
 
+def log(text: str) -> None:
+    """Prints a line on standard error, in process 0 only; standard output is kept for the result."""
+    if is_leader():
+        print(f"{text}\n", end="", file=sys.stderr, flush=True)  # one write, because other threads write too
+
+
 def broadcast_from_leader(message: Any) -> Any:
     """Returns the message of process 0, in every process. Messages are JSON."""
     encoded = json.dumps(message).encode()

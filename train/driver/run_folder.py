@@ -58,10 +58,7 @@ class RunFolder:
 
         Raises FileExistsError if the folder holds a run or a sweep.
         """
-        if (folder / "config.json").exists():
-            raise FileExistsError(f"{folder} holds a run already: add --resume to continue it, or name another folder")
-        if (folder / SWEEP_FILE).exists():
-            raise FileExistsError(f"{folder} holds a sweep, which train.sweep continues: name another folder")
+        check_new(folder)
         run = cls(folder, learner)
         folder.mkdir(parents=True, exist_ok=True)
         run.lock()
@@ -203,6 +200,14 @@ class RunFolder:
     def close(self) -> None:
         """Closes the loggers and releases the lock."""
         self._open.close()
+
+
+def check_new(folder: Path) -> None:
+    """Raises FileExistsError if the folder holds a run or a sweep."""
+    if (folder / "config.json").exists():
+        raise FileExistsError(f"{folder} holds a run already: add --resume to continue it, or name another folder")
+    if (folder / SWEEP_FILE).exists():
+        raise FileExistsError(f"{folder} holds a sweep, which train.sweep continues: name another folder")
 
 
 def shortened(iterations: Sequence[int]) -> str:

@@ -29,7 +29,7 @@ from jaxgames._files import write_whole
 from train import plot
 from train.agents import learner_type
 from train.driver import loggers, loop, stored_config
-from train.driver.compilation import check_memory
+from train.driver.compilation import compiled_iteration
 from train.driver.learner import Learner, check_load, names_of_numbers
 from train.driver.loop import Evaluate, Settings
 from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
@@ -140,16 +140,17 @@ def run_sweep(
     is_new = not (folder / SWEEP_FILE).exists()
     groups = [(names, group_of(names, settings, cells_at_once)) for names in sweep.groups()]
     for _, group in groups:
-        try:
-            check_memory(group, sharding.mesh_for(group.devices, group.batch_sizes))
-        except ValueError as error:
-            hint = ", or cells_at_once" if group.at_once > 1 and "iterations" not in str(error) else ""
-            raise ValueError(f"{error}{hint}") from None
         loop.evaluation_opponent(group, settings)  # before there is a folder
         loggers.check(settings.logger)
         if is_new:
             check_load(group.first)
     check_folder(folder, sweep, settings.resume)
+    if is_new:
+        for _, group in groups:
+            try:
+                compiled_iteration(group, sharding.mesh_for(group.devices, group.batch_sizes))
+            except ValueError as error:
+                raise ValueError(f"{error}, or cells_at_once" if group.at_once > 1 else str(error)) from None
     start = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):

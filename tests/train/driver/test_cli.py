@@ -1,37 +1,39 @@
-"""The command of a learner: defaults, --resume, refusals and help."""
+"""The command of a learner: defaults, --resume, its memory, and where compiled programs are kept."""
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from tests.helpers import toy_learner
-from tests.helpers.commands import error_of, last_json, run_command
-from tests.helpers.stored_runs import (
-    arguments_of,
-    equal_checkpoints,
-    last_train_state,
-    metrics_of,
-    train_in,
-)
+from tests.helpers.commands import last_json, run_command
+from tests.helpers.stored_runs import arguments_of, equal_checkpoints, metrics_of, train_in
 from tests.helpers.toy_learner import ToyLearner
-from train.driver import cli
+from train.driver import cli, compilation
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
+from train.ops.sharding import mesh_for
 from train.ppo import PPO, Config, config_for
-from train.recipes import PRESETS, RECIPES
+from train.recipes import RECIPES
 
 SETTINGS = Settings(checkpoint_every=2, evaluate_every=0)
 CONFIG = toy_learner.Config(total_steps=20)
 
 
-def ppo_main() -> None:
-    """The command `python -m train.ppo`."""
-    cli.main(PPO)
+@pytest.fixture(scope="module")
+def toy_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An uninterrupted run of five iterations; no test changes it."""
+    folder = tmp_path_factory.mktemp("runs") / "toy"
+    assert train_in(folder, ToyLearner(CONFIG), SETTINGS)["finished"]
+    return folder
 
 
-# -- defaults ------------------------------------------------------------------------------------------------
+# -- defaults --------------------------------------------------------------------------------------------------------
 
 
 def parsed(*arguments: str) -> Any:
@@ -53,10 +55,7 @@ def test_network_and_preset_determine_the_defaults_of_the_other_settings() -> No
     found = parsed("--learning-rate", "0.5", "--env", game, "--network", "resnet(blocks=1)")
     assert found == config_for(game, network="resnet(blocks=1)", learning_rate=0.5)
     assert found.channels == ()
-    found = parsed("--preset", "alpha_mini", "--gamma", "0.5")
-    assert found == config_for(preset="alpha_mini", gamma=0.5)
-    message = error_of(ppo_main, "--preset", "other")
-    assert message == f"train.ppo: unknown preset 'other'; the presets are {', '.join(PRESETS)}"
+    assert parsed("--preset", "alpha_mini", "--gamma", "0.5") == config_for(preset="alpha_mini", gamma=0.5)
 
 
 def test_resumed_run_has_its_own_settings_by_default(toy_run: Path) -> None:
@@ -65,7 +64,7 @@ def test_resumed_run_has_its_own_settings_by_default(toy_run: Path) -> None:
     assert arguments.settings == Settings(run_dir=toy_run, resume=True)
 
 
-# -- resume --------------------------------------------------------------------------------------------------
+# -- resume ----------------------------------------------------------------------------------------------------------
 
 
 def test_longer_run_continues_a_shorter_one(tmp_path: Path, toy_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,56 +85,65 @@ def test_finished_run_keeps_its_result(toy_run: Path, capsys: pytest.CaptureFixt
         assert capsys.readouterr().out == before == (toy_run / "result.json").read_text()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--total-steps", 4), "can only grow"),
-        (("--learning-rate", 0.25, "--seed", 9), "other settings: seed was 0 and is 9; learning_rate was 0.5"),
-    ],
-)
-def test_other_settings_are_refused_by_name(options: tuple[Any, ...], message: str, toy_run: Path) -> None:
-    assert message in error_of(toy_learner.main, "--run-dir", toy_run, "--resume", *options)
-    assert RunFolder.open(toy_run, ToyLearner).config == CONFIG
-
-
-def test_folder_that_holds_a_run_is_refused_without_resume(toy_run: Path) -> None:
-    before = last_train_state(toy_run)
-    message = error_of(toy_learner.main, *arguments_of(CONFIG, SETTINGS, toy_run))
-    assert f"{toy_run} holds a run already: add --resume" in message
-    assert last_train_state(toy_run).iteration == before.iteration
-
-
 def test_resume_of_an_empty_folder_starts_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "new"
     assert run_command(toy_learner.main, *arguments_of(CONFIG, SETTINGS, folder), "--resume") == 0
     printed = capsys.readouterr().out  # one line of JSON, and nothing else
     assert json.loads(printed)["steps"] == CONFIG.total_steps
     assert printed == (folder / "result.json").read_text()
-    assert "--resume needs the --run-dir" in error_of(toy_learner.main, "--resume")
 
 
-# -- refusals ---------------------------------------------------------------------------------------
+# -- programs --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        (("--env", "chinese_checkers(size=9)"), "size must be an integer from 1 to 8, not 9"),
-        (("--gamma", "2"), "gamma must be from 0 to 1, not 2"),
-        (("--evaluate-every", "-1"), "evaluate_every must be 0 or more, not -1"),
-        (("--devices", "3"), "devices must be at most 1"),
-        (("--sharing", "some"), "shared_encoder"),
-        (("--total-steps", "many"), "total-steps"),
-        (("--nonsense", "1"), "nonsense"),
-    ],
-)
-def test_wrong_value_is_refused_with_the_allowed_ones(
-    option: tuple[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """By a message and a status that is not 0, before a folder is made."""
-    code = run_command(ppo_main, "--run-dir", tmp_path / "run", *option)
-    assert code not in (0, None)
-    printed = f"{code} {capsys.readouterr().err}"
-    assert message in printed
-    assert "Traceback" not in printed
-    assert not (tmp_path / "run").exists()
+class Rollout(ToyLearner):
+    """Its metrics need 4 TB of steps."""
+
+    def iterate(self, train_state: toy_learner.TrainState) -> tuple[toy_learner.TrainState, dict[str, jax.Array]]:
+        steps = jax.lax.map(lambda step: jnp.full(1000, step), jnp.arange(10**9))
+        after, metrics = super().iterate(train_state)
+        return after, metrics | {"step": jnp.float32(steps[train_state.iteration].sum())}
+
+
+def test_steps_of_a_rollout_count_as_memory() -> None:
+    message = r"needs 4,0\d\d\.\d GB of memory; there are .* GB: reduce num_envs = 4"
+    with pytest.raises(ValueError, match=message):
+        compilation.compiled_iteration(Rollout(CONFIG), mesh_for(1, {}))
+
+
+def test_memory_is_compared_with_what_an_iteration_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state once, and little more: an iteration reuses its memory."""
+    for factor, fits in ((1, False), (2, True)):
+        learner = ToyLearner(toy_learner.Config(sizes=(1000, 1000), seed=factor))
+        monkeypatch.setattr(compilation, "memory_of", lambda _, factor=factor: factor * 4_000_000)
+        with contextlib.nullcontext() if fits else pytest.raises(ValueError, match="reduce sizes = 1,000 or num_envs"):
+            compilation.compiled_iteration(learner, mesh_for(1, {}))
+
+
+JAX_CONFIG: Any = jax.config
+
+
+@pytest.fixture
+def no_folder() -> Iterator[None]:
+    """JAX as in a new process, without a folder for programs."""
+    before = JAX_CONFIG.jax_compilation_cache_dir
+    jax.config.update("jax_compilation_cache_dir", None)
+    yield
+    jax.config.update("jax_compilation_cache_dir", before)
+
+
+@pytest.mark.usefixtures("no_folder")
+def test_programs_are_kept_in_the_checkout_unless_the_user_or_the_disk_forbids_it(tmp_path: Path) -> None:
+    jax.config.update("jax_enable_compilation_cache", False)
+    try:
+        compilation.keep_programs(tmp_path)
+    finally:
+        jax.config.update("jax_enable_compilation_cache", True)
+    (tmp_path / "file").touch()
+    compilation.keep_programs(tmp_path / "file")
+    assert JAX_CONFIG.jax_compilation_cache_dir is None
+    compilation.keep_programs(tmp_path)
+    assert JAX_CONFIG.jax_compilation_cache_dir == str(tmp_path / ".jax_cache" / compilation.processor())
+    jax.config.update("jax_compilation_cache_dir", "somewhere")
+    compilation.keep_programs(tmp_path)
+    assert JAX_CONFIG.jax_compilation_cache_dir == "somewhere"

@@ -1,5 +1,6 @@
 """The loop of a run: its evaluations and lines, and that an interrupted run continues to the same bits."""
 
+import json
 import os
 import shlex
 import signal

@@ -148,8 +148,9 @@ def test_setting_that_is_newer_than_a_run_has_its_default(folder: Path, capsys: 
 
 def stored(learner: str = TOY, env_version: int = 1, **settings: Any) -> str:
     """The content of a config.json with other values of some entries and settings."""
-    content = to_json(LEARNER) | {"learner": learner, "env_version": env_version}
-    return json.dumps(content | {"settings": content["settings"] | settings})
+    content: dict[str, Any] = {**to_json(LEARNER), "learner": learner, "env_version": env_version}
+    content["settings"] |= settings
+    return json.dumps(content)
 
 
 @pytest.mark.parametrize(
