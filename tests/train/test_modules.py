@@ -119,7 +119,7 @@ def test_training_neither_imports_nor_starts_the_opponents_of_a_file(
     else:
         main = sweep.main
         folder.mkdir()
-        values = {"env": [env], "opponents": [[opponent]], "total_steps": [8]}
+        values = {"env": [env], "opponents": [[opponent.strip()]], "total_steps": [8]}
         table = {"learner": "ppo", "seeds": 1, "seed": 0, "values": values}
         (folder / SWEEP_FILE).write_text(json.dumps(table))
     error = error_of(main, "--run-dir", folder, "--resume")
