@@ -41,7 +41,7 @@ from jaxgames.wrappers import auto_reset
 from tests.games.dots_and_boxes.cases import written
 from tests.helpers.positions import stacked
 from tests.helpers.solved import solved_boxes
-from tests.solvers.slow_boxes import SlowBoxes, random_states
+from tests.solvers.slow_solutions import SlowBoxes, random_states
 from tests.solvers.test_host_player import INEXACT, SteppingClock
 
 LONG = 60_000  # milliseconds: no test waits for them, the work of a move is limited otherwise
@@ -115,7 +115,7 @@ def test_a_best_move_is_among_the_moves(rows: int, cols: int) -> None:
         if number == 0:
             number = chain_openers(board, position, chains, chains.moves, 0)
         worth: list[int] = []
-        for move in chains.moves[:number]:
+        for move in [chains.moves[place] for place in range(number)]:
             gain, to_go = draw(board, position, move), int(table[drawn | 1 << move])
             undraw(board, position, move)
             worth.append(gain + to_go if gain else -to_go)

@@ -34,7 +34,7 @@ from tests.games.minichess import cases as minichess_cases
 from tests.helpers.analysis import analysis_of
 from tests.helpers.positions import compiled
 from tests.solvers import slow_checkers, slow_minichess
-from tests.solvers.slow_boxes import random_states
+from tests.solvers.slow_solutions import random_states
 
 TABLE_SIZES = LARGE_TABLE, SMALL_TABLE, NO_TABLE = 1 << 12, 4, 0
 

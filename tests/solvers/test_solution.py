@@ -19,8 +19,7 @@ from jaxgames.solvers.exact import solution as solutions
 from tests.helpers.positions import batched, board, in_chunks, read_all, stacked
 from tests.helpers.solved import solved_boxes, solved_diamond
 from tests.helpers.texts import NAME
-from tests.solvers import slow_strength
-from tests.solvers.slow_boxes import SlowBoxes
+from tests.solvers.slow_solutions import SlowBoxes, solved_slowly
 
 SOLVED: dict[str, Callable[[], solvers.Solution[Any]]] = {
     "boxes": lambda: solved_boxes(2, 2),
@@ -103,7 +102,7 @@ def test_children_values_and_best_actions_follow_from_the_steps_of_the_env(game:
 
 def test_values_and_plies_of_the_diamond_are_those_of_plain_python() -> None:
     """With either seat to move."""
-    solution, slow = solved_diamond(3, 3), slow_strength.solved(3, 3)
+    solution, slow = solved_diamond(3, 3), solved_slowly(3, 3)
     states = read_all(solution.env, [*slow.value])
     assert solution.is_legal(states).all()
     assert len(slow.value) == 2 * (solution.num_states - solution.counts()["illegal"])

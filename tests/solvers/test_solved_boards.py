@@ -152,7 +152,7 @@ PARTIAL = 1000  # positions of a board that is too large to test them all
 
 def unsolved(size: int, pieces: int, tip_lock: bool = False) -> DiamondSolution:
     """Every position open: good for numbers and moves."""
-    env: ChineseCheckersDiamond = ChineseCheckersDiamond(size, pieces, tip_lock=tip_lock)
+    env = ChineseCheckersDiamond(size, pieces, tip_lock=tip_lock)
     return DiamondSolution(env, np.full(moves.num_positions(env), OPEN), max_moves=64)
 
 

@@ -18,7 +18,6 @@ from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.solved import solved_boxes, solved_diamond
 from tests.helpers.stored_runs import random_train_state, store
-from tests.solvers.strength.measured import solution, zeros
 from train import agents, strength
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
@@ -177,7 +176,7 @@ def test_arguments_that_do_not_fit_are_refused(arguments: tuple[Any, ...], messa
 )
 def test_search_out_of_range_is_refused(depth: int, discount: float, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        lookahead(solution(3), zeros, depth, discount=discount)
+        lookahead(solved_diamond(3, 3), lambda states: jnp.zeros(len(states.ply)), depth, discount=discount)
 
 
 # -- the search of full width --------------------------------------------------------------------------------------
@@ -187,8 +186,8 @@ DISCOUNT = 0.9
 
 def leaf_values(states: Any) -> np.ndarray:
     """Random values from -2 to 2 by state: some are outside of the range of results."""
-    noise = np.random.default_rng(0).uniform(-2, 2, solution(3).num_states)
-    return noise[solution(3).index(states)].astype(np.float32)
+    noise = np.random.default_rng(0).uniform(-2, 2, solved_diamond(3, 3).num_states)
+    return noise[solved_diamond(3, 3).index(states)].astype(np.float32)
 
 
 def searched(graph: Graph, leaves: np.ndarray, state: int, depth: int) -> float:
@@ -203,11 +202,11 @@ def searched(graph: Graph, leaves: np.ndarray, state: int, depth: int) -> float:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_moves_are_those_of_a_search_of_single_states(depth: int) -> None:
-    graph = graph_of(solution(3))
-    act = lookahead(solution(3), leaf_values, depth, discount=DISCOUNT)
-    actions = np.asarray(act(boards(solution(3), graph.live, 0)))
+    graph = graph_of(solved_diamond(3, 3))
+    act = lookahead(solved_diamond(3, 3), leaf_values, depth, discount=DISCOUNT)
+    actions = np.asarray(act(boards(solved_diamond(3, 3), graph.live, 0)))
     every = np.full(graph.size, np.nan)
-    every[graph.live] = leaf_values(solution(3).states_at(graph.live))
+    every[graph.live] = leaf_values(solved_diamond(3, 3).states_at(graph.live))
     for row in range(0, len(graph.live), 9):
         state = int(graph.live[row])
         following = graph.children[state, : graph.num_moves[state]].tolist()

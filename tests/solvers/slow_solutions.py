@@ -1,18 +1,32 @@
-"""The measures of strength in slow plain Python, straight from their definitions: what the tests compare with.
+"""The two solved games, and the measures of strength, in slow plain Python straight from their definitions.
 
-It shares nothing with `jaxgames`. A position is its text in the notation of the game, with either seat to move, so
-nothing is rotated. A policy is a dictionary from positions to actions.
+It shares nothing with `jaxgames`. A position of the diamond is its text in the notation of the game, with either seat
+to move, so nothing is rotated. A set of drawn edges of Dots and Boxes is an integer with bit e for edge e:
+
+    *-0-*-1-*
+    6   7   8       the horizontal ones first, row by row
+    *-2-*-3-*
+    9  10  11
+    *-4-*-5-*
 """
 
 import functools
 import itertools
 from collections import defaultdict
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from jaxgames.games.dots_and_boxes import DotsAndBoxesState
 from tests.games.chinese_checkers_diamond import reference
 
-Policy = dict[str, int]
+Policy = dict[str, int]  # the action in each position of the diamond
+BoxesAgent = Callable[[int, int], int]  # the edge for each set of drawn edges and each seat
+
+
+# -- the diamond -------------------------------------------------------------------------------------------------------
 
 
 class Game(NamedTuple):
@@ -29,7 +43,7 @@ def seat_of(position: str) -> int:
 
 
 @functools.cache
-def solved(size: int, pieces: int) -> Game:
+def solved_slowly(size: int, pieces: int) -> Game:
     rules = reference.Reference(size, pieces)
 
     def text(position: reference.Position) -> str:
@@ -66,7 +80,7 @@ def solved(size: int, pieces: int) -> Game:
     return Game(text(rules.start()), moves, value | drawn, plies | dict.fromkeys(drawn, -1))
 
 
-def measures(game: Game, policy: Policy, seat: int = 0, plies: int = 50) -> dict[str, Any]:
+def measures_of_diamond(game: Game, policy: Policy, seat: int = 0, plies: int = 50) -> dict[str, Any]:
     target = game.value[game.start] * (1 if seat == 0 else -1)
     reached = reach(game, policy, seat)
     agent = [each for each in reached if each in game.moves and seat_of(each) == seat]
@@ -109,7 +123,7 @@ def measures(game: Game, policy: Policy, seat: int = 0, plies: int = 50) -> dict
     }
 
 
-def share(positions: list[str], holds: Any) -> float:
+def share(positions: list[Any], holds: Any) -> float:
     return sum(map(holds, positions)) / len(positions)
 
 
@@ -212,3 +226,145 @@ def self_play(game: Game, policy: Policy, plies: int) -> tuple[int | None, int]:
         if position not in game.moves:
             return mover, ply
     return None, plies
+
+
+# -- Dots and Boxes ----------------------------------------------------------------------------------------------------
+
+
+class SlowBoxes:
+    """The rules and the values of one board."""
+
+    def __init__(self, rows: int, cols: int) -> None:
+        self.num_edges = (rows + 1) * cols + rows * (cols + 1)
+        self.full = 2**self.num_edges - 1
+        self.boxes: list[set[int]] = []
+        for row in range(rows):
+            for col in range(cols):
+                left = (rows + 1) * cols + row * (cols + 1) + col
+                self.boxes.append({row * cols + col, (row + 1) * cols + col, left, left + 1})
+        self.value = functools.cache(self._value)
+        self.best_edges = functools.cache(self._best_edges)
+
+    def edges(self, drawn: int) -> list[int]:
+        """The edges that are not drawn, in ascending order."""
+        return [edge for edge in range(self.num_edges) if not drawn >> edge & 1]
+
+    def complete(self, drawn: int) -> int:
+        """The number of boxes with four drawn edges."""
+        return sum(all(drawn >> edge & 1 for edge in box) for box in self.boxes)
+
+    def gain(self, drawn: int, edge: int) -> int:
+        """The boxes that an edge completes."""
+        return self.complete(drawn | 1 << edge) - self.complete(drawn)
+
+    def worth(self, drawn: int, edge: int) -> int:
+        """The mover's margin to go after it draws an edge and both sides play perfectly from there."""
+        gain, after = self.gain(drawn, edge), self.value(drawn | 1 << edge)
+        return gain + after if gain else -after
+
+    def _value(self, drawn: int) -> int:
+        """The mover's margin to go if both sides play perfectly."""
+        return max((self.worth(drawn, edge) for edge in self.edges(drawn)), default=0)
+
+    def _best_edges(self, drawn: int) -> list[int]:
+        """The edges that keep the margin to go."""
+        return [edge for edge in self.edges(drawn) if self.worth(drawn, edge) == self.value(drawn)]
+
+
+def random_states(rows: int, cols: int, number: int, seed: int = 0) -> list[Any]:
+    """States with a random number of random edges, at least one of them open, and alternating owners."""
+    slow, generator = SlowBoxes(rows, cols), np.random.default_rng(seed)
+    states: list[Any] = []
+    for _ in range(number):
+        edges = np.zeros(slow.num_edges, bool)
+        edges[generator.permutation(slow.num_edges)[: generator.integers(slow.num_edges)]] = True
+        complete = np.array([edges[[*box]].all() for box in slow.boxes])
+        leaves: dict[str, Any] = {
+            "current_player": np.int32(generator.integers(2)),
+            "rewards": np.zeros(2, np.float32),
+            "terminated": np.bool_(False),
+            "truncated": np.bool_(False),
+            "edges": edges,
+            "owner": np.where(complete, np.cumsum(complete) % 2, -1).astype(np.int8),
+        }
+        states.append(DotsAndBoxesState(**leaves))
+    return states
+
+
+class SlowPlays:
+    """The plays of an agent on one seat of a board. A node is (drawn edges, whether the agent is to move)."""
+
+    def __init__(self, slow: SlowBoxes, agent: BoxesAgent, seat: int) -> None:
+        self.slow, self.agent, self.seat = slow, agent, seat
+        self.scores: dict[tuple[int, bool], set[int]] = {}  # with which plays reach a node
+        self._visit(0, seat == 0, 0)
+        self.margins = functools.cache(self._margins)
+
+    def _after(self, drawn: int, is_agent: bool) -> list[tuple[int, bool, int]]:
+        """The nodes that follow, and what each gives the agent."""
+        edges = [self.agent(drawn, self.seat)] if is_agent else self.slow.edges(drawn)
+        gains = [self.slow.gain(drawn, edge) for edge in edges]
+        return [
+            (drawn | 1 << edge, is_agent == (gain > 0), gain if is_agent else -gain)
+            for edge, gain in zip(edges, gains, strict=True)
+        ]
+
+    def _visit(self, drawn: int, is_agent: bool, score: int) -> None:
+        """Plays on from a node, once per score."""
+        seen = self.scores.setdefault((drawn, is_agent), set())
+        if score not in seen:
+            seen.add(score)
+            for child, moves_again, gain in self._after(drawn, is_agent) if drawn != self.slow.full else []:
+                self._visit(child, moves_again, score + gain)
+
+    def _margins(self, drawn: int, is_agent: bool) -> dict[int, Fraction]:
+        """The exact probability of each margin to go against uniform replies."""
+        if drawn == self.slow.full:
+            return {0: Fraction(1)}
+        found: dict[int, Fraction] = defaultdict(Fraction)
+        following = self._after(drawn, is_agent)
+        for child, again, gain in following:
+            for margin, probability in self.margins(child, again).items():
+                found[margin + gain] += probability / len(following)
+        return found
+
+    def self_play(self) -> int:
+        """The margin of seat 0 in the game that the agent plays on both seats."""
+        drawn, mover, margin = 0, 0, 0
+        while drawn != self.slow.full:
+            edge = self.agent(drawn, mover)
+            gain = self.slow.gain(drawn, edge)
+            margin += gain if mover == 0 else -gain
+            drawn, mover = drawn | 1 << edge, mover if gain else 1 - mover
+        return margin
+
+    def measures(self) -> dict[str, Any]:
+        slow, margins, by_itself = self.slow, self.margins(0, self.seat == 0), self.self_play()
+        target = slow.value(0) * (1 if self.seat == 0 else -1)
+        nodes = [drawn for drawn, is_agent in self.scores if is_agent and drawn != slow.full]
+        least = {drawn: min(self.scores[drawn, True]) for drawn in nodes}
+        right = {drawn: self.agent(drawn, self.seat) in slow.best_edges(drawn) for drawn in range(slow.full)}
+        decisive = [drawn for drawn in right if len(slow.best_edges(drawn)) < len(slow.edges(drawn))]
+        return {
+            "self_play_margin": by_itself,
+            "self_play_winner": None if by_itself == 0 else int(by_itself < 0),
+            "self_play_plies": slow.num_edges,
+            "ultra_weak": float(by_itself == slow.value(0)),
+            "target_margin": target,
+            "worst_margin": min(margins),
+            "weak_solved": min(margins) >= target,
+            "agent_states": len(nodes),
+            "unique_states": len({node for node in self.scores if node[0] != slow.full}) + 1,
+            "sure_fraction": share(nodes, lambda drawn: least[drawn] + min(self.margins(drawn, True)) >= target),
+            "kept_value": share(nodes, lambda drawn: least[drawn] + slow.value(drawn) >= target),
+            "action_weak": share(nodes, lambda drawn: right[drawn]),
+            "weak_uniform": float(sum(p for margin, p in margins.items() if margin >= target)),
+            "weak_uniform_loss": float(sum(p for margin, p in margins.items() if margin < 0)),
+            "weak_uniform_margin": float(sum(margin * p for margin, p in margins.items())),
+            "strong_states": slow.full,
+            "strong_action": share([*right], lambda drawn: right[drawn]),
+            "strong_decisive": share(decisive, lambda drawn: right[drawn]),
+            "strong_won": share([drawn for drawn in right if slow.value(drawn) > 0], lambda drawn: right[drawn]),
+            "strong_margin_lost": sum(slow.value(d) - slow.worth(d, self.agent(d, self.seat)) for d in right)
+            / slow.full,
+        }
