@@ -7,9 +7,9 @@ import resource
 from collections import defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before jax is imported
@@ -34,18 +34,16 @@ if jax.__version_info__ < (0, 11):  # XLA ends a process with a flag that it lac
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--quick", action="store_true", help="have XLA compile slower programs in a third of the time, in children too"
-    )
-
+    quick = "have XLA compile slower programs in a third of the time, in children too"
+    parser.addoption("--quick", action="store_true", help=quick)
     parser.addoption("--cpu", action="store_true", help="print the CPU seconds of each folder of tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    flags = os.environ.get("XLA_FLAGS", "")
-    if config.getoption("--quick") and QUICK[0] not in flags:
-        os.environ["XLA_FLAGS"] = " ".join([flags, *QUICK]).strip()  # before any test module has JAX start
     if config.getoption("--quick"):
+        flags = os.environ.get("XLA_FLAGS", "")
+        if QUICK[0] not in flags:
+            os.environ["XLA_FLAGS"] = " ".join([flags, *QUICK]).strip()  # before any test module has JAX start
         os.environ.setdefault(VARIABLE, "cpu")  # the other forms would be traced, and not run; see `every_form`
     if config.getoption("--cpu") or os.environ.get("PYTEST_XDIST_WORKER"):
         config.pluginmanager.register(CpuOfTests())
@@ -114,16 +112,6 @@ class CpuOfTests:
         terminalreporter.line(f"{sum(cpu.values()):7.1f}  {sum(tests.values()):5} tests  together, with imports")
 
 
-class ByFolder(LoadScopeScheduling):
-    """Gives each folder, and each game, to one worker (`--dist loadgroup`), which compiles its programs once.
-
-    pytest-xdist 3.8 has a mark for this, `xdist_group`, which changes the ids of tests. pytest 9.2 does not allow that.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        return group_of(nodeid)
-
-
 def group_of(nodeid: str) -> str:
     """Returns the folder of a test. Tests of `tests/contract/` are in the group of their game, the first parameter."""
     path, _, name = nodeid.partition("::")
@@ -132,9 +120,19 @@ def group_of(nodeid: str) -> str:
     return game[1] if folder == "contract" and game else folder
 
 
+class ByGroup(LoadScopeScheduling):
+    """Gives each group to one worker (`--dist loadgroup`), which compiles its programs once.
+
+    pytest-xdist 3.8 has a mark for this, `xdist_group`, which changes the ids of tests. pytest 9.2 does not allow that.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
 @pytest.hookimpl(optionalhook=True)  # `-p no:xdist` has no such hook
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
-    return ByFolder(config, log) if config.getoption("dist") == "loadgroup" else None
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    return ByGroup(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 @pytest.hookimpl(trylast=True)
@@ -143,11 +141,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
     Otherwise all tests together have more of them than Linux has memory maps for one process (65,530), and XLA crashes.
     """
-    if (
-        nextitem is not None
-        and group_of(item.nodeid) != group_of(nextitem.nodeid)
-        and not item.config.getoption("--quick")
-    ):
+    is_last = nextitem is not None and group_of(item.nodeid) != group_of(nextitem.nodeid)
+    if is_last and not item.config.getoption("--quick"):
         jax.clear_caches()
 
 

@@ -73,7 +73,7 @@ def unfinished(**options: bool) -> Any:
         (unfinished(frozen=True), {}, ["Unfinished", "id"]),
     ],
 )
-def test_what_is_no_game_is_refused(env: Any, options: dict[str, int], needles: list[str]) -> None:
+def test_what_is_no_game_is_refused(env: Any, options: Any, needles: list[str]) -> None:
     with pytest.raises((AssertionError, jaxgames.ParameterError)) as error:
         check_env(env, **options)
     assert all(needle in str(error.value) for needle in needles)
