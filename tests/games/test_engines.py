@@ -413,29 +413,3 @@ def test_pgx_agrees_on_games_of_chess() -> None:
     ends = play_beside(env, lambda: OfPgx(env), games=50, seed=0)
     assert ends["won by 0"] + ends["won by 1"] >= 5
     assert ends["draw"] >= 25
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("rules", "white", "draws", "plies"), [("standard", 0.130, 0.733, 80.6), ("king_capture", 0.494, 0.001, 36.3)]
-)
-def test_random_players_of_chess_have_the_known_results(rules: str, white: float, draws: float, plies: float) -> None:
-    """Over 10,000 games; the standard error of a percentage is 0.5."""
-    env = jaxgames.make("minichess", rules=rules)
-    games, length = 10_000, env.max_steps or 0
-
-    @jax.jit
-    def play(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        def body(carry: Any, key: jax.Array) -> Any:
-            states, paid, plies = carry
-            plies += ~(states.terminated | states.truncated)
-            states = jax.vmap(env.step)(states, jax.vmap(env.random_legal_action)(states, jax.random.split(key, games)))
-            return (states, paid + states.rewards[:, 0], plies), None
-
-        states = jax.vmap(env.init)(jax.random.split(key, games))
-        begin = (states, jnp.zeros(games), jnp.zeros(games, jnp.int32))
-        return jax.lax.scan(body, begin, jax.random.split(key, length))[0][1:]
-
-    result, played = jax.device_get(play(jax.random.key(0)))
-    np.testing.assert_allclose([(result == 1).mean(), (result == 0).mean()], [white, draws], atol=0.02)
-    assert abs(played.mean() - plies) < 0.02 * plies

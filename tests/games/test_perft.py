@@ -1,27 +1,85 @@
-"""Perft: sequences of moves are as many as others have counted, for checkers and for 5 x 5 chess (Fairy-Stockfish)."""
+"""Perft: how many sequences of 1, 2, ... moves there are from a position, counted with the env's mask and step.
 
+The counts are those of others, for checkers and for 5 x 5 chess (Fairy-Stockfish).
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames import Env
 from tests.games.checkers.cases import START as CHECKERS
 from tests.games.minichess.cases import START
-from tests.helpers.perft import Perft
+from tests.helpers.positions import board, in_chunks
+
+CHUNK = 128  # boards that are expanded at once: one shape to compile for
+
+
+@functools.cache
+def programs(env: Env[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The mask, and a step after which only a lost board is over: perft counts moves and knows no draw."""
+
+    def step(state: Any, action: jax.Array) -> Any:
+        after = env.step(state, action)
+        lost = after.terminated & (after.rewards[0] != 0)
+        return replace(after, terminated=lost, truncated=jnp.bool_(False)), lost
+
+    return jax.jit(jax.vmap(env.legal_action_mask)), jax.jit(jax.vmap(step))
+
+
+def counts_and_wins(env: Env[Any], text: str, depth: int, *, whole_moves: bool = False) -> list[tuple[int, int]]:
+    """Returns the numbers of sequences of 1, 2, ..., `depth` actions, and of those whose last action wins.
+
+    With `whole_moves` a capture of any number of jumps is one. The limits of the env must be further away.
+    """
+    mask, step = programs(env)
+    states, ways = jax.tree.map(lambda leaf: np.asarray(leaf)[None], env.from_string(text)), np.ones(1, np.int64)
+    counted = list[tuple[int, int]]()
+    for _ in range(depth):
+        reached, numbers, wins = list[Any](), [np.zeros(0, np.int64)], 0
+        while len(ways):
+            parents, actions = np.nonzero(in_chunks(CHUNK, mask, states))
+            if not len(parents):
+                break
+            states, lost = in_chunks(CHUNK, step, board(states, parents), actions.astype(np.int32))
+            ways = ways[parents]
+            wins += int(ways[lost].sum())
+            goes_on = states.jumper != 0 if whole_moves else np.zeros(len(ways), bool)
+            reached.append(board(states, ~goes_on))
+            numbers.append(ways[~goes_on])
+            states, ways = board(states, goes_on), ways[goes_on]
+        ways = np.concatenate(numbers)
+        counted.append((int(ways.sum()), wins))
+        if len(ways):
+            states, ways = merged(jax.tree.map(lambda *leaves: np.concatenate(leaves), *reached), ways)
+    return counted
+
+
+def merged(states: Any, ways: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Boards as one that are equal in all that legal moves depend on, and in how many ways each is reached."""
+    if hasattr(states, "position"):
+        words = [states.position.own, *states.position.pieces, states.current_player, states.terminated]
+    else:
+        words = [states.own, states.opponents, states.kings, states.jumper, states.current_player]
+    keys = np.stack([word.astype(np.uint32) for word in words], 1)
+    _, first, where = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return board(states, first), np.bincount(where.ravel(), ways, len(first)).astype(np.int64)
+
+
+def counts(env: Env[Any], text: str, depth: int, *, whole_moves: bool = False) -> list[int]:
+    return [count for count, _ in counts_and_wins(env, text, depth, whole_moves=whole_moves)]
+
 
 # -- checkers ----------------------------------------------------------------------------------------------------------
 
-
-def future_of_checkers(states: Any) -> list[np.ndarray]:
-    """The part of a position that legal moves depend on. Draws are further away than the depths counted here."""
-    return [states.own, states.opponents, states.kings, states.jumper, states.current_player]
-
-
-# One jump at a time, as the env's steps are; and a whole capture as one move.
-PLIES = Perft(jaxgames.make("checkers"), future=future_of_checkers)
-MOVES = Perft(jaxgames.make("checkers"), future=future_of_checkers, continues=lambda state: state.jumper != 0)
-
+ENV = jaxgames.make("checkers")
 START_MOVES = [7, 49, 302, 1469, 7361, 36768, 179740, 845931, 3963680, 18391564]
 START_PLIES = [7, 49, 302, 1469, 7361, 36768, 179255, 838248]
 POSITIONS = {  # sequences of 1 to 5 moves, and of 1 to 5 plies
@@ -39,19 +97,19 @@ POSITIONS = {  # sequences of 1 to 5 moves, and of 1 to 5 plies
 @pytest.mark.parametrize("depth", [6, pytest.param(10, marks=pytest.mark.slow)])
 def test_number_of_moves_of_checkers_is_the_published_one(depth: int) -> None:
     """Two ways through the board are two moves, even if they capture the same pieces."""
-    assert MOVES.counts(CHECKERS, depth) == START_MOVES[:depth]
+    assert counts(ENV, CHECKERS, depth, whole_moves=True) == START_MOVES[:depth]
 
 
 @pytest.mark.parametrize("depth", [7, pytest.param(8, marks=pytest.mark.slow)])
 def test_number_of_plies_of_checkers_is_the_known_one(depth: int) -> None:
-    assert PLIES.counts(CHECKERS, depth) == START_PLIES[:depth]
+    assert counts(ENV, CHECKERS, depth) == START_PLIES[:depth]
 
 
 @pytest.mark.parametrize("text", POSITIONS)
 def test_number_of_moves_from_positions_full_of_captures_is_the_known_one(text: str) -> None:
     moves, plies = POSITIONS[text]
-    assert MOVES.counts(text, 5) == moves
-    assert PLIES.counts(text, 5) == plies
+    assert counts(ENV, text, 5, whole_moves=True) == moves
+    assert counts(ENV, text, 5) == plies
 
 
 # -- 5 x 5 chess -------------------------------------------------------------------------------------------------------
@@ -82,29 +140,20 @@ PERFT = [
 WINS = [(KING_CAPTURE, [0, 0, 0, 4, 398, 6600]), (QUICK, [0, 0, 0, 4, 223, 4106])]
 
 
-def future_of_chess(states: Any) -> list[np.ndarray]:
-    """The same: perft counts moves and knows no draw."""
-    position = states.position
-    return [position.own, *position.pieces, states.current_player, states.terminated]
-
-
-def perft(parameters: dict[str, Any]) -> Perft:
-    return Perft(jaxgames.make("minichess", **parameters), future=future_of_chess)
-
-
 @pytest.mark.parametrize(("text", "parameters", "leaves"), PERFT)
 def test_number_of_move_sequences_of_chess_is_the_known_one(text: str, parameters: Any, leaves: list[int]) -> None:
     depth = max(depth for depth, count in enumerate(leaves, 1) if count < 1_500)
-    assert perft(parameters).counts(text, depth) == leaves[:depth]
+    assert counts(jaxgames.make("minichess", **parameters), text, depth) == leaves[:depth]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "parameters", "leaves"), PERFT)
 def test_number_of_long_sequences_of_chess_is_the_known_one(text: str, parameters: Any, leaves: list[int]) -> None:
-    assert perft(parameters).counts(text, len(leaves)) == leaves
+    assert counts(jaxgames.make("minichess", **parameters), text, len(leaves)) == leaves
 
 
 @pytest.mark.parametrize("depth", [5, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("parameters", "wins"), WINS)
 def test_number_of_king_captures_is_the_known_one(parameters: Any, wins: list[int], depth: int) -> None:
-    assert [won for _, won in perft(parameters).counts_and_wins(START, depth)] == wins[:depth]
+    counted = counts_and_wins(jaxgames.make("minichess", **parameters), START, depth)
+    assert [won for _, won in counted] == wins[:depth]
