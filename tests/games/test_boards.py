@@ -1,35 +1,18 @@
-"""Boards drawn in lines of text, as `env.to_text` gives them."""
+"""Boards drawn in lines of text, as `env.to_text` gives them; and axial coordinates of cells.
+
+The terminal's boards in tests/data/transcripts are drawn by it too.
+"""
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from jaxgames import make
+from jaxgames import ParameterError, make
 from jaxgames.wrappers import auto_reset
 from tests.helpers.positions import play, start
 
 DRAWN = {
-    ("checkers", "B:W9,18,K32:BK6,3"): """
-    .1      .2      b3      .4
-.5      B6      .7      .8
-    w9      .10     .11     .12
-.13     .14     .15     .16
-    .17     w18     .19     .20
-.21     .22     .23     .24
-    .25     .26     .27     .28
-.29     .30     .31     W32
-b, B: man and king of seat 0, Black    w, W: of seat 1, White
-seat 0 to move""",
-    ("minichess", "r3k/1P3/5/5/4K b - - 0 1"): """
-5  r . . . k
-4  . P . . .
-3  . . . . .
-2  . . . . .
-1  . . . . K
-
-   a b c d e
-capitals: seat 0, White    small letters: seat 1, Black
-seat 1 to move""",
     ("chinese_checkers(size=1, num_players=3)", "0/..../..1/2.../. 2 - 7"): """
       A0
 .1  .2  .3  .4
@@ -38,14 +21,6 @@ C8  .9  .10 .11
       .12
 seat 0: A    seat 1: B    seat 2: C
 seat 2 to move""",
-    ("chinese_checkers_diamond(size=3, pieces=1)", "0../.1./... 1 1"): """
-    A0
-  .3  .1
-.6  B4  .2
-  .7  .5
-    .8
-seat 0: A    seat 1: B
-seat 1 to move""",
     ("dots_and_boxes(rows=2, cols=3)", "11010010011000100 1..... 0"): """
     0   1   2   3
  0  +---+---+   +
@@ -98,3 +73,36 @@ def test_wrapper_draws_the_board_inside() -> None:
     env = make("dots_and_boxes(rows=1, cols=1)")
     wrapped: Any = auto_reset(env)
     assert wrapped.to_text(wrapped.init()) == env.to_text(env.init())
+
+
+# -- cells of both boards of Chinese Checkers --------------------------------------------------------------------------
+
+STAR: Any = make("chinese_checkers(size=2)")
+DIAMOND: Any = make("chinese_checkers_diamond(size=4)")
+
+
+@pytest.mark.parametrize(
+    ("env", "known"),
+    [
+        # the centre, the tips of the top and bottom triangles, and the left end of the third row
+        (STAR, {np.int32(18): (0, 0), 0: (2, -4), 36: (-2, 4), 3: (-2, -2)}),
+        (DIAMOND, {0: (0, 0), 1: (1, 0), 4: (0, 1), 15: (3, 3)}),
+        (make("chinese_checkers"), {}),
+        (make("chinese_checkers_diamond"), {}),
+    ],
+    ids=str,
+)
+def test_cells_have_axial_coordinates(env: Any, known: dict[int, tuple[int, int]]) -> None:
+    assert {cell: env.axial(cell) for cell in known} == known
+    places = [env.axial(cell) for cell in range(env.num_cells)]
+    assert len({*places}) == env.num_cells
+    assert [env.cell(np.int64(q), r) for q, r in places] == list(range(env.num_cells))
+
+
+@pytest.mark.parametrize("env", [STAR, DIAMOND], ids=str)
+def test_places_outside_of_the_board_are_refused(env: Any) -> None:
+    with pytest.raises(ParameterError, match=f"cell .* from 0 to {env.num_cells - 1}, not 99"):
+        env.axial(99)
+    for q, r in ((9, 0), (0, 0.5), (4, 4)):  # the last is between the points of the star
+        with pytest.raises(ParameterError, match=rf"no cell .* \({q}, {r}\): env.axial"):
+            env.cell(q, r)
