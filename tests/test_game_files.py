@@ -22,6 +22,8 @@ from jaxgames.arena.records import GameRecord
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.policies import file as exported
 from jaxgames.solvers.exact import solution
+from tests.helpers.labelled import random_positions
+from tests.helpers.solved import solved_boxes
 from train.data import positions
 
 MODULE = """
@@ -116,33 +118,13 @@ def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path, monke
 
 BOXES = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
 SMALLEST = baselines.card("chinese_checkers_3")  # the policy whose program is read fastest
-
-
-def written_solution(path: Path) -> None:
-    solvers.solve(BOXES, progress=False).save(path)
-
-
-def written_positions(path: Path) -> None:
-    states = jax.vmap(BOXES.init)(jax.random.split(jax.random.key(0), 2))
-    numbers = np.zeros(2, np.int32)
-    labels: dict[str, Any] = {
-        "value": np.ones(2),
-        "game": numbers,
-        "ply": numbers,
-        "split": numbers,
-        "splits": ("train",),
-    }
-    positions.Positions(env=BOXES, states=states, action=numbers, probabilities=None, **labels).save(path)
-
-
-def written_policy(path: Path) -> None:
-    exported.write(path, *exported.read(SMALLEST.file))
-
-
-KINDS: dict[str, tuple[Callable[[Path], None], Callable[[Path], Any]]] = {
-    "solution": (written_solution, solvers.load),
-    "positions": (written_positions, positions.load),
-    "policy": (written_policy, lambda path: exported.load(path, jaxgames.make(SMALLEST.env))),
+KINDS: dict[str, tuple[Callable[[Path], object], Callable[[Path], Any]]] = {
+    "solution": (lambda path: solved_boxes(1, 1).save(path), solvers.load),
+    "positions": (lambda path: random_positions(2, BOXES).save(path), positions.load),
+    "policy": (
+        lambda path: exported.write(path, *exported.read(SMALLEST.file)),
+        lambda path: exported.load(path, jaxgames.make(SMALLEST.env)),
+    ),
 }
 
 
@@ -174,6 +156,23 @@ def test_missing_and_wrong_entries_are_refused_with_the_path(kind: str, tmp_path
             with_entries(path, others if value is None else others | {name: value})
             with pytest.raises(ValueError, match=f"{path}"):
                 read(path)
+
+
+@pytest.mark.parametrize("name", ["format", "version"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_file_of_a_newer_format_or_of_another_version_of_the_game_is_refused(
+    kind: str, name: str, tmp_path: Path
+) -> None:
+    """With both numbers and the remedy."""
+    path = tmp_path / "file"
+    write, read = KINDS[kind]
+    write(path)
+    with np.load(path) as file:
+        entries = {each: file[each] for each in file.files}
+    number = int(entries[name])
+    with_entries(path, entries | {name: entries[name] + 1})
+    with pytest.raises(ValueError, match=rf"{path} .*\b{name} {number + 1}\b.*\b{number}: .*"):
+        read(path)
 
 
 @pytest.mark.parametrize("kind", KINDS)
