@@ -1,8 +1,9 @@
-"""Pictures of boards and games: stored ones of every game, captions, grids, and what is refused.
+"""Pictures of boards and games: stored ones of every game, captions, grids, files, and what is refused.
 
 `python -m tests.data pictures` writes tests/data/pictures again.
 """
 
+import sys
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from PIL import Image, ImageSequence
 
 import jaxgames
 from jaxgames import make, render
@@ -19,11 +21,13 @@ from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.render.animation import PAUSE
 from jaxgames.render.theme import THEMES
 from jaxgames.wrappers import auto_reset
-from tests.helpers.positions import compiled, play, repeated, start
+from tests.helpers.positions import compiled, play, repeated, stacked, start
 
 FOLDER = Path(__file__).parents[1] / "data" / "pictures"
 STAR = ChineseCheckers(size=1, num_players=2)
 START = start(STAR)
+LINES = ("0/..../.../..../1 0 - 0", "./.0../.../..../1 1 - 0", "./.0../.../.1../. 0 - 1")
+STATES = [STAR.from_string(line) for line in LINES]
 
 # (game, position or "" for the start, plies that are played and marked, options)
 PICTURES: dict[str, tuple[str, str, str, dict[str, Any]]] = {
@@ -111,9 +115,7 @@ def test_animations_of_a_picture_share_one_loop_of_the_whole_length(game: str) -
     ("game", "text", "plies", "caption"),
     [
         ("checkers", "B:W18:B14", "14x23", "Black wins: no legal move"),
-        ("minichess", "k1R2/5/K4/5/5 b - - 3 9", "", "White wins: checkmate"),
         ("minichess", "k4/2Q2/1K3/5/5 b - - 5 9", "", "draw: stalemate"),
-        ("minichess", "k4/5/K4/5/4R w - - 5 129", "", "256 plies without a winner"),
         ("minichess(rules=king_capture)", "k4/5/5/5/4K b - - 5 9", "", "Black to move · move 9"),
         ("dots_and_boxes(rows=1, cols=2)", "1111111 01 1", "", "draw: all edges drawn · 1 : 1"),
         ("chinese_checkers(size=1, num_players=2)", "./..../.1./..../0 1 - 3", "", "Red wins: goal filled · round 3"),
@@ -133,13 +135,12 @@ def elements(picture: render.Picture) -> list[ElementTree.Element]:
 
 
 def test_batch_is_a_numbered_grid_with_one_drawing_of_the_board() -> None:
-    lines = ["0/..../.../..../1 0 - 0", "./.0../.../..../1 1 - 0", "./.0../.../.1../. 0 - 1"]
-    states, last = [STAR.from_string(line) for line in lines], [None, "0->2", "12->9"]
-    batch = jax.tree.map(lambda *leaves: np.stack(leaves), *states)
+    last = [None, "0->2", "12->9"]
+    batch = stacked(STATES)
     picture, one = (
         render.svg(STAR, each, columns=2, width=100, last=to) for each, to in ((batch, last), (START, None))
     )
-    assert render.svg(STAR, states, columns=2, width=100, last=last).svg == picture.svg
+    assert render.svg(STAR, STATES, columns=2, width=100, last=last).svg == picture.svg
     (width, height), (_, one_height) = (
         [int(elements(each)[0].attrib[side]) for side in ("width", "height")] for each in (picture, one)
     )
@@ -224,6 +225,55 @@ def test_seats_and_empty_holes_differ_by_20_in_cielab(sight: str) -> None:
         for one, other in combinations([*theme.seats, theme.hole, theme.board], 2):
             if {one, other} != {theme.hole, theme.board}:
                 assert np.linalg.norm(lab(one, SIGHT[sight]) - lab(other, SIGHT[sight])) > 20, (one, other)
+
+
+# -- files and notebooks ---------------------------------------------------------------------------------------------
+
+
+def test_files_have_the_size_and_frames_of_the_picture(tmp_path: Path) -> None:
+    picture = render.animate(STAR, STATES, seconds_per_step=0.5, width=120, theme="dark")
+    for suffix in ("svg", "png", "GIF"):
+        picture.save(tmp_path / f"game.{suffix}")
+    assert (tmp_path / "game.svg").read_text(encoding="utf-8") == picture.svg
+    root = ElementTree.fromstring(picture.svg)
+    size = (int(root.attrib["width"]), int(root.attrib["height"]))
+    assert size[0] == 120
+    with Image.open(tmp_path / "game.png") as png:
+        assert png.size == size
+    with Image.open(tmp_path / "game.GIF") as gif:
+        assert gif.size == size
+        milliseconds = [frame.info["duration"] for frame in ImageSequence.Iterator(gif)]
+        assert milliseconds == [500] * (len(STATES) - 1) + [500 + 1000 * PAUSE]
+        assert gif.info["loop"] == 0
+
+
+def test_peg_in_a_png_has_the_colour_of_its_seat(tmp_path: Path) -> None:
+    render.svg(STAR, STAR.from_string("./..../.0./..../1 0 - 3"), width=400).save(str(tmp_path / "board.png"))
+    with Image.open(tmp_path / "board.png") as png:
+        red = [int(THEMES["light"].seats[0][i : i + 2], 16) for i in (1, 3, 5)]
+        assert (np.asarray(png)[png.height // 3 : png.height // 2 + 20, 200, :3] == red).all(-1).any()
+
+
+def test_other_suffix_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"board\.jpg' must be one of \.svg, \.png, \.gif"):
+        render.svg(STAR, STATES[0]).save(tmp_path / "board.jpg")
+
+
+@pytest.mark.parametrize(
+    ("package", "file"), [("resvg_py", "board.png"), ("resvg_py", "board.gif"), ("PIL", "board.gif")]
+)
+def test_missing_package_is_named_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, package: str, file: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=r'pip install "jaxgames\[render\]"'):
+        render.svg(STAR, STATES[0]).save(tmp_path / file)
+
+
+def test_notebook_displays_the_animated_picture() -> None:
+    picture = render.animate(STAR, STATES)
+    assert picture._repr_svg_() == picture.svg  # pyright: ignore[reportPrivateUsage]  # as a notebook calls it
+    assert picture._repr_html_().startswith("<img")  # pyright: ignore[reportPrivateUsage]
 
 
 # -- refusals --------------------------------------------------------------------------------------------------------
