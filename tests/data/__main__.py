@@ -9,10 +9,16 @@ from pathlib import Path
 
 from tests.contract.test_rules import made_playthroughs
 from tests.play.test_transcripts import made_transcripts
+from tests.play.web.test_server import made_pages
 from tests.render.test_pictures import made_pictures
 
 # of each kind: the function that returns its texts by the names of their files
-MAKERS = {"pictures": made_pictures, "playthroughs": made_playthroughs, "transcripts": made_transcripts}
+MAKERS = {
+    "pages": made_pages,
+    "pictures": made_pictures,
+    "playthroughs": made_playthroughs,
+    "transcripts": made_transcripts,
+}
 
 
 def main(kinds: list[str]) -> None:

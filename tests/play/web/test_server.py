@@ -5,6 +5,7 @@ import importlib
 import json
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,17 +72,6 @@ def test_position_is_drawn_from_the_side_of_a_person_with_the_persons_goal() -> 
             assert here.ask("show", id=id, seat=seat, theme=theme)["svg"] == drawn
 
 
-def test_earlier_position_says_that_it_is_the_past(here: Page) -> None:
-    id = here.ask("new", seats=PEOPLE)["id"]
-    here.ask("play", id=id, action=0, ply=0)
-    assert here.ask("jump", id=id, ply=0)["status"] == "Red to move, at the start. A new move drops the later ones"
-    here.ask("jump", id=id, ply=1)
-    ended = here.ask("resign", id=id)
-    assert (ended["over"], ended["ended"]) == (True, True)
-    past = here.ask("jump", id=id, ply=0)
-    assert (past["over"], past["ended"], past["status"]) == (False, True, "Looking back at the start")
-
-
 def test_move_in_another_position_than_the_shown_one_changes_nothing(here: Page) -> None:
     id = here.ask("new", seats=PEOPLE)["id"]
     view = here.ask("play", id=id, action=0, ply=0)
@@ -89,119 +79,138 @@ def test_move_in_another_position_than_the_shown_one_changes_nothing(here: Page)
     assert here.ask("show", id=id) == view
 
 
-# -- what is shown -------------------------------------------------------------------------------------------------
+# -- what is shown: stored texts, which `python -m tests.data pages` writes -----------------------------------------
+
+FOLDER = Path(__file__).parents[2] / "data" / "pages"
+AGAINST_FIRST = ["human", "first"]
+CHAIN = "0/.0/...0.../....../...../....../...1.../1./1 0 - 1"
+
+# (game, seats, requests, each with its only argument: the text of a move, a ply, a position, a seat, an agent)
+PAGES: dict[str, tuple[str, list[str], list[str]]] = {
+    "boxes": (
+        *(GAME, AGAINST_FIRST),
+        [
+            *("hint last", "draw", "play v(0,2)", "hint last", "hint greedy", "hint random", "jump 1", "draw", "go"),
+            *("undo", "play h(0,1)", "resign 0", "jump 0", "undo", "seats random,human", "jump 0", "resign 0"),
+        ],
+    ),
+    "boxes_of_people": (
+        *(GAME, PEOPLE),
+        [
+            *("play h(0,0)", "jump 0", "jump 1", "draw", "play h(0,1)", "draw", "draw", "draw", "undo", "hint"),
+            *("position 1100000 .. 1", "position 11x0000 .. 1", "resign", "jump 0"),
+        ],
+    ),
+    "boxes_reviewed": (  # the third side of a box gives it to the other seat
+        *(GAME, PEOPLE),
+        [f"play {edge}" for edge in ("h(0,0)", "v(0,0)", "h(1,0)", "v(0,1)", "h(0,1)", "h(1,1)", "v(0,2)")]
+        + ["review"],
+    ),
+    "boxes_without_draws": ("dots_and_boxes(rows=1, cols=1)", AGAINST_FIRST, ["draw"]),
+    "boxes_of_agents": (GAME, ["first", "first"], []),
+    "boxes_at_a_level": (GAME, ["human", jaxgames.baselines.levels(jaxgames.make(GAME))["easy"]], []),
+    "star": (  # no hop follows the first one, which ends the turn
+        *("chinese_checkers(size=2, num_players=2)", PEOPLE),
+        [f"position {CHAIN}", "play 2=>12", f"position {CHAIN}", "play 0=>7", "play end"],
+    ),
+    "star_of_three": (STAR, ["first", "human", "first"], ["play 11->10", "show 0"]),
+    "checkers": (
+        *("checkers", ["human", "first"]),
+        ["position B:W9,10,17,18,32:BK6,31", "play 6x15", "play 15x22", "show 1"],
+    ),
+    "minichess": ("minichess", PEOPLE, ["position k4/3P1/1K3/5/5 w - - 0 1", "play d4d5q"]),
+}
 
 
-@pytest.mark.parametrize(
-    ("plies", "text"),
-    [
-        (["3=>16", "16=>18", "end"], "3→16→18"),
-        (["3->10"], "3→10"),
-        (["end"], "end turn"),
-        (["22x15", "15x6"], "22x15x6"),
-        (["a4a5n"], "a4a5n"),
-        (["h(0,0)", "v(0,1)"], "h(0,0) v(0,1)"),
-    ],
-)
-def test_plies_of_a_turn_are_one_text(plies: list[str], text: str) -> None:
-    assert written(plies) == text
+def parts(view: dict[str, Any]) -> dict[str, Any]:
+    """Returns what a view shows, but for pictures."""
+    flags = ("over", "ended", "waits", "can_undo", "can_draw", "flips")
+    return {
+        "status": view["status"],
+        "turns": " | ".join(f"{turn['seat']} {turn['text']}" for turn in view["turns"]),
+        "at": f"ply {view['ply']} of {view['plies']}, seat {view['mover']}, {view['position']}",
+        "flags": ", ".join(flag for flag in flags if view[flag]),
+        "seats": ", ".join(f"{seat['words']} {seat['name']} {seat['score']}".strip() for seat in view["seats"]),
+        "bottom": view["bottom"],
+        "cells": " ".join(f"{cell['name']}:{cell['owner']}" for cell in view["cells"] if cell["owner"] is not None),
+        "trails": [trail["seat"] for trail in view["trails"]],
+        "legal": " ".join(move["text"] for move in view["legal"]),
+        "problem": view["problem"],
+    }
 
 
-def test_hops_of_a_turn_are_one_line_with_their_seat_and_one_trail() -> None:
+def is_settled(view: dict[str, Any]) -> bool:
+    """Returns whether no agent is to move or to answer an offer of a draw."""
+    players = [seat["player"] for seat in view["seats"]]
+    asked = 0 < players.count("human") == len(view["offers"]) < len(players)
+    return not asked and (view["over"] or view["waits"] or players[view["mover"]] == "human")
+
+
+def page_text(here: Page, game: str, seats: list[str], requests: list[str]) -> str:
+    """Returns the replies to requests: of a view what has changed, when no agent thinks any more."""
+    view, before, lines = here.ask("new", game=game, seats=seats), dict[str, Any](), [f"{game}: {', '.join(seats)}"]
+    for request in ["show", *requests]:
+        verb, _, argument = request.partition(" ")
+        fields: dict[str, Any] = {"id": view["id"]}
+        match verb:
+            case "play":
+                legal = {move["text"]: move["action"] for move in view["legal"]}
+                fields |= {"action": legal[argument], "ply": view["ply"]}
+            case "hint":
+                fields |= {"last": True} if argument == "last" else {"agent": argument or None}
+            case "seats":
+                fields |= {"seats": argument.split(",")}
+            case "position":
+                fields |= {"text": argument}
+            case "jump":
+                fields |= {"ply": int(argument)}
+            case _:
+                fields |= {"seat": int(argument)} if argument else {}
+        response = here.post(verb, fields)
+        reply = response.json()
+        lines += ["", f"> {request}"]
+        if response.status_code != 200:
+            lines.append(f"{response.status_code}: {reply['error']}")
+        elif verb == "hint":
+            shares = " ".join(f"{move['text']} {move['probability']:.2f}" for move in reply["moves"])
+            lines.append(f"seat {reply['seat']}, chance {reply['chance']}, {reply['position']}: {shares}")
+        elif verb == "review":
+            lines += [reply["agent"], *map(str, reply["mistakes"])]
+        else:
+            view = here.wait(view["id"], is_settled)
+            view = here.ask("show", **fields) if verb == "show" else view
+            lines += [f"{name}: {part}" for name, part in parts(view).items() if before.get(name) != part]
+            before = parts(view)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def made_pages() -> dict[str, str]:
+    with page() as here:
+        return {f"{name}.txt": page_text(here, *row) for name, row in PAGES.items()}
+
+
+def test_pages_are_the_stored_ones() -> None:
+    made = made_pages()
+    assert made.keys() == {file.name for file in FOLDER.iterdir()}
+    for name, text in made.items():
+        assert text.split("\n") == (FOLDER / name).read_text(encoding="utf-8").split("\n"), name
+
+
+def test_trail_of_a_seat_is_the_path_of_its_last_turn() -> None:
     session = Session(STAR, ["human"] * 3)
     while not any(move.endswith("end") for move in session.moves()) or session.continues_turn:
         legal = session.legal()
         session.play(next((move for move in legal if move.kind in ("hop", "end turn")), legal[0]).action)
     turns, cells = turns_of(session), anchors(session.env, session.state, 1).cells
-    assert [move for turn in turns for move in turn.moves] == session.moves()
-    assert [turn.seat for turn in turns] == [seat % 3 for seat in range(len(turns))]
-    assert turns[-1].ply == session.plies
     drawn = trails(session, turns, cells)
     assert [trail["seat"] for trail in drawn] == [turn.seat for turn in turns[-3:] if turn.seat != session.mover]
     chain = turns[-1].text.split("→")
     assert drawn[-1]["points"] == [[cells[cell].x, cells[cell].y] for cell in chain]
     assert len(chain) >= 2
-    two = Session(GAME, PEOPLE)
-    two.play(0)
-    assert trails(two, turns_of(two), anchors(two.env, two.state).cells) == [], "two seats have no trails"
-
-
-def test_first_person_sits_at_the_bottom_and_the_board_can_be_flipped(here: Page) -> None:
-    view = here.ask("new", game="checkers", seats=PEOPLE)
-    flipped = here.ask("show", id=view["id"], seat=1)
-    for shown, bottom in ((view, 0), (flipped, 1)):
-        heights = {cell["name"]: cell["y"] for cell in shown["cells"]}
-        assert (shown["bottom"], heights["1"] > heights["32"]) == (bottom, bottom == 0), "Black has 1 to 12"
-    assert view["flips"]
-    assert {cell["owner"] for cell in view["cells"]} == {0, 1, None}
-    assert here.ask("new", game="checkers", seats=["random", "human"])["bottom"] == 1
-    assert not here.ask("new", seats=PEOPLE)["flips"]
-
-
-def test_view_names_you_and_the_level_of_the_opponent(here: Page) -> None:
-    level = jaxgames.baselines.levels(jaxgames.make(GAME))["easy"]
-    view = here.ask("new", seats=["human", level])
-    assert [(seat["words"], seat["name"], seat["score"]) for seat in view["seats"]] == [
-        ("You", "Red", "0"),
-        ("Easy", "Blue", "0"),
-    ]
-    assert not view["can_undo"]
-    here.ask("play", id=view["id"], action=0, ply=0)
-    view = here.wait(view["id"], lambda view: view["mover"] == 0 and view["ply"] > 1)
-    assert view["can_undo"]
-    assert view["status"].startswith("Your turn (Red). Blue played ")
-
-
-def test_hint_has_one_chance_for_the_seat_to_move(here: Page) -> None:
-    id = here.ask("new", seats=PEOPLE)["id"]
-    hint = here.ask("hint", id=id, agent="mcts(simulations=20)")
-    assert 0 <= hint["chance"] <= 1
-    assert (hint["seat"], hint["position"]) == (0, here.ask("show", id=id)["position"])
-    assert sum(move["probability"] for move in hint["moves"]) == pytest.approx(1, abs=1e-3)
-    assert here.ask("hint", id=id, agent="random")["chance"] is None
-    assert here.ask("hint", id=id)["chance"] is not None, "without a name, an agent that has values"
-
-
-def test_review_names_the_moves_that_lost_most(here: Page) -> None:
-    """In 1 x 2 boxes: the third side of a box, which gives it to the other seat."""
-    view = here.ask("new", seats=PEOPLE)
-    id = view["id"]
-    for ply, move in enumerate(("h(0,0)", "v(0,0)", "h(1,0)", "v(0,1)", "h(0,1)", "h(1,1)", "v(0,2)")):
-        (action,) = [each["action"] for each in view["legal"] if each["text"] == move]
-        view = here.ask("play", id=id, action=action, ply=ply)
-    assert view["over"]
-    found = here.ask("review", id=id)
-    assert found["agent"].startswith("alphabeta")
-    assert 1 <= len(found["mistakes"]) <= 5
-    assert {"ply", "seat", "move", "best", "loss", "texts"} == found["mistakes"][0].keys()
-    losses = [mistake["loss"] for mistake in found["mistakes"]]
-    assert losses == sorted(losses, reverse=True)
-    assert losses[0] > 0
+    assert written(["end"]) == "end turn"
 
 
 # -- positions and files -------------------------------------------------------------------------------------------
-
-
-def test_position_is_set_up(here: Page) -> None:
-    id = here.ask("new", seats=PEOPLE)["id"]
-    view = here.ask("position", id=id, text="1100000 .. 1")
-    assert (view["position"], view["ply"], view["mover"]) == ("1100000 .. 1", 0, 1)
-    with pytest.raises(ValueError, match="expected") as raised:
-        jaxgames.make(GAME).from_string("11x0000 .. 1")
-    assert here.refusal("position", 422, id=id, text="11x0000 .. 1") == str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("changed", "needle"),
-    [
-        ({"actions": [0, 0]}, "action 2"),
-        ({"env": "os:dots_and_boxes"}, "the game must be one of"),
-        ({"agents": ["human", "a:b"]}, "expected one of human, random"),
-    ],
-)
-def test_saved_game_is_refused_with_its_reason(here: Page, changed: dict[str, Any], needle: str) -> None:
-    saved = json.dumps({**json.loads(to_json(Session(GAME, PEOPLE))), **changed})
-    assert needle in here.refusal("load", 422, saved=saved)
 
 
 def test_still_page_is_sent_as_a_text_so_that_it_cannot_run_here(here: Page) -> None:
@@ -211,6 +220,7 @@ def test_still_page_is_sent_as_a_text_so_that_it_cannot_run_here(here: Page) -> 
     assert moves_of(view) == ["h(1,1)"]
     assert response.headers["content-type"].startswith("text/plain")
     assert response.text == to_html(from_json(view["saved"]))
+    assert "action 1" in here.refusal("load", 422, saved=json.dumps({**json.loads(view["saved"]), "actions": [7]}))
 
 
 def test_others_are_answered_while_a_game_is_loaded(here: Page, monkeypatch: pytest.MonkeyPatch) -> None:

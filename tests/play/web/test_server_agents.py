@@ -1,7 +1,6 @@
 """Agents on the page's server: their moves, searches that are stopped, failures, hints, draws."""
 
 import asyncio
-import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from jaxgames import agents
 from jaxgames.play import Session
 from jaxgames.play.web import snapshot
 from jaxgames.play.web.live_games import GameServer
-from tests.play.web.client import GAME, PEOPLE, Page, moves_of, page
+from tests.play.web.client import GAME, PEOPLE, moves_of, page
 
 START = "0000000 .. 0"  # of GAME
 
@@ -66,31 +65,6 @@ def make_failing(text: str, env: Any) -> Any:
 # -- moves ---------------------------------------------------------------------------------------------------------
 
 
-def test_agents_play_one_ply_at_a_time_until_a_person_is_to_move(here: Page) -> None:
-    id = here.ask("new", seats=["human", "first"])["id"]
-    here.ask("play", id=id, action=6, ply=0)
-    view = here.wait(id, lambda view: view["mover"] == 0 and view["ply"] == 2)
-    assert (moves_of(view), view["thinking"]) == (["v(0,2)", "h(0,0)"], None)
-    assert here.ask("jump", id=id, ply=1)["waits"], "in an earlier position, until a person lets it move"
-    here.ask("go", id=id)
-    view = here.wait(id, lambda view: view["ply"] == 2)
-    assert (view["plies"], view["waits"]) == (2, False)
-    alone = here.ask("new", seats=["first", "random"])["id"]
-    assert here.wait(alone, lambda view: view["over"])["plies"] == 7
-
-
-def test_turn_of_a_person_that_cannot_go_on_ends_by_itself() -> None:
-    with page(PEOPLE, "chinese_checkers(size=2, num_players=2)") as here:
-        for hop, ends in (("2=>12", True), ("0=>7", False)):  # no hop follows the first one
-            id = here.ask("new", seats=PEOPLE)["id"]
-            view = here.ask("position", id=id, text="0/.0/...0.../....../...../....../...1.../1./1 0 - 1")
-            action = next(move["action"] for move in view["legal"] if move["text"] == hop)
-            view = here.ask("play", id=id, action=action, ply=0)
-            assert moves_of(view) == ([hop, "end"] if ends else [hop])
-            assert (view["mover"] == 0) == (not ends)
-            assert ("Hop on, or end your turn" in view["status"]) == (not ends)
-
-
 def test_search_is_stopped_dropped_and_waited_for_and_a_person_resigns_meanwhile() -> None:
     gate, begun, make = gated_agents()
     with page(["human", "gated"], make=make) as here:
@@ -122,16 +96,6 @@ def test_status_is_never_blank_while_an_agent_begins_to_think() -> None:
     assert (view["thinking"], view["status"]) == (None, "Blue is thinking")
 
 
-def test_page_shows_what_the_agent_of_the_last_move_thought(here: Page) -> None:
-    id = here.ask("new", seats=["human", "random"])["id"]
-    assert "no agent has played" in here.refusal("hint", 422, id=id, last=True)
-    here.ask("play", id=id, action=6, ply=0)
-    view = here.wait(id, lambda view: view["ply"] == 2)
-    found = here.ask("hint", id=id, last=True)
-    assert (len(found["moves"]), found["seat"], found["position"]) == (6, 1, view["position"])
-    assert moves_of(view)[1] in [move["text"] for move in found["moves"]]
-
-
 def test_failures_and_missing_extras_are_shown_and_the_game_goes_on() -> None:
     with page(["human", "failing"], make=make_failing) as here:
         assert here.refusal("new", 422, seats=["human", "greedy"]) == "mctx is missing"
@@ -160,36 +124,6 @@ def test_agents_are_made_outside_of_the_event_loop() -> None:
 
 
 # -- draws ---------------------------------------------------------------------------------------------------------
-
-
-def test_people_agree_on_a_draw_and_a_move_declines_it(here: Page) -> None:
-    id = here.ask("new", seats=PEOPLE)["id"]
-    view = here.ask("draw", id=id)
-    assert (view["offers"], view["over"], view["status"]) == ([0], False, "Red offers a draw. Red to move")
-    assert here.ask("play", id=id, action=0, ply=0)["offers"] == []
-    assert here.ask("draw", id=id)["offers"] == [1]
-    view = here.ask("draw", id=id)
-    assert (view["over"], view["status"]) == (True, "Draw: agreed by the players")
-    assert json.loads(view["saved"])["agreed"]
-    here.refusal("draw", 422, id=id)
-    assert not here.ask("undo", id=id)["over"]
-
-
-def test_draw_is_offered_at_a_turn_of_a_person_and_refused_by_an_agent_without_values(here: Page) -> None:
-    view = here.ask("new", seats=["human", "first"])
-    id = view["id"]
-    assert view["can_draw"]
-    here.ask("draw", id=id)
-    view = here.wait(id, lambda view: view["offers"] == [])
-    assert (view["over"], view["status"]) == (False, "Blue refuses the draw. Your turn (Red)")
-    here.ask("play", id=id, action=6, ply=0)
-    view = here.wait(id, lambda view: view["ply"] == 2)
-    assert view["status"] == "Your turn (Red). Blue played h(0,0)"
-    here.ask("jump", id=id, ply=1)
-    assert "no person is to move" in here.refusal("draw", 422, id=id)
-    odd = here.ask("new", game="dots_and_boxes(rows=1, cols=1)", seats=["human", "first"])
-    assert not odd["can_draw"]
-    assert "ends in a draw" in here.refusal("draw", 422, id=odd["id"])
 
 
 def test_offer_of_a_draw_is_considered_and_ends_if_the_agent_fails() -> None:
