@@ -1,19 +1,31 @@
-"""Requests that do not come from the server's own page are refused, and nothing foreign can run in the page."""
+"""Requests of others than the page are refused, and nothing foreign runs in it; the games and agents that it may name.
 
+These are all registered games, and the agents that read no file and import no module from outside.
+"""
+
+import builtins
+import inspect
+import io
 import json
+import pkgutil
 import random
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import jaxgames
-from jaxgames.play.web import routes
+from jaxgames import agents, baselines, registry, render
+from jaxgames.play import Session, from_json, to_json
+from jaxgames.play.web import allowed, routes
 from jaxgames.play.web.guard import HEADERS
+from jaxgames.play.web.live_games import GameServer
 from jaxgames.play.web.routes import FILES, VERBS
 from jaxgames.play.web.server import app
-from tests.play.web.client import GAME, PEOPLE, Page
+from tests.helpers.scripted_engine import command
+from tests.play.web.client import GAME, PEOPLE, Page, page
 
 # -- the page ------------------------------------------------------------------------------------------------------
 
@@ -141,3 +153,175 @@ def test_strange_value_in_any_field_is_refused_and_changes_nothing(here: Page) -
         refused[verb] += response.status_code >= 400
     assert all(refused[verb] for verb in refused.keys() - {"show", "stop", "go"}), refused
     assert here.ask("show", id=id)["id"] == id
+
+
+# -- the games and agents that the page may name -------------------------------------------------------------------
+
+SAVED: dict[str, Any] = json.loads(to_json(Session(GAME, PEOPLE)))
+
+
+def test_page_offers_all_games(here: Page) -> None:
+    start = here.get("/api/start").json()
+    assert start["games"].keys() == set(jaxgames.list_games())
+    boxes = start["games"]["dots_and_boxes"]
+    assert boxes["title"] == "Dots and Boxes"
+    assert {"name": "rows", "default": "5"} in boxes["parameters"]
+    assert ["rows=3, cols=3", "3 by 3 boxes"] in boxes["menus"][0]["options"]
+
+
+def test_page_offers_the_agents_that_play_a_game() -> None:
+    def make_agent(text: str, env: Any) -> Any:
+        """Makes agents; a search in Dots and Boxes, which takes seconds to load, is replaced."""
+        quick = text.startswith("alphabeta") and env.id == "dots_and_boxes"
+        return agents.make("first" if quick else text, env)
+
+    with page(make=make_agent) as client:
+        boxes = client.ask("agents", game="dots_and_boxes(rows=2, cols=2)")["agents"]
+        star = client.ask("agents", game="chinese_checkers(size=2)")["agents"]
+    assert {"human", "random", "greedy", "alphabeta(depth=4)"} <= set(boxes)
+    assert len(set(boxes)) == len(boxes)
+    assert "alphabeta(depth=4)" not in star
+
+
+@pytest.mark.parametrize("game", jaxgames.list_games())
+def test_page_describes_a_game_in_words(here: Page, game: str) -> None:
+    about = here.ask("describe", game=game)
+    env = jaxgames.make(game)
+    assert about["names"] == render.seat_names(env)
+    assert [level["agent"] for level in about["levels"]] == list(baselines.levels(env).values())
+    assert [level["words"] for level in about["levels"]] == ["Easy", "Medium", "Hard"]
+    id = here.ask("new", game=game, seats=["human"] * env.num_players)["id"]
+    for level in about["levels"]:  # the page may name all of them
+        allowed.check_agent(GameServer(game, ("human", "human"), 0, agents.make), level["agent"])
+    rules = here.ask("rules", game=game, theme="dark")
+    assert rules["title"].startswith(here.ask("show", id=id)["title"])
+    assert rules["goal"]
+    assert len(rules["paragraphs"]) >= 3
+    assert all(picture["svg"].startswith("<svg") for picture in rules["pictures"])
+
+
+def test_wrong_agent_is_answered_with_every_name_once(here: Page) -> None:
+    id = here.ask("new", seats=PEOPLE)["id"]
+    reason = here.refusal("seats", 422, id=id, seats=["human", "humn"])
+    assert "'humn'" in reason
+    assert all(reason.count(name) == 1 for name in ("human", *allowed.SAFE_AGENTS)), reason
+
+
+@pytest.mark.parametrize(
+    "game", ["os:path", "tests.helpers.sticks:sticks", "nim", "dots_and_boxes(rows=99)", "", "x" * 301]
+)
+def test_page_cannot_name_a_module_or_an_unknown_game(here: Page, game: str) -> None:
+    before = set(sys.modules)
+    here.refusal("new", 422, game=game, seats=PEOPLE)
+    here.refusal("describe", 422, game=game)
+    here.refusal("load", 422, saved=json.dumps(SAVED | {"env": game}))
+    assert set(sys.modules) == before, "nothing was imported"
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        *("solver(/etc/passwd)", "exported(x)", "os:path", "tests.helpers.hash_agent:hash", "nobody", ""),
+        *("uci", "uci(command=touch)"),
+    ],
+)
+def test_page_cannot_name_an_agent_that_reads_files_or_imports_modules(here: Page, agent: str) -> None:
+    id = here.ask("new", seats=PEOPLE)["id"]
+    before = set(sys.modules)
+    for verb, fields in (("new", {"seats": ["human", agent]}), ("seats", {"id": id, "seats": [agent, "human"]})):
+        here.refusal(verb, 422, **fields)
+    here.refusal("hint", 422, id=id, agent=agent)
+    assert set(sys.modules) == before, "nothing was imported"
+
+
+def engine(program: str) -> str:
+    return f'uci(command="{program}")'
+
+
+def make_engine_or_first(text: str, env: Any) -> Any:
+    """Makes engines; other agents, which can take seconds to load, are replaced."""
+    return agents.make(text if text.startswith("uci") else "first", env)
+
+
+ENGINE = engine(command("b2b3"))
+
+
+@pytest.mark.parametrize("seats", [["human", ENGINE], PEOPLE], ids=["engine", "people"])
+def test_page_has_the_engine_of_the_command_line_and_can_start_no_program(seats: list[str], tmp_path: Path) -> None:
+    """The game is minichess, which engines play. An engine of the server cannot get another command either."""
+    touched = tmp_path / "touched"
+    with page(seats, "minichess", make=make_engine_or_first) as client:
+        for text in (engine(f"touch {touched}"), f"mcts(playout='uci(command=\"touch {touched}\")')"):
+            loaded = {"env": "minichess", "agents": ["human", text]}
+            assert client.refusal("new", 422, game="minichess", seats=["human", text]).startswith("expected one of ")
+            assert client.refusal("load", 422, saved=json.dumps(SAVED | loaded)).startswith("expected one of ")
+        offered = {game: client.ask("agents", game=game)["agents"] for game in ("minichess", GAME)}
+    assert not touched.exists()
+    assert [text for text in offered["minichess"] if "uci" in text] == [text for text in seats if text == ENGINE]
+    assert not any("uci" in text for text in offered[GAME])
+
+
+def parameters_of(agent: str) -> set[str]:
+    """The parameters of an agent of the library, in any game.
+
+    Without `epsilon` of alphabeta: it is checked like `epsilon` of greedy, but after the search is compiled.
+    """
+    games = registry.games_with("search") if agent == "alphabeta" else []
+    constructors = [agents.BUILT_IN[agent], *(registry.record_of(game).part("search") for game in games)]
+    loaded = [pkgutil.resolve_name(item) if isinstance(item, str) else item for item in constructors]
+    return {name for item in loaded for name in inspect.signature(item).parameters} - {
+        *("env", "settings"),
+        *(("epsilon",) if agent == "alphabeta" else ()),
+    }
+
+
+def make_module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes a module `made_for_this_test`, which is not imported yet."""
+    (folder / "made_for_this_test.py").touch()
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "made_for_this_test", raising=False)
+
+
+@pytest.mark.parametrize("agent", allowed.SAFE_AGENTS)
+def test_parameter_of_an_agent_cannot_name_a_module_or_a_file(
+    here: Page, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    open_file = io.open
+
+    def recorded(file: Any, *arguments: Any, **options: Any) -> Any:
+        opened.append(str(file))
+        return open_file(file, *arguments, **options)
+
+    make_module(tmp_path, monkeypatch)
+    monkeypatch.setattr(io, "open", recorded)
+    monkeypatch.setattr(builtins, "open", recorded)
+    id = here.ask("new", seats=PEOPLE)["id"]
+    foreign = ("made_for_this_test:x", "solver(made.npz)", "exported(made.npz)", "race(made.npz)")
+    for parameter in parameters_of(agent):
+        for value in (*foreign, *(f"mcts(playout={text!r})" for text in foreign), "made.npz"):
+            here.refusal("new", 422, seats=["human", f"{agent}({parameter}={value!r})"])
+        seats = ["human", f"{agent}({parameter}={foreign[0]!r})"]
+        here.refusal("seats", 422, id=id, seats=seats)
+        here.refusal("load", 422, saved=json.dumps(SAVED | {"agents": seats}))
+        here.refusal("hint", 422, id=id, agent=seats[1])
+    assert "made_for_this_test" not in sys.modules
+    assert "made.npz" not in opened
+
+
+def test_reading_a_saved_game_imports_no_module_that_its_seats_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_module(tmp_path, monkeypatch)
+    seats = ["made_for_this_test:x", "mcts(playout='made_for_this_test:x')"]
+    game = Session(GAME, seats)
+    game.play(0)
+    assert from_json(to_json(game)).seats == tuple(seats)
+    assert "made_for_this_test" not in sys.modules
+
+
+def test_agent_inside_an_agent_may_be_one_that_does_not_search(here: Page) -> None:
+    here.ask("new", seats=["human", "mcts(simulations=2, playout='greedy(epsilon=0.5)')"])
+    reason = here.refusal("new", 422, seats=["human", "mcts(simulations=2, playout='mcts(simulations=2)')"])
+    assert reason.startswith("expected one of random, first, greedy, baseline, not 'mcts(simulations=2)'")
+    here.refusal("new", 422, seats=["human", "mcts(playout=5)"])
