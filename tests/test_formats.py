@@ -22,8 +22,7 @@ from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.policies import file as policy_file
 from jaxgames.solvers.exact import solution
 from tests.helpers.commands import run_command
-from tests.helpers.labelled import solved_positions
-from tests.helpers.solved import solved_boxes, solved_diamond
+from tests.helpers.solved import solved_boxes, solved_diamond, solved_positions
 from tests.helpers.stored_runs import random_train_state, store
 from train import export
 from train.data import positions

@@ -22,8 +22,7 @@ from jaxgames.arena.records import GameRecord
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.policies import file as exported
 from jaxgames.solvers.exact import solution
-from tests.helpers.labelled import random_positions
-from tests.helpers.solved import solved_boxes
+from tests.helpers.solved import random_positions, solved_boxes
 from train.data import positions
 
 MODULE = """

@@ -12,8 +12,8 @@ import pytest
 import jaxgames
 from jaxgames import arena
 from tests.arena.test_playing import KEY, ONE, STICKS
+from tests.helpers.commands import NAME, saved_by_editors
 from tests.helpers.positions import board, compiled, start
-from tests.helpers.texts import NAME, saved_by_editors
 
 BOXES = jaxgames.make("dots_and_boxes", rows=1, cols=2)  # seven edges, two boxes
 

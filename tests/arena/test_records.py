@@ -14,7 +14,7 @@ import jaxgames
 from jaxgames import arena
 from jaxgames.arena import records
 from tests.arena.test_playing import KEY, ONE, RANDOM, STICKS, Constant
-from tests.helpers.texts import NAME, saved_by_editors
+from tests.helpers.commands import NAME, saved_by_editors
 
 GAMES = (  # one of each, as small as it gets; those that compile for seconds are slow
     pytest.param("checkers(max_plies=60)", marks=pytest.mark.slow),

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.helpers.apart import needs
+from tests.helpers.blocks import needs
 
 pytestmark = [pytest.mark.slow, needs("jaxmarl")]
 

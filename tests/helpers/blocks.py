@@ -15,7 +15,11 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
@@ -121,3 +125,24 @@ def module_run(command: list[str]) -> tuple[str, list[str]] | None:
         if word.rpartition("/")[2] == "python" and command[at + 1] == "-m":
             return command[at + 2], command[at + 3 :]
     return None
+
+
+# -- pages that need libraries that the environment of the tests lacks -------------------------------------------------
+# gymnax caps the versions of JAX and Gymnasium, so the extra `dev` leaves it out, and JaxMARL too.
+
+REASON = "is tested in an environment of its own: python -m tests.distribution extras gymnax jaxmarl"
+LIBRARY_OF_PAGE = {  # that the names or programs of a page need
+    DOCS / "api" / "adapters.md": "jaxmarl",  # which installs gymnax
+    DOCS / "interop" / "gymnax.md": "gymnax",
+    DOCS / "interop" / "jaxmarl.md": "jaxmarl",
+}
+
+
+def needs(library: str) -> pytest.MarkDecorator:
+    """Returns the mark of a test that needs a library."""
+    return pytest.mark.skipif(find_spec(library) is None, reason=f"{library} {REASON}")
+
+
+def with_mark(page: Path) -> Any:
+    """Returns a page as the parameter of a test that imports what the page names or shows."""
+    return pytest.param(page, marks=needs(LIBRARY_OF_PAGE[page]) if page in LIBRARY_OF_PAGE else ())

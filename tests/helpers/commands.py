@@ -1,4 +1,4 @@
-"""Commands called in this process, as people type them."""
+"""Commands called in this process, as people type them, and text files as editors save them."""
 
 import json
 import sys
@@ -29,3 +29,17 @@ def error_of(main: Callable[[], None], *arguments: object) -> str:
 def last_json(capsys: pytest.CaptureFixture[str]) -> Any:
     """The last line that was printed, read as JSON."""
     return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+NAME = "a b 'c' #1 %20 [x]{y}, (z)=1; é"  # of a file
+
+
+def saved_by_editors(text: str) -> list[bytes]:
+    """Returns a text in the encodings and line ends of several systems."""
+    windows = text.replace("\n", "\r\n")
+    return [
+        windows.encode("utf-8-sig"),
+        windows.encode("utf-16"),
+        b"\xfe\xff" + windows.encode("utf-16-be"),
+        f"{text}\n \n".encode(),
+    ]

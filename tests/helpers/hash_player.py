@@ -1,15 +1,43 @@
-"""`hash_agent` with a name for commands, which the row of docs/strength.md needs. Tests do not import this module.
+"""Agents of the diamond whose moves are written out here, so that their strength can be compared with known numbers.
+
+The command of a row of docs/strength.md needs `hash`, the name for commands.
 
 python -m train.strength tests.helpers.hash_player:hash --env "chinese_checkers_diamond(size=4, pieces=3)"
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import jax
+import jax.numpy as jnp
 
 from jaxgames import agents
-from tests.helpers.hash_agent import hash_agent
+from jaxgames.games.chinese_checkers_diamond.board import unpack
+
+GOLDEN = 0x9E3779B9
+
+
+def fmix32(x: jax.Array) -> jax.Array:
+    """The last step of Murmur3: mixes the bits of uint32."""
+    x = (x ^ (x >> 16)) * jnp.uint32(0x85EBCA6B)
+    x = (x ^ (x >> 13)) * jnp.uint32(0xC2B2AE35)
+    return x ^ (x >> 16)
+
+
+def hash_agent(env: Any, seed: int = 0) -> Callable[[Any], jax.Array]:
+    """Plays the legal action with the smallest hash of the board, the seed and the action; for up to 16 cells."""
+
+    @jax.jit
+    def act(states: Any) -> jax.Array:
+        cells = unpack(env.size, states.pieces).astype(jnp.uint32)  # [B, 2, cells]
+        own, opponent = jnp.moveaxis((cells << jnp.arange(env.num_cells, dtype=jnp.uint32)).sum(-1, jnp.uint32), 1, 0)
+        key = fmix32((own | opponent << 16) ^ jnp.uint32(seed * GOLDEN % 2**32))
+        hashes = fmix32(key[:, None] + jnp.arange(env.num_actions, dtype=jnp.uint32) * jnp.uint32(GOLDEN))
+        mask = jax.vmap(env.legal_action_mask)(states)
+        return jnp.where(mask, hashes, jnp.uint32(2**32 - 1)).argmin(-1).astype(jnp.int32)
+
+    return act
 
 
 @agents.pytree

@@ -2,10 +2,13 @@
 
 A reference computes the position after a legal action. Illegal actions and finished boards are handled here for all
 games, by code of its own and not that of `jaxgames.env`.
+
+`Minimax` is a depth-first search of games of two seats that sum to zero on one of them.
 """
 
 import abc
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -82,3 +85,75 @@ class Reference(abc.ABC, Generic[P, M]):
 
 
 AnyReference = Reference[Any, Any]
+
+
+@dataclass
+class Minimax:
+    """The values of positions for the mover, by a look at every move down to a depth.
+
+    Without further arguments, the value is the sum of the rewards of `depth` actions; what comes later counts 0.
+    """
+
+    reference: Reference[Any, Any]
+    evaluation: Callable[[Any], float] = lambda position: 0
+    """The static evaluation of a position at the end of the search."""
+    quiescence: Callable[[Any, int], Sequence[Any] | None] = lambda position, depth: ()
+    """The moves that are tried beside the static evaluation where the depth is at most 0; None: all, and without it."""
+    key: Callable[[Any], Hashable] | None = None
+    """All of a position that its value depends on; None: its text and the seat to move."""
+    reward_unit: float = 1
+    """The value of a reward of 1."""
+    ply_cost: float = 0
+    """By how much each ply makes the value of a win smaller."""
+    depth_is_turns: bool = False
+    """True: only the last action of a turn uses up depth. False: every action does."""
+    memo: dict[Hashable, float] = field(default_factory=dict[Hashable, float])
+
+    def values(self, position: Any, depth: int) -> dict[int, float]:
+        """The value of each legal action, in ascending order of the actions."""
+        moves = sorted(self.reference.moves(position).items())
+        return {action: self._value_of(position, move, depth) for action, move in moves}
+
+    def best(self, position: Any, depth: int) -> set[int]:
+        """The best actions of the mover."""
+        values = self.values(position, depth)
+        return {action for action, value in values.items() if abs(value - max(values.values())) < 1e-6}
+
+    def _value_of(self, position: Any, move: Any, depth: int) -> float:
+        """The value of a move."""
+        after = self.reference.after(position, move)
+        moves_again = after.seat == position.seat
+        value = self._value(after, depth if moves_again and self.depth_is_turns else depth - 1)
+        sign = 1 if moves_again else -1
+        value = self.reward_unit * after.rewards[position.seat] + sign * value
+        return value - self.ply_cost * np.sign(value) * (abs(value) > self.reward_unit / 2)
+
+    def _value(self, position: Any, depth: int) -> float:
+        if position.over:
+            return 0
+        own = (self.reference.to_string(position), position.seat) if self.key is None else self.key(position)
+        if (own, depth) not in self.memo:
+            tried = None if depth > 0 else self.quiescence(position, depth)
+            moves = self.reference.moves(position).values() if tried is None else tried
+            values = [self._value_of(position, move, depth) for move in moves]
+            self.memo[own, depth] = max(values if tried is None else [self.evaluation(position), *values])
+        return self.memo[own, depth]
+
+
+def random_games(
+    reference: Reference[Any, Any],
+    rng: np.random.Generator,
+    number: int,
+    plies: tuple[int, int],
+    is_wanted: Callable[[Any], bool] = lambda position: True,
+) -> list[Any]:
+    """Live positions of random games, one of each game: the first one that is wanted after a random number of plies."""
+    positions: list[Any] = []
+    while len(positions) < number:
+        position, least = reference.start(), int(rng.integers(*plies))
+        while not position.over and (position.ply < least or not is_wanted(position)):
+            moves = list(reference.moves(position).values())
+            position = reference.after(position, moves[int(rng.integers(len(moves)))])
+        if not position.over:
+            positions.append(position)
+    return positions

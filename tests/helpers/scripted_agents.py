@@ -1,4 +1,4 @@
-"""Agents whose play is known in advance, for tests of games between agents."""
+"""Agents whose play is known in advance, for tests of games between agents; and what any agent thinks of a board."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.agents import pytree
+from jaxgames.agents import Agent, Analysis, analyse, pytree
 
 
 @pytree
@@ -56,3 +56,10 @@ class OnHost:
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
         raise AssertionError("this agent must be refused before it acts")
+
+
+def analysis_of(agent: Agent, states: Any) -> Analysis:
+    """Returns `jaxgames.agents.analyse(agent, states)`, which must not be None."""
+    analysis = analyse(agent, states)
+    assert analysis is not None, f"{agent} has no probabilities"
+    return analysis

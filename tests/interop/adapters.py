@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from tests.helpers.apart import REASON
+from tests.helpers.blocks import REASON
 
 SEAT = 1  # of an adapter that plays one seat; `first` plays the others
 

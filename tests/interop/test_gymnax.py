@@ -13,11 +13,11 @@ import pytest
 
 import jaxgames
 from jaxgames.interop.seat_play import against, games_by_id
-from tests.helpers import apart
+from tests.helpers.blocks import REASON
 from tests.helpers.scripted_agents import OnHost, Taker
 from tests.helpers.sticks import ShortSticks, Sticks
 
-gymnax: Any = pytest.importorskip("gymnax", reason=f"gymnax {apart.REASON}")
+gymnax: Any = pytest.importorskip("gymnax", reason=f"gymnax {REASON}")
 
 from gymnax.wrappers import FlattenObservationWrapper, LogWrapper  # noqa: E402  # behind the skip
 from gymnax.wrappers.compat import LegacyStepAPIWrapper  # noqa: E402

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.helpers.apart import needs
+from tests.helpers.blocks import needs
 from tests.helpers.positions import start
 from tests.helpers.sticks import Sticks
 

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,23 @@ from jaxgames.interop import _engine_program, uci
 from jaxgames.interop._engine_program import EngineProgram
 from jaxgames.interop.uci import Engine, EngineError, UciAgent
 from tests.helpers.positions import stacked
-from tests.helpers.processes import wait_for_end
 from tests.helpers.scripted_engine import command
 
 MINICHESS = jaxgames.make("minichess")
 KEY = jax.random.key(0)
 START = stacked([MINICHESS.init()])
 MATE_IN_ONE = "k4/5/K4/5/4R w - - 0 1"
+
+
+def wait_for_end(process_id: int) -> None:
+    """Fails unless the process ends within five seconds."""
+    for _ in range(100):
+        try:
+            os.kill(process_id, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    pytest.fail("the process still runs")
 
 
 def scripted(moves: str, fault: str = "none", **parameters: int) -> UciAgent:

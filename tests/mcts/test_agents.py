@@ -14,8 +14,8 @@ import jaxgames
 from jaxgames import ParameterError, agents, arena, auto_reset
 from jaxgames.mcts import SearchAgent, SearchConfig, bytes_per_node, search
 from jaxgames.mcts import agents as searching
-from tests.helpers.analysis import analysis_of
 from tests.helpers.positions import batched, repeated, stacked
+from tests.helpers.scripted_agents import analysis_of
 from tests.helpers.sticks import Sticks
 from tests.mcts.evaluations import Linear, Nothing, random_boards
 

@@ -18,9 +18,9 @@ from tests.games.checkers.reference import Reference as Checkers
 from tests.games.checkers.reference import scattered
 from tests.games.chinese_checkers.reference import Reference as Star
 from tests.games.dots_and_boxes.reference import Reference as DotsAndBoxes
-from tests.helpers.minimax import Minimax
 from tests.helpers.payoffs import TABLES, Payoffs, solve
 from tests.helpers.positions import read_all
+from tests.helpers.reference import Minimax
 from tests.mcts.evaluations import Nothing
 
 EXPLORING = SearchConfig(simulations=256, search="puct", pb_c_init=2.5)  # needed without knowledge

@@ -15,8 +15,8 @@ from jaxgames.play import HUMAN, Session, from_json, to_json
 from jaxgames.play.__main__ import first_board, main
 from jaxgames.play.notation import legal_texts, parse_turn
 from jaxgames.play.terminal import Terminal, read_game
+from tests.helpers.commands import NAME, saved_by_editors
 from tests.helpers.scripted_engine import command
-from tests.helpers.texts import NAME, saved_by_editors
 from tests.play.test_transcripts import BOXES, check_width, transcript
 
 AGAINST_FIRST = [HUMAN, "first"]

@@ -18,8 +18,7 @@ import pytest
 import tyro
 
 from tests.distribution.__main__ import APART, TESTS
-from tests.helpers.apart import with_mark
-from tests.helpers.blocks import PAGES, ROOT, Block, blocks, commands, files, module_run, name, program
+from tests.helpers.blocks import PAGES, ROOT, Block, blocks, commands, files, module_run, name, program, with_mark
 
 LANGUAGES = {"python", "bash", "text", "json", "yaml", "bibtex", ""}  # the last ones show what is not typed
 OURS = {"train", "jaxgames", "benchmarks", "examples", "docs"}  # packages whose commands are read in this process

@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxgames.games.checkers import CheckersState
 from tests.games.checkers.reference import PDN, Move, Position, Reference, crowds, endgames, hunts, seen
-from tests.helpers.minimax import Minimax, random_games
+from tests.helpers.reference import Minimax, random_games
 
 WIN = 100_000
 QUIET_LIMIT = {"wcdf": 80, "openspiel": 40}

@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxgames.games.minichess import Minichess, MinichessState
 from tests.games.minichess.reference import BISHOP, KNIGHT, ROOK, Move, Position, Reference, Square, inside
-from tests.helpers.minimax import Minimax, random_games
+from tests.helpers.reference import Minimax, random_games
 
 WIN = 100_000
 MAX_PIECES = 11  # with more, slow Python takes minutes to follow all captures of a position to their end

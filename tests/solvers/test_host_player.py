@@ -31,8 +31,8 @@ from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer, SearchedGame
 from jaxgames.wrappers import auto_reset
 from tests.games.checkers import cases as checkers_cases
 from tests.games.minichess import cases as minichess_cases
-from tests.helpers.analysis import analysis_of
 from tests.helpers.positions import compiled
+from tests.helpers.scripted_agents import analysis_of
 from tests.solvers import slow_checkers, slow_minichess
 from tests.solvers.slow_solutions import random_states
 

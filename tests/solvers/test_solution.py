@@ -16,9 +16,9 @@ from jaxgames._files import write_file
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.exact import solution as solutions
+from tests.helpers.commands import NAME
 from tests.helpers.positions import batched, board, in_chunks, read_all, stacked
 from tests.helpers.solved import solved_boxes, solved_diamond
-from tests.helpers.texts import NAME
 from tests.solvers.slow_solutions import SlowBoxes, solved_slowly
 
 SOLVED: dict[str, Callable[[], solvers.Solution[Any]]] = {

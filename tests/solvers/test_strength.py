@@ -23,7 +23,7 @@ from jaxgames.solvers.strength import measure, measures, policy_table
 from jaxgames.solvers.strength.graph import graph_of
 from jaxgames.solvers.strength.policy_table import BATCH, PolicyTable, boards
 from jaxgames.solvers.strength.reachable import reachable_states
-from tests.helpers.hash_agent import hash_agent
+from tests.helpers.hash_player import hash_agent
 from tests.helpers.positions import board
 from tests.helpers.solved import solved_boxes, solved_diamond
 from tests.solvers import slow_solutions as slow

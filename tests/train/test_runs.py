@@ -16,10 +16,9 @@ import jax
 import numpy as np
 import pytest
 
-from tests.helpers.labelled import saved, solved_positions
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.run_on_four_devices import first_train_state
-from tests.helpers.solved import solved_boxes
+from tests.helpers.solved import saved, solved_boxes, solved_positions
 from tests.helpers.stored_runs import (
     ROOT,
     arguments_of,
@@ -74,7 +73,7 @@ SEVERAL_BOARDS = dataclasses.replace(
     ALPHAZERO,
     other_envs=("dots_and_boxes(rows=2, cols=2)",),
     total_steps=60 * 2 * 64,
-    network="tests.helpers.patch_network:patch(width=8)",
+    network="tests.helpers.networks:patch(width=8)",
     channels=(),
     hidden_sizes=(),
     activation=None,

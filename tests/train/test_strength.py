@@ -98,7 +98,7 @@ def test_run_for_every_board_is_measured_on_the_board_that_is_named(
 ) -> None:
     board = "dots_and_boxes(rows=1, cols=2)"
     with temporary_registrations():
-        network = "tests.helpers.patch_network:patch(width=4)"
+        network = "tests.helpers.networks:patch(width=4)"
         learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", network=network, **SIZES))
         folder = store(tmp_path / "run", learner)
         assert run_command(strength.main, folder, "--env", board) is None

@@ -21,7 +21,7 @@ from examples.papers.checkers_imitation.shuffle import SHARES, shuffle_splits
 from jaxgames import arena, make
 from jaxgames.policies.agent import PolicyAgent
 from tests.helpers.commands import run_command
-from tests.helpers.labelled import random_positions
+from tests.helpers.solved import random_positions
 from tests.helpers.stored_runs import store, train_in
 from train import agents
 from train.alphazero import AlphaZero

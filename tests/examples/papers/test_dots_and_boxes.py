@@ -72,9 +72,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
     """Folders of runs without a checkpoint: one for any board, and one for a single board."""
     parent = tmp_path_factory.mktemp("runs")
     configs = {
-        "any": Config(
-            env=ONE_ROW, other_envs=(TWO_ROWS,), network="tests.helpers.patch_network:patch(width=4)", **SMALL
-        ),
+        "any": Config(env=ONE_ROW, other_envs=(TWO_ROWS,), network="tests.helpers.networks:patch(width=4)", **SMALL),
         "flat": Config(env=ONE_ROW, network="mlp", hidden_sizes=(4,), **SMALL),
     }
     with temporary_registrations():

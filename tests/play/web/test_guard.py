@@ -221,7 +221,7 @@ def test_page_cannot_name_a_module_or_an_unknown_game(here: Page, game: str) -> 
 @pytest.mark.parametrize(
     "agent",
     [
-        *("solver(/etc/passwd)", "exported(x)", "os:path", "tests.helpers.hash_agent:hash", "nobody", ""),
+        *("solver(/etc/passwd)", "exported(x)", "os:path", "tests.helpers.hash_player:hash", "nobody", ""),
         *("uci", "uci(command=touch)"),
     ],
 )

@@ -15,8 +15,8 @@ import pytest
 
 from jaxgames.mcts import SearchResult
 from jaxgames.policies.policy import PolicyEvaluate
-from tests.helpers.analysis import analysis_of
-from tests.helpers.moments import clipped_norm
+from tests.helpers.networks import clipped_norm
+from tests.helpers.scripted_agents import analysis_of
 from tests.helpers.sticks import Sticks
 from train.alphazero import AlphaZero, Config, Minibatch, Steps, TrainState
 from train.alphazero.config import Seats

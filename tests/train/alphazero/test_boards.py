@@ -26,7 +26,7 @@ from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
 
 FIRST, SECOND = "dots_and_boxes(rows=1, cols=2)", "dots_and_boxes(rows=2, cols=2)"
 THIRD, OTHER_REWARD = "dots_and_boxes(rows=1, cols=3)", "dots_and_boxes(rows=1, cols=3, reward=boxes)"
-NETWORK = "tests.helpers.patch_network:patch(width=8)"
+NETWORK = "tests.helpers.networks:patch(width=8)"
 ALONE = Config(
     env=FIRST,
     network=NETWORK,

@@ -16,9 +16,8 @@ from jaxgames.games.checkers.pdn import PdnGame, decode, read, record
 from jaxgames.games.checkers.rules import EARLIEST_END, Checkers
 from tests.games.checkers.test_pdn import FILE
 from tests.helpers.commands import error_of, run_command
-from tests.helpers.labelled import ENV, random_positions
 from tests.helpers.positions import board, compiled, stacked
-from tests.helpers.solved import solved_boxes
+from tests.helpers.solved import ENV, random_positions, solved_boxes
 from train import agents
 from train.data import __main__ as data
 from train.data import game_collections, labels, positions

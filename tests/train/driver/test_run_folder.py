@@ -19,10 +19,9 @@ import pytest
 
 from jaxgames.agents import RandomAgent, with_epsilon
 from tests.helpers import toy_learner
-from tests.helpers.commands import error_of, run_command
+from tests.helpers.commands import NAME, error_of, run_command
 from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import metrics_of, train_in
-from tests.helpers.texts import NAME
 from tests.helpers.toy_learner import Config, ToyLearner, TrainState
 from train.driver import checkpoints, loggers
 from train.driver.loop import Settings, run_training

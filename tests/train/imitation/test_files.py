@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from tests.helpers.commands import error_of
-from tests.helpers.labelled import random_positions, saved, solved_positions
 from tests.helpers.registrations import temporary_registrations
-from tests.helpers.solved import solved_boxes
+from tests.helpers.solved import random_positions, saved, solved_boxes, solved_positions
 from tests.helpers.stored_runs import store
 from train import agents
 from train.data.positions import Positions
@@ -108,7 +107,7 @@ def test_run_is_resumed_with_its_own_positions_only(positions: Positions, tmp_pa
     assert action.shape == (1,)
 
 
-NETWORK = "tests.helpers.patch_network:patch(width=8)"
+NETWORK = "tests.helpers.networks:patch(width=8)"
 SMALL: dict[str, Any] = {"batch_size": 16, "num_minibatches": 5, "network": NETWORK}
 
 

@@ -11,9 +11,9 @@ import pytest
 import jaxgames
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes.solution import DotsAndBoxesSolution
-from tests.helpers.labelled import ENV, random_positions, saved, solved_positions
-from tests.helpers.moments import clipped_norm
+from tests.helpers.networks import clipped_norm
 from tests.helpers.registrations import temporary_registrations
+from tests.helpers.solved import ENV, random_positions, saved, solved_positions
 from train.imitation import Config, Imitation, Minibatch, Numbers, TrainState, resolve
 from train.imitation.config import load_positions
 from train.imitation.data import load_data, random_image, rows_of_iteration
@@ -290,7 +290,7 @@ def test_every_iteration_has_an_order_and_every_minibatch_has_keys_of_its_own(sh
 @pytest.mark.slow  # compiles a network with batch norm
 def test_network_with_a_training_mode_learns_its_statistics(checkers: str) -> None:
     with temporary_registrations():
-        config = Config(data=checkers, network="tests.helpers.noisy_network:noisy(width=8)", batch_size=16)
+        config = Config(data=checkers, network="tests.helpers.networks:noisy(width=8)", batch_size=16)
         before = jax.jit(Imitation(resolve(config)).init)(jax.random.key(0)).params
         _, params, metrics = trained(config, 1)
     statistics = [each["encoder"]["batch_stats"]["BatchNorm_0"]["mean"] for each in (before, params)]

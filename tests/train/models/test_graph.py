@@ -11,8 +11,8 @@ import pytest
 import jaxgames
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes.rules import boxes
+from tests.helpers.networks import random_leaves
 from tests.helpers.positions import compiled
-from tests.helpers.random_leaves import random_leaves
 from train.models.policy import Policy
 from train.ops.symmetries import symmetries
 

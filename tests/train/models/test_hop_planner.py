@@ -1,6 +1,7 @@
 """The network of the star that plans hops: the shifts of its cells, its plan, its inputs and its first policy."""
 
 import functools
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -8,10 +9,39 @@ import numpy as np
 import pytest
 
 import jaxgames
-from tests.helpers.hop_boards import CELLS, TABLES, HopBoards, largest_worth, random_boards
+from jaxgames.games.chinese_checkers.board import tables
 from train.models.hop_planner import best_cell, distances, reach_of
 from train.models.policy import Policy
 from train.models.star_shifts import ALL_DIRECTIONS, HOP, STEP, ahead, can_hop, targets
+
+TABLES = tables(2)
+CELLS = len(TABLES.axial)
+
+
+class HopBoards(NamedTuple):
+    """Three boards."""
+
+    worth: np.ndarray  # float32[cells, 3]
+    occupied: np.ndarray  # bool[cells, 3]
+    blocked: np.ndarray  # bool[cells, 3], occupied or closed for other reasons
+
+
+def random_boards() -> HopBoards:
+    random = np.random.default_rng(0)
+    occupied = random.random((CELLS, 3)) < 0.4
+    worth = random.normal(size=(CELLS, 3)).astype(np.float32)
+    return HopBoards(worth, occupied, occupied | (random.random((CELLS, 3)) < 0.1))
+
+
+def largest_worth(boards: HopBoards, board: int, cell: int, hops: int) -> float:
+    """Returns the largest worth within some hops from a cell, by trying all chains."""
+    best = float(boards.worth[cell, board])
+    for direction in range(6 if hops else 0):
+        over, to = TABLES.neighbour[cell, direction], TABLES.beyond[cell, direction]
+        if to < CELLS and boards.occupied[over, board] and not boards.blocked[to, board]:
+            best = max(best, largest_worth(boards, board, int(to), hops - 1))
+    return best
+
 
 ENV = jaxgames.make("chinese_checkers(size=2, num_players=6)")
 SMALL = "hops(hidden_sizes=[4], hops=3)"

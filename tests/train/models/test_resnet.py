@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import jaxgames
+from tests.helpers.networks import random_leaves
 from tests.helpers.positions import compiled
-from tests.helpers.random_leaves import random_leaves
 from train.models.convolution import (
     Convolution,
     Padding,

@@ -12,8 +12,8 @@ from jaxgames.mcts import SearchAgent
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.policy import PolicyEvaluate
 from jaxgames.wrappers import auto_reset
-from tests.helpers.analysis import analysis_of
-from tests.helpers.random_leaves import random_leaves
+from tests.helpers.networks import random_leaves
+from tests.helpers.scripted_agents import analysis_of
 from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import random_train_state, store
 from train import agents

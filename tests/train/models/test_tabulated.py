@@ -14,8 +14,8 @@ from jaxgames.mcts import SearchAgent, SearchConfig
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.policy import PolicyEvaluate
 from jaxgames.sampling import MASKED_LOGIT
+from tests.helpers.networks import random_leaves
 from tests.helpers.positions import batched, random_actions
-from tests.helpers.random_leaves import random_leaves
 from train.models.policy import Policy
 from train.models.tabulated import TabulatedPolicy, table_pays, tabulate, with_table
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tests.helpers.ppo import with_policy
+from tests.helpers.networks import with_policy
 from train.ppo import Config, Minibatch, TrainState
 
 CONFIG = Config(

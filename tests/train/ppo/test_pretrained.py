@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.helpers.random_leaves import random_leaves
+from tests.helpers.networks import random_leaves
 from tests.train.conftest import Runs
 from train.models.critic_params import critic_only
 from train.models.policy import Policy

@@ -15,7 +15,7 @@ import numpy as np
 import jaxgames
 from jaxgames.policies.policy import reward_scale
 from jaxgames.solvers.exact.agent import SolverAgent
-from tests.helpers.ppo import with_policy
+from tests.helpers.networks import with_policy
 from tests.helpers.solved import solved_boxes
 from tests.helpers.sticks import Sticks
 from train import ppo

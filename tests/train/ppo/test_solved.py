@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from tests.helpers.moments import clipped_norm
+from tests.helpers.networks import clipped_norm
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
 from train import ppo
