@@ -4,9 +4,6 @@ import contextlib
 import dataclasses
 import functools
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -19,7 +16,7 @@ import pytest
 import jaxgames
 from jaxgames import agents, arena
 from jaxgames.agents import Agent, analyse
-from jaxgames.mcts import SearchAgent, SearchConfig
+from jaxgames.mcts import SearchAgent
 from jaxgames.policies import file as exported
 from jaxgames.solvers.exact.solution import solve
 from tests.helpers.commands import error_of, last_json, run_command
@@ -29,14 +26,13 @@ from train import agents as agents_of_runs
 from train import export
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
-from train.driver.run_folder import RunFolder
 from train.models import networks
 from train.models.policy import Sharing
 from train.ppo import PPO, Config
 from train.pretrained import stored_parts
 
 BOXES = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
-BOARDS = 5
+BOARDS: dict[str, Any] = {"num_envs": 2, "rollout_length": 4}
 
 act = jax.jit(lambda agent, key, states: agent.act(key, states))
 analysed = jax.jit(analyse)
@@ -53,14 +49,7 @@ def file(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def boards() -> Any:
-    return arena.random_openings(BOXES, jax.random.key(0), BOARDS, 6).boards
-
-
-def changed(file: Path, to: Path, **header: Any) -> Path:
-    """A copy of a file with other entries of its header."""
-    game, content = exported.read(file)
-    exported.write(to, game, content._replace(header=dataclasses.replace(content.header, **header)))
-    return to
+    return arena.random_openings(BOXES, jax.random.key(0), 5, 6).boards
 
 
 def assert_equal_play(first: Agent, second: Agent, states: Any) -> None:
@@ -76,17 +65,11 @@ def assert_equal_play(first: Agent, second: Agent, states: Any) -> None:
 # -- play ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [pytest.param(("temperature=0",), marks=pytest.mark.slow), ("temperature=0.5", "top=3", "epsilon=0.1")],
-)
-def test_agent_of_a_file_plays_as_that_of_its_run(
-    parameters: Sequence[str], file: Path, untrained: Runs, boards: Any
-) -> None:
-    of_run = agents_of_runs.make(f"{untrained.first}({', '.join(parameters)})", BOXES)
-    text = f"exported({', '.join([str(file), *parameters])})"
+def test_agent_of_a_file_plays_as_that_of_its_run(file: Path, untrained: Runs, boards: Any) -> None:
+    parameters = "temperature=0.5, top=3, epsilon=0.1"
+    text = f"exported({file}, {parameters})"
     agent = agents.make(text, BOXES)
-    assert_equal_play(agent, of_run, boards)
+    assert_equal_play(agent, agents_of_runs.make(f"{untrained.first}({parameters})", BOXES), boards)
     assert str(agent) == text
 
 
@@ -115,28 +98,24 @@ def test_files_of_one_network_share_a_program(file: Path, untrained: Runs, board
     assert not np.array_equal(analysed(of_first, boards).values, analysed(of_second, boards).values)
 
 
-def learners() -> dict[str, Any]:
-    """Learners with every sharing, and those with values for search, by names for the tests."""
-    small: dict[str, Any] = {"hidden_sizes": (8,), "num_envs": 2, "rollout_length": 4}
-    found: dict[str, Any] = {
-        sharing: lambda sharing=sharing: PPO(Config(env="sticks", sharing=sharing, num_minibatches=1, **small))
-        for sharing in get_args(Sharing)
-    }
-    for name, env in (("search", "sticks(num_players=2)"), ("search_of_three", "sticks")):
-        found[name] = lambda env=env: AlphaZero(AlphaZeroConfig(env=env, temperature=1.0, simulations=1, **small))
-    return found
+OF_STICKS: dict[str, tuple[Any, dict[str, Any]]] = {  # every sharing, and values for search
+    **{sharing: (PPO, {"sharing": sharing, "num_minibatches": 1}) for sharing in get_args(Sharing)},
+    "search": (AlphaZero, {"env": "sticks(num_players=2)", "simulations": 1}),
+    "search of three": (AlphaZero, {"temperature": 1.0, "simulations": 1}),
+}
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("sticks")
 @pytest.mark.parametrize("batch", [3, 150])  # runs divide the larger batch into tiles
-@pytest.mark.parametrize("name", learners())
+@pytest.mark.parametrize("name", OF_STICKS)
 def test_every_sharing_and_learner_plays_as_its_run(name: str, batch: int, tmp_path: Path) -> None:
-    learner = learners()[name]()
+    learner_type, settings = OF_STICKS[name]
+    learner = learner_type(learner_type.config_type(**{"env": "sticks", "hidden_sizes": (8,), **BOARDS, **settings}))
     folder, path = store(tmp_path / "run", learner), tmp_path / "run.policy"
     run_command(export.main, folder, "--output", path, "--platforms", "cpu", "tpu", "--boards", 0)
-    searches = {"simulations": 0} if learner.name == "alphazero" else {}
-    of_run = agents_of_runs.agent_of_run(RunFolder.open(folder, type(learner)), None, learner.env, **searches)
+    run = agents_of_runs.open_run(folder)
+    of_run = agents_of_runs.agent_of_run(run, None, learner.env, **agents_of_runs.without_search(run))
     states = arena.random_openings(learner.env, jax.random.key(0), batch, 3).boards
     assert_equal_play(agents.make(f"exported({path})", learner.env), of_run, states)
 
@@ -153,7 +132,7 @@ def game_of(network: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("network", networks.list_networks())
 def test_every_network_can_be_exported(network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    learner = PPO(Config(env=game_of(network), network=network, num_envs=2, rollout_length=4, num_minibatches=1))
+    learner = PPO(Config(env=game_of(network), network=network, num_minibatches=1, **BOARDS))
     folder = store(tmp_path / "run", learner, jax.jit(learner.init)(jax.random.key(0)))
     run_command(export.main, folder, "--output", tmp_path / "run.policy", "--boards", 7)
     result = last_json(capsys)
@@ -164,46 +143,13 @@ def test_every_network_can_be_exported(network: str, tmp_path: Path, capsys: pyt
 @pytest.mark.slow
 def test_search_takes_the_network_of_a_file(file: Path, untrained: Runs, boards: Any) -> None:
     of_file: Any = agents.make(f"exported({file})", BOXES)
-    of_run = agents_of_runs.make(f"{untrained.first}(simulations=16)", BOXES)
-    config = dataclasses.replace(of_run.config, simulations=16)  # pyright: ignore[reportAttributeAccessIssue]  # a `SearchAgent`
-    assert isinstance(config, SearchConfig)
-    player = SearchAgent(BOXES, of_file.evaluate, config, of_file.params)
-    by_text = agents.make(f"exported({file}, simulations=16)", BOXES)
-    assert by_text.config.gamma == config.gamma  # pyright: ignore[reportAttributeAccessIssue]  # a `SearchAgent`
+    by_text: Any = agents.make(f"exported({file}, simulations=16)", BOXES)
+    of_run: Any = agents_of_runs.make(f"{untrained.first}(simulations=16)", BOXES)
+    assert by_text.config.gamma == of_run.config.gamma
+    player = SearchAgent(BOXES, of_file.evaluate, of_run.config, of_file.params)
     expected = act(of_run, jax.random.key(0), boards)
-    np.testing.assert_array_equal(act(player, jax.random.key(0), boards), expected)
-    np.testing.assert_array_equal(act(by_text, jax.random.key(0), boards), expected)
-
-
-PLAY_ALONE = """
-import sys
-sys.modules.update(dict.fromkeys(("flax", "train", "optax", "orbax", "tyro", "mctx"), None))  # cannot be imported
-import jax
-import jaxgames
-from jaxgames import agents, arena
-env = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
-agent = agents.make(f"exported({sys.argv[1]})", env)
-states = arena.random_openings(env, jax.random.key(0), 5, 6).boards
-print([round(float(value), 4) for value in agents.analyse(agent, states).values[:, 0]])
-games = arena.play(env, [agent, agents.make("random", env)], arena.seating((1, 1), "alternating", 8), jax.random.key(0))
-assert games.boards.terminated.all()
-del sys.modules["mctx"]  # a search needs it
-searching = agents.make(f"exported({sys.argv[1]}, simulations=4)", env)
-print(jax.jit(searching.act)(jax.random.key(0), states).tolist())
-"""
-
-
-@pytest.mark.slow
-def test_file_plays_and_searches_in_a_process_without_flax_and_train(file: Path, untrained: Runs, boards: Any) -> None:
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = (sys.executable, "-c", PLAY_ALONE, str(file))
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    values, actions = map(json.loads, done.stdout.splitlines())
-    expected = analysed(agents_of_runs.make(str(untrained.first), BOXES), boards).values
-    np.testing.assert_allclose(values, expected[:, 0], rtol=0, atol=1e-4)
-    searching = agents_of_runs.make(f"{untrained.first}(simulations=4)", BOXES)
-    np.testing.assert_array_equal(actions, act(searching, jax.random.key(0), boards))
+    for agent in (player, by_text):
+        np.testing.assert_array_equal(act(agent, jax.random.key(0), boards), expected)
 
 
 # -- the command ---------------------------------------------------------------------------------------------------
@@ -214,12 +160,12 @@ def test_command_prints_the_header_the_size_and_the_differences(
     untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "new" / "first.policy"
-    run_command(export.main, f"{untrained.first}@0", "--output", path, "--boards", BOARDS)
+    run_command(export.main, f"{untrained.first}@0", "--output", path, "--boards", 5)
     result = json.loads(capsys.readouterr().out)
     game = {"env": str(BOXES), "env_version": BOXES.version, "num_actions": BOXES.num_actions}
     run = {"learner": "ppo", "run": str(untrained.first), "iteration": 0, "sharing": "shared"}
     program = {"platforms": ["cpu", "cuda", "tpu"], "jax_version": jax.__version__}
-    sizes = {"observation_shape": list(BOXES.observation_shape), "bytes": path.stat().st_size, "boards": BOARDS}
+    sizes = {"observation_shape": list(BOXES.observation_shape), "bytes": path.stat().st_size, "boards": 5}
     expected: dict[str, Any] = game | run | program | sizes | {"file": str(path)}
     assert {name: result[name] for name in expected} == expected
     assert result["network"]["hidden_sizes"] == [8]
@@ -233,15 +179,15 @@ def test_command_prints_the_header_the_size_and_the_differences(
     ("arguments", "message"),
     [
         (("random",), "expected the folder of a run, such as runs/first or runs/first@40, not 'random'"),
-        (("{first}(top=5)",), "the agent of the file takes the parameters"),
-        (("{first}@7",), "has no checkpoint of iteration 7, only of 0"),
-        (("{first}", "--boards", -1), "boards must be from 0 to 100000, not -1"),
-        (("{first}", "--platforms"), "expected a platform, such as --platforms cpu cuda tpu"),
+        (("FIRST(top=5)",), "the agent of the file takes the parameters"),
+        (("FIRST@7",), "has no checkpoint of iteration 7, only of 0"),
+        (("FIRST", "--boards", -1), "boards must be from 0 to 100000, not -1"),
+        (("FIRST", "--platforms"), "expected a platform, such as --platforms cpu cuda tpu"),
+        (("FIRST", "--env", "dots_and_boxes"), "only a run with a network for any board"),
     ],
 )
 def test_command_refuses(arguments: Sequence[Any], message: str, untrained: Runs, tmp_path: Path) -> None:
-    run, *others = arguments
-    text = run.format(first=untrained.first)
+    text, *others = (str(argument).replace("FIRST", str(untrained.first)) for argument in arguments)
     assert message in error_of(export.main, text, "--output", tmp_path / "file", *others)
     assert not (tmp_path / "file").exists()
 
@@ -249,65 +195,44 @@ def test_command_refuses(arguments: Sequence[Any], message: str, untrained: Runs
 # -- refused files -------------------------------------------------------------------------------------------------
 
 
-def refusal(path: Path, game: Any = BOXES, parameters: str = "") -> str:
+def refusal(path: Path, game: Any = BOXES) -> str:
     with pytest.raises(jaxgames.ParameterError) as error:
-        agents.make(f"exported({path}{parameters})", game)
+        agents.make(f"exported({path})", game)
     return str(error.value)
 
 
-def test_file_of_another_game_or_board_is_refused(file: Path) -> None:
+def test_file_that_is_not_for_this_game_platform_or_jax_is_refused(file: Path, tmp_path: Path) -> None:
     for text in ("checkers", "dots_and_boxes(rows=2, cols=3)", "dots_and_boxes(rows=2, cols=2, reward=boxes)"):
         other = jaxgames.make(text)
         assert refusal(file, other) == f"{file} has a policy for {BOXES}, not for {other}"
-
-
-@pytest.mark.parametrize(
-    ("header", "words"),
-    [
-        ({"platforms": ("cuda", "tpu")}, ("for cuda, tpu, not for cpu", "--platforms cuda tpu cpu")),
-        ({"calling_convention_version": 99, "jax_version": "9.9"}, ("JAX 9.9 and its calling convention 99",)),
-    ],
-)
-def test_file_that_does_not_fit_the_platform_or_jax_is_refused(
-    header: dict[str, Any], words: tuple[str, ...], file: Path, tmp_path: Path
-) -> None:
-    message = refusal(changed(file, tmp_path / "file", **header))
-    assert [word for word in (str(tmp_path / "file"), *words) if word not in message] == []
+    game, content = exported.read(file)
+    changed: dict[str, dict[str, Any]] = {
+        "--platforms cuda tpu cpu": {"platforms": ("cuda", "tpu")},
+        "JAX 9.9 and its calling convention 99": {"calling_convention_version": 99, "jax_version": "9.9"},
+    }
+    for words, entries in changed.items():
+        header = dataclasses.replace(content.header, **entries)
+        exported.write(tmp_path / "file", game, content._replace(header=header))
+        assert words in refusal(tmp_path / "file")
 
 
 def test_damaged_or_other_files_are_refused(file: Path, tmp_path: Path) -> None:
     data, path = file.read_bytes(), tmp_path / "file"
+    solve(jaxgames.make("dots_and_boxes(rows=1, cols=1)"), progress=False).save(path)
+    assert f"{path} is not an exported policy: write one with" in refusal(path)
     flipped = [data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :] for place in (30, len(data) // 2, -2)]
-    for content in flipped:
-        path.write_bytes(content)
-        assert "its checksum does not fit" in refusal(path)
     for content, message in (
+        *((content, "its checksum does not fit") for content in flipped),
         (data[:-100], "is cut short, was altered, or is not an exported policy"),
         (b"checkers", "is not a file of train.export"),
         (b"", "is not a file of train.export"),
     ):
         path.write_bytes(content)
         assert message in refusal(path)
-    solve(jaxgames.make("dots_and_boxes(rows=1, cols=1)"), progress=False).save(path)
-    assert f"{path} is not an exported policy: write one with" in refusal(path)
     assert "cannot be read (No such file or directory)" in refusal(tmp_path / "missing")
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ("temperature=hot", "temperature must be a finite number from 0 on, not 'hot'"),
-        ("simulations=4, search=best", "search must be one of 'gumbel', 'puct', not 'best'"),
-        ("sims=3", "exported has no parameter 'sims'; its parameters are file, temperature, top, simulations, search"),
-    ],
-)
-def test_wrong_parameters_are_refused(parameters: str, message: str, file: Path) -> None:
-    assert message in refusal(file, parameters=f", {parameters}")
-
-
 # -- fewer bits, another board -------------------------------------------------------------------------------------
-
-ONE_BOX, TWO_BOXES = "dots_and_boxes(rows=1, cols=1)", "dots_and_boxes(rows=1, cols=2)"
 
 
 @pytest.mark.slow
@@ -343,15 +268,10 @@ def test_eight_bits_are_within_half_a_step_of_every_weight() -> None:
 
 
 @pytest.mark.slow
-def test_network_for_every_board_is_exported_for_another_one(untrained: Runs, tmp_path: Path) -> None:
-    config = AlphaZeroConfig(
-        env=ONE_BOX, network="graph(width=4, rounds=1)", num_envs=2, rollout_length=4, simulations=1
-    )
-    store(tmp_path / "run", AlphaZero(config))
-    arguments = ("--env", TWO_BOXES, "--output", tmp_path / "file", "--platforms", "cpu", "--boards", 8)
-    assert run_command(export.main, tmp_path / "run", *arguments) is None
-    env = jaxgames.make(TWO_BOXES)
-    states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 3))
-    actions = jax.jit(agents.make(f"exported({tmp_path / 'file'})", env).act)(jax.random.key(0), states)
-    assert ((actions >= 0) & (actions < env.num_actions)).all()
-    assert "only a run with a network for any board" in error_of(export.main, untrained.first, *arguments)
+def test_network_for_every_board_is_exported_for_another_one(tmp_path: Path) -> None:
+    run, file, env = tmp_path / "run", tmp_path / "file", jaxgames.make("dots_and_boxes(rows=1, cols=2)")
+    network = {"network": "graph(width=4, rounds=1)", "simulations": 1}
+    store(run, AlphaZero(AlphaZeroConfig(env="dots_and_boxes(rows=1, cols=1)", **network, **BOARDS)))
+    run_command(export.main, run, "--env", env, "--output", file, "--platforms", "cpu", "--boards", 0)
+    states = arena.random_openings(env, jax.random.key(0), 5, 3).boards
+    assert_equal_play(agents.make(f"exported({file})", env), agents_of_runs.make(f"{run}(simulations=0)", env), states)
