@@ -72,12 +72,7 @@ class Arguments:
 
 
 def plot(arguments: Arguments) -> list[str]:
-    """Writes the picture that the arguments describe. Returns its two paths.
-
-    Raises:
-      FileNotFoundError: a folder holds no run.
-      ValueError: an unknown column, damaged metrics, or no `output` for several runs.
-    """
+    """Writes the picture that the arguments describe. Returns its two paths."""
     if not arguments.runs:
         raise ValueError("name the folder of at least one run")
     stem = arguments.output or arguments.runs[0] / "learning_curve"
@@ -107,10 +102,7 @@ class Curve(NamedTuple):
 
 
 def open_runs(folders: Iterable[Path]) -> list[RunFolder]:
-    """Returns the runs in the folders, each once. In place of a folder without a run: the runs one or two levels below.
-
-    Raises FileNotFoundError if a folder holds no run.
-    """
+    """Returns the runs in the folders, each once; a folder without a run stands for those one or two levels below."""
     runs: dict[Path, RunFolder] = {}
     for folder in folders:
         inside: list[Path] = []
@@ -133,8 +125,7 @@ def curves(runs: Sequence[RunFolder], columns: Sequence[str], by: By = "steps") 
       columns: names of metrics, such as "win_rate" or "episode_return/seat_0".
       by: what `x` counts: environment steps, seconds of training, or iterations.
 
-    Raises:
-      ValueError: a column that no run has, or a row that is damaged.
+    Raises ValueError for a column that no run has, and for a row that is damaged.
     """
     rows = {run.folder: run.rows() for run in runs}
     known = list(dict.fromkeys(name for of_run in rows.values() for row in of_run for name in row))
@@ -247,9 +238,7 @@ def draw(
     labels, legend_title = legend_of([*columns.values()])
     per_row = 1 if max(map(len, labels), default=0) > SHORT_LABEL else 3
     rows = "\n".join([*labels, legend_title]).count("\n") / per_row + 1
-    figure = Figure(figsize=(max(6.0, 4.2 * across), 3.4 * down + 0.6 + 0.2 * rows))
-    figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.08)
-    panels: list[Any] = [*figure.subplots(down, across, squeeze=False).flat]
+    figure, panels = new_picture(max(6.0, 4.2 * across), 3.4 * down + 0.6 + 0.2 * rows, down, across)
     every_x = np.concatenate([curve.x for lines in columns.values() for curve in lines] or [np.zeros(0)])
     ratio = every_x.max() / every_x.min() if every_x.size and every_x.min() > 0 else 1.0
     if x_scale == "auto":
@@ -296,16 +285,13 @@ def draw_panel(axes: Any, column: str, lines: Sequence[Curve]) -> None:
     """Draws the lines of a column."""
     for index, curve in enumerate(lines):
         style = style_of(index)
-        if curve.values.shape[0] > 1:
-            lowest, highest = curve.values.min(0), curve.values.max(0)
-            axes.fill_between(curve.x, lowest, highest, color=style["color"], alpha=0.2, linewidth=0)
-        elif curve.interval is not None:
-            axes.fill_between(curve.x, *curve.interval, color=style["color"], alpha=0.2, linewidth=0)
+        band = (curve.values.min(0), curve.values.max(0)) if curve.values.shape[0] > 1 else curve.interval
+        if band is not None:
+            axes.fill_between(curve.x, *band, color=style["color"], alpha=0.2, linewidth=0)
         if curve.x.size:
             marked = max(1, curve.x.size // MAX_MARKERS)
             axes.plot(curve.x, np.median(curve.values, axis=0), markevery=marked, **style)
     axes.set_ylabel(Y_LABEL.get(column, column.replace("_", " ").replace("/", ", ")))
-    axes.grid(alpha=0.3)
     if not any(curve.x.size for curve in lines):
         axes.text(0.5, 0.5, "no numbers", ha="center", va="center", transform=axes.transAxes)
     if "_rate" in column:

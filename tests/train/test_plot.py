@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,10 @@ from jaxgames import arena
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.toy_learner import ToyLearner
-from tests.train.conftest import Runs
-from train import agents, plot
+from train import plot
 from train.driver import stored_config
 from train.driver.run_folder import RunFolder
-from train.plot import By, Curve, chance_of, curves, open_runs
+from train.plot import By, Curve, curves, open_runs
 
 ROWS = [
     {"iteration": 1, "steps": 100, "seconds": 2.5, "win_rate": 0.0, "mean_turns": None},
@@ -63,17 +63,14 @@ def test_seeds_with_other_x_are_interpolated_where_all_have_values(tmp_path: Pat
     assert curve.values.tolist() == [[10, 20, 30], [1, 2, 3]]
 
 
-def test_seeds_without_a_common_x_have_no_line(tmp_path: Path) -> None:
+def test_line_is_empty_without_the_column_or_a_common_x(tmp_path: Path) -> None:
+    runs = [run_of(tmp_path / "a", ROWS, num_envs=2), run_of(tmp_path / "b", ROWS[1:2])]
+    assert [line.x.size for line in curves(runs, ["win_rate"])["win_rate"]] == [2, 0]
     early = run_of(tmp_path / "early", rows_of({1: 0.0, 2: 1.0}), seed=0)
     late = run_of(tmp_path / "late", rows_of({3: 0.0, 4: 1.0}), seed=1)
     curve = one_curve(early, late)
     assert curve.x.size == 0
     plot.draw({"length": [curve]})
-
-
-def test_run_without_the_column_has_an_empty_line(tmp_path: Path) -> None:
-    runs = [run_of(tmp_path / "a", ROWS, num_envs=2), run_of(tmp_path / "b", ROWS[1:2])]
-    assert [line.x.size for line in curves(runs, ["win_rate"])["win_rate"]] == [2, 0]
 
 
 def test_labels_are_the_settings_that_differ(tmp_path: Path) -> None:
@@ -100,25 +97,24 @@ def curve(label: str, x: Sequence[float], *values: Sequence[float]) -> Curve:
     return Curve(label, np.array(x, np.float64), np.array(values, np.float64))
 
 
-def test_panel_shows_the_median_of_the_seeds() -> None:
-    seeds = curve("a=1", [1, 2], [0, 5], [2, 4], [9, 3])
-    figure: Any = plot.draw({"length": [seeds, curve("a=2", [1, 2], [7, 7])], "other": [curve("", [], [])] * 2})
+def test_panel_shows_the_median_of_the_seeds_and_chance() -> None:
+    seeds = curve("a=1", [1, 2], [0, 0.5], [0.2, 0.4], [0.9, 0.3])
+    columns = {"win_rate": [seeds, curve("a=2", [1, 2], [0.7, 0.7])], "other": [curve("", [], [])] * 2}
+    figure: Any = plot.draw(columns, chance=Fraction(1, 4))
     panel, _ = figure.axes
-    assert [line.get_xydata().tolist() for line in panel.lines] == [[[1, 2], [2, 4]], [[1, 7], [2, 7]]]
+    of_seeds, of_one, chance = (line.get_xydata().tolist() for line in panel.lines)
+    assert (of_seeds, of_one) == ([[1, 0.2], [2, 0.4]], [[1, 0.7], [2, 0.7]])
+    assert {y for _, y in chance} == {0.25}
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert [label.partition(",")[0] for label in labels] == ["a=1", "a=2"]
 
 
-@pytest.mark.parametrize(
-    ("last", "x_scale", "scale"),
-    [(100, "auto", "linear"), (101, "auto", "log"), (100, "log", "log")],
-)
-def test_x_axis_is_logarithmic_on_request_or_over_a_hundredfold_range(
-    last: float, x_scale: plot.Scale, scale: str
-) -> None:
-    figure: Any = plot.draw({"length": [curve("", [1, last], [0, 1])]}, x_scale=x_scale)
-    assert figure.axes[0].get_xscale() == scale
-    assert figure.legends == []
+def test_x_axis_is_logarithmic_on_request_or_over_a_hundredfold_range() -> None:
+    scales: list[tuple[float, plot.Scale, str]] = [(100, "auto", "linear"), (101, "auto", "log"), (100, "log", "log")]
+    for last, x_scale, scale in scales:
+        figure: Any = plot.draw({"length": [curve("", [1, last], [0, 1])]}, x_scale=x_scale)
+        assert figure.axes[0].get_xscale() == scale
+        assert figure.legends == []
 
 
 def test_rates_of_one_run_have_intervals_and_rates_of_seeds_have_not(tmp_path: Path) -> None:
@@ -133,61 +129,46 @@ def test_rates_of_one_run_have_intervals_and_rates_of_seeds_have_not(tmp_path: P
 
 
 def test_picture_says_against_whom_and_where_chance_lies(tmp_path: Path) -> None:
-    rows = [row | GAMES if "win_rate" in row else row for row in ROWS]
-    run = run_of(tmp_path / "run", rows)
-    columns = curves([run], ["win_rate"])
-    assert plot.title_of([run], columns) == "sticks\neach point: 100 games against greedy; band: 95 % interval"
-    figure: Any = plot.draw(columns, chance=chance_of([run]))
-    (panel,) = figure.axes
-    assert panel.lines[-1].get_ydata()[0] == 1 / run.learner.env.num_players
+    """Chance is known where no game is drawn and the runs have the same number of players."""
+    run = run_of(tmp_path / "run", [row | GAMES if "win_rate" in row else row for row in ROWS])
+    assert plot.title_of([run], curves([run], ["win_rate"])) == (
+        "sticks\neach point: 100 games against greedy; band: 95 % interval"
+    )
+    assert plot.chance_of([run]) == Fraction(1, run.learner.env.num_players)
+    drawn = run_of(tmp_path / "drawn", [ROWS[0] | {"draw_rate": 0.1}])
+    assert plot.chance_of([run, drawn]) is None
 
 
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
-def test_picture_of_a_run_lies_in_its_folder(
-    untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_picture_of_a_run_lies_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
-    run = RunFolder.create(folder, agents.open_run(untrained.first).learner)
+    run = RunFolder.create(folder, ToyLearner(toy_learner.Config()))
     for row in ROWS:
         run.log({name: math.nan if value is None else value for name, value in row.items()})
     run.close()
-    assert run_command(plot.main, folder) is None
     png, svg = folder / "learning_curve.png", folder / "learning_curve.svg"
-    assert last_json(capsys) == [str(png), str(svg)]
-    assert png.read_bytes().startswith(b"\x89PNG")
-    before = svg.read_bytes()
-    assert b"<svg" in before
-    run_command(plot.main, folder)
-    assert svg.read_bytes() == before  # no dates, no random names
+    pictures: list[bytes] = []
+    for _ in range(2):
+        assert run_command(plot.main, folder) is None
+        assert last_json(capsys) == [str(png), str(svg)]
+        assert png.read_bytes().startswith(b"\x89PNG")
+        pictures.append(svg.read_bytes())
+    assert b"<svg" in pictures[0] == pictures[1]  # no dates, no random names
 
 
-@pytest.fixture
-def ppo_config(untrained: Runs) -> str:
-    return (untrained.first / "config.json").read_text()
-
-
-def test_folder_of_a_sweep_stands_for_its_runs(
-    ppo_config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for gamma in ("0.3", "0.5"):
-        for seed in ("0", "1"):
-            folder = tmp_path / "sweep" / f"gamma={gamma}" / f"seed={seed}"
-            folder.mkdir(parents=True)
-            settings = json.loads(ppo_config)
-            settings["settings"] |= {"gamma": float(gamma), "seed": int(seed)}
-            (folder / "config.json").write_text(json.dumps(settings))
-            (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS[: 1 + 2 * int(seed)]))
-    sweep = tmp_path / "sweep"
-    runs = open_runs([sweep, sweep / "gamma=0.3", sweep / "gamma=0.3" / "seed=0"])
-    assert [str(run.folder.relative_to(sweep)) for run in runs] == [
-        *("gamma=0.3/seed=0", "gamma=0.3/seed=1", "gamma=0.5/seed=0", "gamma=0.5/seed=1")
-    ]
+def test_folder_of_a_sweep_stands_for_its_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sweep, names = tmp_path / "sweep", [f"rate={rate}/seed={seed}" for rate in (0.3, 0.5) for seed in (0, 1)]
+    for name in names:
+        rate, seed = float(name[5:8]), int(name[-1])
+        run_of(sweep / name, ROWS[: 1 + 2 * seed], learning_rate=rate, seed=seed)
+    runs = open_runs([sweep, sweep / "rate=0.3", sweep / names[0]])
+    assert [str(run.folder.relative_to(sweep)) for run in runs] == names
     lines = curves(runs, ["win_rate"])["win_rate"]
-    assert [(line.label, line.values.shape[0]) for line in lines] == [("gamma=0.3", 2), ("gamma=0.5", 2)]
-    run_command(plot.main, sweep, "--columns", "win_rate", "--output", tmp_path / "new" / "gamma=0.3.svg")
-    files = [tmp_path / "new" / f"gamma=0.3{ending}" for ending in (".png", ".svg")]
+    assert [(line.label, len(line.values)) for line in lines] == [("learning_rate=0.3", 2), ("learning_rate=0.5", 2)]
+    run_command(plot.main, sweep, "--columns", "win_rate", "--output", tmp_path / "new" / "rate=0.3.svg")
+    files = [tmp_path / "new" / f"rate=0.3{ending}" for ending in (".png", ".svg")]
     assert last_json(capsys) == [str(path) for path in files if path.exists()]
 
 
@@ -195,7 +176,7 @@ FIRST = ROWS[0]
 
 
 @pytest.mark.parametrize(
-    ("rows", "arguments", "names"),
+    ("rows", "arguments", "needles"),
     [
         ([FIRST], ["--columns", "win_rat"], ["'win_rat'", "steps, seconds, win_rate"]),
         ([FIRST], ["--output", "curve.pdf"], ["output", ".png or .svg"]),
@@ -208,11 +189,8 @@ FIRST = ROWS[0]
         ([FIRST, ["x"]], [], ["line 2 is not a row of metrics"]),
     ],
 )
-def test_wrong_input_is_named(
-    rows: list[Any], arguments: list[str], names: list[str], ppo_config: str, tmp_path: Path
-) -> None:
-    (tmp_path / "config.json").write_text(ppo_config)
+def test_wrong_input_is_named(rows: list[Any], arguments: list[str], needles: list[str], tmp_path: Path) -> None:
     lines = [row | {"iteration": 4, "mean_turns": 3.0} if isinstance(row, dict) else row for row in rows]
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    message = error_of(plot.main, tmp_path, *(str(tmp_path) if word == "RUN" else word for word in arguments))
-    assert [name for name in names if name not in message] == [], message
+    folder = run_of(tmp_path / "run", lines).folder
+    message = error_of(plot.main, folder, *(word.replace("RUN", str(folder)) for word in arguments))
+    assert [needle for needle in needles if needle not in message] == [], message
