@@ -54,20 +54,16 @@ def test_agents_of_a_pair_have_every_seat_equally_often(num_players: int) -> Non
 
 
 def test_results_of_a_pair_are_those_of_known_games() -> None:
-    """Seven sticks: 1 against 2 is won by the first mover; 3 wins from both seats (7 4 3 0 and 7 6 3 2 0)."""
+    """Seven sticks: 1 against 2 is won by the first mover; 3 wins from both seats (7 4 3 0 and 7 6 3 2 0).
+
+    As the second mover the stubborn agent has two sticks left and takes three, which is illegal and loses the game.
+    """
     env = Sticks(num_players=2, sticks=7)
     one, two, three = (Taker(jnp.int32(sticks)) for sticks in (1, 2, 3))
     key = jax.random.key(0)
     assert ladder.play_pair(env, (one, two), 8, key) == PairResult((4, 4), 0, 0)
     assert ladder.play_pair(env, (one, three), 8, key) == PairResult((0, 8), 0, 0)
-
-
-def test_illegal_action_loses_the_game() -> None:
-    """As the second mover the stubborn agent has two sticks left and takes three; as the first mover it wins."""
-    result = ladder.play_pair(
-        Sticks(num_players=2, sticks=7), (AlwaysThree(), Taker(jnp.int32(1))), 8, jax.random.key(0)
-    )
-    assert result == PairResult((4, 4), 0, 0)
+    assert ladder.play_pair(env, (AlwaysThree(), one), 8, key) == PairResult((4, 4), 0, 0)
 
 
 # -- ratings -------------------------------------------------------------------------------------------------------
@@ -86,23 +82,29 @@ def stored(folder: Path, names: Sequence[str], results: Sequence[tuple[int, int,
     return folder / "pairs.jsonl"
 
 
-def test_ratings_are_those_of_the_stored_pairs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(arena, "play", None)  # no game is needed
-    stored(tmp_path, ("first", "greedy", "random"), [(1, 5, 2), (3, 1, 4), (8, 0, 0)])
-    run_command(ladder.main, BOXES, "greedy", "first", *GAMES, "--output", tmp_path)
+def test_ratings_and_costs_are_those_of_the_stored_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The cost of one agent is not stored, and is measured."""
+    names, costs = ("first", "greedy", "random"), {"greedy": 1234.5, "first": 0.25}
+    pairs = stored(tmp_path, names, [(1, 5, 2), (3, 1, 4), (8, 0, 0)])
+    settings = pairs.read_text().splitlines()[0]
+    lines = [json.dumps({"agent": name, "cpu_ms": cost}) for name, cost in costs.items()]
+    (tmp_path / ladder.COSTS_FILE).write_text("".join(f"{line}\n" for line in (settings, *lines)))
+    run_command(ladder.main, BOXES, "greedy", "first", *GAMES, "--cost", "--output", tmp_path)
     output = capsys.readouterr().out.splitlines()
     result = json.loads(output[-1])
     wins, draws = [[0, 1, 3], [5, 0, 8], [1, 0, 0]], [[0, 2, 4], [2, 0, 0], [4, 0, 0]]  # first, greedy, random
     rows = {row["agent"]: row for row in result["agents"]}
     assert [*rows] == ["greedy", "first", "random"]
     elo, interval = (function(wins, draws, anchor=2) for function in (arena.elo, arena.elo_interval))
-    for place, name in enumerate(("first", "greedy", "random")):
+    for place, name in enumerate(names):
         assert rows[name]["elo"] == pytest.approx(elo[place], abs=0.05)
         assert rows[name]["elo_interval"] == pytest.approx(interval[place].tolist(), abs=0.05)
     assert [rows["greedy"][name] for name in ("games", "wins", "draws", "losses")] == [16, 13, 2, 1]
-    assert [line.split()[1] for line in (output[0], *output[2:-1])] == ["agent", "greedy", "first", "random"]
+    assert 0 < result["cpu_ms"].pop("random") < 100
+    assert result["cpu_ms"] == costs
+    cells = [line.split("|") for line in (output[0], *output[2:-1])]
+    assert [line[1].strip() for line in cells] == ["agent", "greedy", "first", "random"]
+    assert [line[-2].strip() for line in cells[:3]] == ["CPU ms", "1.23e+03", "0.25"]
     assert json.loads((tmp_path / "ladder.json").read_text())["agents"] == result["agents"]
     assert (tmp_path / "ladder.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "ladder.svg").read_bytes()
@@ -178,34 +180,32 @@ def test_stopped_ladder_plays_every_pair_once(
     assert openings.plies.max() == 4
 
 
-# -- the picture ---------------------------------------------------------------------------------------------------
-
-
 # -- what is refused -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["random"], "expected an agent besides random"),
-        (["nobody"], "nobody holds no run"),
-        (["greedy", "--anchor", "rndom"], "rndom holds no run"),
-        (["--checkpoints", "greedy"], "--checkpoints takes runs, such as runs/first"),
-        (["--checkpoints", "greedy", "--every", 0], "every must be at least 1 "),
-        (["greedy", "--games", 0], "games must be from 1 to 10000000, not 0"),
+        ((BOXES, "random"), "expected an agent besides random"),
+        ((BOXES, "nobody"), "nobody holds no run"),
+        ((BOXES, "greedy", "--anchor", "rndom"), "rndom holds no run"),
+        ((BOXES, "--checkpoints", "greedy"), "--checkpoints takes runs, such as runs/first"),
+        ((BOXES, "--checkpoints", "RUN@1"), "--checkpoints takes runs, such as runs/first"),
+        ((BOXES, "--checkpoints", "EMPTY"), "has no checkpoint yet"),
+        ((BOXES, "--checkpoints", "greedy", "--every", 0), "every must be at least 1 "),
+        ((BOXES, "greedy", "--games", 0), "games must be from 1 to 10000000, not 0"),
+        (("minichess", "RUN"), "was trained on dots_and_boxes(rows=2, cols=2"),
     ],
 )
-def test_ladder_refuses_a_wrong_value(arguments: list[Any], message: str, tmp_path: Path) -> None:
-    error = error_of(ladder.main, BOXES, *arguments, "--output", tmp_path / "new")
-    assert error.startswith("train.ladder: ")
-    assert message in error
+def test_ladder_refuses_a_wrong_value(
+    arguments: tuple[Any, ...], message: str, untrained: Runs, run: Path, tmp_path: Path
+) -> None:
+    folders = {"RUN": run, "EMPTY": untrained.other_game}
+    words = [str(argument) for argument in arguments]
+    for name, folder in folders.items():
+        words = [word.replace(name, str(folder)) for word in words]
+    assert message in error_of(ladder.main, *words, "--output", tmp_path / "new")
     assert not (tmp_path / "new").exists()
-
-
-def test_run_of_another_game_or_without_a_checkpoint_is_refused(untrained: Runs, run: Path) -> None:
-    assert "was trained on dots_and_boxes(rows=2, cols=2" in error_of(ladder.main, "minichess", run)
-    assert "has no checkpoint yet" in error_of(ladder.main, BOXES, "--checkpoints", untrained.other_game)
-    assert "--checkpoints takes runs" in error_of(ladder.main, BOXES, "--checkpoints", f"{run}@1")
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -237,21 +237,7 @@ def test_ladder_with_a_list_of_openings_is_refused_after_the_list_has_changed(
     assert "opening_checksum was" in error_of(ladder.main, *options)
 
 
-@pytest.mark.slow
-def test_cost_of_a_move_is_measured_once(sticks: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ("sticks(num_players=2)", "first", "--games", "2", "--output", tmp_path, "--cost")
-    run_command(ladder.main, *options)
-    measured = last_json(capsys)["cpu_ms"]
-    assert set(measured) == {"random", "first"}
-    run_command(ladder.main, *options)
-    printed = capsys.readouterr().out.splitlines()
-    assert json.loads(printed[-1])["cpu_ms"] == measured
-    assert printed[0].split("|")[-2].strip() == "CPU ms"
-
-
-def test_cost_is_the_time_of_a_move_on_live_boards(sticks: None) -> None:
-    env = make("sticks(num_players=2)")
-
+def test_cost_is_the_time_of_a_move_on_live_boards() -> None:
     class Busy:
         on_device = False
 
@@ -262,7 +248,7 @@ def test_cost_is_the_time_of_a_move_on_live_boards(sticks: None) -> None:
                 pass
             return np.zeros(BOARDS, np.int32)
 
-    assert 5 <= cpu_milliseconds(env, Busy()) < 10  # pyright: ignore[reportArgumentType]  # on the host: NumPy's actions
+    assert 5 <= cpu_milliseconds(Sticks(num_players=2), Busy()) < 10  # pyright: ignore[reportArgumentType]  # on the host: NumPy's actions
 
 
 def test_cpu_seconds_are_those_of_started_programs_too() -> None:
