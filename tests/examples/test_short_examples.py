@@ -1,13 +1,18 @@
-"""The scripts to start from run, learn or win what they should, and their figures are right."""
+"""The scripts and the notebook to start from run, learn or win what they should, and their figures are right."""
 
-import importlib
+import importlib.util
 import json
+import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import nbclient
+import nbformat
 import numpy as np
 import pytest
 
@@ -29,20 +34,22 @@ def test_demo_fails_if_the_agent_wins_fewer_than_nine_games_of_ten(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without its training and its games: the rate of wins is given."""
+    for module, name, result in (
+        (compilation, "keep_programs", None),
+        (loop, "run_training", {"finished": True}),
+        (plot, "plot", ["curve.png"]),
+        (demo, "animate_shortest_win", "game.svg"),
+        (evaluate, "table", "a table"),
+    ):
+        monkeypatch.setattr(module, name, lambda *_, result=result: result)
     monkeypatch.setattr(demo, "FOLDER", tmp_path / "demo")
-    monkeypatch.setattr(compilation, "keep_programs", lambda: None)
-    monkeypatch.setattr(loop, "run_training", lambda *_: {"finished": True})
-    monkeypatch.setattr(plot, "plot", lambda arguments: ["curve.png"])
-    monkeypatch.setattr(demo, "animate_shortest_win", lambda run: "game.svg")
-    monkeypatch.setattr(evaluate, "table", lambda result: "a table")
-    for win_rate in (0.9, 0.899, float("nan")):
+    monkeypatch.setattr(evaluate, "evaluate", lambda arguments: {"win_rate": 0.9})
+    demo.main()
+    assert capsys.readouterr().out.splitlines() == ["a table", '{"win_rate": 0.9}']
+    for win_rate in (0.899, float("nan")):
         monkeypatch.setattr(evaluate, "evaluate", lambda arguments, rate=win_rate: {"win_rate": rate})
-        if win_rate == 0.9:
+        with pytest.raises(SystemExit, match=f"the agent won {win_rate:.3f} of its games; at least 0.9"):
             demo.main()
-            assert capsys.readouterr().out.splitlines() == ["a table", '{"win_rate": 0.9}']
-        else:
-            with pytest.raises(SystemExit, match=f"the agent won {win_rate:.3f} of its games; at least 0.9"):
-                demo.main()
 
 
 def test_numbers_of_checkers_are_those_of_the_rule_tests() -> None:
@@ -104,14 +111,9 @@ def test_search_beats_random_moves(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     """320 games of 12 steps each."""
     monkeypatch.setattr(sys, "argv", ["pgx_search"])
     pgx_search.main()
-    printed = capsys.readouterr()
-    figures = json.loads(printed.out)
-    won, drawn, lost = figures["won"], figures["drawn"], figures["lost"]
-    assert won + drawn + lost == figures["games"] == 320
-    assert won - lost > 0.25 * 320
-    assert printed.err.endswith(
-        f"won {won}, drawn {drawn}, lost {lost} of 320 games of the search against random moves\n"
-    )
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["won"] + figures["drawn"] + figures["lost"] == figures["games"] == 320
+    assert figures["won"] - figures["lost"] > 0.25 * 320
 
 
 def test_results_count_the_return_of_each_finished_game() -> None:
@@ -178,3 +180,49 @@ def test_own_network_is_made_by_name_and_has_the_same_parameters_on_every_board(
         assert logits.shape == (3, jaxgames.make(game).num_actions)
         assert values.shape == (3,)
     assert shapes[0] == shapes[1]
+
+
+# -- the notebook ----------------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOK = ROOT / "examples" / "quickstart.ipynb"
+CELLS: list[dict[str, Any]] = json.loads(NOTEBOOK.read_text())["cells"]
+
+
+def test_notebook_is_stored_without_outputs_and_its_links_lead_to_pages() -> None:
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in CELLS if "outputs" in cell)
+    links = [link for cell in CELLS for link in re.findall(r"\]\(([^)]+)\)", "".join(cell["source"]))]
+    assert len(links) > 3
+    assert [link for link in links if not (NOTEBOOK.parent / link).is_file()] == []
+
+
+def test_first_cell_of_the_notebook_installs_from_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    first_cell = "".join(next(cell["source"] for cell in CELLS if cell["cell_type"] == "code"))
+    commands: list[list[str]] = []  # none of which is run
+    monkeypatch.setattr(subprocess, "run", lambda command, check: commands.append(command))
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    exec(first_cell, {})
+    assert commands == []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(RuntimeError, match="write the address of its repository into REPOSITORY"):
+        exec(first_cell, {})
+    exec(first_cell.replace('REPOSITORY = ""', 'REPOSITORY = "https://example.org/jaxgames"'), {})
+    clone, install = commands
+    assert clone == ["git", "clone", "--depth", "1", "https://example.org/jaxgames", "checkout"]
+    assert install[-1] == "./checkout[train,search,render]"
+    assert sys.path[0] == "checkout"
+
+
+@pytest.mark.slow  # a whole training run
+def test_every_cell_of_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a copy of its folder, with the packages of the checkout on the path."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    notebook: Any = nbformat.read(shutil.copy(NOTEBOOK, tmp_path), as_version=4)
+    nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert sum("image/svg+xml" in output.get("data", ()) for output in outputs) == 5
+    text = "".join(output.get("text", "") for output in outputs)
+    win_rates = [float(rate) for rate in re.findall(r"win rate (\d\.\d+)", text)]
+    assert win_rates[0] < 0.8
+    assert win_rates[-1] > 0.9
+    assert "the agent plays" in text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.distribution.environments import Environment
+from tests.distribution.__main__ import Environment
 from tests.helpers.blocks import PAGES, ROOT, Block, blocks
 
 pytestmark = pytest.mark.slow  # installs hundreds of megabytes and trains

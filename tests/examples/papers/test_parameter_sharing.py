@@ -1,7 +1,5 @@
 """Sharing parameters on the star: figures of curves by hand, other rewards and rules beside the plain game."""
 
-import functools
-import operator
 from dataclasses import replace
 from typing import Any
 
@@ -29,37 +27,28 @@ from examples.papers.parameter_sharing.unequal_seats import UnequalSeats
 from jaxgames import arena
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.sampling import random_action
+from tests.helpers.positions import board
 from train.models.policy import Policy, Sharing
 from train.ppo import Config, config_for
 
 APART = "examples.papers.parameter_sharing.separate_encoders:apart"
-STEPS = [4000 * (i + 1) for i in range(12)]
 
 
-def result(*rates: list[float], turns: float = 20.0) -> dict[str, object]:
-    others: dict[str, object] = {name: [[turns] * 12 for _ in rates] for name in COLUMNS}
-    return others | {"steps": STEPS, "win_rate": list(rates)}
+def result(*rates: list[float], turns: float = 20.0) -> dict[str, Any]:
+    """Curves of twelve evaluations, each after another 4,000 steps, of a run per list of win rates."""
+    others = {name: [[turns] * 12 for _ in rates] for name in COLUMNS}
+    return others | {"steps": [4000 * (i + 1) for i in range(12)], "win_rate": list(rates)}
 
 
-def medians(**curves: object) -> dict[str, float]:
-    return {name: found.value for name, found in reached(curves).items()}
-
-
-def test_steps_are_those_of_the_first_evaluation_that_reaches_the_rate() -> None:
-    found = medians(**result([0.5, 0.9, 0.8, 0.9, 0.9, 0.9, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0]))
-    assert [found[name] for name in MEASURES] == [8000, 16000, 32000, 20.0]
-
-
-def test_median_and_interval_are_over_seeds() -> None:
-    early, late, never = [1.0] * 12, [0.0] + [1.0] * 11, [0.0] * 12
-    assert measures(result(early, late, never))["steps to 1.0"] == [4000, 8000, float("inf")]
-    assert reached(result(early, late, never))["steps to 1.0"] == (8000, 4000, float("inf"))
-
-
-def test_turns_average_the_last_ten_evaluations_that_won_a_game() -> None:
+def test_measures_of_curves_are_those_by_hand() -> None:
+    """The first evaluation that reaches a rate, over seeds; turns of the last ten evaluations that won a game."""
+    found = reached(result([0.5, 0.9, 0.8, 0.9, 0.9, 0.9, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0]))
+    assert [found[name].value for name in MEASURES] == [8000, 16000, 32000, 20.0]
+    curves = result([1.0] * 12, [0.0] + [1.0] * 11, [0.0] * 12)
+    assert measures(curves)["steps to 1.0"] == [4000, 8000, float("inf")]
+    assert reached(curves)["steps to 1.0"] == (8000, 4000, float("inf"))
     nan = float("nan")
-    curves = result([1.0] * 12)
-    curves["mean_turns"] = [[100.0, 100.0, nan, 10.0, 20.0, nan, *[15.0] * 6]]
+    curves = result([1.0] * 12) | {"mean_turns": [[100.0, 100.0, nan, 10.0, 20.0, nan, *[15.0] * 6]]}
     assert reached(curves)["turns to win"].value == pytest.approx((10 + 20 + 6 * 15) / 8)
 
 
@@ -92,38 +81,21 @@ def test_settings_of_the_code_have_its_rewards_networks_and_minibatches(sharing:
     assert replace(text, **{name: getattr(code, name) for name in changed}) == code
 
 
-@pytest.mark.parametrize("env", [None, "chinese_checkers(size=3, reward=sparse)"])
-def test_value_loss_of_the_code_is_the_clipped_squared_error_of_the_rewards(env: str | None) -> None:
-    check_value_loss(config_of(settings_of("parameter_sharing_code", 1, "shared_encoder", env)))
-
-
-def test_value_loss_of_the_paper_is_the_clipped_squared_error_of_the_rewards() -> None:
-    check_value_loss(config_for(preset="parameter_sharing_paper"))
-
-
 def config_of(settings: dict[str, tuple[Any, ...]]) -> Config:
     return Config(**{name: value for name, (value,) in settings.items()})
 
 
-def check_value_loss(config: Config) -> None:
-    bound = max(map(abs, jaxgames.make(config.env).reward_range))
-    assert config.vf_clip is not None
-    assert config.vf_clip * bound**2 == pytest.approx(10, rel=1e-3)
-    assert config.vf_coef * 0.5 / bound**2 == pytest.approx(1, rel=1e-3)  # PPO's loss has half of the squared error
+def test_value_loss_of_code_and_paper_is_the_clipped_squared_error_of_the_rewards() -> None:
+    sparse = "chinese_checkers(size=3, reward=sparse)"
+    of_code = [config_of(settings_of("parameter_sharing_code", 1, "shared_encoder", env)) for env in (None, sparse)]
+    for config in (*of_code, config_for(preset="parameter_sharing_paper")):
+        bound = max(map(abs, jaxgames.make(config.env).reward_range))
+        assert config.vf_clip is not None
+        assert config.vf_clip * bound**2 == pytest.approx(10, rel=1e-3)
+        assert config.vf_coef * 0.5 / bound**2 == pytest.approx(1, rel=1e-3)  # PPO's loss has half of the squared error
 
 
-ENV = jaxgames.make("chinese_checkers(size=2, num_players=6, max_rounds=6)")
-
-
-@functools.cache
-def policy_of(mode: Sharing) -> Policy:
-    return Policy.of(ENV, mode, hidden_sizes=(8,))
-
-
-@functools.cache
-def params_of(mode: Sharing) -> Any:
-    """Large parameters: those of a new policy are so small that all actions are nearly equal."""
-    return jax.tree.map(lambda leaf: 100 * leaf, jax.jit(policy_of(mode).init)(jax.random.key(0)))
+KEY, ENV = jax.random.key(0), jaxgames.make("chinese_checkers(size=2, num_players=6, max_rounds=6)")
 
 
 @pytest.mark.slow  # compiles two games
@@ -158,14 +130,15 @@ def test_every_decision_is_paid_with_the_sum_so_far() -> None:
 
 def test_blanked_planes_do_not_reach_the_policy() -> None:
     """Two observations that differ only in the other seats' pegs have equal logits."""
-    shape = (2, *policy_of("shared").observation_shape)
-    observation = jax.random.bernoulli(jax.random.key(1), 0.3, shape)
+    policy = Policy.of(ENV, "shared", hidden_sizes=(8,))
+    # Large parameters: those of a new policy are so small that all actions are nearly equal.
+    params = jax.tree.map(lambda leaf: 100 * leaf, jax.jit(policy.init)(jax.random.key(0)))
+    seat, observation = jnp.zeros(2, jnp.int32), jax.random.bernoulli(KEY, 0.3, (2, *policy.observation_shape))
     observation = observation.at[1, ..., 0].set(observation[0, ..., 0]).at[1, ..., 6:].set(observation[0, ..., 6:])
-    of_blanked = params_of("shared"), jnp.asarray(blanked_seats.SEEN["other seats"])
-    seat = jnp.zeros(2, jnp.int32)
-    logits, _ = jax.jit(blanked_seats.Blanked(policy_of("shared")).apply)(of_blanked, observation, seat)
+    of_blanked = params, jnp.asarray(blanked_seats.SEEN["other seats"])
+    logits, _ = jax.jit(blanked_seats.Blanked(policy).apply)(of_blanked, observation, seat)
     np.testing.assert_array_equal(logits[0], logits[1])
-    whole, _ = jax.jit(policy_of("shared").apply)(params_of("shared"), observation, seat)
+    whole, _ = jax.jit(policy.apply)(params, observation, seat)
     assert not np.array_equal(whole[0], whole[1])
 
 
@@ -182,8 +155,8 @@ SMALLEST = ChineseCheckers(size=1, num_players=6, max_rounds=4)
 
 def test_goals_are_blocked_by_pegs_of_the_opposite_seat_or_of_others() -> None:
     """Seat 1 is in the goal of seat 0 and seat 3 in that of seat 4; all other pegs are at home."""
-    board = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], SMALLEST.from_string("0/5..3/.../4..2/1 0 - 0"))
-    games = arena.start(SMALLEST, jax.random.key(0), 1)._replace(boards=board, turns=jnp.ones((1, 6), jnp.int32))
+    boards = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], SMALLEST.from_string("0/5..3/.../4..2/1 0 - 0"))
+    games = arena.start(SMALLEST, KEY, 1)._replace(boards=boards, turns=jnp.ones((1, 6), jnp.int32))
     found = traditional.summary(SMALLEST, games, jnp.zeros((1, 6), jnp.int32))
     assert found["decided"] == 0
     assert (found["blocked_by_opposite"], found["blocked_by_others"]) == (4 / 6, 2 / 6)
@@ -191,7 +164,6 @@ def test_goals_are_blocked_by_pegs_of_the_opposite_seat_or_of_others() -> None:
 
 
 PLAIN, UNEQUAL = jaxgames.make("chinese_checkers(size=2, num_players=6)"), UnequalSeats()
-PLIES = 60
 
 
 def test_odd_seats_have_the_plain_actions_without_hops() -> None:
@@ -199,11 +171,11 @@ def test_odd_seats_have_the_plain_actions_without_hops() -> None:
         masks = PLAIN.legal_action_mask(state), UNEQUAL.legal_action_mask(state)
         return UNEQUAL.step(state, random_action(key, masks[1])), (state, *masks)
 
-    keys = jax.random.split(jax.random.key(0), PLIES)
+    keys = jax.random.split(KEY, 60)
     states, plain, unequal = jax.device_get(jax.jit(lambda: jax.lax.scan(ply, UNEQUAL.init(), keys)[1])())
     fewer = 0
-    for i in range(PLIES):
-        state: Any = jax.tree.map(operator.itemgetter(i), states)
+    for i in range(60):
+        state = board(states, i)
         legal = np.flatnonzero(plain[i]).tolist()
         steps = [action for action in legal if "=>" not in PLAIN.action_to_string(state, action)]
         expected = steps if state.current_player % 2 == 1 and steps else legal
@@ -215,23 +187,18 @@ def test_odd_seats_have_the_plain_actions_without_hops() -> None:
 BOARDS = 1024
 
 
-def boards_after_first_action(chance: float) -> np.ndarray:
-    """Returns int8[boards, cells], the boards after the first legal action of the start, with another key each."""
-    env = ChanceMoves(chance=chance)
-    action = int(np.flatnonzero(PLAIN.legal_action_mask(PLAIN.init()))[0])
-    step: Any = jax.jit(jax.vmap(lambda key: env.step(env.init(key), action, key).board))
-    return np.asarray(step(jax.random.split(jax.random.key(0), BOARDS)))
-
-
 @pytest.mark.slow  # two seconds
 def test_actions_are_replaced_by_all_legal_ones_with_the_chance() -> None:
     start = PLAIN.init()
     legal = np.flatnonzero(PLAIN.legal_action_mask(start))
     step = jax.jit(jax.vmap(lambda action: PLAIN.step(start, action).board))
-    results = [board.tobytes() for board in np.asarray(step(legal))]
-    assert len({*results}) == len(legal)
-    counts = [sum(board.tobytes() == result for board in boards_after_first_action(0.5)) for result in results]
-    assert sum(counts) == BOARDS
+    results = np.asarray(step(legal))
+    assert len(np.unique(results, axis=0)) == len(legal)
+    env = ChanceMoves(chance=0.5)
+    drawn: Any = jax.jit(jax.vmap(lambda key: env.step(env.init(key), int(legal[0]), key).board))
+    boards = np.asarray(drawn(jax.random.split(KEY, BOARDS)))
+    counts = (boards[:, None] == results).all(-1).sum(0)
+    assert counts.sum() == BOARDS
     share = 0.5 / len(legal)  # of each action among the replacements
     expected = BOARDS * np.array([0.5 + share, *[share] * (len(legal) - 1)])
     assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all(), (counts, expected)

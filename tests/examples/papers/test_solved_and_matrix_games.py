@@ -2,9 +2,8 @@
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -15,88 +14,48 @@ from examples.papers.solution_strength import lost_positions
 from examples.papers.solution_strength.judged import Arguments as JudgeArguments
 from examples.papers.solution_strength.judged import report as judge_all
 from examples.papers.solution_strength.self_play import means_over, rows_of
+from jaxgames import agents
 from jaxgames.solvers.strength.graph import graph_of
 from tests.helpers.solved import solved_diamond
 from train.driver.tables import tables_in
 from train.matrix.games import Point, matrix_game, nash, pareto
-from train.matrix.tabular import Learner
-
-GAME = "chinese_checkers_diamond(size=3, pieces=3)"
 
 
 @pytest.mark.slow
 def test_judge_that_knows_the_solution_makes_no_errors(tmp_path: Path) -> None:
-    file = tmp_path / "33.npz"
-    solved_diamond(3, 3).save(file)
-    arguments = JudgeArguments(
-        output=tmp_path, env=GAME, solution=file, agents=("first",), judges=(f"solver({file})",), positions=200
-    )
-    (row,) = judge_all(arguments).result["rows"]
+    file, solution = tmp_path / "33.npz", solved_diamond(3, 3)
+    solution.save(file)
+    asked: dict[str, Any] = {"agents": ("first",), "judges": (f"solver({file})",), "positions": 200}
+    (row,) = judge_all(JudgeArguments(tmp_path, env=str(solution.env), solution=file, **asked)).result["rows"]
     assert (row["wrongly_bad"], row["wrongly_good"], row["judge_good"]) == (0, 0, 1)
     assert 0 < row["judged_good"] == row["good"] < 1
 
 
-def test_judge_without_values_is_an_error(tmp_path: Path) -> None:
-    file = tmp_path / "33.npz"
-    solved_diamond(3, 3).save(file)
-    arguments = JudgeArguments(output=tmp_path, env=GAME, solution=file, judges=("greedy",), positions=20)
-    with pytest.raises(ValueError, match="greedy has no values"):
-        judge_all(arguments)
-
-
-class Policy(NamedTuple):
-    """The probabilities and values that `analyse` returns."""
-
-    probabilities: Any
-
-
-def test_uniform_policy_delays_as_often_as_a_drawn_move(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uniform_policy_delays_as_often_as_a_drawn_move() -> None:
     """Its entropy is 1, and its drawn moves delay the end as often as uniform ones."""
     solution = solved_diamond(3, 3)
     graph = graph_of(solution)
     lost, won = (graph.live[graph.value[graph.live] == value] for value in (-1, 1))
-
-    def uniform(agent: Any, states: Any) -> Policy:
-        indices = solution.index(states)
-        legal = np.zeros((len(indices), solution.env.num_actions))
-        rows, slots = np.nonzero(graph.actions[indices] >= 0)
-        legal[rows, graph.actions[indices][rows, slots]] = 1
-        return Policy(jnp.asarray(legal / legal.sum(-1, keepdims=True)))
-
-    monkeypatch.setattr(lost_positions, "analyse_compiled", uniform)
-    row = lost_positions.measured(solution, graph, None, lost, won)
+    row = lost_positions.measured(solution, graph, agents.make("random", solution.env), lost, won)
     assert (row["entropy_lost"], row["entropy_won"]) == (1, 1)
-    assert row["delays_drawn"] == row["delays_uniform"]
-    assert 0 < row["delays_uniform"] < 1
+    assert 0 < row["delays_drawn"] == row["delays_uniform"] < 1
 
 
-WON = {
-    "episode_win_rate/seat_0": 0.5,
-    "episode_win_rate/seat_1": 0.25,
-    "episode_draw_rate": 0.0,
-    "episode_length": 9.0,
-    "episode_truncated_rate": 0.25,
-    "self_play_value_accuracy": 0.75,
-}
-
-
-def rows(*metrics: dict[str, Any]) -> list[dict[str, float | None]]:
-    run: Any = SimpleNamespace(rows=lambda: metrics)
-    return rows_of(run)
-
-
-def test_game_that_the_limit_cuts_off_is_a_draw() -> None:
-    (row,) = rows(WON)
-    assert [*row.values()] == [0.5, 0.25, 0.25, 0.75, 9.0]
-
-
-def test_runs_in_which_no_game_ended_do_not_count() -> None:
-    first, second = rows(WON, {"self_play_value_accuracy": 0.25})
-    (third,) = rows({**WON, "episode_length": 11.0})
-    assert means_over([first, second, third], ["plies", "values right"]) == {
-        "plies": [10.0, 9.0, 11.0],
-        "values right": [1.75 / 3, 0.25, 0.75],
+def test_game_that_the_limit_cuts_off_is_a_draw_and_runs_in_which_no_game_ended_do_not_count() -> None:
+    won = {
+        "episode_win_rate/seat_0": 0.5,
+        "episode_win_rate/seat_1": 0.25,
+        "episode_draw_rate": 0.0,
+        "episode_length": 9.0,
+        "episode_truncated_rate": 0.25,
+        "self_play_value_accuracy": 0.75,
     }
+    metrics = [won, {"self_play_value_accuracy": 0.25}, {**won, "episode_length": 11.0}]
+    run: Any = SimpleNamespace(rows=lambda: metrics)
+    first, second, third = rows_of(run)
+    assert [*first.values()] == [0.5, 0.25, 0.25, 0.75, 9.0]
+    found = means_over([first, second, third], ["plies", "values right"])
+    assert found == {"plies": [10.0, 9.0, 11.0], "values right": [1.75 / 3, 0.25, 0.75]}
     assert means_over([second], ["plies"]) == {"plies": None}
 
 
@@ -131,32 +90,19 @@ def test_results_of_the_command_fit_each_other(tmp_path: Path) -> None:
     made = report(Arguments(output=tmp_path, runs=60, steps=40, grid=24))
     cells = made.result["shares"]
     assert {(cell["game"], cell["learner"], cell["start"]) for cell in cells} == {*SETTINGS[:-1]}
+    assert {cell["learner"] for cell in cells} == {*LEARNERS} - {"Boltzmann, τ = 0.05"}
     share = {(*(cell[key] for key in ("game", "learner", "start", "greedy")), cell["point"]): cell for cell in cells}
     for learner in ("ε-greedy 0.1", "ε-greedy 0.2"):
         greedy = share["subsidy", learner, "values", True, "(1, 1)"]
         assert share["subsidy", learner, "values", False, "(10/11, 10/11)"]["share"] == greedy["share"] > 0
         assert share["subsidy", learner, "values", False, "(1, 1)"]["share"] == 0
-    for cell in cells:
-        assert cell["interval"][0] <= cell["share"] <= cell["interval"][1]
-    assert {cell["learner"] for cell in cells} == {*LEARNERS} - {"Boltzmann, τ = 0.05"}
     _, leniency = tables_in(made.tables)
     assert leniency["rows"][0][:3] == ["1", "0.9091", "0.2006"]  # 10/11, and the example of docs/matrix_games.md
 
 
-def test_text_names_a_learner_and_its_settings() -> None:
-    assert settings.learner_of("boltzmann(tau_schedule=5)") == Learner("boltzmann", tau_schedule=5)
-    assert settings.learner_of("lenient(kappa=10, tau_schedule=(1, 0.1))") == Learner(
-        "lenient", kappa=10, tau_schedule=(1, 0.1)
-    )
-    assert settings.learner_of("faq") == Learner("faq")
-
-
 def test_learners_that_play_at_random_are_near_the_middle_of_three_actions(tmp_path: Path) -> None:
-    learners = ("epsilon_greedy(epsilon=1)",)
-    games = ("biased_rps",)
-    found = settings.report(
-        settings.Arguments(output=tmp_path, matrix_games=games, learners=(), constant=learners, steps=(10,), runs=5)
-    )
+    asked: dict[str, Any] = {"learners": (), "constant": ("epsilon_greedy(epsilon=1)",), "steps": (10,), "runs": 5}
+    found = settings.report(settings.Arguments(output=tmp_path, matrix_games=("biased_rps",), **asked))
     (row,) = found.result["more actions"]
     assert (row["middle"], row["equilibrium"], row["pure"]) == (1, 0, 1)  # the greedy policy has one action
     assert row["mean"] == pytest.approx([1 / 3] * 3, abs=1e-3)

@@ -39,70 +39,68 @@ QUICK = Settings(candidates=2, samples=1, rounds=2, near=3.0)
 FIRST = learning.first_weights(2)
 
 
-def random_game(seed: int) -> list[Any]:
-    """Returns at most 120 boards of a random game on the host, each with its legal actions."""
-    legal, step = jax.jit(ENV.legal_action_mask), jax.jit(ENV.step)
-    random, states, state = np.random.default_rng(seed), list[Any](), ENV.init()
-    while len(states) < 120 and not bool(state.terminated):
-        mask = np.asarray(legal(state))
-        states.append((jax.device_get(state), mask))
-        state = step(state, int(random.choice(np.flatnonzero(mask))))
-    return states
+LEGAL, STEP = jax.jit(ENV.legal_action_mask), jax.jit(ENV.step)
 
 
 @pytest.fixture(scope="module")
 def game() -> list[Any]:
-    return random_game(0)
+    """The first 120 boards of a random game, on the host."""
+    random, states = np.random.default_rng(0), [jax.device_get(ENV.init())]
+    while len(states) < 120:
+        states.append(jax.device_get(STEP(states[-1], int(random.choice(np.flatnonzero(LEGAL(states[-1])))))))
+    return states
 
 
 def board_of(state: Any) -> np.ndarray:
     return np.maximum(np.asarray(state.board, np.int64), VISITED)
 
 
-def ends(board: np.ndarray, origin: int, is_begun: bool) -> set[int]:
-    """Returns where a peg can stand after the turn: by all chains of hops, and by steps if the turn begins."""
-    cells, found, cell = len(board), set[int](), origin
-    without = board.copy()
-    without[origin] = VISITED
-
-    def hop(cell: int) -> None:
-        for over, to in zip(T.neighbour[cell].tolist(), T.beyond[cell].tolist(), strict=True):
-            if to < cells and without[over] >= 0 and without[to] == -1 and to not in found:
-                found.add(to)
-                hop(to)
-
-    hop(cell)
-    if is_begun:
-        return found | {origin}
-    return found | {to for to in T.neighbour[origin].tolist() if to < cells and board[to] == -1}
+def turns_by_submoves(state: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """Yields the cells of the moving peg for each end of a turn that submoves of the env reach."""
+    for action in np.flatnonzero(LEGAL(state)[:-1]).tolist():
+        cell, direction = divmod(action, 6)
+        is_hop = int(state.board[T.neighbour[cell, direction]]) >= 0
+        to = int((T.beyond if is_hop else T.neighbour)[cell, direction])
+        yield (*(path or (cell,)), to)
+        if is_hop:
+            yield from turns_by_submoves(STEP(state, action), (*(path or (cell,)), to))
 
 
-def test_turns_are_all_legal_ways_of_a_peg(game: list[Any]) -> None:
+def test_turns_are_those_that_submoves_reach(game: list[Any]) -> None:
+    """All ways of a peg, and its last cells, also from the middle of a turn, which can end where the peg stands."""
     work, pegs, turns = make_work(STAR), np.zeros(3, np.int64), np.zeros(2 * 3 * STAR.cells, np.int64)
-    for state, mask in game:
+    longest, begun = 0, 0
+    for state in game[::6]:
         board, chain = board_of(state), int(state.peg)
         fill_pegs(STAR, board, pegs)
         number = fill_turns(STAR, work, board, pegs, chain, turns)
         np.testing.assert_array_equal(board, board_of(state))
         found = [(int(pegs[index]), int(to)) for index, to in turns.reshape(-1, 2)[:number]]
-        movers = [chain] if chain >= 0 else np.flatnonzero(board == 0).tolist()
-        assert sorted(found) == sorted((peg, to) for peg in movers for to in ends(board, peg, chain >= 0))
-        assert all(mask[race.first_submove(2, board, *turn)] for turn in found)
+        expected = [*turns_by_submoves(state)]
+        stays = [(chain, chain)] * (chain >= 0)
+        assert sorted(found) == sorted({*stays, *((path[0], path[-1]) for path in expected)})
+        assert all(LEGAL(state)[race.first_submove(2, board, *turn)] for turn in found)
+        if chain < 0:
+            assert sorted(whole_turns(2, np.asarray(state.board).tolist())) == sorted(expected)
+            longest = max(longest, *map(len, expected))
+        begun += chain >= 0
+    assert begun > 2
+    assert longest >= 4, "no chain of three hops was compared"
 
 
 def test_whole_greedy_turns_are_those_of_the_greedy_agent(game: list[Any]) -> None:
     """All boards that the agent's best submoves can lead to are found, and no others."""
     observed = jax.jit(lambda state: (ENV.legal_action_mask(state), greedy.action_scores(ENV, state)))
-    step, work = jax.jit(ENV.step), make_work(STAR)
+    work = make_work(STAR)
 
     def ends_of(state: Any, mover: int) -> set[bytes]:
         if bool(state.terminated) or int(state.current_player) != mover:
             return {board_of(jax.device_get(state)).tobytes()}
         mask, scores = map(np.asarray, observed(state))
         best = np.flatnonzero(mask & (scores >= scores[mask].max())).tolist()
-        return set[bytes]().union(*(ends_of(step(state, action), mover) for action in best))
+        return set[bytes]().union(*(ends_of(STEP(state, action), mover) for action in best))
 
-    for state, _ in [entry for entry in game if entry[0].peg < 0][:24:4]:
+    for state in [state for state in game if state.peg < 0][:24:4]:
         found = set[bytes]()
         for _ in range(150):
             board = board_of(state)
@@ -114,14 +112,9 @@ def test_whole_greedy_turns_are_those_of_the_greedy_agent(game: list[Any]) -> No
 
 def by_feature(size: int, weights: Weights) -> np.ndarray:
     """Returns the weights in the order of `learning.features`."""
-    cell, pair = learning.shapes(size)
-    return np.concatenate(
-        [
-            [weights.cell[int(np.flatnonzero(cell == number)[0])] for number in range(cell.max() + 1)],
-            [weights.pair[int(np.flatnonzero(pair.ravel() == number)[0])] for number in range(pair.max() + 1)],
-            *map(np.asarray, weights[2:]),
-        ]
-    )
+    numbered = [np.unique(shape, return_index=True) for shape in learning.shapes(size)]
+    cell, pair = (first[number >= 0] for number, first in numbered)
+    return np.concatenate([weights.cell[cell], weights.pair[pair], *map(np.asarray, weights[2:])])
 
 
 @pytest.mark.parametrize("size", [1, 2])
@@ -144,7 +137,7 @@ def test_static_score_is_the_same_in_the_middle_of_a_turn(game: list[Any]) -> No
     """Cells that the peg has left in this turn are empty for the turns after it."""
     search = make_race(2, FIRST)
     seen = 0
-    for state, _ in game:
+    for state in game:
         board, chain = board_of(state), int(state.peg)
         if chain < 0 or not (board == VISITED).any():
             continue
@@ -162,7 +155,7 @@ def test_static_score_is_the_same_in_the_middle_of_a_turn(game: list[Any]) -> No
 @pytest.mark.slow  # compiles the search
 def test_compiled_search_chooses_as_the_plain_one(game: list[Any]) -> None:
     players = [race.RacePlayer(2, FIRST, QUICK, compiled=compiled) for compiled in (True, False)]
-    for state, _ in game[::10]:
+    for state in game[::10]:
         first, second = (player.choose(state, 7) for player in players)
         assert first == second
 
@@ -176,37 +169,10 @@ def test_player_wins_at_once_where_it_can() -> None:
     before = next(cell for cell in T.neighbour[last].tolist() if cell < last)
     board[before] = 0
     board[[5, 7]] = 1
-    state = jax.device_get(ENV.init()).__class__(**{**vars(jax.device_get(ENV.init())), "board": board.astype(np.int8)})
+    state = dataclasses.replace(jax.device_get(ENV.init()), board=board.astype(np.int8))
     action = player.choose(state, 0)
     assert STAR.neighbour[action] == last
     assert player.choose(state, 0) == action
-
-
-LEGAL, STEP = jax.jit(ENV.legal_action_mask), jax.jit(ENV.step)
-
-
-def turns_by_submoves(state: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
-    """Yields the cells of the moving peg for each end of a turn that submoves of the env reach."""
-    for action in np.flatnonzero(LEGAL(state)[:-1]).tolist():
-        cell, direction = divmod(action, 6)
-        is_hop = int(state.board[T.neighbour[cell, direction]]) >= 0
-        to = int((T.beyond if is_hop else T.neighbour)[cell, direction])
-        yield (*(path or (cell,)), to)
-        if is_hop:
-            yield from turns_by_submoves(STEP(state, action), (*(path or (cell,)), to))
-
-
-def test_whole_turns_are_those_that_submoves_reach() -> None:
-    random, state, longest = np.random.default_rng(0), ENV.init(), 0
-    for _ in range(6):
-        for _ in range(30):
-            state = STEP(state, int(random.choice(np.flatnonzero(LEGAL(state)))))
-        while int(state.peg) >= 0:  # to the beginning of a turn
-            state = STEP(state, ENV.num_actions - 1)
-        turns = [*whole_turns(2, np.asarray(state.board).tolist())]
-        assert sorted(turns) == sorted(turns_by_submoves(state))
-        longest = max(longest, *map(len, turns))
-    assert longest >= 4, "no chain of three hops was compared"
 
 
 @pytest.mark.parametrize(("size", "turns"), [(1, 4), (2, 11), (3, 17), (4, 27)])
@@ -217,14 +183,6 @@ def test_stored_game_wins_in_the_env_at_its_last_submove(size: int, turns: int) 
     assert len(actions) == len(states) - 1
     assert env.winners(states[-1]).tolist() == [True, False]
     assert not any(state.terminated for state in states[:-1])
-
-
-def test_replay_of_a_wrong_game_is_an_error() -> None:
-    env, moves = ChineseCheckers(2, 2), GAMES[2]
-    with pytest.raises(ValueError, match="does not fill the goal"):
-        replay(env, moves[:-1])
-    with pytest.raises(ValueError, match="0=>7 is not legal in"):
-        replay(env, ["0=>7", *moves])
 
 
 @pytest.mark.slow
