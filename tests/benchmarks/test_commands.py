@@ -1,5 +1,6 @@
 """Every command prints a line of JSON with its keys, and refuses wrong input before it measures."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,18 +9,13 @@ import jax.numpy as jnp
 import pytest
 
 from benchmarks import compiled, device, envs, harness, search, solvers, training
+from benchmarks.device import Groups, Rows, Sizes, Task, compare
 from tests.benchmarks.conftest import RunCommand, blank_positions
 from train.ppo import PPO, Config
 
-BOXES = "'dots_and_boxes(rows=1, cols=1)'"
-TINY = Config(
-    env="dots_and_boxes(rows=1, cols=1)",
-    num_envs=2,
-    rollout_length=8,
-    update_epochs=1,
-    num_minibatches=2,
-    hidden_sizes=(5,),
-)
+BOX = "dots_and_boxes(rows=1, cols=1)"  # 4 edges: a game has 4 steps
+BOXES = f"'{BOX}'"
+TINY = Config(env=BOX, num_envs=2, rollout_length=8, update_epochs=1, num_minibatches=2, hidden_sizes=(5,))
 STAMP = {"date", "jaxgames", "jax", "python", "devices", "processor", "cores"}
 TIMING = {"steps_per_second", "spread", "compile_seconds", "memory_bytes"}
 SEARCH = "--simulations 2 --slots 4 --batch 2 --curve-batch 2 --budget 2 --peer-slots 4 --hidden-sizes 5"
@@ -122,3 +118,90 @@ def test_wrong_input_is_refused_before_anything_is_measured(
     message = str(caught.value)
     assert message.startswith(f"benchmarks.{line.split()[0]}")
     assert all(word in message for word in words), message
+
+
+# -- one GPU ---------------------------------------------------------------------------------------------------------
+
+SIZES = device.SHORT._replace(
+    **dict.fromkeys(("games", "ppo_games", "searched"), (BOX,)), compared=(2, 5), checked=(2, 5), iterations=1
+)
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "SHORT", SIZES)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_random_play_and_training_have_rows_with_their_figures(
+    programs: str, run_command: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(device, "PRECISIONS", {"bfloat16": device.PRECISIONS["bfloat16"]})
+    file = tmp_path / "device.json"
+    result = run_command(f"device --parts 'random play' ppo --budget 1000 --repeats 2 --output {file}")
+    assert json.loads(file.read_text()) == result
+    assert result["is_short"]
+    copy, ours, pgx, trained = result["rows"]
+    assert copy.keys() == {"part", "what", "bytes_per_second"} | TIMING - {"steps_per_second"}
+    play = {"part", "library", "game", "boards"} | TIMING
+    assert ours.keys() == play | {"min_bytes", "of_copy"}
+    assert ours["of_copy"] == pytest.approx(ours["min_bytes"] * ours["steps_per_second"] / copy["bytes_per_second"])
+    assert (pgx["library"], pgx.keys()) == ("Pgx", play)
+    assert trained.keys() == play - {"library"} | {"hidden_sizes", "precision"}
+
+
+def test_replayed_games_are_equal_on_the_device() -> None:
+    assert compare(BOX, SIZES)() == {"boards": 2, "steps": 5, "finished": 2, "different": []}
+
+
+def test_part_of_a_game_that_differs_on_the_device_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def play(env: Any, boards: int, key: jax.Array, actions: jax.Array, replay: jax.Array) -> Any:
+        same = {"random_action": actions, "random_legal_action": actions, "finished": actions[0] > 0}
+        return same | {"mask": actions > 0, "state": {"edges": replay}}
+
+    monkeypatch.setattr(device, "play_recorded", play)
+    different = compare(BOX, SIZES)()["different"]
+    assert different == ["['state']['edges']"]
+    assert "something is wrong" in (device.failure({"rows": [{"different": different}]}) or "")
+
+
+def fails() -> Any:
+    raise ValueError("no such form\nand more")
+
+
+def lacks_pgx() -> Any:
+    raise ModuleNotFoundError("No module named 'pgx'", name="pgx")
+
+
+def test_failures_are_rows_and_do_not_stop_other_parts(
+    run_command: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(sizes: Sizes, repeats: int, rows: Rows) -> Groups:
+        yield [Task({"what": "a"}, fails), Task({"what": "b"}, lacks_pgx), Task({"what": "c"}, lambda: fails)]
+
+    def whole(sizes: Sizes, repeats: int, rows: Rows) -> Groups:
+        yield [Task({"what": "d"}, lambda: lambda: {"figure": len(rows)})]
+
+    monkeypatch.setattr(device, "PARTS", {"broken": (broken, 0.5), "whole": (whole, 1.0)})
+    file = tmp_path / "device.json"
+    with pytest.raises(SystemExit, match=r"2 rows of the result say that something is wrong:\n.*what: a, error"):
+        run_command(f"device --parts broken whole --output {file}")
+    error = "ValueError: no such form"
+    assert json.loads(file.read_text())["rows"] == [
+        {"part": "broken", "what": "a", "error": error},
+        {"part": "broken", "what": "b", "missing": "pgx"},
+        {"part": "broken", "what": "c", "error": error},
+        {"part": "whole", "what": "d", "figure": 3},
+    ]
+
+
+@pytest.mark.slow  # PPO is compiled and learns; a solution is computed
+@pytest.mark.usefixtures("tiny")
+def test_rules_and_a_learner_are_checked_on_the_device(
+    run_command: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(device, "SHORT", SIZES._replace(iterations=50))
+    forms, contract, solved = run_command(f"device --parts forms --output {tmp_path}/device.json")["rows"]
+    assert forms["different"] == []
+    assert contract["steps"] == 5
+    assert solved["weak_solved"]

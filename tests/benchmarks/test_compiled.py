@@ -107,9 +107,8 @@ def test_check_fails_if_a_figure_is_a_tenth_above_the_stored_one(
     run_command: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "compiled.json"
-    written = run_command(f"{LINE} --write --file {file}")
+    run_command(f"{LINE} --write --file {file}")
     stored = json.loads(file.read_text())
-    assert stored["rows"] == written["rows"]
     assert run_command(f"{LINE} --check --file {file}")["grown"] == []
     stored["rows"][1]["kernels"] *= 0.9  # of observe
     file.write_text(json.dumps(stored))
@@ -118,11 +117,11 @@ def test_check_fails_if_a_figure_is_a_tenth_above_the_stored_one(
 
 
 def test_figure_has_grown_above_eleven_tenths() -> None:
-    assert grown([row(10, 100.0)], [row(11, 110.0)]) == []
-    assert grown([row(10, 100.0)], [row(12, 110.0)]) == [f"h200, {GAME}, mask: 12 kernels, stored 10"]
-    assert grown([row(10, 100.0)], [row(10, 111.0)]) == [f"h200, {GAME}, mask: 111 bytes per board, stored 100"]
-    assert grown([row(1, 1.0)], [row(1, 1.0, concatenates=1)]) == [f"h200, {GAME}, mask: 1 concatenates, stored 0"]
-    assert grown([row(1, 1.0, "step"), row(10, 100.0)], [row(10, 90.0)]) == []
+    stored = [row(10, 100.0), row(10, 100.0, "step")]
+    assert grown(stored, [row(11, 110.0), row(10, 90.0, "step")]) == []
+    found = grown(stored, [row(12, 110.0), row(10, 111.0, "step", concatenates=1)])
+    figures = ["mask: 12 kernels, stored 10", "step: 1 concatenates, stored 0", "step: 111 bytes per board, stored 100"]
+    assert found == [f"h200, {GAME}, {figure}" for figure in figures]
 
 
 def test_every_game_has_stored_rows() -> None:

@@ -1,4 +1,7 @@
-"""The parts that all benchmarks share: timed programs, stored results, exit statuses, and the loop of random play."""
+"""What all benchmarks share: timed programs, exit statuses, the loop of random play; and games that became slow.
+
+The speed of a game is tested as its ratio to a reference in the same process.
+"""
 
 import json
 import os
@@ -15,12 +18,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from benchmarks import harness
+from benchmarks import harness, regression
 from benchmarks.harness import BenchmarkArguments, Command, cores
-from benchmarks.loops import pgx_env, play_loop, probe
+from benchmarks.loops import GAMES, pgx_env, play_loop, probe
+from benchmarks.regression import RATIOS_FILE
 from jaxgames import auto_reset, make
+from tests.benchmarks.conftest import RunCommand
+from train.driver.machine import stamp
 
+ROOT = Path(__file__).parents[2]
 BOXES = "dots_and_boxes(rows=1, cols=1)"
+SMALL, OTHER = "dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=1, cols=2)"
 
 
 @dataclass(frozen=True)
@@ -51,26 +59,16 @@ def test_spread_is_the_range_over_the_median() -> None:
     assert harness.median_and_spread([8.0, 10.0, 13.0]) == (10.0, 0.5)
 
 
-@pytest.mark.parametrize(
-    ("output", "file"),
-    [
+def test_output_is_a_file_or_a_folder_with_a_file_named_by_command_and_game(tmp_path: Path) -> None:
+    result = {"rows": [1]}
+    for output, file in (
         ("new/result.json", "new/result.json"),
         ("new", "new/sweep_chinese_checkers_size_2_num_players_6.json"),
-    ],
-)
-def test_output_is_a_file_or_a_folder_with_a_file_named_by_command_and_game(
-    output: str, file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    result = {"rows": [1]}
-    harness.run_command(command(lambda arguments: result), Arguments(output=tmp_path / output))
-    assert json.loads((tmp_path / file).read_text()) == result
-    assert json.loads(capsys.readouterr().out) == result
-
-
-def test_output_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(SystemExit, match=r"^benchmarks.sweep: .*file"):
-        harness.run_command(command(pytest.fail), Arguments(output=tmp_path / "file"))
+    ):
+        harness.run_command(command(lambda arguments: result), Arguments(output=tmp_path / output))
+        assert json.loads((tmp_path / file).read_text()) == result
+    with pytest.raises(SystemExit, match=r"^benchmarks.sweep: .*result"):  # before anything is measured
+        harness.run_command(command(pytest.fail), Arguments(output=tmp_path / "new/result.json/file"))
 
 
 def test_command_fails_after_its_result_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,5 +152,61 @@ assert (ended.board.edges[:3] != ended.board.edges[3:]).any()
 def test_every_device_plays_different_games() -> None:
     """From the same positions; in a new process, because virtual devices must be requested before JAX starts."""
     environment = os.environ | {"JAX_PLATFORMS": "cpu"}
-    root = Path(__file__).parents[2]
-    subprocess.run([sys.executable, "-c", DIVIDED], cwd=root, env=environment, check=True)
+    subprocess.run([sys.executable, "-c", DIVIDED], cwd=ROOT, env=environment, check=True)
+
+
+# -- games that have become slow --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process runs the other tests too."""
+    monkeypatch.setattr(harness, "keep_to_one_core", lambda: None)
+
+
+@pytest.mark.slow  # measures all games; a shared machine can disturb it
+def test_no_game_has_become_slow(pytestconfig: pytest.Config) -> None:
+    """Against the committed ratios; in a new process, which keeps to one core."""
+    if pytestconfig.getoption("--quick"):
+        pytest.skip("programs that are not optimised are slow: leave out --quick")
+    command = [sys.executable, "-m", "benchmarks.regression"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_game_has_a_recorded_ratio() -> None:
+    recorded = json.loads(RATIOS_FILE.read_text())
+    assert set(recorded["ratios"]) == set(GAMES)
+    assert all(ratio > 0 for ratio in recorded["ratios"].values())
+    assert {"date", "jax", "processor", "cores"} <= recorded.keys()
+
+
+@pytest.mark.usefixtures("programs", "all_cores")
+def test_command_records_ratios_and_names_games_that_have_lost(
+    tmp_path: Path, run_command: RunCommand, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second run's ratios are made up: SMALL has lost half of its own in all attempts, OTHER in the first only."""
+    file = tmp_path / "regression.json"
+    line = f"regression --file {file} --games '{SMALL}' '{OTHER}' --rounds 3 --length 8"
+    recorded = run_command(f"{line} --write")
+    assert json.loads(file.read_text())["ratios"] == recorded["ratios"]
+    assert recorded["ratios"].keys() == {SMALL, OTHER}
+    assert min(recorded["ratios"].values()) > 0
+
+    file.write_text(json.dumps({"ratios": {SMALL: 2.0, OTHER: 1.0}}))
+    ratios = iter([*[1.0] * regression.ATTEMPTS, 0.5, 0.8])
+    monkeypatch.setattr(regression, "measure_ratio", lambda *_: next(ratios))
+    monkeypatch.setattr(regression, "reference_loop", lambda length: lambda: sum(range(1000)))
+    with pytest.raises(SystemExit, match=r"lost more than 25% .*: dots_and_boxes\(rows=2, cols=2\)$"):
+        run_command(line)
+    result = json.loads(capsys.readouterr().out)
+    assert result["ratios"] == {SMALL: 1.0, OTHER: 0.8}
+    assert result.keys() == {"ratios", "reference_steps_per_cpu_second", "lost", *stamp()}
+    assert next(ratios, None) is None  # every attempt was made, and no more
+
+
+def test_ratio_is_the_median_over_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference takes 2 s, 3 s and 8 s of CPU time, the game 1 s each."""
+    seconds = iter([2.0, 1.0, 3.0, 1.0, 8.0, 1.0])
+    monkeypatch.setattr(regression, "cpu_seconds", lambda work: next(seconds))
+    assert regression.measure_ratio(lambda: None, lambda: None, rounds=3) == 3.0

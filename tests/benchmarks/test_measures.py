@@ -19,8 +19,6 @@ from benchmarks.harness import cores
 from benchmarks.networks import WAYS
 from benchmarks.peer_process import KINDS, OPEN_SPIEL_CONFIGURATIONS
 from benchmarks.peers import CONTESTS, PACKAGES, Arguments, Contest, Side, measure_peers, missing
-from benchmarks.solvers import BoxesArguments, CheckersArguments, measure_boxes, measure_checkers, positions
-from jaxgames.games.checkers import Checkers
 from jaxgames.mcts import SearchConfig
 from tests.play.web.browser import chromium
 from train import alphazero
@@ -31,9 +29,6 @@ BOXES = "dots_and_boxes(rows=1, cols=1)"
 SMALL: dict[str, Any] = {"env": BOXES, "num_envs": 4, "rollout_length": 4, "hidden_sizes": (5,)}
 SEARCHED = alphazero.Config(simulations=2, num_updates=1, minibatch_size=4, replay_size=64, **SMALL)
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
-
-
-# -- peers ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow  # one process for each side, each a start of JAX
@@ -106,9 +101,6 @@ def test_every_adapter_plays_and_counts_its_steps(name: str, monkeypatch: pytest
     assert run() in (9, 2 * adapters.VECTOR_STEPS_PER_CALL, 2 * 32)
 
 
-# -- searches and networks -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow  # compiles two searches
 def test_searches_of_one_game_find_the_same() -> None:
     """With a slot for every action, ours and mctx are one algorithm: equal values and actions on equal boards."""
@@ -144,9 +136,6 @@ def test_all_ways_give_every_row_the_output_of_its_seat() -> None:
         np.testing.assert_allclose(sums, rows.sum(1), rtol=1e-4, atol=1e-5)
 
 
-# -- training and games --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow  # compiles every part of an iteration
 @pytest.mark.usefixtures("programs")
 def test_parts_add_up_to_the_iteration() -> None:
@@ -156,16 +145,6 @@ def test_parts_add_up_to_the_iteration() -> None:
         assert row["whole"] > 0
 
 
-def test_policy_of_zeros_has_the_shapes_of_the_network() -> None:
-    learner, zeros = AlphaZero(SEARCHED), training.WithoutNetwork(SEARCHED).policy
-    params = jax.eval_shape(learner.init_params, jax.random.key(0))
-    observation, seat = jnp.zeros((3, *learner.env.observation_shape), bool), jnp.zeros(3, jnp.int32)
-    found = zeros.apply(params, observation, seat)
-    expected = jax.eval_shape(learner.policy.apply, params, observation, seat)
-    assert [leaf.shape for leaf in jax.tree.leaves(found)] == [leaf.shape for leaf in jax.tree.leaves(expected)]
-    assert not any(leaf.any() for leaf in jax.tree.leaves(found))
-
-
 def test_recorded_actions_are_legal_when_replayed() -> None:
     env = jaxgames.auto_reset(jaxgames.make(BOXES))
     step, mask = jax.jit(jax.vmap(env.step)), jax.jit(jax.vmap(env.legal_action_mask))
@@ -173,18 +152,6 @@ def test_recorded_actions_are_legal_when_replayed() -> None:
     for action in recorded_actions(jaxgames.make(BOXES), 2, 30):
         assert mask(boards)[[0, 1], action].all()
         boards = step(boards, action)
-
-
-@pytest.mark.usefixtures("plain_python")
-def test_every_board_window_and_depth_is_measured() -> None:
-    rows = measure_boxes(BoxesArguments(boards=("1x1", "1x2")))["rows"]
-    assert [(row["board"], row["window"], row["value"]) for row in rows] == [("1x1", None, -1), ("1x2", None, 0)]
-    rows = measure_boxes(BoxesArguments(boards=("1x2",), winner=True, table_size=64))["rows"]
-    assert [row["window"] for row in rows] == [(0, 1), (-1, 0)]
-    rows = measure_checkers(CheckersArguments(depths=(1, 3), positions=8))["rows"]
-    assert [(row["depth"], row["table"]) for row in rows] == [(1, True), (1, False), (3, True), (3, False)]
-    assert rows[0]["nodes"] == rows[1]["nodes"] < rows[2]["nodes"] < rows[3]["nodes"]
-    assert all(Checkers().legal_action_mask(state).sum() > 1 for state in positions(Checkers(), 10, seed=1))
 
 
 @pytest.mark.slow
