@@ -81,7 +81,7 @@ for name in jaxgames.list_games():
 assert not xla_bridge.backends_are_initialized(), "make"
 assert callable(jaxgames.solvers.solve) and callable(jaxgames.mcts.search), "reached by import jaxgames alone"
 assert callable(jaxgames.solvers.strength.measure)
-from tests.distribution.play_without_extras import FOREIGN
+from tests.distribution.programs import FOREIGN
 
 assert not FOREIGN & sys.modules.keys(), "import takes the dependencies of the core only"
 """

@@ -10,20 +10,22 @@ It needs only Python and pip. All environments are in a temporary folder, outsid
 
 import argparse
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.distribution.environments import Environment, run, timed
-
 ROOT = Path(__file__).parents[2]
-HERE = Path(__file__).parent
+PROGRAMS = Path(__file__).parent / "programs.py"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 
@@ -39,6 +41,7 @@ NOT_ALONE = {  # extras that are not tried in an environment of their own
     "aot": "only `make compiled` uses it, in an environment of its own",
     "cuda": "gigabytes, for machines with a GPU",
     "dev": "installed by `make test`",
+    "docs": "installed by `make docs`",
 }
 
 NAMES = "tests/repo/test_pages.py::test_files_modules_and_names_of_a_page_are_there"
@@ -56,7 +59,7 @@ APART = {  # tests of the extras that `dev` leaves out: gymnax caps JAX and Gymn
 }
 
 # For `versions`: the extras that are installed, and the tests that run.
-TRIED_EXTRAS = sorted(EXTRAS.keys() - NOT_ALONE.keys() - APART.keys() - {"docs", "distrax"})
+TRIED_EXTRAS = sorted(EXTRAS.keys() - NOT_ALONE.keys() - APART.keys() - {"distrax"})
 PYTEST = ("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "--quick")
 TEST_TOOLS = ("pytest>=8.4", "hypothesis>=6.140", "pytest-xdist>=3.6")
 TESTS = (
@@ -66,22 +69,74 @@ TESTS = (
 )
 
 
+# A check must not find the checkout. XLA's fast compilation is enough for programs that take one step.
+HIDDEN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+VARIABLES = {
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_COMPILE": "1",  # an environment runs a small part of its modules, once
+    "PIP_QUIET": "2",  # errors only
+    "JAX_PLATFORMS": "cpu",
+    "XLA_FLAGS": "--xla_backend_optimization_level=0",
+}
+
+
 def main() -> None:
     """The command `python -m tests.distribution`."""
     parser = argparse.ArgumentParser(prog="python -m tests.distribution", description="Tries the package as users do.")
-    commands = parser.add_subparsers(dest="command")
-    extras = commands.add_parser("extras", help="use each extra alone, in an environment of its own")
-    extras.add_argument("names", nargs="*", metavar="NAME", help=", ".join(alone()))
-    versions = commands.add_parser("versions", help="run some fast tests with the newest and the lowest versions")
-    versions.add_argument("pythons", nargs="*", metavar="PYTHON", default=[sys.executable], help="interpreters")
+    parser.add_argument("check", nargs="?", choices=["package", "extras", "versions"], default="package")
+    parser.add_argument("names", nargs="*", help=f"extras: {', '.join(alone())}; versions: interpreters")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="jaxgames-") as folder:
-        if arguments.command == "extras":
+        if arguments.check == "extras":
             check_extras(Path(folder), arguments.names or alone())
-        elif arguments.command == "versions":
-            check_versions(Path(folder), arguments.pythons)
+        elif arguments.check == "versions":
+            check_versions(Path(folder), arguments.names or [sys.executable])
         else:
             check_package(Path(folder))
+
+
+def run(command: Sequence[object], cwd: Path, *, may_fail: bool = False, **variables: str) -> str:
+    """Runs a command in a folder, with these environment variables, and returns what it printed.
+
+    Raises SystemExit with the output of a command that fails, unless it may.
+    """
+    inherited = {name: value for name, value in os.environ.items() if name not in HIDDEN}
+    words = [str(word) for word in command]
+    environment = inherited | VARIABLES | variables
+    done = subprocess.run(words, cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0 and not may_fail:
+        sys.exit(f"{done.stdout}\nfailed in {cwd}, with exit status {done.returncode}: {' '.join(words)}")
+    return done.stdout
+
+
+class Environment:
+    """A virtual environment in a folder of its own, outside of the checkout; `bin` has its programs."""
+
+    def __init__(self, folder: Path, python: str = sys.executable) -> None:
+        self.folder = folder
+        self.bin = folder / ("Scripts" if os.name == "nt" else "bin")
+        run((python, "-m", "venv", folder), folder.parent)
+
+    def install(self, *requirements: object) -> None:
+        """Installs requirements with pip: names with versions, wheels or options of pip."""
+        run((self.bin / "python", "-m", "pip", "install", *requirements), self.folder)
+
+    def run(self, program: str | Path, *arguments: object, cwd: Path | None = None, **options: Any) -> str:
+        """Runs a program of the environment, or one at an absolute path, in its folder if `cwd` is not given."""
+        path = os.pathsep.join((str(self.bin), os.environ.get("PATH", os.defpath)))
+        return run((self.bin / program, *arguments), cwd or self.folder, PATH=path, **options)
+
+
+@contextmanager
+def timed(name: str) -> Generator[None]:
+    """Prints the name of a check, and its seconds when it has passed."""
+    print(f"{name} ...", end="", flush=True)
+    start = time.monotonic()
+    yield
+    print(f" ok, {time.monotonic() - start:.0f} s", flush=True)
+
+
+# -- the package -----------------------------------------------------------------------------------------------------
 
 
 def check_package(folder: Path) -> None:
@@ -102,7 +157,7 @@ def check_package(folder: Path) -> None:
     with timed("games of each kind, without extras"):
         fresh = Environment(folder / "fresh")
         fresh.install(wheel)
-        fresh.run("python", "-I", HERE / "play_without_extras.py")
+        fresh.run("python", "-I", PROGRAMS, "none")
     with timed("types of the public names"):
         typed = typed_share(tools, fresh)
     print(f"{wheel.stat().st_size:,} bytes, {typed:.1%} of the public names are typed")
@@ -161,7 +216,7 @@ def check_extras(folder: Path, names: list[str]) -> None:
         with timed(name):
             environment = Environment(folder / name)
             environment.install(f"jaxgames[{name}] @ {wheel.as_uri()}")
-            environment.run("python", HERE / "one_step.py", name, PYTHONPATH=str(checkout))
+            environment.run("python", PROGRAMS, name, PYTHONPATH=str(checkout))
             if name in APART:
                 environment.install(*requirements("newest"), *TEST_TOOLS)
                 print(environment.run("python", *PYTEST, *APART[name], cwd=ROOT).splitlines()[-1], end="")

@@ -17,7 +17,7 @@ import pytest
 
 import jaxgames
 import jaxgames.interop
-from tests.distribution.play_without_extras import FOREIGN
+from tests.distribution.programs import FOREIGN
 from tests.helpers.positions import compiled, start
 from tests.helpers.sticks import LuckySticks, ShortSticks, Sticks
 from tests.interop.adapters import SEAT, Adapter, View, adapters

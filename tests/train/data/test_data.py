@@ -332,6 +332,8 @@ def test_equal_positions_make_equal_files_and_other_labels_another_fingerprint(s
 
 def test_split_has_its_rows_in_order(some: Positions) -> None:
     assert some.of("validation").ply.tolist() == list(range(1, 40, 2))
+    assert positions.evenly_spaced(some, 4).ply.tolist() == [0, 10, 20, 30]
+    assert len(positions.evenly_spaced(some, 0)) == len(positions.evenly_spaced(some, 500)) == 40
     with pytest.raises(ValueError, match="split must be one of train, validation, not 'test'"):
         some.of("test")
 

@@ -1,0 +1,179 @@
+"""What an installed jaxgames is for, in an environment with one extra: `python programs.py EXTRA`; `none` has no extra.
+
+Each function has the name of its extra. `train` is on the path then, as in a checkout.
+"""
+
+import os
+import subprocess
+import sys
+from importlib import metadata, resources
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax._src import xla_bridge
+
+import jaxgames
+
+GAMES = (
+    "checkers",
+    "chinese_checkers(size=2, num_players=2, max_rounds=20)",
+    "chinese_checkers_diamond(size=4, pieces=3)",
+    "dots_and_boxes(rows=2, cols=2)",
+    "minichess",
+)
+FOREIGN = {  # what the extras import, for training and for other libraries
+    *("distrax", "flax", "matplotlib", "mctx", "optax", "orbax", "PIL", "resvg_py", "tensorboardX", "tqdm", "tyro"),
+    *("gymnasium", "gymnax", "jaxmarl", "numba", "open_spiel", "pandas", "pettingzoo", "pgx", "pyspiel", "torch"),
+    *("starlette", "uvicorn"),
+}
+GAME = "dots_and_boxes(rows=1, cols=2)"
+
+
+def none() -> None:
+    """Plays a game of each kind and moves with each baseline; neither starts a device nor loads a module too early."""
+    assert not xla_bridge.backends_are_initialized(), "the import of jaxgames started a device"
+    assert (resources.files("jaxgames") / "py.typed").is_file(), "py.typed is missing"
+    assert metadata.version("jaxgames") == jaxgames.__version__
+    assert {name.partition("(")[0] for name in GAMES} == {*jaxgames.list_games()}
+    for name in GAMES:
+        env = jaxgames.make(name)
+        step, legal = jax.jit(env.step), jax.jit(env.legal_action_mask)
+        state, random = env.init(jax.random.key(0)), np.random.default_rng(0)
+        while not (state.terminated or state.truncated):
+            state = step(state, random.choice(np.flatnonzero(legal(state))))
+        print(name, env.to_string(state))
+    assert jaxgames.baselines.list_baselines(), "there are no baseline agents"
+    for name in jaxgames.baselines.list_baselines():
+        print("baseline", name, first_move("baseline", jaxgames.baselines.card(name).env))
+    loaded = sorted(FOREIGN & sys.modules.keys())
+    assert not loaded, f"the games load {loaded}"
+
+
+def first_move(agent: str, game: str) -> str:
+    """The action of an agent at the start, as text."""
+    env = jaxgames.make(game)
+    state = env.init(jax.random.key(0))
+    actions = jaxgames.agents.make(agent, env).act(jax.random.key(0), jax.tree.map(lambda leaf: leaf[None], state))
+    return env.action_to_string(state, int(actions[0]))
+
+
+def render() -> None:
+    env = jaxgames.make(GAME)
+    states = [env.init(), env.step(env.init(), 0)]
+    jaxgames.render.svg(env, states[0]).save("board.png")
+    jaxgames.render.animate(env, states, [0]).save("game.gif")
+    assert Path("game.gif").stat().st_size
+
+
+def train() -> None:
+    small = ("--num-envs", "2", "--rollout-length", "16", "--num-minibatches", "2", "--total-steps", "32")
+    for arguments in (
+        ("train.ppo", "--env", GAME, "--run-dir", "run", "--evaluation-games", "2", *small),
+        ("train.evaluate", "run", "--games", "2"),
+        ("train.plot", "run"),
+    ):
+        subprocess.run([sys.executable, "-m", *arguments], check=True)
+
+
+def wandb() -> None:
+    """Logs a number, without a connection."""
+    from train.driver.loggers import LOGGERS
+
+    os.environ["WANDB_MODE"] = "offline"
+    Path("run").mkdir()
+    with LOGGERS["wandb"](Path("run"), {"env": GAME}, 1) as log:
+        log(1, {"win_rate": 0.5})
+    assert [*Path("run").glob("wandb/offline-run-*/*.wandb")]
+
+
+def search() -> None:
+    assert first_move("mcts(simulations=4)", GAME)
+
+
+def numba() -> None:
+    from jaxgames.games.dots_and_boxes.search import ExactSearch
+
+    assert ExactSearch(jaxgames.make(GAME), compiled=True).search().value == 0
+
+
+def distrax() -> None:
+    from distrax import Categorical
+
+    logits = jnp.array([0.0, jnp.finfo(jnp.float32).min, 0.0])
+    action, log_prob = Categorical(logits=logits).sample_and_log_prob(seed=jax.random.key(0))
+    assert int(action) in (0, 2)
+    assert jnp.allclose(log_prob, jnp.log(0.5))
+
+
+def play() -> None:
+    """Makes the application that serves the page."""
+    import uvicorn
+
+    from jaxgames.play.web.server import app
+
+    uvicorn.Config(app(jaxgames.make(GAME), ["human", "first"]), log_level="error").load()
+
+
+def pettingzoo() -> None:
+    from jaxgames.interop.pettingzoo import aec_env
+
+    env = aec_env(GAME)
+    env.reset(seed=0)
+    env.step(0)
+    assert env.agent_selection == "player_1"
+
+
+def gymnasium() -> None:
+    """`gymnasium.make` finds the environment by the name of the adapter's module in front of it."""
+    import gymnasium
+
+    env = gymnasium.make("jaxgames.interop.gymnasium:jaxgames/DotsAndBoxes-v0", rows=1, cols=2, opponent="first")
+    _, info = env.reset(seed=0)
+    assert info["action_mask"].all()
+    info = env.step(0)[-1]
+    assert info["action_mask"].sum() == 5  # both seats have drawn an edge
+
+
+def openspiel() -> None:
+    """OpenSpiel loads the game by its name, and its bot plays one action."""
+    import pyspiel
+
+    from jaxgames.interop import openspiel
+
+    openspiel.register()
+    state = pyspiel.load_game("jaxgames_dots_and_boxes(rows=1,cols=2)").new_initial_state()
+    state.apply_action(0)
+    assert 0 not in state.legal_actions()
+    assert first_move("openspiel(simulations=2)", GAME)
+
+
+def pgx() -> None:
+    from jaxgames.interop.pgx import PgxEnv
+
+    env = PgxEnv(GAME)
+    state = env.step(env.init(jax.random.key(0)), jnp.int32(0))
+    assert not state.legal_action_mask[0]
+
+
+def gymnax() -> None:
+    from jaxgames.interop.gymnax import SeatEnv
+
+    env = SeatEnv(GAME, opponent="first")
+    _, state = env.reset(jax.random.key(0), env.default_params)
+    state = env.step(jax.random.key(1), state, 0, env.default_params)[1]
+    assert env.action_mask(state).sum() == 5  # both seats have drawn an edge
+
+
+def jaxmarl() -> None:
+    from jaxgames.interop.jaxmarl import JaxMARLEnv
+
+    env = JaxMARLEnv(GAME)
+    _, state = env.reset(jax.random.key(0))
+    state = env.step(jax.random.key(1), state, {"agent_0": 0, "agent_1": env.no_op})[1]
+    assert env.get_avail_actions(state)["agent_1"].sum() == 6  # all edges but one
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
