@@ -122,14 +122,6 @@ def test_wrong_text_is_explained(cases: Cases, wrong: tuple[str, str, WrongText]
 
 
 @each_game
-def test_action_out_of_range_has_no_text(cases: Cases) -> None:
-    env = jaxgames.make(cases.id)
-    for action in (-1, env.num_actions):
-        with pytest.raises(ValueError, match=f"from 0 to {env.num_actions - 1}, not {action}"):
-            env.action_to_string(start(env), action)
-
-
-@each_game
 def test_error_about_a_long_text_is_short(cases: Cases) -> None:
     """A wrong text may have a million characters, which are not repeated."""
     env = jaxgames.make(cases.id)
