@@ -14,19 +14,21 @@ from jaxgames.agents import Agent
 from jaxgames.mcts import SearchConfig
 from jaxgames.mcts.config import Seats, SelectionRule
 from jaxgames.policies.agent import PolicyAgent, temperature_of
-from train import agents, settings
+from train import agents
 from train.driver.learner import Learner
 from train.models.policy import Params, Policy, merge_statistics, split_statistics
 from train.ops.episodes import Metrics
+from train.ops.optimizers import make_optimizer
 from train.pretrained import load_params
+from train.settings import NETWORK_SETTINGS
 
 
 @dataclass(frozen=True)
 class NetworkLearner(Learner):
     """A learner of one network, which plays every board that it learns."""
 
-    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # settings by the id of a game
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}  # settings by the name of a preset
 
     config: Any  # a `NetworkConfig`
     numbers: Any = None
@@ -35,9 +37,30 @@ class NetworkLearner(Learner):
     """The place in `games` of the one that `env` and `policy` are of; see `by_game`."""
 
     @classmethod
-    def config_for(cls, env: str | None = None, **changes: Any) -> Any:
-        """Returns the default settings for a game, with its recipe; see `train.settings.config_for`."""
-        return settings.config_for(cls.config_type, cls.recipes, cls.presets, env, **changes)
+    def config_for(cls, env: str | None = None, *, preset: str | None = None, **changes: Any) -> Any:
+        """Returns the default settings for a game: its recipe with `changes`.
+
+        With another `network`, the settings of the recipe's own network are left out.
+
+        Args:
+          env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)". None: the preset's, or the
+            default of the learner.
+          preset: a name in `presets`. It stands in place of the game's recipe; one without a game changes the recipe.
+          **changes: fields of `config_type`.
+
+        Raises:
+          ValueError: an unknown game, parameter or preset, or a setting that is not allowed.
+          OSError: a file that a setting names cannot be read.
+        """
+        if preset is not None and preset not in cls.presets:
+            raise ValueError(f"unknown preset {preset!r}; the presets are {', '.join(cls.presets)}")
+        settings = {} if preset is None else cls.presets[preset]
+        if "env" not in settings:
+            settings = {**cls.recipes.get(jaxgames.make(env or cls.config_type.env).id, {}), **settings}
+        if changes.get("network") is not None:
+            settings = {name: value for name, value in settings.items() if name not in NETWORK_SETTINGS}
+        game: dict[str, Any] = {} if env is None else {"env": env}
+        return cls.config_type(**{**settings, **game, **changes})
 
     def __post_init__(self) -> None:
         if self.numbers is None:
@@ -121,6 +144,14 @@ class NetworkLearner(Learner):
 
     def init_params(self, key: jax.Array) -> Params:
         return self.policy.init(key)
+
+    def learning_rate(self, step: jax.Array) -> jax.Array:
+        """Returns float32[], the learning rate of the gradient step after `step` others (int32[])."""
+        raise NotImplementedError
+
+    def optimizer(self) -> optax.GradientTransformation:
+        """Returns AdamW with gradients clipped by their norm."""
+        return make_optimizer(self.learning_rate, self.numbers.max_grad_norm, self.numbers.weight_decay)
 
     def outputs(self, params: Params, boards: Any) -> tuple[jax.Array, jax.Array]:
         """Returns the logits and the values of the policy for boards with leaves [B, ...], as the seats to move."""

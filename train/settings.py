@@ -1,9 +1,8 @@
-"""The settings that all learners of a network have, and their defaults by game or preset."""
+"""The settings that all learners of a network have."""
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from jax.core import Tracer
@@ -71,46 +70,6 @@ class NetworkConfig:
     @property
     def num_iterations(self) -> int:
         return -(-self.total_steps // self.steps_per_iteration)
-
-
-ConfigT = TypeVar("ConfigT", bound=NetworkConfig)
-
-
-def config_for(
-    config_type: type[ConfigT],
-    recipes: Mapping[str, Mapping[str, Any]],
-    presets: Mapping[str, Mapping[str, Any]],
-    env: str | None = None,
-    *,
-    preset: str | None = None,
-    **changes: Any,
-) -> ConfigT:
-    """Returns the default settings for a game: its recipe with `changes`.
-
-    With another `network`, the settings of the recipe's own network are left out.
-
-    Args:
-      config_type: the settings of a learner. `train.ppo.config_for` has it and the two tables, as each learner's.
-      recipes: settings by the id of a game.
-      presets: settings by the name of a preset.
-      env: a game as `jaxgames.make` takes it, such as "minichess(rules=king_capture)". None: the preset's, or the
-        default of the learner.
-      preset: a name in `presets`. It stands in place of the game's recipe; one without a game changes the recipe.
-      **changes: fields of `config_type`.
-
-    Raises:
-      ValueError: an unknown game, parameter or preset, or a setting that is not allowed.
-      OSError: a file that a setting names cannot be read.
-    """
-    if preset is not None and preset not in presets:
-        raise ValueError(f"unknown preset {preset!r}; the presets are {', '.join(presets)}")
-    settings = {} if preset is None else presets[preset]
-    if "env" not in settings:
-        settings = {**recipes.get(jaxgames.make(env or config_type.env).id, {}), **settings}
-    if changes.get("network") is not None:
-        settings = {name: value for name, value in settings.items() if name not in NETWORK_SETTINGS}
-    game: dict[str, Any] = {} if env is None else {"env": env}
-    return config_type(**{**settings, **game, **changes})
 
 
 def check_same_game(setting: str, first: Env[Any], other: Env[Any], name: str) -> None:

@@ -1,6 +1,5 @@
 """The settings of `train.alphazero`, and their defaults for each game."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -101,7 +100,11 @@ class Config(Numbers, NetworkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_other_envs(self.env, self.other_envs)
+        boards = [jaxgames.make(text) for text in (self.env, *self.other_envs)]
+        for number, text in enumerate(self.other_envs, start=1):
+            check_same_game("other_envs", boards[0], boards[number], text)
+            if boards[number] in boards[:number]:
+                raise ValueError(f"env and other_envs must be different boards: {text} is there twice")
         samples = self.num_envs * self.rollout_length  # of a game in an iteration
         if self.replay_size < samples:
             least = f"num_envs * rollout_length = {samples}"
@@ -141,15 +144,3 @@ class Config(Numbers, NetworkConfig):
             gamma=self.gamma,
             seats=seats or self.seats,
         )
-
-
-def check_other_envs(env: str, others: Sequence[str]) -> None:
-    """Raises ValueError unless the texts name a game, and different boards of the same game that one network fits."""
-    first = jaxgames.make(env)
-    seen = [first]
-    for text in others:
-        other = jaxgames.make(text)
-        check_same_game("other_envs", first, other, text)
-        if other in seen:
-            raise ValueError(f"env and other_envs must be different boards: {text} is there twice")
-        seen.append(other)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
 import jaxgames
 from jaxgames.mcts import SearchConfig
@@ -18,7 +17,7 @@ from train.models.policy import Params, Policy, outputs_of, split_statistics, wi
 from train.network_learner import NetworkLearner, key_of_game
 from train.ops import replay
 from train.ops.episodes import EpisodeStats, Metrics
-from train.ops.optimizers import linear, make_optimizer
+from train.ops.optimizers import linear
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ops.start_positions import Starts, init_starts
 from train.ops.value_targets import outcomes
@@ -137,12 +136,7 @@ class Run(NetworkLearner):
         simulations = c.evaluation_simulations if simulations is None else simulations
         return c.search_without_noise(simulations, search, seats) if simulations else None, c.temperature
 
-    def optimizer(self) -> optax.GradientTransformation:
-        """Returns AdamW with gradients clipped by their norm."""
-        return make_optimizer(self.learning_rate, self.numbers.max_grad_norm, self.numbers.weight_decay)
-
     def learning_rate(self, step: jax.Array) -> jax.Array:
-        """Returns float32[], the learning rate of the gradient step after `step` others (int32[])."""
         c, first, last = self.config, self.numbers.learning_rate, self.numbers.final_learning_rate
         iteration = step // (c.num_updates * len(self.games))
         if c.lr_drop_after is not None:
@@ -226,14 +220,10 @@ def search_metrics(steps: Steps) -> Metrics:
         return jnp.take_along_axis(values, steps.seat[..., None], axis=-1)[..., 0]
 
     outcome, searched = of_mover(paid), of_mover(steps.values)
-    accurate = predicted_result(steps.predicted) == jnp.sign(outcome)
+    is_draw = jnp.abs(steps.predicted) <= VALUE_THRESHOLD
+    accurate = jnp.where(is_draw, 0.0, jnp.sign(steps.predicted)) == jnp.sign(outcome)
     return {
         "search_entropy": entropy,
         "search_value_error": jnp.square(searched - outcome).mean(where=known),
         "self_play_value_accuracy": accurate.mean(where=known),
     }
-
-
-def predicted_result(values: jax.Array) -> jax.Array:
-    """Returns float32[...], 1 for a value that predicts a win, -1 for a loss, 0 for a draw."""
-    return jnp.where(values > VALUE_THRESHOLD, 1.0, jnp.where(values < -VALUE_THRESHOLD, -1.0, 0.0))

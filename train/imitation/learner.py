@@ -18,7 +18,6 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
 from jaxgames.policies.policy import reward_scale
 from jaxgames.sampling import MASKED_LOGIT, shifted_logits
@@ -37,7 +36,6 @@ from train.models.policy import Params, merge_statistics, split_statistics
 from train.network_learner import NetworkLearner, after_step, gradient_of, key_of_game
 from train.ops.episodes import Metrics
 from train.ops.masks import masked_mean
-from train.ops.optimizers import make_optimizer
 from train.recipes import IMITATION, IMITATION_PRESETS
 
 
@@ -60,6 +58,7 @@ class Imitation(NetworkLearner):
     name: ClassVar[str] = "imitation"
     config_type: ClassVar[type[Config]] = Config
     recipes, presets = IMITATION, IMITATION_PRESETS
+    resolve = staticmethod(resolve)
     shown_metrics: ClassVar[tuple[str, ...]] = ("top_1/train", "top_1/validation", "value_error/validation")
 
     config: Config
@@ -68,10 +67,6 @@ class Imitation(NetworkLearner):
         if self.config.data is not None and self.config.data_fingerprint is None:
             raise ValueError("some settings come from the file of data: expected Imitation(resolve(config))")
         super().__post_init__()
-
-    @staticmethod
-    def resolve(config: Config) -> Config:
-        return resolve(config)
 
     @property
     def headline(self) -> dict[str, Any]:
@@ -181,12 +176,7 @@ class Imitation(NetworkLearner):
         loss = policy_loss + n.legal_coef * legal_loss + n.value_coef * value_loss + n.l2_coef * l2
         return loss, ({"loss": loss, "policy_loss": policy_loss, "value_loss": value_loss}, statistics)
 
-    def optimizer(self) -> optax.GradientTransformation:
-        """Returns AdamW with gradients clipped by their norm."""
-        return make_optimizer(self.learning_rate, self.numbers.max_grad_norm, self.numbers.weight_decay)
-
     def learning_rate(self, step: jax.Array) -> jax.Array:
-        """Returns float32[], the learning rate of the gradient step after `step` others (int32[])."""
         done = step.astype(jnp.float32) / (self.config.num_iterations * (self.config.num_minibatches or 1))
         factor = {"cosine": 0.5 * (1 + jnp.cos(jnp.pi * done)), "linear": 1 - done, "constant": jnp.ones_like(done)}
         return jnp.float32(self.numbers.learning_rate) * factor[self.config.schedule]

@@ -14,7 +14,7 @@ another run, and opponents of one network share one compiled program.
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -90,11 +90,6 @@ class Opponents:
     env: Env[Any]
     entries: tuple[str | Pool, ...]  # one per text
     learn_seats: tuple[int, ...]  # empty: one seat, drawn for every game
-
-    @classmethod
-    def of(cls, env: Env[Any], texts: Sequence[str], learn_seats: tuple[int, ...]) -> "Opponents":
-        """Returns the opponents that the texts name. Raises ParameterError for a wrong text of a pool."""
-        return cls(env, tuple(Pool.of(text) or text for text in texts), learn_seats)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -200,24 +195,23 @@ class Players(NamedTuple):
     group: np.ndarray  # int32[members of all opponents]
     place: np.ndarray  # int32[members of all opponents], in its group
 
-    def act(self, key: jax.Array, games: Games, boards: Any, mask: jax.Array, epsilon: float | jax.Array) -> jax.Array:
-        """Returns int32[B], the action of each board's opponent; with probability `epsilon` a random legal one."""
-        group, place = (jnp.asarray(table)[games.opponent] for table in (self.group, self.place))
-        random_key, explore_key, *keys = jax.random.split(key, 2 + len(self.stacks))
-        actions = [act_in_group(stack, place, key, boards) for stack, key in zip(self.stacks, keys, strict=True)]
-        action = actions[0].astype(jnp.int32)
-        for number, of_group in enumerate(actions[1:], start=1):
-            action = jnp.where(group == number, of_group, action)
-        random = jax.vmap(random_action)(jax.random.split(random_key, action.size), mask)
-        return jnp.where(jax.random.uniform(explore_key, action.shape) < epsilon, random, action)
-
     def replace(
         self, action: jax.Array, key: jax.Array, games: Games, boards: Any, mask: jax.Array, epsilon: float | jax.Array
     ) -> jax.Array:
-        """Returns int32[B]: `action` on the boards where the learner is to move, the opponent's action on others."""
+        """Returns int32[B]: `action` on the boards where the learner is to move, the opponent's action on others.
+
+        With probability `epsilon` the opponent plays a random legal action.
+        """
         if not self.stacks:
             return action
-        reply = self.act(key, games, boards, mask, epsilon)
+        group, place = (jnp.asarray(table)[games.opponent] for table in (self.group, self.place))
+        random_key, explore_key, *keys = jax.random.split(key, 2 + len(self.stacks))
+        actions = [act_in_group(stack, place, key, boards) for stack, key in zip(self.stacks, keys, strict=True)]
+        reply = actions[0].astype(jnp.int32)
+        for number, of_group in enumerate(actions[1:], start=1):
+            reply = jnp.where(group == number, of_group, reply)
+        random = jax.vmap(random_action)(jax.random.split(random_key, reply.size), mask)
+        reply = jnp.where(jax.random.uniform(explore_key, reply.shape) < epsilon, random, reply)
         return jnp.where(is_among(boards.current_player, games.learner_seats), action, reply)
 
 

@@ -16,7 +16,7 @@ from train.ops.episodes import EpisodeStats
 from train.ops.optimizers import make_optimizer
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ppo.config import Config
-from train.ppo.opponents import Opponents, OpponentState, is_among
+from train.ppo.opponents import Opponents, OpponentState, Pool, is_among
 from train.recipes import PRESETS, RECIPES
 
 
@@ -112,7 +112,8 @@ class Run(NetworkLearner):
 
     @functools.cached_property
     def opponents(self) -> Opponents:
-        return Opponents.of(self.env, self.config.opponents, self.config.learn_seats)
+        entries = tuple(Pool.of(text) or text for text in self.config.opponents)
+        return Opponents(self.env, entries, self.config.learn_seats)
 
     @property
     def headline(self) -> dict[str, Any]:
