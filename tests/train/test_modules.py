@@ -96,6 +96,7 @@ def test_no_command_imports_the_module_that_a_run_names(
 @pytest.mark.parametrize(
     ("env", "opponent", "message"),
     [
+        (GAME, "random", REFUSED),
         (BOXES, AGENT, REFUSED),
         (BOXES, f" {AGENT}(epsilon=0.5)", REFUSED),
         (BOXES, f"mcts(playout='{AGENT}')", REFUSED),
@@ -128,13 +129,6 @@ def test_training_neither_imports_nor_starts_the_opponents_of_a_file(
     assert not trace.exists()
 
 
-def test_module_of_a_sweep_is_not_imported(trace: Path, tmp_path: Path) -> None:
-    table = {"learner": "ppo", "seeds": 1, "seed": 0, "values": {"env": [GAME]}}
-    (tmp_path / SWEEP_FILE).write_text(json.dumps(table))
-    assert REFUSED in error_of(sweep.main, "--run-dir", tmp_path, "--resume")
-    assert not trace.exists()
-
-
 def test_module_and_engine_of_a_ladder_are_not_used(trace: Path, tmp_path: Path) -> None:
     settings = {"env": GAME, "env_version": 1, "games": 2, "openings": 1, "opening_plies": 4, "seed": 0}
     row = {"agents": [AGENT, f"uci(touch {trace})"], "wins": [1, 1], "draws": 0, "truncated": 0}
@@ -148,13 +142,8 @@ def test_module_and_engine_of_a_ladder_are_not_used(trace: Path, tmp_path: Path)
 @pytest.mark.parametrize("command", [analyse.main, read_games])
 def test_module_of_a_record_is_not_imported(command: Any, trace: Path, tmp_path: Path) -> None:
     names = ("game", "opening", "start", "end", "moves", "turns", "length")
-    record = dict.fromkeys(names) | {
-        "env": GAME,
-        "agents": [],
-        "actions": [0],
-        "returns": [],
-        "outcome": {"kind": "live"},
-    }
+    record = dict.fromkeys(names) | {"env": GAME, "agents": [], "actions": [0], "returns": []}
+    record["outcome"] = {"kind": "live"}
     path = tmp_path / "games.jsonl"
     path.write_text(json.dumps(record) + "\n")
     if command is analyse.main:
@@ -251,21 +240,9 @@ def test_command_to_resume_names_the_modules() -> None:
 
 # -- a learner of one's own ----------------------------------------------------------------------------------------
 
-OTHER_LOSS = """
-import jax
-from train.driver import cli
-from train.ppo import PPO
-
-class Mine(PPO):
-    def loss(self, train_state, params, minibatch, dropout_key=None):
-        loss, results = super().loss(train_state, params, minibatch, dropout_key)
-        return loss + 1e-3 * sum((leaf**2).sum() for leaf in jax.tree.leaves(params)), results
-
-if __name__ == "__main__":
-    cli.main(Mine)
-"""
-OTHER_NETWORK = """
+SCRIPT = """
 import flax.linen as nn
+import jax
 from train.driver import cli
 from train.models import layers, networks
 from train.ppo import PPO
@@ -277,48 +254,36 @@ class Encoder(nn.Module):
 
 networks.register("wide", lambda env, **_: layers.Network(Encoder(), layers.DenseHeads(env.num_actions)))
 
+class Mine(PPO):
+    def loss(self, train_state, params, minibatch, dropout_key=None):
+        loss, results = super().loss(train_state, params, minibatch, dropout_key)
+        return loss + 1e-3 * sum((leaf**2).sum() for leaf in jax.tree.leaves(params)), results
+
 if __name__ == "__main__":
-    cli.main(PPO)
+    cli.main(Mine)
 """
-SIZES = (
-    "--env",
-    "dots_and_boxes(rows=1, cols=1)",
-    "--num-envs",
-    "4",
-    "--rollout-length",
-    "4",
-    "--num-minibatches",
-    "1",
-)
 
 
 @pytest.mark.slow  # starts Python four times, and compiles
-@pytest.mark.parametrize(
-    ("text", "more", "refusal"),
-    [
-        (OTHER_LOSS, (), "'my_ppo:Mine' names the module 'my_ppo', and a file imports none"),
-        (OTHER_NETWORK, ("--network", "wide"), "'wide'"),
-    ],
-)
-def test_script_of_ten_lines_trains_resumes_and_plays_a_match(
-    text: str, more: tuple[str, ...], refusal: str, tmp_path: Path
-) -> None:
-    (tmp_path / "my_ppo.py").write_text(text)
+def test_script_with_a_loss_and_a_network_trains_resumes_and_plays_a_match(tmp_path: Path) -> None:
+    (tmp_path / "my_ppo.py").write_text(SCRIPT)
     environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
 
-    def ends(*words: str) -> tuple[int, str, str]:
-        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    def ends(line: str, *words: str) -> tuple[int, str, str]:
+        command = [sys.executable, *line.split(), *words]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
         return done.returncode, done.stdout, done.stderr
 
-    for total, added in (("32", ()), ("64", ("--resume",))):
-        status, out, err = ends("my_ppo.py", *SIZES, *more, "--run-dir", "run", "--total-steps", total, *added)
+    train = "my_ppo.py --num-envs 4 --rollout-length 4 --num-minibatches 1 --network wide --run-dir run"
+    for more in ("--total-steps 32", "--total-steps 64 --resume"):
+        status, out, err = ends(f"{train} {more}", "--env", "dots_and_boxes(rows=1, cols=1)")
         assert status == 0, err
         assert json.loads(out.splitlines()[-1])["finished"]
     assert len(metrics_of(tmp_path / "run")) == 4
-    match = ("-m", "train.match", "run", "random", "--games", "4")
-    status, out, err = ends(*match, "--import", "my_ppo")
+    match = "-m train.match run random --games 4"
+    status, out, err = ends(f"{match} --import my_ppo")
     assert status == 0, err
     assert json.loads(out.splitlines()[-1])["games"] == 4
-    status, _, err = ends(*match)
+    status, _, err = ends(match)
     assert status == 1
-    assert refusal in err
+    assert "'my_ppo:Mine' names the module 'my_ppo', and a file imports none" in err

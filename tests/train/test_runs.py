@@ -1,4 +1,4 @@
-"""Whole runs of every learner: the same key, killed and resumed, on four devices, as cells of a sweep."""
+"""Whole runs of every learner: killed and resumed, on four devices, in other modes of JAX, as cells of a sweep."""
 
 import dataclasses
 import json
@@ -9,9 +9,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import chex
 import jax
 import numpy as np
 import pytest
@@ -31,8 +30,6 @@ from tests.helpers.stored_runs import (
     store,
     train_in,
 )
-from tests.train.alphazero.test_alphazero import SETTINGS as ON_STICKS
-from tests.train.ppo.test_ppo import CONFIG as ON_STAR
 from train import agents, alphazero, imitation, ppo
 from train.driver.learner import Learner, names_of_numbers
 from train.driver.loop import Settings
@@ -146,54 +143,6 @@ def registered() -> Iterator[None]:
     """Removes the registrations of the tests."""
     with temporary_registrations():
         yield
-
-
-# -- a run is a function of its key --------------------------------------------------------------------------------
-
-
-class Iterated(NamedTuple):
-    start: Any  # the train state before the first iteration
-    end: Any  # after the second
-    metrics: list[dict[str, jax.Array]]
-
-
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(name, marks=pytest.mark.slow)  # fast in the folder of the learner
-        for name in ("ppo", "alphazero", "imitation")
-    ],
-)
-def runs(request: pytest.FixtureRequest, sticks: None, tmp_path_factory: pytest.TempPathFactory) -> list[Iterated]:
-    """Two iterations of three runs of a learner: two with the same key, one with another key."""
-    makers: dict[str, Callable[[Path], Learner]] = LEARNERS | {
-        "ppo": lambda _: ppo.PPO(ON_STAR),  # programs that other tests compile, too
-        "alphazero": lambda _: alphazero.AlphaZero(alphazero.Config(**ON_STICKS)),
-    }
-    learner = makers[request.param](tmp_path_factory.mktemp("files"))
-    data, init = jax.device_put(learner.load_data()), jax.jit(learner.init)
-    iterate = jax.jit(chex.assert_max_traces(learner.iterate, n=1))
-
-    def run(seed: int) -> Iterated:
-        before = train_state = init(jax.random.key(seed))
-        metrics: list[dict[str, jax.Array]] = []
-        for _ in range(2):
-            train_state, of_iteration = iterate(train_state, *data)
-            metrics.append(of_iteration)
-        return jax.device_get(Iterated(*keys_to_data((before, train_state)), metrics))
-
-    return [run(seed) for seed in (1, 1, 2)]
-
-
-def test_run_is_a_function_of_its_key_which_advances(runs: list[Iterated]) -> None:
-    """The same key gives the same bits, another key another run; each iteration counts, and changes every array."""
-    first, again, other = runs
-    jax.tree.map(np.testing.assert_array_equal, first, again)  # NaN where no game ended
-    assert (first.start.iteration, first.end.iteration) == (0, 2)
-    if {"boards", "games"} & {*first.start._fields}:  # imitation draws by its key and the number of the iteration
-        assert (first.start.key != first.end.key).any()
-    for unlike in (first.start.params, other.end.params):
-        assert jax.tree.all(jax.tree.map(lambda x, y: bool((x != y).any()), first.end.params, unlike))
 
 
 # -- killed and resumed --------------------------------------------------------------------------------------------
@@ -311,26 +260,22 @@ IN_OTHER_MODES: dict[str, Callable[[Path], Learner]] = {
 }
 
 
-X64, STRICT = jax.enable_x64(True), jax.numpy_dtype_promotion("strict")
+MODES = {"x64": jax.enable_x64(True), "strict": jax.numpy_dtype_promotion("strict")}
+FAST = {("ppo", "strict"), ("alphazero", "x64")}  # others trace for seconds, too
 
 
 @pytest.mark.parametrize(
-    ("make", "mode"),
+    ("name", "mode"),
     [
-        pytest.param(IN_OTHER_MODES["ppo"], STRICT, id="ppo-strict"),
-        pytest.param(IN_OTHER_MODES["alphazero"], X64, id="alphazero-x64"),
-        pytest.param(
-            IN_OTHER_MODES["imitation"], X64, id="imitation-x64", marks=pytest.mark.slow
-        ),  # traces for seconds
-        pytest.param(IN_OTHER_MODES["ppo"], X64, id="ppo-x64", marks=pytest.mark.slow),
-        pytest.param(IN_OTHER_MODES["alphazero"], STRICT, id="alphazero-strict", marks=pytest.mark.slow),
-        pytest.param(IN_OTHER_MODES["imitation"], STRICT, id="imitation-strict", marks=pytest.mark.slow),
+        pytest.param(name, mode, marks=[pytest.mark.slow] * ((name, mode) not in FAST))
+        for name in IN_OTHER_MODES
+        for mode in MODES
     ],
 )
-def test_program_has_the_same_types_in_other_modes(make: Callable[[Path], Learner], mode: Any, tmp_path: Path) -> None:
-    learner = make(tmp_path)
+def test_program_has_the_same_types_in_other_modes(name: str, mode: str, tmp_path: Path) -> None:
+    learner = IN_OTHER_MODES[name](tmp_path)
     expected = jax.tree.map(lambda leaf: leaf.dtype, jax.eval_shape(learner.init, jax.random.key(0)))
-    with mode:
+    with MODES[mode]:
         start = jax.eval_shape(learner.init, jax.random.key(0))
         end, metrics = jax.eval_shape(learner.iterate, start, *learner.load_data())
     assert {leaf.dtype for leaf in metrics.values()} == {np.dtype("float32")}
@@ -339,12 +284,6 @@ def test_program_has_the_same_types_in_other_modes(make: Callable[[Path], Learne
 
 
 # -- cells of a sweep ----------------------------------------------------------------------------------------------
-
-
-def test_every_number_has_another_value() -> None:
-    types = [agents.learner_type(name) for name in agents.LEARNERS]
-    numbers = [field for each in types for field in dataclasses.fields(each.config_type.numbers_type)]
-    assert {field.name for field in numbers} == OTHER_VALUES.keys()
 
 
 def test_cell_of_a_sweep_starts_as_its_single_run() -> None:

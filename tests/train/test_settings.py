@@ -59,6 +59,7 @@ WRONG: list[tuple[NetworkConfig, dict[str, Any], tuple[str, ...]]] = [  # and th
     (ALPHAZERO, {"td_lambda": 1.1}, ("td_lambda must be from 0 to 1, not 1.1",)),
     (ALPHAZERO, {"random_starts": -0.1}, ("random_starts must be from 0 to 1, not -0.1",)),
     (ALPHAZERO, {"ema": 1.0}, ("ema must be at least 0 and less than 1, not 1.0",)),
+    (ALPHAZERO, {"forced_playouts": 2.0}, ("forced_playouts needs --search puct",)),
     (ALPHAZERO, {"lr_drop_after": 0}, ("lr_drop_after must be at least 1",)),
     (ALPHAZERO, {"replay_size": 127}, ("replay_size must be at least num_envs * rollout_length = 128, not 127",)),
     (ALPHAZERO, {"evaluation_simulations": -1}, ("evaluation_simulations must be 0 or more, not -1",)),
@@ -76,6 +77,13 @@ def test_wrong_setting_is_refused_with_what_is_allowed(
     with pytest.raises(ValueError) as error:  # noqa: PT011  # the words are compared below
         dataclasses.replace(config, **changes)
     assert [word for word in words if word not in str(error.value)] == []
+
+
+def test_further_boards_need_a_network_for_any_board() -> None:
+    config = dataclasses.replace(ALPHAZERO, other_envs=("dots_and_boxes(rows=1, cols=2)",))
+    for network, named in (("resnet", "not resnet"), (None, "not the default network")):
+        with pytest.raises(ValueError, match=f"other_envs needs a network .* such as --network graph, {named}"):
+            alphazero.AlphaZero(dataclasses.replace(config, network=network))
 
 
 def test_run_is_rounded_up_to_whole_iterations() -> None:
@@ -118,9 +126,20 @@ def test_every_game_has_a_recipe() -> None:
     assert sorted(RECIPES) == jaxgames.list_games()
 
 
-@pytest.mark.parametrize("game", RECIPES)
-def test_recipe_is_a_run_that_can_start(game: str) -> None:
-    assert ppo.PPO(config_for(game)).env.id == game
+LEARNERS = (ppo.PPO, alphazero.AlphaZero, imitation.Imitation)
+STARTS: list[tuple[Any, dict[str, str]]] = [
+    *((learner, {"env": game}) for learner in LEARNERS for game in learner.recipes),
+    *((learner, {"preset": preset}) for learner in LEARNERS for preset in learner.presets),
+]
+
+
+@pytest.mark.parametrize(("learner", "given"), STARTS)
+def test_recipe_or_preset_is_a_run_that_can_start(learner: Any, given: dict[str, str]) -> None:
+    """A preset with a game has nothing of the game's recipe."""
+    config = learner.config_for(**given, init_from="a run")
+    assert learner(config).env.id == given.get("env", learner(config).env.id)
+    preset = learner.presets.get(given.get("preset"), {})
+    assert "env" not in preset or config == learner.config_type(**preset, init_from="a run")
 
 
 def test_demo_is_a_run_that_can_start() -> None:
@@ -156,14 +175,6 @@ def test_preset_from_imitation_takes_the_parameters_of_the_recipe_of_imitation()
     assert shapes[0] == shapes[1]
     with pytest.raises(ValueError, match="critic_warmup needs init_from: add --init-from runs/imitation"):
         config_for(preset="from_imitation")
-
-
-@pytest.mark.parametrize("size", [3, 4])
-def test_preset_of_a_star_is_a_run_of_the_network_that_plans_hops(size: int) -> None:
-    learner = ppo.PPO(config_for(preset=f"star_{size}"))
-    assert (learner.env.num_players, learner.env.observation_shape[0]) == (6, 4 * size + 1)
-    assert learner.policy.network == Policy.of(learner.env, "shared", network="hops(center=0.3)").network
-    assert learner.opponents is not None
 
 
 def test_preset_for_accelerators_changes_the_recipe_of_the_game() -> None:

@@ -1,48 +1,49 @@
-"""AlphaZero: runs are functions of their key and learn a solved game; its parts against numbers computed by hand.
+"""The parts of AlphaZero against numbers computed by hand, and one network for several boards.
 
 The game is `tests.helpers.sticks`, whose optimal play is known: leave a multiple of four sticks.
 """
 
 import dataclasses
 import functools
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.mcts import SearchResult
+import jaxgames
+from jaxgames.agents import analyse
+from jaxgames.mcts import SearchAgent, SearchResult
 from jaxgames.policies.policy import PolicyEvaluate
-from tests.helpers.networks import clipped_norm
-from tests.helpers.scripted_agents import analysis_of
+from tests.helpers.commands import last_json, run_command
+from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
-from train.alphazero import AlphaZero, Config, Minibatch, Steps, TrainState
-from train.alphazero.config import Seats
-from train.alphazero.run import EpisodeStats, observations_of, predicted_result, samples_of, search_metrics
+from tests.helpers.stored_runs import random_train_state, store, train_in
+from tests.train.conftest import Runs
+from train import agents, evaluate
+from train.alphazero import AlphaZero, Config, Minibatch, Steps
+from train.alphazero.run import EpisodeStats, observations_of, samples_of, search_metrics
+from train.driver.loop import Settings
+from train.driver.run_folder import RunFolder
+from train.pretrained import load_params
 
 pytestmark = pytest.mark.usefixtures("sticks")
 
 GAME = Sticks(num_players=2, sticks=9)
 SETTINGS: dict[str, Any] = {
     "env": "sticks(num_players=2, sticks=9)",
-    "total_steps": 40 * 32 * 16,
     "num_envs": 32,
     "rollout_length": 16,
     "simulations": 8,
     "gamma": 1.0,
-    "random_starts": 0.5,
-    "random_plies": 6,
     "replay_size": 4 * 32 * 16,
-    "num_updates": 8,
     "minibatch_size": 128,
-    "learning_rate": 5e-3,
-    "max_grad_norm": 1e-4,  # shorter than any gradient of the run
     "ema": 0.9,
     "hidden_sizes": (32,),
 }
-ITERATIONS = 3  # of the runs that are compared
 
 targets_of: Any = jax.jit(AlphaZero.targets, static_argnums=0)
 metrics_of: Any = jax.jit(search_metrics)
@@ -52,81 +53,6 @@ loss_of: Any = jax.jit(AlphaZero.loss, static_argnums=(0, 1))
 
 def learner_with(**changes: Any) -> AlphaZero:
     return AlphaZero(Config(**(SETTINGS | changes)))
-
-
-@dataclasses.dataclass(frozen=True)
-class Compiled:
-    """The learner and its functions, compiled once."""
-
-    learner: AlphaZero
-    init: Any
-    iterate: Any
-
-    def run(self, seed: int, iterations: int = ITERATIONS) -> tuple[TrainState, list[dict[str, jax.Array]]]:
-        train_state, rows = self.init(jax.random.key(seed)), list[dict[str, jax.Array]]()
-        for _ in range(iterations):
-            train_state, metrics = self.iterate(train_state)
-            rows.append(metrics)
-        return train_state, rows
-
-
-@pytest.fixture(scope="module")
-def compiled(sticks: None) -> Compiled:
-    learner = learner_with()
-    once: Any = chex.assert_max_traces(learner.iterate, n=1)  # fails in any test that traces it again
-
-    @jax.jit
-    def once_and_use_key(train_state: TrainState) -> tuple[TrainState, dict[str, jax.Array]]:
-        train_state, metrics = once(train_state)
-        return train_state._replace(key=jax.random.split(train_state.key, 1)[0]), metrics
-
-    def iterate(train_state: TrainState) -> tuple[TrainState, dict[str, jax.Array]]:
-        """One iteration. JAX refuses it if it uses a key twice, or returns one that it has used."""
-        with jax.debug_key_reuse(True):
-            return once_and_use_key(train_state)
-
-    return Compiled(learner, jax.jit(learner.init), iterate)
-
-
-@pytest.fixture(scope="module")
-def first(compiled: Compiled) -> tuple[TrainState, list[dict[str, jax.Array]]]:
-    return compiled.run(seed=1)
-
-
-@pytest.fixture(scope="module")
-def trained(compiled: Compiled, first: Any) -> TrainState:
-    """The state after a whole run."""
-    train_state = first[0]
-    for _ in range(compiled.learner.config.num_iterations - ITERATIONS):
-        train_state, _ = compiled.iterate(train_state)
-    return train_state
-
-
-# -- a run ---------------------------------------------------------------------------------------------------------
-
-
-def test_network_alone_learns_optimal_play_and_values(compiled: Compiled, trained: TrainState) -> None:
-    """Positions with 4 or 8 sticks are lost. In all others the mover takes as many as leave 8, 4 or none."""
-    left, seats = np.divmod(np.arange(18), 2)
-
-    @jax.jit
-    def found(params: Any) -> tuple[jax.Array, jax.Array]:
-        positions = jax.vmap(GAME.at)(jnp.asarray(left + 1), jnp.asarray(seats))
-        actions = compiled.learner.agent(params).act(jax.random.key(0), positions)
-        return actions, PolicyEvaluate(GAME, compiled.learner.policy)(params, positions).values
-
-    actions, values = jax.device_get(found(trained.params))
-    for sticks_left in (1, 2, 3, 5, 6, 7, 9):
-        assert actions.reshape(9, 2)[sticks_left - 1].tolist() == [sticks_left % 4 - 1] * 2
-    np.testing.assert_array_equal(values[:, 0], -values[:, 1])
-    of_mover = values[np.arange(18), seats].reshape(9, 2)
-    assert (of_mover[[3, 7]] < -0.5).all()
-    assert (of_mover[[0, 1, 2, 4, 5, 6, 8]] > 0.5).all()
-
-
-def test_gradients_are_clipped_to_their_largest_norm(trained: TrainState) -> None:
-    """Adam's second moments, a mean of squared gradients, then add up to the square of the norm."""
-    assert clipped_norm(trained.opt_state) == pytest.approx(SETTINGS["max_grad_norm"], rel=1e-4)
 
 
 class GivenSearch(AlphaZero):
@@ -151,51 +77,9 @@ def test_steps_have_the_values_of_the_policy_and_random_moves() -> None:
     assert set(np.unique(steps.action[steps.is_random])) == {0, 1, 2}
 
 
-def test_average_of_the_parameters_plays_and_the_others_learn(first: Any) -> None:
-    train_state = first[0]
-    leaves = zip(*map(jax.tree.leaves, (train_state.params, train_state.learning)), strict=True)
-    assert all(np.any(np.asarray(a) != np.asarray(b)) for a, b in leaves)
+def test_average_of_the_parameters_has_a_decay_that_grows() -> None:
     assert [round(float(learner_with().average_decay(jnp.int32(step))), 3) for step in (0, 8, 1000)] == [0.1, 0.5, 0.9]
     assert jax.eval_shape(learner_with(ema=0.0).init, jax.random.key(0)).learning is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seats", ["paranoid", "max_n"])
-def test_three_seats_play_and_value_sticks_as_solved(seats: Seats) -> None:
-    """With up to three sticks the mover takes them all and wins 2. With four, the seat after it wins."""
-    config = Config(
-        env="sticks",
-        total_steps=80 * 512,
-        num_envs=32,
-        rollout_length=16,
-        simulations=8,
-        seats=seats,
-        gamma=1.0,
-        random_starts=0.5,
-        random_plies=4,
-        replay_size=2048,
-        num_updates=8,
-        minibatch_size=128,
-        learning_rate=5e-3,
-        ema=0.9,
-        hidden_sizes=(32,),
-    )
-    learner = AlphaZero(config)
-    iterate, train_state = jax.jit(learner.iterate), jax.jit(learner.init)(jax.random.key(0))
-    for _ in range(80):
-        train_state, _ = iterate(train_state)
-    left, movers = np.divmod(np.arange(12), 3)
-    boards = jax.vmap(Sticks().at)(jnp.asarray(left + 1), jnp.asarray(movers))
-    agent = learner.agent(train_state.params)
-    actions = np.asarray(agent.act(jax.random.key(0), boards)).reshape(4, 3)
-    np.testing.assert_array_equal(actions[:3], [[0] * 3, [1] * 3, [2] * 3])
-    values = np.asarray(analysis_of(agent, boards).values)
-    own_first = np.stack([np.roll(row, -mover) for row, mover in zip(values, movers, strict=True)])
-    np.testing.assert_allclose(own_first[:9], np.tile([2, -1, -1], (9, 1)), atol=0.3)
-    np.testing.assert_allclose(own_first[9:], np.tile([-1, 2, -1], (3, 1)), atol=0.4)
-
-
-# -- its parts -----------------------------------------------------------------------------------------------------
 
 
 def steps_of(**changes: Any) -> Steps:
@@ -246,10 +130,10 @@ def test_truncated_game_is_worth_its_last_board_or_a_draw() -> None:
     assert np.asarray(targets_of(draw, cut_off))[:2, 0].tolist() == [[0, 0], [0, 0]]
 
 
-def test_board_that_a_limit_cut_off_has_the_value_of_the_network(compiled: Compiled, first: Any) -> None:
-    cut_off = steps_of(truncated=jnp.array([[False], [True], [False]]))
-    params, network = first[0].params, PolicyEvaluate(GAME, compiled.learner.policy)
-    found = np.asarray(jax.jit(compiled.learner.with_cut_off_values, static_argnums=0)(network, params, cut_off))
+def test_board_that_a_limit_cut_off_has_the_value_of_the_network() -> None:
+    cut_off, learner = steps_of(truncated=jnp.array([[False], [True], [False]])), learner_with()
+    params, network = random_train_state(learner).params, PolicyEvaluate(GAME, learner.policy)
+    found = np.asarray(jax.jit(learner.with_cut_off_values, static_argnums=0)(network, params, cut_off))
     board = jax.tree.map(lambda leaf: leaf[2], cut_off.state)  # that the second step led to
     of_network = jax.jit(network)(params, board).values
     np.testing.assert_allclose(found[1], of_network, rtol=1e-5)
@@ -273,7 +157,9 @@ def test_value_accuracy_counts_predictions_of_finished_games_that_match_the_outc
     assert float(metrics["search_entropy"]) == pytest.approx(1.5 * np.log(2) / 3)
     unfinished = metrics_of(steps_of(terminated=jnp.zeros((3, 1), bool)))
     assert np.isnan(unfinished["self_play_value_accuracy"])
-    assert predicted_result(jnp.array([0.26, 0.25, -0.25, -0.26])).tolist() == [1, 0, 0, -1]
+    for predicted, accuracy in ((0.25, 0), (0.26, 1 / 3)):  # a draw, and a win for the movers, of whom seat 1 loses
+        found = metrics_of(steps_of(predicted=jnp.array([[predicted], [predicted], [-predicted]])))
+        assert float(found["self_play_value_accuracy"]) == pytest.approx(accuracy)
 
 
 def test_first_steps_of_a_game_are_sampled_from_the_policy_of_the_search() -> None:
@@ -295,13 +181,13 @@ def test_first_steps_of_a_game_are_sampled_from_the_policy_of_the_search() -> No
     assert learner_with().choose(jax.random.key(0), result, jnp.zeros(size)) is result.action
 
 
-def test_loss_has_the_terms_computed_by_hand(compiled: Compiled, first: Any) -> None:
+def test_loss_has_the_terms_computed_by_hand() -> None:
     """Slots may have any order, and the probabilities are over those that are no padding."""
-    policy, params = compiled.learner.policy, first[0].params
+    learner = learner_with(value_coef=0.25, l2_coef=0.01)
+    policy, params = learner.policy, random_train_state(learner).params
     observation = GAME.observe(GAME.at(7, 0))[None]
     logits, values = jax.jit(policy.apply)(params, observation, jnp.zeros(1, jnp.int32))
     minibatch = Minibatch(observation, jnp.array([[2, 0, -1]]), jnp.array([[0.75, 0.25, 0]]), values[None] + 2)
-    learner = learner_with(value_coef=0.25, l2_coef=0.01)
     loss, (metrics, _) = loss_of(learner, None, params, minibatch)
     cross_entropy = -np.dot([0.75, 0.25], np.asarray(jax.nn.log_softmax(np.asarray(logits)[0, [2, 0]])))
     squares = sum(float(np.square(leaf).sum()) for leaf in jax.tree.leaves(params))
@@ -331,3 +217,121 @@ def test_action_that_the_network_and_the_search_never_play_adds_no_loss() -> Non
     loss, gradient = jax.value_and_grad(loss_of_logits)(jnp.zeros((1, 3)))
     assert float(loss) == pytest.approx(np.log(2))
     np.testing.assert_allclose(gradient, [[-0.5, 0, 0.5]], atol=1e-6)
+
+
+# -- settings ------------------------------------------------------------------------------------------------------
+
+CONFIG = Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=16, rollout_length=8)
+
+
+def test_noise_belongs_to_the_search_of_self_play_and_to_its_rule() -> None:
+    gumbel, puct = CONFIG.self_play_search, dataclasses.replace(CONFIG, search="puct").self_play_search
+    assert (gumbel.gumbel_scale, gumbel.dirichlet_fraction) == (1, 0)
+    assert (puct.gumbel_scale, puct.dirichlet_fraction, puct.dirichlet_alpha) == (0, 0.25, 10)
+    for search in ("gumbel", "puct"):
+        of_play = CONFIG.search_without_noise(64, search)
+        assert (of_play.simulations, of_play.search, of_play.gamma) == (64, search, CONFIG.gamma)
+        assert of_play.gumbel_scale == of_play.dirichlet_fraction == 0
+    forced = dataclasses.replace(CONFIG, forced_playouts=2.0, search="puct")
+    assert forced.self_play_search.forced_playouts == 2
+
+
+def test_learning_rate_falls_linearly_or_drops_once() -> None:
+    """It is the same in the first and in the last gradient step of an iteration."""
+    changes = {"total_steps": 5 * CONFIG.steps_per_iteration, "learning_rate": 0.5, "final_learning_rate": 0.1}
+    config, updates = dataclasses.replace(CONFIG, **changes), CONFIG.num_updates
+    for after, expected in ((None, [0.5, 0.4, 0.3, 0.2, 0.1]), (2, [0.5, 0.5, 0.1, 0.1, 0.1])):
+        learner = AlphaZero(dataclasses.replace(config, lr_drop_after=after))
+        for step in (0, updates - 1):
+            rates = [float(learner.learning_rate(jnp.int32(number * updates + step))) for number in range(5)]
+            np.testing.assert_allclose(rates, expected, rtol=1e-6)
+
+
+# -- several boards ------------------------------------------------------------------------------------------------
+
+FIRST, SECOND = "dots_and_boxes(rows=1, cols=2)", "dots_and_boxes(rows=2, cols=2)"
+THIRD, OTHER_REWARD = "dots_and_boxes(rows=1, cols=3)", "dots_and_boxes(rows=1, cols=3, reward=boxes)"
+ALONE = Config(
+    env=FIRST,
+    network="tests.helpers.networks:patch(width=8)",
+    total_steps=6 * 64,
+    num_envs=8,
+    rollout_length=8,
+    simulations=2,
+    slots=8,  # more than the 7 actions of the first board, fewer than the 12 of the second one
+    random_starts=0.5,
+    replay_size=3 * 64,
+    num_updates=2,
+    minibatch_size=32,
+    ema=0.9,
+)
+BOTH = dataclasses.replace(ALONE, other_envs=(SECOND,), total_steps=6 * 128)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+    """A run on both boards that was never trained."""
+    with temporary_registrations():
+        yield RunFolder.open(store(tmp_path_factory.mktemp("runs") / "both", AlphaZero(BOTH)), AlphaZero)
+
+
+@pytest.mark.slow  # compiles for three seconds
+def test_metrics_of_the_second_board_have_the_game_behind_a_slash() -> None:
+    learner = AlphaZero(BOTH)
+    metrics = jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, jax.random.key(0)))[1]
+    first = {name for name in metrics if "dots_and_boxes" not in name}
+    assert {"learning_rate", "policy_loss", "value_loss", "episode_length"} <= first
+    others = {f"{name}/dots_and_boxes(rows=2, cols=2, reward='win_loss')" for name in first - {"learning_rate"}}
+    assert metrics.keys() == first | others
+
+
+def test_steps_of_all_boards_count() -> None:
+    assert BOTH.steps_per_iteration == 2 * ALONE.steps_per_iteration == 128
+    assert BOTH.num_iterations == ALONE.num_iterations == 6
+    assert AlphaZero(BOTH).headline["other_envs"] == SECOND
+    assert "other_envs" not in AlphaZero(ALONE).headline
+
+
+@pytest.mark.parametrize("text", [THIRD, OTHER_REWARD])
+def test_agent_plays_and_a_new_run_starts_on_every_board_of_the_game(text: str, run: RunFolder) -> None:
+    """A search has the reward that the run has learned."""
+    env, params = jaxgames.make(text), run.params()
+    agent = agents.make(f"{run.folder}(temperature=0)", env)
+    probabilities, values = jax.eval_shape(analyse, agent, jax.vmap(env.init)(jax.random.split(jax.random.key(0), 2)))
+    assert probabilities.shape == (2, env.num_actions)
+    assert values is not None
+    shapes = [jax.tree.map(jnp.shape, each) for each in (agents.abstract_agent(str(run.folder), env), agent)]
+    assert shapes[0] == shapes[1]
+    of_new_run = load_params(str(run.folder), params, dataclasses.replace(ALONE, env=text, init_from=str(run.folder)))
+    for leaf, *others in zip(*map(jax.tree.leaves, (params, agent, of_new_run)), strict=True):
+        for other in others:
+            np.testing.assert_array_equal(other, leaf)
+    searching: Any = agents.make(f"{run.folder}(simulations=2)", env)
+    assert isinstance(searching, SearchAgent)
+    assert searching.env == jaxgames.make(THIRD)
+
+
+def test_game_of_a_match_is_that_of_the_first_run_or_the_one_that_is_given(untrained: Runs, run: RunFolder) -> None:
+    runs = [str(run.folder), str(untrained.first)]  # the second one plays only 2 x 2 boxes
+    assert agents.env_for(runs[:1]) == jaxgames.make(FIRST)
+    assert agents.env_for(runs[:1], THIRD) == jaxgames.make(THIRD)
+    assert agents.env_for(runs[::-1]) == agents.env_for(runs, SECOND) == jaxgames.make(SECOND)
+    with pytest.raises(ValueError, match=r"was trained on dots_and_boxes\(.*\), not on minichess\(.*\)$"):
+        agents.make(str(run.folder), jaxgames.make("minichess"))
+
+
+@pytest.mark.slow
+def test_run_on_two_boards_beats_random_on_a_third(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its first parameters do not."""
+    first, second = (f"dots_and_boxes(rows={rows}, cols=2, reward=boxes)" for rows in (1, 2))
+    more: dict[str, Any] = {"network": "graph(rounds=2, width=16)", "hidden_sizes": (), "learning_rate": 3e-3}
+    more |= {"random_starts": 0.3, "random_plies": 6, "num_updates": 8, "replay_size": 4096}
+    learner = learner_with(env=first, other_envs=(second,), total_steps=30 * 2 * 512, **more)
+    train_in(tmp_path / "run", learner, Settings(evaluate_every=0, keep_every=30))
+    rates: list[float] = []
+    for iteration in (0, 30):
+        text, env = f"{tmp_path}/run@{iteration}", "dots_and_boxes(rows=2, cols=3)"
+        assert run_command(evaluate.main, text, "--env", env, "--games", 400) is None
+        rates.append(last_json(capsys)["win_rate"])
+    assert rates[0] < 0.7
+    assert rates[1] > 0.85

@@ -1,7 +1,10 @@
-"""The parts of an iteration of `train.imitation`, and what it learns from a solved game."""
+"""Files of positions, the parts of an iteration of `train.imitation`, and one network for several boards."""
 
+import dataclasses
 import functools
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -9,42 +12,144 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.games.dots_and_boxes import DotsAndBoxes
-from jaxgames.games.dots_and_boxes.solution import DotsAndBoxesSolution
-from tests.helpers.networks import clipped_norm
+from tests.helpers.commands import error_of
 from tests.helpers.registrations import temporary_registrations
-from tests.helpers.solved import ENV, random_positions, saved, solved_positions
-from train.imitation import Config, Imitation, Minibatch, Numbers, TrainState, resolve
+from tests.helpers.solved import ENV, random_positions, saved, solved_boxes, solved_positions
+from tests.helpers.stored_runs import store
+from train import agents
+from train.driver import cli
+from train.driver.run_folder import RunFolder
+from train.imitation import Config, Imitation, Minibatch, Numbers, resolve
 from train.imitation.config import load_positions
 from train.imitation.data import load_data, random_image, rows_of_iteration
 from train.imitation.learner import legal_log_probs, rank_of_label
 from train.network_learner import key_of_game
 
-SMALL: dict[str, Any] = {"hidden_sizes": (8,), "batch_size": 16}
+
+@pytest.fixture(scope="module", autouse=True)
+def network() -> Iterator[None]:
+    """Takes back the registrations of networks."""
+    with temporary_registrations():
+        yield
 
 
 @pytest.fixture(scope="module")
-def checkers(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A file with 200 positions of checkers: 150 to learn from, 50 for validation; not all have labels."""
-    number = np.arange(200)
-    positions = random_positions(200)
-    return saved(
-        positions,
-        tmp_path_factory.mktemp("data") / "pairs.npz",
-        split=(number % 4 == 3).astype(np.int8),
-        action=np.where(number % 5 == 0, -1, positions.action),
-        value=np.where(number % 7 == 0, np.nan, np.sin(number)),
-    )
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Files of positions of two boards and of another game, by their names.
+
+    "some labels" has 200 positions: 150 to learn from, 50 for validation; not all have labels.
+    """
+    folder, number, some = tmp_path_factory.mktemp("data"), np.arange(200), random_positions(200)
+    changes: dict[str, Any] = {
+        "split": (number % 4 == 3).astype(np.int8),
+        "action": np.where(number % 5 == 0, -1, some.action),
+        "value": np.where(number % 7 == 0, np.nan, np.sin(number)),
+    }
+    tables = {"1x2": solved_positions(solved_boxes(1, 2)), "1x3": solved_positions(solved_boxes(1, 3))}
+    tables |= {"copy": tables["1x2"], "checkers": random_positions(60)}  # 30 of each split
+    tables |= {"some labels": dataclasses.replace(some, **changes)}
+    return {name: saved(table, folder / f"{name}.npz") for name, table in tables.items()}
 
 
-def trained(config: Config, iterations: int) -> tuple[Imitation, Any, dict[str, float]]:
-    """A learner after some iterations, its parameters, and its last metrics."""
-    learner = Imitation(resolve(config))
+def config_of(files: dict[str, str], *others: str, **settings: Any) -> Config:
+    small: dict[str, Any] = {"batch_size": 16, "num_minibatches": 5}
+    small |= {"network": "tests.helpers.networks:patch(width=8)", "env": str(solved_boxes(1, 2).env)}
+    return resolve(Config(data=files["1x2"], other_data=tuple(files[name] for name in others), **small | settings))
+
+
+def trained(config: Config, iterations: int) -> tuple[Imitation, Any, list[dict[str, jax.Array]]]:
+    """A learner, its train state after some iterations, and the metrics of each."""
+    learner, rows = Imitation(resolve(config)), list[dict[str, jax.Array]]()
     (data,) = jax.device_put(learner.load_data())
-    train_state, iterate, metrics = jax.jit(learner.init)(jax.random.key(0)), jax.jit(learner.iterate), {}
+    train_state, iterate = jax.jit(learner.init)(jax.random.key(0)), jax.jit(learner.iterate)
     for _ in range(iterations):
         train_state, metrics = iterate(train_state, data)
-    return learner, train_state.params, {name: float(value) for name, value in metrics.items()}
+        rows.append(metrics)
+    return learner, train_state, rows
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+
+def imitation_main() -> None:
+    """The command `python -m train.imitation`."""
+    cli.main(Imitation)
+
+
+def test_settings_from_the_file_are_the_checksum_and_whole_epochs(
+    files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An epoch of 30 positions has three minibatches of eight."""
+    given = Config(data=files["checkers"], batch_size=8)
+    config = resolve(given)
+    assert (config.num_minibatches, config.steps_per_iteration) == (201, 201 * 8)
+    monkeypatch.setattr("train.imitation.config.MIN_MINIBATCHES", 2)
+    assert resolve(given).num_minibatches == 3
+    assert resolve(config) == config  # of a run that was started
+    assert len(config.data_fingerprint or "") == 64
+    assert resolve(dataclasses.replace(given, num_minibatches=7)).steps_per_iteration == 56
+    assert dataclasses.replace(config, total_steps=201 * 8 + 1).num_iterations == 2
+    with pytest.raises(ValueError, match=r"from the file of data: expected Imitation\(resolve\(config\)\)"):
+        Imitation(given)
+
+
+def test_games_and_checksums_come_from_the_files(files: dict[str, str]) -> None:
+    config = config_of(files, "1x3", "copy")
+    assert config.other_envs == tuple(str(solved_boxes(1, cols).env) for cols in (3, 2))
+    assert config.other_data_fingerprints[1] == config.data_fingerprint != config.other_data_fingerprints[0]
+    assert config.steps_per_iteration == 3 * 5 * 16
+    assert dataclasses.replace(config, total_steps=1000).other_envs == config.other_envs
+    assert [policy.network.any_board for _, policy in Imitation(config).games] == [True] * 3
+
+
+NO_LABELS = {"action": np.full(60, -1), "value": np.full(60, np.nan)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "settings", "problem"),
+    [
+        ({}, {"env": "minichess"}, r"holds positions of checkers\(.*, not of minichess"),
+        ({}, {"train_split": "games"}, "has no positions of the split 'games'; it has train, validation"),
+        ({"split": np.zeros(60)}, {}, "has no positions of the split 'validation'; it has train"),
+        ({}, {"batch_size": 31}, "batch_size must be at most 30, the positions of the split 'train'"),
+        (NO_LABELS, {}, "labels no position of the split 'train'"),
+        ({}, {"other_data": ("1x2",)}, "other_data must have the id of env, checkers: it is dots_and_boxes in"),
+        ({}, {"data": None, "other_data": ("1x2",)}, "other_data needs data"),
+        ({}, {"other_data": ("1x3", "1x3")}, r"must be different files: .*1x3.npz is there twice"),
+    ],
+)
+def test_file_that_cannot_be_learned_from_is_refused(
+    files: dict[str, str], tmp_path: Path, changes: Any, settings: dict[str, Any], problem: str
+) -> None:
+    data = saved(random_positions(60), tmp_path / "pairs.npz", **changes)
+    settings = {"data": data, "batch_size": 8, "other_data": ()} | settings
+    settings["other_data"] = tuple(files[name] for name in settings["other_data"])
+    with pytest.raises(ValueError, match=problem):
+        resolve(Config(**settings))
+
+
+def test_run_is_resumed_with_its_own_positions_only(files: dict[str, str], tmp_path: Path) -> None:
+    """A run plays without its files. To continue, it needs those with the positions that it was started with."""
+    folder, table = tmp_path / "run", random_positions(60)
+    data, other = saved(table, tmp_path / "pairs.npz"), saved(table, tmp_path / "other.npz")
+    config = resolve(Config(data=data, other_data=(other,), batch_size=8, network="mlp", hidden_sizes=(4,)))
+    store(folder, Imitation(config))
+    stored = RunFolder.open(folder, Imitation).config
+    assert stored == config
+    assert len(load_positions(stored)[1]) == len(table)
+    for file in ("other", "pairs"):
+        saved(table, tmp_path / f"{file}.npz", value=table.value / 2)
+        with pytest.raises(ValueError, match=f"{file}.npz holds other positions than those that the run was started"):
+            load_positions(stored)
+        assert "other positions" in error_of(imitation_main, "--run-dir", folder, "--resume")
+    (tmp_path / "pairs.npz").unlink()
+    assert "there is no file" in error_of(imitation_main, "--run-dir", folder, "--resume")
+    agent = agents.make(f"{folder}(temperature=0.5, top=3)", table.env)
+    action = jax.jit(agent.act)(jax.random.key(0), jax.tree.map(lambda leaf: leaf[:1], table.states))
+    assert action.shape == (1,)
+    error = error_of(imitation_main, "--env", "checkers", "--run-dir", tmp_path / "new")
+    assert "add --data pairs.npz" in error
+    assert not (tmp_path / "new").exists()
 
 
 # -- the order of positions ----------------------------------------------------------------------------------------
@@ -184,16 +289,16 @@ def test_rank_counts_legal_actions_that_are_preferred_to_the_best_labelled_one()
     assert rank_of_label(logits, mask, target).tolist() == [2, 2, 1]
 
 
-def test_metrics_of_evaluation_are_those_of_a_slow_reference(checkers: str) -> None:
+def test_metrics_of_evaluation_are_those_of_a_slow_reference(files: dict[str, str]) -> None:
     """The 50 positions of validation are three batches and a part of one."""
-    config = Config(data=checkers, evaluated_positions=0, **SMALL)
-    learner, params, metrics = trained(config, 1)
+    config = Config(data=files["some labels"], evaluated_positions=0, hidden_sizes=(8,), batch_size=16)
+    learner, train_state, (metrics,) = trained(config, 1)
     validation = load_data(config)[0].evaluated["validation"]
     assert len(validation.action) % 16 == 0
     positions = load_positions(config)[0].of("validation")
     observation = jax.jit(jax.vmap(ENV.observe))(positions.states)
     apply = jax.jit(learner.policy.apply)
-    logits, value = map(np.asarray, apply(params, observation, positions.states.current_player))
+    logits, value = map(np.asarray, apply(train_state.params, observation, positions.states.current_player))
     mask = np.asarray(jax.jit(jax.vmap(ENV.legal_action_mask))(positions.states))
     chosen = np.where(mask, logits, -np.inf)
     rows = positions.action >= 0
@@ -212,90 +317,14 @@ def test_metrics_of_evaluation_are_those_of_a_slow_reference(checkers: str) -> N
 # -- learning ------------------------------------------------------------------------------------------------------
 
 
-@functools.cache
-def boxes() -> DotsAndBoxesSolution:
-    """All positions of a board with seven edges; the return is counted in boxes."""
-    return DotsAndBoxesSolution.solve(DotsAndBoxes(1, 2, reward="boxes"), progress=False)
-
-
-class ShortRun(NamedTuple):
-    config: Config
-    train_state: TrainState
-    metrics: dict[str, Any]  # of the last iteration
-    orders: list[bytes]  # the positions of each iteration
-    keys: list[bytes]  # of each order, image and dropout
-
-
-@pytest.fixture(scope="module")
-def short_run(tmp_path_factory: pytest.TempPathFactory) -> ShortRun:
-    """A run on the solved game."""
-    table = solved_positions(boxes())
-    path = tmp_path_factory.mktemp("data") / "table.npz"
-    config = Config(
-        env=str(boxes().env),
-        data=saved(table, path, split=np.zeros(len(table)), splits=("train",)),
-        validation_split="train",
-        total_steps=40 * 16 * 40,
-        num_minibatches=16,
-        batch_size=40,
-        learning_rate=0.01,
-        max_grad_norm=1e-4,  # shorter than any gradient of the run
-        value_coef=1.0,
-        symmetries=True,
-        hidden_sizes=(64,),
-        activation="relu",
-    )
-    learner, orders, keys = Imitation(resolve(config)), list[bytes](), list[bytes]()
-    (data,) = jax.device_put(learner.load_data())
-
-    def recorded_rows(*arguments: Any) -> jax.Array:
-        rows = rows_of_iteration(*arguments)
-        jax.debug.callback(lambda rows: orders.append(rows.tobytes()), rows)
-        return rows
-
-    def recorded_key(key: jax.Array, number: int) -> jax.Array:
-        of_game = key_of_game(key, number)
-        jax.debug.callback(lambda words: keys.append(words.tobytes()), jax.random.key_data(of_game))
-        return of_game
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("train.imitation.learner.rows_of_iteration", recorded_rows)
-        patch.setattr("train.imitation.learner.key_of_game", recorded_key)
-        iterate, train_state, metrics = jax.jit(learner.iterate), jax.jit(learner.init)(jax.random.key(0)), {}
-        for _ in range(config.num_iterations):
-            train_state, metrics = iterate(train_state, data)
-        jax.effects_barrier()
-    return ShortRun(config, train_state, jax.device_get(metrics), orders, keys)
-
-
-def test_best_actions_of_a_solved_game_are_learned(short_run: ShortRun) -> None:
-    assert short_run.metrics["top_1/train"] > 0.95
-    assert short_run.metrics["value_error/train"] < 0.8  # boxes; 1.4 of a network that has learned nothing
-
-
-def test_gradients_are_clipped_to_their_largest_norm(short_run: ShortRun) -> None:
-    """Adam's second moments, a mean of squared gradients, then add up to the square of the norm."""
-    config, norm = short_run.config, clipped_norm(short_run.train_state.opt_state)
-    assert norm == pytest.approx(config.max_grad_norm, rel=1e-4)
-
-
-def test_every_iteration_has_an_order_and_every_minibatch_has_keys_of_its_own(short_run: ShortRun) -> None:
-    """A minibatch has a key for its images and one for dropout. All orders are of one key, by their numbers."""
-    iterations, steps = short_run.config.num_iterations, 16 * short_run.config.num_iterations
-    assert len(short_run.orders) == len(set(short_run.orders)) == iterations
-    assert len(short_run.keys) == iterations + 2 * steps
-    assert len(set(short_run.keys)) == 1 + 2 * steps
-
-
 @pytest.mark.slow  # compiles a network with batch norm
-def test_network_with_a_training_mode_learns_its_statistics(checkers: str) -> None:
-    with temporary_registrations():
-        config = Config(data=checkers, network="tests.helpers.networks:noisy(width=8)", batch_size=16)
-        before = jax.jit(Imitation(resolve(config)).init)(jax.random.key(0)).params
-        _, params, metrics = trained(config, 1)
-    statistics = [each["encoder"]["batch_stats"]["BatchNorm_0"]["mean"] for each in (before, params)]
+def test_network_with_a_training_mode_learns_its_statistics(files: dict[str, str]) -> None:
+    config = Config(data=files["some labels"], network="tests.helpers.networks:noisy(width=8)", batch_size=16)
+    learner, train_state, metrics = trained(config, 1)
+    states = jax.jit(learner.init)(jax.random.key(0)), train_state
+    statistics = [each.params["encoder"]["batch_stats"]["BatchNorm_0"]["mean"] for each in states]
     assert not np.allclose(*statistics)
-    assert np.isfinite(metrics["policy_loss/validation"])
+    assert np.isfinite(metrics[0]["policy_loss/validation"])
 
 
 def test_random_image_is_a_board_that_the_game_has_with_the_labels_of_its_own_edges() -> None:
@@ -317,3 +346,49 @@ def test_random_image_is_a_board_that_the_game_has_with_the_labels_of_its_own_ed
     assert {*zip(drawn.tolist(), label.tolist(), strict=True)} == {
         (0, 1), (1, 0), (4, 5), (5, 4), (6, 9), (9, 6), (8, 11), (11, 8)
     }  # fmt: skip
+
+
+# -- several files -------------------------------------------------------------------------------------------------
+
+
+class WithNoise(Outputs):
+    """Adds noise from the key of the dropped units."""
+
+    def apply_in_training(self, params: Any, *given: Any) -> Any:
+        logits, value, _ = super().apply_in_training(params)
+        return logits + jax.random.normal(given[-1], logits.shape), value, {"encoder": {}, "heads": {}}
+
+
+class Noisy(Imitation):
+    policy: Any = WithNoise()  # pyright: ignore[reportAssignmentType]  # constant here
+
+
+def test_loss_is_the_mean_over_the_files_with_keys_of_their_own() -> None:
+    """One file has the bits of its loss, gradient and metrics."""
+    key, nothing = jax.random.key(0), cast(Any, None)  # the loss does not read the train state
+    one, two = (Noisy(Config(other_envs=others)) for others in ((), ("checkers",)))
+    weights = {"logits": jnp.asarray(LOGITS, jnp.float32), "value": jnp.ones(3)}
+    params: Any = {"encoder": {"params": {}}, "heads": {"params": weights}}
+    minibatches = [minibatch_of(), minibatch_of(label=np.zeros(3))]
+
+    def of_one(*given: Any) -> Any:
+        return jax.jit(jax.value_and_grad(functools.partial(one.loss, nothing), has_aux=True))(params, *given)
+
+    each = [of_one(found, key_of_game(key, number)) for number, found in enumerate(minibatches)]
+    loss, (metrics, _) = jax.jit(functools.partial(two.mean_loss, nothing))(params, minibatches, key)
+    mean = np.mean([float(found[0][0]) for found in each])
+    assert float(loss) == pytest.approx(mean) == pytest.approx(float(metrics["loss"]))
+    assert float(of_one(minibatches[1], key)[0][0]) != pytest.approx(float(each[1][0][0]))
+    of_files = jax.jit(jax.value_and_grad(functools.partial(one.mean_loss, nothing), has_aux=True))
+    jax.tree.map(np.testing.assert_array_equal, of_files(params, minibatches[:1], key), each[0])
+
+
+@pytest.mark.slow
+def test_network_learns_both_boards_and_its_agent_plays_them(files: dict[str, str], tmp_path: Path) -> None:
+    config = config_of(files, "1x3", total_steps=30 * 2 * 5 * 16, learning_rate=0.01)
+    learner, train_state, history = trained(config, config.num_iterations)
+    for name in ("policy_loss/train", f"policy_loss/train/{files['1x3']}"):
+        assert history[-1][name] < history[0][name] - 0.05
+    other = solved_boxes(1, 3).env
+    agent = agents.make(str(store(tmp_path / "run", learner, train_state)), other)
+    assert agent.act(jax.random.key(0), jax.vmap(other.init)(jax.random.split(jax.random.key(0), 2))).shape == (2,)

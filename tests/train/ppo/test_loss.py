@@ -1,4 +1,4 @@
-"""The loss of PPO by hand."""
+"""The loss of PPO by hand; its penalties; the critic that learns alone at the start of a run from a trained policy."""
 
 import dataclasses
 import functools
@@ -8,9 +8,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
-from tests.helpers.networks import with_policy
-from train.ppo import Config, Minibatch, TrainState
+from tests.helpers.networks import noisy, random_leaves, with_policy
+from tests.train.conftest import Runs
+from train.models.critic_params import critic_only, keep_policy
+from train.models.policy import Policy
+from train.ppo import PPO, Config, Minibatch, TrainState
 
 CONFIG = Config(
     env="dots_and_boxes(rows=1, cols=1)",
@@ -136,3 +140,155 @@ def test_weight_of_the_divergence_follows_its_target() -> None:
     divergences = (0.021, 0.019, 0.006, 0.004)
     weights = [learner.with_step_kl(before, {"approx_kl": jnp.float32(kl)})[0].step_kl_coef for kl in divergences]
     np.testing.assert_allclose(np.array(weights), [0.3, 0.2, 0.2, 0.1], rtol=1e-6)
+
+
+# -- steps of opponents --------------------------------------------------------------------------------------------
+
+
+@jax.jit
+def loss_without(is_learners: jax.Array, steps: Minibatch) -> Any:
+    """((loss, metrics), gradient) at OUTPUTS, where some steps are of opponents."""
+    loss = functools.partial(loss_of, CONFIG, steps=steps._replace(learner_mask=is_learners))
+    return jax.value_and_grad(loss, has_aux=True)(OUTPUTS)
+
+
+def test_loss_and_gradient_are_those_of_the_batch_without_the_opponents_steps() -> None:
+    """Whatever numbers are in them. By hand: errors of 2 and 0 in two steps, whose ratios count as 1.3 and 0.7."""
+    is_learners = np.array([True, True, False, False])
+    (loss, metrics), gradient = found = jax.device_get(loss_without(is_learners, STEPS))
+    np.testing.assert_allclose(metrics["value_loss"], 0.5 * 2**2 / 2)
+    np.testing.assert_allclose(metrics["policy_loss"], -(1.3 - 0.7) / 2, rtol=1e-4)
+    first_two, of_first_two = (jax.tree.map(lambda leaf: leaf[:2], each) for each in (OUTPUTS, STEPS))
+    compute = jax.jit(jax.value_and_grad(functools.partial(loss_of, CONFIG), has_aux=True))
+    expected, expected_gradient = compute(first_two, of_first_two)
+    jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-6, atol=1e-7), (loss, metrics), expected)
+    for of_four, of_two in zip(gradient, expected_gradient, strict=True):
+        np.testing.assert_allclose(of_four[:2], of_two, rtol=1e-6, atol=1e-7)
+        np.testing.assert_array_equal(of_four[2:], np.zeros_like(of_four[2:]))
+    for number in (1e30, np.nan, np.inf):
+        columns = {name: getattr(STEPS, name) for name in ("log_prob", "advantage", "target")}
+        changed = {name: np.where(is_learners, column, np.float32(number)) for name, column in columns.items()}
+        other = STEPS._replace(**changed, action=np.where(is_learners, STEPS.action, 2))
+        jax.tree.map(np.testing.assert_array_equal, jax.device_get(loss_without(is_learners, other)), found)
+
+
+def test_minibatch_without_a_step_of_the_learner_has_no_gradient() -> None:
+    (loss, metrics), gradient = loss_without(np.zeros(4, np.bool_), STEPS)
+    assert not any(np.any(leaf) for leaf in jax.tree.leaves((loss, metrics, gradient)))
+
+
+# -- the learning rate, the reference policy -----------------------------------------------------------------------
+
+
+def test_annealed_learning_rate_falls_to_zero_at_the_end_of_the_run() -> None:
+    """With equal gradients, a step of Adam is as long as the rate: of 4 updates and one after the end."""
+    annealed = PPO(dataclasses.replace(CONFIG, total_steps=24, max_grad_norm=9.0))
+    optimizer, params = annealed.optimizer(), jnp.zeros(1)
+    opt_state, steps = optimizer.init(params), list[Any]()
+    for _ in range(5):
+        update, opt_state = optimizer.update(jnp.ones(1), opt_state, params)
+        steps.append(update)
+    np.testing.assert_allclose(np.ravel(steps), [-0.01, -0.0075, -0.005, -0.0025, 0], rtol=1e-3)
+
+
+def test_weight_of_the_divergence_is_constant_without_a_final_one() -> None:
+    """A weight of 0 still measures the divergence from the first policy."""
+    config = dataclasses.replace(CONFIG, init_from="a", kl_coef=0.3, total_steps=4 * 24)
+    for changes, expected in (({}, [0.3] * 4), ({"final_kl_coef": 0.0}, [0.3, 0.1, 0, 0])):
+        learner = PPO(dataclasses.replace(config, **changes))
+        weights = [float(learner.kl_weight(jnp.int32(iteration))) for iteration in (0, 2, 3, 9)]  # 9 is after the end
+        np.testing.assert_allclose(weights, expected, atol=1e-7)
+    for coef, is_kept in ((None, False), (0.0, True)):
+        start = jax.eval_shape(PPO(dataclasses.replace(config, kl_coef=coef)).init, jax.random.key(0))
+        assert (start.reference_params is not None) == is_kept
+
+
+# -- the critic learns alone ---------------------------------------------------------------------------------------
+
+WARMUP = 2  # iterations
+
+
+def outputs(learner: PPO, params: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Logits and values of every seat on random observations."""
+    observations = jax.random.bernoulli(jax.random.key(0), shape=(16, *learner.env.observation_shape))
+    return jax.device_get(jax.jit(learner.policy.apply)(params, observations, jnp.arange(16) % 2))
+
+
+@pytest.mark.parametrize(
+    "sharing", ["shared", *(pytest.param(each, marks=pytest.mark.slow) for each in ("shared_encoder", "independent"))]
+)
+def test_policy_keeps_all_its_bits_while_the_critic_learns_and_restarts_later(sharing: Any, untrained: Runs) -> None:
+    """The optimizer has nothing of frozen gradients, and the divergence from the reference policy is 0 until then.
+
+    With one gradient step per iteration, Adam's first moment is a tenth of the first clipped gradient.
+    """
+    given: dict[str, Any] = {"init_from": str(untrained.first), "critic_warmup": WARMUP}
+    given |= {"kl_coef": 0.1, "final_kl_coef": 0.01, "env": "dots_and_boxes(rows=2, cols=2)", "hidden_sizes": (8,)}
+    sizes = {"rollout_length": 8, "total_steps": 4 * 32, "num_minibatches": 1, "update_epochs": 1}
+    changes = given | sizes | {"max_grad_norm": 3e-4, "learning_rate": 0.03, "anneal_lr": False}
+    learner = PPO(dataclasses.replace(CONFIG, **changes, sharing=sharing))
+    own, iterate = jax.tree.leaves(critic_only(learner.policy)), jax.jit(learner.iterate)
+    train_state = learner.load(jax.jit(learner.init)(jax.random.key(0)))
+    first_logits, values = outputs(learner, train_state.params)
+    for iteration, coef in enumerate((0.1, 0.07, 0.04, 0.01)):
+        train_state, metrics = iterate(train_state)
+        (logits, new_values), frozen = outputs(learner, train_state.params), iteration < WARMUP
+        assert (new_values != values).all()
+        assert (logits == first_logits).all() == frozen
+        values = new_values
+        np.testing.assert_allclose(metrics["kl_coef"], coef, rtol=1e-5)
+        assert (metrics["reference_kl"] > 1e-5) == (iteration > WARMUP)  # measured before the step of the iteration
+        adam = train_state.opt_state[1][0]
+        mu, nu = map(jax.tree.leaves, (adam.mu, adam.nu))
+        assert [not m.any() and not v.any() for m, v in zip(mu, nu, strict=True)] == [frozen and not o for o in own]
+        steps = iteration + 1 - (0 if frozen else WARMUP)
+        assert (adam.count == steps).all()
+        if steps == 1 and sharing != "independent":  # where each seat has a norm
+            norm = np.sqrt(sum(float(jnp.square(m).sum()) for m in mu))
+            np.testing.assert_allclose(norm, 0.1 * learner.config.max_grad_norm, rtol=1e-3)
+
+
+def test_statistics_of_the_network_are_frozen_while_the_critic_learns_alone() -> None:
+    env = PPO(CONFIG).env
+    policy = Policy(env.observation_shape, env.num_players, "shared", noisy(env))
+    params, learned = (random_leaves(jax.eval_shape(policy.init, jax.random.key(0)), seed=seed) for seed in range(2))
+    for kept, expected in ((True, params), (False, learned)):
+        found = keep_policy(policy, jnp.bool_(kept), params, learned)["encoder"]
+        jax.tree.map(np.testing.assert_array_equal, found["batch_stats"], expected["encoder"]["batch_stats"])
+        assert any(np.any(leaf) for leaf in jax.tree.leaves(found["params"])) != kept  # gradients
+
+
+@pytest.mark.parametrize(
+    "network",
+    ["mlp", *(pytest.param(each, marks=pytest.mark.slow) for each in ("residual_mlp(blocks=1)", "resnet(blocks=1)"))],
+)
+def test_arrays_of_the_critic_alone_are_those_whose_gradient_of_the_logits_is_zero(network: str) -> None:
+    learner = PPO(dataclasses.replace(CONFIG, network=network, hidden_sizes=()))
+    params = random_leaves(jax.eval_shape(learner.init_params, jax.random.key(0)), divisor=3)
+    observations = jax.random.bernoulli(jax.random.key(0), shape=(8, *learner.env.observation_shape))
+
+    @jax.jit
+    @jax.grad
+    def gradient(params: Any) -> jax.Array:
+        weights = jnp.linspace(-1, 2, learner.env.num_actions)
+        return (learner.policy.apply(params, observations, jnp.zeros(8, jnp.int32))[0] * weights).sum()
+
+    own = critic_only(learner.policy)
+    assert own == jax.tree.map(lambda leaf: not bool(np.any(leaf)), gradient(params))
+    assert {*jax.tree.leaves(own["encoder"])} == {False}
+    assert {*jax.tree.leaves(own["heads"])} == {False, True}
+
+
+class AllShared(Policy):
+    """Its value is the largest logit."""
+
+    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        logits = sum(leaf.sum() for leaf in jax.tree.leaves(params)) * jnp.ones((seat.size, 3))
+        return logits, logits.max(-1)
+
+
+def test_network_whose_critic_has_nothing_of_its_own_is_refused() -> None:
+    policy = PPO(CONFIG).policy
+    own = AllShared(policy.observation_shape, policy.num_players, policy.sharing, policy.network)
+    with pytest.raises(ValueError, match="leave out critic_warmup"):
+        critic_only(own)

@@ -11,9 +11,11 @@ import pytest
 
 from jaxgames import agents
 from jaxgames.agents import RandomAgent
+from tests.helpers.commands import run_command
 from tests.helpers.scripted_agents import OnHost, Preferring, Taker
 from tests.helpers.sticks import Sticks
 from tests.train.conftest import Runs
+from train import export
 from train.models.policy import MIN_ROWS_FOR_TILES
 from train.ppo import PPO, Config
 from train.ppo.opponents import Games, Opponents, Pool
@@ -31,9 +33,12 @@ def key(seed: int) -> jax.Array:
     return jax.random.key(seed)
 
 
-def taker(temperature: float) -> Taker:
-    """Stands for a snapshot of the learner that takes one stick."""
-    return Taker(jnp.int32(1))
+@jax.jit
+def replies(players: Any, opponent: Any, boards: Any, mask: jax.Array, epsilon: Any = 0.0) -> jax.Array:
+    """int32[B], the opponents' actions, in games in which the learner has no seat."""
+    action = jnp.full(opponent.shape, -1, jnp.int32)
+    games = Games(opponent, jnp.zeros((opponent.size, STICKS.num_players), jnp.bool_))
+    return players.replace(action, key(2), games, boards, mask, epsilon)
 
 
 # -- texts and settings --------------------------------------------------------------------------------------------
@@ -131,32 +136,31 @@ def test_every_board_gets_the_action_of_its_own_opponent(batch: int) -> None:
     players = opponents.players(members)
     assert len(players.stacks) == 2
     opponent, left = np.random.default_rng(0).integers([[0], [1]], [[6], [8]], (2, batch), np.int32)
-    boards, mask = boards_of_sticks(left)
-    found = jax.jit(players.act)(key(2), Games(jnp.asarray(opponent), mask), boards, mask, 0.0)
+    found = replies(players, opponent, *boards_of_sticks(left))
     wanted = np.array([3, 3, 1, 2, 3, 2])[opponent]  # `prefers` takes as many as it can
     np.testing.assert_array_equal(found, np.minimum(wanted, left) - 1)
 
 
 def test_epsilon_replaces_that_share_of_the_moves_by_random_legal_ones() -> None:
     players = Opponents(STICKS, ("a",), ()).players((Taker(jnp.int32(1)),))
-    boards, mask = boards_of_sticks(np.full(30_000, 2, np.int32))
-    games = Games(jnp.zeros(30_000, jnp.int32), mask)
-    act = jax.jit(players.act)
+    given = jnp.zeros(30_000, jnp.int32), *boards_of_sticks(np.full(30_000, 2, np.int32))
     for epsilon, expected in ((0.0, [1, 0, 0]), (0.5, [0.75, 0.25, 0]), (1.0, [0.5, 0.5, 0])):
-        actions = np.asarray(act(key(0), games, boards, mask, epsilon))
-        np.testing.assert_allclose(np.bincount(actions, minlength=3) / 30_000, expected, atol=0.015)
+        np.testing.assert_allclose(
+            np.bincount(replies(players, *given, epsilon), minlength=3) / 30_000, expected, atol=0.015
+        )
 
 
-def test_policies_of_one_network_play_as_each_does_alone(untrained: Runs) -> None:
-    """Greedy, so that their moves need no random numbers."""
-    texts = [f"{folder}(temperature=0)" for folder in (untrained.first, untrained.second)]
-    learner = PPO(config_of(*texts))
-    assert isinstance(learner.opponents, Opponents)
-    shapes: Any = jax.eval_shape(learner.init, key(0))
-    members = learner.opponents.load(shapes.opponents, taker).agents
-    players = learner.opponents.players(members)
-    assert len(players.stacks) == 1
-    env = learner.env
+def test_policies_of_one_network_and_of_a_file_play_as_each_does_alone(untrained: Runs, tmp_path: Path) -> None:
+    """Greedy, so that their moves need no random numbers. Runs of one network share a program: arrays are arguments."""
+    file = tmp_path / "first.policy"
+    run_command(export.main, untrained.first, "--output", file, "--boards", 0)
+    run, other, file = untrained.first, untrained.second, tmp_path / "first.policy"
+    run_command(export.main, run, "--output", file, "--boards", 0, "--platforms", "cpu")
+    learner = PPO(config_of(f"{run}(temperature=0)", f"{other}(temperature=0)", f"exported({file}, temperature=0)"))
+    start: Any = jax.eval_shape(learner.init, key(0))
+    members = learner.load(start).opponents.agents
+    players, env = learner.opponents.players(members), learner.env
+    assert len(players.stacks) == 2
 
     @jax.jit
     def after_one_edge(edges: np.ndarray) -> tuple[Any, jax.Array]:
@@ -165,24 +169,12 @@ def test_policies_of_one_network_play_as_each_does_alone(untrained: Runs) -> Non
 
     number = np.arange(160)
     boards, mask = after_one_edge(number % env.num_actions)
-    found = jax.jit(players.act)(key(1), Games(jnp.asarray(number % 2), mask), boards, mask, 0.0)
+    found = replies(players, number % 3, boards, mask)
     act = jax.jit(lambda agent: agent.act(key(1), boards))
     alone = np.stack([act(agent) for agent in members])
     assert (alone[0] != alone[1]).any()
-    np.testing.assert_array_equal(found, alone[number % 2, number])
-
-
-# -- parameters are arguments --------------------------------------------------------------------------------------
-
-
-def test_train_states_of_two_runs_of_one_network_differ_in_no_shape(untrained: Runs) -> None:
-    """So an iteration that is compiled for one opponent is used for the other."""
-    first, second = (
-        jax.eval_shape(PPO(config_of(str(folder))).init, key(0)) for folder in (untrained.first, untrained.second)
-    )
-    assert jax.tree.structure(first) == jax.tree.structure(second)
-    assert jax.tree.leaves(first) == jax.tree.leaves(second)
-    assert jax.tree.leaves(first.opponents.agents)
+    np.testing.assert_array_equal(alone[2], alone[0])
+    np.testing.assert_array_equal(found, alone[number % 3, number])
 
 
 # -- pools of the past ---------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""PPO by self-play: what it collects, what it learns from that, and that a run is a function of its key."""
+"""A rollout and an update of PPO: the opponents play their seats, and only the learner's decisions are learned from."""
 
 import dataclasses
 import functools
+import itertools
 from typing import Any
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,33 +12,40 @@ import pytest
 
 import jaxgames
 from jaxgames._platforms import VARIABLE
+from tests.helpers.networks import random_leaves
 from tests.helpers.sticks import LuckySticks
 from tests.train.ops import advantages_reference
 from train import ppo
 from train.ops.episodes import map_next_boards
 from train.ppo import PPO, Config, Minibatch, TrainState, Transition
 
-CONFIG = Config(
-    env="chinese_checkers(size=1, num_players=2, max_rounds=8, reward=sparse)",  # pays 5 and -1
-    sharing="shared",
+CONFIG = Config(  # of self-play
+    env="chinese_checkers(size=1, num_players=2, max_rounds=8, reward=sparse)",
     total_steps=3 * 16 * 24,
     num_envs=16,
     rollout_length=24,
     update_epochs=2,
     num_minibatches=2,
     learning_rate=0.01,
-    anneal_lr=True,
     gamma=0.9,
     gae_lambda=0.8,
     hidden_sizes=(8,),
 )
-LEARNER = PPO(CONFIG)
+LEARNER = PPO(
+    dataclasses.replace(
+        CONFIG,
+        env="chinese_checkers(size=1, num_players=3, max_rounds=6, reward=sparse)",
+        opponents=("first", "self@every=2(size=2)"),
+        num_envs=12,
+        rollout_length=40,
+    )
+)
 GAME = LEARNER.env
-SHAPE = (CONFIG.rollout_length, CONFIG.num_envs)
+SEATS = [f"seat_{seat}" for seat in range(3)]
+SHAPE = (LEARNER.config.rollout_length, LEARNER.config.num_envs)
 
-init = jax.jit(LEARNER.init)
-iterate = jax.jit(chex.assert_max_traces(LEARNER.iterate, n=1))  # fails in any test that traces it again
 apply = jax.jit(LEARNER.policy.apply)
+update = jax.jit(LEARNER.update)
 minibatch_of = jax.jit(functools.partial(ppo.minibatch_of, GAME))
 
 
@@ -54,23 +61,33 @@ class Collected:
     advantages: np.ndarray  # that the update was given
     updated: tuple[TrainState, dict[str, jax.Array]]  # after the update, with its metrics
 
+    @functools.cached_property
+    def own(self) -> np.ndarray:
+        """bool[rollout_length, num_envs], whether the mover's seat is the learner's."""
+        return np.take_along_axis(np.asarray(self.steps.learner_seats), np.asarray(self.steps.seat)[..., None], -1)[
+            ..., 0
+        ]
 
-@jax.jit
-def parts(train_state: TrainState) -> Any:
-    """The public parts of an iteration."""
-    after, steps = LEARNER.collect(train_state)
-    steps, advantages = LEARNER.advantages(after.params, steps)
-    return after, steps, advantages, LEARNER.update(after, steps, advantages)
+    @functools.cached_property
+    def minibatch(self) -> Minibatch:
+        """All steps as the loss reads them, leaves [rollout_length * num_envs, ...]."""
+        given = self.steps, self.advantages, self.advantages + self.steps.value
+        return jax.device_get(minibatch_of(*jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), given)))
 
 
 @pytest.fixture(scope="module")
 def collected() -> Collected:
     """An iteration of a policy with random biases: no value and no logit is trivial."""
-    train_state = init(key(0))
-    rng = np.random.default_rng(0)
-    noise = jax.tree.map(lambda leaf: jnp.asarray(0.5 * rng.normal(size=leaf.shape), jnp.float32), train_state.params)
-    train_state = train_state._replace(params=noise)
-    after, steps, advantages, updated = parts(train_state)
+
+    @jax.jit
+    def rollout(train_state: TrainState) -> Any:
+        after, steps = LEARNER.collect(train_state)
+        return after, *LEARNER.advantages(after.params, steps)
+
+    train_state = jax.jit(LEARNER.init)(key(0))
+    train_state = LEARNER.load(LEARNER.with_params(train_state, random_leaves(train_state.params, divisor=2)))
+    after, steps, advantages = rollout(train_state)
+    updated = update(after, steps, advantages)
     steps, advantages = jax.device_get((steps, advantages))
     assert steps.terminated.any()  # without both ends of games, the tests here would prove little
     assert steps.truncated[:-1].any()
@@ -79,44 +96,33 @@ def collected() -> Collected:
 
 
 @pytest.fixture(scope="module")
-def finals(collected: Collected) -> list[list[jaxgames.State]]:
-    """The rollout's actions played again, one plain board at a time: the board after each step, [step][board]."""
+def finals(collected: Collected) -> Any:
+    """The boards after all steps, leaves [*SHAPE, ...], if the actions are played again, one plain board at a time."""
     start, step = jax.device_get(GAME.init(key(0))), jax.jit(GAME.step)
-    columns: list[list[jaxgames.State]] = []
+    columns: list[Any] = []
     for actions in np.asarray(collected.steps.action).T:
         state, column = start, list[jaxgames.State]()
         for action in actions:
             state = jax.device_get(step(state, action))
             column.append(state)
             state = start if state.terminated | state.truncated else state
-        columns.append(column)
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
-def stacked(boards: list[list[jaxgames.State]]) -> Any:
-    """Leaves [rollout_length, num_envs, ...]."""
-    rows = [jax.tree.map(lambda *leaves: np.stack(leaves), *row) for row in boards]
-    return jax.tree.map(lambda *leaves: np.stack(leaves), *rows)
-
-
-def all_steps(collected: Collected) -> Minibatch:
-    """The steps of the rollout as the loss reads them, leaves [rollout_length * num_envs, ...]."""
-    steps, advantages = collected.steps, collected.advantages
-    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (steps, advantages, advantages + steps.value))
-    return jax.device_get(minibatch_of(*flat))
+        columns.append(jax.tree.map(lambda *leaves: np.stack(leaves), *column))
+    return jax.tree.map(lambda *leaves: np.stack(leaves, axis=1), *columns)
 
 
 # -- collect --------------------------------------------------------------------------------------------------
 
 
-def test_stored_steps_are_those_of_the_game_replayed(collected: Collected, finals: list[list[jaxgames.State]]) -> None:
+def test_stored_steps_are_those_of_the_game_replayed(collected: Collected, finals: Any) -> None:
     """The board stored with each step is the one on which it was played."""
-    steps, boards = collected.steps, stacked(finals)
+    steps = collected.steps
     for name in ("terminated", "truncated"):
-        np.testing.assert_array_equal(getattr(steps, name), getattr(boards, name))
-    np.testing.assert_allclose(steps.rewards, boards.rewards / 5, rtol=1e-6)  # the largest reward is scaled to 1
-    start = jax.tree.map(lambda x: np.broadcast_to(x, (1, CONFIG.num_envs, *x.shape)), GAME.init(key(0)))
-    before = jax.tree.map(lambda first, rest: np.concatenate([first, rest[:-1]]), start, boards)
+        np.testing.assert_array_equal(getattr(steps, name), getattr(finals, name))
+    largest = np.abs(finals.rewards).max()
+    assert largest > 1  # it is scaled to 1
+    np.testing.assert_allclose(steps.rewards, finals.rewards / largest, rtol=1e-6)
+    start = jax.tree.map(lambda x: np.broadcast_to(x, (1, SHAPE[1], *x.shape)), GAME.init(key(0)))
+    before = jax.tree.map(lambda first, rest: np.concatenate([first, rest[:-1]]), start, finals)
     restarted = np.asarray(before.terminated | before.truncated)
     before = jax.tree.map(
         lambda x, first: np.where(restarted.reshape(SHAPE + (1,) * (x.ndim - 2)), first, x), before, start
@@ -140,28 +146,48 @@ def test_stored_steps_of_a_game_of_chance_lead_to_the_same_boards_when_played_ag
     assert 0 < (before - after - action - 1 == 1).sum() < ended.size  # sticks that were lost by chance
 
 
-def test_values_and_log_probabilities_are_those_of_the_policy(collected: Collected) -> None:
-    flat = all_steps(collected)
+def test_learner_has_one_seat_per_game_and_a_new_one_when_the_board_restarts(collected: Collected) -> None:
+    steps, seats = collected.steps, np.asarray(collected.steps.learner_seats)
+    assert (seats.sum(-1) == 1).all()
+    changed = (seats[1:] != seats[:-1]).any(-1)
+    ended = np.asarray(steps.terminated | steps.truncated)[:-1]
+    assert not changed[~ended].any()
+    assert 0 < changed.sum() < ended.sum()
+    np.testing.assert_array_equal(steps.learner_mask, collected.own & np.asarray(steps.has_target))
+
+
+def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: Collected) -> None:
+    """In games against "first" every step of another seat is the first legal action; elsewhere that would be chance."""
+    steps, own, flat = collected.steps, collected.own, collected.minibatch
+    is_first = np.asarray(steps.action) == np.asarray(flat.mask).argmax(-1).reshape(SHAPE)
+    always_first: list[bool] = []
+    for board in range(SHAPE[1]):
+        ends = np.flatnonzero(np.asarray(steps.terminated | steps.truncated)[:, board]) + 1
+        for begin, end in itertools.pairwise([0, *ends]):
+            theirs = ~own[begin:end, board]
+            always_first.append(bool(is_first[begin:end, board][theirs].all()))
+    assert 0.25 < np.mean(always_first) < 0.75
+    assert 0 < is_first[own].mean() < 0.7
     logits, values = apply(collected.train_state.params, flat.observation, flat.seat)
-    np.testing.assert_allclose(collected.steps.value.reshape(-1), values, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(steps.value.reshape(-1), values, rtol=1e-4, atol=1e-5)
     logits = np.where(flat.mask, np.asarray(logits, np.float64), -np.inf)
     log_probs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
-    chosen = np.take_along_axis(log_probs, np.asarray(flat.action)[:, None], 1)[:, 0]
-    np.testing.assert_allclose(flat.log_prob, chosen, rtol=1e-4, atol=1e-4)
+    chosen = np.take_along_axis(log_probs, np.asarray(flat.action)[:, None], 1).reshape(SHAPE)
+    np.testing.assert_allclose(np.asarray(steps.log_prob)[own], chosen[own], rtol=1e-4, atol=1e-4)
 
 
 # -- advantages and update ------------------------------------------------------------------------------------
 
 
-def test_advantages_equal_their_definition(collected: Collected, finals: list[list[jaxgames.State]]) -> None:
+def test_advantages_equal_their_definition(collected: Collected, finals: Any) -> None:
     """Computed slowly from the games as they were played again. In this game a policy has the mover's value only."""
-    boards = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), stacked(finals))
+    boards = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), finals)
     observations = jax.jit(jax.vmap(GAME.observe))(boards)
     _, values = apply(collected.train_state.params, observations, boards.current_player)
     of_mover = np.broadcast_to(np.asarray(values).reshape(*SHAPE, 1), (*SHAPE, GAME.num_players))
     is_mover = boards.current_player.reshape(*SHAPE, 1) == np.arange(GAME.num_players)
     steps, has_target = collected.steps, np.asarray(collected.steps.has_target)
-    for board in range(CONFIG.num_envs):
+    for board in range(SHAPE[1]):
         slow, is_known = advantages_reference.per_seat_advantages(
             *(np.asarray(x)[:, board] for x in (steps.rewards, steps.value, steps.seat)),
             *(np.asarray(x)[:, board] for x in (steps.terminated, steps.truncated, of_mover, is_mover)),
@@ -170,50 +196,52 @@ def test_advantages_equal_their_definition(collected: Collected, finals: list[li
         )
         np.testing.assert_allclose(collected.advantages[:, board], slow, rtol=1e-3, atol=1e-4)
         np.testing.assert_array_equal(has_target[:, board], is_known)
-    assert 0 < (~has_target).sum() < has_target.size / 8  # one of 24 steps of a board, and the truncated games
+    assert 0 < (~has_target).sum() < has_target.size / 5  # the ends of the rollout and of truncated games
 
 
 def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects(collected: Collected) -> None:
     expected, losses = collected.updated
-    found, metrics = iterate(collected.train_state)
+    found, metrics = jax.jit(LEARNER.iterate)(collected.train_state)
     assert int(found.iteration) == 1
-    assert metrics.keys() == losses.keys() | {
-        *("num_episodes", "episode_length", "episode_truncated_rate", "episode_draw_rate"),
-        *(f"{name}/seat_{seat}" for name in ("episode_return", "episode_win_rate") for seat in range(2)),
-    }
     assert losses.keys() == {
         *("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction", "explained_variance")
+    }
+    assert metrics.keys() == losses.keys() | {
+        *("num_episodes", "episode_length", "episode_truncated_rate", "episode_draw_rate"),
+        *(f"{name}/{who}" for name in ("episode_return", "episode_win_rate") for who in ("learner", *SEATS)),
     }
     jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-5), found.params, expected.params)
     for name, number in losses.items():
         np.testing.assert_allclose(metrics[name], number, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
-@pytest.fixture(scope="module")
-def update_elsewhere() -> Any:
-    """The update in the form for GPUs and TPUs."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(VARIABLE, "library")
-        yield jax.jit(lambda *given: LEARNER.update(*given))  # traced in this form
-
-
-def test_update_on_a_gpu_is_that_on_a_cpu(collected: Collected, update_elsewhere: Any) -> None:
+def test_update_on_a_gpu_is_that_on_a_cpu(collected: Collected, monkeypatch: pytest.MonkeyPatch) -> None:
     """It observes the boards in every minibatch."""
-    found = update_elsewhere(collected.after, collected.steps, collected.advantages)
+    monkeypatch.setenv(VARIABLE, "library")  # traced in this form
+    found = jax.jit(lambda *given: LEARNER.update(*given))(collected.after, collected.steps, collected.advantages)
     same = functools.partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-6)
     jax.tree.map(same, (found[0].params, found[1]), (collected.updated[0].params, collected.updated[1]))
 
 
-def test_keys_of_a_rollout_and_of_an_update_are_not_used_again(collected: Collected, update_elsewhere: Any) -> None:
-    """With another key, equal boards have other actions, and equal steps another order."""
-    c = collected
-    states = (c.train_state, c.after, c.updated[0])
-    assert len({tuple(np.asarray(jax.random.key_data(each.key)).tolist()) for each in states}) == 3
-    _, steps, *_ = parts(c.train_state._replace(key=c.after.key))
-    assert (steps.action[0] != c.steps.action[0]).any()
-    other, _ = update_elsewhere(c.after._replace(key=c.updated[0].key), c.steps, c.advantages)
-    changed = jax.tree.map(lambda a, b: bool(np.any(np.abs(a - b) > 1e-4)), other.params, c.updated[0].params)
+def test_update_does_not_depend_on_the_opponents_steps(collected: Collected) -> None:
+    steps, advantages, own = collected.steps, collected.advantages, np.asarray(collected.steps.learner_mask)
+    expected, metrics = collected.updated
+    noise = np.where(own, 0, 100 * np.random.default_rng(1).normal(size=SHAPE)).astype(np.float32)
+    start = GAME.init(key(0))
+    boards = jax.tree.map(
+        lambda x, first: np.where(own.reshape(SHAPE + (1,) * first.ndim), x, first), steps.state, start
+    )
+    other = steps._replace(
+        state=dataclasses.replace(boards, current_player=steps.seat),
+        action=np.where(own, steps.action, 0),
+        value=steps.value + noise,
+        log_prob=steps.log_prob + noise,
+    )
+    found, other_metrics = update(collected.after, other, advantages + noise)
+    jax.tree.map(np.testing.assert_array_equal, found.params, expected.params)
+    jax.tree.map(np.testing.assert_array_equal, other_metrics, metrics)
+    targets = (advantages + steps.value)[own]
+    explained = 1 - np.var(advantages[own]) / np.var(targets)
+    np.testing.assert_allclose(metrics["explained_variance"], explained, rtol=1e-3, atol=1e-4)
+    changed = jax.tree.map(lambda old, new: np.any(old != new), *jax.device_get((collected.after.params, found.params)))
     assert jax.tree.all(changed)
-
-
-# -- whole runs --------------------------------------------------------------------------------

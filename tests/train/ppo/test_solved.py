@@ -1,12 +1,12 @@
-"""Games that are solved exactly: the greedy policy that PPO learns is optimal at every position that can be reached.
+"""Games that are solved exactly, or played to the end: targets of values, and the best reply to a fixed opponent.
 
-The game is `tests.helpers.sticks`. A solver is written out here for each question. JAX refuses a run that uses a key
-twice, in one iteration or in two.
+`tests/train/test_runs.py` has the policy of self-play beside perfect play.
 """
 
+import dataclasses
 import functools
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -14,88 +14,124 @@ import numpy as np
 import pytest
 
 import jaxgames
-from tests.helpers.networks import clipped_norm
-from tests.helpers.registrations import temporary_registrations
+from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.policy import reward_scale
+from jaxgames.solvers.exact.agent import SolverAgent
+from tests.helpers.networks import with_policy
+from tests.helpers.scripted_agents import analysis_of
+from tests.helpers.solved import solved_boxes
 from tests.helpers.sticks import Sticks
 from train import ppo
-from train.ppo import PPO, Config, TrainState
+from train.ops.episodes import EpisodeStats
+from train.ppo import PPO, Config
 
+BOXES: Any = jaxgames.make("dots_and_boxes(rows=2, cols=3, reward=boxes)")
+EXACT: dict[str, Any] = {"gamma": 1.0, "gae_lambda": 1.0, "num_minibatches": 1}
+LENGTH, NUM_ENVS = 8, 64
 EPSILON = 0.5  # of the opponent in training against it
-Values = list[float]  # of taking 1, 2, ... sticks
 
 
-@pytest.fixture(autouse=True)
-def sticks() -> None:
-    """Registers the game for `jaxgames.make`."""
-    jaxgames.register("sticks", Sticks)
+# -- targets of values ---------------------------------------------------------------------------------------------
 
 
-def trained(env: str, iterations: int = 40, **changes: Any) -> tuple[PPO, TrainState]:
-    """The learner and its state after a short run."""
-    config = Config(
-        env=env,
-        total_steps=iterations * 32 * 32,
-        num_envs=32,
-        rollout_length=32,
-        update_epochs=4,
-        num_minibatches=4,
-        learning_rate=0.02,
-        max_grad_norm=0.001,  # shorter than any gradient of the run
-        gamma=1.0,
-        ent_coef=0.05,  # enough to visit every position until the end
-        hidden_sizes=(32,),
-        **changes,
-    )
-    with jax.debug_key_reuse(True):
-        train_state, _ = jax.jit(functools.partial(ppo.train, config))(jax.random.key(0))
-    return PPO(config), train_state
+@dataclass(frozen=True)
+class SolvedPolicy:
+    """The exact value of the mover, and equal logits. The parameters are the value of every index, float32[P]."""
+
+    def apply(self, params: jax.Array, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        parts = observation[:, ::2, 1::2, 0], observation[:, 1::2, ::2, 0]  # horizontal and vertical edges
+        edges = jnp.concatenate([part.reshape(len(seat), -1) for part in parts], 1)
+        index = edges.astype(jnp.uint32) @ (jnp.uint32(1) << jnp.arange(edges.shape[1], dtype=jnp.uint32))
+        return jnp.zeros((len(seat), BOXES.num_actions)), params[index] * reward_scale(BOXES)
 
 
-@pytest.fixture(scope="module")
-def self_play() -> tuple[PPO, TrainState]:
-    with temporary_registrations():
-        jaxgames.register("sticks", Sticks)
-        return trained("sticks(num_players=2, sticks=9)")
+@jax.jit
+def returns(player: SolverAgent, boards: Any) -> jax.Array:
+    """float32[B, 2], the rewards of both seats from there on, if two perfect players play on."""
+
+    def step(carry: tuple[Any, jax.Array], _: None) -> tuple[tuple[Any, jax.Array], None]:
+        boards, paid = carry
+        after = jax.vmap(BOXES.step)(boards, player.act(jax.random.key(0), boards))
+        return (after, paid + after.rewards), None
+
+    start = boards, jnp.zeros((len(boards.current_player), 2))
+    return jax.lax.scan(step, start, length=BOXES.num_edges)[0][1]
 
 
-def positions(game: Sticks) -> Any:
-    """All positions with sticks left, [sticks, num_players] in one axis: first all seats at one stick."""
-    left, seats = np.divmod(np.arange(game.sticks * game.num_players), game.num_players)
-    return jax.vmap(game.at)(jnp.asarray(left + 1), jnp.asarray(seats))
+def test_advantages_and_the_agents_values_are_what_perfect_players_are_paid_later() -> None:
+    """On boards of random games. With gamma = lambda = 1, value + advantage is all that the seat is paid.
 
-
-def greedy_actions_and_values(learner: PPO, params: Any, game: Sticks) -> tuple[np.ndarray, np.ndarray]:
-    """int and float [sticks, num_players], the greedy action and the mover's value at every position."""
+    No observation of dots and boxes shows whose turn it is. So a value of the seat that is not to move, taken from that
+    seat's own observation, would be as if it were to move.
+    """
+    solution = solved_boxes(2, 3)
+    learner = with_policy(Config(env=str(BOXES), num_envs=NUM_ENVS, rollout_length=LENGTH, **EXACT), SolvedPolicy())
 
     @jax.jit
-    def found(params: Any) -> tuple[jax.Array, jax.Array]:
-        boards = positions(game)
-        actions = learner.agent(params, temperature=0.0).act(jax.random.key(0), boards)
-        return actions, learner.policy.apply(params, jax.vmap(game.observe)(boards), boards.current_player)[1]
+    def play(train_state: Any) -> Any:
+        train_state, steps = learner.collect(train_state)
+        return train_state, (*learner.advantages(train_state.params, steps), train_state.boards.board)
 
-    actions, values = jax.device_get(found(params))
-    return actions.reshape(game.sticks, game.num_players), values.reshape(game.sticks, game.num_players)
-
-
-def check_greedy(actions: np.ndarray, values_at: Callable[[int], Values], strict_at: list[int]) -> None:
-    """Asserts that the actions are optimal for all seats at all positions, `strict_at` of which have a worse action."""
-    found: list[int] = []
-    for left in range(1, len(actions) + 1):
-        values = np.array(values_at(left))
-        optimal = np.flatnonzero(values >= values.max() - 1e-9)
-        if len(optimal) < len(values):
-            found.append(left)
-            assert {*actions[left - 1].tolist()} <= {*optimal.tolist()}, f"{left} sticks: {values}"
-    assert found == strict_at
-
-
-def self_play_values(left: int) -> Values:
-    """The value of each action for the mover, of two players who both play optimally: 1 is a win, -1 a loss."""
-    return [1.0 if take == left else -max(self_play_values(left - take)) for take in range(1, min(3, left) + 1)]
+    table = jnp.asarray(solution.table, jnp.float32)
+    start = jax.jit(PPO(learner.config).init)(jax.random.key(0))._replace(params=table)
+    steps, advantages, boards = jax.device_get(play(play(start)[0])[1])
+    player = SolverAgent(BOXES, type(solution), "solver", "first", solution.device_table)
+    paid = np.asarray(returns(player, boards))
+    agent = PolicyAgent(table, BOXES, cast(Any, SolvedPolicy()))
+    np.testing.assert_allclose(np.asarray(analysis_of(agent, boards).values), paid, atol=1e-5)
+    after = paid * reward_scale(BOXES)
+    ended = steps.terminated | steps.truncated
+    targets, num_checked = steps.value + advantages, 0
+    for time, board in np.ndindex(LENGTH, NUM_ENVS):
+        if not ended[time:, board].any():  # the game goes on after the rollout
+            expected = (steps.rewards[time:, board].sum(0) + after[board])[steps.seat[time, board]]
+            np.testing.assert_allclose(targets[time, board], expected, atol=1e-5)
+            num_checked += 1
+    assert num_checked > NUM_ENVS * LENGTH / 2
+    assert np.square(after).mean() > 0.1  # 0 would be wrong
 
 
-def best_reply_values(left: int) -> Values:
-    """The value of each action against the opponent that takes one stick, or with EPSILON a random legal number."""
+@dataclass(frozen=True)
+class OneStick:
+    """Takes one stick. The value is the mover's in such a game: it wins if the number of sticks is 1, 4, 7, ..."""
+
+    def apply(self, params: jax.Array, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        left = observation[:, :, 0].sum(-1)
+        return jnp.broadcast_to(jnp.array([50.0, 0.0, 0.0]), (len(seat), 3)), jnp.where(left % 3 == 1, 1.0, -0.5)
+
+
+def test_targets_of_three_seats_are_the_results_of_their_games_where_they_are_known() -> None:
+    """The rollout ends before seat 1 moves again, so the last decisions of seats 0 and 2 have no target.
+
+    The winner is paid 2 and each loser -1, which are divided by 2.
+    """
+    env, key = Sticks(), jax.random.key(0)
+    config = Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=3, rollout_length=4, **EXACT)
+    learner = with_policy(config, OneStick(), env)
+
+    @jax.jit
+    def play(boards: Any) -> tuple[ppo.Transition, jax.Array]:
+        start = jax.vmap(jaxgames.auto_reset(env).init)(jax.random.split(key, 3))
+        boards, stats = dataclasses.replace(start, board=boards), EpisodeStats(jnp.zeros(3), jnp.zeros((3, 3)))
+        opponents = learner.opponents.init(key, 3, cast(Any, None))
+        train_state = ppo.TrainState((), (), boards, stats, key, jnp.int32(0), opponents)
+        return learner.advantages((), learner.collect(train_state)[1])
+
+    steps, advantages = play(jax.vmap(env.at)(jnp.array([5, 6, 7]), jnp.zeros(3, jnp.int32)))
+    np.testing.assert_array_equal(steps.seat, [[0] * 3, [1] * 3, [2] * 3, [0] * 3])
+    for known in (steps.has_target, steps.learner_mask):
+        np.testing.assert_array_equal(known, [[True] * 3, [True] * 3, [False] * 3, [False] * 3])
+    targets = np.asarray(steps.value + advantages)
+    winners = np.array([1, 2, 0])  # with 5, 6 and 7 sticks
+    for time, seat in ((0, 0), (1, 1)):
+        np.testing.assert_allclose(targets[time], np.where(winners == seat, 1.0, -0.5))
+
+
+# -- against a fixed opponent --------------------------------------------------------------------------------------
+
+
+def best_reply_values(left: int) -> list[float]:
+    """The values of taking 1, 2, ... sticks against the opponent that takes one, or with EPSILON a random number."""
 
     def after(left: int) -> float:
         """The learner's value where the opponent is to move."""
@@ -107,37 +143,29 @@ def best_reply_values(left: int) -> Values:
     return [1.0 if take == left else after(left - take) for take in range(1, min(3, left) + 1)]
 
 
-def test_greedy_policy_of_self_play_is_optimal_at_every_position(self_play: tuple[PPO, TrainState]) -> None:
-    """The mover leaves a multiple of four sticks wherever it can; where it cannot, every move loses."""
-    game = Sticks(num_players=2, sticks=9)
-    actions, value = greedy_actions_and_values(self_play[0], self_play[1].params, game)
-    assert [self_play_values(left).index(1) + 1 for left in (1, 2, 3, 5, 6, 7, 9)] == [1, 2, 3, 1, 2, 3, 1]
-    check_greedy(actions, self_play_values, [2, 3, 5, 6, 7, 9])
-    assert (value[[3, 7]] < -0.5).all()  # lost: four or eight sticks
-    assert (value[[0, 1, 2]] > 0.8).all()
-
-
-def test_gradients_are_clipped_to_their_largest_norm(self_play: tuple[PPO, TrainState]) -> None:
-    """Adam's second moments, a mean of squared gradients, then add up to the square of the norm."""
-    learner, train_state = self_play
-    assert clipped_norm(train_state.opt_state) == pytest.approx(learner.config.max_grad_norm, rel=1e-4)
-
-
 @pytest.mark.slow
-def test_greedy_policy_against_a_fixed_opponent_is_the_best_reply_to_it() -> None:
+def test_greedy_policy_against_a_fixed_opponent_is_the_best_reply_to_it(sticks: None) -> None:
     """It takes one of four sticks, where all moves lose against a perfect opponent."""
-    game = Sticks(num_players=2, sticks=7)
-    changes: dict[str, Any] = {"opponents": ("first",), "opponent_epsilon": EPSILON}
-    learner, train_state = trained("sticks(num_players=2, sticks=7)", iterations=100, **changes)
+    config = Config(
+        env="sticks(num_players=2, sticks=7)",
+        opponents=("first",),
+        opponent_epsilon=EPSILON,
+        total_steps=100 * 32 * 32,
+        num_envs=32,
+        rollout_length=32,
+        update_epochs=4,
+        num_minibatches=4,
+        learning_rate=0.02,
+        gamma=1.0,
+        ent_coef=0.05,  # enough to visit every position until the end
+        hidden_sizes=(32,),
+    )
+    train_state, _ = jax.jit(functools.partial(ppo.train, config))(jax.random.key(0))
+    left, seats = np.divmod(np.arange(14), 2)
+    boards = jax.vmap(Sticks(num_players=2, sticks=7).at)(jnp.asarray(left + 1), jnp.asarray(seats))
+    actions = np.asarray(PPO(config).agent(train_state.params, temperature=0.0).act(jax.random.key(0), boards))
     assert np.argmax(best_reply_values(4)) == 0
-    check_greedy(greedy_actions_and_values(learner, train_state.params, game)[0], best_reply_values, [2, 3, 4, 5, 6, 7])
-
-
-@pytest.mark.slow  # one more compilation of a run
-def test_three_seats_play_and_value_sticks_as_solved() -> None:
-    """With up to three sticks the mover takes them all and wins 2; with four sticks the mover loses 1."""
-    learner, train_state = trained("sticks", iterations=100)
-    actions, value = greedy_actions_and_values(learner, train_state.params, Sticks())
-    np.testing.assert_array_equal(actions[:3], [[0] * 3, [1] * 3, [2] * 3])
-    np.testing.assert_allclose(value[:3], 1.0, atol=0.1)  # rewards are divided by 2
-    assert ((value[3] > -0.7) & (value[3] < -0.2)).all()
+    for sticks_left, found in enumerate(actions.reshape(7, 2), start=1):
+        values = np.array(best_reply_values(sticks_left))
+        assert sticks_left == 1 or values.min() < values.max()
+        assert {*found.tolist()} <= {*np.flatnonzero(values >= values.max() - 1e-9).tolist()}, f"{values}"
