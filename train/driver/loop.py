@@ -25,7 +25,6 @@ from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
 from train.bounds import Count, NotNegative, check_values
 from train.driver import compilation, loggers, processes
-from train.driver.checkpoints import is_multiple
 from train.driver.learner import Learner, command_of, text_of
 from train.driver.messages import (
     GAMES,
@@ -38,7 +37,7 @@ from train.driver.messages import (
 )
 from train.driver.metrics import rounded, to_floats
 from train.driver.processes import log
-from train.driver.run_folder import RunFolder
+from train.driver.run_folder import RunFolder, is_multiple
 from train.ops import sharding
 
 _evaluate = jax.jit(arena.evaluate, static_argnames=("env", "num_games"))

@@ -8,9 +8,14 @@
 
 A run that is killed at any time loses only the iterations after its last checkpoint. Their metrics are dropped when
 the run is resumed. The lock is a lock of the operating system and ends with the process.
+
+A checkpoint is a file of NumPy's .npz format with the number of its iteration; keys are stored as words. It is written
+beside the others and then renamed, so it is whole or not there, even when the process is killed. A file that was
+damaged later does not fit the checksums of the format.
 """
 
 import contextlib
+import io
 import json
 import math
 import operator
@@ -22,18 +27,21 @@ from pathlib import Path
 from typing import IO, Any
 
 import jax
+import numpy as np
 
-from jaxgames._files import write_whole
-from train.driver import checkpoints, stored_config
-from train.driver.checkpoints import LAST
+from jaxgames._files import whole_file, write_whole
+from train.driver import stored_config
 from train.driver.learner import Learner
 from train.driver.loggers import LOGGERS, Log
+from train.ops.sharding import data_to_keys, keys_to_data
 
 try:
     import fcntl
 except ImportError:  # not on this operating system
     fcntl = None
 
+LAST = 2  # the number of last checkpoints that always stay
+STATE = "state/"  # what the names of arrays in a checkpoint begin with
 SWEEP_FILE = "sweep.json"  # marks the folder of a sweep, which `train.sweep` writes
 
 
@@ -46,7 +54,6 @@ class RunFolder:
         """Names in `train.driver.loggers.LOGGERS`; the first row of metrics opens them."""
         self._logs: list[Log] | None = None
         self._open = contextlib.ExitStack()  # the lock and the loggers
-        self._checkpoints = folder / "checkpoints"
 
     @property
     def config(self) -> Any:
@@ -90,20 +97,44 @@ class RunFolder:
         write_whole(self.folder / "config.json", json.dumps(stored_config.to_json(self.learner), indent=2) + "\n")
 
     def save(self, train_state: Any, keep_every: int = 0) -> None:
-        """Writes a checkpoint, unless the iteration already has one; see `train.driver.checkpoints.write`."""
-        iteration = int(train_state.iteration)
-        if iteration not in self.checkpoints():
-            checkpoints.write(self._checkpoints, iteration, train_state, keep_every)
+        """Writes a checkpoint, unless the iteration already has one.
+
+        Removes the last but LAST one, unless it is a multiple of `keep_every` (0 for none). Raises OSError, with the
+        path, if the disk is full or refuses it for another reason.
+        """
+        if (iteration := int(train_state.iteration)) in self.checkpoints():
+            return
+        path, plain = self._path_of(iteration), jax.device_get(keys_to_data(train_state))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for unfinished in path.parent.glob("*.part"):  # of a killed process
+                unfinished.unlink(missing_ok=True)
+            with whole_file(path) as temporary, temporary.open("wb") as file:
+                np.savez(file, **{STATE + name: leaf for name, leaf in leaves_by_name(plain).items()})
+        except OSError as error:
+            raise OSError(f"{path} cannot be written: {error.strerror or error}") from error
+        for each in self.checkpoints()[-LAST - 1 : -LAST]:
+            if not is_multiple(each, keep_every):
+                self._path_of(each).unlink(missing_ok=True)
+
+    def _path_of(self, iteration: int) -> Path:
+        return self.folder / "checkpoints" / f"{iteration}.npz"
 
     def checkpoints(self) -> list[int]:
-        """Returns the iterations that have a checkpoint now, in ascending order."""
-        return checkpoints.iterations(self._checkpoints)
+        """Returns the iterations that have a checkpoint now, in ascending order.
+
+        Raises ValueError for checkpoints that an earlier version wrote, which were folders.
+        """
+        folder = self.folder / "checkpoints"
+        if any(path.name.isdecimal() for path in folder.glob("*")):
+            raise ValueError(f"an earlier version wrote the checkpoints in {folder}: train the run again")
+        return sorted(int(path.stem) for path in folder.glob("*.npz") if path.stem.isdecimal())
 
     def drop_after(self, iteration: int) -> None:
         """Removes the checkpoints of later iterations, which will be repeated."""
         for each in self.checkpoints():
             if each > iteration:
-                checkpoints.path_of(self._checkpoints, each).unlink(missing_ok=True)
+                self._path_of(each).unlink(missing_ok=True)
 
     def kept_iteration(self, iteration: int | None = None) -> int:
         """Returns the iteration, or for None the last one that has a checkpoint.
@@ -124,8 +155,7 @@ class RunFolder:
         """Returns the train state of the last checkpoint, or None before the first."""
         if not (kept := self.checkpoints()):
             return None
-        train_state = jax.eval_shape(self.learner.init, jax.eval_shape(lambda: jax.random.key(0)))
-        return checkpoints.read(self._checkpoints, kept[-1], train_state)
+        return self._read(kept[-1], jax.eval_shape(self.learner.init, jax.eval_shape(lambda: jax.random.key(0))))
 
     def params(self, iteration: int | None = None) -> Any:
         """Returns the parameters after an iteration, None for the last checkpoint. Nothing else of it is read.
@@ -134,12 +164,47 @@ class RunFolder:
         """
         iteration = self.kept_iteration(iteration)
         try:
-            like = {"params": self.params_shapes()}
-            return checkpoints.read(self._checkpoints, iteration, like, "params/")["params"]
+            return self._read(iteration, {"params": self.params_shapes()}, "params/")["params"]
         except FileNotFoundError as error:
             raise FileNotFoundError(
                 f"{error.filename} was removed while it was read, because {self.folder} is being trained: try again"
             ) from None
+
+    def _read(self, iteration: int, like: Any, part: str = "") -> Any:
+        """Returns a checkpoint on the first local device, whatever devices it was written from.
+
+        `like` is the train state as shapes, or the part of it whose names begin with `part`. Only this is read. Raises
+        ValueError for a damaged checkpoint, and unless it has the same arrays there, with the same shapes.
+        """
+        path = self._path_of(iteration)
+        try:
+            with np.load(path) as file:
+                names = [name for name in file.files if name.startswith(STATE + part)]
+                # Each entry is read to its end, where its checksum is compared.
+                stored = {name.removeprefix(STATE): np.load(io.BytesIO(file.zip.read(f"{name}.npy"))) for name in names}
+        except (FileNotFoundError, MemoryError):
+            raise
+        except OSError as error:
+            raise OSError(f"{path} cannot be read: {error.strerror or error}") from error
+        except Exception as error:  # of the archive, or of an array in it
+            advice = "there is none before it, so the run must be trained again"
+            if before := [each for each in self.checkpoints() if each < iteration]:
+                run = f"{self.folder}@{before[-1]}"
+                advice = f"use the checkpoint before it, {run}; to continue from there, remove {path} and add --resume"
+            raise ValueError(f"the checkpoint {path} is damaged: {advice}") from error
+        wanted = leaves_by_name(jax.eval_shape(keys_to_data, like))
+        ours, theirs = ({name: (*leaf.shape,) for name, leaf in each.items()} for each in (wanted, stored))
+        if differ := [name for name in {**theirs, **ours} if theirs.get(name) != ours.get(name)]:
+            name = differ[0]
+            raise ValueError(
+                f"the checkpoint of {self.folder} does not fit the learner: {name} has shape {theirs.get(name)} in the "
+                f"checkpoint and {ours.get(name)} in the learner, and {len(differ) - 1} more arrays differ"
+            )
+        arrays = [(stored[name], leaf.dtype) for name, leaf in wanted.items()]
+        # NumPy reads a dtype that it does not know, such as bfloat16, as bytes.
+        words = [array.view(dtype) if dtype.kind == "V" else array.astype(dtype) for array, dtype in arrays]
+        leaves = [jax.device_put(each, jax.local_devices()[0]) for each in words]
+        return data_to_keys(jax.tree.unflatten(jax.tree.structure(like), leaves), like)
 
     def params_shapes(self) -> Any:
         """Returns the parameters of the run as shapes and dtypes, which need no checkpoint."""
@@ -208,6 +273,17 @@ def check_new(folder: Path) -> None:
         raise FileExistsError(f"{folder} holds a run already: add --resume to continue it, or name another folder")
     if (folder / SWEEP_FILE).exists():
         raise FileExistsError(f"{folder} holds a sweep, which train.sweep continues: name another folder")
+
+
+def is_multiple(iteration: int, keep_every: int) -> bool:
+    """Returns whether the checkpoint of an iteration stays with this setting."""
+    return keep_every > 0 and iteration % keep_every == 0
+
+
+def leaves_by_name(tree: Any) -> dict[str, Any]:
+    """Returns the arrays of a train state, or of a part of it, by names such as "params/heads/bias"."""
+    leaves = jax.tree.leaves_with_path(tree)
+    return {jax.tree_util.keystr(path, simple=True, separator="/"): leaf for path, leaf in leaves}
 
 
 def shortened(iterations: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ from tests.helpers.commands import NAME, error_of, run_command
 from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import metrics_of, train_in
 from tests.helpers.toy_learner import Config, ToyLearner, TrainState
-from train.driver import checkpoints, loggers
+from train.driver import loggers
 from train.driver.loop import Settings, run_training
 from train.driver.result_file import ResultFile
 from train.driver.run_folder import SWEEP_FILE, RunFolder
@@ -195,25 +195,29 @@ def test_multiples_of_keep_every_stay_with_the_last_two(folder: Path) -> None:
     assert opened(folder).checkpoints() == [0, 3, 6, 10, 15, 16, 20]
 
 
-def test_every_array_is_restored_from_a_folder_with_any_sign(tmp_path: Path) -> None:
-    """Also keys, empty arrays, a type that NumPy lacks, and nodes without arrays, such as the opponent `random`.
+class Everything(NamedTuple):
+    """A train state with keys, empty arrays, a type that NumPy lacks, and agents without arrays, such as `random`."""
 
-    The folder was renamed, and has what a killed writer left.
-    """
-    env = Sticks()
-    train_state = {
-        "opponents": (with_epsilon(env, RandomAgent(env), 0.5), RandomAgent(env)),
-        "alone": (RandomAgent(env),),
-        "none": (None, ()),
-        "arrays": (jnp.ones(2), jnp.zeros((2, 0)), jnp.arange(5, dtype=jnp.bfloat16), jnp.int8(3)),
-        "key": jax.random.key(3),
-    }
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "1.npz.0123abcd.part").touch()
-    checkpoints.write(tmp_path / "other", 1, train_state)
-    folder = (tmp_path / "other").rename(tmp_path / NAME)
-    assert [path.name for path in folder.iterdir()] == ["1.npz"]
-    found = checkpoints.read(folder, 1, jax.eval_shape(lambda: train_state))
+    iteration: jax.Array = jnp.int32(1)
+    opponents: Any = (with_epsilon(Sticks(), RandomAgent(Sticks()), 0.5), RandomAgent(Sticks()))
+    nothing: Any = (None, ())
+    arrays: Any = (jnp.ones(2), jnp.zeros((2, 0)), jnp.arange(5, dtype=jnp.bfloat16), jnp.int8(3))
+    key: jax.Array = jax.random.key(3)
+
+
+class StoresEverything(ToyLearner):
+    def init(self, key: jax.Array) -> Any:
+        return Everything()
+
+
+def test_every_array_is_restored_from_a_folder_with_any_sign(tmp_path: Path) -> None:
+    """The folder was renamed, and has what a killed writer left."""
+    learner, train_state, written = StoresEverything(LEARNER.config), Everything(), tmp_path / "other" / "checkpoints"
+    written.mkdir(parents=True)
+    (written / "1.npz.0123abcd.part").touch()
+    RunFolder(tmp_path / "other", learner).save(train_state)
+    assert [path.name for path in written.iterdir()] == ["1.npz"]
+    found = RunFolder((tmp_path / "other").rename(tmp_path / NAME), learner).restore()
     assert jax.tree.structure(found) == jax.tree.structure(train_state)
     for one, other in zip(*(jax.tree.leaves(keys_to_data(each)) for each in (found, train_state)), strict=True):
         assert one.dtype == other.dtype
@@ -284,37 +288,37 @@ def test_damaged_checkpoint_is_refused_with_the_checkpoint_before_it(folder: Pat
 
 def test_changed_dtype_of_an_array_is_damage(tmp_path: Path) -> None:
     """The file is long enough that NumPy alone would not read the array to its end, where the checksum is compared."""
-    checkpoints.write(tmp_path, 1, {"a": np.ones(100_000, np.float32)})
-    path = checkpoints.path_of(tmp_path, 1)
+    run = RunFolder(tmp_path, ToyLearner(Config(sizes=(1000, 100))))
+    run.save(run.learner.init(jax.random.key(0)))
+    path = tmp_path / "checkpoints" / "0.npz"
     path.write_bytes(path.read_bytes().replace(b"'<f4'", b"'<f2'"))
     with pytest.raises(ValueError, match="is damaged"):
-        checkpoints.read(tmp_path, 1, {"a": jax.ShapeDtypeStruct((100_000,), "float32")})
+        run.restore()
 
 
-FAILING_CHECKPOINTS = """
+WITHOUT_ROOM = """
 import resource, sys
 from pathlib import Path
-import numpy as np
-from train.driver import checkpoints
+import jax
+from tests.helpers.toy_learner import Config, ToyLearner
+from train.driver.run_folder import RunFolder
 
-folder = Path(sys.argv[1])
-train_state = {f"array{number}": np.random.default_rng(number).random(4000) for number in range(40)}
-checkpoints.write(folder, 1, train_state)
+run = RunFolder(Path(sys.argv[1]), ToyLearner(Config(sizes=(1000, 100))))
+train_state = run.learner.init(jax.random.key(0))
+run.save(train_state)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))
 try:
-    checkpoints.write(folder, 2, train_state)
+    run.save(train_state._replace(iteration=train_state.iteration + 1))
 except OSError as error:
-    print(error)
+    print(error, run.checkpoints())
 """
 
 
 def test_checkpoint_without_room_is_one_error_and_leaves_the_one_before(tmp_path: Path) -> None:
     """A limit on the length of files stands for a full disk."""
-    folder = tmp_path / "checkpoints"
-    command = [sys.executable, "-c", FAILING_CHECKPOINTS, folder]
-    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"JAX_ENABLE_X64": "1"})
-    assert (ran.stdout, ran.stderr) == (f"{folder / '2.npz'} cannot be written: File too large\n", "")
-    assert checkpoints.iterations(folder) == [1]
+    ran = subprocess.run([sys.executable, "-c", WITHOUT_ROOM, tmp_path], capture_output=True, text=True)
+    written = tmp_path / "checkpoints" / "1.npz"
+    assert (ran.stdout, ran.stderr) == (f"{written} cannot be written: File too large [0]\n", "")
 
 
 class FullDisk(RunFolder):
