@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from jaxgames.arena import wilson
 from train import agents
 from train.driver.commands import run_command
-from train.driver.messages import GAMES, OPPONENT
+from train.driver.learner import format_setting, settings_of
+from train.driver.metrics import GAMES, OPPONENT
 from train.driver.run_folder import RunFolder
-from train.driver.stored_config import format_setting, settings_of
 
 By = Literal["steps", "seconds", "iterations"]
 Scale = Literal["auto", "linear", "log"]

@@ -48,7 +48,7 @@ from train.driver.tables import entry_of as entry_of
 from train.driver.tables import table_of as table_of
 from train.ops.sharding import provide_cores
 from train.plot import new_picture as new_picture
-from train.sweep import Evaluate, Sweep, evaluate_runs, run_sweep
+from train.sweep import BatchedRuns, Sweep, run_sweep
 
 RATE = "{win_rate:.3f} ({win_rate_interval[0]:.3f}-{win_rate_interval[1]:.3f})"
 WITHOUT_GAMES = Settings(evaluate_every=0, checkpoint_every=25)
@@ -181,7 +181,7 @@ def train(learner: Learner, folder: Path, settings: Settings = WITHOUT_GAMES) ->
 
 
 def train_all(
-    sweep: Sweep, folder: Path, settings: Settings = WITHOUT_GAMES, evaluate: Evaluate = evaluate_runs
+    sweep: Sweep, folder: Path, settings: Settings = WITHOUT_GAMES, runs_type: type[BatchedRuns] = BatchedRuns
 ) -> None:
     """Trains the runs of a sweep that are not finished, each in its folder below `folder`, on all cores.
 
@@ -191,7 +191,7 @@ def train_all(
         return
     provide_cores(0)
     settings = replace(settings, run_dir=folder, resume=True, devices=0)
-    if not run_sweep(sweep, settings, evaluate=evaluate)["finished"]:
+    if not run_sweep(sweep, settings, runs_type=runs_type)["finished"]:
         raise SystemExit(130)
 
 

@@ -15,7 +15,7 @@ from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.toy_learner import ToyLearner
 from train import plot
-from train.driver import stored_config
+from train.driver.learner import to_json
 from train.driver.run_folder import RunFolder
 from train.plot import By, Curve, curves, open_runs
 
@@ -31,7 +31,7 @@ def run_of(folder: Path, rows: Sequence[Mapping[str, Any]], **settings: Any) -> 
     """A run with these settings and metrics."""
     folder.mkdir(parents=True)
     learner = ToyLearner(toy_learner.Config(**settings))
-    (folder / "config.json").write_text(json.dumps(stored_config.to_json(learner)))
+    (folder / "config.json").write_text(json.dumps(to_json(learner)))
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return RunFolder(folder, learner)
 

@@ -201,7 +201,7 @@ def test_cell_that_was_continued_alone_is_refused(tmp_path: Path) -> None:
     name, learner = next(iter(table.cells.items()))
     assert isinstance(learner, ToyLearner)
     RunFolder.create(tmp_path / name, ToyLearner(dataclasses.replace(learner.config, total_steps=400))).close()
-    with pytest.raises(ValueError, match="continued with other settings: total_steps was 40 and is 400"):
+    with pytest.raises(ValueError, match=r"total_steps can only grow: .* was started with 400"):
         run_sweep(table, dataclasses.replace(TOY, run_dir=tmp_path))
 
 

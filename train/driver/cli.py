@@ -13,14 +13,14 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 import jax
 import tyro
+from jax.sharding import Mesh
 
 from jaxgames._named import IMPORT, IMPORT_LINE, command_line, import_options
 from train.driver import compilation, loggers, loop, processes
-from train.driver.learner import Learner, check_load, command_of
+from train.driver.learner import Learner, changes, command_of, settings_of
 from train.driver.loop import Settings
 from train.driver.processes import Processes, log
 from train.driver.run_folder import RunFolder, check_new
-from train.driver.stored_config import changes, settings_of
 from train.ops import sharding
 
 ConfigT = TypeVar("ConfigT")
@@ -92,7 +92,7 @@ def parse(learner_type: type[Learner], arguments: list[str], settings: Settings 
         first, default = ParsedFirst(), learner_type.config_type()
     elif first.resume and first.run_dir is None:
         raise ValueError("--resume needs the --run-dir of the run to continue")
-    elif first.resume and first.run_dir is not None and (first.run_dir / "config.json").exists():
+    elif first.run_dir is not None and is_stored(first):
         default = RunFolder.open(first.run_dir, learner_type).config
     else:
         names = ("env", "network", "preset", "init_from")
@@ -124,9 +124,10 @@ def open_run(learner_type: type[Learner], config: Any, settings: Settings) -> tu
     if processes.is_leader():
         try:
             learner = learner_type(learner_type.resolve(config))
-            sharding.mesh_for(settings.devices, learner.batch_sizes)
-            loop.evaluation_opponent(learner, settings)
-            loggers.check(settings.logger)
+            is_new = not is_stored(settings)
+            mesh = check_start(learner, settings, is_new)
+            if is_new and jax.process_count() == 1:  # of several processes, all compile it, with these settings
+                compilation.compiled_iteration(learner, mesh)
             runs = [create_or_resume(learner, settings)]
             with_folder = dataclasses.asdict(settings) | {"run_dir": str(runs[0].folder)}
             sent = {"config": dataclasses.asdict(runs[0].config), "settings": with_folder}
@@ -140,15 +141,28 @@ def open_run(learner_type: type[Learner], config: Any, settings: Settings) -> tu
     return learner, runs, Settings(**sent["settings"] | {"run_dir": Path(sent["settings"]["run_dir"])})
 
 
+def is_stored(settings: Settings | ParsedFirst, file: str = "config.json") -> bool:
+    """Returns whether a run is continued, whose folder has the file."""
+    return settings.resume and settings.run_dir is not None and (settings.run_dir / file).exists()
+
+
+def check_start(learner: Learner, settings: Settings, is_new: bool) -> Mesh:
+    """Returns the devices of a run. Raises what would end it at its start, before there is a folder."""
+    mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
+    loop.evaluation_opponent(learner, settings)
+    loggers.check(settings.logger)
+    if is_new:
+        learner.check_load()
+        if settings.run_dir is not None:
+            check_new(settings.run_dir)
+    return mesh
+
+
 def create_or_resume(learner: Learner, settings: Settings) -> RunFolder:
     """Returns the locked run folder: a new one, or with `resume` the existing one."""
     config = learner.config
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
-    if not (settings.resume and (folder / "config.json").exists()):
-        check_new(folder)  # this and the next before there is a folder
-        check_load(learner)
-        if jax.process_count() == 1:  # otherwise the others would have to compile, too
-            compilation.compiled_iteration(learner, sharding.mesh_for(settings.devices, learner.batch_sizes))
+    if not is_stored(settings):
         return RunFolder.create(folder, learner)
     run = RunFolder.open(folder, type(learner))
     if changed := changes(settings_of(run.config), settings_of(config), may_change=["total_steps"]):

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +19,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxgames import ParameterError, arena
+from jaxgames import ParameterError
 from jaxgames._named import import_options
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
 from train.bounds import Count, NotNegative, check_values
 from train.driver import compilation, loggers, processes
 from train.driver.learner import Learner, command_of, text_of
-from train.driver.messages import (
+from train.driver.metrics import (
     GAMES,
     NEXT_OPPONENT,
     NEXT_RATES,
@@ -34,18 +34,16 @@ from train.driver.messages import (
     format_row,
     log_evaluations,
     log_start,
+    rounded,
+    to_floats,
 )
-from train.driver.metrics import rounded, to_floats
 from train.driver.processes import log
 from train.driver.run_folder import RunFolder, is_multiple
 from train.ops import sharding
 
-_evaluate = jax.jit(arena.evaluate, static_argnames=("env", "num_games"))
 EVALUATION_SEED = 2**31 - 1  # seed of evaluation games; no run uses it
 BEATEN = 0.95  # win rate against the random agent from which evaluations also have the next opponent
 IN_RESULT = ("win_rate", "draw_rate", "mean_turns", *NEXT_RATES)
-Evaluate = Callable[[Any, "Settings", Agent, Any, int], Mapping[str, Any]]
-"""(learner, settings, opponent, train state, iteration) -> the metrics of an evaluation."""
 
 
 @dataclass(frozen=True)
@@ -88,16 +86,13 @@ class Settings:
         return every > 0 and (last or doubling or iteration % every == 0)
 
 
-def run_training(
-    learner: Learner, runs: Sequence[RunFolder], settings: Settings, evaluate: Evaluate | None = None
-) -> dict[str, Any]:
+def run_training(learner: Learner, runs: Sequence[RunFolder], settings: Settings) -> dict[str, Any]:
     """Trains to the end of the run, or until Ctrl-C or SIGTERM. Returns the result, which a finished run stores.
 
     Args:
       learner: of the run, or `BatchedRuns`, whose metrics are arrays over runs.
       runs: their folders, which are closed at the end, also by an error; none in a process that is not the leader.
       settings: with a `run_dir` in such a process, and of a sweep.
-      evaluate: returns the metrics of an evaluation; None for `evaluation`.
 
     Seconds are a run's share of the time. Raises ValueError when parameters are no longer finite numbers.
     """
@@ -125,7 +120,7 @@ def run_training(
         if settings.evaluate_every:
             log_evaluations(learner, settings.evaluation_opponent, settings.evaluation_games)
         try:
-            iteration = iterate_until_stopped(learner, runs, settings, evaluate or evaluation, mesh, train_state, rows)
+            iteration = iterate_until_stopped(learner, runs, settings, mesh, train_state, rows)
             results = [result_of(run, iteration, row) for run, row in zip(runs, rows, strict=True)]
             for run, result in zip(runs, results, strict=True):
                 if result["finished"]:
@@ -156,7 +151,6 @@ def iterate_until_stopped(
     learner: Learner,
     runs: Sequence[RunFolder],
     settings: Settings,
-    evaluate: Evaluate,
     mesh: Mesh,
     train_state: Any,
     rows: list[dict[str, Any]],
@@ -193,7 +187,7 @@ def iterate_until_stopped(
             diverged = [folder for folder, is_finite in zip(folders, finite, strict=False) if not is_finite]
             evaluates = settings.evaluates(iteration, last)
             if leader and evaluates and not diverged:
-                row |= evaluate(learner, settings, opponent, train_state, iteration)
+                row |= evaluation(learner, settings, opponent, train_state, iteration)
                 row |= {GAMES: settings.evaluation_games, OPPONENT: settings.evaluation_opponent}
             for index, run in enumerate(runs):
                 of_run = {name: value[index].item() if np.ndim(value) else value for name, value in row.items()}
@@ -288,20 +282,20 @@ def evaluation_opponent(learner: Learner, settings: Settings) -> Agent:
 
 def evaluation(
     learner: Learner, settings: Settings, opponent: Agent, train_state: Any, iteration: int
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Returns the results of games against an opponent. Their key depends only on the iteration.
 
-    Where the random agent is beaten, NEXT_RATES are results against the next opponent.
+    Where the random agent is beaten by a single run, NEXT_RATES are results against the next opponent.
     """
-    agent = learner.agent(sharding.local_copy(train_state.params))
     games, key = settings.evaluation_games, evaluation_key(iteration)
-    results = to_floats(_evaluate(learner.env, agent, opponent, key, games))
-    if settings.evaluation_opponent == "random" and results["win_rate"] >= BEATEN:
+    results = to_floats(learner.results_against(train_state, opponent, key, games))
+    rate = results["win_rate"]
+    if settings.evaluation_opponent == "random" and isinstance(rate, float) and rate >= BEATEN:
         try:
             following = learner.make_agent(NEXT_OPPONENT)
         except ParameterError:  # a game without scores
             return results
-        against_it = to_floats(_evaluate(learner.env, agent, following, key, games))
+        against_it = to_floats(learner.results_against(train_state, following, key, games))
         results |= {column: against_it[name] for column, name in NEXT_RATES.items()}
     return results
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from train.driver import stored_config
+from train.driver.learner import changes
 
 try:
     import fcntl
@@ -42,7 +42,7 @@ class ResultFile:
                 row = json.loads(line)
                 if number > 1 or settings is None:
                     self._keep(row)
-                elif changed := stored_config.changes(row["settings"], settings):
+                elif changed := changes(row["settings"], settings):
                     other = "; ".join(changed)
                     raise ValueError(f"{path} has other settings: {other}. Name another place with --output")
             except (KeyError, TypeError, AttributeError, json.JSONDecodeError, UnicodeError, RecursionError) as error:

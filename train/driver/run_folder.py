@@ -30,8 +30,7 @@ import jax
 import numpy as np
 
 from jaxgames._files import whole_file, write_whole
-from train.driver import stored_config
-from train.driver.learner import Learner
+from train.driver.learner import Learner, load_learner, to_json
 from train.driver.loggers import LOGGERS, Log
 from train.ops.sharding import data_to_keys, keys_to_data
 
@@ -78,7 +77,7 @@ class RunFolder:
 
         Raises FileNotFoundError if there is none, ValueError if its settings are not those of a learner.
         """
-        return cls(folder, stored_config.load(folder / "config.json", learners, or_own))
+        return cls(folder, load_learner(folder / "config.json", learners, or_own))
 
     def lock(self) -> None:
         """Reserves the folder for this process until `close`.
@@ -94,7 +93,7 @@ class RunFolder:
         (self.folder / "result.json").unlink(missing_ok=True)
 
     def _write_config(self) -> None:
-        write_whole(self.folder / "config.json", json.dumps(stored_config.to_json(self.learner), indent=2) + "\n")
+        write_whole(self.folder / "config.json", json.dumps(to_json(self.learner), indent=2) + "\n")
 
     def save(self, train_state: Any, keep_every: int = 0) -> None:
         """Writes a checkpoint, unless the iteration already has one.
@@ -249,7 +248,7 @@ class RunFolder:
             file.write(json.dumps(numbers) + "\n")
         iteration = int(row["iteration"])
         if self._logs is None:
-            config = stored_config.to_json(self.learner)
+            config = to_json(self.learner)
             opened = [LOGGERS[name](self.folder, config, iteration) for name in self.loggers]
             self._logs = [self._open.enter_context(each) for each in opened]
         scalars = {
@@ -269,10 +268,10 @@ class RunFolder:
 
 def check_new(folder: Path) -> None:
     """Raises FileExistsError if the folder holds a run or a sweep."""
-    if (folder / "config.json").exists():
-        raise FileExistsError(f"{folder} holds a run already: add --resume to continue it, or name another folder")
-    if (folder / SWEEP_FILE).exists():
-        raise FileExistsError(f"{folder} holds a sweep, which train.sweep continues: name another folder")
+    for name, what in (("config.json", "run"), (SWEEP_FILE, "sweep")):
+        if (folder / name).exists():
+            advice = "add --resume to the command that made it, or name another folder"
+            raise FileExistsError(f"{folder} holds a {what} already: {advice}")
 
 
 def is_multiple(iteration: int, keep_every: int) -> bool:

@@ -16,9 +16,9 @@ from train.agents import learner_type
 from train.driver import compilation
 from train.driver.cli import parse_known
 from train.driver.commands import print_result
+from train.driver.learner import format_setting
 from train.driver.loop import Settings
 from train.driver.run_folder import SWEEP_FILE
-from train.driver.stored_config import format_setting
 from train.ops import sharding
 from train.sweep.runs import run_sweep, sweep_of
 

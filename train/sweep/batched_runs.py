@@ -23,8 +23,6 @@ import jaxgames
 from jaxgames import arena
 from jaxgames.agents import Agent
 from train.driver.learner import Learner, names_of_numbers
-from train.driver.loop import Settings, evaluation_key
-from train.driver.metrics import to_floats
 from train.ops import sharding
 from train.ops.sharding import REPLICATED, SHARDED, data_to_keys, keys_to_data, on_each_device
 
@@ -113,6 +111,9 @@ class BatchedRuns(Learner):
     def make_agent(self, text: str) -> Agent:
         return self.first.make_agent(text)
 
+    def check_load(self) -> None:
+        self.first.check_load()
+
     def load(self, train_state: BatchedState) -> BatchedState:
         """Returns the train states with what each run takes from other runs."""
         states = zip(self.learners, self.split(train_state), strict=True)
@@ -142,6 +143,15 @@ class BatchedRuns(Learner):
         runs, metrics = map_runs(data, self.varied, train_state.runs)
         return BatchedState(runs, train_state.iteration + 1), self.without_padding(metrics)
 
+    def results_against(
+        self, train_state: BatchedState, opponent: Agent, key: jax.Array, num_games: int
+    ) -> dict[str, Any]:
+        """Returns the results of every run: of the games of a run that trains alone, in one program."""
+        mesh = sharding.mesh_for(self.devices, self.batch_sizes)
+        opponent = jax.device_put(opponent, sharding.shardings(mesh, REPLICATED))
+        with jax.set_mesh(mesh):
+            return _evaluate(self, num_games, opponent, train_state.params, key)
+
     def map_runs(self, function: Callable[..., Any], *parts: PartitionSpec) -> Callable[..., Any]:
         """Returns `function` of one run for all runs, each device its own. REPLICATED arguments have no runs."""
 
@@ -167,20 +177,6 @@ class BatchedRuns(Learner):
 def pad(values: list[Any], length: int) -> list[Any]:
     """Returns the values, extended to a length by repeats of the first one."""
     return values + values[:1] * (length - len(values))
-
-
-# -- evaluation ----------------------------------------------------------------------------------------------------
-
-
-def evaluate_runs(
-    runs: BatchedRuns, settings: Settings, opponent: Agent, train_state: BatchedState, iteration: int
-) -> dict[str, np.ndarray | float]:
-    """Returns `train.driver.loop.evaluation` of every run: the games of a run that trains alone, in one program."""
-    key, games = evaluation_key(iteration), settings.evaluation_games
-    mesh = sharding.mesh_for(runs.devices, runs.batch_sizes)
-    opponent = jax.device_put(opponent, sharding.shardings(mesh, REPLICATED))
-    with jax.set_mesh(mesh):
-        return to_floats(_evaluate(runs, games, opponent, train_state.params, key))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

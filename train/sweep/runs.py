@@ -24,19 +24,25 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxgames._files import write_whole
 from train import plot
 from train.agents import learner_type
-from train.driver import loggers, loop, stored_config
+from train.driver import loop
+from train.driver.cli import check_start, create_or_resume, is_stored
 from train.driver.compilation import compiled_iteration
-from train.driver.learner import Learner, check_load, names_of_numbers
-from train.driver.loop import Evaluate, Settings
+from train.driver.learner import Learner, changes, format_setting, names_of_numbers, settings_of
+from train.driver.loop import Settings
+from train.driver.metrics import GAMES, OPPONENT
+from train.driver.processes import log
 from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
+from train.driver.tables import markdown
 from train.ops import sharding
-from train.sweep.batched_runs import BatchedRuns, evaluate_runs
-from train.sweep.summary import summarise, table
+from train.sweep.batched_runs import BatchedRuns
 
+COLUMNS = ("win_rate", "mean_turns", "mean_reward", "episode_length")  # of the table; summary.json has every metric
+DIGITS = 8  # of a median
 MAX_NAME = 120  # characters of a folder's name; longer ones are cut off and numbered
 
 
@@ -62,7 +68,7 @@ class Sweep:
         groups: dict[str, dict[str, Learner]] = {}
         for name, learner in self.cells.items():
             free = ("seed", *names_of_numbers(learner))
-            settings = stored_config.settings_of(learner.config)
+            settings = settings_of(learner.config)
             static = json.dumps({name: value for name, value in settings.items() if name not in free or value is None})
             groups.setdefault(static, {})[name] = learner
         return [*groups.values()]
@@ -110,14 +116,14 @@ def folder_name(settings: Mapping[str, Any], varied: Sequence[str], row: int) ->
 
     Characters that are special in paths or in an agent's text become "_". The number of the row keeps such names apart.
     """
-    texts = {name: stored_config.format_setting(settings[name]) for name in varied}
+    texts = {name: format_setting(settings[name]) for name in varied}
     written = "+".join(f"{name}={text}" for name, text in texts.items())
     name = re.sub(r"[^\w.=+-]+", "_", written)[:MAX_NAME]
     return name if name == written else f"{name}_{row}"
 
 
 def run_sweep(
-    sweep: Sweep, settings: Settings, cells_at_once: int = 0, evaluate: Evaluate = evaluate_runs
+    sweep: Sweep, settings: Settings, cells_at_once: int = 0, runs_type: type[BatchedRuns] = BatchedRuns
 ) -> dict[str, Any]:
     """Trains all cells, or until Ctrl-C or SIGTERM, and summarises them. Returns the result that the command prints.
 
@@ -125,8 +131,7 @@ def run_sweep(
       settings: of the driver, for every cell; `run_dir` is the folder of the sweep. `devices` are the devices that the
         cells of a group are divided over.
       cells_at_once: cells that a device computes at the same time; 0 for one on a CPU, and for all on other platforms.
-      evaluate: returns the metrics of an evaluation of a group, an array over its cells each. It gets the
-        `BatchedRuns`, the settings, the evaluation opponent, the train state and the iteration.
+      runs_type: of the cells of a group. A subclass can evaluate them in another way.
 
     Raises:
       FileExistsError: the folder holds a sweep already, and `settings.resume` is not set.
@@ -137,26 +142,26 @@ def run_sweep(
     if cells_at_once < 0:
         raise ValueError(f"cells_at_once must be 0 or more, not {cells_at_once}")
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
-    is_new = not (folder / SWEEP_FILE).exists()
-    groups = [(names, group_of(names, settings, cells_at_once)) for names in sweep.groups()]
-    for _, group in groups:
-        loop.evaluation_opponent(group, settings)  # before there is a folder
-        loggers.check(settings.logger)
-        if is_new:
-            check_load(group.first)
-    check_folder(folder, sweep, settings.resume)
+    settings = dataclasses.replace(settings, run_dir=folder)
+    is_new = not is_stored(settings, SWEEP_FILE)
+    groups = [(names, runs_type(*group_of(names, settings, cells_at_once))) for names in sweep.groups()]
+    meshes = [check_start(group, dataclasses.replace(settings, devices=group.devices), is_new) for _, group in groups]
     if is_new:
-        for _, group in groups:
+        for (_, group), mesh in zip(groups, meshes, strict=True):
             try:
-                compiled_iteration(group, sharding.mesh_for(group.devices, group.batch_sizes))
+                compiled_iteration(group, mesh)
             except ValueError as error:
                 raise ValueError(f"{error}, or cells_at_once" if group.at_once > 1 else str(error)) from None
+    else:
+        stored = json.loads((folder / SWEEP_FILE).read_bytes())
+        old, new = ({**each, **each["values"]} for each in (stored, sweep.to_json()))
+        if changed := changes(old, new, may_change=["values", "cells"]):
+            raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}")
     start = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):
         write_whole(folder / SWEEP_FILE, json.dumps(sweep.to_json(), indent=2) + "\n")
-        settings = dataclasses.replace(settings, run_dir=folder)
-        finished = all(train_group(*each, settings, evaluate) for each in groups)  # a signal stops all that follow
+        finished = all(train_group(*each, settings) for each in groups)  # a signal stops all that follow
         result: dict[str, Any] = {
             "run_dir": str(folder),
             "learner": sweep.learner,
@@ -170,26 +175,15 @@ def run_sweep(
             write_whole(folder / "summary.md", table(summary) + "\n")
             print(table(summary), file=sys.stderr)
             if {*plot.EVALUATED} <= {*summary["rows"][0]}:
-                loop.log(f"picture  {plot.plot(plot.Arguments((folder,)))[0]}")
+                log(f"picture  {plot.plot(plot.Arguments((folder,)))[0]}")
             result["rows"] = summary["rows"]
     return result
 
 
-def check_folder(folder: Path, sweep: Sweep, resume: bool) -> None:
-    """Raises FileExistsError or ValueError if the sweep cannot be trained in a folder."""
-    path = folder / SWEEP_FILE
-    if path.exists() and not resume:
-        raise FileExistsError(f"{folder} holds a sweep already: add --resume to continue it, or name another folder")
-    if (folder / "config.json").exists():
-        raise FileExistsError(f"{folder} holds a single run: name another folder")
-    if path.exists():
-        old, new = ({**each, **each["values"]} for each in (json.loads(path.read_bytes()), sweep.to_json()))
-        if changed := stored_config.changes(old, new, may_change=["values", "cells"]):
-            raise ValueError(f"{folder} was started with other settings: {'; '.join(changed)}")
-
-
-def group_of(learners: Mapping[str, Learner], settings: Settings, cells_at_once: int) -> BatchedRuns:
-    """Returns a group of cells, on as many devices as have a cell.
+def group_of(
+    learners: Mapping[str, Learner], settings: Settings, cells_at_once: int
+) -> tuple[tuple[Learner, ...], int, int]:
+    """Returns the cells of a group, the devices that have one, and the cells that each computes at the same time.
 
     Raises ValueError if there are fewer devices than asked for.
     """
@@ -197,32 +191,80 @@ def group_of(learners: Mapping[str, Learner], settings: Settings, cells_at_once:
     of_device = -(-len(learners) // devices)
     on_cpu = jax.local_devices()[0].platform == "cpu"
     chunks = -(-of_device // (cells_at_once or (1 if on_cpu else of_device)))
-    return BatchedRuns(tuple(learners.values()), devices, -(-of_device // chunks))  # chunks of equal size
+    return tuple(learners.values()), devices, -(-of_device // chunks)  # chunks of equal size
 
 
-def train_group(learners: Mapping[str, Learner], group: BatchedRuns, settings: Settings, evaluate: Evaluate) -> bool:
-    """Trains the cells of a group in the folder of their sweep. Returns whether they are finished."""
+def train_group(learners: Mapping[str, Learner], group: BatchedRuns, settings: Settings) -> bool:
+    """Trains the cells of a group in the folder of their sweep. Returns whether they are finished.
+
+    Raises ValueError if one was started with other settings, such as more steps in a run alone.
+    """
     assert settings.run_dir is not None
     with contextlib.ExitStack() as stack:
-        runs = [open_run(settings.run_dir / name, learner, stack) for name, learner in learners.items()]
+        runs = list[RunFolder]()
+        for name, learner in learners.items():
+            of_cell = dataclasses.replace(settings, run_dir=settings.run_dir / name, resume=True)
+            runs.append(stack.enter_context(contextlib.closing(create_or_resume(learner, of_cell))))
         if all(run.result() for run in runs):
-            loop.log(f"{len(runs)} cells are finished already")
+            log(f"{len(runs)} cells are finished already")
             return True
-        return loop.run_training(group, runs, dataclasses.replace(settings, devices=group.devices), evaluate)[
-            "finished"
-        ]
+        return loop.run_training(group, runs, dataclasses.replace(settings, devices=group.devices))["finished"]
 
 
-def open_run(folder: Path, learner: Learner, stack: contextlib.ExitStack) -> RunFolder:
-    """Returns the folder of a cell, a new one if there is none, locked until the stack closes it.
+# -- summary ---------------------------------------------------------------------------------------------------------
 
-    Raises ValueError if it was started with other settings, such as more steps in a run alone.
+
+def summarise(folder: Path, varied: Sequence[str], cells: Mapping[str, Learner]) -> dict[str, Any]:
+    """Returns the content of summary.json, in JSON's types.
+
+    "varied" are the settings with more than one value, "evaluation" the games of the last evaluations in words. "rows"
+    has a row per combination of settings: "settings", "seeds", and for every metric of the last evaluation, or the last
+    iteration where there is none, {"median", "lowest", "highest"}.
     """
-    if not (folder / "config.json").exists():
-        return stack.enter_context(contextlib.closing(RunFolder.create(folder, learner)))
-    run = RunFolder.open(folder, type(learner))
-    asked, stored = stored_config.settings_of(learner.config), stored_config.settings_of(run.config)
-    if changed := stored_config.changes(asked, stored):
-        raise ValueError(f"{folder} was continued with other settings: {'; '.join(changed)}")
-    run.lock()
-    return stack.enter_context(contextlib.closing(run))
+    by_settings: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {}
+    for name, learner in cells.items():
+        rows = RunFolder(folder / name, learner).rows()
+        rows = [row for row in rows if row["iteration"] <= learner.config.num_iterations]
+        last = ([row for row in rows if "win_rate" in row] or rows)[-1]
+        settings = {each: getattr(learner.config, each) for each in varied}
+        by_settings.setdefault(name.rpartition("/")[0], (settings, []))[1].append(last)
+    rows, games = list[dict[str, Any]](), dict[str, None]()
+    for settings, of_seeds in by_settings.values():
+        games |= dict.fromkeys(f"{row[GAMES]:,} games against {row[OPPONENT]}" for row in of_seeds if OPPONENT in row)
+        metrics = [name for name in of_seeds[0] if name not in ("iteration", GAMES, OPPONENT)]
+        numbers = {name: median_and_range([row.get(name) for row in of_seeds]) for name in metrics}
+        rows.append({"settings": settings, "seeds": len(of_seeds), **numbers})
+    return {"varied": [*varied], "rows": rows, "evaluation": " or ".join(games)}
+
+
+def median_and_range(values: Sequence[float | None]) -> dict[str, float | None]:
+    """Returns the median, the lowest and the highest of the values that are not None."""
+    present = [value for value in values if value is not None]
+    if not present:
+        return dict.fromkeys(("median", "lowest", "highest"))
+    median = float(f"{np.median(present):.{DIGITS}g}")  # the mean of two numbers has digits that mean nothing
+    return {"median": median, "lowest": min(present), "highest": max(present)}
+
+
+def table(summary: Mapping[str, Any]) -> str:
+    """Returns the Markdown table: a row per combination of settings, "median (lowest to highest)" in each column."""
+    varied, rows, games = summary["varied"], summary["rows"], summary["evaluation"]
+    columns = [name for name in COLUMNS if name in rows[0]]
+    cells = [
+        [
+            *(format_setting(row["settings"][name]) for name in varied),
+            row["seeds"],
+            *(format_median_and_range(row[name]) for name in columns),
+        ]
+        for row in rows
+    ]
+    note = f"; win_rate, mean_turns and mean_reward in {games}" if games else ""
+    text = markdown([*varied, "seeds", *columns], cells, padded=True)
+    return f"{text}\n\nMedian (lowest to highest) of the seeds{note}."
+
+
+def format_median_and_range(numbers: Mapping[str, float | None]) -> str:
+    """Returns a median and its range in words."""
+    if numbers["median"] is None:
+        return "none"
+    return "{median:.4g} ({lowest:.4g} to {highest:.4g})".format(**numbers)

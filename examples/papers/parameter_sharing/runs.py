@@ -25,14 +25,12 @@ from jaxgames import arena
 from jaxgames.agents import Agent, RandomAgent
 from jaxgames.policies.agent import PolicyAgent
 from train import agents
-from train.driver.loop import Settings, evaluation_key
-from train.driver.metrics import to_floats
+from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.models.policy import Params, Policy, Sharing
 from train.plot import open_runs
 from train.ppo import PPO
-from train.sweep import evaluate_runs, sweep_of
-from train.sweep.batched_runs import BatchedRuns
+from train.sweep import BatchedRuns, sweep_of
 
 COLUMNS = {
     "win_rate": "games won, divided by all games, as in the study's code",
@@ -87,19 +85,20 @@ def train_all(
     """
     sweep = sweep_of("ppo", settings, seeds)
     evaluated = Settings(checkpoint_every=25, keep_every=keep_every, evaluate_every=1, evaluation_games=games)
-    _experiment.train_all(sweep, folder, evaluated, evaluate_runs if in_its_game else evaluate_as_the_study)
+    _experiment.train_all(sweep, folder, evaluated, BatchedRuns if in_its_game else EvaluatedAsTheStudy)
     return [agents.open_run(folder / name) for name in sweep.cells]
 
 
-def evaluate_as_the_study(
-    cells: BatchedRuns, settings: Settings, opponent: Agent, train_state: Any, iteration: int
-) -> dict[str, np.ndarray]:
-    """Returns the measures of every run after an iteration, float64[runs] each."""
-    first = cells.first
-    assert isinstance(first, PPO)
-    own = jax.tree.map(lambda leaf: leaf[: len(cells.learners)], jax.device_get(train_state.params))
-    key, games = evaluation_key(iteration), settings.evaluation_games
-    return to_floats(_evaluate_each(first.policy, own, key, games, first.env.num_players))
+class EvaluatedAsTheStudy(BatchedRuns):
+    """Runs whose evaluations are the measures of `evaluate`."""
+
+    def results_against(
+        self, train_state: Any, opponent: Agent, key: jax.Array, num_games: int
+    ) -> dict[str, jax.Array]:
+        first = self.first
+        assert isinstance(first, PPO)
+        own = jax.tree.map(lambda leaf: leaf[: len(self.learners)], jax.device_get(train_state.params))
+        return _evaluate_each(first.policy, own, key, num_games, first.env.num_players)
 
 
 @functools.partial(jax.jit, static_argnames=("policy", "games", "num_players"))

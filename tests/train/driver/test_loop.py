@@ -28,8 +28,7 @@ from tests.helpers.stored_runs import (
 from tests.helpers.toy_learner import ToyLearner
 from train.driver import loop
 from train.driver.loop import Settings, run_training
-from train.driver.messages import format_row
-from train.driver.metrics import to_floats
+from train.driver.metrics import format_row, to_floats
 from train.driver.run_folder import RunFolder
 
 

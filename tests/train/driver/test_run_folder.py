@@ -24,10 +24,10 @@ from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import metrics_of, train_in
 from tests.helpers.toy_learner import Config, ToyLearner, TrainState
 from train.driver import loggers
+from train.driver.learner import load_learner, to_json
 from train.driver.loop import Settings, run_training
 from train.driver.result_file import ResultFile
 from train.driver.run_folder import SWEEP_FILE, RunFolder
-from train.driver.stored_config import load, to_json
 from train.ops.sharding import keys_to_data
 from train.ppo import PPO
 
@@ -107,7 +107,7 @@ def test_missing_or_damaged_result_is_no_result(content: str | None, folder: Pat
 def test_folder_in_use_or_of_a_sweep_is_refused(tmp_path: Path) -> None:
     """With a run beside its cells, a sweep could not be continued."""
     (tmp_path / SWEEP_FILE).touch()
-    with pytest.raises(FileExistsError, match=r"holds a sweep, .*: name another folder"):
+    with pytest.raises(FileExistsError, match=r"holds a sweep already: .* name another folder"):
         RunFolder.create(tmp_path, LEARNER)
     first = RunFolder.create(tmp_path / "run", LEARNER)
     second = opened(tmp_path / "run")
@@ -177,7 +177,7 @@ def test_config_that_is_no_stored_run_is_refused(text: str, or_own: bool, messag
     path = tmp_path / "config.json"
     path.write_text(text)
     with pytest.raises(ValueError, match=f"{path}.*{message}"):
-        load(path, [PPO, ToyLearner], or_own)
+        load_learner(path, [PPO, ToyLearner], or_own)
 
 
 # -- checkpoints -----------------------------------------------------------------------------------------------------
