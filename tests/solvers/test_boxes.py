@@ -263,7 +263,7 @@ def test_loop_of_four_boxes_is_left_for_a_longer_chain() -> None:
     state = jax.device_get(env.from_string(written(LOOP)))
     assert env.action_to_string(state, make_player(env, milliseconds=LONG).choose(state, 0)) == "h(1,0)"
     unopened = env.from_string(written(LOOP.replace("*   *---*", "*   *   *")))
-    assert search(env, unopened, compiled=False).value == -1  # the loop is opened: the opponent leaves it, and takes the chain
+    assert search(env, unopened, compiled=False).value == -1  # the loop is opened; the opponent leaves it for the chain
 
 
 def test_long_chain_rule_prefers_safe_edges_that_keep_the_parity() -> None:
