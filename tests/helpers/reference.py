@@ -89,22 +89,17 @@ AnyReference = Reference[Any, Any]
 
 @dataclass
 class Minimax:
-    """The values of positions for the mover, by a look at every move down to a depth.
-
-    Without further arguments, the value is the sum of the rewards of `depth` actions; what comes later counts 0.
-    """
+    """The values of positions for the mover, by a look at every move down to a depth."""
 
     reference: Reference[Any, Any]
-    evaluation: Callable[[Any], float] = lambda position: 0
+    evaluation: Callable[[Any], float]
     """The static evaluation of a position at the end of the search."""
-    quiescence: Callable[[Any, int], Sequence[Any] | None] = lambda position, depth: ()
+    quiescence: Callable[[Any, int], Sequence[Any] | None]
     """The moves that are tried beside the static evaluation where the depth is at most 0; None: all, and without it."""
-    key: Callable[[Any], Hashable] | None = None
-    """All of a position that its value depends on; None: its text and the seat to move."""
-    reward_unit: float = 1
-    """The value of a reward of 1."""
-    ply_cost: float = 0
-    """By how much each ply makes the value of a win smaller."""
+    key: Callable[[Any], Hashable]
+    """All of a position that its value depends on."""
+    reward_unit: float
+    """The value of a reward of 1. Each ply makes the value of a win smaller by 1."""
     depth_is_turns: bool = False
     """True: only the last action of a turn uses up depth. False: every action does."""
     memo: dict[Hashable, float] = field(default_factory=dict[Hashable, float])
@@ -114,11 +109,6 @@ class Minimax:
         moves = sorted(self.reference.moves(position).items())
         return {action: self._value_of(position, move, depth) for action, move in moves}
 
-    def best(self, position: Any, depth: int) -> set[int]:
-        """The best actions of the mover."""
-        values = self.values(position, depth)
-        return {action for action, value in values.items() if abs(value - max(values.values())) < 1e-6}
-
     def _value_of(self, position: Any, move: Any, depth: int) -> float:
         """The value of a move."""
         after = self.reference.after(position, move)
@@ -126,12 +116,12 @@ class Minimax:
         value = self._value(after, depth if moves_again and self.depth_is_turns else depth - 1)
         sign = 1 if moves_again else -1
         value = self.reward_unit * after.rewards[position.seat] + sign * value
-        return value - self.ply_cost * np.sign(value) * (abs(value) > self.reward_unit / 2)
+        return value - np.sign(value) * (abs(value) > self.reward_unit / 2)
 
     def _value(self, position: Any, depth: int) -> float:
         if position.over:
             return 0
-        own = (self.reference.to_string(position), position.seat) if self.key is None else self.key(position)
+        own = self.key(position)
         if (own, depth) not in self.memo:
             tried = None if depth > 0 else self.quiescence(position, depth)
             moves = self.reference.moves(position).values() if tried is None else tried

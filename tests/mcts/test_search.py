@@ -1,4 +1,4 @@
-"""The search: the same visits as mctx, legal actions only, noise, determinism, slots, limits of length, wrong calls."""
+"""The search: the same visits as mctx, solved games, legal actions, noise, determinism, slots, limits of length."""
 
 import dataclasses
 import functools
@@ -14,7 +14,7 @@ from jaxgames import ParameterError
 from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
 from jaxgames.mcts.search import search_tree
 from jaxgames.mcts.tree import PADDING
-from tests.helpers.payoffs import Payoffs, payments
+from tests.helpers.payoffs import TABLES, Payoffs, payments, solve
 from tests.helpers.positions import batched, board, repeated
 from tests.mcts.evaluations import Linear, Nothing, mctx_visits, of_actions, random_boards
 
@@ -123,6 +123,30 @@ def test_seat_that_moves_again_is_not_discounted() -> None:
         assert tree.values[0, child, choice] == pytest.approx(second[0, choice, 0], abs=1e-6)
     mean = (tree.visits[0, child] * tree.values[0, child]).sum() / (tree.visits[0, child].sum() + 1)
     assert tree.values[0, 0, 0] == pytest.approx(first[0, 0, 0] + mean, abs=1e-5)  # not half of the mean
+
+
+# -- solved games --------------------------------------------------------------------------------------------------
+
+EXPLORING = SearchConfig(simulations=256, search="puct", pb_c_init=2.5)  # needed without knowledge
+THREE_SEATS, REPEATED_TURNS = Payoffs(), Payoffs(num_players=2, order=(0, 1, 1, 0))
+
+
+def share_solved(env: Payoffs, config: SearchConfig, seats: str) -> float:
+    """The share of the tables on which the search plays the best choice by a criterion."""
+    states = jax.vmap(env.at)(jnp.arange(TABLES))
+    actions = search(env, Nothing(env), config, jax.random.key(0), jnp.zeros(env.num_players), states).action
+    return float((np.asarray(actions) == solve(env, seats)).mean())
+
+
+@pytest.mark.parametrize(("seats", "other"), [("max_n", "paranoid"), ("paranoid", "max_n")])
+def test_three_seats_play_the_solution_of_their_criterion(seats: str, other: str) -> None:
+    config = dataclasses.replace(EXPLORING, seats=seats)
+    assert share_solved(THREE_SEATS, config, seats) >= 0.95 > share_solved(THREE_SEATS, config, other)
+
+
+@pytest.mark.slow
+def test_two_seats_play_the_solution_where_a_seat_moves_twice() -> None:
+    assert share_solved(REPEATED_TURNS, EXPLORING, "max_n") >= 0.99
 
 
 # -- determinism and noise -----------------------------------------------------------------------------------------

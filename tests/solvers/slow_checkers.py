@@ -64,7 +64,7 @@ def minimax(reference: Reference, evaluation: str) -> Minimax:
     def key(position: Position) -> Hashable:
         return frozenset(position.pieces.items()), position.seat, position.jumper, position.quiet, position.ply
 
-    return Minimax(reference, EVALUATIONS[evaluation], quiescence, key, WIN, ply_cost=1, depth_is_turns=True)
+    return Minimax(reference, EVALUATIONS[evaluation], quiescence, key, WIN, depth_is_turns=True)
 
 
 def is_threatened(reference: Reference, position: Position) -> bool:

@@ -77,7 +77,7 @@ def minimax(reference: Reference, evaluation: str) -> Minimax:
     def key(position: Position) -> Hashable:
         return frozenset(position.board.items()), position.seat, position.quiet, position.ply, position.before
 
-    return Minimax(reference, EVALUATIONS[evaluation], quiescence, key, WIN, ply_cost=1)
+    return Minimax(reference, EVALUATIONS[evaluation], quiescence, key, WIN)
 
 
 def is_noisy(position: Position, move: Move) -> bool:
