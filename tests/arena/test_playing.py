@@ -63,8 +63,10 @@ def reference(takes: tuple[int, int, int]) -> dict[str, Any]:
     return {"winner": seat, "length": length, "turns": turns, "returns": returns}
 
 
-def test_each_seat_is_played_by_its_agent() -> None:
-    games = played(ONE, TWO, THREE, seats=ALL_SEATS)
+def test_each_seat_is_played_by_its_agent_and_progress_reports_every_game_once() -> None:
+    finished: list[int] = []
+    games = played(ONE, TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
+    assert sum(finished) == 27
     expected = [reference((a + 1, b + 1, c + 1)) for a, b, c in ALL_SEATS]
     for name in ("length", "turns", "returns"):
         np.testing.assert_array_equal(getattr(games, name), [game[name] for game in expected])
@@ -96,12 +98,6 @@ def test_slices_have_at_most_max_steps_and_add_up_to_whole_games() -> None:
     assert same(games, played(*agents, seats=ALL_SEATS))
 
 
-def test_progress_reports_every_game_once() -> None:
-    finished: list[int] = []
-    played(ONE, TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
-    assert sum(finished) == 27
-
-
 def test_game_that_is_over_stays_as_it_is() -> None:
     over: Any = played(RANDOM, seats=ALL_RANDOM)
     after: Any = jax.jit(arena.advance, static_argnums=0)(STICKS, (RANDOM,), ALL_RANDOM, over, KEY)[0]
@@ -114,11 +110,14 @@ def test_game_that_is_over_stays_as_it_is() -> None:
 # -- agents --------------------------------------------------------------------------------------------------------
 
 
-def test_agents_that_differ_only_in_their_arrays_share_a_program() -> None:
-    played(ONE, TWO, THREE, seats=ALL_SEATS)
-    traces = len(CountedTaker.traces)
-    assert played(THREE, TWO, ONE, seats=ALL_SEATS).length[0] == 3
-    assert len(CountedTaker.traces) == traces
+def test_agents_that_differ_only_in_their_arrays_share_a_program_of_all_games() -> None:
+    """On the device, and beside an agent on the host."""
+    for others in ([ONE], [HostTaker()]):
+        traces = list[int]()
+        for agents in ((*others, TWO, THREE), (*others, THREE, TWO)):
+            played(*agents, seats=[[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+            traces.append(len(CountedTaker.traces))
+        assert traces[0] == traces[1]
 
 
 @pytree
@@ -211,17 +210,6 @@ def test_agent_is_asked_about_one_board_at_its_own_turns_only() -> None:
     assert games.length.tolist() == [4, 4]
     assert on_seat_1.movers == [[1]] * 2
     assert on_seat_2.movers == []
-
-
-def test_agent_on_the_device_is_compiled_once_for_all_games() -> None:
-    @pytree
-    @dataclass(frozen=True)
-    class NewTaker(CountedTaker):
-        traces: ClassVar[list[int]] = []
-
-    agents = HostTaker(), NewTaker(np.int32(2)), NewTaker(np.int32(3))
-    played(*agents, seats=[[0, 1, 2], [1, 0, 1], [2, 1, 0]])
-    assert len(NewTaker.traces) == 1
 
 
 def test_illegal_action_of_an_agent_on_the_host_forfeits_the_game() -> None:

@@ -14,6 +14,7 @@ import pytest
 import jaxgames
 from jaxgames import arena
 from tests.arena.test_playing import KEY, ONE, RANDOM, STICKS, Answer
+from tests.helpers.positions import stacked
 from tests.helpers.scripted_agents import TakerOnHost
 from tests.helpers.sticks import Sticks
 
@@ -111,6 +112,7 @@ REFUSALS: list[tuple[Callable[[], Any], tuple[str, ...]]] = [
     (moves(CHECKERS, "12-16 22-17 11-15 24-19 15x24 28x19"), ("middle of a turn",)),
     (moves(CHECKERS), ("at least one",)),
     (moves(BOXES, "h(0,0) h(0,1) h(1,0) h(1,1) v(0,0) v(0,1) v(0,2)"), ("ends the game",)),
+    (lambda: arena.openings_of_boards(stacked([BOXES.from_string("1111111 01 0")])), ("opening 1", "over")),
     # records
     (replay(actions=[0] * 6), ("sticks", "'0 1'", "'1 0'")),
     (replay(start="6 0"), ("start", "'6 0'", "'7 0'")),

@@ -1,4 +1,4 @@
-"""Results of games between agents: steps, turns, returns and winners, against games counted in plain Python."""
+"""Results of games between agents, against games counted in plain Python; Elo ratings, against known numbers."""
 
 import dataclasses
 from functools import cache
@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import jaxgames
 from jaxgames import arena
@@ -17,11 +18,10 @@ from tests.helpers.sticks import ShortSticks, Sticks
 
 STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2
 KEY = jax.random.key(0)
-
-winners: Any = jax.jit(arena.winners, static_argnums=0)
+Floats = NDArray[np.float64]
+of_arrays: Any = Games  # made of numpy arrays
 
 BOXES = jaxgames.make("dots_and_boxes", rows=2, cols=2)  # an even number of boxes: draws are possible
-MATERIAL = jaxgames.make("minichess", reward="material")
 
 
 # -- counting: random games played again, one board at a time --------------------------------------------------------
@@ -67,11 +67,10 @@ def replayed(env: Any, num_games: int, num_steps: int) -> list[dict[str, Any]]:
 
 
 STICKS_GAMES, BOXES_GAMES = (ShortSticks(), 40, 7), (BOXES, 40, 12)
-GAMES = pytest.mark.parametrize("which", [STICKS_GAMES, BOXES_GAMES], ids=["sticks", "dots_and_boxes"])
 
 
 def test_random_games_have_long_turns_and_every_end() -> None:
-    """Without them the next tests would prove little."""
+    """Without them the next test would prove little."""
     three, boxes = replayed(*STICKS_GAMES), replayed(*BOXES_GAMES)
     assert any(row["length"] > sum(row["turns"]) for row in boxes)
     assert any(row["winners"] for row in three)
@@ -80,18 +79,15 @@ def test_random_games_have_long_turns_and_every_end() -> None:
     assert all(row["terminated"] != row["truncated"] for row in three + boxes)
 
 
-@GAMES
-def test_counts_are_those_of_the_games_played_again(which: Any) -> None:
-    """A chain of hops and a row of boxes are one turn; a finished board counts and pays nothing more."""
+@pytest.mark.parametrize("which", [STICKS_GAMES, BOXES_GAMES], ids=["sticks", "dots_and_boxes"])
+def test_counts_and_summary_are_those_of_the_games_played_again(which: Any) -> None:
+    """A row of boxes is one turn; a finished board counts and pays nothing more.
+
+    The summary is that of an agent that sits on seat 0, 1, ..., 0, 1, ... of the games.
+    """
+    env, rows, games = which[0], replayed(*which), recorded(*which)[0]
     for name in ("length", "turns", "returns"):
-        expected = [row[name] for row in replayed(*which)]
-        np.testing.assert_allclose(getattr(recorded(*which)[0], name), expected, atol=1e-4)
-
-
-@GAMES
-def test_summary_is_that_of_the_games_played_again(which: Any) -> None:
-    """Of an agent that sits on seat 0, 1, ..., 0, 1, ... of the games."""
-    env, rows = which[0], replayed(*which)
+        np.testing.assert_allclose(getattr(games, name), [row[name] for row in rows], atol=1e-4)
     seats = np.arange(len(rows)) % env.num_players
     won = [seat in row["winners"] for row, seat in zip(rows, seats, strict=True)]
     assert any(won)
@@ -102,34 +98,10 @@ def test_summary_is_that_of_the_games_played_again(which: Any) -> None:
         "mean_turns": np.mean([row["turns"][seat] for row, seat, win in zip(rows, seats, won, strict=True) if win]),
         "mean_reward": np.mean([row["returns"][seat] for row, seat in zip(rows, seats, strict=True)]),
     }
-    agent_of_seat = np.where(np.arange(env.num_players) == seats[:, None], 0, 1)
-    found = arena.summary(env, recorded(*which)[0], jnp.asarray(agent_of_seat))
+    found = arena.summary(env, games, jnp.asarray(np.where(np.arange(env.num_players) == seats[:, None], 0, 1)))
     assert set(found) == set(expected)
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-4)
-
-
-# -- counting: positions -------------------------------------------------------------------------------------------
-
-
-def one_game(env: Any, state: Any) -> Games:
-    """A game in which no step is counted yet, on this board."""
-    boards = jax.tree.map(lambda x: np.asarray(x)[None], state)
-    seats, games = np.zeros((1, env.num_players)), np.zeros(1, np.int32)
-    return games_of(boards, seats.astype(np.float32), seats.astype(np.int32), games, games - 1, games != 0)
-
-
-def games_of(*fields: Any) -> Games:
-    """Games made of numpy arrays."""
-    return Games(*fields)
-
-
-def test_mate_wins_where_rewards_count_material_only() -> None:
-    """The mating move captured nothing, so both returns are 0."""
-    mated = one_game(MATERIAL, MATERIAL.from_string("4k/3Q1/4K/5/5 b - - 1 1"))
-    assert mated.over.all()
-    found = arena.summary(MATERIAL, mated, jnp.array([[0, 1]]))
-    assert (found["win_rate"], found["draw_rate"], found["mean_reward"]) == (1, 0, 0)
 
 
 # -- results: games given by how they ended ------------------------------------------------------------------------
@@ -148,7 +120,7 @@ def ended(*games: tuple[int | str, list[float]]) -> Games:
     returns = np.array([returns for _, returns in games], np.float32)
     turns = np.arange(1, returns.size + 1).reshape(returns.shape)
     forfeited = np.array([how == "forfeit" for how, _ in games])
-    return games_of(boards, returns, turns, np.full(len(games), 9), np.zeros(len(games), np.int32), forfeited)
+    return of_arrays(boards, returns, turns, np.full(len(games), 9), np.zeros(len(games), np.int32), forfeited)
 
 
 FIVE_ENDS = ended(
@@ -163,6 +135,17 @@ def test_agent_on_several_seats_wins_with_any_of_them() -> None:
     assert found["mean_turns"] == (1 + 6) / 2
     assert found["mean_reward"] == (5 + 0 + 0 + 5 + 0 + 1) / 6
     np.testing.assert_allclose(arena.summary(STICKS, games, agent_of_seat, 1)["win_rate"], 1 / 3, rtol=1e-6)
+
+
+def test_mate_wins_where_rewards_count_material_only() -> None:
+    """The mating move captured nothing, so both returns are 0."""
+    env = jaxgames.make("minichess", reward="material")
+    boards = jax.tree.map(lambda leaf: np.asarray(leaf)[None], env.from_string("4k/3Q1/4K/5/5 b - - 1 1"))
+    games, seats = np.zeros(1, np.int32), np.zeros((1, 2), np.int32)
+    mated = of_arrays(boards, seats.astype(np.float32), seats, games, games - 1, games != 0)
+    assert mated.over.all()
+    found = arena.summary(env, mated, jnp.array([[0, 1]]))
+    assert (found["win_rate"], found["draw_rate"], found["mean_reward"]) == (1, 0, 0)
 
 
 # -- results with intervals ----------------------------------------------------------------------------------------
@@ -216,3 +199,92 @@ def test_results_are_the_summary_with_counts_and_intervals() -> None:
     means = arena.summary(STICKS, FIVE_ENDS, agent_of_seat)
     for name, value in means.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-6)
+
+
+# -- Elo ratings -----------------------------------------------------------------------------------------------------
+
+
+def expected_score(ratings: Floats) -> Floats:
+    """float64[agents, agents], the expected score of agent i against agent j."""
+    return 1 / (1 + 10 ** ((ratings[None, :] - ratings[:, None]) / 400))
+
+
+def simulated(ratings: Floats, games: int, generator: np.random.Generator, draw_share: float = 0.0) -> Any:
+    """Wins and draws of `games` games of every pair, whose expected scores are those of the ratings."""
+    num_agents = len(ratings)
+    score = expected_score(ratings)
+    wins, draws = np.zeros((num_agents, num_agents)), np.zeros((num_agents, num_agents))
+    for i in range(num_agents):
+        for j in range(i):
+            drawn = draw_share * 2 * min(score[i, j], score[j, i])
+            found = generator.multinomial(games, [score[i, j] - drawn / 2, drawn, score[j, i] - drawn / 2])
+            wins[i, j], draws[i, j], wins[j, i] = found
+            draws[j, i] = draws[i, j]
+    return wins, draws
+
+
+def by_minorisation(wins: Floats, draws: Floats) -> Floats:
+    """The slow reference: the iteration of Hunter (2004, "MM algorithms for generalized Bradley-Terry models")."""
+    scores = wins + draws / 2 + (1 - np.eye(len(wins))) / 2  # a virtual draw of every pair
+    games = scores + scores.T
+    strength = np.ones(len(wins))
+    for _ in range(5000):
+        strength = scores.sum(1) / (games / (strength[:, None] + strength[None, :])).sum(1)
+        strength /= strength[0]
+    return 400 * np.log10(strength)
+
+
+@pytest.mark.parametrize(("won", "drawn", "lost"), [(7, 0, 3), (2, 5, 9), (0, 8, 0), (400, 0, 0), (0, 1, 10_000_000)])
+def test_rating_of_two_agents_is_the_closed_form(won: int, drawn: int, lost: int) -> None:
+    """The log odds of the score, to which each agent adds half a point."""
+    expected = 400 * np.log10((won + drawn / 2 + 0.5) / (lost + drawn / 2 + 0.5))
+    ratings = arena.elo([[0, lost], [won, 0]], [[0, drawn], [drawn, 0]])
+    np.testing.assert_allclose(ratings, [0, expected], atol=1e-6)
+
+
+def test_ratings_agree_with_hunters_slow_iteration() -> None:
+    wins, draws = simulated(np.array([0, 250, -300, 40.0, 800]), 60, np.random.default_rng(0), draw_share=0.4)
+    np.testing.assert_allclose(arena.elo(wins, draws), by_minorisation(wins, draws), atol=1e-6)
+
+
+def test_another_anchor_shifts_all_ratings_alike_and_another_order_permutes_them() -> None:
+    wins, draws = simulated(np.array([0, 90, 200.0]), 50, np.random.default_rng(2), draw_share=0.5)
+    ratings = arena.elo(wins, draws)
+    np.testing.assert_allclose(arena.elo(wins, draws, anchor=2), ratings - ratings[2], atol=1e-6)
+    order = np.array([2, 0, 1])
+    np.testing.assert_allclose(
+        arena.elo(wins[order][:, order], draws[order][:, order], anchor=1), ratings[order], atol=1e-6
+    )
+
+
+def test_intervals_cover_the_true_ratings_in_95_of_100_ladders() -> None:
+    generator = np.random.default_rng(3)
+    ratings = np.array([0, 100, 150.0])
+    covered: list[Any] = []
+    for seed in range(300):
+        wins, draws = simulated(ratings, 100, generator, draw_share=0.3)
+        low, high = arena.elo_interval(wins, draws, num_resamples=200, seed=seed).T
+        covered.append((low <= ratings) & (ratings <= high))
+    share = np.mean(covered, axis=0)
+    assert share[0] == 1  # the anchor has rating 0 in every resample
+    assert (abs(share[1:] - 0.95) < 0.035).all()
+
+
+def test_agent_that_wins_all_games_has_a_finite_rating_and_no_upper_bound() -> None:
+    wins = [[0, 0, 0], [20, 0, 3], [20, 17, 0]]  # agent 0 loses everything, so nothing bounds its distance
+    ratings, interval = arena.elo(wins), arena.elo_interval(wins)
+    assert np.isfinite(ratings).all()
+    assert ratings[0] == 0 < ratings[1] < ratings[2]
+    assert interval[0].tolist() == [0, 0]
+    assert interval[1:, 1].tolist() == [np.inf, np.inf]
+    assert (interval[1:, 0] > 100).all()  # 20 of 20 games are a lower bound
+    of_others = arena.elo_interval(wins, anchor=1)
+    assert of_others[0, 0] == -np.inf  # agent 0 below agent 1
+    assert np.isfinite(of_others[0, 1])
+    assert np.isfinite(of_others[2]).all()
+
+
+def test_one_draw_bounds_a_rating_and_the_same_seed_gives_the_same_interval() -> None:
+    assert np.isfinite(arena.elo_interval([[0, 0], [20, 0]], [[0, 1], [1, 0]])).all()
+    first, again, other = (arena.elo_interval([[0, 400], [600, 0]], seed=seed).tolist() for seed in (1, 1, 2))
+    assert first == again != other
