@@ -6,7 +6,7 @@ import re
 import pytest
 
 from jaxgames import _progress
-from jaxgames._progress import Progress, format_seconds
+from jaxgames._progress import Progress
 
 
 class Terminal(io.StringIO):
@@ -50,10 +50,3 @@ def test_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         bar.write("a line of its own")
     assert "a line of its own\n" in terminal.getvalue()
     assert re.search(r"random - first: 100%\|.*\| 20.0/20.0 \[.* games/s\]", terminal.getvalue())
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.4, "0 s"), (99, "99 s"), (100, "2 min"), (3600, "60 min"), (7800, "2 h 10 min")]
-)
-def test_times_are_in_words(seconds: float, text: str) -> None:
-    assert format_seconds(seconds) == text

@@ -146,32 +146,6 @@ def test_finished_game_is_done_for_all_and_does_not_change_without_a_restart() -
     assert (state.board.left, state.step, by_seat(rewards), dones["__all__"]) == (0, 3, [0, 0, 0], True)
 
 
-def test_base_restarts_a_finished_game_in_the_same_step() -> None:
-    one_left = after(2, 2)[1]
-    joint = {agent: np.int32(0) for agent in sticks().agents}
-    observations, state, rewards, dones, _ = sticks().step(KEY, one_left, joint)
-    assert (state.board.left, state.step, state.done, dones["__all__"]) == (7, 0, False, True)
-    assert by_seat(rewards) == [-1, -1, 2]
-    assert jax.tree.all(jax.tree.map(np.array_equal, observations, sticks().get_obs(start_state())))
-    chosen = after(0)[1]
-    _, state, *_ = sticks().step(KEY, one_left, joint, chosen)
-    assert state.board.left == chosen.board.left == 6
-
-
-def test_log_wrapper_counts_games_and_returns() -> None:
-    game = sticks()
-    from jaxmarl.wrappers.baselines import LogWrapper  # after the adapter, which keeps the streams of the test
-
-    env: Any = LogWrapper(game)
-    _, state = env.reset(KEY)
-    for mover, action in ((0, 2), (1, 2), (2, 0)):
-        joint = {agent: np.int32(action if seat == mover else NO_OP) for seat, agent in enumerate(sticks().agents)}
-        _, state, _, _, infos = env.step(KEY, state, joint)
-        assert infos["returned_episode"].all() == (mover == 2)
-    assert infos["returned_episode_returns"].tolist() == [-1, -1, 2]
-    assert infos["returned_episode_lengths"].tolist() == [3, 3, 3]
-
-
 @pytest.mark.slow
 def test_rollout_manager_of_the_q_learning_baselines_plays_the_game() -> None:
     game = sticks()

@@ -26,7 +26,6 @@ from tests.helpers.scripted_engine import command
 MINICHESS = jaxgames.make("minichess")
 KEY = jax.random.key(0)
 START = stacked([MINICHESS.init()])
-MATE_IN_ONE = "k4/5/K4/5/4R w - - 0 1"
 
 
 def wait_for_end(process_id: int) -> None:
@@ -130,18 +129,6 @@ def test_lines_give_probabilities_of_several_moves_and_the_value_of_the_first(mo
     assert probabilities.sum() == pytest.approx(1)
     assert analysis.values is not None
     np.testing.assert_allclose(analysis.values, [[values[0], -values[0]]], atol=1e-6)
-
-
-@real
-def test_lines_of_the_real_engine_value_all_moves_and_prefer_a_mate_in_one() -> None:
-    board = MINICHESS.from_string("k4/5/1K3/5/4R w - - 0 1")
-    analysis = uci.make(MINICHESS, depth=4, lines=100).analyse(stacked([board]))
-    probabilities = np.asarray(analysis.probabilities)[0]
-    legal = np.asarray(MINICHESS.legal_action_mask(board))
-    assert ((probabilities > 0) == legal).all()
-    assert MINICHESS.action_to_string(board, int(probabilities.argmax())) == "e1e5"
-    assert analysis.values is not None
-    assert float(analysis.values[0, 0]) == 1
 
 
 def test_material_has_no_values_as_engines_do_not_estimate_its_rewards() -> None:
@@ -314,14 +301,20 @@ def test_process_that_waits_for_a_line_ends_with_a_program_that_is_killed(log: P
 
 
 @real
-def test_fairy_stockfish_mates_and_knows_it() -> None:
-    agent = agents.make("uci", MINICHESS)
-    assert str(agent) == "uci(command='fairy-stockfish', nodes=1000)"
-    board = MINICHESS.from_string(MATE_IN_ONE)
+@pytest.mark.parametrize(
+    ("text", "settings"), [("uci", "nodes=1000"), ("uci(depth=4, lines=100)", "depth=4, lines=100")]
+)
+def test_fairy_stockfish_mates_and_knows_it(text: str, settings: str) -> None:
+    """With lines it values all moves."""
+    agent = agents.make(text, MINICHESS)
+    assert str(agent) == f"uci(command='fairy-stockfish', {settings})"
+    board = MINICHESS.from_string("k4/5/1K3/5/4R w - - 0 1")
     analysis = agents.analyse(agent, stacked([board]))
     assert analysis is not None
     assert analysis.values is not None
     assert analysis.values.tolist() == [[1, -1]]
+    if "lines" in text:
+        assert ((analysis.probabilities[0] > 0) == MINICHESS.legal_action_mask(board)).all()
     assert MINICHESS.action_to_string(board, int(agent.act(KEY, stacked([board]))[0])) == "e1e5"
 
 

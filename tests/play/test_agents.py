@@ -150,14 +150,6 @@ def test_agent_accepts_a_draw_that_is_no_worse_than_its_value(value: float, acce
     assert refuses_draw(session, make_valued) == (None if accepts else 1)
 
 
-def test_analysis_lists_legal_moves_the_most_probable_first() -> None:
-    session = Session(BOXES, [HUMAN, "greedy"], state=BOXES.from_string("1010100 .. 1"))
-    thoughts = analyse(session, "greedy")
-    assert (thoughts.agent, thoughts.values) == ("greedy", None)
-    assert [(move.text, round(p, 3)) for move, p in thoughts.moves[:1]] == [("v(0,1)", 1.0)]
-    assert len(thoughts.moves) == 4
-
-
 @pytest.mark.parametrize(
     ("other", "asked"),
     [("random", "alphabeta"), ("greedy(epsilon=0.3)", "alphabeta"), ("runs/a@3", "runs/a@3")],

@@ -145,14 +145,6 @@ def test_engine_gives_a_hint_and_plays_without_being_compiled() -> None:
     assert "is compiled" not in text
 
 
-def test_chance_to_win_is_the_persons_and_is_left_out_where_returns_do_not_tell_it() -> None:
-    assert "your chance to win: 50 %" in transcript(BOXES, AGAINST_FIRST, "", ["h alphabeta"]), "it is a draw"
-    assert "chance to win of Red: 50 %" in transcript(BOXES, [HUMAN, HUMAN], "", ["h alphabeta"])
-    margin = transcript("dots_and_boxes(rows=1, cols=2, reward=margin)", AGAINST_FIRST, "", ["h alphabeta"])
-    assert "alphabeta would play" in margin
-    assert "chance" not in margin
-
-
 class FailsTwice:
     """Fails at its first two moves, and then plays the first legal action; it always fails at a hint."""
 

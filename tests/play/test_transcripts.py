@@ -30,10 +30,12 @@ GAMES: dict[str, tuple[str, list[str], str, list[str]]] = {
         *(BOXES, [HUMAN, "first"], ""),
         [
             *("?", "hop", "h(5,0)", "v", "u", "h(1,1)", "h(0,0)", "h greedy", "h nobody", "u", ""),
-            *("h(0,1)", "h(1,1)", "v(0,1)", "v(0,2)", "bla", "?", "u", "save", "q", "never read"),
+            *("h(0,1)", "h(1,1)", "v(0,1)", "v(0,2)", "bla", "?", "u", "h alphabeta", "save", "q", "never read"),
         ],
     ),
     "boxes_two_in_one_turn": (BOXES, ["first", HUMAN], "1010100 .. 1", ["V(0,1) h(0,1)", "u", "v(0,1)", "u", "resign"]),
+    "boxes_of_people": (BOXES, [HUMAN, HUMAN], "", ["h alphabeta"]),
+    "boxes_for_a_margin": ("dots_and_boxes(rows=1, cols=2, reward=margin)", [HUMAN, "first"], "", ["h alphabeta"]),
     "agents_alone": (BOXES, ["first", "first"], "", []),
     "checkers": ("checkers", ["first", HUMAN], "W:W22,32:B17,18,11,9", ["22-17", "22x8", "u", "22x13x6", "q"]),
     "star": (

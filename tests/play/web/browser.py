@@ -15,6 +15,7 @@ from benchmarks import play
 from jaxgames.play import Session, from_json
 
 DESK, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)
+BOXES, PEOPLE = "dots_and_boxes(rows=2, cols=2)", ("human", "human")
 By = Literal["mouse", "touch", "keyboard"]
 WAIT_SECONDS = 120.0
 READY = "document.querySelector('.cell.source, .cell.edge, #extra button') || document.querySelector('#hint').disabled"
@@ -50,6 +51,10 @@ def check_page(page: Page) -> None:
     assert [f"{rule['id']}: {[node['html'] for node in rule['nodes']]}" for rule in rules] == []
     assert page.viewport_size
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+
+
+def first(cells: list[str]) -> str:
+    return cells[0]
 
 
 class Sit(Protocol):
@@ -226,8 +231,8 @@ class Person:
         self.page.mouse.move(*self.middle(choose_target()))
         self.page.mouse.up()
 
-    def move(self, choice: Callable[[list[str]], str], by: By = "mouse") -> None:
-        """Plays a random legal move, one ply, and waits for the next turn; with the mouse, pieces are dragged."""
+    def move(self, choice: Callable[[list[str]], str] = first, by: By = "mouse") -> None:
+        """Plays a legal move, one ply, and waits for the next turn; with the mouse, pieces are dragged."""
         before = self.ply
         if edges := self.cells("edge"):
             self.choose(choice(edges), by)

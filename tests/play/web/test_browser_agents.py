@@ -1,6 +1,5 @@
 """Agents on the page in a real browser: hints, what they think, draws, resignation, a review after the game."""
 
-import random
 import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,11 +9,9 @@ import pytest
 
 from jaxgames import agents
 from jaxgames.play.web.turns import written
-from tests.play.web.browser import Held, Person, Sit
+from tests.play.web.browser import BOXES, PEOPLE, Held, Person, Sit
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
-
-BOXES = "dots_and_boxes(rows=2, cols=2)"
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ def test_hint_is_one_arrow_for_one_position(sit: Sit) -> None:
     held = Held(someone.page, "hint")
     someone.press("h")
     held.wait()
-    someone.move(random.Random(0).choice)  # ends the hint that is computed
+    someone.move()  # ends the hint that is computed
     for _ in range(2):  # at the next turn, and in the next game
         assert not arrows.count()
         assert someone.find("#hint").get_attribute("aria-pressed") == "false"
@@ -76,7 +73,7 @@ def test_switch_shows_the_shares_of_hints_and_of_the_computers_last_move(sit: Si
     percents = [int(text.removesuffix(" %")) for text in someone.find("#tops .number").all_inner_texts()]
     assert 95 <= sum(percents) <= 105
     assert len(percents) == min(5, len(someone.session().legal()))
-    someone.move(random.Random(0).choice)
+    someone.move()
     someone.hears("Blue's chance to win: 0 %", "#chance-words")
     played = written(someone.session().moves()[-1:])
     assert someone.find("#tops th").first.inner_text() == played, "it plays what it likes best"
@@ -108,7 +105,7 @@ def test_draw_is_offered_refused_and_agreed(sit: Sit) -> None:
     someone.push("#draw")
     someone.hears("Blue refuses the draw. Your turn (Red)")
     assert not someone.find("#draw").is_disabled(), "the offer has ended"
-    someone = sit(BOXES, "human", "human")
+    someone = sit(BOXES, *PEOPLE)
     someone.push("#draw")
     someone.hears("Accept draw", "#draw")
     someone.push("#draw")
@@ -118,10 +115,10 @@ def test_draw_is_offered_refused_and_agreed(sit: Sit) -> None:
 
 
 def test_review_rematch_and_switched_sides_follow_the_game(sit: Sit) -> None:
-    chance, someone = random.Random(4), sit(BOXES, "human", "first")
+    someone = sit(BOXES, "human", "first")
     assert not someone.sees("#after")
     while not someone.over:
-        someone.move(chance.choice)
+        someone.move()
     someone.push("#ask-review")
     someone.find("#mistakes").wait_for()
     rows = someone.find("#mistakes button")

@@ -16,7 +16,7 @@ import jaxgames
 from jaxgames import baselines
 from jaxgames.play import Session, from_json, to_html
 from jaxgames.play.words import game_title, offered_games
-from tests.play.web.browser import DESK, PHONE, Person, Sit, check_page
+from tests.play.web.browser import BOXES, DESK, PEOPLE, PHONE, Person, Sit, check_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -27,15 +27,9 @@ GAMES = (
     "dots_and_boxes(rows=5, cols=5)",
     "minichess",
 )
-BOXES = "dots_and_boxes(rows=2, cols=2)"
-PEOPLE = ("human", "human")
 NARROW = ViewportSize(width=360, height=640)
 ZOOMED = ViewportSize(width=640, height=400)  # what a window of 1280 x 800 shows at 200 percent
 SEATS = "JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).agents"
-
-
-def first(cells: list[str]) -> str:
-    return cells[0]
 
 
 def ask_greedy(someone: Person) -> None:
@@ -187,7 +181,7 @@ def test_agents_and_parameters_can_be_typed_under_advanced(sit: Sit) -> None:
 def test_reload_and_a_second_window_show_the_same_game(sit: Sit) -> None:
     someone = sit(BOXES, *PEOPLE)
     for _ in range(3):
-        someone.move(first)
+        someone.move()
     before, id = someone.position, someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames')).id")
     someone.page.reload()
     someone.wait()
@@ -237,7 +231,7 @@ def test_killed_server_is_noticed_and_the_game_goes_on_with_the_next_one(chrome:
             time.sleep(0.1)
         someone = Person(chrome, f"http://127.0.0.1:{port}/")
         for _ in range(3):
-            someone.move(first)
+            someone.move()
         before = someone.position
         process.kill()
         process.wait()
@@ -251,7 +245,7 @@ def test_killed_server_is_noticed_and_the_game_goes_on_with_the_next_one(chrome:
         someone.wait_for("document.querySelector('#problem').hidden")
         someone.wait()
         assert (someone.position, someone.ply) == (before, 3)
-        someone.move(first)
+        someone.move()
         assert someone.session().plies == 4
     finally:
         process.kill()
@@ -268,7 +262,7 @@ def test_game_that_cannot_be_continued_is_named_and_kept(sit: Sit) -> None:
     someone.wait()
     assert someone.text("#problem").startswith("The game before cannot be continued: the saved game is not")
     assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames refused')).saved") == "{}"
-    someone.move(first)
+    someone.move()
     assert not someone.sees("#problem")
 
 
@@ -278,7 +272,7 @@ def test_game_that_cannot_be_continued_is_named_and_kept(sit: Sit) -> None:
 def test_game_and_still_page_are_saved_and_loaded(sit: Sit, tmp_path: Path) -> None:
     someone = sit(BOXES, *PEOPLE)
     for _ in range(4):
-        someone.move(first)
+        someone.move()
     someone.page.locator("summary", has_text="Save and load").click()
     for button, suffix in (("#save", "json"), ("#still", "html")):
         with someone.page.expect_download() as download:

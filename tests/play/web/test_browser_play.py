@@ -13,7 +13,7 @@ from jaxgames.play import Session, words
 from jaxgames.play.web.turns import turns_of
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
-from tests.play.web.browser import By, Held, Sit
+from tests.play.web.browser import BOXES, PEOPLE, By, Held, Sit
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -24,8 +24,6 @@ GAMES = {
     "dots_and_boxes": "dots_and_boxes(rows=2, cols=3)",
     "minichess": "minichess(max_plies=30)",
 }
-BOXES = "dots_and_boxes(rows=2, cols=2)"
-PEOPLE = ("human", "human")
 
 
 @pytest.mark.parametrize("by", ["mouse", "touch", "keyboard"])
@@ -67,7 +65,7 @@ def test_game_without_pictures_is_played_with_a_text_and_buttons(sit: Sit) -> No
 # -- moves ---------------------------------------------------------------------------------------------------------
 
 
-def test_compulsory_capture_goes_on_by_itself_until_it_is_undone(sit: Sit) -> None:
+def test_compulsory_capture_goes_on_by_itself_until_it_is_undone_or_has_two_ways(sit: Sit) -> None:
     someone = sit("checkers", *PEOPLE)
     someone.set_up("B:W15,23,32:B1,2,11")
     someone.wait_for("document.querySelectorAll('.cell.forced').length === 1")
@@ -90,11 +88,7 @@ def test_compulsory_capture_goes_on_by_itself_until_it_is_undone(sit: Sit) -> No
     assert someone.ply == 1, "nor does a late reply continue it"
     someone.press("u")
     someone.at(0)
-
-
-def test_capture_with_two_ways_waits_for_the_person(sit: Sit) -> None:
-    someone = sit("checkers", *PEOPLE)
-    someone.set_up("B:W15,22,23,32:B11")
+    someone.set_up("B:W15,22,23,32:B11")  # with two ways to go on
     someone.click("18")
     someone.at(1)
     someone.page.wait_for_timeout(1000)
