@@ -13,66 +13,16 @@ from jaxgames import agents, make
 from jaxgames.interop import uci
 from jaxgames.play import HUMAN, Session, from_json, to_json
 from jaxgames.play.__main__ import first_board, main
-from jaxgames.play.notation import legal_texts, parse_turn
+from jaxgames.play.notation import legal_texts
 from jaxgames.play.terminal import Terminal, read_game
 from tests.helpers.commands import NAME, saved_by_editors
 from tests.helpers.scripted_engine import command
 from tests.play.test_transcripts import BOXES, check_width, transcript
 
 AGAINST_FIRST = [HUMAN, "first"]
-STAR = "chinese_checkers(size=2, num_players=2)"
-STAR_TEXT = "0/.0/...0.../....../...../....../...1.../1./1 0 - 1"
 
 
 # -- typed turns ---------------------------------------------------------------------------------------------------
-
-
-def at(game: str, position: str) -> Session:
-    env = make(game)
-    return Session(env, [HUMAN] * env.num_players, state=env.from_string(position))
-
-
-@pytest.mark.parametrize(
-    ("game", "position", "typed", "moves"),
-    [
-        (BOXES, "1101000 .. 0", "h", ["h(1,0)"]),  # only one move begins with it
-        (BOXES, "1010100 .. 0", "V(0,1) h(0,1)", ["v(0,1)", "h(0,1)"]),  # the first completes a box
-        ("checkers", "W:W22:B17,18,11,9", "22-15", ["22x15"]),
-        ("checkers", "W:W22:B17,18,11,9", "22x13x6", ["22x13", "13x6"]),
-        ("checkers", "W:W22:B17,18,11,9", "22x8", ["22x15", "15x8"]),  # squares on the way may be left out
-        (STAR, STAR_TEXT, "0=>7 end", ["0=>7", "end"]),
-    ],
-)
-def test_turn_is_read_as_people_type_it(game: str, position: str, typed: str, moves: list[str]) -> None:
-    session = at(game, position)
-    for action in parse_turn(session, typed):
-        session.play(action)
-    assert session.moves() == moves
-
-
-@pytest.mark.parametrize(
-    ("game", "position", "typed", "needles"),
-    [
-        (BOXES, "1101000 .. 0", "v", ("'v'", "v(0,0), v(0,1), v(0,2)")),
-        (BOXES, "1000000 .. 1", "h(0,0)", ("h(0,0)", "h(0,1)")),
-        (BOXES, "1000000 .. 1", "", ("h(0,1)",)),
-        (BOXES, "1010100 .. 0", "v(0,1) v(0,1)", ("v(0,1)",)),  # legal where the turn begins
-        ("checkers", "W:W22:B17,18,11,9", "22x15x11", ("22x13x6, 22x15x8",)),
-        ("checkers", "W:W22:B17,18,10,9", "22x6", ("'22x6'", "22x13x6, 22x15x6")),
-        # a number is not the beginning of a longer one: 17 is occupied, and 18 is not
-        ("chinese_checkers(size=4, num_players=2)", "", "9->1", ("9->18",)),
-    ],
-)
-def test_turn_that_cannot_be_played_is_refused_with_the_legal_ones(
-    game: str, position: str, typed: str, needles: tuple[str, ...]
-) -> None:
-    env = make(game)
-    blocked = env.to_string(env.init()).replace("/.............", "/.......0.....", 1)
-    session = at(game, position or blocked)
-    with pytest.raises(ValueError, match=r".") as caught:
-        parse_turn(session, typed)
-    assert all(needle in str(caught.value) for needle in needles), caught.value
-    assert session.ply == 0
 
 
 @pytest.mark.slow

@@ -23,6 +23,10 @@ from tests.helpers.sticks import Sticks
 FOLDER = Path(__file__).parents[1] / "data" / "transcripts"
 BOXES = "dots_and_boxes(rows=1, cols=2)"
 STAR, DIAMOND = "chinese_checkers(size=1, num_players=3)", "chinese_checkers_diamond(size=3, pieces=3)"
+BLOCKED = (
+    "0/00/000/0000/.......0...../............/.........../........../........./"
+    "........../.........../............/............./1111/111/11/1 0 - 0"
+)
 
 # (game, seats, position or "" for the start, lines that are typed)
 GAMES: dict[str, tuple[str, list[str], str, list[str]]] = {
@@ -33,15 +37,29 @@ GAMES: dict[str, tuple[str, list[str], str, list[str]]] = {
             *("h(0,1)", "h(1,1)", "v(0,1)", "v(0,2)", "bla", "?", "u", "h alphabeta", "save", "q", "never read"),
         ],
     ),
-    "boxes_two_in_one_turn": (BOXES, ["first", HUMAN], "1010100 .. 1", ["V(0,1) h(0,1)", "u", "v(0,1)", "u", "resign"]),
+    "boxes_two_in_one_turn": (
+        *(BOXES, ["first", HUMAN], "1010100 .. 1"),
+        ["v(0,1) v(0,1)", "V(0,1) h(0,1)", "u", "v(0,1)", "u", "resign"],
+    ),
+    "boxes_with_one_h": (BOXES, [HUMAN, "first"], "1101000 .. 0", ["h("]),
     "boxes_of_people": (BOXES, [HUMAN, HUMAN], "", ["h alphabeta"]),
     "boxes_for_a_margin": ("dots_and_boxes(rows=1, cols=2, reward=margin)", [HUMAN, "first"], "", ["h alphabeta"]),
     "agents_alone": (BOXES, ["first", "first"], "", []),
-    "checkers": ("checkers", ["first", HUMAN], "W:W22,32:B17,18,11,9", ["22-17", "22x8", "u", "22x13x6", "q"]),
+    # squares on the way may be left out, and a capture may be written as a step
+    "checkers": (
+        *("checkers", ["first", HUMAN], "W:W22,32:B17,18,11,9"),
+        ["22-17", "22x15x11", "22-15", "u", "22x8", "u", "22x13x6", "q"],
+    ),
+    "checkers_by_two_ways": ("checkers", ["first", HUMAN], "W:W22:B17,18,10,9", ["22x6"]),
     "star": (
         *("chinese_checkers(size=2, num_players=2)", [HUMAN, HUMAN]),
-        *("0/.0/...0.../....../...../....../...1.../1./1 0 - 1", ["0=>7", "end", "u", "u", "2=>12"]),
+        *(
+            "0/.0/...0.../....../...../....../...1.../1./1 0 - 1",
+            ["0=>7", "end", "u", "u", "0=>7 end", "u", "u", "2=>12"],
+        ),
     ),
+    # a number is not the beginning of a longer one: 17 is occupied, and 18 is not
+    "star_of_two": ("chinese_checkers(size=4, num_players=2)", [HUMAN, HUMAN], BLOCKED, ["9->1"]),
     "star_of_three": (STAR, [HUMAN, "first", "first"], "", ["0->3", "3->6", "resign"]),
     "diamond": (DIAMOND, ["first", HUMAN], "", ["rules", "8>4", "h greedy", "u", "5>4"]),
     "minichess": ("minichess", [HUMAN, "first"], "k4/3P1/1K3/5/5 w - - 0 1", ["d4", "d4d5", "d4d5q", "q"]),

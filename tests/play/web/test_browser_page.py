@@ -1,4 +1,4 @@
-"""The page itself in a real browser: accessibility, screens, dialogs, reloading, security, a killed server, files."""
+"""The page in a real browser: accessibility, screens, hints, reloading, security, a killed server, files."""
 
 import os
 import re
@@ -6,17 +6,21 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
+import jax.numpy as jnp
 import pytest
 from playwright.sync_api import Browser, ViewportSize
 
 import jaxgames
-from jaxgames import baselines
+from jaxgames import agents
 from jaxgames.play import Session, from_json, to_html
-from jaxgames.play.words import game_title, offered_games
-from tests.play.web.browser import BOXES, DESK, PEOPLE, PHONE, Person, Sit, check_page
+from jaxgames.play.web.turns import written
+from tests.helpers.registrations import temporary_registrations
+from tests.helpers.sticks import Sticks
+from tests.play.web.browser import BOXES, DESK, PEOPLE, PHONE, Held, Person, Sit, check_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -29,7 +33,6 @@ GAMES = (
 )
 NARROW = ViewportSize(width=360, height=640)
 ZOOMED = ViewportSize(width=640, height=400)  # what a window of 1280 x 800 shows at 200 percent
-SEATS = "JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).agents"
 
 
 def ask_greedy(someone: Person) -> None:
@@ -117,62 +120,89 @@ def test_person_sits_at_the_bottom_and_a_button_flips_the_board(sit: Sit) -> Non
     assert not sit(BOXES, *PEOPLE).sees("#flip"), "no seat has a side"
 
 
-# -- the dialog of a new game --------------------------------------------------------------------------------------
+def test_game_without_pictures_is_played_with_a_text_and_buttons(sit: Sit) -> None:
+    with temporary_registrations():
+        jaxgames.register("sticks", Sticks)
+        someone, session = sit("sticks", "human", "first", "human"), Session(Sticks(), ["human"] * 3)
+        buttons = someone.find("#extra button")
+        for turn in ((2, 0), (1,), (0,)):  # the actions of a person and of the agent behind; 7 sticks are taken
+            assert someone.text("#picture pre") == session.to_text()
+            assert buttons.all_inner_texts() == [move.text for move in session.legal()]
+            buttons.nth(turn[0]).click()
+            for action in turn:
+                session.play(action)
+            someone.at(session.ply)
+            someone.wait()
+        assert someone.text("#status") == "Player 1 wins: no sticks left"
 
 
-def test_new_game_is_chosen_in_words(sit: Sit) -> None:
-    someone = sit("checkers", "human", "first")
-    someone.push("#new-game")
-    assert someone.find("#game option").all_inner_texts() == list(map(game_title, offered_games()))
-    someone.find("#opponent").select_option(label="Easy")
-    someone.hears("against random moves.", "#strength")
-    someone.find("#game").select_option(label="Chinese Checkers")
-    someone.wait_for("document.querySelectorAll('#new-seats input').length === 3")
-    someone.find("#menus select").nth(1).select_option(label="2")
-    someone.wait_for("document.querySelectorAll('#new-seats input').length === 2")
-    assert someone.find("#opponent option").all_inner_texts() == ["Another person", "Easy", "Medium", "Hard"]
-    someone.find("#opponent").select_option(label="Easy")
-    assert someone.find("#side option").all_inner_texts() == ["Red", "Blue", "Random"]
-    someone.find("#side").select_option(label="Blue")
-    someone.push("#start")
-    someone.wait_for(f"{SEATS}[1] === 'human'")
-    someone.wait()
-    env = jaxgames.make("chinese_checkers(size=2, num_players=2)")
-    assert someone.session().env == env
-    assert someone.session().seats == (baselines.levels(env)["easy"], "human")
-    assert someone.find("#players select").nth(1).input_value() == "human"
-    labels = someone.find("#agent-fields label").all_text_contents()
-    assert [label.strip() for label in labels] == ["Red", "Blue"], "the names of this game, not of the one before"
+# -- what agents think ----------------------------------------------------------------------------------------------
 
 
-def test_agents_and_parameters_can_be_typed_under_advanced(sit: Sit) -> None:
-    someone = sit("dots_and_boxes(rows=5, cols=5)", *PEOPLE)
-    second = "document.querySelectorAll('#new-seats input')[1]?.value"
-    someone.push("#new-game")
-    someone.wait_for(f"{second} === 'human'")
-    someone.find("#opponent").select_option("baseline")
-    someone.find("#menus select").select_option(label="4 by 4 boxes")
-    someone.wait_for(f"{second}.startsWith('alphabeta(')")  # the baseline does not play the new board
-    someone.push("#dialog summary")
-    reward = someone.find("input[name=reward]")
-    reward.fill("nothing")
-    reward.press("Tab")
-    someone.hears("nothing", "#dialog-problem")
-    reward.fill("boxes")
-    reward.press("Tab")
-    someone.wait_for("document.querySelector('#dialog-problem').hidden")
-    someone.find("#new-seats input").nth(1).fill("greedy(epsilon=0.25)")
-    someone.push("#start")
-    someone.wait_for(f"{SEATS}[1] === 'greedy(epsilon=0.25)'")
-    assert someone.session().env == jaxgames.make("dots_and_boxes(rows=4, cols=4, reward='boxes')")
-    someone.push("#advanced summary")
-    someone.find("#agent-fields input").nth(1).fill("humn")
-    someone.find("#agent-fields input").nth(1).press("Tab")
-    someone.find("#problem").wait_for()
-    assert someone.text("#problem").count("baseline") == 1
-    someone.find("#players select").nth(1).select_option(label="Person")
-    someone.wait_for(f"{SEATS}[1] === 'human'")
-    assert not someone.sees("#problem")
+@dataclass(frozen=True)
+class Judge:
+    """Prefers the first legal action, with the probability 3/4, and expects 1 for seat 0 and -1 for seat 1."""
+
+    on_device: ClassVar[bool] = False
+    env: Any
+
+    def act(self, key: Any, states: Any) -> Any:
+        return agents.FirstAgent(self.env).act(key, states)
+
+    def analyse(self, states: Any) -> agents.Analysis:
+        first = agents.FirstAgent(self.env).analyse(states).probabilities
+        others = agents.RandomAgent(self.env).analyse(states).probabilities
+        return agents.Analysis((2 * first + others) / 3, jnp.array([[1.0, -1.0]]))
+
+
+def beside_a_judge(sit: Sit) -> Person:
+    def make(text: str, env: Any) -> agents.Agent:
+        return Judge(env) if text == "judge" else agents.make(text, env)
+
+    return sit("chinese_checkers(size=1, num_players=2, reward='win_loss')", "human", "judge", make=make)
+
+
+def test_hint_is_one_arrow_for_one_position(sit: Sit) -> None:
+    someone = beside_a_judge(sit)
+    arrows = someone.find("#trails path.best")
+    someone.press("h")
+    arrows.wait_for()
+    best = someone.session().legal()[0]
+    assert someone.text("#status") == f"The computer would play {written([best.text])}. Your chance to win: 100 %"
+    hinted = someone.find(".cell[aria-label$='hint']")
+    assert {cell.get_attribute("data-name") for cell in hinted.all()} == {best.source, best.target}
+    assert not someone.sees("#thoughts")
+    someone.press("h")
+    assert not arrows.count()
+    held = Held(someone.page, "hint")
+    someone.press("h")
+    held.wait()
+    someone.move()  # ends the hint that is computed
+    for _ in range(2):  # at the next turn, and in the next game
+        assert not arrows.count()
+        assert someone.find("#hint").get_attribute("aria-pressed") == "false"
+        someone.accept()
+        someone.press("h")
+        arrows.wait_for()
+        someone.push("#resign", "#rematch")
+        someone.wait_for("document.querySelector('#after').hidden")
+        someone.wait()
+
+
+def test_switch_shows_the_shares_of_hints_and_of_the_computers_last_move(sit: Sit) -> None:
+    someone = beside_a_judge(sit)
+    someone.find("#advanced").evaluate("details => details.open = true")
+    someone.find("#show-thoughts").check()
+    someone.push("#hint")
+    someone.find("#thoughts").wait_for()
+    percents = [int(text.removesuffix(" %")) for text in someone.find("#tops .number").all_inner_texts()]
+    assert 95 <= sum(percents) <= 105
+    assert len(percents) == min(5, len(someone.session().legal()))
+    someone.move()
+    someone.hears("Blue's chance to win: 0 %", "#chance-words")
+    played = written(someone.session().moves()[-1:])
+    assert someone.find("#tops th").first.inner_text() == played, "it plays what it likes best"
+    assert not someone.find("#trails path.best").count(), "its move is not on the board of the person"
 
 
 # -- the page and its server ---------------------------------------------------------------------------------------

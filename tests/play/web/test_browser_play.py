@@ -1,18 +1,18 @@
-"""Games on the page in a real browser: whole games, turns of several plies, undo, late replies."""
+"""Games on the page in a real browser: whole and new games, turns of several plies, late replies, undo, draws."""
 
 import itertools
 import json
 import random
+import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Route
 
 import jaxgames
-from jaxgames.play import Session, words
+from jaxgames import baselines
 from jaxgames.play.web.turns import turns_of
-from tests.helpers.registrations import temporary_registrations
-from tests.helpers.sticks import Sticks
+from jaxgames.play.words import ending_of, game_title, offered_games
 from tests.play.web.browser import BOXES, PEOPLE, By, Held, Sit
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -24,6 +24,7 @@ GAMES = {
     "dots_and_boxes": "dots_and_boxes(rows=2, cols=3)",
     "minichess": "minichess(max_plies=30)",
 }
+SEATS = "JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).agents"
 
 
 @pytest.mark.parametrize("by", ["mouse", "touch", "keyboard"])
@@ -40,26 +41,68 @@ def test_game_is_played_to_its_end_against_an_agent(sit: Sit, game: str, by: By)
     assert {session.movers()[ply] for ply in range(session.plies)} == {0, 1}, "both seats have moved"
     turns = [seat for seat, _ in itertools.groupby(session.movers()[: session.plies])]
     assert someone.find("#moves li").count() == len(turns)
-    assert someone.text("#status") == words.ending_of(session)
+    assert someone.text("#status") == ending_of(session)
     assert someone.sees("#rematch")
     assert not someone.errors
     assert all(url.startswith(someone.address) for url in someone.requests), "no request to a foreign host"
 
 
-def test_game_without_pictures_is_played_with_a_text_and_buttons(sit: Sit) -> None:
-    with temporary_registrations():
-        jaxgames.register("sticks", Sticks)
-        someone, session = sit("sticks", "human", "first", "human"), Session(Sticks(), ["human"] * 3)
-        buttons = someone.find("#extra button")
-        for turn in ((2, 0), (1,), (0,)):  # the actions of a person and of the agent behind; 7 sticks are taken
-            assert someone.text("#picture pre") == session.to_text()
-            assert buttons.all_inner_texts() == [move.text for move in session.legal()]
-            buttons.nth(turn[0]).click()
-            for action in turn:
-                session.play(action)
-            someone.at(session.ply)
-            someone.wait()
-        assert someone.text("#status") == "Player 1 wins: no sticks left"
+# -- the dialog of a new game --------------------------------------------------------------------------------------
+
+
+def test_new_game_is_chosen_in_words(sit: Sit) -> None:
+    someone = sit("checkers", "human", "first")
+    someone.push("#new-game")
+    assert someone.find("#game option").all_inner_texts() == list(map(game_title, offered_games()))
+    someone.find("#opponent").select_option(label="Easy")
+    someone.hears("against random moves.", "#strength")
+    someone.find("#game").select_option(label="Chinese Checkers")
+    someone.wait_for("document.querySelectorAll('#new-seats input').length === 3")
+    someone.find("#menus select").nth(1).select_option(label="2")
+    someone.wait_for("document.querySelectorAll('#new-seats input').length === 2")
+    assert someone.find("#opponent option").all_inner_texts() == ["Another person", "Easy", "Medium", "Hard"]
+    someone.find("#opponent").select_option(label="Easy")
+    assert someone.find("#side option").all_inner_texts() == ["Red", "Blue", "Random"]
+    someone.find("#side").select_option(label="Blue")
+    someone.push("#start")
+    someone.wait_for(f"{SEATS}[1] === 'human'")
+    someone.wait()
+    env = jaxgames.make("chinese_checkers(size=2, num_players=2)")
+    assert someone.session().env == env
+    assert someone.session().seats == (baselines.levels(env)["easy"], "human")
+    assert someone.find("#players select").nth(1).input_value() == "human"
+    labels = someone.find("#agent-fields label").all_text_contents()
+    assert [label.strip() for label in labels] == ["Red", "Blue"], "the names of this game, not of the one before"
+
+
+def test_agents_and_parameters_can_be_typed_under_advanced(sit: Sit) -> None:
+    someone = sit("dots_and_boxes(rows=5, cols=5)", *PEOPLE)
+    second = "document.querySelectorAll('#new-seats input')[1]?.value"
+    someone.push("#new-game")
+    someone.wait_for(f"{second} === 'human'")
+    someone.find("#opponent").select_option("baseline")
+    someone.find("#menus select").select_option(label="4 by 4 boxes")
+    someone.wait_for(f"{second}.startsWith('alphabeta(')")  # the baseline does not play the new board
+    someone.push("#dialog summary")
+    reward = someone.find("input[name=reward]")
+    reward.fill("nothing")
+    reward.press("Tab")
+    someone.hears("nothing", "#dialog-problem")
+    reward.fill("boxes")
+    reward.press("Tab")
+    someone.wait_for("document.querySelector('#dialog-problem').hidden")
+    someone.find("#new-seats input").nth(1).fill("greedy(epsilon=0.25)")
+    someone.push("#start")
+    someone.wait_for(f"{SEATS}[1] === 'greedy(epsilon=0.25)'")
+    assert someone.session().env == jaxgames.make("dots_and_boxes(rows=4, cols=4, reward='boxes')")
+    someone.push("#advanced summary")
+    someone.find("#agent-fields input").nth(1).fill("humn")
+    someone.find("#agent-fields input").nth(1).press("Tab")
+    someone.find("#problem").wait_for()
+    assert someone.text("#problem").count("baseline") == 1
+    someone.find("#players select").nth(1).select_option(label="Person")
+    someone.wait_for(f"{SEATS}[1] === 'human'")
+    assert not someone.sees("#problem")
 
 
 # -- moves ---------------------------------------------------------------------------------------------------------
@@ -250,3 +293,72 @@ def test_undo_slider_and_list_show_the_positions_of_the_session(sit: Sit) -> Non
         someone.wait_for(f"document.querySelector('#position').value === '{session.env.to_string(session.state)}'")
     someone.move(chance.choice)
     assert someone.session().plies == 3, "a move in an earlier position drops what followed"
+
+
+# -- the agent of the other seat ------------------------------------------------------------------------------------
+
+
+def test_thinking_is_stopped_and_continued_and_ends_when_the_person_resigns(sit: Sit) -> None:
+    for pace in (2.0, 60.0):
+        someone = sit(BOXES, "human", "first", pace=pace)
+        someone.click(someone.cells("edge")[-1])
+        someone.find("#stop").wait_for()
+        assert "Blue is thinking" in someone.text("#status")
+        assert not someone.cells("edge"), "it is not the person's turn"
+        if pace == 2:
+            someone.push("#stop")
+            someone.find("#go").wait_for()
+            assert someone.ply == 1
+            someone.press("g")
+            someone.at(2)
+    someone.accept()
+    someone.push("#resign")
+    someone.hears("You lost: you resigned")
+    assert not someone.sees("#stop"), "the search was dropped"
+    assert (someone.session().resigned, someone.session().plies) == (0, 1)
+
+
+def test_draw_is_offered_refused_and_agreed(sit: Sit) -> None:
+    someone = sit(BOXES, "human", "first")
+    someone.push("#draw")
+    someone.hears("Blue refuses the draw. Your turn (Red)")
+    assert not someone.find("#draw").is_disabled(), "the offer has ended"
+    someone = sit(BOXES, *PEOPLE)
+    someone.push("#draw")
+    someone.hears("Accept draw", "#draw")
+    someone.push("#draw")
+    someone.hears("Draw: agreed by the players")
+    assert not someone.sees("#draw")
+    assert someone.session().outcome.kind == "draw"
+
+
+def test_review_rematch_and_switched_sides_follow_the_game(sit: Sit) -> None:
+    someone = sit(BOXES, "human", "first")
+    assert not someone.sees("#after")
+    while not someone.over:
+        someone.move()
+    someone.push("#ask-review")
+    someone.find("#mistakes").wait_for()
+    rows = someone.find("#mistakes button")
+    assert 1 <= rows.count() <= 5
+    row, before = rows.first.inner_text(), someone.session()
+    assert re.match(r"You played .*, which lost \d+ % of the chance to win\. Better: ", row)
+    rows.first.click()
+    someone.wait_for("document.querySelector('#ply').value !== document.querySelector('#ply').max")
+    assert before.movers()[someone.ply] == 0, "the position in which the person decided"
+    assert before.moves()[someone.ply] in row
+    assert someone.find("path.mistake").count() == someone.find("path.best").count() == 1, "played and better"
+    someone.page.once("dialog", lambda dialog: dialog.dismiss())
+    someone.click(someone.cells("edge")[0])
+    assert someone.session().plies == before.plies, "nothing is dropped without a question"
+    someone.push("#to-end")
+    someone.wait_for("document.querySelector('#to-end').hidden")
+    someone.push("#rematch")
+    someone.wait_for("document.querySelector('#after').hidden")
+    someone.wait()
+    assert (someone.session().seats, someone.ply) == (("human", "first"), 0)
+    someone.accept()
+    someone.push("#resign", "#switch")
+    someone.wait_for(f"{SEATS}[1] === 'human'")
+    someone.wait()
+    assert someone.session().seats == ("first", "human")
