@@ -15,18 +15,20 @@ from jaxgames import agents
 from jaxgames.games.checkers.pdn import BrokenGame
 from jaxgames.solvers.alphabeta.deepening import MoveValues
 from tests.helpers.commands import error_of, last_json, run_command
-from tests.helpers.positions import compiled, start
+from tests.helpers.positions import compiled
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.scripted_agents import OnHost
-from tests.train.conftest import Runs
+from tests.helpers.stored_runs import ROOT, store
 from train.analyse import __main__ as analyse
 from train.analyse import annotation
 from train.analyse.annotation import Database, RecordedGame, Turn, annotate, first_unknown, read_games, summary
 from train.data.positions import Positions
+from train.ppo import PPO, Config
 
 CHECKERS = jaxgames.make("checkers")
 OPENING = '[Event "club"]\n[Black "A"]\n[White "B"]\n[Result "0-1"]\n\n1. 11-15 22-18 2. 15x22 25x18 3. 8-11 0-1\n'
 TWO_JUMPS = '\n[SetUp "1"]\n[FEN "W:W21,32:B1,10,17"]\n[Result "1-0"]\n\n1... 21x14x7 2. 1-5 1-0\n'
+BROKEN_LINE = (OPENING + TWO_JUMPS).count("\n") + 5
 BROKEN = '\n[Event "broken"]\n\n1. 11-15\n22-19 2. 15-18 *\n'  # line 4 of the game
 
 
@@ -113,15 +115,12 @@ def test_opinion_has_probability_rank_and_favourite(games: list[RecordedGame]) -
 # -- a database ----------------------------------------------------------------------------------------------------
 
 
-def database(game: RecordedGame, plies: int, action: int | None = None) -> Positions:
-    """The first plies of a game, once in each of two splits; the last one with another action."""
-    actions = game.actions[:plies].copy()
-    if action is not None:
-        actions[-1] = action
+def database(game: RecordedGame, plies: int) -> Positions:
+    """The first plies of a game, once in each of two splits."""
     rows = np.arange(plies).repeat(2)
     states = {name: getattr(game.states, name)[rows] for name in vars(game.states)}
     split = np.arange(2 * plies) % 2
-    return Positions(game.env, type(game.states)(**states), actions[rows], split=split, splits=("train", "test"))
+    return Positions(game.env, type(game.states)(**states), game.actions[rows], split=split, splits=("train", "test"))
 
 
 def test_first_move_out_of_the_database_is_found(games: list[RecordedGame]) -> None:
@@ -158,82 +157,61 @@ def test_command_prints_a_table_and_writes_json_and_a_picture(
     assert picture.read_text().startswith("<?xml")
 
 
-def test_several_games_have_the_turns_that_leave_the_database(
+def test_broken_game_is_named_and_the_others_have_the_turns_that_leave_the_database(
     file: Path, games: list[RecordedGame], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = tmp_path / "pairs.npz"
     database(games[0], 3).save(data)
     assert run_command(analyse.main, file, "--depth", 0, "--data", data) is None
-    facts = last_json(capsys)
-    left = {"games": 2, "left": 2, "mean_turn": 2.5, "least_turn": 1, "most_turn": 4}
-    assert facts["departures"] == left
+    printed = capsys.readouterr()
+    assert f"{file}, line {BROKEN_LINE}: 22-19 is not legal" in printed.err
+    result = json.loads(printed.out.splitlines()[-1])
+    assert [game["game"] for game in result["games"]] == [1, 2]
+    assert [(game["game"], game["line"]) for game in result["broken"]] == [(3, BROKEN_LINE)]
+    assert result["departures"] == {"games": 2, "left": 2, "mean_turn": 2.5, "least_turn": 1, "most_turn": 4}
     nobody = analyse.departures([{"first_unknown": None}] * 3)
     assert nobody == {"games": 3, "left": 0, "mean_turn": None, "least_turn": None, "most_turn": None}
 
 
-def record_of(game: str, actions: list[int]) -> dict[str, Any]:
-    """The record of a game, as a line of a file has it."""
-    env = jaxgames.make(game)
-    states, moves = [start(env)], list[str | None]()
-    for action in actions:
-        moves.append(env.action_to_string(states[-1], action) if action >= 0 else None)
-        states.append(jax.device_get(compiled(env).step(states[-1], np.int32(action))))
-    outcome = dataclasses.asdict(env.outcome(states[-1]))
-    returns = np.sum([state.rewards for state in states[1:]], axis=0).tolist()
-    places = {"start": env.to_string(states[0]), "end": env.to_string(states[-1])}
-    record = {"env": str(env), "game": 0, "agents": ["first", "other"], "opening": None, **places, "moves": moves}
-    return record | {
-        "actions": actions,
-        "outcome": outcome,
-        "returns": returns,
-        "turns": [1, 1],
-        "length": len(actions),
-    }
+# -- records of matches --------------------------------------------------------------------------------------------
+
+RECORDS = ROOT / "tests/data/formats/record.0.1.0.jsonl"  # both agents play the first edge
+BOXES = jaxgames.make("dots_and_boxes(rows=1, cols=2)")
 
 
-@pytest.mark.parametrize(
-    ("game", "actions", "moves"),
-    [
-        ("checkers", [87, 92, -1], ("11-16", "24-20")),
-        ("dots_and_boxes(rows=1, cols=2)", [0, 2, 4, 5, 1, 3, 6], ("h(0,0)", "h(1,0)", "v(0,0)", "v(0,1) h(0,1)")),
-    ],
-)
-def test_records_of_matches_are_read(game: str, actions: list[int], moves: tuple[str, ...], tmp_path: Path) -> None:
-    """An illegal action at the end is left out. A second box completes the chain of the first."""
-    path = tmp_path / "games.jsonl"
-    path.write_text(json.dumps(record_of(game, actions)) + "\n")
+def test_records_of_matches_are_read(tmp_path: Path) -> None:
+    """The last edge but one completes a box, and the turn goes on. An illegal action at the end is left out."""
+    first, _ = read_games(RECORDS)
+    assert isinstance(first, RecordedGame)
+    assert first.moves == ("h(0,0)", "h(0,1)", "h(1,0)", "h(1,1)", "v(0,0)", "v(0,1) v(0,2)")
+    assert (first.title, first.first_plies.tolist()) == ("one - other", [0, 1, 2, 3, 4, 5])
+    with pytest.raises(ValueError, match=r"game 1 is of .* not of minichess"):
+        read_games(RECORDS, jaxgames.make("minichess"))
+
+    record, path = json.loads(RECORDS.read_text().splitlines()[0]), tmp_path / "games.jsonl"
+    end = jax.device_get(compiled(BOXES).step(first.state(2), np.int32(-1)))
+    record |= {"actions": [0, 1, -1], "moves": ["h(0,0)", "h(0,1)", None], "returns": end.rewards.tolist()}
+    record |= {"outcome": dataclasses.asdict(BOXES.outcome(end)), "end": BOXES.to_string(end)}
+    path.write_text(json.dumps(record) + "\n")
     (found,) = read_games(path)
     assert isinstance(found, RecordedGame)
-    assert found.actions.tolist() == [action for action in actions if action >= 0]
-    assert found.moves[: len(moves)] == moves
-    assert found.title == "first - other"
-    with pytest.raises(ValueError, match=r"game 1 is of .* not of minichess"):
-        read_games(path, jaxgames.make("minichess"))
+    assert (found.actions.tolist(), found.moves) == ([0, 1], ("h(0,0)", "h(0,1)"))
 
 
-def test_broken_game_is_named_and_the_others_are_annotated(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = (OPENING + TWO_JUMPS).count("\n") + 5
-    assert run_command(analyse.main, file, "--agent", "random", "--depth", 0) is None
-    printed = capsys.readouterr()
-    assert f"{file}, line {line}: 22-19 is not legal" in printed.err
-    result = json.loads(printed.out.splitlines()[-1])
-    assert [game["game"] for game in result["games"]] == [1, 2]
-    assert [(game["game"], game["line"]) for game in result["broken"]] == [(3, line)]
-
-
-@pytest.mark.slow
 def test_run_gives_probabilities_and_values_of_turns_in_another_game(
-    untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A turn in which a box is completed has several edges."""
-    path, output = tmp_path / "games.jsonl", tmp_path / "game.json"
-    path.write_text(json.dumps(record_of("dots_and_boxes(rows=2, cols=2)", [*range(12)])) + "\n")
-    assert run_command(analyse.main, path, "--agent", untrained.first, "--output", output) is None
+    run, output = tmp_path / "run", tmp_path / "game.json"
+    store(run, PPO(Config(env=str(BOXES), hidden_sizes=(4,), num_envs=2, rollout_length=4, num_minibatches=1)))
+    assert run_command(analyse.main, RECORDS, "--game", 1, "--agent", run, "--output", output) is None
     assert last_json(capsys)["depth"] is None
     turns = json.loads(output.read_text())["games"][0]["turns"]
-    assert len(turns) < 12
-    assert all(0 < turn["probability"] < 1 for turn in turns[:3])
+    assert len(turns) == 6
+    assert all(0 < turn["probability"] < 1 for turn in turns[:5])
     assert all(-2 < turn["agent_value"] < 2 for turn in turns)
+
+
+# -- what is refused -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -245,16 +223,11 @@ def test_run_gives_probabilities_and_values_of_turns_in_another_game(
         (("--game", 1, "--depth", 0), "nothing to annotate by: add --agent or --data"),
         (("--game", 1, "--blunder", 0), "blunder must be a finite number above 0 and up to 10, not 0"),
         (("--game", 1, "--env", "minichess"), "has games of checkers, not of minichess"),
+        (("--game", 1, "--depth", 0, "--agent", "silent"), "has no probabilities: choose an agent that has them"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: tuple[Any, ...], message: str, file: Path, tmp_path: Path) -> None:
-    line = (OPENING + TWO_JUMPS).count("\n") + 5
-    found = error_of(analyse.main, file, *arguments, "--picture", tmp_path / "game.svg")
-    assert message.format(file=file, line=line) in found
-
-
-def test_agent_without_probabilities_is_refused(file: Path) -> None:
     with temporary_registrations():
         agents.register("silent", OnHost)
-        found = error_of(analyse.main, file, "--game", 1, "--depth", 0, "--agent", "silent")
-    assert "has no probabilities: choose an agent that has them" in found
+        found = error_of(analyse.main, file, *arguments, "--picture", tmp_path / "game.svg")
+    assert message.format(file=file, line=BROKEN_LINE) in found
