@@ -61,11 +61,7 @@ class Arguments:
 
 
 def export_run(arguments: Arguments) -> dict[str, Any]:
-    """Writes the file and returns the result that the command prints.
-
-    Raises FileNotFoundError if there is no such run or checkpoint, ValueError for a run without a policy or for
-    arguments that are not allowed.
-    """
+    """Writes the file and returns the result that the command prints."""
     if not arguments.platforms:
         raise ValueError("expected a platform, such as --platforms cpu cuda tpu")
     check_values(vars(arguments), Arguments)

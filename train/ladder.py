@@ -78,10 +78,7 @@ class Arguments(GameArguments):
 
 
 def ladder(arguments: Arguments) -> dict[str, Any]:
-    """Returns the result that the command prints, and writes it to the folder.
-
-    Raises ValueError or FileNotFoundError for agents that do not fit, and for a folder with another ladder.
-    """
+    """Returns the result that the command prints, and writes it to the folder."""
     openings_of_pairs = -(-arguments.games // GAMES_PER_OPENING)
     settings = dataclasses.replace(
         arguments, openings=openings_of_pairs if arguments.openings is None else arguments.openings
@@ -129,10 +126,7 @@ def _named(text: str, arguments: Arguments) -> str:
 
 
 def checkpoints_of(text: str, arguments: Arguments) -> dict[str, Any]:
-    """Returns the agents of the checkpoints of a run that `--every` takes, and the environment steps before each.
-
-    Raises ValueError for a text that is not only a run.
-    """
+    """Returns the agents of the checkpoints of a run that `--every` takes, and the environment steps before each."""
     of_run = agents.parse(text)
     if of_run is None or of_run.iteration is not None:
         raise ValueError(f'--checkpoints takes runs, such as runs/first or "runs/first(temperature=0)", not {text}')

@@ -69,10 +69,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
 
 
 def seats_for(num_agents: int, num_players: int, seats: Sequence[int] | None) -> tuple[int, ...]:
-    """Returns the seats of each agent; if None, two each if they fit, else one each. Some may then be left over.
-
-    Raises ValueError if they do not fit, or if `seats` does not add up to the number of players.
-    """
+    """Returns the seats of each agent; if None, two each if they fit, else one each. Some may then be left over."""
     each = min(2, num_players // num_agents)
     if each < 1:
         raise ValueError(f"at most {num_players} agents fit on {num_players} seats, not {num_agents}")

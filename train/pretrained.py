@@ -39,9 +39,6 @@ def load_params(text: str, like: Params, config: Config) -> Params:
         runs, arrays that only one of them has are taken from it, and all others from `like`.
       like: parameters {"encoder", "heads"} with the shapes of the new run.
       config: the settings of the new run.
-
-    Raises FileNotFoundError if there is no such run or checkpoint, ValueError if `text` has another form, if shapes do
-    not fit, or if one of several runs has nothing that the others do not have.
     """
     if Path(text).suffix == SUFFIX:
         return of_exported(text, like, config)
@@ -118,8 +115,6 @@ def stored_parts(params: Any, bits: int) -> list[tuple[np.ndarray, ...]]:
     """Returns the parts of each parameter in a file: one array, or with 8 bits integers and their scales.
 
     The last axis but one, of a matrix its inputs, shares a scale. Vectors are in half precision with 8 bits, too.
-
-    Raises ValueError if a parameter is too large for half precision.
     """
 
     def parts_of(leaf: Any) -> tuple[np.ndarray, ...]:

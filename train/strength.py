@@ -117,12 +117,9 @@ class Player(NamedTuple):
 
 
 def strength(arguments: Arguments) -> dict[str, Any]:
-    """Returns the result that the command prints: the game, the settings, and a row of measures per agent and search.
-
-    Raises ValueError or OSError for arguments that do not fit together, before anything is measured.
-    """
-    texts, output = _texts(arguments), arguments.output
-    env = agents.env_for(texts, arguments.env)
+    """Returns the result that the command prints: game, settings, and a row of measures per agent and search."""
+    planned, output = _planned(arguments), arguments.output
+    env = agents.env_for([*dict.fromkeys(row.agent for row in planned)], arguments.env)
     if arguments.checkpoints and output is None:
         output = Path(arguments.agents[0]) / "strength"
     settings = {"env": str(env), "plies": arguments.plies, "seat": arguments.seat}
@@ -130,7 +127,6 @@ def strength(arguments: Arguments) -> dict[str, Any]:
     file = None if output is None else ResultFile(output / ROWS_FILE, ("settings", "agent", "search"))
     solution = solution_of(env, arguments.solution)
     rows: list[dict[str, Any]] = []
-    planned = [row for text in texts for row in _rows_of(text, arguments)]
     for number, row in enumerate(planned, start=1):
         names = {"agent": row.agent, "search": row.search}
         compute = functools.partial(_measured, row, env, solution, arguments, f"{number}/{len(planned)} {row.name}")
@@ -148,34 +144,29 @@ def solution_of(env: Env[Any], path: Path | None) -> Solution[Any]:
     return solve(env) if path is None else load(path, env)
 
 
-def _texts(arguments: Arguments) -> list[str]:
-    """Returns the texts of the agents, for --checkpoints one per checkpoint. Raises ValueError for none."""
+def _planned(arguments: Arguments) -> list[Row]:
+    """Returns the rows of all agents: of a run, or of each of its checkpoints, the network alone and each search."""
     if not arguments.agents:
         raise ValueError("name at least one agent, such as runs/first or greedy")
     if (arguments.simulations or arguments.depth) and not any(map(agents.parse, arguments.agents)):
         raise ValueError("--simulations and --depth search with the network of a run, and none of the agents is a run")
     if any(number < 1 for number in (*arguments.simulations, *arguments.depth)):
         raise ValueError("--simulations and --depth take numbers of 1 or more; the network alone is always measured")
-    if not arguments.checkpoints:
-        return [agents.name_of(text) for text in arguments.agents]
-    named = agents.parse(arguments.agents[0])
-    if len(arguments.agents) > 1 or named is None or named.iteration is not None or named.parameters:
-        raise ValueError(f"--checkpoints takes the folder of one run, not {' '.join(arguments.agents)}")
-    run = agents.open_run(named.folder)
-    run.kept_iteration()  # raises FileNotFoundError if there is none
-    return [f"{run.folder}@{iteration}" for iteration in run.checkpoints()]
-
-
-def _rows_of(text: str, arguments: Arguments) -> list[Row]:
-    """Returns the rows of an agent: for a run, first the network alone, and then each search."""
-    named = agents.parse(text)
-    if named is None:
-        return [Row(text)]
-    return [
-        Row(text, simulations=int(named.parameters.get("simulations") or 0)),
-        *(Row(text, f"{number} simulations", simulations=number) for number in arguments.simulations),
-        *(Row(text, "1 ply" if depth == 1 else f"{depth} plies", depth=depth) for depth in arguments.depth),
-    ]
+    texts = [agents.name_of(text) for text in arguments.agents]
+    if arguments.checkpoints:
+        named = agents.parse(arguments.agents[0])
+        if len(texts) > 1 or named is None or named.iteration is not None or named.parameters:
+            raise ValueError(f"--checkpoints takes the folder of one run, not {' '.join(arguments.agents)}")
+        texts = [f"{named.folder}@{iteration}" for iteration in named.open().checkpoints()]
+    rows: list[Row] = []
+    for text in texts:
+        named = agents.parse(text)
+        alone = None if named is None else int(named.parameters.get("simulations") or 0)
+        rows.append(Row(text, simulations=alone))
+        if named is not None:
+            rows += [Row(text, f"{number} simulations", simulations=number) for number in arguments.simulations]
+            rows += [Row(text, "1 ply" if depth == 1 else f"{depth} plies", depth=depth) for depth in arguments.depth]
+    return rows
 
 
 def _player(row: Row, env: Env[Any], solution: Solution[Any], arguments: Arguments) -> Player:
@@ -237,10 +228,7 @@ def _counted(function: Callable[[Any], Any], bar: Progress) -> Callable[[Any], A
 
 
 def deterministic(text: str, agent: Agent, env: Env[Any]) -> Player:
-    """Returns the agent as `measure` takes it: with one key for all boards. Of equal moves, greedy plays the first.
-
-    Raises ValueError for an agent that plays at random: random, or one with an epsilon or a temperature above 0.
-    """
+    """Returns the agent as `measure` takes it: with one key for all boards. Of equal moves, greedy plays the first."""
     if isinstance(agent, RandomAgent | EpsilonAgent) or getattr(agent, "temperature", None) is not None:
         raise ValueError(
             f"{text} plays at random, and the measures need one move per board: expected an agent without epsilon, and "

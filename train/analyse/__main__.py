@@ -64,10 +64,7 @@ class Arguments:
 
 
 def analyse(arguments: Arguments) -> dict[str, Any]:
-    """Prints the tables, writes the files, and returns the result that the command prints.
-
-    Raises ValueError for a file without a game that can be read, and for arguments that are wrong or do not fit.
-    """
+    """Prints the tables, writes the files, and returns the result that the command prints."""
     check_int("depth", arguments.depth, 0, MAX_DEPTH)
     check_number("blunder", arguments.blunder, highest=DECIDED)
     if arguments.picture is not None and arguments.picture.suffix not in plot.FORMATS:
@@ -114,10 +111,7 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
 def _chosen(
     arguments: Arguments, games: Sequence[RecordedGame | BrokenGame]
 ) -> tuple[list[RecordedGame], list[dict[str, Any]]]:
-    """Returns the games to annotate, and those that cannot be read as JSON; these are also on standard error.
-
-    Raises ValueError if the chosen game cannot be read or is not there, or if none can be read.
-    """
+    """Returns the games to annotate, and those that cannot be read as JSON; these are also on standard error."""
     if arguments.game is not None:
         check_int("game", arguments.game, 1, max(1, len(games)))
     numbered = [(number, game) for number, game in enumerate(games, 1) if arguments.game in (None, number)]

@@ -71,9 +71,6 @@ def read_games(path: Path, env: Env[Any] | None = None) -> list[RecordedGame | p
     Args:
       path: a .pdn file with games of checkers, or a .jsonl file of `jaxgames.arena.GameFile`.
       env: the game. None: checkers, or the game of the first record.
-
-    Raises OSError for a file that cannot be read. Raises ValueError for a wrong record, and for records of several
-    games.
     """
     games: list[RecordedGame | pdn.BrokenGame] = []
     if path.suffix.lower() == RECORDS:
@@ -109,8 +106,6 @@ def of_record(game: arena.GameRecord, number: int = 1, env: Env[Any] | None = No
     Args:
       number: of the game in its file.
       env: the game; None: as the record names it.
-
-    Raises ValueError for a record of another game, and for one whose actions do not lead to its end.
     """
     env = make_named_in_file(game["env"]) if env is None else env
     if str(env) != game["env"]:
@@ -194,8 +189,6 @@ def annotate(
       agent: an agent of this game with a method `analyse`; None for none.
       database: of positions of this game; None for none.
       on_valued: is called with 1 for every turn that alpha-beta values.
-
-    Raises ValueError for an agent without probabilities, or a database of another game.
     """
     turns = [
         Turn(number + 1, int(ply), int(game.states.current_player[ply]), move)
