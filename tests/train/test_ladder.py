@@ -69,15 +69,14 @@ def test_results_of_a_pair_are_those_of_known_games() -> None:
 # -- ratings -------------------------------------------------------------------------------------------------------
 
 
-def stored(folder: Path, names: Sequence[str], results: Sequence[tuple[int, int, int]]) -> Path:
+def stored(folder: Path, names: Sequence[str], results: Sequence[tuple[int, int, int]], **changes: Any) -> Path:
     """The file of a folder's pairs, with wins, losses and draws of the pairs in the order of `names`."""
     pairs = [(first, second) for place, second in enumerate(names) for first in names[:place]]
     lines = [
         {"agents": pair, "wins": [won, lost], "draws": drawn, "truncated": 0}
         for pair, (won, lost, drawn) in zip(pairs, results, strict=True)
     ]
-    settings = {"env": str(make(BOXES)), "env_version": make(BOXES).version, **SETTINGS}
-    folder.mkdir(exist_ok=True)
+    settings = {"env": str(make(BOXES)), "env_version": make(BOXES).version, **SETTINGS, **changes}
     (folder / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in ({"settings": settings}, *lines)))
     return folder / "pairs.jsonl"
 
@@ -210,31 +209,27 @@ def test_ladder_refuses_a_wrong_value(
 
 @pytest.mark.usefixtures("undrawn")
 def test_folder_that_is_not_of_this_ladder_is_refused(run: Path, tmp_path: Path) -> None:
-    pairs = stored(tmp_path, ("greedy", "random"), [(8, 0, 0)])
+    """The settings have a checksum of the moves of a list of openings, because a file can change."""
+    stored(tmp_path, ("greedy", "random"), [(8, 0, 0)])
     arguments = (BOXES, "greedy", "--output", tmp_path)
     run_command(ladder.main, *arguments, *GAMES)
     error = error_of(ladder.main, *arguments, "--games", 6)
-    assert f"{pairs} has other settings: games was 8 and is 6; openings was 4 and is 3" in error
+    assert "pairs.jsonl has other settings: games was 8 and is 6; openings was 4 and is 3" in error
     with lock_folder(tmp_path):
         assert f"{tmp_path} is in use by process" in error_of(ladder.main, *arguments, *GAMES)
-    pairs.write_text(pairs.read_text() + "[]\n")
-    assert f"{pairs}, line 3 is not a result" in error_of(ladder.main, *arguments, *GAMES)
     assert f"{run} holds a training run" in error_of(ladder.main, BOXES, "greedy", "--output", run)
 
+    path = tmp_path / "openings.txt"
+    stored(tmp_path, ("greedy", "random"), [(8, 0, 0)], openings=0, opening_list=str(path), opening_checksum=0)
+    errors: set[str] = set()
+    for moves in ("h(0,0)\nh(0,1)\n", "h(0,1)\nh(0,0)\n"):
+        path.write_text(moves)
+        errors.add(error_of(ladder.main, *arguments, *GAMES, "--openings", 0, "--opening-list", path))
+    assert len(errors) == 2
+    assert all("other settings: opening_checksum was 0 and is " in error for error in errors)
 
-@pytest.mark.usefixtures("undrawn")
-def test_ladder_with_a_list_of_openings_is_refused_after_the_list_has_changed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ladder, "play_pair", lambda *_: PairResult((3, 1), 4, 0))
-    env, path = make(BOXES), tmp_path / "openings.txt"
-    first, second = (env.action_to_string(env.init(), action) for action in (0, 1))
-    path.write_text(f"{first}\n{second}\n")
-    options = (BOXES, "first", *GAMES, "--openings", 0, "--opening-list", path, "--output", tmp_path / "ladder")
-    run_command(ladder.main, *options)
-    assert last_json(capsys)["opening_list"] == str(path)
-    path.write_text(f"{second}\n{first}\n")
-    assert "opening_checksum was" in error_of(ladder.main, *options)
+
+# -- the time of a move --------------------------------------------------------------------------------------------
 
 
 def test_cost_is_the_time_of_a_move_on_live_boards() -> None:
