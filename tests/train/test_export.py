@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import functools
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -18,8 +17,9 @@ from jaxgames import agents, arena
 from jaxgames.agents import Agent, analyse
 from jaxgames.mcts import SearchAgent
 from jaxgames.policies import file as exported
+from jaxgames.policies.file import Platform
 from jaxgames.solvers.exact.solution import solve
-from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.commands import error_of
 from tests.helpers.stored_runs import ROOT, store
 from tests.train.conftest import Runs
 from train import agents as agents_of_runs
@@ -39,12 +39,22 @@ analysed = jax.jit(analyse)
 assert_close = functools.partial(np.testing.assert_allclose, rtol=0, atol=1e-6)
 
 
+def write(path: Path, run: Path | str, *platforms: Platform, boards: int = 0, **options: Any) -> dict[str, Any]:
+    """Exports a run; returns the result that the command prints."""
+    platforms = platforms or ("cpu", "cuda", "tpu")
+    return export.export_run(export.Arguments(run=str(run), output=path, platforms=platforms, boards=boards, **options))
+
+
 @pytest.fixture(scope="module")
-def file(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def result(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The result of an export of the first run."""
+    return write(tmp_path_factory.mktemp("exported") / "new" / "first.policy", f"{untrained.first}@0", boards=5)
+
+
+@pytest.fixture(scope="module")
+def file(result: dict[str, Any]) -> Path:
     """The policy of the first run."""
-    path = tmp_path_factory.mktemp("exported") / "first.policy"
-    run_command(export.main, untrained.first, "--output", path, "--boards", 0)
-    return path
+    return Path(result["file"])
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +99,7 @@ def test_file_plays_under_vmap_of_boards_and_of_parameters(file: Path, untrained
 def test_files_of_one_network_share_a_program(file: Path, untrained: Runs, boards: Any, tmp_path: Path) -> None:
     """The parameters are leaves, and the program has no trace of where it was made."""
     second = tmp_path / "second.policy"
-    run_command(export.main, untrained.second, "--output", second, "--boards", 0)
+    write(second, untrained.second)
     of_first, of_second = (agents.make(f"exported({path})", BOXES) for path in (file, second))
     assert jax.tree.structure(of_first) == jax.tree.structure(of_second)
     _, content = exported.read(file)
@@ -113,7 +123,7 @@ def test_every_sharing_and_learner_plays_as_its_run(name: str, batch: int, tmp_p
     learner_type, settings = OF_STICKS[name]
     learner = learner_type(learner_type.config_type(**{"env": "sticks", "hidden_sizes": (8,), **BOARDS, **settings}))
     folder, path = store(tmp_path / "run", learner), tmp_path / "run.policy"
-    run_command(export.main, folder, "--output", path, "--platforms", "cpu", "tpu", "--boards", 0)
+    write(path, folder, "cpu", "tpu")
     run = agents_of_runs.open_run(folder)
     of_run = agents_of_runs.agent_of_run(run, None, learner.env, **agents_of_runs.without_search(run))
     states = arena.random_openings(learner.env, jax.random.key(0), batch, 3).boards
@@ -131,11 +141,10 @@ def game_of(network: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("network", networks.list_networks())
-def test_every_network_can_be_exported(network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_network_can_be_exported(network: str, tmp_path: Path) -> None:
     learner = PPO(Config(env=game_of(network), network=network, num_minibatches=1, **BOARDS))
     folder = store(tmp_path / "run", learner, jax.jit(learner.init)(jax.random.key(0)))
-    run_command(export.main, folder, "--output", tmp_path / "run.policy", "--boards", 7)
-    result = last_json(capsys)
+    result = write(tmp_path / "run.policy", folder, boards=7)
     assert result["network"]["network"] == network
     assert max(result["probability_difference"], result["value_difference"]) <= 1e-6
 
@@ -155,23 +164,17 @@ def test_search_takes_the_network_of_a_file(file: Path, untrained: Runs, boards:
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow  # lowers the policy for three platforms
-def test_command_prints_the_header_the_size_and_the_differences(
-    untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "new" / "first.policy"
-    run_command(export.main, f"{untrained.first}@0", "--output", path, "--boards", 5)
-    result = json.loads(capsys.readouterr().out)
+def test_result_has_header_size_and_differences(untrained: Runs, result: dict[str, Any], file: Path) -> None:
     game = {"env": str(BOXES), "env_version": BOXES.version, "num_actions": BOXES.num_actions}
     run = {"learner": "ppo", "run": str(untrained.first), "iteration": 0, "sharing": "shared"}
-    program = {"platforms": ["cpu", "cuda", "tpu"], "jax_version": jax.__version__}
-    sizes = {"observation_shape": list(BOXES.observation_shape), "bytes": path.stat().st_size, "boards": 5}
-    expected: dict[str, Any] = game | run | program | sizes | {"file": str(path)}
+    program = {"platforms": ("cpu", "cuda", "tpu"), "jax_version": jax.__version__}
+    sizes = {"observation_shape": BOXES.observation_shape, "bytes": file.stat().st_size, "boards": 5}
+    expected: dict[str, Any] = game | run | program | sizes
     assert {name: result[name] for name in expected} == expected
-    assert result["network"]["hidden_sizes"] == [8]
+    assert result["network"]["hidden_sizes"] == (8,)
     assert result["load_seconds"] > 0
     assert max(result["probability_difference"], result["value_difference"]) <= 1e-6
-    _, content = exported.read(path)
+    _, content = exported.read(file)
     assert result["sha256"] == content.header.sha256 == exported.digest_of(content.module, content.params)
 
 
@@ -236,13 +239,10 @@ def test_damaged_or_other_files_are_refused(file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_fewer_bits_make_a_smaller_file_and_hardly_change_the_policy(
-    untrained: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fewer_bits_make_a_smaller_file_and_hardly_change_the_policy(untrained: Runs, tmp_path: Path) -> None:
     sizes: list[int] = []
     for bits, difference in ((32, 1e-6), (16, 1e-3), (8, 1e-2)):
-        run_command(export.main, untrained.first, "--output", tmp_path / "file", "--platforms", "cpu", "--bits", bits)
-        result = last_json(capsys)
+        result = write(tmp_path / "file", untrained.first, "cpu", boards=256, bits=bits)
         sizes.append(sum(leaf.nbytes for leaf in exported.read(tmp_path / "file")[1].params))
         assert result["probability_difference"] <= difference
     assert sizes[0] == 2 * sizes[1]
@@ -272,6 +272,6 @@ def test_network_for_every_board_is_exported_for_another_one(tmp_path: Path) -> 
     run, file, env = tmp_path / "run", tmp_path / "file", jaxgames.make("dots_and_boxes(rows=1, cols=2)")
     network = {"network": "graph(width=4, rounds=1)", "simulations": 1}
     store(run, AlphaZero(AlphaZeroConfig(env="dots_and_boxes(rows=1, cols=1)", **network, **BOARDS)))
-    run_command(export.main, run, "--env", env, "--output", file, "--platforms", "cpu", "--boards", 0)
+    write(file, run, "cpu", env=str(env))
     states = arena.random_openings(env, jax.random.key(0), 5, 3).boards
     assert_equal_play(agents.make(f"exported({file})", env), agents_of_runs.make(f"{run}(simulations=0)", env), states)
