@@ -55,8 +55,7 @@ import jaxgames
 from benchmarks import harness
 from benchmarks.envs import min_bytes
 from benchmarks.harness import Command
-from train.driver.commands import progress_over
-from train.driver.machine import stamp
+from train.driver.commands import progress_over, stamp
 from train.driver.tables import table_of
 
 GAMES = (

@@ -45,7 +45,7 @@ from jaxgames import solvers
 from jaxgames.mcts import SearchConfig
 from jaxgames.testing import check_env
 from train import ppo
-from train.driver.machine import commit, stamp
+from train.driver.commands import commit, stamp
 from train.ops.sharding import keys_to_data
 
 PASSES = 16  # over the copied array in one call, so that the start of the call does not count

@@ -40,8 +40,7 @@ import jaxgames
 from benchmarks import harness, loops
 from benchmarks.harness import Command, Timing
 from train import plot
-from train.driver.commands import progress_over
-from train.driver.machine import stamp
+from train.driver.commands import progress_over, stamp
 from train.driver.tables import table_of
 from train.models.policy import Params
 from train.ops.masked_categorical import sample_and_log_prob

@@ -31,8 +31,7 @@ import jaxgames
 from benchmarks import harness
 from benchmarks.harness import Command
 from jaxgames import ParameterError
-from train.driver.commands import progress_over
-from train.driver.machine import stamp
+from train.driver.commands import progress_over, stamp
 from train.driver.tables import table_of
 from train.models.policy import Params, Policy, apply_by_seat, split_statistics
 from train.ppo import PPO, TrainState, config_for

@@ -45,7 +45,7 @@ from benchmarks import harness
 from benchmarks.adapters import ADAPTERS, PUBLISHED
 from benchmarks.harness import Command
 from benchmarks.peer_process import OPEN_SPIEL_CONFIGURATIONS
-from train.driver.machine import stamp
+from train.driver.commands import stamp
 from train.driver.tables import table_of
 
 ROOT = Path(__file__).parents[1]

@@ -36,8 +36,7 @@ from jaxgames.play.web import snapshot
 from jaxgames.play.web.live_games import GameServer
 from jaxgames.play.web.server import Server, app
 from jaxgames.play.web.snapshot import Look
-from train.driver.commands import progress_over
-from train.driver.machine import stamp
+from train.driver.commands import progress_over, stamp
 from train.driver.tables import table_of
 
 GAMES = (

@@ -27,8 +27,7 @@ import numpy as np
 import jaxgames
 from benchmarks import harness, loops
 from benchmarks.harness import Command
-from train.driver.commands import progress_over
-from train.driver.machine import stamp
+from train.driver.commands import progress_over, stamp
 
 BOARDS = 1024
 MAX_LOSS = 0.25  # the part of its ratio that a game may lose

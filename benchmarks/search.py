@@ -41,8 +41,7 @@ from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.wrappers import seat_discount
 from train import plot
-from train.driver.commands import progress_over
-from train.driver.machine import stamp
+from train.driver.commands import progress_over, stamp
 from train.driver.tables import table_of
 
 Params = list[tuple[jax.Array, jax.Array]]  # the weights and the bias of each layer

@@ -32,8 +32,7 @@ from jaxgames.games.dots_and_boxes.search import ExactSearch
 from jaxgames.host import host
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.alphabeta.deepening import TABLE_SIZE, HostSearchPlayer
-from train.driver.commands import progress_over
-from train.driver.machine import stamp
+from train.driver.commands import progress_over, stamp
 from train.driver.tables import table_of
 
 # -- Dots and Boxes ---------------------------------------------------------------------------------------

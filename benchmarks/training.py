@@ -47,8 +47,7 @@ from benchmarks import harness, loops
 from benchmarks.harness import Command
 from train import alphazero, plot, ppo
 from train.alphazero import AlphaZero
-from train.driver.commands import progress_over
-from train.driver.machine import stamp
+from train.driver.commands import progress_over, stamp
 from train.driver.tables import Column, table_of
 from train.models.policy import Params, Policy
 from train.ops.masked_categorical import sample_and_log_prob

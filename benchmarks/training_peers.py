@@ -38,8 +38,7 @@ from benchmarks.harness import Command
 from examples import alphazero as alphazero_file
 from examples import ppo as ppo_file
 from train import alphazero, ppo
-from train.driver.commands import progress_over
-from train.driver.machine import stamp
+from train.driver.commands import progress_over, stamp
 from train.driver.tables import table_of
 
 OURS, FILE, PGX = "jaxgames", "one file", "one file on Pgx"

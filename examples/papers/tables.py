@@ -18,7 +18,6 @@ of commands. These have the name of the file, from the second one on with a numb
 they printed them, are stored beside their results.
 """
 
-import functools
 import json
 import re
 import sys
@@ -36,11 +35,12 @@ from train.baselines import levels
 from train.baselines import tables as of_entries
 from train.baselines.entries import RESULTS, WAYS
 from train.baselines.recorded_commands import RecordedCommands, provenance
-from train.driver.machine import commit
-from train.driver.tables import markdown, table_of, update_pages, with_tables
+from train.driver.commands import commit
+from train.driver.tables import markdown, table_of, update_pages
 
 ROOT = Path(__file__).parents[2]
 RECORDS = Path("runs/results/commands.jsonl")
+BETWEEN_MARKERS = re.compile(r"(?<=<!-- table: )(\S+) -->.*?<!-- end of table -->", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ def update(arguments: Arguments) -> NoReturn:
         except (ValueError, OSError) as error:
             sys.exit(f"examples.papers.tables: {error}")
         (RESULTS / f"{arguments.name}.json").write_text(text_of(record), encoding="utf-8")
-    with_stored = functools.partial(with_tables, tables=tables())
-    update_pages(pages(), with_stored, "python -m examples.papers.tables", arguments.check)
+    stored = tables()
+    update_pages(pages(), lambda page: with_tables(page, stored), "python -m examples.papers.tables", arguments.check)
 
 
 def main() -> None:
@@ -74,6 +74,16 @@ def main() -> None:
 def pages() -> list[Path]:
     """Returns README and the pages of docs."""
     return [*ROOT.glob("README.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def with_tables(page: str, tables: Mapping[str, str]) -> str:
+    """Returns the text of a page with these tables, each between the markers of its name; others stay as they are."""
+
+    def table_between(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"{name} -->\n\n{tables[name]}\n\n<!-- end of table -->" if name in tables else found[0]
+
+    return BETWEEN_MARKERS.sub(table_between, page)
 
 
 def text_of(record: Mapping[str, Any]) -> str:

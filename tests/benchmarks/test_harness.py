@@ -24,7 +24,7 @@ from benchmarks.loops import GAMES, pgx_env, play_loop, probe
 from benchmarks.regression import RATIOS_FILE
 from jaxgames import auto_reset, make
 from tests.benchmarks.conftest import RunCommand
-from train.driver.machine import stamp
+from train.driver.commands import stamp
 
 ROOT = Path(__file__).parents[2]
 BOXES = "dots_and_boxes(rows=1, cols=1)"

@@ -28,8 +28,7 @@ from jaxgames.baselines.cards import Card, Command, WinRate
 from jaxgames.policies import file as exported
 from train.baselines import entries, tables
 from train.baselines.recorded_commands import RecordedCommands
-from train.driver.commands import run_command
-from train.driver.machine import commit, stamp
+from train.driver.commands import commit, run_command, stamp
 
 OUTPUT = "jaxgames/baselines"  # the folder of the files in the commands
 

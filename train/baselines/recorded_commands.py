@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from train.agents import LEARNERS
-from train.driver.machine import children_cpu_seconds, commit, stamp
+from train.driver.commands import children_cpu_seconds, commit, stamp
 from train.driver.result_file import ResultFile
 from train.driver.tables import tables_in
 

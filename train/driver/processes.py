@@ -26,7 +26,6 @@ from jax.experimental import multihost_utils
 from train.bounds import Count, check_values
 
 HEARTBEAT_TIMEOUT = 30  # seconds until a silent process counts as lost; a broken connection is noticed at once
-MAX_MESSAGE_BYTES = 1 << 16  # of `broadcast_from_leader`
 
 LAUNCHERS = "srun of Slurm, mpirun of Open MPI 4, a TPU pod, or an indexed Job of Kubernetes"  # those that JAX detects
 
@@ -142,12 +141,9 @@ def log(text: str) -> None:
 
 def broadcast_from_leader(message: Any) -> Any:
     """Returns the message of process 0, in every process. Messages are JSON."""
-    encoded = json.dumps(message).encode()
-    if len(encoded) > MAX_MESSAGE_BYTES:
-        raise ValueError(f"a message of {len(encoded)} bytes is longer than {MAX_MESSAGE_BYTES}")
-    padded = np.zeros(MAX_MESSAGE_BYTES, np.uint8)
-    padded[: len(encoded)] = np.frombuffer(encoded, np.uint8)
-    return json.loads(bytes(multihost_utils.broadcast_one_to_all(padded)).rstrip(b"\0"))
+    encoded = np.frombuffer(json.dumps(message).encode(), np.uint8)
+    length = int(multihost_utils.broadcast_one_to_all(np.int32(encoded.size)))  # all send equally many bytes
+    return json.loads(bytes(multihost_utils.broadcast_one_to_all(np.resize(encoded, length))))
 
 
 def any_process(flag: bool) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-BETWEEN_MARKERS = re.compile(r"(?<=<!-- table: )(\S+) -->.*?<!-- end of table -->", re.DOTALL)
 TABLE = re.compile(r"^\|.*\n\|-.*(?:\n\|.*)*", re.MULTILINE)  # with its header and the rule below it
 Column = str | Callable[[Mapping[str, Any]], object]  # a template such as "{win_rate:.3f}", or the entry of a row
 BAR = re.compile(r"(?<!\\)\|")  # between two cells
@@ -62,20 +61,6 @@ def tables_in(text: str) -> list[dict[str, Any]]:
         ]
         found.append({"columns": columns, "rows": rows})
     return found
-
-
-def with_tables(page: str, tables: Mapping[str, str]) -> str:
-    """Returns the text of a page with these tables, each between the markers of its name; others stay as they are.
-
-    <!-- table: h200 -->
-    <!-- end of table -->
-    """
-    return BETWEEN_MARKERS.sub(
-        lambda found: (
-            f"{found[1]} -->\n\n{tables[found[1]]}\n\n<!-- end of table -->" if found[1] in tables else found[0]
-        ),
-        page,
-    )
 
 
 def update_pages(pages: Sequence[Path], update: Callable[[str], str], command: str, check: bool) -> NoReturn:

@@ -14,7 +14,7 @@ import pytest
 
 from examples import papers
 from examples.papers._experiment import shortened
-from train.driver.machine import children_cpu_seconds
+from train.driver.commands import children_cpu_seconds
 
 ROOT = Path(__file__).parents[3]
 CPU_SECONDS = 120  # of a short form: a minute on the machines of the docs, and as much again for slower ones
