@@ -11,6 +11,7 @@ import pytest
 import jaxgames
 from jaxgames import random_action, sample_action
 from jaxgames._platforms import VARIABLE
+from jaxgames.sampling import MASKED_LOGIT, shifted_logits
 
 SLOW_SIZES = [pytest.param(size, marks=pytest.mark.slow) for size in (2, 3, 31, 32, 223)]
 SIZES = [1, *SLOW_SIZES, 33, 727]  # around the 32 bits of a word, and action spaces of the star game
@@ -60,6 +61,7 @@ def test_key_draws_the_same_legal_action_on_every_platform(size: int, density: f
     actions = np.asarray(draw(keys(1), jnp.asarray(mask)))
     assert actions.dtype == np.int32
     assert mask[np.arange(ROWS), actions][mask.any(1)].all()
+    assert not actions[~mask.any(1)].any()
     np.testing.assert_array_equal(draw_on_gpu(keys(1), jnp.asarray(mask)), actions)
 
 
@@ -130,11 +132,6 @@ def test_actions_are_drawn_in_proportion_to_their_weights(size: int) -> None:
     freedom = possible.sum() - 1
     variance = 2 * freedom + (1 / expected).sum()  # of the statistic, whose terms with few expected draws vary more
     assert ((counts[possible] - expected) ** 2 / expected).sum() < freedom + 5 * np.sqrt(variance) + 1e-9
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_action_is_0_when_none_is_legal(size: int) -> None:
-    assert not draws(draw, np.zeros(size, np.bool_), seed=4, batches=1).any()
     assert not draws(sample, np.zeros(size, np.float32), seed=4, batches=1).any()
 
 
@@ -146,16 +143,18 @@ def test_many_actions_are_drawn_from_by_groups_of_words() -> None:
     np.testing.assert_array_equal(draw_on_gpu(keys(7, 20), jnp.asarray(mask)), actions)
 
 
-def test_batch_draws_the_same_actions_as_its_rows_alone() -> None:
-    mask = jnp.asarray(np.random.default_rng(5).random((ROWS, 727)) < 0.1)
-    alone = [int(one(key, row)) for key, row in zip(keys(5), mask[:20], strict=False)]
-    assert draw(keys(5), mask)[:20].tolist() == alone
-
-
 def test_actions_of_a_key_are_those_of_earlier_versions() -> None:
     """A run can be repeated only while a key draws the same actions."""
     mask = jnp.asarray(np.arange(223) % 3 == 0)
     assert [int(one(key, mask)) for key in keys(0, 5)] == [222, 0, 69, 204, 15]
+
+
+def test_logits_are_shifted_below_the_largest_legal_one_and_stay_finite() -> None:
+    logits = jnp.array([[1, 3, 9], [-np.inf, 2, -np.inf], [-np.inf, -np.inf, 5], [3e38, -3e38, 1]])
+    mask = jnp.array([[1, 1, 0], [1, 1, 1], [1, 1, 0], [1, 1, 1]], jnp.bool_)
+    least = MASKED_LOGIT / 2
+    expected = np.array([[-2, 0, MASKED_LOGIT], [least, 0, least], [0, 0, MASKED_LOGIT], [0, least, least]])
+    np.testing.assert_array_equal(shifted_logits(logits, mask), expected)
 
 
 # -- arguments that are refused, from their types and shapes ---------------------------------------------------

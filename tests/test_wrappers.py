@@ -17,6 +17,8 @@ from tests.helpers.sticks import LuckySticks
 GAME = jaxgames.make("chinese_checkers", size=1, num_players=2, max_rounds=5, reward="sparse")
 ENV = auto_reset(GAME, keep_before_reset=True)
 LEAN = auto_reset(GAME)
+LUCKY = auto_reset(LuckySticks(), keep_before_reset=True)
+KEY = jax.random.key(0)
 BOARDS, STEPS = 16, 100
 
 init = jax.jit(ENV.init)
@@ -48,12 +50,12 @@ def rollout(key: jax.Array) -> tuple[AutoResetState[Any], AutoResetState[Any], j
 
 @pytest.fixture(scope="module")
 def played() -> Any:
-    return jax.device_get(rollout(jax.random.key(0)))
+    return jax.device_get(rollout(KEY))
 
 
 def test_draw_is_that_of_the_game() -> None:
     game = jaxgames.make("minichess")  # draws in a way of its own
-    state, keys = game.init(), jax.random.split(jax.random.key(0), 20)
+    state, keys = game.init(), jax.random.split(KEY, 20)
     draw = jax.jit(
         jax.vmap(lambda key, env, state: env.random_legal_action(state, key), (0, None, None)), static_argnums=1
     )
@@ -65,24 +67,15 @@ def test_draw_is_that_of_the_game() -> None:
 # -- along random games: under vmap, scan and jit ------------------------------------------------------------
 
 
-def test_finished_board_restarts_in_the_same_step(played: Any) -> None:
-    _, after, *_ = played
-    finished = np.asarray(after.before_reset.terminated | after.before_reset.truncated)
+def test_board_restarts_in_the_step_that_finishes_it_and_else_is_that_of_the_game(played: Any) -> None:
+    _, after, _, lean, expected = played
+    over = np.asarray(expected.terminated | expected.truncated)
     assert after.terminated.any()  # the rollout holds both ends of a game
     assert after.truncated.any()
-    start = GAME.init(jax.random.key(0))
-    restarted = jax.tree.map(lambda x: x[finished], after.board)
-    assert same(restarted, jax.tree.map(lambda x: np.broadcast_to(x, (finished.sum(), *x.shape)), start))
-
-
-def test_unfinished_board_is_the_one_that_the_game_returns(played: Any) -> None:
-    _, after, _, _, expected = played
-    unfinished = np.asarray(~(expected.terminated | expected.truncated))
-    assert same(*(jax.tree.map(lambda x: x[unfinished], board) for board in (after.board, expected)))
-
-
-def test_before_reset_is_the_board_that_the_game_returns_and_changes_nothing_else(played: Any) -> None:
-    _, after, _, lean, expected = played
+    start = GAME.init(KEY)
+    for chosen, wanted in ((over, start), (~over, jax.tree.map(lambda x: x[~over], expected))):
+        found = jax.tree.map(lambda x, chosen=chosen: x[chosen], after.board)
+        assert same(found, jax.tree.map(lambda x, like: np.broadcast_to(x, like.shape), wanted, found))
     assert same(after.before_reset, expected)
     assert lean.before_reset is None
     assert same(dataclasses.replace(after, before_reset=None), lean)
@@ -118,7 +111,7 @@ BEFORE_THE_WIN = "./..../.1./..0./. 0 - 3"
 
 
 def test_illegal_action_pays_the_penalty_and_restarts_the_board() -> None:
-    state = init(jax.random.key(0))
+    state = init(KEY)
     after = step(state, jnp.int32(GAME.num_actions))
     assert after.rewards.tolist() == [-1, 1]
     assert bool(after.terminated)
@@ -128,8 +121,8 @@ def test_illegal_action_pays_the_penalty_and_restarts_the_board() -> None:
 
 
 def test_new_state_has_a_live_board_before_and_after_the_reset() -> None:
-    state = init(jax.random.key(0))
-    assert same(state.board, GAME.init(jax.random.key(0)))
+    state = init(KEY)
+    assert same(state.board, GAME.init(KEY))
     assert same(state.before_reset, state.board)
     results = state.rewards, state.terminated, state.truncated
     assert not any(np.any(result) for result in results)
@@ -137,17 +130,25 @@ def test_new_state_has_a_live_board_before_and_after_the_reset() -> None:
 
 
 @pytest.mark.parametrize(
-    "call",
+    ("call", "error", "message"),
     [
-        LEAN.winners,
-        LEAN.outcome,
-        lambda state: seat_discount(state, state),
-        lambda state: jaxgames.render.animate(LEAN, [state, LEAN.step(state, -1)]),
+        *(
+            (call, ValueError, r"has no finished board: .* auto_reset\(env, keep_before_reset=True\)")
+            for call in (
+                lambda: LEAN.winners(LEAN.init()),
+                lambda: LEAN.outcome(LEAN.init()),
+                lambda: seat_discount(LEAN.init(), LEAN.init()),
+                lambda: jaxgames.render.animate(LEAN, [LEAN.init(), LEAN.step(LEAN.init(), -1)]),
+            )
+        ),
+        (lambda: ENV.from_string("nothing"), ValueError, "four fields"),
+        (lambda: auto_reset(ENV), TypeError, r"auto_reset\(chinese_checkers.* restarts finished boards already"),
+        (lambda: LUCKY.step(LUCKY.init(KEY), jnp.int32(0)), ValueError, r"game of chance: step\(state, action, key\)"),
     ],
 )
-def test_what_needs_the_finished_board_is_refused_without_it(call: Callable[[Any], Any]) -> None:
-    with pytest.raises(ValueError, match=r"has no finished board: .* auto_reset\(env, keep_before_reset=True\)"):
-        call(LEAN.init())
+def test_wrong_call_is_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
 
 
 # -- delegated to the env inside -------------------------------------------------------------------------------
@@ -172,37 +173,26 @@ def test_plain_values_are_those_of_the_env_inside() -> None:
     assert str(ENV) == f"auto_reset({GAME}, keep_before_reset=True)"
 
 
-def test_texts_are_those_of_the_live_board() -> None:
+def test_texts_mask_and_observations_are_those_of_the_live_board() -> None:
     state = ENV.from_string(BEFORE_THE_WIN)
     assert ENV.to_string(state) == BEFORE_THE_WIN
-    win = ENV.action_from_string(state, "10->12")
-    assert ENV.action_to_string(state, win) == "10->12"
-    after = step(state, jnp.int32(win))
-    assert ENV.to_string(after) == GAME.to_string(GAME.init(jax.random.key(0)))
-    assert GAME.to_string(after.before_reset).startswith("./..../.1./..../0 ")
-    with pytest.raises(ValueError, match="four fields"):
-        ENV.from_string("nothing")
-
-
-def test_mask_and_observations_are_those_of_the_live_board() -> None:
-    state = ENV.from_string(BEFORE_THE_WIN)
+    assert ENV.to_text(state) == GAME.to_text(state.board)
     np.testing.assert_array_equal(jax.jit(ENV.legal_action_mask)(state), mask_of(state.board))
     for seat in (None, 0, 1):
         np.testing.assert_array_equal(jax.jit(ENV.observe)(state, seat), GAME.observe(state.board, seat))
-
-
-def test_env_that_restarts_already_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"auto_reset\(chinese_checkers.* restarts finished boards already"):
-        auto_reset(ENV)
+    win = ENV.action_from_string(state, "10->12")
+    assert ENV.action_to_string(state, win) == "10->12"
+    after = step(state, jnp.int32(win))
+    assert ENV.to_string(after) == GAME.to_string(GAME.init(KEY))
+    assert GAME.to_string(after.before_reset).startswith("./..../.1./..../0 ")
 
 
 # -- games of chance -----------------------------------------------------------------------------------------
 
 
 def test_chance_of_a_step_and_of_a_restart_depends_on_the_key() -> None:
-    env = auto_reset(LuckySticks(), keep_before_reset=True)
-    state = env.init(jax.random.key(0))
-    lucky_step = jax.jit(jax.vmap(env.step, in_axes=(None, None, 0)))
+    state = LUCKY.init(KEY)
+    lucky_step = jax.jit(jax.vmap(LUCKY.step, in_axes=(None, None, 0)))
     for action, ends in ((0, False), (-1, True)):  # a step in the game; an illegal action, so that the next game begins
         keys = jax.random.split(jax.random.key(1), 8)
         after = lucky_step(state, jnp.int32(action), keys)
@@ -211,5 +201,3 @@ def test_chance_of_a_step_and_of_a_restart_depends_on_the_key() -> None:
         np.testing.assert_array_equal(luck, jax.random.key_data(lucky_step(state, jnp.int32(action), keys).board.luck))
         assert after.terminated.all() == ends
         assert (after.before_reset.luck == state.board.luck).all() == ends
-    with pytest.raises(ValueError, match=r"sticks is a game of chance: step\(state, action, key\) needs the key"):
-        env.step(state, jnp.int32(0))
