@@ -37,8 +37,6 @@ Records = Mapping[str, Record]  # by the texts of their commands
 class Arguments:
     names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
     """The entries; none for all. An unknown name is refused with the list."""
-    output: Path = RESULTS
-    """The folder of the results."""
 
 
 def store(arguments: Arguments) -> dict[str, Any]:
@@ -58,8 +56,7 @@ def store(arguments: Arguments) -> dict[str, Any]:
             "seeds": ENTRIES[name].get("seeds", 1),
             "rows": rows_of(name, records),
         }
-        arguments.output.mkdir(parents=True, exist_ok=True)
-        write_whole(arguments.output / f"{name}.json", json.dumps(results[name], indent=1) + "\n")
+        write_whole(RESULTS / f"{name}.json", json.dumps(results[name], indent=1) + "\n")
     return results
 
 

@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from jaxgames import baselines
@@ -37,20 +36,19 @@ BOARDS = {
 """The boards that are measured, each with the games of every pair."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Arguments:
-    output: Path = level_agents.FILE
-    """The file of the ratings."""
+    """The command has none."""
 
 
-def measure(arguments: Arguments) -> dict[str, Any]:
+def measure(_: Arguments) -> dict[str, Any]:
     """Plays the ladders, writes the file, prints the table, and returns the result that the command prints.
 
     Raises ValueError for a ladder that fails.
     """
     records = RecordedCommands()
     result = {"boards": [measure_board(board, games, records) for board, games in BOARDS.items()]}
-    write_whole(arguments.output, json.dumps(result, indent=1) + "\n")
+    write_whole(level_agents.FILE, json.dumps(result, indent=1) + "\n")
     print(table(result["boards"]))
     return result
 

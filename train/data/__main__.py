@@ -25,7 +25,6 @@ import tyro
 
 import jaxgames
 from jaxgames import Env, _files
-from jaxgames._progress import Progress
 from jaxgames.games.checkers import Checkers
 from train import agents
 from train.bounds import between, check_values
@@ -102,11 +101,7 @@ def data(arguments: Arguments) -> dict[str, Any]:
 
 def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, dict[str, Any]]:
     """Returns the positions of the recorded games, and what was read and left out for the result."""
-    with Progress(None, "games", "reading") as bar:
-        own = game_collections.read_collection(arguments.games, on_read=bar.update)
-        others = game_collections.read_collection(
-            arguments.external, known=(game for _, game in own.games), first_number=own.read, on_read=bar.update
-        )
+    own, others = game_collections.read_collections(arguments.games, arguments.external)
     for refusal in (*own.refused, *others.refused):
         print(refusal, file=sys.stderr)
     games = [*own.games, *others.games]
@@ -117,22 +112,18 @@ def recorded_positions(arguments: Arguments, env: Checkers) -> tuple[Positions, 
             "expected games in PDN, such as 1. 11-15 22-18 2. 15x22 25x18 *"
         )
     splits = [game_collections.split_of(game, arguments.train, arguments.validation) for _, game in own.games]
-    with Progress(len(games), "games", "replaying") as bar:
-        positions = game_collections.labelled(env, games, [*splits, *[EXTERNAL] * len(others.games)], bar.update)
+    positions = game_collections.labelled(env, games, [*splits, *[EXTERNAL] * len(others.games)])
     return positions, {"games": summary(own), "external": summary(others)}
 
 
 def labelled_positions(arguments: Arguments, env: Env[Any], label: str) -> tuple[Positions, dict[str, Any]]:
     """Returns positions of played games with an agent's labels, and who labelled and played for the result."""
     player, agent = agents.make(arguments.play, env), agents.make(label, env)
-    with Progress(arguments.positions, "positions", "playing") as bar:
-        settings = arguments.positions, arguments.seed, bar.update, arguments.between
-        positions = labels.played_positions(env, player, *settings)
+    positions = labels.played_positions(env, player, arguments.positions, arguments.seed, arguments.between)
     if arguments.between and not len(positions):
         shown = "{} to {}".format(*arguments.between)
         raise ValueError(f"no position was found after {shown} plies: choose smaller numbers with --between")
-    with Progress(len(positions), "positions", "labelling") as bar:
-        positions = labels.labelled(positions, agent, arguments.train, bar.update, arguments.only_values)
+    positions = labels.labelled(positions, agent, arguments.train, arguments.only_values)
     return positions, {"label": label, "play": arguments.play}
 
 

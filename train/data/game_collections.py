@@ -8,9 +8,10 @@ one split, a duplicate cannot be in another one, and other collections do not ch
 import dataclasses
 import functools
 import hashlib
+import itertools
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames._progress import Progress
 from jaxgames.games.checkers.pdn import REWARDS, BrokenGame, PdnGame, decode, read
 from jaxgames.games.checkers.rules import EARLIEST_END, Checkers, CheckersState
 from train.data.positions import Positions
@@ -49,40 +51,30 @@ class NumberedGame(NamedTuple):
     game: PdnGame
 
 
-def read_collection(
-    paths: Iterable[Path],
-    known: Iterable[PdnGame] = (),
-    first_number: int = 0,
-    on_read: Callable[[int], object] = lambda _: None,
-) -> Collection:
-    """Returns the distinct games of files.
+def read_collections(*collections: Iterable[Path]) -> list[Collection]:
+    """Returns the distinct games of collections: of .pdn files, or of .zip files with such files.
 
-    Args:
-      paths: .pdn files, or .zip files with such files.
-      known: games of other collections; a game with the moves of one of them is a duplicate too.
-      first_number: the number of the first game.
-      on_read: is called after every game with the number of games that were read since the last call.
+    A game with the moves of an earlier one, also of another collection, is a duplicate. Numbers go through all of them.
 
     Raises OSError for a file that cannot be read, ValueError for a .zip that cannot be unpacked.
     """
-    collection = Collection()
-    texts = {game.text for game in known}
-    for path in paths:
-        for name, content in _contents(path):
-            for game in read(decode(content)):
-                number = first_number + collection.read
-                collection.read += 1
-                on_read(1)
-                if isinstance(game, BrokenGame):
-                    collection.refused.append(f"{name}:{game.line}: {game.reason}")
-                elif not game.actions:
-                    collection.without_moves += 1
-                elif game.text in texts:
-                    collection.duplicates += 1
-                else:
-                    texts.add(game.text)
-                    collection.games.append(NumberedGame(number, game))
-    return collection
+    found, texts, numbers = [Collection() for _ in collections], set[str](), itertools.count()
+    with Progress(None, "games", "reading") as bar:
+        for collection, paths in zip(found, collections, strict=True):
+            for name, content in itertools.chain.from_iterable(map(_contents, paths)):
+                for game, number in zip(read(decode(content)), numbers, strict=False):
+                    collection.read += 1
+                    bar.update()
+                    if isinstance(game, BrokenGame):
+                        collection.refused.append(f"{name}:{game.line}: {game.reason}")
+                    elif not game.actions:
+                        collection.without_moves += 1
+                    elif game.text in texts:
+                        collection.duplicates += 1
+                    else:
+                        texts.add(game.text)
+                        collection.games.append(NumberedGame(number, game))
+    return found
 
 
 def split_of(game: PdnGame, train: int = 85, validation: int = 10) -> int:
@@ -94,21 +86,12 @@ def split_of(game: PdnGame, train: int = 85, validation: int = 10) -> int:
     return int(bucket >= train) + int(bucket >= train + validation)
 
 
-def labelled(
-    env: Checkers,
-    games: Sequence[NumberedGame],
-    splits: Sequence[int],
-    on_replayed: Callable[[int], object] = lambda _: None,
-) -> Positions:
+def labelled(env: Checkers, games: Sequence[NumberedGame], splits: Sequence[int]) -> Positions:
     """Returns the positions of games, with the action that was played on each, and the result for its mover.
 
-    Args:
-      splits: the index in SPLITS of each game.
-      on_replayed: see `states_before`.
-
-    Raises ValueError for an action that is illegal in `env`.
+    `splits` has the index in SPLITS of each game. Raises ValueError for an action that is illegal in `env`.
     """
-    states = states_before(env, [game for _, game in games], on_replayed=on_replayed)
+    states = states_before(env, [game for _, game in games])
     lengths = [len(game.actions) for _, game in games]
     rewards = np.array([REWARDS.get(game.result, (np.nan, np.nan)) for _, game in games], np.float32).reshape(-1, 2)
     return Positions(
@@ -125,7 +108,7 @@ def labelled(
 
 
 def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yields the name and the content of a file, or of every .pdn file in a .zip. Raises as `read_collection`."""
+    """Yields the name and the content of a file, or of every .pdn file in a .zip. Raises as `read_collections`."""
     if path.suffix.lower() != ".zip" and not zipfile.is_zipfile(path):
         yield str(path), path.read_bytes()
         return
@@ -142,9 +125,7 @@ def _contents(path: Path) -> Iterator[tuple[str, bytes]]:
 # -- the boards of games -------------------------------------------------------------------------------------------
 
 
-def states_before(
-    env: Checkers, games: Sequence[PdnGame], *, on_replayed: Callable[[int], object] = lambda _: None
-) -> CheckersState:
+def states_before(env: Checkers, games: Sequence[PdnGame]) -> CheckersState:
     """Returns the board before every action of some games, those of the first game first.
 
     No draw is declared in a recorded game before its players agree, so a game can be longer than `env.draw_rule`
@@ -153,7 +134,6 @@ def states_before(
     Args:
       env: the game; it may have another draw rule than the players had.
       games: as `checkers_pdn.read` or `record` returns them.
-      on_replayed: is called with the number of games that were replayed since the last call.
 
     Returns:
       boards with a leading axis of all actions, on the host.
@@ -165,22 +145,23 @@ def states_before(
     found = jax.tree.map(lambda leaf: np.zeros((lengths.sum(), *leaf.shape), leaf.dtype), jax.eval_shape(env.init))
     boards = min(BATCH, 1 << max(0, len(games) - 1).bit_length())  # few sizes, so few programs
     order = np.argsort(-lengths, kind="stable")  # games of about equal length together
-    for begin in range(0, len(games), boards):
-        chosen = order[begin : begin + boards]
-        longest = -(-lengths[chosen[0]] // PLIES) * PLIES  # few lengths, so few programs
-        actions = np.full((longest, boards), NO_ACTION, np.int32)
-        for column, i in enumerate(chosen):
-            actions[: lengths[i], column] = games[i].actions
-        starts = _starts(env, [games[i].start for i in chosen], boards)
-        before, legal = jax.device_get(_replay(env, starts, actions))
-        for ply, column in np.argwhere((actions != NO_ACTION) & ~legal)[:1]:
-            game = games[int(chosen[column])]
-            where = f"game {chosen[column]}" + (f", line {game.line}" if game.line else "")
-            raise ValueError(f"{where}: action {actions[ply, column]} at ply {ply} is not legal in {env}")
-        ply, column = np.nonzero(actions != NO_ACTION)
-        for whole, part in zip(jax.tree.leaves(found), jax.tree.leaves(before), strict=True):
-            whole[first[chosen[column]] + ply] = part[ply, column]
-        on_replayed(len(chosen))
+    with Progress(len(games), "games", "replaying", shown=len(games) > boards) as bar:
+        for begin in range(0, len(games), boards):
+            chosen = order[begin : begin + boards]
+            longest = -(-lengths[chosen[0]] // PLIES) * PLIES  # few lengths, so few programs
+            actions = np.full((longest, boards), NO_ACTION, np.int32)
+            for column, i in enumerate(chosen):
+                actions[: lengths[i], column] = games[i].actions
+            starts = _starts(env, [games[i].start for i in chosen], boards)
+            before, legal = jax.device_get(_replay(env, starts, actions))
+            for ply, column in np.argwhere((actions != NO_ACTION) & ~legal)[:1]:
+                game = games[int(chosen[column])]
+                where = f"game {chosen[column]}" + (f", line {game.line}" if game.line else "")
+                raise ValueError(f"{where}: action {actions[ply, column]} at ply {ply} is not legal in {env}")
+            ply, column = np.nonzero(actions != NO_ACTION)
+            for whole, part in zip(jax.tree.leaves(found), jax.tree.leaves(before), strict=True):
+                whole[first[chosen[column]] + ply] = part[ply, column]
+            bar.update(len(chosen))
     return found
 
 

@@ -5,7 +5,7 @@ A solver's labels are a value table of the game, from which a network can be pre
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -13,6 +13,7 @@ import numpy as np
 
 from jaxgames import Env, auto_reset
 from jaxgames._batches import in_chunks
+from jaxgames._progress import Progress
 from jaxgames.agents import Agent, act_compiled, analyse_compiled
 from train.data.positions import Positions, keys
 
@@ -28,7 +29,6 @@ def played_positions(
     player: Agent,
     count: int,
     seed: int,
-    on_found: Callable[[int], object] = lambda _: None,
     between: tuple[int, int] | None = None,
 ) -> Positions:
     """Returns different positions of games between copies of an agent, without labels; all are in the first split.
@@ -36,7 +36,6 @@ def played_positions(
     Args:
       player: plays all seats.
       count: the number of positions; fewer if the games show no more.
-      on_found: is called with the number of positions that were found since the last call.
       between: the fewest and the most plies before a position; None: positions of the whole game.
     """
     first, last = between or (0, np.iinfo(np.int32).max)
@@ -44,18 +43,19 @@ def played_positions(
     known: set[int] = set()
     parts: list[Positions] = []
     steps_without = 0
-    for boards, step in steps(env, player, seed):
-        here = Positions(env, boards, ply=plies, splits=SPLITS)
-        asked = np.flatnonzero((first <= plies) & (plies <= last))
-        names = keys(here)[asked].tolist()
-        new = [row for row, name in zip(asked, names, strict=True) if not (name in known or known.add(name))]
-        new = new[: count - sum(map(len, parts))]
-        parts.append(here.take(np.array(new, np.int64)))
-        on_found(len(new))
-        steps_without = 0 if new else steps_without + 1
-        plies = np.where(step.terminated | step.truncated, 0, plies + 1)
-        if len(known) >= count or steps_without >= PATIENCE + first:
-            break
+    with Progress(count, "positions", "playing") as bar:
+        for boards, step in steps(env, player, seed):
+            here = Positions(env, boards, ply=plies, splits=SPLITS)
+            asked = np.flatnonzero((first <= plies) & (plies <= last))
+            names = keys(here)[asked].tolist()
+            new = [row for row, name in zip(asked, names, strict=True) if not (name in known or known.add(name))]
+            new = new[: count - sum(map(len, parts))]
+            parts.append(here.take(np.array(new, np.int64)))
+            bar.update(len(new))
+            steps_without = 0 if new else steps_without + 1
+            plies = np.where(step.terminated | step.truncated, 0, plies + 1)
+            if len(known) >= count or steps_without >= PATIENCE + first:
+                break
     states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *(part.states for part in parts))
     return Positions(env, states, ply=np.concatenate([part.ply for part in parts]), splits=SPLITS)
 
@@ -64,7 +64,6 @@ def labelled(
     positions: Positions,
     agent: Agent,
     train: int,
-    on_labelled: Callable[[int], object] = lambda _: None,
     only_values: bool = False,
 ) -> Positions:
     """Returns positions with an agent's labels, in two splits by the hash of the position.
@@ -75,7 +74,6 @@ def labelled(
     Args:
       positions: boards of the agent's game.
       train: the share of the training set in percent.
-      on_labelled: is called with the number of positions that were labelled since the last call.
       only_values: leaves out the probabilities, which need 4 bytes for every action of the game and position.
 
     Raises ValueError with `only_values` for an agent without values.
@@ -91,7 +89,8 @@ def labelled(
             return act_compiled(agent, key, states), None, None
         return None, None if only_values else analysis.probabilities, analysis.values
 
-    action, policy, values = in_chunks(label, positions.states, CHUNK, fill=agent.on_device, on_done=on_labelled)
+    with Progress(len(positions), "positions", f"labelling by {agent}") as bar:
+        action, policy, values = in_chunks(label, positions.states, CHUNK, fill=agent.on_device, on_done=bar.update)
     if policy is not None and (policy.max(axis=1) == 1).all():
         action, policy = policy.argmax(axis=1), None  # 4 bytes, not 4 for every action of the game
     mover = np.arange(len(positions)), positions.states.current_player

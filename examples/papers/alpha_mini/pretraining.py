@@ -30,7 +30,6 @@ from examples.papers._experiment import Report, new_picture, run_experiment, tra
 from examples.papers._intervals import difference, draw_band, format_interval, interval
 from examples.papers.alpha_mini import runs
 from jaxgames import Env
-from jaxgames._progress import Progress
 from train import agents, plot
 from train.data import labels, positions
 from train.data.positions import Positions
@@ -113,9 +112,7 @@ def label_positions(arguments: Arguments, env: str, number: int) -> Path:
     boards, with_captures = played(game, arguments.play, arguments.positions), jaxgames.make(env)
     if not of_engine[number]:
         boards = with_king_capture(boards, with_captures)
-    with Progress(total=len(boards), title=f"labelling by {text}", unit="positions") as bar:
-        judge = agents.make(text, boards.env)
-        boards = labels.labelled(boards, judge, train=90, on_labelled=bar.update, only_values=True)
+    boards = labels.labelled(boards, agents.make(text, boards.env), train=90, only_values=True)
     if of_engine[number]:
         boards = with_king_capture(dataclasses.replace(boards, value=runs.KING * boards.value), with_captures)
     arguments.output.mkdir(parents=True, exist_ok=True)
@@ -128,8 +125,7 @@ def label_positions(arguments: Arguments, env: str, number: int) -> Path:
 def played(env: str, text: str, count: int) -> Positions:
     """Returns different positions of games between copies of an agent."""
     game = jaxgames.make(env)
-    with Progress(total=count, title="playing", unit="positions") as bar:
-        return labels.played_positions(game, agents.make(text, game), count, seed=0, on_found=bar.update)
+    return labels.played_positions(game, agents.make(text, game), count, seed=0)
 
 
 def with_king_capture(boards: Positions, game: Env[Any]) -> Positions:

@@ -266,9 +266,7 @@ CUT_OFF = Checkers(draw_rule="openspiel", max_plies=100)
 def test_boards_are_those_of_one_step_after_the_other() -> None:
     """Games of unequal length, some from a position of their own, and one without actions."""
     games = [*RECORDED, record([])]
-    replayed: list[int] = []
-    states = states_before(Checkers(), games, on_replayed=replayed.append)
-    assert sum(replayed) == len(games) == 13
+    states = states_before(Checkers(), games)
     expected: list[Any] = []
     for game in games:
         state = Checkers().from_string(game.start)
