@@ -54,9 +54,9 @@ def none() -> None:
 def first_move(agent: str, game: str) -> str:
     """The action of an agent at the start, as text."""
     env = jaxgames.make(game)
-    state = env.init(jax.random.key(0))
-    actions = jaxgames.agents.make(agent, env).act(jax.random.key(0), jax.tree.map(lambda leaf: leaf[None], state))
-    return env.action_to_string(state, int(actions[0]))
+    boards = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 1))
+    (action,) = jaxgames.agents.act_compiled(jaxgames.agents.make(agent, env), jax.random.key(0), boards)
+    return env.action_to_string(jax.tree.map(lambda leaf: leaf[0], boards), int(action))
 
 
 def render() -> None:
