@@ -5,8 +5,8 @@
 A change is one other operator, constant, condition or order of arguments, or one removed statement. A sample of the
 changes, spread over the files of the module by their sizes, is tried one by one in a copy of the packages. A change
 is caught when a test fails or the tests take too long, so all tests must pass without a change. RESULTS has one JSON
-line per change; a second call resumes. With `--again`, the changes that survived are tried once more, such as after a
-test was added. With JAXGAMES_FORMS=library in its environment, it measures the code that a GPU runs.
+line per change; a second call resumes. With JAXGAMES_FORMS=library in its environment, it measures the code that a GPU
+runs.
 """
 
 import argparse
@@ -17,7 +17,6 @@ import os
 import random
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from typing import Any, NamedTuple
 from jaxgames.arena import wilson
 
 ROOT = Path(__file__).parents[1]
+CPU_LIMIT = 300  # seconds after which the tests take too long
 PYTEST = ["-m", "pytest", "--quick", "-m", "not slow", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -113,13 +113,13 @@ def _short(code: str) -> str:
     return line if len(line) <= 70 else f"{line[:45]} ... {line[-20:]}"
 
 
-def sample(module: str, seed: int) -> list[Change]:
+def sample(module: str) -> list[Change]:
     """Returns all changes of a module or package in random order. Any beginning has the files' shares of changes."""
     path = ROOT / module.replace(".", "/")
     ranked: list[tuple[float, str, Change]] = []
     for file in sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]:
         changes = list(changes_of(file))
-        random.Random(f"{seed} {file.relative_to(ROOT)}").shuffle(changes)
+        random.Random(f"0 {file.relative_to(ROOT)}").shuffle(changes)
         ranked.extend(((rank + 0.5) / len(changes), change.file, change) for rank, change in enumerate(changes))
     return [change for *_, change in sorted(ranked, key=lambda each: each[:2])]
 
@@ -158,33 +158,25 @@ def pytest_arguments(file: str) -> list[str]:
     return [*sorted(found, key=lambda path: name not in Path(path).stem), *options]
 
 
-def run_tests(folder: Path, tests: list[str], cpu_limit: int) -> tuple[str, int]:
+def run_tests(folder: Path, tests: list[str]) -> tuple[str, int]:
     """Returns the first test that failed, or why the tests ended, or "" if all passed; and the CPU seconds."""
 
     def cpu_seconds() -> float:
         return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
-    before = cpu_seconds()
-    process = subprocess.Popen(
-        [sys.executable, *PYTEST, *tests],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, cpu_limit + 5)),
-        start_new_session=True,
-    )
+    before, environment = cpu_seconds(), {**os.environ, "PYTHONPATH": str(folder)}
+    limits: dict[str, Any] = {"timeout": 20 * CPU_LIMIT}  # seconds of the clock, for tests that wait
+    limits["preexec_fn"] = lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT, CPU_LIMIT + 5))
+    command = [sys.executable, *PYTEST, *tests]
     try:
-        output = process.communicate(timeout=20 * cpu_limit)[0]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, **limits)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output = process.communicate()[0]
-    if process.returncode in (4, 5):
-        raise SystemExit(f"pytest {' '.join(tests)} runs no test:\n{output[-2000:]}")
-    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    reason = "too long" if process.returncode < 0 else f"exit {process.returncode}"
-    return "" if process.returncode == 0 else (failed[0][:200] if failed else reason), round(cpu_seconds() - before)
+        return "too long", round(cpu_seconds() - before)
+    if done.returncode in (4, 5):
+        raise SystemExit(f"pytest {' '.join(tests)} runs no test:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    failed = [line[:200] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    reason = "too long" if done.returncode < 0 else f"exit {done.returncode}"
+    return "" if done.returncode == 0 else (failed or [reason])[0], round(cpu_seconds() - before)
 
 
 def copy_of_packages(folder: Path) -> None:
@@ -200,25 +192,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--module", required=True, help="a module or a package, such as jaxgames.games.checkers")
     parser.add_argument("--changes", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=int, default=300, help="CPU seconds after which the tests take too long")
     parser.add_argument("--results", type=Path, required=True)
-    parser.add_argument("--again", action="store_true", help="try those that survived once more")
     arguments = parser.parse_args()
 
     arguments.results.parent.mkdir(parents=True, exist_ok=True)
     lines = arguments.results.read_text().splitlines() if arguments.results.exists() else []
     results: dict[tuple[Any, ...], dict[str, Any]] = {tuple(each["key"]): each for each in map(json.loads, lines)}
-    changes = sample(arguments.module, arguments.seed)[: arguments.changes]
+    changes = sample(arguments.module)[: arguments.changes]
     with tempfile.TemporaryDirectory() as temporary, arguments.results.open("a") as file:
         folder = Path(temporary)
         copy_of_packages(folder)
         for change in changes:
-            stored = results.get(change.key)
-            if stored and (stored["test"] or not arguments.again):
+            if change.key in results:
                 continue
             (folder / change.file).write_text(change.source)
-            failed, cpu = run_tests(folder, pytest_arguments(change.file), arguments.limit)
+            failed, cpu = run_tests(folder, pytest_arguments(change.file))
             shutil.copyfile(ROOT / change.file, folder / change.file)  # with the time of now, for numba's cache
             results[change.key] = {"key": change.key, "test": failed, "cpu": cpu}
             outcome = "caught   " if failed else "SURVIVED "
