@@ -5,7 +5,6 @@ The speed of a game is tested as its ratio to a reference in the same process.
 
 import json
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,7 +19,7 @@ import pytest
 
 from benchmarks import harness, regression
 from benchmarks.harness import BenchmarkArguments, Command, cores
-from benchmarks.loops import GAMES, pgx_env, play_loop, probe
+from benchmarks.loops import GAMES, play_loop, probe
 from benchmarks.regression import RATIOS_FILE
 from jaxgames import auto_reset, make
 from tests.benchmarks.conftest import RunCommand
@@ -53,10 +52,7 @@ def test_time_program_gives_each_repeat_another_key_and_warms_up_first() -> None
     assert figure.steps_per_second > 0
     assert figure.compile_seconds > 0
     assert figure.memory_bytes >= 2 * 3 * 4  # the argument and the result
-
-
-def test_spread_is_the_range_over_the_median() -> None:
-    assert harness.median_and_spread([8.0, 10.0, 13.0]) == (10.0, 0.5)
+    assert harness.median_and_spread([8.0, 10.0, 13.0]) == (10.0, 0.5)  # the range over the median
 
 
 def test_output_is_a_file_or_a_folder_with_a_file_named_by_command_and_game(tmp_path: Path) -> None:
@@ -109,25 +105,6 @@ def test_loop_makes_the_steps_of_single_calls_and_reads_its_outputs() -> None:
     np.testing.assert_array_equal(mask, outputs[1])
     assert sum(reads) > length  # a legal action and more in each
     assert float(checksum) == pytest.approx(paid + sum(reads[:-1]), rel=1e-4)  # the loop ends before the last read
-
-
-@pytest.mark.slow  # compiles a game of Pgx
-def test_pgx_env_has_the_functions_of_ours() -> None:
-    """Mask and observation belong to the state that the step returns, and finished boards restart."""
-    bare, playing = pgx_env("tic_tac_toe")
-    state = jax.jit(bare.init)(jax.random.key(0))
-    step, rng = jax.jit(playing.step), random.Random(0)
-    ends = 0
-    for number in range(30):
-        mask = playing.legal_action_mask(state)
-        assert mask.shape == (9,)
-        assert bare.observe(state).shape == (3, 3, 2)
-        action = rng.choice(jnp.flatnonzero(mask).tolist())
-        state = step(state, jnp.int32(action), jax.random.key(number))
-        if state.terminated:
-            ends += 1
-            assert playing.legal_action_mask(state).all()
-    assert ends >= 3
 
 
 DIVIDED = f"""
