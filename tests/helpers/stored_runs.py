@@ -49,10 +49,12 @@ def random_train_state(learner: Learner, seed: int = 0) -> Any:
     return jax.device_put(jax.tree.map(leaf, jax.eval_shape(learner.init, jax.random.key(seed))))
 
 
-def store(folder: Path, learner: Learner, train_state: Any = None) -> Path:
-    """Creates a run whose only checkpoint is of this train state, or else of a random one; returns the folder."""
+def store(folder: Path, learner: Learner, train_state: Any = None, iterations: Sequence[int] = (0,)) -> Path:
+    """Creates a run with a checkpoint of this train state, or of a random one per iteration; returns the folder."""
     run = RunFolder.create(folder, learner)
-    run.save(random_train_state(learner) if train_state is None else train_state)
+    for iteration in iterations:
+        random = None if train_state is not None else random_train_state(learner, seed=iteration)
+        run.save(train_state if random is None else random._replace(iteration=jnp.int32(iteration)), keep_every=1)
     run.close()
     return folder
 

@@ -1,7 +1,5 @@
 """Agents by text: one of the library, or a checkpoint of a run with parameters in brackets, and how it selects."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +13,12 @@ from jaxgames.agents import EpsilonAgent, analyse
 from jaxgames.mcts import SearchAgent
 from jaxgames.policies.agent import PolicyAgent
 from tests.helpers.sticks import Sticks
-from tests.helpers.stored_runs import store
+from tests.helpers.stored_runs import random_train_state, store
 from tests.train.conftest import Runs
 from train import agents
 from train.agents import RunText
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
-from train.driver.run_folder import RunFolder
 from train.imitation import Config as ImitationConfig
 from train.imitation import Imitation
 from train.ppo import PPO, Config
@@ -35,18 +32,13 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+KEPT = PPO(Config(env=str(ENV), hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1))
+
+
 @pytest.fixture(scope="module")
-def kept(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
-    """A run with the checkpoints of iterations 0, 20 and 40; its parameters grow by the iteration."""
-    folder = tmp_path_factory.mktemp("runs") / "kept"
-    run = RunFolder.open(shutil.copytree(untrained.first, folder), PPO)
-    start = run.restore()
-    assert start is not None
-    for iteration in (20, 40):
-        params = jax.tree.map(lambda leaf, by=iteration: leaf + by, start.params)
-        run.save(start._replace(params=params, iteration=jnp.int32(iteration)), keep_every=20)
-    yield run
-    run.close()
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with the checkpoints of iterations 0, 20 and 40, which have different parameters."""
+    return store(tmp_path_factory.mktemp("runs") / "kept", KEPT, iterations=(0, 20, 40))
 
 
 # -- texts ---------------------------------------------------------------------------------------------------------
@@ -86,24 +78,23 @@ def test_text_of_a_library_agent_names_no_run(text: str) -> None:
     assert agents.name_of(text) == text.strip()
 
 
-def test_name_has_the_iteration_that_plays_and_names_the_same_agent(kept: RunFolder) -> None:
-    assert agents.name_of(str(kept.folder)) == f"{kept.folder}@40"
-    for text in (f"{kept.folder}@20", f"{kept.folder}@0(temperature=0.5, epsilon=0.1, top=5)"):
+def test_name_has_the_iteration_that_plays_and_names_the_same_agent(kept: Path) -> None:
+    assert agents.name_of(str(kept)) == f"{kept}@40"
+    for text in (f"{kept}@20", f"{kept}@0(temperature=0.5, epsilon=0.1, top=5)"):
         assert agents.name_of(text) == text
         assert agents.env_of(text) == ENV
-    assert agents.name_of(f"{kept.folder}/@020( top=5 )") == f"{kept.folder}@20(top=5)"
+    assert agents.name_of(f"{kept}/@020( top=5 )") == f"{kept}@20(top=5)"
 
 
 @pytest.mark.parametrize(("behind", "iteration"), [("", 40), ("@40", 40), ("@20", 20), ("@0", 0)])
-def test_iteration_behind_the_folder_names_a_checkpoint(behind: str, iteration: int, kept: RunFolder) -> None:
-    agent = agents.make(f"{kept.folder}{behind}", ENV)
+def test_iteration_behind_the_folder_names_a_checkpoint(behind: str, iteration: int, kept: Path) -> None:
+    agent = agents.make(f"{kept}{behind}", ENV)
     assert isinstance(agent, PolicyAgent)
-    for found, first in zip(jax.tree.leaves(agent.params), jax.tree.leaves(kept.params(0)), strict=True):
-        np.testing.assert_array_equal(found, first + iteration)
+    jax.tree.map(np.testing.assert_array_equal, agent.params, random_train_state(KEPT, iteration).params)
 
 
-def test_parameters_in_brackets_are_those_of_the_learners_agent(kept: RunFolder) -> None:
-    agent = agents.make(f"{kept.folder}@20(temperature=0.5, epsilon=0.1, top=5)", ENV)
+def test_parameters_in_brackets_are_those_of_the_learners_agent(kept: Path) -> None:
+    agent = agents.make(f"{kept}@20(temperature=0.5, epsilon=0.1, top=5)", ENV)
     assert isinstance(agent, EpsilonAgent)
     assert isinstance(agent.agent, PolicyAgent)
     assert (agent.agent.temperature, agent.agent.top, float(agent.epsilon)) == (0.5, 5, np.float32(0.1))
@@ -136,12 +127,12 @@ NO_RUN = r"holds no run: .*train.ppo or train.alphazero or train.imitation.* a l
     ],
 )
 def test_wrong_text_is_refused_with_what_is_allowed(
-    text: str, error: type[Exception], message: str, kept: RunFolder, untrained: Runs
+    text: str, error: type[Exception], message: str, kept: Path, untrained: Runs
 ) -> None:
     env = jaxgames.make("dots_and_boxes(rows=2, cols=3)") if "EMPTY" in text else ENV
     with pytest.raises(error, match=message):
-        agents.make(text.replace("KEPT", str(kept.folder)).replace("EMPTY", str(untrained.other_game)), env)
-    assert not Path(f"{kept.folder}t").exists()
+        agents.make(text.replace("KEPT", str(kept)).replace("EMPTY", str(untrained.other_game)), env)
+    assert not Path(f"{kept}t").exists()
 
 
 # -- how a run plays -----------------------------------------------------------------------------------------------

@@ -19,10 +19,12 @@ from jaxgames.agents import pytree
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.scripted_agents import Taker
 from tests.helpers.sticks import Sticks
+from tests.helpers.stored_runs import store
 from tests.train.conftest import Runs
-from train import agents, ladder, plot
-from train.driver.run_folder import RunFolder, lock_folder
+from train import ladder, plot
+from train.driver.run_folder import lock_folder
 from train.ladder import BOARDS, PairResult, cpu_milliseconds, cpu_seconds
+from train.ppo import PPO, Config
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
 GAMES = ("--games", 8)
@@ -119,16 +121,9 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def run(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with the checkpoints of the iterations 1 to 4, which are all alike."""
-    of_first = agents.open_run(untrained.first)
-    folder = RunFolder.create(tmp_path_factory.mktemp("ladder") / "run", of_first.learner)
-    train_state = of_first.restore()
-    assert train_state is not None
-    for iteration in range(1, 5):
-        folder.save(train_state._replace(iteration=jnp.int32(iteration)), keep_every=1)
-    folder.close()
-    return folder.folder
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    learner = PPO(Config(env=BOXES, hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1))
+    return store(tmp_path_factory.mktemp("ladder") / "run", learner, iterations=(1, 2, 3, 4))
 
 
 @pytest.mark.usefixtures("undrawn")

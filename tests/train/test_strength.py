@@ -1,7 +1,6 @@
 """The command train.strength, and its search of full width against one in plain Python, state by state."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,8 @@ from jaxgames.solvers.strength.policy_table import boards
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.solved import solved_boxes, solved_diamond
-from tests.helpers.stored_runs import random_train_state, store
+from tests.helpers.stored_runs import store
 from train import agents, strength
-from train.driver.run_folder import RunFolder
 from train.ppo import PPO, Config
 from train.strength import lookahead
 
@@ -29,15 +27,10 @@ NOT_MEASURED = ("agent", "search", "simulations", "seconds")
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that was never trained, with three checkpoints of different parameters."""
     learner = PPO(Config(env=GAME, hidden_sizes=(8,), **SIZES))
-    folder = RunFolder.create(tmp_path_factory.mktemp("runs") / "first", learner)
-    for iteration in (0, 2, 4):
-        train_state = random_train_state(learner, seed=iteration)
-        folder.save(train_state._replace(iteration=jnp.int32(iteration)), keep_every=2)
-    yield folder
-    folder.close()
+    return store(tmp_path_factory.mktemp("runs") / "first", learner, iterations=(0, 2, 4))
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +57,10 @@ def measures_of(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_rows_of_a_run_are_its_network_and_each_search(
-    run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, solution_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = f"{run.folder}@4"
-    assert run_command(strength.main, run.folder, "--solution", solution_file, "--depth", 1, 2) is None
+    text = f"{run}@4"
+    assert run_command(strength.main, run, "--solution", solution_file, "--depth", 1, 2) is None
     *table, line = capsys.readouterr().out.splitlines()
     result = json.loads(line)
     assert table == strength.table(result).splitlines()
@@ -75,14 +68,14 @@ def test_rows_of_a_run_are_its_network_and_each_search(
     rows = [(row["agent"], row["search"], row["simulations"]) for row in result["rows"]]
     assert rows == [(text, "", 0), (text, "1 ply", None), (text, "2 plies", None)]
 
-    agent = agents.make(f"{text}(temperature=0)", run.learner.env)
-    player = strength.deterministic(text, agent, run.learner.env)
+    agent = agents.make(f"{text}(temperature=0)", solved().env)
+    player = strength.deterministic(text, agent, solved().env)
     assert player.values is not None
     network, _, deep = map(measures_of, result["rows"])
-    assert network == rounded(measure(run.learner.env, player.act, solved(), values=player.values))
+    assert network == rounded(measure(solved().env, player.act, solved(), values=player.values))
     assert {"value_accuracy", "value_mse", "weak_value_sign"} <= network.keys()
     act = lookahead(solved(), player.values, 2)
-    assert deep == rounded(measure(run.learner.env, act, solved()))
+    assert deep == rounded(measure(solved().env, act, solved()))
     assert deep["strong_action"] != network["strong_action"]
 
 
@@ -121,14 +114,14 @@ def test_greedy_plays_the_first_of_equally_good_moves() -> None:
 
 
 def test_checkpoints_are_measured_once_and_drawn(
-    run: RunFolder, solution_file: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, solution_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A command that was ended while it wrote the third row measures that one only; other settings are other rows."""
-    folder = run.folder / "strength"
-    command = (run.folder, "--checkpoints", "--solution", solution_file, "--no-weak", "--strong-states", 300)
+    folder = run / "strength"
+    command = (run, "--checkpoints", "--solution", solution_file, "--no-weak", "--strong-states", 300)
     assert run_command(strength.main, *command) is None
     first = last_json(capsys)
-    assert [row["agent"] for row in first["rows"]] == [f"{run.folder}@{iteration}" for iteration in (0, 2, 4)]
+    assert [row["agent"] for row in first["rows"]] == [f"{run}@{iteration}" for iteration in (0, 2, 4)]
     assert first["pictures"] == [str(folder / f"figures{ending}") for ending in (".png", ".svg")]
     assert "<!-- strong action" in (folder / "figures.svg").read_text()  # Matplotlib comments on each text
 
@@ -165,8 +158,8 @@ AT_RANDOM = "plays at random, and the measures need one move per board"
         (("first", "--env", "chinese_checkers_diamond(size=9)"), "positions"),
     ],
 )
-def test_arguments_that_do_not_fit_are_refused(arguments: tuple[Any, ...], message: str, run: RunFolder) -> None:
-    given = [str(argument).replace("RUN", str(run.folder)) for argument in arguments]
+def test_arguments_that_do_not_fit_are_refused(arguments: tuple[Any, ...], message: str, run: Path) -> None:
+    given = [str(argument).replace("RUN", str(run)) for argument in arguments]
     assert message in error_of(strength.main, *given)
 
 
