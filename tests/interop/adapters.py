@@ -12,6 +12,13 @@ import pytest
 import jaxgames
 from tests.helpers.blocks import REASON
 
+GAMES = [  # with all kinds of rewards and ends
+    "checkers(max_plies=60)",
+    "chinese_checkers(size=1, num_players=6, max_rounds=3)",
+    "chinese_checkers_diamond(size=3, pieces=3, max_plies=30)",
+    "dots_and_boxes(rows=2, cols=2)",
+    "minichess(rules=king_capture, reward=material, max_plies=40)",
+]
 SEAT = 1  # of an adapter that plays one seat; `first` plays the others
 
 

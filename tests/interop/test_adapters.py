@@ -20,15 +20,9 @@ import jaxgames.interop
 from tests.distribution.programs import FOREIGN
 from tests.helpers.positions import compiled, start
 from tests.helpers.sticks import LuckySticks, ShortSticks, Sticks
-from tests.interop.adapters import SEAT, Adapter, View, adapters
+from tests.interop.adapters import GAMES, SEAT, Adapter, View, adapters
 
 BOXES = "dots_and_boxes(rows=1, cols=2, reward=boxes)"  # pays before the end; who completes a box moves again
-GAMES = [  # with the other kinds of rewards and ends
-    "checkers(max_plies=60)",
-    "chinese_checkers(size=1, num_players=6, max_rounds=3)",
-    "chinese_checkers_diamond(size=3, pieces=3, max_plies=30)",
-    "minichess(rules=king_capture, reward=material, max_plies=40)",
-]
 every_adapter = pytest.mark.parametrize("adapter", adapters())
 
 

@@ -270,8 +270,6 @@ def step_finished_boards() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: SeatEnv(BOXES, seat=2), ValueError, "seat must be .* 0 to 1, or 'random'"),
-        (lambda: SeatEnv(BOXES, opponent=2), TypeError, "opponent must be an agent"),  # pyright: ignore
         (lambda: SeatEnv(BOXES, render_mode="human"), ValueError, "render_mode .* 'ansi', .*not 'human'"),
         (lambda: SeatEnv(Sticks(), render_mode="rgb_array"), ValueError, "'ansi', not 'rgb_array'"),
         (lambda: SeatEnv(BOXES).step(0), gym.error.ResetNeeded, "call reset"),

@@ -162,14 +162,8 @@ def test_wrappers_of_gymnax_work(env: SeatEnv) -> None:
 # -- wrong use -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"env_or_id": STICKS, "seat": 3}, ValueError, "seat must be .* 0 to 2, or 'random'"),
-        ({"env_or_id": STICKS, "opponent": OnHost(STICKS)}, ValueError, "gymnasium.SeatEnv, which takes any agent"),
-        ({"env_or_id": STICKS, "sticks": 3}, TypeError, "sticks: parameters go with a text"),
-    ],
-)
-def test_wrong_arguments_are_refused(arguments: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        SeatEnv(**arguments)
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"gymnasium\.SeatEnv, which takes any agent"):
+        SeatEnv(STICKS, opponent=OnHost(STICKS))
+    with pytest.raises(TypeError, match="sticks: parameters go with a text"):
+        SeatEnv(STICKS, sticks=3)

@@ -17,17 +17,11 @@ import pytest
 from tests.helpers.blocks import needs
 from tests.helpers.positions import start
 from tests.helpers.sticks import Sticks
+from tests.interop.adapters import GAMES
 
 pytestmark = needs("jaxmarl")
 
 NO_OP, KEY = 3, jax.random.key(0)
-GAMES = [
-    "checkers",
-    "chinese_checkers(size=1, num_players=6)",
-    "chinese_checkers_diamond(size=4, pieces=3)",
-    "dots_and_boxes(rows=2, cols=2)",
-    "minichess",
-]
 
 
 def new(*arguments: Any, **options: Any) -> Any:

@@ -12,16 +12,10 @@ from pettingzoo.test import api_test, render_test, seed_test
 
 from jaxgames.interop.pettingzoo import aec_env, raw_env
 from tests.helpers.sticks import LuckySticks, Sticks
+from tests.interop.adapters import GAMES
 
 BOXES = "dots_and_boxes(rows=1, cols=2)"
 STAR = "chinese_checkers(size=1, num_players=6, max_rounds=3)"  # ends by truncation in most random games
-GAMES = [
-    "checkers(max_plies=60)",
-    *[f"chinese_checkers(size=1, num_players={seats})" for seats in (3, 4)],
-    STAR,
-    "chinese_checkers_diamond(size=4, pieces=3)",
-    "minichess(max_plies=40)",
-]
 HARMLESS = (  # PettingZoo's own games of this kind are spared by their names
     "Observation is not a NumPy array",  # but a dict of two
     "Observation space for each agent probably should be gymnasium.spaces.box",

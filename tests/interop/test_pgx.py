@@ -5,7 +5,7 @@ import functools
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -20,39 +20,24 @@ from jaxgames.interop.pgx import PgxEnv, PgxState
 from jaxgames.wrappers import seat_discount
 from tests.helpers.positions import board, repeated, start
 from tests.helpers.sticks import LuckySticks, Sticks
+from tests.interop.adapters import GAMES
 
 PLIES = 3
 SHORT = f"chinese_checkers_diamond(size=3, pieces=1, max_plies={PLIES})"  # too few plies to win: all games are cut off
 ENV, KEEP, SEATS = PgxEnv(SHORT), PgxEnv(SHORT, truncation="keep"), PgxEnv(Sticks())
 LUCKY = PgxEnv(LuckySticks())
-GAMES = [
-    "checkers",
-    "chinese_checkers(size=1, num_players=6, max_rounds=20)",
-    "chinese_checkers_diamond(size=4, pieces=3)",
-    "dots_and_boxes(rows=2, cols=2)",
-    "minichess(max_plies=60)",
-]
-
-
-class Programs(NamedTuple):
-    """Jitted functions of an env."""
-
-    init: Callable[[jax.Array], PgxState]
-    inits: Callable[[jax.Array], PgxState]  # of a batch of keys
-    step: Callable[..., PgxState]
 
 
 @functools.cache
-def compiled(env: PgxEnv) -> Programs:
-    """The functions of an env, compiled once in a process."""
-    step = jax.jit(lambda state, action, key=None: env.step(state, action, key))
-    return Programs(jax.jit(env.init), jax.jit(jax.vmap(env.init)), step)
+def compiled_step(env: PgxEnv) -> Callable[..., PgxState]:
+    """`step` without a key, compiled once in a process."""
+    return jax.jit(lambda state, action: env.step(state, action))
 
 
 @functools.cache
 def new(env: PgxEnv) -> PgxState:
     """The start of a game."""
-    return compiled(env).init(jax.random.key(0))
+    return jax.jit(env.init)(jax.random.key(0))
 
 
 @functools.cache
@@ -65,7 +50,7 @@ def finished(env: PgxEnv) -> PgxState:
 
 
 def step(env: PgxEnv, state: PgxState, action: Any) -> PgxState:
-    return compiled(env).step(state, np.int32(action))
+    return compiled_step(env)(state, np.int32(action))
 
 
 def first_legal(state: PgxState) -> int:
@@ -153,8 +138,9 @@ def test_auto_reset_of_pgx_plays_every_game_to_its_end(env: PgxEnv) -> None:
 
 def test_player_id_that_moves_first_is_drawn_by_the_key() -> None:
     keys = jax.random.split(jax.random.key(0), 300)
-    assert np.bincount(compiled(SEATS).inits(keys).current_player).tolist() == pytest.approx([100] * 3, abs=30)
-    assert not compiled(PgxEnv(Sticks(), shuffle_players=False)).inits(keys).current_player.any()
+    drawn, fixed = (jax.jit(jax.vmap(env.init))(keys) for env in (SEATS, PgxEnv(Sticks(), shuffle_players=False)))
+    assert np.bincount(drawn.current_player).tolist() == pytest.approx([100] * 3, abs=30)
+    assert not fixed.current_player.any()
     assert SEATS.state_at(Sticks().at(7, 1), 2).current_player == (2 + 1) % 3
 
 

@@ -94,41 +94,36 @@ def test_finished_boards_are_not_searched(log: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("score", "value"),
-    [("cp:50", math.tanh(0.1)), ("cp:-250", math.tanh(-0.5)), ("mate:3", 1), ("mate:-2", -1), ("unknown:1", 0)],
-)
-def test_values_are_those_of_the_mover_and_bounds_are_left_out(score: str, value: float) -> None:
-    board = MINICHESS.step(MINICHESS.init(), MINICHESS.action_from_string(MINICHESS.init(), "b2b3"))
-    analysis = scripted(f"a4b3:{score}").analyse(stacked([board]))
-    assert analysis.values is not None
-    np.testing.assert_allclose(analysis.values, [[-value, value]], atol=1e-6)  # Black is to move
-    best = MINICHESS.action_from_string(board, "a4b3")
-    assert np.asarray(analysis.probabilities)[0, best] == 1
-    assert float(analysis.probabilities.sum()) == 1
-
-
-def test_move_without_a_line_has_the_latest_value() -> None:
-    analysis = scripted("a2a3+c2c3:cp:200+b2b3:cp:300").analyse(START)  # it plays a2a3
-    assert analysis.values is not None
-    np.testing.assert_allclose(analysis.values, [[math.tanh(0.6), -math.tanh(0.6)]], atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("moves", "values"),
+    ("lines", "moves", "values", "value"),
     [
-        ("b2b3:cp:50+a2a3:cp:20+c2c3:mate:-2", [math.tanh(0.1), math.tanh(0.04), -1 - uci.MATE / 2]),
-        ("a2a3+c2c3:cp:200+b2b3:cp:300", [math.tanh(0.4), math.tanh(0.4), math.tanh(0.6)]),  # the lowest
+        (1, "b2b3:cp:50", [0], math.tanh(0.1)),  # bounds are left out
+        (1, "b2b3:cp:-250", [0], math.tanh(-0.5)),
+        (1, "b2b3:mate:3", [0], 1),
+        (1, "b2b3:mate:-2", [0], -1),
+        (1, "b2b3:unknown:1", [0], 0),
+        (1, "a2a3+c2c3:cp:200+b2b3:cp:300", [0, -np.inf, -np.inf], math.tanh(0.6)),  # the latest one
+        (3, "b2b3:cp:50+a2a3:cp:20+c2c3:mate:-2", [math.tanh(0.1), math.tanh(0.04), -1 - uci.MATE / 2], math.tanh(0.1)),
+        (3, "a2a3+c2c3:cp:200+b2b3:cp:300", [math.tanh(0.4), math.tanh(0.4), math.tanh(0.6)], math.tanh(0.4)),  # lowest
     ],
-    ids=["each with a value", "the first without a value"],
 )
-def test_lines_give_probabilities_of_several_moves_and_the_value_of_the_first(moves: str, values: list[float]) -> None:
-    analysis = scripted(moves, lines=3).analyse(START)
+def test_values_of_lines_give_probabilities_and_that_of_the_move_is_the_movers(
+    lines: int, moves: str, values: list[float], value: float
+) -> None:
+    analysis = scripted(moves, lines=lines).analyse(START)
     actions = [MINICHESS.action_from_string(MINICHESS.init(), move[:4]) for move in moves.split("+")]
     weights, probabilities = np.exp(np.array(values) / uci.SPREAD), np.asarray(analysis.probabilities)[0]
     np.testing.assert_allclose(probabilities[actions], weights / weights.sum(), atol=1e-6)
     assert probabilities.sum() == pytest.approx(1)
     assert analysis.values is not None
-    np.testing.assert_allclose(analysis.values, [[values[0], -values[0]]], atol=1e-6)
+    np.testing.assert_allclose(analysis.values, [[value, -value]], atol=1e-6)
+
+
+def test_values_of_black_are_those_of_seat_1() -> None:
+    board = MINICHESS.step(MINICHESS.init(), MINICHESS.action_from_string(MINICHESS.init(), "b2b3"))
+    analysis = scripted("a4b3:mate:3").analyse(stacked([board]))
+    assert analysis.values is not None
+    assert analysis.values.tolist() == [[-1, 1]]
+    assert analysis.probabilities[0, MINICHESS.action_from_string(board, "a4b3")] == 1
 
 
 def test_material_has_no_values_as_engines_do_not_estimate_its_rewards() -> None:

@@ -2,15 +2,14 @@
 
 import json
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any, Literal, Protocol
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, Playwright, Route, ViewportSize, sync_playwright
 
-import jaxgames
 from benchmarks import play
 from jaxgames.play import Session, from_json
 
@@ -38,11 +37,6 @@ def browser() -> Generator[Browser]:
         opened = playwright.chromium.launch(executable_path=program, args=play.OPTIONS)
         yield opened
         opened.close()
-
-
-def served(game: str, seats: Sequence[str], **arguments: Any) -> AbstractContextManager[str]:
-    """The address of a server in this process."""
-    return play.served(jaxgames.make(game), seats, **arguments)
 
 
 def check_page(page: Page) -> None:

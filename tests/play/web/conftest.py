@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import jaxgames
 from tests.play.web.client import Page, page
 
 if TYPE_CHECKING:
@@ -31,13 +32,15 @@ def chrome() -> Iterator["Browser"]:
 @pytest.fixture
 def sit(chrome: "Browser") -> Iterator["Sit"]:
     """Starts a server of a game, on which agents move at once, and returns a person at its page."""
-    from tests.play.web.browser import PHONE, Person, served
+    from benchmarks.play import served
+    from tests.play.web.browser import PHONE, Person
 
     with ExitStack() as servers:
 
         def sit(game: str, *seats: str, phone: bool = False, **options: Any) -> "Person":
             of_server = {"pace": 0.0} | {name: options.pop(name) for name in ("pace", "make") if name in options}
             of_phone: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True} if phone else {}
-            return Person(chrome, servers.enter_context(served(game, seats, **of_server)), **of_phone, **options)
+            address = servers.enter_context(served(jaxgames.make(game), seats, **of_server))
+            return Person(chrome, address, **of_phone, **options)
 
         yield sit
