@@ -20,7 +20,6 @@ from tests.helpers.stored_runs import store
 from tests.train.conftest import Runs
 from train import agents, evaluate, ladder, match, play
 from train.data import __main__ as data
-from train.data import labels
 from train.driver import cli
 from train.ppo import PPO, Config
 from train.recipes import PRESETS
@@ -92,19 +91,11 @@ def test_openings_of_a_list_are_played_in_order_or_drawn(tmp_path: Path) -> None
     assert "ballots is not a file of openings: expected one" in message
 
 
-@pytest.mark.parametrize(
-    ("num_agents", "num_players", "seats", "expected"),
-    [
-        (2, 2, None, (1, 1)),
-        (2, 6, None, (2, 2)),
-        (3, 4, None, (1, 1, 1)),
-        (2, 6, (1, 5), (1, 5)),
-    ],
-)
-def test_agents_have_two_seats_each_where_they_fit_or_those_that_are_given(
-    num_agents: int, num_players: int, seats: tuple[int, ...] | None, expected: tuple[int, ...]
-) -> None:
-    assert match.seats_for(num_agents, num_players, seats) == expected
+def test_agents_have_two_seats_each_where_they_fit_or_those_that_are_given() -> None:
+    assert match.seats_for(2, 2, None) == (1, 1)
+    assert match.seats_for(2, 6, None) == (2, 2)
+    assert match.seats_for(3, 4, None) == (1, 1, 1)
+    assert match.seats_for(2, 6, (1, 5)) == (1, 5)
 
 
 @pytest.mark.usefixtures("sticks")
@@ -131,16 +122,8 @@ def test_run_plays_by_its_own_setting_in_a_match_and_in_an_evaluation(tmp_path: 
     assert f"| {run} | temperature 0.25 | 1 " in match.table(of_match)
     of_evaluation = evaluate.evaluate(evaluate.Arguments(agent=run, opponents=("easy",), games=2))
     assert evaluate.table(of_evaluation).startswith(f"{run} (temperature 0.25) in ")
-
-
-def test_way_of_playing_has_the_simulations_and_the_temperature(untrained: Runs) -> None:
-    for text, expected in (
-        ("(simulations=4)", "4 simulations"),
-        ("(simulations=4, temperature=0.5)", "4 simulations, temperature 0.5"),
-        ("(temperature=0, epsilon=0.5)", "greedy"),
-        ("(top=3)", "temperature 1"),
-    ):
-        assert agents.play_of(agents.make(f"{untrained.first}{text}", make(BOXES))) == expected
+    for text, expected in (("(simulations=4)", "4 simulations"), ("(temperature=0, epsilon=0.5)", "greedy")):
+        assert agents.play_of(agents.make(f"{run}{text}", make(BOXES))) == expected
 
 
 # -- evaluate ------------------------------------------------------------------------------------------------------
@@ -151,26 +134,10 @@ def lines_of_json(capsys: pytest.CaptureFixture[str]) -> list[Any]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
 
 
-def test_table_has_a_row_per_opponent_and_seat() -> None:
-    """Each number once: one opponent has no row of all opponents, and one seat no row of its own."""
-    seats = [
-        {"seat": seat, "games": 100, "wins": wins, "win_rate_interval": (0.79, 0.89)}
-        for seat, wins in ((0, 90), (1, 79))
-    ]
-    alone: dict[str, Any] = {"games": 200, "wins": 169, "win_rate_interval": (0.788, 0.888), "draws": 12}
-    alone |= {"plays": "greedy", "truncated": 1, "mean_turns": 4.88, "by_seat": seats}
-    result = {"env": "sticks", "agent": "runs/first", "opponent": "random", **alone}
-    lines = evaluate.table(result).splitlines()
-    assert lines[0] == "runs/first (greedy) in sticks:"
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:] if "---" not in line]
-    assert cells == [
-        ["against", "won", "95 % interval", "drawn", "cut off", "lost", "turns to win"],
-        ["random", "169 of 200", "79-89 %", "12", "1", "18", "4.9"],
-        ["- on seat 0", "90 of 100", "79-89 %", "", "", "", ""],
-        ["- on seat 1", "79 of 100", "79-89 %", "", "", "", ""],
-    ]
-    both = {"env": "sticks", "agent": "runs/first", **alone, "by_seat": seats[:1], "opponents": [result, result]}
-    assert [line.split()[1] for line in evaluate.table(both).splitlines()[4:]] == ["all", *["random", "-", "-"] * 2]
+def cells_of(table: list[str]) -> list[list[str]]:
+    """The rows of a printed table below its header."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table if line.startswith("| ")]
+    return rows[1:]
 
 
 def test_evaluate_prints_its_results_as_json(untrained: Runs, capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,6 +154,11 @@ def test_evaluate_prints_its_results_as_json(untrained: Runs, capsys: pytest.Cap
     assert result["win_rate"] == result["wins"] / 200
     assert result["win_rate_interval"] == [round(end, 4) for end in arena.wilson(result["wins"], 200)]
     assert result["opponent"] == "random"
+    first, *of_seats = cells_of(text)
+    assert [row[0] for row in (first, *of_seats)] == ["random", "- on seat 0", "- on seat 1"]  # no row of all opponents
+    won, _, drawn, cut_off, lost, _ = first[1:]
+    assert (won, drawn, cut_off) == (f"{result['wins']} of 200", str(result["draws"]), "0")
+    assert int(lost) == 200 - result["wins"] - result["draws"]
 
 
 def test_same_seed_gives_the_same_games(untrained: Runs, capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,6 +229,14 @@ def train_ppo() -> None:
     cli.main(PPO)
 
 
+def engine(moves: str, fault: str = "none") -> str:
+    return f'uci(command="{command(moves, fault)}")'
+
+
+CRASHING, ILLEGAL, SOUND = engine("b2b3", "crash"), engine("a1a5"), engine("d4d3")
+CHESS = ("--env", "minichess", "--games", 1)
+CRASHED = f"the engine {command('b2b3', 'crash')!r} ended with status 3; its last line: 'out of memory'"
+PLAYED_ILLEGAL = f"the engine {command('a1a5', 'none')!r} played 'a1a5' in "
 NEW = ("--run-dir", "NEW")
 RESUMED = ("--run-dir", "FIRST", "--resume")
 REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words of the message
@@ -283,6 +263,15 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (match.main, ("FIRST", "SECOND", "--seats", 0, 2), "that add up to the 2 seats of the game, not 0 2"),
     (match.main, ("random", "random"), "add the game, such as --env minichess"),
     (match.main, ("FIRST", "no/folder"), "no/folder holds no run"),
+    (match.main, (CRASHING, SOUND, *CHESS, "--seating", "fixed"), CRASHED),
+    (evaluate.main, (ILLEGAL, "--opponents", SOUND, *CHESS, "--seat", 0), PLAYED_ILLEGAL),
+    # In a ladder an engine plays White if its text is the first one in alphabetical order.
+    (ladder.main, ("minichess", CRASHING, "--anchor", SOUND, *CHESS[2:], "--openings", 0, "--output", "USED"), CRASHED),
+    (
+        data.main,
+        ("--label", ILLEGAL, "--play", "first", *CHESS[:2], "--positions", 2, "--output", "NEW"),
+        PLAYED_ILLEGAL,
+    ),
     (train_play, ("random",), "random is not a run"),
     (train_play, ("FIRST", "--seats", "human"), "expected --seats human,alphabeta, not human"),
     (train_play, ("FIRST", "--seats", "human,OTHER"), "was trained on"),
@@ -325,12 +314,8 @@ def test_wrong_arguments_are_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """By a message and a status that is not 0. No folder is made, and none changes."""
-    folders = {
-        "FIRST": untrained.first,
-        "SECOND": untrained.second,
-        "OTHER": untrained.other_game,
-        "NEW": tmp_path / "run",
-    }
+    folders = {"FIRST": untrained.first, "SECOND": untrained.second, "OTHER": untrained.other_game}
+    folders |= {"NEW": tmp_path / "run", "USED": tmp_path / "used"}
 
     def named(text: str) -> str:
         return functools.reduce(lambda text, name: text.replace(name, str(folders[name])), folders, text)
@@ -341,43 +326,7 @@ def test_wrong_arguments_are_refused(
     assert status not in (0, None)
     assert named(message) in printed
     assert "Traceback" not in printed
+    assert "\n" not in str(status)
     assert not folders["NEW"].exists()
     assert not Path("no").exists()
     assert (untrained.first / "config.json").read_bytes() == settings
-
-
-# -- engines -------------------------------------------------------------------------------------------------------
-
-COMMANDS = {"match": match, "evaluate": evaluate, "ladder": ladder, "data": data}
-
-
-def agent(moves: str, fault: str = "none") -> str:
-    return f'uci(command="{command(moves, fault)}")'
-
-
-ILLEGAL = ("a1a5", "none", "played 'a1a5' in rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1; legal are a2a3, b1a3, ")
-CRASH = ("b2b3", "crash", "ended with status 3; its last line: 'out of memory'")
-
-
-@pytest.mark.parametrize(
-    ("name", "moves", "fault", "problem"),
-    [("match", *CRASH), ("evaluate", *ILLEGAL), ("ladder", *CRASH), ("data", *ILLEGAL)],
-    ids=COMMANDS,
-)
-def test_command_ends_with_the_engine_and_its_fault(
-    name: str, moves: str, fault: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The broken engine plays White: in a ladder because its text is the first one in alphabetical order."""
-    monkeypatch.setattr(labels, "BOARDS", 1)
-    broken, sound, games = agent(moves, fault), agent("d4d3"), ("--env", "minichess", "--games", 1)
-    folder, file = ("--output", tmp_path / "ladder"), ("--output", tmp_path / "labelled.npz")
-    arguments = {
-        "match": (broken, sound, *games, "--seating", "fixed"),
-        "evaluate": (broken, "--opponents", sound, *games, "--seat", 0),
-        "ladder": ("minichess", broken, "--anchor", sound, "--games", 1, "--openings", 0, *folder),
-        "data": ("--label", broken, "--play", agent("b2b3,d4d3"), "--env", "minichess", "--positions", 2, *file),
-    }
-    error = error_of(COMMANDS[name].main, *arguments[name])
-    assert error.startswith(f"train.{name}: the engine {command(moves, fault)!r} {problem}")
-    assert "\n" not in error
-    assert not (tmp_path / "labelled.npz").exists()
