@@ -156,9 +156,8 @@ def test_killed_sweep_continues_to_the_same_bits(whole: Path, tmp_path: Path, mo
     assert (folder / "summary.md").read_text() == (whole / "summary.md").read_text()
 
 
-@pytest.mark.slow
-def test_signal_stops_after_an_iteration_with_checkpoints(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_signal_stops_all_groups_after_an_iteration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, log = tmp_path / "stopped", RunFolder.log
 
@@ -169,13 +168,10 @@ def test_signal_stops_after_an_iteration_with_checkpoints(
 
     monkeypatch.setattr(RunFolder, "log", log_and_interrupt)
     result = run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder))
-    monkeypatch.undo()
     assert not result["finished"]
     assert f"stopped; continue with: python -m train.sweep --run-dir {folder} --resume" in capsys.readouterr().err
     assert [len(metrics_of(path.parent)) for path in folder.rglob("config.json")] == [3] * 4  # of the first group
-    assert run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder, resume=True))["finished"]
-    cell = Path("num_envs=4+learning_rate=0.5") / "seed=4"
-    assert equal_checkpoints(folder / cell, whole / cell)
+    assert [path.name for path in folder.rglob("*.npz")] == ["3.npz"] * 4
 
 
 # -- the command line and its errors ---------------------------------------------------------------------------------

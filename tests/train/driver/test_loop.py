@@ -238,24 +238,16 @@ def test_evaluation_opponent_is_not_made_without_evaluations() -> None:
     assert loop.evaluation_opponent(SHORT, unused) == agents.make("random", SHORT.env)
 
 
-EVALUATED: dict[str, Any] = {
-    "steps": 20,
-    "steps_per_second": 4.0,
-    "win_rate": 0.46,
-    "mean_turns": 4.89,
-    "evaluation_games": 100,
-    "evaluation_opponent": "greedy",
-}
-
-
 def test_line_of_progress_has_draws_the_next_opponent_and_the_games_of_all_runs() -> None:
+    common = {"steps": 20, "steps_per_second": 4.0, "mean_turns": 4.89, "evaluation_games": 100}
     rates = np.array([0.5, 0.25, 0.75])
-    line = format_row(EVALUATED | {"win_rate": rates, "draw_rate": rates / 2}, TOY.config, num_runs=3)
+    of_runs = {"win_rate": rates, "draw_rate": rates / 2, "evaluation_opponent": "greedy"}
+    line = format_row(common | of_runs, TOY.config, num_runs=3)
     assert "   won 150, drawn 75 of 300 against greedy (44-56 %)   4.9 turns" in line
-    row = EVALUATED | {"win_rate": 0.96, "draw_rate": 0.03, "evaluation_opponent": "random"}
-    row |= {"win_rate/greedy": 0.41, "draw_rate/greedy": 0.37}
+    row = {"win_rate": 0.96, "draw_rate": 0.03, "evaluation_opponent": "random"}
+    line = format_row(common | row | {"win_rate/greedy": 0.41, "draw_rate/greedy": 0.37}, TOY.config)
     expected = "won 96, drawn 3 of 100 against random (90-98 %)   won 41, drawn 37 of 100 against greedy (32-51 %)"
-    assert expected in format_row(row, TOY.config)
+    assert expected in line
 
 
 def test_metrics_in_single_precision_have_six_digits_and_whole_numbers_are_exact() -> None:
