@@ -18,7 +18,6 @@ from tests.helpers.registrations import temporary_registrations
 from tests.helpers.stored_runs import ROOT, metrics_of
 from train import evaluate, export, ladder, match, play, plot, strength
 from train.analyse import __main__ as analyse
-from train.analyse.annotation import read_games
 from train.driver import cli, compilation
 from train.driver.loop import Settings, command_to_resume
 from train.driver.run_folder import SWEEP_FILE, RunFolder
@@ -139,37 +138,25 @@ def test_module_and_engine_of_a_ladder_are_not_used(trace: Path, tmp_path: Path)
     assert not trace.exists()
 
 
-@pytest.mark.parametrize("command", [analyse.main, read_games])
-def test_module_of_a_record_is_not_imported(command: Any, trace: Path, tmp_path: Path) -> None:
+def test_module_of_a_record_is_not_imported(trace: Path, tmp_path: Path) -> None:
     names = ("game", "opening", "start", "end", "moves", "turns", "length")
     record = dict.fromkeys(names) | {"env": GAME, "agents": [], "actions": [0], "returns": []}
     record["outcome"] = {"kind": "live"}
-    path = tmp_path / "games.jsonl"
-    path.write_text(json.dumps(record) + "\n")
-    if command is analyse.main:
-        assert REFUSED in error_of(command, path)
-    else:
-        with pytest.raises(ValueError, match=REFUSED):
-            command(path)
+    (tmp_path / "games.jsonl").write_text(json.dumps(record) + "\n")
+    assert REFUSED in error_of(analyse.main, tmp_path / "games.jsonl")
     assert not trace.exists()
 
 
 # -- what is named -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["--import their_module", "--import=their_module", "imported"])
-def test_module_that_is_named_or_imported_is_used(how: str, trace: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [("--import", "their_module"), ("--import=their_module",), ("--env", GAME), ()])
+def test_module_that_is_named_repeated_or_imported_is_used(how: tuple[str, ...], trace: Path, tmp_path: Path) -> None:
     folder = run_of(tmp_path / "run", env=GAME)
-    if how == "imported":
+    if not how:
         __import__("their_module")
-    error = error_of(evaluate.main, *([] if how == "imported" else how.split()), folder)
+    error = error_of(evaluate.main, folder, *how)
     assert error == f"train.evaluate: {folder} has no checkpoint yet"
-    assert trace.exists()
-
-
-def test_text_that_the_command_repeats_is_made(trace: Path, tmp_path: Path) -> None:
-    folder = run_of(tmp_path / "run", env=GAME)
-    assert error_of(evaluate.main, folder, "--env", GAME) == f"train.evaluate: {folder} has no checkpoint yet"
     assert trace.exists()
 
 
@@ -187,42 +174,32 @@ def test_path_of_a_run_repeats_no_text(
     assert not trace.exists()
 
 
-def test_path_starts_no_engine_and_the_name_of_an_engine_is_no_path(
+def test_engine_is_started_only_where_its_text_is_repeated(
     trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A file starts none, and a path that has the text does not repeat it."""
     monkeypatch.chdir(tmp_path)
     env, text = make("minichess"), "uci(touch trace)"
     Path("uci").mkdir()
     folder = f"their run {text}"
     Path(folder).mkdir()
-    for argument in (folder, f"--run-dir={folder}", f"random,{folder}", f"{folder}(temperature=1)", "x" * 5000):
-        with command_line("command", [argument]), pytest.raises(ValueError, match="repeat the text on the command"):
+    paths = (folder, f"--run-dir={folder}", f"random,{folder}", f"{folder}(temperature=1)", "x" * 5000, "uci(nodes=5)")
+    for reader in (from_file(), *(command_line("command", ["--opponents", path]) for path in paths)):
+        with reader, pytest.raises(ValueError, match="a file may do neither"):
             agents.make(text, env)
     assert not trace.exists()
-    with command_line("command", [text]), pytest.raises(EngineError, match="ended with status 0"):
-        agents.make(text, env)
-    assert trace.exists()
+    for repeated in (text, f"random,{text}"):
+        on_command, ends = command_line("command", [repeated]), pytest.raises(EngineError, match="ended with status 0")
+        with on_command, from_file(), ends:
+            agents.make(text, env)
+        assert trace.exists()
+        trace.unlink()
 
 
 @pytest.mark.parametrize("module", ["no_such_module", "", "os; import this"])
 def test_wrong_module_ends_the_command_with_the_reason(module: str, trace: Path) -> None:
     assert error_of(evaluate.main, "--import", module, "first").startswith("train.evaluate: ")
     assert not trace.exists()
-
-
-@pytest.mark.parametrize("reader", [command_line("command", ["--opponents", "uci(nodes=5)"]), from_file()])
-def test_engine_is_started_only_where_its_text_is_repeated(reader: Any, trace: Path) -> None:
-    env, text = make("minichess"), f"uci(touch {trace})"
-    with reader, pytest.raises(ValueError, match="starts a program or loads a library, and a file may do neither"):
-        agents.make(text, env)
-    assert not trace.exists()
-    with (
-        command_line("command", ["--opponents", f"random,{text}"]),
-        from_file(),
-        pytest.raises(EngineError, match="ended with status 0"),
-    ):
-        agents.make(text, env)
-    assert trace.exists()
 
 
 @pytest.mark.usefixtures("trace")

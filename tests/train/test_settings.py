@@ -27,7 +27,6 @@ WRONG: list[tuple[NetworkConfig, dict[str, Any], tuple[str, ...]]] = [  # and th
     (PPO, {"total_steps": 0}, ("total_steps must be at least 1 and less than 2**63, not 0",)),
     (PPO, {"hidden_sizes": (8, 0)}, ("hidden_sizes must be at least 1", "(8, 0)")),
     (PPO, {"temperature": -1.0}, ("temperature must be 0 or more, not -1.0",)),
-    (PPO, {"num_envs": -1}, ("num_envs must be at least 1 and less than 2**63, not -1",)),
     (PPO, {"env": "chinese_checkers", "rollout_length": 5}, ("rollout_length must be at least 6, the seats of",)),
     (PPO, {"num_minibatches": 385}, ("num_minibatches must be at most num_envs * rollout_length = 384",)),
     (PPO, {"learning_rate": 0.0}, ("learning_rate must be positive",)),
@@ -52,21 +51,16 @@ WRONG: list[tuple[NetworkConfig, dict[str, Any], tuple[str, ...]]] = [  # and th
     (ALPHAZERO, {"other_envs": (ALPHAZERO.env,)}, ("env and other_envs must be different boards", ALPHAZERO.env)),
     (ALPHAZERO, {"other_envs": ("dots_and_boxes(reward=boxes)",)}, ("must have the reward of env, win_loss", "boxes")),
     (ALPHAZERO, {"search": "minimax"}, ("search must be one of 'gumbel', 'puct', not 'minimax'",)),
-    (ALPHAZERO, {"seats": "all"}, ("seats must be one of 'paranoid', 'max_n', not 'all'",)),
     (ALPHAZERO, {"simulations": 0}, ("simulations must be an integer from 1",)),
     (ALPHAZERO, {"gumbel_scale": -1.0}, ("gumbel_scale must be a finite number from 0 on, not -1",)),
     (ALPHAZERO, {"search": "puct", "dirichlet_alpha": 0.0}, ("dirichlet_alpha must be a finite number above 0",)),
     (ALPHAZERO, {"td_lambda": 1.1}, ("td_lambda must be from 0 to 1, not 1.1",)),
-    (ALPHAZERO, {"random_starts": -0.1}, ("random_starts must be from 0 to 1, not -0.1",)),
     (ALPHAZERO, {"ema": 1.0}, ("ema must be at least 0 and less than 1, not 1.0",)),
     (ALPHAZERO, {"forced_playouts": 2.0}, ("forced_playouts needs --search puct",)),
     (ALPHAZERO, {"lr_drop_after": 0}, ("lr_drop_after must be at least 1",)),
     (ALPHAZERO, {"replay_size": 127}, ("replay_size must be at least num_envs * rollout_length = 128, not 127",)),
-    (ALPHAZERO, {"evaluation_simulations": -1}, ("evaluation_simulations must be 0 or more, not -1",)),
     (IMITATION, {"schedule": "steps"}, ("schedule must be one of 'cosine', 'linear', 'constant'",)),
     (IMITATION, {"label_smoothing": 2.0}, ("label_smoothing must be from 0 to 1",)),
-    (IMITATION, {"batch_size": 0}, ("batch_size must be at least 1",)),
-    (IMITATION, {"legal_coef": -1.0}, ("legal_coef must be 0 or more",)),
 ]
 
 
@@ -100,13 +94,7 @@ def test_setting_that_is_traced_is_refused_in_words() -> None:
 
 
 def test_numbers_can_be_mapped_over_in_a_script() -> None:
-    sizes: dict[str, Any] = {
-        "num_envs": 4,
-        "rollout_length": 4,
-        "num_minibatches": 2,
-        "update_epochs": 2,
-        "total_steps": 32,
-    }
+    sizes: dict[str, Any] = {"num_envs": 4, "rollout_length": 4, "num_minibatches": 2, "total_steps": 32}
     config = ppo.Config(env="dots_and_boxes(rows=1, cols=1)", hidden_sizes=(4,), **sizes)
 
     def run(rate: jax.Array) -> Any:

@@ -327,22 +327,13 @@ def test_network_with_a_training_mode_learns_its_statistics(files: dict[str, str
     assert np.isfinite(metrics[0]["policy_loss/validation"])
 
 
-def test_random_image_is_a_board_that_the_game_has_with_the_labels_of_its_own_edges() -> None:
-    """Every image of one drawn edge and its label is again a drawn edge, with the label at the image of the label."""
+def test_random_image_has_the_label_at_the_image_of_its_edge() -> None:
     env = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
-
-    @jax.jit
-    @jax.vmap
-    def played(action: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        board = env.step(env.init(), action)
-        return env.observe(board), env.legal_action_mask(board), board.current_player
-
-    target = jnp.asarray(np.tile(np.eye(env.num_actions, dtype=np.float32)[1], (64, 1)))  # beside the drawn edge
-    observation, mask, seat = played(np.zeros(64, np.int32))
-    batch = Minibatch(observation, mask, seat, target, jnp.zeros(64), jnp.ones(64))
+    board, beside = env.step(env.init(), jnp.int32(0)), jnp.eye(env.num_actions)[1]  # an edge beside the drawn one
+    arrays = env.observe(board), env.legal_action_mask(board), board.current_player, beside, jnp.zeros(()), jnp.ones(())
+    batch = Minibatch(*(jnp.broadcast_to(array, (64, *array.shape)) for array in arrays))
     image = jax.jit(random_image, static_argnums=0)(env, jax.random.key(0), batch)
     drawn, label = (~np.asarray(image.mask)).argmax(1), np.asarray(image.target).argmax(1)
-    np.testing.assert_array_equal(image.observation, played(drawn.astype(np.int32))[0])
     assert {*zip(drawn.tolist(), label.tolist(), strict=True)} == {
         (0, 1), (1, 0), (4, 5), (5, 4), (6, 9), (9, 6), (8, 11), (11, 8)
     }  # fmt: skip

@@ -165,8 +165,8 @@ def test_loss_and_gradient_are_those_of_the_batch_without_the_opponents_steps() 
     for of_four, of_two in zip(gradient, expected_gradient, strict=True):
         np.testing.assert_allclose(of_four[:2], of_two, rtol=1e-6, atol=1e-7)
         np.testing.assert_array_equal(of_four[2:], np.zeros_like(of_four[2:]))
+    columns = {name: getattr(STEPS, name) for name in ("log_prob", "advantage", "target")}
     for number in (1e30, np.nan, np.inf):
-        columns = {name: getattr(STEPS, name) for name in ("log_prob", "advantage", "target")}
         changed = {name: np.where(is_learners, column, np.float32(number)) for name, column in columns.items()}
         other = STEPS._replace(**changed, action=np.where(is_learners, STEPS.action, 2))
         jax.tree.map(np.testing.assert_array_equal, jax.device_get(loss_without(is_learners, other)), found)

@@ -154,6 +154,9 @@ def test_learner_has_one_seat_per_game_and_a_new_one_when_the_board_restarts(col
     assert not changed[~ended].any()
     assert 0 < changed.sum() < ended.sum()
     np.testing.assert_array_equal(steps.learner_mask, collected.own & np.asarray(steps.has_target))
+    in_self_play = steps._replace(learner_seats=None)
+    np.testing.assert_array_equal(in_self_play.learner_mask, steps.has_target)
+    assert in_self_play._replace(has_target=None).learner_mask is None
 
 
 def test_opponents_play_their_seats_and_the_learner_samples_its_own(collected: Collected) -> None:

@@ -3,7 +3,6 @@
 `tests/train/test_runs.py` has the policy of self-play beside perfect play.
 """
 
-import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import Any, cast
@@ -22,7 +21,6 @@ from tests.helpers.scripted_agents import analysis_of
 from tests.helpers.solved import solved_boxes
 from tests.helpers.sticks import Sticks
 from train import ppo
-from train.ops.episodes import EpisodeStats
 from train.ppo import PPO, Config
 
 BOXES: Any = jaxgames.make("dots_and_boxes(rows=2, cols=3, reward=boxes)")
@@ -89,42 +87,6 @@ def test_advantages_and_the_agents_values_are_what_perfect_players_are_paid_late
             num_checked += 1
     assert num_checked > NUM_ENVS * LENGTH / 2
     assert np.square(after).mean() > 0.1  # 0 would be wrong
-
-
-@dataclass(frozen=True)
-class OneStick:
-    """Takes one stick. The value is the mover's in such a game: it wins if the number of sticks is 1, 4, 7, ..."""
-
-    def apply(self, params: jax.Array, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-        left = observation[:, :, 0].sum(-1)
-        return jnp.broadcast_to(jnp.array([50.0, 0.0, 0.0]), (len(seat), 3)), jnp.where(left % 3 == 1, 1.0, -0.5)
-
-
-def test_targets_of_three_seats_are_the_results_of_their_games_where_they_are_known() -> None:
-    """The rollout ends before seat 1 moves again, so the last decisions of seats 0 and 2 have no target.
-
-    The winner is paid 2 and each loser -1, which are divided by 2.
-    """
-    env, key = Sticks(), jax.random.key(0)
-    config = Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=3, rollout_length=4, **EXACT)
-    learner = with_policy(config, OneStick(), env)
-
-    @jax.jit
-    def play(boards: Any) -> tuple[ppo.Transition, jax.Array]:
-        start = jax.vmap(jaxgames.auto_reset(env).init)(jax.random.split(key, 3))
-        boards, stats = dataclasses.replace(start, board=boards), EpisodeStats(jnp.zeros(3), jnp.zeros((3, 3)))
-        opponents = learner.opponents.init(key, 3, cast(Any, None))
-        train_state = ppo.TrainState((), (), boards, stats, key, jnp.int32(0), opponents)
-        return learner.advantages((), learner.collect(train_state)[1])
-
-    steps, advantages = play(jax.vmap(env.at)(jnp.array([5, 6, 7]), jnp.zeros(3, jnp.int32)))
-    np.testing.assert_array_equal(steps.seat, [[0] * 3, [1] * 3, [2] * 3, [0] * 3])
-    for known in (steps.has_target, steps.learner_mask):
-        np.testing.assert_array_equal(known, [[True] * 3, [True] * 3, [False] * 3, [False] * 3])
-    targets = np.asarray(steps.value + advantages)
-    winners = np.array([1, 2, 0])  # with 5, 6 and 7 sticks
-    for time, seat in ((0, 0), (1, 1)):
-        np.testing.assert_allclose(targets[time], np.where(winners == seat, 1.0, -0.5))
 
 
 # -- against a fixed opponent --------------------------------------------------------------------------------------
