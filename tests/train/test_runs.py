@@ -98,7 +98,6 @@ OTHER_VALUES: dict[str, float] = {  # of every setting that can be traced
     "value_coef": 2.0,
     "legal_coef": 1.0,
     "l2_coef": 0.1,
-    "label_smoothing": 0.3,
     "weight_decay": 0.5,
     "max_grad_norm": 0.01,
     "vf_clip": 0.01,

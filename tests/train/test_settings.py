@@ -60,7 +60,6 @@ WRONG: list[tuple[NetworkConfig, dict[str, Any], tuple[str, ...]]] = [  # and th
     (ALPHAZERO, {"lr_drop_after": 0}, ("lr_drop_after must be at least 1",)),
     (ALPHAZERO, {"replay_size": 127}, ("replay_size must be at least num_envs * rollout_length = 128, not 127",)),
     (IMITATION, {"schedule": "steps"}, ("schedule must be one of 'cosine', 'linear', 'constant'",)),
-    (IMITATION, {"label_smoothing": 2.0}, ("label_smoothing must be from 0 to 1",)),
 ]
 
 

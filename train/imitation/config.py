@@ -10,7 +10,7 @@ import numpy as np
 
 import jaxgames
 from jaxgames import Env
-from train.bounds import Count, NotNegative, Positive, Share
+from train.bounds import Count, NotNegative, Positive
 from train.data import positions
 from train.data.positions import Positions
 from train.models.policy import Sharing
@@ -37,8 +37,6 @@ class Numbers:
     legal_coef: NotNegative[float] = 0.1
     """Weight of -log of the probability that the softmax over all actions gives to the legal ones. The policy loss is
     over the legal actions with 0, and over all actions with 1."""
-    label_smoothing: Share[float] = 0.0
-    """Share of each label that is spread evenly over the legal actions."""
     max_grad_norm: Positive[float] = 1.0
     """Global norm at which gradients are clipped."""
 

@@ -166,10 +166,8 @@ class Imitation(NetworkLearner):
         n, m = self.numbers, minibatch
         logits, value, statistics = self.policy.apply_in_training(params, m.observation, m.seat, dropout_key)
         log_probs, log_legal = legal_log_probs(logits, m.mask)
-        smooth = jnp.where(m.mask, 1 / m.mask.sum(-1, keepdims=True), 0.0)
-        target = (1 - n.label_smoothing) * m.target + n.label_smoothing * smooth
         labelled = m.target.any(-1)
-        policy_loss = masked_mean(labelled, -(target * log_probs).sum(-1))
+        policy_loss = masked_mean(labelled, -(m.target * log_probs).sum(-1))
         legal_loss = masked_mean(labelled, -log_legal)
         value_loss = squared_error(value, m.value)
         l2 = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(split_statistics(params)[0]))

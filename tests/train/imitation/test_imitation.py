@@ -240,15 +240,6 @@ def test_loss_with_legal_coef_1_is_the_cross_entropy_over_all_actions() -> None:
     assert found["loss"] == pytest.approx(-(TARGET * log_probs)[:2].sum() / 2, rel=1e-6)
 
 
-def test_smoothed_labels_are_spread_over_the_legal_actions_only() -> None:
-    found, _ = loss_and_gradient(
-        LOGITS, np.zeros(3), minibatch_of(), legal_coef=0.0, value_coef=0.0, label_smoothing=0.3
-    )
-    log_probs = LOGITS - np.log((np.exp(LOGITS) * MASK).sum(1, keepdims=True))
-    target = 0.7 * TARGET + 0.3 * MASK / MASK.sum(1, keepdims=True)
-    assert found["loss"] == pytest.approx(-(target * log_probs * MASK)[:2].sum() / 2, rel=1e-6)
-
-
 @jax.jit
 @jax.value_and_grad
 def cross_entropy(logits: jax.Array) -> jax.Array:
