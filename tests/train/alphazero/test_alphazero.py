@@ -181,42 +181,37 @@ def test_first_steps_of_a_game_are_sampled_from_the_policy_of_the_search() -> No
     assert learner_with().choose(jax.random.key(0), result, jnp.zeros(size)) is result.action
 
 
-def test_loss_has_the_terms_computed_by_hand() -> None:
-    """Slots may have any order, and the probabilities are over those that are no padding."""
-    learner = learner_with(value_coef=0.25, l2_coef=0.01)
-    policy, params = learner.policy, random_train_state(learner).params
-    observation = GAME.observe(GAME.at(7, 0))[None]
-    logits, values = jax.jit(policy.apply)(params, observation, jnp.zeros(1, jnp.int32))
-    minibatch = Minibatch(observation, jnp.array([[2, 0, -1]]), jnp.array([[0.75, 0.25, 0]]), values[None] + 2)
-    loss, (metrics, _) = loss_of(learner, None, params, minibatch)
-    cross_entropy = -np.dot([0.75, 0.25], np.asarray(jax.nn.log_softmax(np.asarray(logits)[0, [2, 0]])))
-    squares = sum(float(np.square(leaf).sum()) for leaf in jax.tree.leaves(params))
-    assert float(metrics["policy_loss"]) == pytest.approx(cross_entropy, rel=1e-5)
-    assert float(metrics["value_loss"]) == pytest.approx(4, rel=1e-5)
-    assert float(loss) == pytest.approx(cross_entropy + 0.25 * 4 + 0.01 * squares, rel=1e-5)
-
-
-class CertainNetwork:
-    """Gives actions 0 and 2 equal probabilities and action 1 none."""
+class Outputs:
+    """A network whose weights are its outputs; action 1 has no probability."""
 
     def apply_in_training(self, params: Any, *_: Any) -> Any:
-        return params["heads"]["params"] + jnp.array([[0, -jnp.inf, 0]]), jnp.zeros((1, 2)), {}
+        weights = params["heads"]["params"]
+        return weights["logits"] + jnp.array([[0, -jnp.inf, 0]]), weights["values"], {}
 
 
-class Certain(AlphaZero):
-    games = ((GAME, CertainNetwork()),)  # pyright: ignore[reportAssignmentType]  # constant here
+class OfOutputs(AlphaZero):
+    games = ((GAME, Outputs()),)  # pyright: ignore[reportAssignmentType]  # constant here
 
 
-def test_action_that_the_network_and_the_search_never_play_adds_no_loss() -> None:
-    minibatch = Minibatch(jnp.zeros((1, 1)), jnp.array([[0, 1, 2]]), jnp.array([[1.0, 0, 0]]), jnp.zeros((1, 2)))
-    learner = Certain(learner_with().config)
+@pytest.mark.parametrize(("slots", "weights"), [((2, 0, -1), (0.75, 0.25, 0)), ((0, 1, 2), (0.25, 0, 0.75))])
+def test_loss_has_the_terms_computed_by_hand(slots: Any, weights: Any) -> None:
+    """Slots have any order. Padding adds nothing, nor does an action that the network and the search never play."""
+    logits, values = np.array([[1.0, 0.0, 0.5]]), np.array([[0.5]])
+    minibatch = Minibatch(jnp.zeros((1, 1)), jnp.array([slots]), jnp.array([weights]), jnp.asarray(values) + 2)
+    learner = OfOutputs(learner_with(value_coef=0.25, l2_coef=0.01).config)
 
-    def loss_of_logits(logits: jax.Array) -> Any:
-        return loss_of(learner, None, {"heads": {"params": logits}}, minibatch)[0]
+    @functools.partial(jax.value_and_grad, has_aux=True)
+    def compute(weights: Any) -> Any:
+        return loss_of(learner, None, {"encoder": {"params": {}}, "heads": {"params": weights}}, minibatch)
 
-    loss, gradient = jax.value_and_grad(loss_of_logits)(jnp.zeros((1, 3)))
-    assert float(loss) == pytest.approx(np.log(2))
-    np.testing.assert_allclose(gradient, [[-0.5, 0, 0.5]], atol=1e-6)
+    (loss, (metrics, _)), gradient = compute({"logits": jnp.asarray(logits), "values": jnp.asarray(values)})
+    probability = 1 / (1 + np.exp(-0.5))  # of action 0
+    cross_entropy = -0.25 * np.log(probability) - 0.75 * np.log(1 - probability)
+    assert float(metrics["policy_loss"]) == pytest.approx(cross_entropy, rel=1e-5)
+    assert float(metrics["value_loss"]) == pytest.approx(4, rel=1e-5)
+    assert float(loss) == pytest.approx(cross_entropy + 0.25 * 4 + 0.01 * (1.25 + 0.25), rel=1e-5)
+    slope = probability - 0.25
+    np.testing.assert_allclose(gradient["logits"], [[slope, 0, -slope]] + 0.02 * logits, atol=1e-6)
 
 
 # -- settings ------------------------------------------------------------------------------------------------------
