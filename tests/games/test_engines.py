@@ -1,7 +1,6 @@
 """Whole games beside engines that share no code with ours: OpenSpiel, pyffish (Fairy-Stockfish) and Pgx.
 
-Each engine is one game in progress, in the numbers of our actions. Chinese Checkers and checkers are also compared move
-by move with their slow references, and checkers with pydraughts.
+Chinese Checkers and checkers are also compared move by move with their slow references, and checkers with pydraughts.
 """
 
 import functools
@@ -26,21 +25,15 @@ from tests.helpers.positions import batched, board, compiled, random_actions, re
 
 
 class Engine(Protocol):
-    """A game in another engine. `state` is our board at the same time, `text` its text."""
+    """A game in another engine, in the numbers of our actions. `state` is our board at the same time."""
 
-    def legal(self, state: Any) -> list[int]:
-        """Returns our numbers of its legal actions."""
-        ...
+    def legal(self, state: Any) -> list[int]: ...
 
     def apply(self, state: Any, action: int) -> None: ...
 
-    def check_board(self, state: Any) -> None:
-        """Asserts that it shows the same board as ours."""
-        ...
+    def check_board(self, state: Any) -> None: ...
 
-    def is_over(self, over: bool) -> bool:
-        """Returns whether the rules have ended the game; `over` is what ours says."""
-        ...
+    def is_over(self, over: bool) -> bool: ...  # by the rules; `over` is what ours says
 
     def returns(self) -> list[float]: ...
 
