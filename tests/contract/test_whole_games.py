@@ -42,7 +42,8 @@ class Lockstep:
             games = self.played.games
             positions, states = [self.reference.start()] * games, repeated(start(self.env), games)
         else:
-            positions, states = [self.reference.from_string(text) for text in texts], read_all(self.env, texts)
+            positions = [self.reference.from_string(text) for text in texts]
+            states = read_all(self.env, [f"\t{text} \r\n" for text in texts])
             assert [self.env.to_string(board(states, game)) for game in range(len(texts))] == [*texts]
         shown = np.ones(len(positions), bool)  # boards on which something has changed
         played = 0
