@@ -14,8 +14,8 @@ from jaxgames import ParameterError
 from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
 from jaxgames.mcts.search import search_tree
 from jaxgames.mcts.tree import PADDING
-from tests.helpers.payoffs import TABLES, Payoffs, payments, solve
 from tests.helpers.positions import batched, board, repeated
+from tests.helpers.sticks import TABLES, Payoffs, payments, solve
 from tests.mcts.evaluations import Linear, Nothing, mctx_visits, of_actions, random_boards
 
 BOXES = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
