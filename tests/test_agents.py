@@ -16,6 +16,7 @@ from jaxgames import agents
 from jaxgames.agents import Agent, Analysis, FirstAgent, GreedyAgent, RandomAgent, with_epsilon
 from jaxgames.policies.agent import PolicyAgent
 from tests.helpers.positions import read_all, repeated, stacked
+from tests.helpers.scripted_agents import HostAgent
 from tests.helpers.sticks import Sticks
 
 STICKS = Sticks()
@@ -140,25 +141,16 @@ def test_first_agent_plays_the_lowest_legal_action() -> None:
     assert act(agents.make("first", env), KEY, states).tolist() == [0, 1, 3]
 
 
-@dataclass(frozen=True)
-class HostAgent:
-    """Takes one stick; cannot be traced, because it reads the boards."""
-
-    on_device: ClassVar[bool] = False
-
-    def act(self, key: jax.Array, states: Any) -> jax.Array:
-        assert int(states.left[0]) > 0
-        return jnp.zeros(states.left.shape, jnp.int32)
-
-
-def test_agent_on_the_host_is_mixed_with_random_moves_and_has_no_analysis() -> None:
-    agent = with_epsilon(STICKS, HostAgent(), 0.5)
+def test_agent_on_the_host_is_mixed_with_random_moves_and_needs_no_analysis() -> None:
+    """It cannot be traced, because it reads the boards. It takes one stick."""
+    one = HostAgent(lambda key, states: np.zeros(len(states.left), int) if states.left[0] > 0 else None)
+    agent = with_epsilon(STICKS, one, 0.5)
     assert not agent.on_device
     assert agents.make("first(epsilon=0.5)", STICKS).on_device
     states = repeated(STICKS.at(7, 0), 400)
     actions = np.asarray(agent.act(KEY, states))
     assert abs((actions == 0).mean() - 2 / 3) < 0.12  # five standard deviations
-    for each in (HostAgent(), agent):
+    for each in (one, agent, Constant(jnp.int32(0))):
         assert agents.analyse(each, states) is None
 
 

@@ -58,6 +58,23 @@ class OnHost:
         raise AssertionError("this agent must be refused before it acts")
 
 
+def _not_asked(key: jax.Array, states: Any) -> Any:
+    raise AssertionError("this agent must not be asked for a move")
+
+
+def _no_analysis(states: Any) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class HostAgent:
+    """An agent on the host, of two functions; without the second one it has no probabilities."""
+
+    on_device: ClassVar[bool] = False
+    act: Any = _not_asked  # (key, states) -> actions
+    analyse: Any = _no_analysis  # (states) -> Analysis or None
+
+
 def analysis_of(agent: Agent, states: Any) -> Analysis:
     """Returns `jaxgames.agents.analyse(agent, states)`, which must not be None."""
     analysis = analyse(agent, states)

@@ -1,9 +1,7 @@
 """Agents in a game in progress: who plays by default, their moves, what they think, and a review by their values."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from jaxgames.play import HUMAN, Session, agent_action, analyse
 from jaxgames.play.agent_calls import refuses_draw
 from jaxgames.play.opponents import adviser, default_agent, default_seats, reviewer, win_chance
 from jaxgames.play.review import review
+from tests.helpers.scripted_agents import HostAgent
 from tests.helpers.sticks import Sticks
 
 BOXES = make("dots_and_boxes(rows=1, cols=2)")
@@ -72,29 +71,20 @@ def test_chance_to_win_follows_the_returns_of_a_loss_and_a_win(env: Any, value: 
 # -- moves ---------------------------------------------------------------------------------------------------------
 
 
-class HostFirst:
-    """Plays the first legal action, outside of `jit`, and remembers the type of the arrays that it was given."""
+def test_agents_on_device_and_host_play_a_game_and_are_announced_once() -> None:
+    types, announced = set[Any](), list[str]()
 
-    on_device: ClassVar[bool] = False
-
-    def __init__(self) -> None:
-        self.types: list[Any] = []
-
-    def act(self, key: Any, states: Any) -> Any:
-        self.types.append(type(states.edges))
+    def play_first(key: Any, states: Any) -> Any:
+        types.add(type(states.edges))
         return jnp.asarray([int(np.argmin(states.edges[0]))])
 
-
-def test_agents_on_device_and_host_play_a_game_and_are_announced_once() -> None:
-    on_host, announced = HostFirst(), list[str]()
-
     def make_agent(text: str, env: Any) -> Any:
-        return on_host if text.startswith("mine") else RandomAgent(env)
+        return HostAgent(play_first) if text.startswith("mine") else RandomAgent(env)
 
     session = Session(BOXES, ["mine of this test", "random of this test"])
     while not session.over:
         session.play(agent_action(session, make_agent, announced.append))
-    assert set(on_host.types) == {np.ndarray}
+    assert types == {np.ndarray}
     assert sorted(announced) == ["mine of this test", "random of this test"]
 
 
@@ -117,24 +107,9 @@ def test_action_is_refused_where_no_agent_is_to_move_or_where_it_is_illegal() ->
     with pytest.raises(ValueError, match="over"):
         agent_action(session)
 
-    class Zero(HostFirst):
-        def act(self, key: Any, states: Any) -> Any:
-            return jnp.zeros(1, jnp.int32)
-
     session = Session(BOXES, ["first", HUMAN], state=BOXES.from_string("1000000 .. 0"))
     with pytest.raises(ValueError, match=r"first .* action 0, .*'1000000 \.\. 0'"):
-        agent_action(session, lambda text, env: Zero())
-
-
-@dataclass(frozen=True)
-class Valued:
-    """Gives every seat the same value."""
-
-    on_device: ClassVar[bool] = False
-    value: float
-
-    def analyse(self, states: Any) -> Analysis:
-        return Analysis(jnp.full((1, BOXES.num_actions), 1 / 7), jnp.full((1, 2), self.value))
+        agent_action(session, lambda text, env: HostAgent(lambda key, states: jnp.zeros(1, jnp.int32)))
 
 
 @pytest.mark.parametrize(("value", "accepts"), [(-0.5, True), (0.0, True), (0.1, False)])
@@ -142,7 +117,7 @@ def test_agent_accepts_a_draw_that_is_no_worse_than_its_value(value: float, acce
     session = Session(BOXES, [HUMAN, "valued"])
 
     def make_valued(text: str, env: Any) -> Any:
-        return Valued(value)
+        return HostAgent(analyse=lambda states: Analysis(jnp.full((1, 7), 1 / 7), jnp.full((1, 2), value)))
 
     session.play(0)
     assert refuses_draw(session, make_valued) == 1, "before every seat has moved"
@@ -169,24 +144,17 @@ def test_hints_come_from_a_run_that_plays_or_from_the_strongest_agent(other: str
 # -- reviews -------------------------------------------------------------------------------------------------------
 
 
-class Scripted:
+def expecting(returns: dict[str, float]) -> HostAgent:
     """Expects a return for seat 0 by the drawn edges, such as "1100000", and always prefers the last open edge."""
 
-    on_device: ClassVar[bool] = False
-
-    def __init__(self, returns: dict[str, float]) -> None:
-        self.returns = returns
-
-    def act(self, key: jax.Array, states: Any) -> jax.Array:
-        raise AssertionError("a review asks for probabilities and values, not for moves")
-
-    def analyse(self, states: Any) -> Analysis:
+    def analyse(states: Any) -> Any:
         drawn = np.asarray(states.edges)
-        of_first = np.array([self.returns.get("".join(str(int(edge)) for edge in row), 0.0) for row in drawn])
-        values = np.stack([of_first, -of_first], -1)
+        of_first = np.array([returns.get("".join(str(int(edge)) for edge in row), 0.0) for row in drawn])
         last = BOXES.num_actions - 1 - np.argmin(drawn[:, ::-1], -1)
-        probabilities = np.eye(BOXES.num_actions, dtype=np.float32)[last]
-        return Analysis(probabilities, values)  # pyright: ignore[reportArgumentType]  # arrays of numpy do as well
+        probabilities: Any = np.eye(BOXES.num_actions, dtype=np.float32)[last]
+        return Analysis(probabilities, jnp.stack([of_first, -of_first], -1))
+
+    return HostAgent(analyse=analyse)
 
 
 ALL_EDGES = "h(0,0) h(0,1) h(1,0) h(1,1) v(0,2) v(0,0) v(0,1)"
@@ -219,7 +187,7 @@ def test_mistake_is_a_move_that_lost_a_chance(
     session = Session(BOXES, [HUMAN if people else "first", "first"])
     for text in moves.split():
         session.play(BOXES.action_from_string(session.state, text))
-    found = review(session, "it", make=lambda text, env: Scripted(returns))
+    found = review(session, "it", make=lambda text, env: expecting(returns))
     assert [tuple(mistake) for mistake in found] == [(*parts, pytest.approx(loss)) for *parts, loss in mistakes]
 
 

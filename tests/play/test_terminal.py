@@ -16,6 +16,7 @@ from jaxgames.play.__main__ import first_board, main
 from jaxgames.play.notation import legal_texts
 from jaxgames.play.terminal import Terminal, read_game
 from tests.helpers.commands import NAME, saved_by_editors
+from tests.helpers.scripted_agents import HostAgent
 from tests.helpers.scripted_engine import command
 from tests.play.test_transcripts import BOXES, check_width, transcript
 
@@ -95,33 +96,30 @@ def test_engine_gives_a_hint_and_plays_without_being_compiled() -> None:
     assert "is compiled" not in text
 
 
-class FailsTwice:
+def failing_twice() -> HostAgent:
     """Fails at its first two moves, and then plays the first legal action; it always fails at a hint."""
+    failures = iter((KeyError("no disk"), KeyError("no disk")))
 
-    on_device = False
-
-    def __init__(self) -> None:
-        self.failures = 2
-
-    def act(self, key: Any, states: Any) -> Any:
-        self.failures -= 1
-        if self.failures >= 0:
-            raise KeyError("no disk")
+    def act(key: Any, states: Any) -> Any:
+        for failure in failures:
+            raise failure
         return agents.FirstAgent(make(BOXES)).act(key, states)
 
-    def analyse(self, states: Any) -> Any:
+    def analyse(states: Any) -> Any:
         raise KeyError("no disk")
+
+    return HostAgent(act, analyse)
 
 
 def test_failure_of_a_hint_is_shown_and_the_game_goes_on() -> None:
-    text = transcript(BOXES, [HUMAN, HUMAN], "", ["h failing", "h(0,0)"], make=lambda text, env: FailsTwice())
+    text = transcript(BOXES, [HUMAN, HUMAN], "", ["h failing", "h(0,0)"], make=lambda text, env: failing_twice())
     assert "failing failed with KeyError: 'no disk'" in text
     assert text.endswith("plies: 1\n")
 
 
 @pytest.mark.parametrize("seats", [[HUMAN, "failing"], ["failing", "failing"]])
 def test_failure_of_an_agent_leaves_the_game_to_the_person(seats: list[str], tmp_path: Path) -> None:
-    file, agent = tmp_path / "game.json", FailsTwice()
+    file, agent = tmp_path / "game.json", failing_twice()
     lines = ["h(1,1)"] if HUMAN in seats else []
     typed = [*lines, f"save {file}", "", "v(0,0)"]
     text = transcript(BOXES, seats, "", typed, make=lambda text, env: agent)

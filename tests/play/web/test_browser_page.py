@@ -6,9 +6,8 @@ import socket
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import jax.numpy as jnp
 import pytest
@@ -19,6 +18,7 @@ from jaxgames import agents
 from jaxgames.play import Session, from_json, to_html
 from jaxgames.play.web.turns import written
 from tests.helpers.registrations import temporary_registrations
+from tests.helpers.scripted_agents import HostAgent
 from tests.helpers.sticks import Sticks
 from tests.play.web.browser import BOXES, DESK, PEOPLE, PHONE, Held, Person, Sit, check_page
 
@@ -139,25 +139,17 @@ def test_game_without_pictures_is_played_with_a_text_and_buttons(sit: Sit) -> No
 # -- what agents think ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Judge:
-    """Prefers the first legal action, with the probability 3/4, and expects 1 for seat 0 and -1 for seat 1."""
-
-    on_device: ClassVar[bool] = False
-    env: Any
-
-    def act(self, key: Any, states: Any) -> Any:
-        return agents.FirstAgent(self.env).act(key, states)
-
-    def analyse(self, states: Any) -> agents.Analysis:
-        first = agents.FirstAgent(self.env).analyse(states).probabilities
-        others = agents.RandomAgent(self.env).analyse(states).probabilities
-        return agents.Analysis((2 * first + others) / 3, jnp.array([[1.0, -1.0]]))
-
-
 def beside_a_judge(sit: Sit) -> Person:
+    """The judge plays the first legal action with the probability 3/4, and expects 1 for seat 0 and -1 for seat 1."""
+
     def make(text: str, env: Any) -> agents.Agent:
-        return Judge(env) if text == "judge" else agents.make(text, env)
+        first, others = agents.FirstAgent(env), agents.RandomAgent(env)
+
+        def analyse(states: Any) -> agents.Analysis:
+            shares = (2 * first.analyse(states).probabilities + others.analyse(states).probabilities) / 3
+            return agents.Analysis(shares, jnp.array([[1.0, -1.0]]))
+
+        return HostAgent(first.act, analyse) if text == "judge" else agents.make(text, env)
 
     return sit("chinese_checkers(size=1, num_players=2, reward='win_loss')", "human", "judge", make=make)
 

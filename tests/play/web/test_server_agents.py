@@ -3,8 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -13,53 +12,43 @@ from jaxgames import agents
 from jaxgames.play import Session
 from jaxgames.play.web import snapshot
 from jaxgames.play.web.live_games import GameServer
+from tests.helpers.scripted_agents import HostAgent
 from tests.play.web.client import GAME, PEOPLE, moves_of, page
 
 START = "0000000 .. 0"  # of GAME
 
 
-@dataclass(frozen=True)
-class Gated:
-    """Plays the first legal action and accepts draws, once the test opens the gate; before, it thinks."""
-
-    on_device: ClassVar[bool] = False
-    env: Any
-    gate: threading.Event
-    begun: list[str]  # what it has been asked
-
-    def act(self, key: Any, states: Any) -> Any:
-        self.begun.append("act")
-        assert self.gate.wait(60)
-        return agents.FirstAgent(self.env).act(key, states)
-
-    def analyse(self, states: Any) -> agents.Analysis:
-        self.begun.append("analyse")
-        assert self.gate.wait(60)
-        return agents.Analysis(jnp.zeros((1, self.env.num_actions)), jnp.zeros((1, self.env.num_players)))
-
-
-class Failing:
-    """Fails whatever it is asked."""
-
-    on_device: ClassVar[bool] = False
-
-    def act(self, key: Any, states: Any) -> Any:
-        raise OSError("no disk")
-
-    def analyse(self, states: Any) -> Any:
-        raise OSError("no disk")
-
-
 def gated_agents() -> tuple[threading.Event, list[str], Callable[[str, Any], Any]]:
-    """Returns a gate, what agents named "gated" were asked, and the function that makes agents."""
+    """Returns a gate, what agents named "gated" were asked, and the function that makes agents.
+
+    They play the first legal action and accept draws, once the test opens the gate; before, they think.
+    """
     gate, begun = threading.Event(), list[str]()
-    return gate, begun, lambda text, env: Gated(env, gate, begun) if text == "gated" else agents.make(text, env)
+
+    def make(text: str, env: Any) -> Any:
+        def act(key: Any, states: Any) -> Any:
+            begun.append("act")
+            assert gate.wait(60)
+            return agents.FirstAgent(env).act(key, states)
+
+        def analyse(states: Any) -> agents.Analysis:
+            begun.append("analyse")
+            assert gate.wait(60)
+            return agents.Analysis(jnp.zeros((1, env.num_actions)), jnp.zeros((1, env.num_players)))
+
+        return HostAgent(act, analyse) if text == "gated" else agents.make(text, env)
+
+    return gate, begun, make
+
+
+def fail(*_: Any) -> Any:
+    raise OSError("no disk")
 
 
 def make_failing(text: str, env: Any) -> Any:
     if text == "greedy":
         raise ImportError("mctx is missing")
-    return Failing() if text == "failing" else agents.make(text, env)
+    return HostAgent(fail, fail) if text == "failing" else agents.make(text, env)
 
 
 # -- moves ---------------------------------------------------------------------------------------------------------
