@@ -29,7 +29,8 @@ def main(*, check: bool = False) -> None:
     Args:
       check: write nothing, and exit with status 1 if a page differs.
     """
-    update_pages(PAGES, updated, "python -m docs.make.settings", check)
+    texts = {page: updated(page.read_text(encoding="utf-8")) for page in PAGES}
+    update_pages(texts, "python -m docs.make.settings", check)
 
 
 def updated(page: str) -> str:

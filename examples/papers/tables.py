@@ -28,6 +28,8 @@ from typing import Any, NoReturn
 
 import tyro
 
+from examples.papers.appendix import appendix
+from examples.papers.claims import read_claims, tables_of_claims
 from examples.papers.columns import COLUMNS, tables_of
 from jaxgames import baselines
 from jaxgames.baselines import level_agents
@@ -39,6 +41,7 @@ from train.driver.commands import commit
 from train.driver.tables import markdown, table_of, update_pages
 
 ROOT = Path(__file__).parents[2]
+APPENDIX = ROOT / "docs" / "appendix"
 RECORDS = Path("runs/results/commands.jsonl")
 BETWEEN_MARKERS = re.compile(r"(?<=<!-- table: )(\S+) -->.*?<!-- end of table -->", re.DOTALL)
 
@@ -63,8 +66,10 @@ def update(arguments: Arguments) -> NoReturn:
         except (ValueError, OSError) as error:
             sys.exit(f"examples.papers.tables: {error}")
         (RESULTS / f"{arguments.name}.json").write_text(text_of(record), encoding="utf-8")
-    stored = tables()
-    update_pages(pages(), lambda page: with_tables(page, stored), "python -m examples.papers.tables", arguments.check)
+    made = tables()
+    texts = {page: with_tables(page.read_text(encoding="utf-8"), made) for page in pages()}
+    texts |= {APPENDIX / f"{name}.md": text for name, text in appendix(made).items()}
+    update_pages(texts, "python -m examples.papers.tables", arguments.check)
 
 
 def main() -> None:
@@ -72,8 +77,8 @@ def main() -> None:
 
 
 def pages() -> list[Path]:
-    """Returns README and the pages of docs."""
-    return [*ROOT.glob("README.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+    """Returns README and the pages of docs that people write."""
+    return [*ROOT.glob("README.md"), *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != APPENDIX)]
 
 
 def with_tables(page: str, tables: Mapping[str, str]) -> str:
@@ -122,7 +127,9 @@ def of_results() -> dict[str, str]:
     switches: list[Mapping[str, Any]] = []  # of all games, which are one table
     for path in sorted(RESULTS.glob("*.json")):
         name, stored = path.stem, json.loads(path.read_text(encoding="utf-8"))
-        if name in COLUMNS:
+        if name == "claims":
+            made |= tables_of_claims(read_claims())
+        elif name in COLUMNS:
             results = stored["results"]
             rows = [row for result in results for row in result.get("rows", ())]  # of all commands that have rows
             made[name] = table_of(rows or results, COLUMNS[name])

@@ -23,7 +23,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
-PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+APPENDIX = DOCS / "appendix"  # generated pages
+PAGES = [README, *(page for page in sorted(DOCS.rglob("*.md")) if page.parent != APPENDIX)]
 
 FENCE = re.compile(
     r"(?:^<!-- (not run|file|run with|from): ([^\n]*) -->\n)?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE

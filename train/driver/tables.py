@@ -63,16 +63,16 @@ def tables_in(text: str) -> list[dict[str, Any]]:
     return found
 
 
-def update_pages(pages: Sequence[Path], update: Callable[[str], str], command: str, check: bool) -> NoReturn:
-    """Writes the pages that `update` changes, or with `check` only names them, and exits; 1 if a checked page differs.
+def update_pages(texts: Mapping[Path, str], command: str, check: bool) -> NoReturn:
+    """Writes the pages that differ from their texts, or with `check` only names them, and exits; then 1 if one differs.
 
     Args:
       command: what to type to write them.
     """
-    changed = [page for page in pages if update(page.read_text(encoding="utf-8")) != page.read_text(encoding="utf-8")]
+    changed = [page for page, text in texts.items() if not page.is_file() or page.read_text(encoding="utf-8") != text]
     for page in changed:
         if not check:
-            page.write_text(update(page.read_text(encoding="utf-8")), encoding="utf-8")
+            page.write_text(texts[page], encoding="utf-8")
         print(page.name, f"differs: type {command}" if check else "is written")
     sys.exit(1 if check and changed else 0)
 

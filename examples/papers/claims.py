@@ -1,0 +1,96 @@
+"""The claims of the studies and their verdicts: the tables that `examples.papers.tables` writes of claims.json.
+
+`docs/results/claims.json` has a list of claims for each page of a study. A claim that needs two verdicts is two claims.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from train.baselines.entries import RESULTS
+from train.driver.tables import markdown
+
+VERDICTS = {  # in the order of the columns of the index
+    "confirmed": "a measurement or a test here gives what the study states",
+    "exceeded": "ours is better in the study's own measure",
+    "missed": "ours is worse in the study's own measure",
+    "refuted": "a measurement, a test or a calculation contradicts the study",
+    "not comparable": "both have a result, but not of the same thing",
+    "open": "the command is here, without a result that settles the claim",
+    "runs here": "a part that claims nothing, such as rules or a network",
+    "not here": "left out",
+}
+
+
+class Claim(NamedTuple):
+    """A claim of a study, beside what was found here."""
+
+    section: str
+    """The section, table or figure of the study."""
+    words: str
+    """What the study states, in its words or shortened."""
+    theirs: str
+    """Its number, or ""."""
+    ours: str
+    """The same number here, with its interval, or a link to the part that runs here."""
+    seeds: int | None
+    """The number of seeds behind `ours`; None where nothing is drawn."""
+    settings: str
+    """Whose settings `ours` has: "the study's", "ours" or the name of a preset; "" where there are none."""
+    verdict: str
+    """One of VERDICTS."""
+    figure: str
+    """The target of a link, from docs/papers, to the figure or table with `ours`; "" if `ours` has links."""
+    command: str
+    """What to type to get `ours`; "" for a calculation or a part that runs here."""
+    cost: str = ""
+    """Of an open claim: what it would cost to settle it. Of a claim that is not here: the reason."""
+
+
+def read_claims() -> dict[str, list[Claim]]:
+    """Returns the claims by the page of their study. Raises TypeError for a missing or an unknown field."""
+    stored = json.loads((RESULTS / "claims.json").read_text(encoding="utf-8"))
+    return {page: [Claim(**claim) for claim in claims] for page, claims in stored.items()}
+
+
+def tables_of_claims(claims: Mapping[str, list[Claim]]) -> dict[str, str]:
+    """Returns the tables in Markdown, by their names in the markers: `claims_PAGE` for each page, and the index."""
+    counts = [
+        [f"[{page}]({page}.md)", *(Counter(claim.verdict for claim in each)[verdict] or "" for verdict in VERDICTS)]
+        for page, each in claims.items()
+    ]
+    return {
+        "claims": markdown(["study", *VERDICTS], counts),
+        "verdicts": markdown(["verdict", "meaning"], VERDICTS.items()),
+        **{f"claims_{page}": _of_page(each) for page, each in claims.items()},
+        **{f"claims_{verdict}": _with_verdict(claims, verdict) for verdict in ("refuted", "missed", "open")},
+    }
+
+
+def _of_page(claims: list[Claim]) -> str:
+    header = ["the study", "theirs", "ours", "seeds, settings", "verdict"]
+    rows = (
+        [f"{each.words} ({each.section})", each.theirs, _ours(each), _basis(each), each.verdict] for each in claims
+    )
+    return markdown(header, rows)
+
+
+def _ours(claim: Claim) -> str:
+    return f"[{claim.ours}]({claim.figure})" if claim.figure else claim.ours
+
+
+def _basis(claim: Claim) -> str:
+    return ", ".join(filter(None, [str(claim.seeds or ""), claim.settings]))
+
+
+def _with_verdict(claims: Mapping[str, list[Claim]], verdict: str) -> str:
+    """Returns the claims of all studies with a verdict; open ones with what it would cost to settle them."""
+    last = ("it would take", lambda claim: claim.cost) if verdict == "open" else ("ours", lambda claim: claim.ours)
+    rows = (
+        [f"[{page}]({page}.md)", f"{claim.words} ({claim.section})", claim.theirs, last[1](claim)]
+        for page, each in claims.items()
+        for claim in each
+        if claim.verdict == verdict
+    )
+    return markdown(["study", "claim", "theirs", last[0]], rows)
