@@ -17,6 +17,11 @@ from typing import Any
 from train.baselines.entries import RESULTS
 
 
+def pages() -> dict[str, dict[str, Any]]:
+    """Returns the title and the captions of each page, by its name."""
+    return tomllib.loads((RESULTS / "appendix.toml").read_text(encoding="utf-8"))
+
+
 def appendix(tables: Mapping[str, str]) -> dict[str, str]:
     """Returns the text of each page, by its name.
 
@@ -25,8 +30,7 @@ def appendix(tables: Mapping[str, str]) -> dict[str, str]:
 
     Raises KeyError for a caption without a table.
     """
-    pages = tomllib.loads((RESULTS / "appendix.toml").read_text(encoding="utf-8"))
-    return {name: "\n".join(_page(page, tables)) for name, page in pages.items()}
+    return {name: "\n".join(_page(page, tables)) for name, page in pages().items()}
 
 
 def _page(page: Mapping[str, Any], tables: Mapping[str, str]) -> Iterator[str]:
@@ -47,7 +51,7 @@ def _head(file: str) -> Iterator[str]:
     """Returns the lines above the tables of a file: its name, where the result comes from, and its commands."""
     stored = json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))
     seconds = f", {stored['cpu_seconds']:,.0f} CPU seconds" if stored["cpu_seconds"] else ""
-    commands = stored.get("commands") or [stored["command"]]
+    commands = [*stored.get("training", []), *(stored.get("commands") or [stored["command"]])]
     yield f"\n## {file}\n"
     yield f"[Stored result](../results/{file}.json) of {stored['date']}, {stored['processor']}{seconds}:\n"
     yield "\n".join(["```bash", *commands, "```"])

@@ -34,8 +34,8 @@ class Claim(NamedTuple):
     """Its number, or ""."""
     ours: str
     """The same number here, with its interval, or a link to the part that runs here."""
-    seeds: int | None
-    """The number of seeds behind `ours`; None where nothing is drawn."""
+    seeds: str
+    """How many seeds are behind `ours`; "" where nothing is drawn."""
     settings: str
     """Whose settings `ours` has: "the study's", "ours" or the name of a preset; "" where there are none."""
     verdict: str
@@ -81,7 +81,7 @@ def _ours(claim: Claim) -> str:
 
 
 def _basis(claim: Claim) -> str:
-    return ", ".join(filter(None, [str(claim.seeds or ""), claim.settings]))
+    return ", ".join(filter(None, [claim.seeds, claim.settings]))
 
 
 def _with_verdict(claims: Mapping[str, list[Claim]], verdict: str) -> str:
