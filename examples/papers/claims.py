@@ -70,14 +70,12 @@ def tables_of_claims(claims: Mapping[str, list[Claim]]) -> dict[str, str]:
 
 def _of_page(claims: list[Claim]) -> str:
     header = ["the study", "theirs", "ours", "seeds, settings", "verdict"]
-    rows = (
-        [f"{each.words} ({each.section})", each.theirs, _ours(each), _basis(each), each.verdict] for each in claims
-    )
+    rows: list[list[str]] = []
+    for last, each in zip([None, *claims], claims, strict=False):
+        words = "the same" if last and last.words == each.words else each.words
+        ours = f"[{each.ours}]({each.figure})" if each.figure else each.ours
+        rows.append([f"{words} ({each.section})", each.theirs, ours, _basis(each), each.verdict])
     return markdown(header, rows)
-
-
-def _ours(claim: Claim) -> str:
-    return f"[{claim.ours}]({claim.figure})" if claim.figure else claim.ours
 
 
 def _basis(claim: Claim) -> str:
@@ -86,11 +84,11 @@ def _basis(claim: Claim) -> str:
 
 def _with_verdict(claims: Mapping[str, list[Claim]], verdict: str) -> str:
     """Returns the claims of all studies with a verdict; open ones with what it would cost to settle them."""
-    last = ("it would take", lambda claim: claim.cost) if verdict == "open" else ("ours", lambda claim: claim.ours)
+    header = ["study", "claim", "theirs", "ours", "seeds, settings", *(["it would take"] if verdict == "open" else [])]
     rows = (
-        [f"[{page}]({page}.md)", f"{claim.words} ({claim.section})", claim.theirs, last[1](claim)]
-        for page, each in claims.items()
-        for claim in each
-        if claim.verdict == verdict
+        [f"[{page}]({page}.md)", each.words, each.theirs, each.ours, _basis(each), each.cost][: len(header)]
+        for page, of_page in claims.items()
+        for each in of_page
+        if each.verdict == verdict
     )
-    return markdown(["study", "claim", "theirs", last[0]], rows)
+    return markdown(header, rows)
