@@ -78,7 +78,8 @@ def main() -> None:
 
 def pages() -> list[Path]:
     """Returns README and the pages of docs that people write."""
-    return [*ROOT.glob("README.md"), *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent != APPENDIX)]
+    of_docs = sorted((ROOT / "docs").rglob("*.md"))
+    return [*ROOT.glob("README.md"), *(page for page in of_docs if page.parent != APPENDIX)]
 
 
 def with_tables(page: str, tables: Mapping[str, str]) -> str:

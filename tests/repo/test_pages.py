@@ -1,5 +1,6 @@
 """README and docs: links lead somewhere, names are there, and tables and pictures are those of code and results."""
 
+import importlib.util
 import json
 import pkgutil
 import re
@@ -13,7 +14,7 @@ import pytest
 
 import jaxgames
 from docs.make import settings, speeds, still_games
-from examples.papers import appendix, tables
+from examples.papers import appendix, claims, tables
 from jaxgames.play import from_json
 from jaxgames.play.static_page import game_of
 from tests.helpers.blocks import DOCS, FENCE, PAGES, README, ROOT, name, with_mark
@@ -95,6 +96,16 @@ def test_pages_have_the_tables_of_the_stored_results() -> None:
     markers = {marker for page in PAGES for marker in re.findall(r"<!-- table: (\S+) -->", page.read_text())}
     in_appendix = {name for page in appendix.pages().values() for name in page["tables"]}
     assert (markers - {"NAME"}) | in_appendix == tables.tables().keys(), "each table is on a page"
+
+
+def test_claim_has_one_verdict_a_command_that_is_there_and_a_cost_where_it_is_open() -> None:
+    for page, of_page in claims.read_claims().items():
+        for claim in of_page:
+            assert claim.verdict in claims.VERDICTS, f"{page}: {claim}"
+            assert bool(claim.cost) == (claim.verdict in ("open", "not here")), f"{page}: {claim}"
+            assert claim.theirs or claim.ours, f"{page}: {claim}"
+            for module in re.findall(r"python -m (\S+)", claim.command):
+                assert importlib.util.find_spec(module), f"{page}: {claim}"
 
 
 def test_picture_of_speeds_has_the_speeds_of_the_stored_result() -> None:
