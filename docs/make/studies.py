@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
