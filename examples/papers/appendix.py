@@ -49,9 +49,12 @@ def _page(page: Mapping[str, Any], tables: Mapping[str, str]) -> Iterator[str]:
 
 def _head(file: str) -> Iterator[str]:
     """Returns the lines above the tables of a file: its name, where the result comes from, and its commands."""
+    yield f"\n## {file}\n"
+    if not (RESULTS / f"{file}.json").is_file():
+        yield "From the cards of the baseline agents, `jaxgames/baselines/`."
+        return
     stored = json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))
     seconds = f", {stored['cpu_seconds']:,.0f} CPU seconds" if stored["cpu_seconds"] else ""
     commands = [*stored.get("training", []), *(stored.get("commands") or [stored["command"]])]
-    yield f"\n## {file}\n"
     yield f"[Stored result](../results/{file}.json) of {stored['date']}, {stored['processor']}{seconds}:\n"
     yield "\n".join(["```bash", *commands, "```"])

@@ -1,4 +1,4 @@
-"""Draws figures of studies from their stored results: `python -m docs.make.studies`."""
+"""Draws figures of pages from stored results: `python -m docs.make.figures`."""
 
 import json
 import re
@@ -8,6 +8,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from jaxgames import baselines
+from train.baselines import tables as of_baselines
 from train.baselines.entries import RESULTS
 from train.plot import new_picture, write
 
@@ -20,10 +22,51 @@ AGENTS = {  # of the blunders, by their names in the table
 }
 
 
+LADDERS = {  # cards of baseline agents, or files of docs/results
+    "minichess": "minichess",
+    "checkers": "checkers",
+    "Dots and Boxes, 5 \N{MULTIPLICATION SIGN} 5": "dots_and_boxes",
+    "Chinese Checkers, diamond 7 \N{MULTIPLICATION SIGN} 7": "chinese_checkers_diamond",
+    "Chinese Checkers, star N = 2": "ladder_chinese_checkers_2",
+    "Chinese Checkers, star N = 4": "ladder_chinese_checkers_4",
+    "solved: diamond 4/3": "ladder_diamond_solved",
+    "solved: 3 \N{MULTIPLICATION SIGN} 3 boxes": "ladder_boxes_solved",
+}
+
+
 def main() -> None:
+    write(ladders(), PICTURES / "ladders.svg")
     write(policy_improvement(), PICTURES / "alpha_mini_policy_improvement.svg")
     write(accuracy(), PICTURES / "checkers_imitation_accuracy.svg")
     write(blunders(), PICTURES / "checkers_imitation_blunders.svg")
+
+
+def ladders() -> Figure:
+    """The ratings of the agents of each game, with 95 % intervals; an arrow where the games bound no end."""
+    picture, panels = new_picture(11, 11, 4, 2)
+    for axes, (title, name) in zip(panels, LADDERS.items(), strict=True):
+        is_file = name.startswith("ladder_")
+        ratings = of_baselines.ratings_of(stored(name, "rows")) if is_file else baselines.card(name).ladder
+        for place, rating in enumerate(reversed(ratings)):
+            low, high = rating.interval
+            axes.plot([low or 0, rating.elo if high is None else high], [place, place], color="C0")
+            axes.plot(rating.elo, place, "o", color="C0")
+            if high is None:
+                axes.plot(rating.elo + 40, place, ">", color="C0", markersize=4)
+        names = [without_path(rating.agent) for rating in reversed(ratings)]
+        axes.set(title=title, yticks=range(len(names)), yticklabels=names)
+        axes.set_xlim(-60, 1900)
+    for axes in panels[-2:]:
+        axes.set(xlabel="Elo (random has 0)")
+    return picture
+
+
+def without_path(agent: str) -> str:
+    """Returns the text of an agent without modules and folders, such as `race` for `a.module:race(runs/3.npz)`."""
+    text = of_baselines.without_module(agent)
+    if text.startswith("race"):
+        return "race"
+    return re.sub(r"runs/baselines/\w+@\d+", "self-play", text).replace("(runs/baselines/", "(").replace("runs/", "")
 
 
 def policy_improvement() -> Figure:
@@ -43,8 +86,14 @@ def policy_improvement() -> Figure:
 def accuracy() -> Figure:
     """The top-1 accuracy of Larson's two networks by epoch."""
     picture, (axes,) = new_picture(7, 3.2)
-    code, text = stored("checkers_imitation_larson")[0]["epochs"], stored("checkers_imitation_larson_text")[0]["rows"]
-    for colour, label, rows in (("C0", "the network of its code", code), ("C1", "that of its text", text)):
+    code, text = (
+        stored("checkers_imitation_larson", "results")[0],
+        stored("checkers_imitation_larson_text", "results")[0],
+    )
+    for colour, label, rows in (
+        ("C0", "the network of its code", code["epochs"]),
+        ("C1", "that of its text", text["rows"]),
+    ):
         for split, style in (("train", "solid"), ("validation", "dashed")):
             epochs, rates = [row["epoch"] for row in rows], [row[f"top_1_{split}"] for row in rows]
             axes.plot(epochs, rates, color=colour, linestyle=style, label=f"{label}, {split}")
@@ -76,13 +125,13 @@ def line(axes: Axes, places: Sequence[Any], rates: Sequence[tuple[float, float, 
     axes.fill_between(places, low, high, alpha=0.2)
 
 
-def stored(name: str) -> list[dict[str, Any]]:
-    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["results"]
+def stored(name: str, key: str) -> list[dict[str, Any]]:
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))[key]
 
 
 def table(name: str, number: int = 0) -> list[dict[str, str]]:
     """Returns the rows of a stored table, by the names of its columns."""
-    found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["tables"][number]
+    found = stored(name, "tables")[number]
     return [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
 
 
