@@ -51,7 +51,6 @@ def _head(file: str) -> Iterator[str]:
     """Returns the lines above the tables of a file: its name, where the result comes from, and its commands."""
     yield f"\n## {file}\n"
     if not (RESULTS / f"{file}.json").is_file():
-        yield "From the cards of the baseline agents, `jaxgames/baselines/`."
         return
     stored = json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))
     seconds = f", {stored['cpu_seconds']:,.0f} CPU seconds" if stored["cpu_seconds"] else ""

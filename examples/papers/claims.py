@@ -57,7 +57,7 @@ def read_claims() -> dict[str, list[Claim]]:
 def tables_of_claims(claims: Mapping[str, list[Claim]]) -> dict[str, str]:
     """Returns the tables in Markdown, by their names in the markers: `claims_PAGE` for each page, and the index."""
     counts = [
-        [f"[{page}]({page}.md)", *(Counter(claim.verdict for claim in each)[verdict] or "" for verdict in VERDICTS)]
+        [f"[{page}](../papers/{page}.md)", *(Counter(claim.verdict for claim in each)[verdict] or "" for verdict in VERDICTS)]
         for page, each in claims.items()
     ]
     return {
@@ -86,7 +86,7 @@ def _with_verdict(claims: Mapping[str, list[Claim]], verdict: str) -> str:
     """Returns the claims of all studies with a verdict; open ones with what it would cost to settle them."""
     header = ["study", "claim", "theirs", "ours", "seeds, settings", *(["it would take"] if verdict == "open" else [])]
     rows = (
-        [f"[{page}]({page}.md)", each.words, each.theirs, each.ours, _basis(each), each.cost][: len(header)]
+        [f"[{page}](../papers/{page}.md)", each.words, each.theirs, each.ours, _basis(each), each.cost][: len(header)]
         for page, of_page in claims.items()
         for each in of_page
         if each.verdict == verdict

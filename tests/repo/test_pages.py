@@ -132,16 +132,16 @@ def test_still_game_of_a_page_replays_to_its_end(game: str) -> None:
 
 
 def test_every_game_has_its_page_and_its_row_in_the_readme() -> None:
-    """The sizes in the row are those of the default parameters."""
-    header = ("", "game", "seats", "actions", "observation (bool)", "bytes per board", "checked against")
-    rows = table(README, *header, "exact solution")
+    """The sizes are those of the default parameters, the speeds those of the picture."""
+    rows = table(README, "", "game", "seats", "actions", "steps/s, one H200", "checked against", "exact solution")
+    stored = speeds.fastest(json.loads(speeds.Arguments().result.read_text())["results"][-1]["rows"])
     for row, game in zip(rows, jaxgames.list_games(), strict=True):
-        env = jaxgames.make(game)
+        env, of_game = jaxgames.make(game), dict(table(DOCS / "games" / f"{game}.md", "property", "value"))
         assert row[1] == f"[`{game}`](docs/games/{game}.md)"
         assert str(env.num_players) in row[2].split(", ")
         assert row[3] == f"{env.num_actions:,}"
-        assert re.findall(r"\d+", row[4]) == [str(length) for length in env.observation_shape]
-        assert row[5] == str(env.state_bytes)
+        assert row[4] == speeds.label(stored["jaxgames", game])
+        assert str(env.state_bytes) in of_game["bytes per board"]
 
 
 def test_concepts_have_the_values_of_the_attributes_of_an_env() -> None:

@@ -28,11 +28,8 @@ def agents(made: Sequence[Card]) -> str:
         rates = [
             text_of_rate(each.rate, each.interval) if each.games else "" for each in card.win_rates[: len(OPPONENTS)]
         ]
-        elo = [
-            f"{each.elo:,.0f} ({text_of_interval(each.interval)})" for each in card.ladder if each.agent == "baseline"
-        ]
-        rows.append((f"`{card.name}`", f"{steps:,}", seconds, *rates, *(elo or [""])))
-    return markdown(("agent", "steps", "CPU seconds", "against `random`", "against `greedy`", "Elo"), rows)
+        rows.append((f"`{card.name}`", f"{steps:,}", seconds, *rates))
+    return markdown(("agent", "steps", "CPU seconds", "against `random`", "against `greedy`"), rows)
 
 
 def teachers(made: Sequence[Card]) -> str:
