@@ -1,6 +1,6 @@
-"""Writes the tables of settings into the pages of training: `python -m docs.make.settings`.
+"""Writes the tables of settings of training into their page: `python -m docs.make.settings`.
 
-A page names a class between two markers, and its table stands between them:
+The page names a class between two markers, and its table stands between them:
 
     <!-- settings: train.ppo.Config -->
     <!-- end of settings -->
@@ -19,18 +19,17 @@ from docstring_parser import parse_from_object
 
 from train.driver.tables import update_pages
 
-PAGES = sorted((Path(__file__).parents[1] / "training").glob("*.md"))
+PAGE = Path(__file__).parents[1] / "appendix" / "settings.md"
 TABLE = re.compile(r"(?<=<!-- settings: )(\S+) -->.*?<!-- end of settings -->", re.DOTALL)
 
 
 def main(*, check: bool = False) -> None:
-    """Writes the tables of settings into the pages of training.
+    """Writes the tables of settings into their page.
 
     Args:
-      check: write nothing, and exit with status 1 if a page differs.
+      check: write nothing, and exit with status 1 if the page differs.
     """
-    texts = {page: updated(page.read_text(encoding="utf-8")) for page in PAGES}
-    update_pages(texts, "python -m docs.make.settings", check)
+    update_pages({PAGE: updated(PAGE.read_text(encoding="utf-8"))}, "python -m docs.make.settings", check)
 
 
 def updated(page: str) -> str:
