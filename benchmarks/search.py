@@ -1,7 +1,7 @@
 """Simulations per second of the tree search, beside mctx over all actions and beside Pgx with mctx.
 
     python -m benchmarks.search
-    python -m benchmarks.search --parts simulations --picture docs/pictures/search_by_simulations.svg
+    python -m benchmarks.search --parts simulations --picture docs/pictures/plots/search_by_simulations.svg
 
 A simulation adds one board to the tree of one root: selection, a step, the network, the backup. The parts of the table:
 

@@ -1,6 +1,6 @@
 """Where an iteration of train.ppo or train.alphazero spends its time.
 
-    python -m benchmarks.training --games demo checkers --picture docs/pictures/ppo_breakdown.svg
+    python -m benchmarks.training --games demo checkers --picture docs/pictures/plots/ppo_breakdown.svg
     python -m benchmarks.training --learner alphazero --games "chinese_checkers_diamond(size=4, pieces=3)" minichess
 
 One row per game, with the settings of its recipe (`demo` is examples/demo.py): microseconds per environment step

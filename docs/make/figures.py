@@ -13,7 +13,7 @@ from train.baselines import tables as of_baselines
 from train.baselines.entries import RESULTS
 from train.plot import new_picture, write
 
-PICTURES = RESULTS.parent / "pictures"
+PICTURES = RESULTS.parent / "pictures" / "plots"
 AGENTS = {  # of the blunders, by their names in the table
     "runs/imitation(temperature=0)": "our network",
     "runs/larson_text_whole(temperature=0)": "the network of the study's text",

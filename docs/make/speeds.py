@@ -22,7 +22,7 @@ DOCS = Path(__file__).parents[1]
 class Arguments:
     result: Path = DOCS / "results" / "h200_random_play.json"
     """A file of docs/results, or one that `benchmarks.device` has written."""
-    output: Path = DOCS / "pictures" / "h200_random_play.svg"
+    output: Path = DOCS / "pictures" / "plots" / "h200_random_play.svg"
     """The picture."""
 
 
@@ -50,15 +50,16 @@ def name_of(game: str) -> str:
 
 def draw(speeds: dict[tuple[str, str], float]) -> Figure:
     """One bar per library and game, with its speed in millions of steps per second."""
-    picture, (axes,) = new_picture(8, 0.27 * len(speeds) + 0.7)
+    picture, (axes,) = new_picture(5.5, 0.3 * len(speeds) + 0.7)
     axes.grid(visible=False)
     names = [game if library == "jaxgames" else f"{library}: {game}" for library, game in speeds]
     colours = ["C0" if library == "jaxgames" else "C1" for library, _ in speeds]
     bars = axes.barh(names, [speed / 1e6 for speed in speeds.values()], color=colours)
     axes.bar_label(bars, [label(speed) for speed in speeds.values()], padding=3)
     axes.invert_yaxis()
-    axes.margins(x=0.1)
-    axes.set(xlabel="million steps per second")
+    axes.margins(x=0.15)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set(xlabel="million steps per second of random play")
     return picture
 
 

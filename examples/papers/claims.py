@@ -69,12 +69,13 @@ def tables_of_claims(claims: Mapping[str, list[Claim]]) -> dict[str, str]:
 
 
 def _of_page(claims: list[Claim]) -> str:
-    header = ["the study", "theirs", "ours", "seeds, settings", "verdict"]
+    header = ["the study", "verdict", "theirs", "ours", "seeds, settings"]
     rows: list[list[str]] = []
     for last, each in zip([None, *claims], claims, strict=False):
         words = "the same" if last and last.words == each.words else each.words
+        where = f" ({each.section})" if each.section else ""
         ours = f"[{each.ours}]({each.figure})" if each.figure else each.ours
-        rows.append([f"{words} ({each.section})", each.theirs, ours, _basis(each), each.verdict])
+        rows.append([words + where, each.verdict, each.theirs, ours, _basis(each)])
     return markdown(header, rows)
 
 

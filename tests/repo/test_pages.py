@@ -17,8 +17,10 @@ from docs.make import settings, speeds, still_games
 from examples.papers import appendix, claims, tables
 from jaxgames.play import from_json
 from jaxgames.play.static_page import game_of
-from tests.helpers.blocks import DOCS, FENCE, PAGES, README, ROOT, name, with_mark
-from tests.helpers.solved import saved, solved_boxes, solved_positions
+from tests.helpers.apart import with_mark
+from tests.helpers.blocks import APPENDIX, DOCS, FENCE, PAGES, README, ROOT, name
+from tests.helpers.labelled import saved, solved_positions
+from tests.helpers.solved import solved_boxes
 from train import alphazero, imitation, ppo
 from train.driver.learner import Learner
 
@@ -44,7 +46,7 @@ def test_every_page_is_in_the_nav_and_every_entry_is_a_page() -> None:
     assert sorted(entries) == sorted(str(page.relative_to(DOCS)) for page in PAGES if page != README)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", [*PAGES, *APPENDIX.glob("*.md")], ids=name)
 def test_links_and_pictures_are_there(page: Path) -> None:
     """Relative ones, which GitHub and the site follow alike; links of the docs stay among the docs."""
     prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text()))

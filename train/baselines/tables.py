@@ -36,8 +36,8 @@ def teachers(made: Sequence[Card]) -> str:
     """Returns the table of what agents learned from, and of what self-play alone reached."""
 
     def self_play(card: Card) -> str:
-        """With a link from a page of docs to the section that has it."""
-        source = card.self_play_source.removeprefix("docs/")
+        """With a link from a page in a folder of docs to the section that has it."""
+        source = card.self_play_source.replace("docs/", "../", 1)
         return f"[{card.self_play}]({source})" if source else card.self_play
 
     rows = ((f"`{card.name}`", card.training, self_play(card)) for card in made)
