@@ -56,12 +56,10 @@ def read_claims() -> dict[str, list[Claim]]:
 
 def tables_of_claims(claims: Mapping[str, list[Claim]]) -> dict[str, str]:
     """Returns the tables in Markdown, by their names in the markers: `claims_PAGE` for each page, and the index."""
-    counts = [
-        [f"[{page}](../papers/{page}.md)", *(Counter(claim.verdict for claim in each)[verdict] or "" for verdict in VERDICTS)]
-        for page, each in claims.items()
-    ]
+    counts = {page: Counter(claim.verdict for claim in of_page) for page, of_page in claims.items()}
+    rows = ([f"[{page}](../papers/{page}.md)", *(of[name] or "" for name in VERDICTS)] for page, of in counts.items())
     return {
-        "claims": markdown(["study", *VERDICTS], counts),
+        "claims": markdown(["study", *VERDICTS], rows),
         "verdicts": markdown(["verdict", "meaning"], VERDICTS.items()),
         **{f"claims_{page}": _of_page(each) for page, each in claims.items()},
         **{f"claims_{verdict}": _with_verdict(claims, verdict) for verdict in ("refuted", "missed", "open")},
