@@ -17,10 +17,8 @@ from docs.make import settings, speeds, still_games
 from examples.papers import appendix, claims, tables
 from jaxgames.play import from_json
 from jaxgames.play.static_page import game_of
-from tests.helpers.apart import with_mark
-from tests.helpers.blocks import APPENDIX, DOCS, FENCE, PAGES, README, ROOT, name
-from tests.helpers.labelled import saved, solved_positions
-from tests.helpers.solved import solved_boxes
+from tests.helpers.blocks import APPENDIX, DOCS, FENCE, PAGES, README, ROOT, name, with_mark
+from tests.helpers.solved import saved, solved_boxes, solved_positions
 from train import alphazero, imitation, ppo
 from train.driver.learner import Learner
 
