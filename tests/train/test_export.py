@@ -20,6 +20,7 @@ from jaxgames.policies import file as exported
 from jaxgames.policies.file import Platform
 from jaxgames.solvers.exact.solution import solve
 from tests.helpers.commands import error_of
+from tests.helpers.registrations import temporary_registrations
 from tests.helpers.stored_runs import ROOT, store
 from tests.train.conftest import Runs
 from train import agents as agents_of_runs
@@ -110,7 +111,7 @@ def test_files_of_one_network_share_a_program(file: Path, untrained: Runs, board
 
 OF_STICKS: dict[str, tuple[Any, dict[str, Any]]] = {  # every sharing, and values for search
     **{sharing: (PPO, {"sharing": sharing, "num_minibatches": 1}) for sharing in get_args(Sharing)},
-    "search": (AlphaZero, {"env": "sticks(num_players=2)", "simulations": 1}),
+    "search": (AlphaZero, {"env": "sticks(num_players=2)", "evaluation_simulations": 1}),
     "search of three": (AlphaZero, {"temperature": 1.0, "simulations": 1}),
 }
 
@@ -267,11 +268,12 @@ def test_eight_bits_are_within_half_a_step_of_every_weight() -> None:
     assert (np.abs(whole * scales - matrix) <= 0.501 * steps).all()
 
 
-@pytest.mark.slow
-def test_network_for_every_board_is_exported_for_another_one(tmp_path: Path) -> None:
+def test_network_of_a_search_is_exported_for_another_board(tmp_path: Path) -> None:
     run, file, env = tmp_path / "run", tmp_path / "file", jaxgames.make("dots_and_boxes(rows=1, cols=2)")
-    network = {"network": "graph(width=4, rounds=1)", "simulations": 1}
-    store(run, AlphaZero(AlphaZeroConfig(env="dots_and_boxes(rows=1, cols=1)", **network, **BOARDS)))
-    write(file, run, "cpu", env=str(env))
+    network: dict[str, Any] = {"network": "tests.helpers.networks:patch(width=4)", "evaluation_simulations": 1}
+    with temporary_registrations():
+        store(run, AlphaZero(AlphaZeroConfig(env="dots_and_boxes(rows=1, cols=1)", **network, **BOARDS)))
+        write(file, run, "cpu", env=str(env))
+        of_run = agents_of_runs.make(f"{run}(simulations=0)", env)
     states = arena.random_openings(env, jax.random.key(0), 5, 3).boards
-    assert_equal_play(agents.make(f"exported({file})", env), agents_of_runs.make(f"{run}(simulations=0)", env), states)
+    assert_equal_play(agents.make(f"exported({file})", env), of_run, states)
