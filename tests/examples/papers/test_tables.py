@@ -112,7 +112,7 @@ def test_experiment_prints_its_tables_before_its_result_and_writes_its_files(
     assert capsys.readouterr().out.splitlines() == ["| a |", "|---|", '{"games": 2}']
     assert {path.name for path in (tmp_path / "new").iterdir()} == {"tables.md", "figure_1.png", "figure_1.svg"}
     message = error_of(main, "--data", "pairs.npz", "--games", 0)
-    assert message == "tests.examples.papers.test_tables: games must be from 1 to 10000000, not 0"
+    assert message == "test_tables: games must be from 1 to 10000000, not 0"
 
 
 def test_short_form_has_small_values_and_another_folder_unless_they_are_typed() -> None:
