@@ -29,13 +29,12 @@ from jaxgames.games.checkers import Checkers
 from train import agents
 from train.bounds import between, check_values
 from train.data import game_collections, labels
-from train.data.game_collections import EXTERNAL, Collection
+from train.data.game_collections import EXTERNAL, FATES, Collection
 from train.data.positions import Positions, keys
 from train.driver.commands import Seed, run_command
 from train.driver.tables import markdown
 
 MAX_POSITIONS = 10_000_000
-NOT_KEPT = ("duplicates", "without_moves", "refused")  # games that are left out, by the reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,14 +128,8 @@ def labelled_positions(arguments: Arguments, env: Env[Any], label: str) -> tuple
 
 def summary(collection: Collection) -> dict[str, Any]:
     """Returns the numbers of games of a collection, by what became of them."""
-    return {
-        "read": collection.read,
-        "kept": len(collection.games),
-        "duplicates": collection.duplicates,
-        "without_moves": collection.without_moves,
-        "refused": len(collection.refused),
-        "results": dict(Counter(game.result for _, game in collection.games)),
-    }
+    fates = {fate: collection.counts[fate] for fate in FATES}
+    return {"read": sum(fates.values()), **fates, "results": dict(Counter(game.result for _, game in collection.games))}
 
 
 def counts(positions: Positions) -> dict[str, dict[str, int]]:
@@ -160,7 +153,7 @@ def table(result: Mapping[str, Any]) -> str:
     for name in ("games", "external"):
         if name in result and result[name]["read"]:
             numbers = result[name]
-            parts = [f"{numbers[key]:,} {key.replace('_', ' ')}" for key in ("kept", *NOT_KEPT) if numbers[key]]
+            parts = [f"{numbers[key]:,} {key.replace('_', ' ')}" for key in FATES if numbers[key]]
             lines.append(f"{name}: {numbers['read']:,} read; {', '.join(parts)}")
     splits = [(name, of_split.values()) for name, of_split in result["splits"].items() if of_split["positions"]]
     rows = [(name, *(f"{number:,}" if number else "" for number in numbers)) for name, numbers in splits]

@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,10 +39,11 @@ class Collection:
     """The games of some files, and those that were left out."""
 
     games: list["NumberedGame"] = field(default_factory=list["NumberedGame"])  # distinct, in their order
-    read: int = 0  # all games, also those that were left out
-    duplicates: int = 0  # games with the moves of an earlier one
-    without_moves: int = 0
     refused: list[str] = field(default_factory=list[str])  # file, line and reason of each game that cannot be read
+    counts: Counter[str] = field(default_factory=Counter[str])  # of all that were read, by FATES
+
+
+FATES = ("kept", "duplicates", "without_moves", "refused")  # a duplicate has the moves of an earlier game
 
 
 class NumberedGame(NamedTuple):
@@ -63,17 +65,19 @@ def read_collections(*collections: Iterable[Path]) -> list[Collection]:
         for collection, paths in zip(found, collections, strict=True):
             for name, content in itertools.chain.from_iterable(map(_contents, paths)):
                 for game, number in zip(read(decode(content)), numbers, strict=False):
-                    collection.read += 1
                     bar.update()
                     if isinstance(game, BrokenGame):
+                        fate = "refused"
                         collection.refused.append(f"{name}:{game.line}: {game.reason}")
                     elif not game.actions:
-                        collection.without_moves += 1
+                        fate = "without_moves"
                     elif game.text in texts:
-                        collection.duplicates += 1
+                        fate = "duplicates"
                     else:
+                        fate = "kept"
                         texts.add(game.text)
                         collection.games.append(NumberedGame(number, game))
+                    collection.counts[fate] += 1
     return found
 
 
