@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import pytest
 
-from benchmarks import compiled, device, envs, harness, search, solvers, training
+from benchmarks import compiled, device, envs, harness, solvers, training
 from benchmarks.device import Groups, Rows, Sizes, Task, compare
-from tests.benchmarks.conftest import RunCommand, blank_positions
+from jaxgames.games.checkers import Checkers
+from jaxgames.games.checkers.search import SEARCHED_GAME
+from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer
+from tests.benchmarks.conftest import RunCommand
 from train.ppo import PPO, Config
 
 BOX = "dots_and_boxes(rows=1, cols=1)"  # 4 edges: a game has 4 steps
@@ -20,7 +22,6 @@ TINY = Config(env=BOX, num_envs=2, rollout_length=8, update_epochs=1, num_miniba
 STAMP = {"date", "jaxgames", "jax", "python", "devices", "processor", "cores"}
 TIMING = {"steps_per_second", "spread", "compile_seconds", "memory_bytes"}
 SEARCH = "--simulations 2 --slots 4 --batch 2 --curve-batch 2 --budget 2 --peer-slots 4 --hidden-sizes 5"
-NETWORKS = "--networks 'mlp(hidden_sizes=[2])' alpha_mini"
 PEERS = "--boards 2 --rollout-length 2 --search-boards 2 --search-steps 2 --simulations 2 --rounds 1"
 
 # The command line, with PICTURE for a file, and the keys of the first row of its result.
@@ -32,7 +33,7 @@ ROWS: dict[str, set[str]] = {
         {"target", "game", "part", "kernels", "gathers", "concatenates", "bytes_per_board", "bound"}
         | {"temporary_bytes", "compile_seconds"}
     ),
-    f"networks {NETWORKS} --boards 2 --rollout-length 2 --repeats 1 --games {BOXES}": (
+    f"networks --networks 'mlp(hidden_sizes=[2])' alpha_mini --boards 2 --rollout-length 2 --games {BOXES}": (
         {"game", "network", "weights", "microseconds", "relative"}  # without alpha_mini, which cannot play the game
     ),
     f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations --picture PICTURE": (
@@ -51,19 +52,22 @@ ROWS: dict[str, set[str]] = {
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch, programs: str, plain_python: None) -> None:
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small networks and games, solvers in plain Python, and this CPU in place of described devices."""
+
+    def make_player(env: Checkers, depth: int) -> HostSearchPlayer:
+        return HostSearchPlayer(SEARCHED_GAME, env, depth, None, "positional", compiled=False)
+
+    monkeypatch.setattr(solvers, "HAS_NUMBA", False)
+    monkeypatch.setattr(solvers, "make_player", make_player)
     monkeypatch.setattr(compiled, "check_package", lambda target: None)
     monkeypatch.setattr(compiled, "described_device", lambda target: jax.devices()[0])
     monkeypatch.setattr(envs, "config_for", lambda env: TINY)
     monkeypatch.setattr(training, "learner_of", lambda name, game: PPO(TINY))
-    if programs == "traced":
-        monkeypatch.setattr(search, "positions", blank_positions)
-        monkeypatch.setattr(envs, "recorded_actions", lambda env, *shape: jnp.zeros(shape[::-1], jnp.int32))
 
 
 def slow(line: str) -> Any:
-    """A command line, marked as slow where it traces for seconds."""
+    """A command line, marked as slow where it compiles for seconds."""
     is_slow = line.startswith(("training", "networks", "envs", "search"))
     return pytest.param(line, marks=pytest.mark.slow) if is_slow else line
 
@@ -121,7 +125,7 @@ def test_wrong_input_is_refused_before_anything_is_measured(
 SIZES = device.SHORT._replace(games=(BOX,), ppo_games=(BOX,), searched=(BOX,), compared=(2, 5), checked=(2, 5))
 
 
-@pytest.mark.usefixtures("programs")
+@pytest.mark.slow  # compiles a game, another of Pgx, and PPO
 def test_random_play_and_training_have_rows_with_their_figures(
     run_command: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
