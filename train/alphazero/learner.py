@@ -47,7 +47,7 @@ from train.ops.minibatches import num_groups, take_rows
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
 from train.ops.start_positions import Starts, next_starts
 from train.ops.symmetries import symmetries
-from train.ops.value_targets import lambda_returns
+from train.ops.targets import lambda_returns
 
 
 @dataclass(frozen=True)

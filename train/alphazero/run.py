@@ -20,7 +20,7 @@ from train.ops.episodes import EpisodeStats, Metrics
 from train.ops.optimizers import linear
 from train.ops.sharding import REPLICATED, SHARDED
 from train.ops.start_positions import Starts, init_starts
-from train.ops.value_targets import outcomes
+from train.ops.targets import outcomes
 from train.recipes import ALPHAZERO, ALPHAZERO_PRESETS
 
 

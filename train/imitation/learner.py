@@ -35,7 +35,7 @@ from train.imitation.data import (
 from train.models.policy import Params, merge_statistics, split_statistics
 from train.network_learner import NetworkLearner, after_step, gradient_of, key_of_game
 from train.ops.episodes import Metrics
-from train.ops.masks import masked_mean
+from train.ops.minibatches import masked_mean
 from train.recipes import IMITATION, IMITATION_PRESETS
 
 

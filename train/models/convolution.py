@@ -56,9 +56,8 @@ def matmul_convolution(x: jax.Array, kernel: jax.Array, padding: Padding = "SAME
 
     It is the product by rows for few channels and the product by cells for many (benchmarks/networks.py).
     """
-    around = 1 if padding == "SAME" else 0  # rows and columns of zeros on each side
-    by_cells = kernel.shape[-1] >= MIN_CHANNELS_FOR_CELLS
-    return (convolve_by_cells if by_cells else convolve_by_rows)(x, kernel, around)
+    convolve = convolve_by_cells if kernel.shape[-1] >= MIN_CHANNELS_FOR_CELLS else convolve_by_rows
+    return convolve(x, kernel, 1 if padding == "SAME" else 0)
 
 
 def convolve_by_rows(x: jax.Array, kernel: jax.Array, around: int) -> jax.Array:
@@ -70,7 +69,8 @@ def convolve_by_rows(x: jax.Array, kernel: jax.Array, around: int) -> jax.Array:
     """
     height, width, planes = x.shape[1:]
     new_height, new_width = height + 2 * around - 2, width + 2 * around - 2
-    columns = _columns(width, new_width, around)
+    # float[3, width, new_width]; [j, a, b] is 1 if column j of the kernel at output b is on input a.
+    columns = np.stack([np.eye(width, new_width, around - j) for j in range(3)])
     matrix = jnp.einsum("jab,ijkl->iakbl", columns.astype(kernel.dtype), kernel).reshape(3 * width * planes, -1)
     padded = jnp.pad(x.reshape(-1, height, width * planes), ((0, 0), (around, around), (0, 0)))
     rows = jnp.concatenate([padded[:, i : i + new_height] for i in range(3)], axis=-1)
@@ -89,8 +89,3 @@ def convolve_by_cells(x: jax.Array, kernel: jax.Array, around: int) -> jax.Array
     nine = [padded[:, i : i + new_height, j : j + new_width] for i in range(3) for j in range(3)]
     cells = jnp.concatenate(nine, axis=-1).reshape(-1, 9 * planes)
     return (cells @ kernel.reshape(9 * planes, -1)).reshape(-1, new_height, new_width, kernel.shape[-1])
-
-
-def _columns(width: int, new_width: int, around: int) -> np.ndarray:
-    """Returns float32[3, width, new_width]; [j, a, b] is 1 if column j of the kernel at output b is on input a."""
-    return np.stack([np.eye(width, new_width, around - j, dtype=np.float32) for j in range(3)])

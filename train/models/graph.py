@@ -30,7 +30,6 @@ from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from train.models import box_chains
 from train.models.box_chains import flat_edges, sum_of_boxes, sum_of_edges
 from train.models.layers import MAX_SIZE, FlatDense, Network, game_for, orthogonal, small
-from train.ops.masks import masked
 
 EDGES_OF_A_BOX = 4
 
@@ -61,10 +60,10 @@ class GraphEncoder(nn.Module):
         of_board = parities.astype(jnp.float32)
         if self.chains:
             inputs = box_chains.chains(across, down)
-            edges = masked(open_edges, nn.Dense(self.width, kernel_init=orthogonal())(inputs.edges))
+            edges = jnp.where(open_edges, nn.Dense(self.width, kernel_init=orthogonal())(inputs.edges), 0)
             of_boxes = jnp.concatenate([of_boxes, inputs.boxes], axis=-1)
             of_board = jnp.concatenate([of_board, inputs.board], axis=-1)
-        boxes = masked(open_boxes, nn.Dense(self.width, kernel_init=orthogonal())(of_boxes))
+        boxes = jnp.where(open_boxes, nn.Dense(self.width, kernel_init=orthogonal())(of_boxes), 0)
         board = nn.Dense(self.width, kernel_init=orthogonal())(of_board)
         num_open = jnp.maximum(open_boxes.sum(1, dtype=jnp.float32), 1)
         for _ in range(self.rounds):
@@ -96,12 +95,12 @@ class Round(nn.Module):
     ) -> tuple[jax.Array, jax.Array, jax.Array]:
         dense = functools.partial(FlatDense, self.width)
         whole = nn.LayerNorm()(board)[:, None]
-        of_edges = masked(open_edges, nn.LayerNorm()(edges))
+        of_edges = jnp.where(open_edges, nn.LayerNorm()(edges), 0)
         new = dense()(nn.LayerNorm()(boxes)) + dense()(sum_of_edges(of_edges, *size)) + dense()(whole)
-        boxes = masked(open_boxes, boxes + nn.relu(new))
-        of_boxes = masked(open_boxes, nn.LayerNorm()(boxes))
+        boxes = jnp.where(open_boxes, boxes + nn.relu(new), 0)
+        of_boxes = jnp.where(open_boxes, nn.LayerNorm()(boxes), 0)
         new = dense()(of_edges) + sum_of_boxes(dense()(of_boxes), *size) + dense()(whole)
-        edges = masked(open_edges, edges + nn.relu(new))
+        edges = jnp.where(open_edges, edges + nn.relu(new), 0)
         board = board + nn.relu(dense()(whole[:, 0]) + dense()(of_boxes.sum(1) / num_open))
         return edges, boxes, board
 
@@ -122,7 +121,7 @@ class GraphHeads(nn.Module):
         logits = nn.Dense(1, kernel_init=small())(nn.relu(hidden))[..., 0]
 
         num_open = (owner == 0).sum(1, dtype=jnp.float32)
-        boxes = masked((owner == 0)[..., None], nn.LayerNorm()(boxes))
+        boxes = jnp.where((owner == 0)[..., None], nn.LayerNorm()(boxes), 0)
         pooled = [boxes.sum(1) / jnp.maximum(num_open, 1)[:, None], nn.relu(boxes).max(1), board]
         hidden = nn.relu(FlatDense(width)(jnp.concatenate(pooled, axis=1)))
         to_go = num_open * jnp.tanh(nn.Dense(1, kernel_init=small())(hidden)[:, 0])

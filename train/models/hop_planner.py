@@ -82,7 +82,9 @@ class HopsHeads(nn.Module):
         steepness = self.param("steepness", start(self.steepness), (), jnp.float32)
         center = self.param("center", start(self.center), (), jnp.float32)
         next_turn = self.param("next_turn", start(self.next_turn), (), jnp.float32)
-        worth = nn.Dense(num_cells, kernel_init=small())(x) - steepness * (steps + center * _off_middle(env.size))
+        q, r = tables(env.size).axial.T
+        off_middle = abs(q + r / 2).astype(np.float32)  # columns between a cell and the line from home to goal
+        worth = nn.Dense(num_cells, kernel_init=small())(x) - steepness * (steps + center * off_middle)
         direct = nn.Dense(env.num_actions, kernel_init=small())(x)
         value = nn.Dense(1, kernel_init=small())(x)[:, 0]
         hops = can_hop(env.size, occupied.T > 0, blocked.T > 0)
@@ -116,13 +118,6 @@ def best_cell(size: int, hops: Sequence[jax.Array], worth: jax.Array, longest: i
 
     best, _ = jax.lax.scan(longer, (rounded << CELL_BITS) | cells, length=longest)
     return best & (2**CELL_BITS - 1)
-
-
-@functools.lru_cache
-def _off_middle(size: int) -> np.ndarray:
-    """Returns float32[cells], the columns between each cell and the line from the mover's home to its goal."""
-    q, r = tables(size).axial.T
-    return abs(q + r / 2).astype(np.float32)
 
 
 @functools.lru_cache

@@ -22,6 +22,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.interpreters.partial_eval import dce_jaxpr
 
 from jaxgames import Env
 from jaxgames.policies.policy import in_turn_order, is_symmetric
@@ -74,21 +75,17 @@ class Policy:
         observation = jax.ShapeDtypeStruct((1, *self.observation_shape), jnp.bool_)
         features, _ = jax.eval_shape(self.network.encoder.init_with_output, encoder_key, observation)
 
-        # One matrix at a time, also under vmap: a batch of thirty QR factorisations hangs jaxlib 0.10 on a CPU.
-        @jax.custom_batching.sequential_vmap
-        def encoder(key: jax.Array) -> Params:
-            return self.network.encoder.init(key, jnp.zeros(observation.shape, observation.dtype))
+        def init(module: nn.Module, rows: Any, key: jax.Array, per_seat: bool) -> Params:
+            # One matrix at a time, also under vmap: a batch of thirty QR factorisations hangs jaxlib 0.10 on a CPU.
+            @jax.custom_batching.sequential_vmap
+            def of_one(key: jax.Array) -> Params:
+                return module.init(key, jnp.zeros(rows.shape, rows.dtype))
 
-        @jax.custom_batching.sequential_vmap
-        def heads(key: jax.Array) -> Params:
-            return self.network.heads.init(key, jnp.zeros(features.shape, features.dtype))
-
-        def per_seat(init: Callable[[jax.Array], Params], key: jax.Array) -> Params:
-            return jax.vmap(init)(jax.random.split(key, self.num_players))
+            return jax.vmap(of_one)(jax.random.split(key, self.num_players)) if per_seat else of_one(key)
 
         return {
-            "encoder": per_seat(encoder, encoder_key) if self.sharing == "independent" else encoder(encoder_key),
-            "heads": heads(heads_key) if self.sharing == "shared" else per_seat(heads, heads_key),
+            "encoder": init(self.network.encoder, observation, encoder_key, per_seat=self.sharing == "independent"),
+            "heads": init(self.network.heads, features, heads_key, per_seat=self.sharing != "shared"),
         }
 
     def apply(self, params: Params, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -178,6 +175,42 @@ def split_statistics(params: Params) -> tuple[Params, Params]:
 def merge_statistics(weights: Params, statistics: Params) -> Params:
     """Returns the parameters of which `split_statistics` returns the two parts."""
     return {part: weights[part] | statistics[part] for part in weights}
+
+
+def critic_only(policy: Policy) -> Params:
+    """Returns a bool for each array of the policy's parameters: whether it is the critic's own, of the values alone.
+
+    The logits do not depend on it: while only such arrays change, every action keeps its probability to the last bit.
+    In most networks they are the last layer of the value. They are read from the traced program of the logits, so this
+    holds for every network and every sharing.
+
+    Raises ValueError if there is no such array.
+    """
+    of_one_seat = dataclasses.replace(policy, sharing="shared")  # each seat's logits depend on the same arrays
+    params = jax.eval_shape(of_one_seat.init, jax.random.key(0))
+    observation = jax.ShapeDtypeStruct((2, *policy.observation_shape), jnp.bool_)
+    seat = jax.ShapeDtypeStruct((2,), jnp.int32)
+    program = jax.make_jaxpr(lambda *inputs: of_one_seat.apply(*inputs)[0])(params, observation, seat)
+    leaves, structure = jax.tree.flatten(params)
+    _, is_used = dce_jaxpr(program.jaxpr, [True])
+    own = [not used for used in is_used[: len(leaves)]]
+    if not any(own):
+        raise ValueError(
+            f"all parameters of {policy.network} change its logits, so its critic cannot learn alone: "
+            "leave out critic_warmup, or choose a network whose value has its own layer"
+        )
+    return jax.tree.unflatten(structure, own)
+
+
+def keep_policy(policy: Policy, kept: jax.Array, params: Params, learned: Params) -> Params:
+    """Returns a gradient with the network's statistics after it; if `kept` (bool[]), those of the critic's own arrays.
+
+    Then all other gradients are 0, and all other statistics those of `params`.
+    """
+    weights, statistics = split_statistics(params)
+    unchanged = merge_statistics(jax.tree.map(jnp.zeros_like, weights), statistics)
+    own = critic_only(policy)
+    return jax.tree.map(lambda own, old, new: new if own else jnp.where(kept, old, new), own, unchanged, learned)
 
 
 def apply_by_seat(apply: Callable[..., Any], params: Params, rows: Any, seat: jax.Array) -> Any:

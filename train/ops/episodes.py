@@ -72,36 +72,26 @@ def map_next_boards(
 
 
 def map_steps(function: Callable[..., jax.Array], steps: Any, chosen: jax.Array) -> jax.Array:
-    """Returns `function` of the states, actions and step keys of the chosen steps; see `map_next_boards`."""
-    shape = chosen.shape
-    played = steps.state, steps.action, steps.step_key
-    flat = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), played)
-    return map_chosen_rows(lambda rows: function(*rows), flat, chosen.reshape(-1), chunk=shape[1]).reshape(*shape, -1)
+    """Returns `function` of the chosen steps, bool[rollout_length, num_envs]; see `map_next_boards`.
 
-
-def map_chosen_rows(function: Callable[[Any], jax.Array], rows: Any, chosen: jax.Array, chunk: int) -> jax.Array:
-    """Returns `function` of the chosen rows: [B, ...]. Other rows are zero, or not to be used: they fill up a chunk.
-
-    The chosen rows are computed in chunks, so the cost grows with their number and not with B.
-
-    Args:
-      function: pytree of [chunk, ...] -> [chunk, ...]; each row of its result depends on the same row only.
-      rows: pytree of [B, ...].
-      chosen: bool[B].
-      chunk: rows per call, at most B.
+    The chosen steps are computed in chunks of num_envs, so the cost grows with their number. `function` computes
+    [num_envs, ...] of states, actions and step keys; each row of its result depends on the same row only.
     """
+    shape, chunk, chosen = chosen.shape, chosen.shape[1], chosen.reshape(-1)
+    flat = jax.tree.map(lambda x: x.reshape(chosen.size, *x.shape[2:]), (steps.state, steps.action, steps.step_key))
     order = jnp.argsort(~chosen, stable=True)  # the chosen rows come first
 
-    def take(rows_of_chunk: jax.Array) -> Any:
-        return jax.tree.map(lambda x: x[rows_of_chunk], rows)
+    def of_rows(rows: jax.Array) -> jax.Array:
+        return function(*jax.tree.map(lambda x: x[rows], flat))
 
     def compute_chunk(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         start, results = carry
-        rows_of_chunk = jax.lax.dynamic_slice(order, (start,), (chunk,))
-        return start + chunk, results.at[rows_of_chunk].set(function(take(rows_of_chunk)))
+        rows = jax.lax.dynamic_slice(order, (start,), (chunk,))
+        return start + chunk, results.at[rows].set(of_rows(rows))
 
-    result = jax.eval_shape(lambda: function(take(order[:chunk])))
+    result = jax.eval_shape(lambda: of_rows(order[:chunk]))
     results = jnp.zeros((chosen.size, *result.shape[1:]), result.dtype)
     num_chosen = chosen.sum(dtype=jnp.int32)
     with jax.named_scope("chosen_rows"):
-        return jax.lax.while_loop(lambda carry: carry[0] < num_chosen, compute_chunk, (jnp.int32(0), results))[1]
+        results = jax.lax.while_loop(lambda carry: carry[0] < num_chosen, compute_chunk, (jnp.int32(0), results))[1]
+    return results.reshape(*shape, -1)

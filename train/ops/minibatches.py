@@ -1,4 +1,4 @@
-"""Shuffled minibatches of a rollout, taken in equal parts from groups of boards.
+"""Shuffled minibatches of a rollout, taken in equal parts from groups of boards, and means over rows that count.
 
 Each minibatch takes the same number of steps from every group of boards. If the groups are on different devices, no
 step has to leave its device. An example with eight boards of four steps each, in two groups and four minibatches:
@@ -12,6 +12,7 @@ import math
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 
 def num_groups(num_envs: int, minibatch_size: int) -> int:
@@ -41,3 +42,15 @@ def take_rows(batch: Any, rows: jax.Array) -> Any:
         return jax.vmap(lambda x, rows: x[rows])(x, rows).reshape(rows.size, *x.shape[2:])
 
     return jax.tree.map(take, batch)
+
+
+def masked(mask: jax.Array | None, x: jax.Array) -> jax.Array:
+    """Returns `x` with 0 wherever the mask is False, also for NaN and infinity; `x` itself without a mask."""
+    return x if mask is None else jnp.where(mask, x, 0)
+
+
+def masked_mean(mask: jax.Array | None, x: jax.Array) -> jax.Array:
+    """Returns float32[], the mean of `x` where the mask is True, 0 if that is nowhere; of all `x` without a mask."""
+    if mask is None:
+        return x.mean(dtype=jnp.float32)
+    return masked(mask, x).sum(dtype=jnp.float32) / jnp.maximum(mask.sum(dtype=jnp.float32), 1)

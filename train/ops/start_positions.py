@@ -16,7 +16,7 @@ import numpy as np
 
 import jaxgames
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
-from jaxgames.games.chinese_checkers_diamond.board import corner, tables
+from jaxgames.games.chinese_checkers_diamond.board import cell_set, is_filled, tables
 from jaxgames.mcts.search import choose_boards
 
 CANDIDATES = 8  # placements of which the first legal one is taken; all 8 are illegal about once in a billion
@@ -69,35 +69,24 @@ def placement(env: jaxgames.Env[Any]) -> Callable[[jax.Array], Any] | None:
 def _(env: ChineseCheckersDiamond) -> Callable[[jax.Array], Any]:
     assert env.pieces is not None  # settled when the env is made
     pieces, single = env.pieces, tables(env.size).single
-    home = np.isin(np.arange(env.num_cells), corner(env.size, pieces))
+    home, goal = (cell_set(env.size, env.home_of(seat)) for seat in range(2))
 
     def candidate(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Returns bool[2, cells], the mover's and the opponent's pieces, and whether the position is live and legal."""
-        order = jax.random.permutation(key, env.num_cells)
-        own, other = order < pieces, (order >= pieces) & (order < 2 * pieces)
-        done = _fills(home, other, own) | _fills(home[::-1], own, other)
-        if env.tip_lock:
-            done |= _locks(env.size, own) & ~other[0] | _locks(env.size, other[::-1]) & ~own[-1]
+        """Returns uint32[2, 2, 2], the mover's and the opponent's cells, and whether the position is live and legal."""
+        number = jax.random.permutation(key, env.num_cells)[:, None, None] // pieces
+        own, other = (jnp.where(number == side, single, np.uint32(0)).sum(0, dtype=jnp.uint32) for side in range(2))
+        done = is_filled(home, other, own) | is_filled(goal, own, other)
+        for side, corner in ((own, 0), (other, env.num_cells - 1)) if env.tip_lock else ():
+            tip, fence = (cell_set(env.size, [abs(corner - cell) for cell in cells]) for cells in ((0,), env.fence))
+            done |= ~(fence & ~side | tip & (own | other)).any()
         return jnp.stack([own, other]), ~done
 
     def place(key: jax.Array) -> Any:
         *keys, seat_key = jax.random.split(key, CANDIDATES + 1)
         sides, allowed = jax.vmap(candidate)(jnp.stack(keys))
-        chosen = sides[allowed.argmax()]
-        words = jnp.where(chosen[..., None, None], single, np.uint32(0)).sum(1, dtype=jnp.uint32)
         first = env.init()
-        pieces = jnp.where(allowed.any(), words.astype(first.pieces.dtype), first.pieces)
+        pieces = jnp.where(allowed.any(), sides[allowed.argmax()].astype(first.pieces.dtype), first.pieces)
         seat = jnp.where(allowed.any(), jax.random.randint(seat_key, (), 0, 2), 0)
         return dataclasses.replace(first, current_player=seat.astype(jnp.int32), pieces=pieces)
 
     return place
-
-
-def _fills(goal: np.ndarray, side: jax.Array, others: jax.Array) -> jax.Array:
-    """Returns bool[], whether all cells of a goal are occupied, and at least one by the side whose goal it is."""
-    return (side | others | ~goal).all() & (side & goal).any()
-
-
-def _locks(size: int, side: jax.Array) -> jax.Array:
-    """Returns bool[], whether a side's pieces stand on the four cells around its empty tip, cell 0 of its frame."""
-    return side[np.array([1, size, 2, 2 * size])].all() & ~side[0]

@@ -24,16 +24,14 @@ import jaxgames
 from jaxgames._platforms import has_cpu_form
 from jaxgames.policies.policy import has_seat_values, is_symmetric, reward_scale, seat_values
 from jaxgames.wrappers import split_step_key
-from train.models.critic_params import keep_policy
-from train.models.policy import Params
+from train.models.policy import Params, keep_policy
 from train.network_learner import after_step, gradient_of
-from train.ops.advantages import per_seat_advantages
 from train.ops.episodes import EpisodeStats, Metrics, episode_metrics, map_next_boards
 from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy, sample_and_log_prob
-from train.ops.masks import masked, masked_mean
-from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
+from train.ops.minibatches import group_boards, masked, masked_mean, num_groups, shuffle, take_rows
 from train.ops.optimizers import linear, restarted
 from train.ops.sharding import REPLICATED, SHARDED_BY_BOARD, on_each_device
+from train.ops.targets import per_seat_advantages
 from train.ppo.config import Config, Numbers
 from train.ppo.run import Minibatch, Run, TrainState, Transition, minibatch_of
 

@@ -1,4 +1,4 @@
-"""The choice among legal actions against distrax's categorical distribution and numbers worked out by hand."""
+"""The choice among legal actions beside distrax's categorical distribution and the definitions with 0 log 0 = 0."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +16,12 @@ from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy, sa
 ROWS, ACTIONS = 40, 37
 
 
-@jax.jit
+def of_distrax(logits: jax.Array, mask: jax.Array) -> Any:
+    return distrax.Categorical(logits=jnp.where(mask, logits, jnp.finfo(jnp.float32).min))
+
+
 def by_distrax(logits: jax.Array, mask: jax.Array, action: jax.Array) -> tuple[jax.Array, jax.Array]:
-    actions: Any = distrax.Categorical(logits=jnp.where(mask, logits, jnp.finfo(jnp.float32).min))
+    actions = of_distrax(logits, mask)
     return actions.log_prob(action), actions.entropy()
 
 
@@ -34,6 +37,9 @@ def rows(seed: int, scale: float) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 
 jitted: Any = jax.jit(log_prob_and_entropy)
+sampled: Any = jax.jit(sample_and_log_prob)
+divergence: Any = jax.jit(kl_divergence)
+divergence_of_distrax: Any = jax.jit(lambda p, q, mask: of_distrax(p, mask).kl_divergence(of_distrax(q, mask)))
 
 
 @jax.jit
@@ -48,30 +54,31 @@ def gradients(
     return of_log_prob, of_entropy
 
 
-def weighed(judge: Callable[..., Any], logits: jax.Array, mask: jax.Array, action: jax.Array) -> jax.Array:
-    """Every row's two results with weights of their own, signs included."""
+def weighed(judge: Callable[..., Any], logits: jax.Array, mask: jax.Array, action: jax.Array) -> Any:
+    """Every row's two results with weights of their own, signs included; and the results."""
     log_prob, entropy = judge(logits, mask, action)
-    return jnp.dot(jnp.linspace(-1, 2, ROWS), log_prob) + jnp.dot(jnp.linspace(3, -1, ROWS), entropy)
+    total = jnp.dot(jnp.linspace(-1, 2, ROWS), log_prob) + jnp.dot(jnp.linspace(3, -1, ROWS), entropy)
+    return total, (log_prob, entropy)
 
 
-gradient_of: Any = jax.jit(jax.grad(weighed, argnums=1), static_argnums=0)
+gradient_of: Any = jax.jit(jax.grad(weighed, argnums=1, has_aux=True), static_argnums=0)
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
-def test_values_and_gradients_equal_those_of_distrax(scale: float) -> None:
+def test_values_gradients_and_divergences_equal_those_of_distrax(scale: float) -> None:
     given = rows(0, scale)
-    for found, expected in zip(jitted(*given), by_distrax(*given), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=3e-5)
-    found, expected = (gradient_of(judge, *given) for judge in (log_prob_and_entropy, by_distrax))
+    logits, mask, _ = given
+    (found, values), (expected, expected_values) = (
+        gradient_of(judge, *given) for judge in (log_prob_and_entropy, by_distrax)
+    )
+    np.testing.assert_allclose(values, expected_values, rtol=1e-4, atol=3e-5)
     assert np.abs(expected).max() > 0.1
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
-
-
-def test_illegal_actions_have_no_gradient() -> None:
-    logits, mask, action = rows(1, 1.0)
-    gradient = gradient_of(log_prob_and_entropy, logits, mask, action)
-    assert not np.asarray(gradient)[~np.asarray(mask)].any()
-    assert np.asarray(gradient)[np.asarray(mask).sum(-1) > 1].any(-1).all()
+    assert not np.asarray(found)[~np.asarray(mask)].any()  # illegal actions have no gradient
+    reference = rows(1, scale)[0]
+    expected = divergence_of_distrax(logits, reference, mask)
+    np.testing.assert_allclose(divergence(logits, reference, mask), expected, rtol=1e-3, atol=1e-5)
+    np.testing.assert_array_equal(divergence(logits, logits, mask), 0)
 
 
 def test_row_without_a_legal_action_is_finite_and_has_no_gradient() -> None:
@@ -84,43 +91,20 @@ def test_row_without_a_legal_action_is_finite_and_has_no_gradient() -> None:
     of_log_prob, of_entropy = gradients(logits, mask, action, 50.0)
     np.testing.assert_array_equal(of_log_prob, [[0, 0], [-50, 0]])  # as of distrax: the softmax's part of log p
     np.testing.assert_array_equal(of_entropy, np.zeros((2, 2)))
-
-
-def test_sampled_action_is_legal_and_has_its_log_probability() -> None:
-    logits, mask, _ = rows(2, 2.0)
-    action, log_prob = jax.jit(sample_and_log_prob)(jax.random.key(0), logits, mask)
-    assert np.asarray(mask)[np.arange(ROWS), action].all()
-    np.testing.assert_allclose(log_prob, by_distrax(logits, mask, action)[0], rtol=1e-4, atol=3e-5)
-    np.testing.assert_allclose(log_prob, jitted(logits, mask, action)[0], rtol=1e-6, atol=1e-6)
+    total, both = divergence_and_gradients(logits[:1], logits[1:], mask[:1])
+    assert total == 0
+    np.testing.assert_array_equal(both, np.zeros((2, 1, 2)))
 
 
 def test_actions_are_sampled_in_proportion_to_their_probabilities() -> None:
     draws = 20_000
     logits, mask = np.log(np.array([1, 5, 2, 3, 4], np.float32)), np.array([True, False, True, True, True])
-    action, _ = jax.jit(sample_and_log_prob)(jax.random.key(1), np.tile(logits, (draws, 1)), np.tile(mask, (draws, 1)))
-    counts = np.bincount(action, minlength=5)
+    action, log_prob = sampled(jax.random.key(1), np.tile(logits, (draws, 1)), np.tile(mask, (draws, 1)))
     expected = np.array([1, 0, 2, 3, 4]) / 10
+    counts = np.bincount(action, minlength=5)
     assert counts[1] == 0
     np.testing.assert_allclose(counts / draws, expected, atol=5 * 0.5 / np.sqrt(draws))
-
-
-@pytest.mark.parametrize("scale", [1.0, 30.0])
-def test_divergence_equals_that_of_distrax_and_is_0_of_a_distribution_from_itself(scale: float) -> None:
-    (logits, mask, _), (reference, _, _) = rows(0, scale), rows(1, scale)
-
-    @jax.jit
-    def divergence_by_distrax(*both: jax.Array) -> Any:
-        first, second = (distrax.Categorical(logits=jnp.where(mask, x, jnp.finfo(jnp.float32).min)) for x in both)
-        return first.kl_divergence(second)
-
-    found: Any = jax.jit(kl_divergence)
-    expected = divergence_by_distrax(logits, reference)
-    np.testing.assert_allclose(found(logits, reference, mask), expected, rtol=1e-3, atol=1e-5)
-    np.testing.assert_array_equal(found(logits, logits, mask), 0)
-    of_none: Any = jax.jit(jax.value_and_grad(lambda x: kl_divergence(x, reference, jnp.zeros_like(mask)).sum()))
-    total, gradient = of_none(logits)
-    assert total == 0
-    assert not np.any(gradient)
+    np.testing.assert_allclose(np.exp(log_prob), expected[action], rtol=1e-5)
 
 
 divergence_and_gradients: Any = jax.jit(jax.value_and_grad(lambda p, q, mask: kl_divergence(p, q, mask).sum(), (0, 1)))
@@ -166,6 +150,6 @@ def test_legal_action_of_probability_0_adds_nothing_and_leaves_gradients_finite(
     np.testing.assert_allclose(both, np.zeros((2, 1, 4)), atol=1e-6)
 
     fifty = (jnp.tile(x, (50, 1)) for x in (logits, mask))
-    actions, log_probs = jax.jit(sample_and_log_prob)(jax.random.key(0), *fifty)
+    actions, log_probs = sampled(jax.random.key(0), *fifty)
     assert (p[np.asarray(actions)] > 0).all()
     np.testing.assert_allclose(log_probs, log_p[np.asarray(actions)], atol=1e-6)

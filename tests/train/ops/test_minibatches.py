@@ -1,37 +1,131 @@
-"""Minibatches of a rollout and of a replay buffer: every step at most once, and all groups of boards equally often."""
+"""The games, minibatches, replay buffer and devices of a rollout: by hand, and every step at most once."""
+
+import dataclasses
+from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from train.ops import replay
+from tests.helpers.positions import stacked
+from tests.helpers.sticks import Sticks
+from train.ops import replay, sharding
+from train.ops.episodes import EpisodeStats, episode_metrics, map_steps
 from train.ops.minibatches import group_boards, num_groups, shuffle, take_rows
+from train.ppo import PPO, Config
+
+# -- games that ended -------------------------------------------------------------------------------------------------
+
+STICKS = Sticks()  # three seats; every step here takes one stick, and whoever takes the last one wins
+WON_BY_0, WON_BY_2, LIVE = STICKS.at(1, 0), STICKS.at(1, 2), STICKS.at(4, 1)
+
+# Three boards for two steps. Three games end by the rules, one of them in a draw, and one is cut off.
+BOARDS = jax.tree.map(jnp.asarray, stacked([WON_BY_0, LIVE, LIVE, LIVE, WON_BY_2, LIVE]))
+TERMINATED = [[True, False, True], [False, True, False]]
+TRUNCATED = [[False, False, False], [True, False, False]]
+LENGTHS = [[4, 90, 6], [9, 5, 90]]
+RETURNS = [[[2, -1, -1], [90, 90, 90], [0, 0, 0]], [[1, 3, 5], [-1, -1, 2], [90, 90, 90]]]
+LEARNER = [[[1, 0, 1], [1, 1, 1], [1, 0, 0]], [[0, 1, 1], [0, 1, 0], [1, 1, 1]]]
+
+
+def metrics(ended: bool = True, learner: Any = None, forfeit: bool = False) -> dict[str, float]:
+    """If `forfeit`, the drawn game has one stick left, of which its mover takes three."""
+    flags = [jnp.array(flags) & ended for flags in (TERMINATED, TRUNCATED)]
+    stats = EpisodeStats(jnp.array(LENGTHS), jnp.array(RETURNS, jnp.float32))
+    boards: Any = jax.tree.map(lambda leaf: leaf.reshape(2, 3, *leaf.shape[1:]), BOARDS)
+    boards = dataclasses.replace(boards, left=boards.left.at[0, 2].set(1)) if forfeit else boards
+    steps: Any = SimpleNamespace(
+        state=boards,
+        action=jnp.zeros((2, 3), jnp.int32).at[0, 2].set(2 * forfeit),
+        step_key=None,
+        terminated=flags[0],
+        truncated=flags[1],
+        episode_stats=stats,
+        learner_seats=learner,
+    )
+    return {name: float(value) for name, value in jax.jit(lambda: episode_metrics(STICKS, steps))().items()}
+
+
+EXPECTED = {
+    "num_episodes": 4,
+    "episode_length": (4 + 6 + 9 + 5) / 4,
+    "episode_truncated_rate": 1 / 4,
+    "episode_draw_rate": 1 / 4,
+    "episode_win_rate/seat_0": 1 / 4,
+    "episode_win_rate/seat_1": 0,
+    "episode_win_rate/seat_2": 1 / 4,
+    "episode_return/seat_0": (2 + 0 + 1 - 1) / 4,
+    "episode_return/seat_1": (-1 + 0 + 3 - 1) / 4,
+    "episode_return/seat_2": (-1 + 0 + 5 + 2) / 4,
+}
+
+
+def test_means_are_over_the_games_that_ended() -> None:
+    assert metrics() == pytest.approx(EXPECTED)
+
+
+def test_learner_has_the_wins_of_its_seats_and_their_mean_return() -> None:
+    """It wins the first game, of seats 0 and 2, and not the one in which it has seat 1 alone."""
+    of_learner = {"episode_win_rate/learner": 1 / 4, "episode_return/learner": ((2 - 1) / 2 + 0 + (3 + 5) / 2 - 1) / 4}
+    assert metrics(learner=jnp.array(LEARNER, jnp.bool_)) == pytest.approx(EXPECTED | of_learner)
+
+
+def test_game_that_an_illegal_action_ended_is_not_drawn() -> None:
+    assert metrics(forfeit=True) == pytest.approx(EXPECTED | {"episode_draw_rate": 0})
+
+
+def test_means_over_no_game_are_nan() -> None:
+    found = metrics(ended=False)
+    assert found.pop("num_episodes") == 0
+    assert np.isnan([*found.values()]).all()
+
+
+@pytest.mark.parametrize("number", [0, 1, 4, 5, 12])
+def test_chosen_steps_are_computed_in_chunks(number: int) -> None:
+    """Three steps of four boards, so a chunk has four."""
+    chosen = np.random.default_rng(number).permutation(12).reshape(3, 4) < number
+    calls: list[int] = []
+
+    def function(states: jax.Array, actions: jax.Array, keys: None) -> jax.Array:
+        jax.debug.callback(lambda: calls.append(1))
+        return states + 10 * actions[:, None]
+
+    states, actions = np.arange(24).reshape(3, 4, 2), np.arange(12).reshape(3, 4)
+    steps: Any = SimpleNamespace(state=jnp.asarray(states), action=jnp.asarray(actions), step_key=None)
+    found = jax.jit(lambda chosen: map_steps(function, steps, chosen))(chosen)
+    jax.effects_barrier()
+    np.testing.assert_array_equal(found[chosen], (states + 10 * actions[..., None])[chosen])
+    assert len(calls) == -(-number // 4)
+
+
+# -- minibatches -------------------------------------------------------------------------------------------------------
 
 compiled = jax.jit(shuffle, static_argnums=range(1, 5))
 
 
-@pytest.mark.parametrize(
-    ("num_envs", "minibatch_size", "groups"), [(8, 8, 8), (8, 4, 4), (6, 4, 2), (7, 4, 1), (20, 250, 10)]
-)
-def test_groups_divide_boards_and_minibatches(num_envs: int, minibatch_size: int, groups: int) -> None:
-    assert num_groups(num_envs, minibatch_size) == groups
-
-
-def test_groups_are_neighbouring_boards_with_all_their_steps() -> None:
+def test_groups_divide_boards_and_minibatches_and_are_neighbouring_boards_with_all_their_steps() -> None:
+    assert [num_groups(*each) for each in ((8, 8), (8, 4), (6, 4), (7, 4), (20, 250))] == [8, 4, 2, 1, 10]
     steps = jnp.arange(12).reshape(3, 4)  # [rollout_length, num_envs]: step 4 t + b of board b at time t
     assert group_boards(steps, 2).tolist() == [[0, 4, 8, 1, 5, 9], [2, 6, 10, 3, 7, 11]]
 
 
-@pytest.mark.parametrize(
-    ("length", "num_envs", "num_minibatches"), [(4, 8, 4), (5, 6, 3), (3, 5, 4), (1, 8, 8)], ids=str
-)
-def test_pass_visits_every_step_at_most_once(length: int, num_envs: int, num_minibatches: int) -> None:
+@pytest.mark.parametrize(("length", "num_envs", "num_minibatches"), [(4, 8, 4), (5, 6, 3), (3, 5, 4), (1, 8, 8)])
+def test_pass_visits_every_step_at_most_once_in_an_order_of_its_own(
+    length: int, num_envs: int, num_minibatches: int
+) -> None:
     """All of them, where minibatches divide the steps."""
     size = length * num_envs // num_minibatches
     groups = num_groups(num_envs, size)
     steps = {"number": np.arange(length * num_envs).reshape(length, num_envs)}
-    rows = compiled(jax.random.key(0), groups, length * num_envs // groups, num_minibatches, size)
+    rows, other = (
+        compiled(key, groups, length * num_envs // groups, num_minibatches, size)
+        for key in jax.random.split(jax.random.key(0))
+    )
+    if length > 1:
+        assert (rows != other).any()
+        assert groups == 1 or (rows[:, 0] != rows[:, 1]).any()  # groups are shuffled apart
     assert rows.shape == (num_minibatches, groups, size // groups)
     take = jax.jit(jax.vmap(take_rows, in_axes=(None, 0)))
     taken = np.asarray(take(group_boards(steps, groups), rows)["number"])
@@ -40,12 +134,6 @@ def test_pass_visits_every_step_at_most_once(length: int, num_envs: int, num_min
     for minibatch in taken:
         group_of_step = minibatch % num_envs // (num_envs // groups)
         assert np.bincount(group_of_step, minlength=groups).tolist() == [size // groups] * groups
-
-
-def test_two_passes_visit_the_steps_in_different_orders() -> None:
-    first, second = (compiled(jax.random.key(seed), 2, 16, 4, 8) for seed in (0, 1))
-    assert (first != second).any()
-    assert (first[:, 0] != first[:, 1]).any()  # groups are shuffled apart
 
 
 NUM_ENVS, LENGTH, ITERATIONS = 4, 3, 3  # boards, steps of an iteration, iterations that the buffer holds
@@ -64,21 +152,14 @@ def filled_by(iterations: int) -> dict[str, jax.Array]:
     return buffer
 
 
-@pytest.mark.parametrize(("size", "capacity"), [(36, 9), (47, 9), (48, 12), (1, 3)])
-def test_capacity_is_a_whole_number_of_iterations_and_at_least_one(size: int, capacity: int) -> None:
-    assert replay.capacity_of(size, NUM_ENVS, LENGTH) == capacity
-
-
-def test_new_samples_replace_the_oldest_iteration() -> None:
+def test_capacity_is_a_whole_number_of_iterations_and_new_samples_replace_the_oldest_one() -> None:
+    assert [replay.capacity_of(size, NUM_ENVS, LENGTH) for size in (36, 47, 48, 1)] == [9, 9, 12, 3]
+    filled = [int(replay.num_filled(filled_by(1), LENGTH, jnp.int32(iterations))) for iterations in (1, 2, 3, 7)]
+    assert filled == [3, 6, 9, 9]
     rings = np.asarray(filled_by(5)["number"])
     for board, ring in enumerate(rings):
         held = [100 * iteration + 10 * board + time for iteration in (3, 4, 2) for time in range(LENGTH)]
         assert ring.tolist() == held
-
-
-@pytest.mark.parametrize(("iterations", "filled"), [(1, 3), (2, 6), (3, 9), (7, 9)])
-def test_number_of_filled_places_grows_to_the_capacity(iterations: int, filled: int) -> None:
-    assert int(replay.num_filled(filled_by(1), LENGTH, jnp.int32(iterations))) == filled
 
 
 def test_rows_are_drawn_uniformly_from_the_filled_places_of_each_group() -> None:
@@ -97,3 +178,27 @@ def test_rows_are_drawn_uniformly_from_the_filled_places_of_each_group() -> None
     np.testing.assert_array_equal(numbers, np.sort(expected))
     mean = size / expected.size
     assert (np.abs(counts - mean) < 5 * np.sqrt(mean)).all()
+
+
+# -- devices; tests/train/test_runs.py trains on four of them ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_envs": 14, "num_minibatches": 2}, "num_envs .* 4 devices, not 14"),
+        ({"num_envs": 16, "num_minibatches": 5}, "the steps of a minibatch .* 4 devices, not 25"),
+    ],
+)
+def test_boards_or_steps_that_devices_do_not_divide_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sharding.check_divisible(PPO(Config(rollout_length=8, **changes)).batch_sizes, 4)
+
+
+def test_cores_that_come_too_late_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    count = jax.local_device_count()
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(count + 2))
+    sharding.provide_cores(0)
+    assert f"JAX has already started with {count} of {count + 2} cores" in capsys.readouterr().err

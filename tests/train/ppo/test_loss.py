@@ -12,8 +12,7 @@ import pytest
 
 from tests.helpers.networks import noisy, random_leaves, with_policy
 from tests.train.conftest import Runs
-from train.models.critic_params import critic_only, keep_policy
-from train.models.policy import Policy
+from train.models.policy import Policy, critic_only, keep_policy
 from train.ppo import PPO, Config, Minibatch, TrainState
 
 CONFIG = Config(

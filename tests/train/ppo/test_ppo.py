@@ -14,7 +14,7 @@ import jaxgames
 from jaxgames._platforms import VARIABLE
 from tests.helpers.networks import random_leaves
 from tests.helpers.sticks import LuckySticks
-from tests.train.ops import advantages_reference
+from tests.train.ops.test_targets import slow_advantages
 from train import ppo
 from train.ops.episodes import map_next_boards
 from train.ppo import PPO, Config, Minibatch, TrainState, Transition
@@ -191,7 +191,7 @@ def test_advantages_equal_their_definition(collected: Collected, finals: Any) ->
     is_mover = boards.current_player.reshape(*SHAPE, 1) == np.arange(GAME.num_players)
     steps, has_target = collected.steps, np.asarray(collected.steps.has_target)
     for board in range(SHAPE[1]):
-        slow, is_known = advantages_reference.per_seat_advantages(
+        slow, is_known = slow_advantages(
             *(np.asarray(x)[:, board] for x in (steps.rewards, steps.value, steps.seat)),
             *(np.asarray(x)[:, board] for x in (steps.terminated, steps.truncated, of_mover, is_mover)),
             gamma=CONFIG.gamma,
