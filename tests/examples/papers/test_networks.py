@@ -11,7 +11,7 @@ import jaxgames
 from examples.papers.checkers_imitation.larson import Highway, ParallelConvolutions, signed_board
 from examples.papers.parameter_sharing.star_graph import Hops, StarGraphHeads, largest
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from tests.train.models.test_hop_planner import CELLS, TABLES, largest_worth, random_boards
+from tests.train.models.test_board_networks import CELLS, TABLES, largest_worth, random_boards
 from train.models.policy import Policy, split_statistics
 from train.ppo import PPO, Config
 

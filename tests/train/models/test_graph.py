@@ -1,110 +1,52 @@
-"""The graph network: symmetric by construction, the same parameters on every board, and what it does not look at."""
+"""The graph network of Dots and Boxes beside loops over the boxes, and chains beside those found box by box."""
 
-import functools
+import itertools
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-import pytest
 
 import jaxgames
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.dots_and_boxes.rules import boxes
 from tests.helpers.networks import random_leaves
-from tests.helpers.positions import compiled
+from train.models.box_chains import KEPT_OF_CHAIN, KEPT_OF_LOOP, LONG, LONGEST, Chains, chains
 from train.models.policy import Policy
-from train.ops.symmetries import symmetries
 
-NETWORKS = {  # by name: sizes of a test
-    "graph": "graph(rounds=2, width=5)",
-    "chains": "graph(rounds=2, width=8, chains=True)",
-    "resnet": "resnet(blocks=1, channels=5, pool=True)",
-}
-ROWS = 16
-BOARDS = ("dots_and_boxes(rows=2, cols=2, reward=boxes)", "dots_and_boxes(rows=2, cols=3, reward=boxes)")
+# -- the network -------------------------------------------------------------------------------------------------------
 
 
-@functools.cache
 def make(board: str) -> DotsAndBoxes:
     env = jaxgames.make(board)
     assert isinstance(env, DotsAndBoxes)
     return env
 
 
-@functools.cache
-def parameters(network: str, reward: str = "boxes") -> Any:
-    """Parameters without zeros, made for 3 x 3 boxes."""
-    policy = Policy.of(make(f"dots_and_boxes(rows=3, cols=3, reward={reward})"), "shared", network)
-    return random_leaves(jax.eval_shape(policy.init, jax.random.key(0)), divisor=2)
-
-
-def apply(board: str, network: str, observation: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Logits and values of up to ROWS observations, which are padded, so that tests of a board share a program."""
-    env, rows = make(board), len(observation)
-    params = parameters(network, env.reward)
-    policy = Policy.of(env, "shared", network)
-    padded = np.zeros((ROWS, *env.observation_shape), np.bool_)
-    padded[:rows] = observation
-    logits, values = jax.device_get(_apply(policy, params, padded, np.zeros(ROWS, np.int32)))
-    return logits[:rows], values[:rows]
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _apply(policy: Policy, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-    return policy.apply(params, observation, seat)
-
-
 def observe(env: DotsAndBoxes, *texts: str) -> np.ndarray:
     """Observations of states as text: edges, owners, seat."""
-    return np.stack([compiled(env).look(env.from_string(text)).mover for text in texts])
+    return np.stack([env.observe(env.from_string(text)) for text in texts])
 
 
-def random_observations(board: str, count: int) -> np.ndarray:
+def random_observations(env: DotsAndBoxes, count: int) -> np.ndarray:
     """Any drawn edges, and any owners of the complete boxes."""
-    env, rng, texts = make(board), np.random.default_rng(1), list[str]()
+    rng, texts = np.random.default_rng(1), list[str]()
     for _ in range(count):
         drawn = rng.random(env.num_edges) < 0.7
-        complete = [drawn[list(box)].all() for box in boxes(env)]
-        owners = "".join(str(rng.integers(2)) if taken else "." for taken in complete)
+        owners = "".join(str(rng.integers(2)) if drawn[list(box)].all() else "." for box in boxes(env))
         texts.append(f"{''.join('01'[bit] for bit in drawn.astype(int))} {owners} 0")
     return observe(env, *texts)
 
 
-@pytest.mark.parametrize("board", [BOARDS[0], pytest.param(BOARDS[1], marks=pytest.mark.slow)])
-@pytest.mark.parametrize("network", ["chains", pytest.param("graph", marks=pytest.mark.slow)])
-def test_mirrored_and_rotated_boards_have_the_same_logits_there_and_the_same_value(board: str, network: str) -> None:
-    env, images = make(board), symmetries(make(board))
-    observation = random_observations(board, ROWS)
-    assert len(images) == (8 if env.rows == env.cols else 4)
-    logits, values = apply(board, NETWORKS[network], observation)
-    assert logits.std() > 0.1
-    assert values.std() > 0.03
-    move = jax.jit(images.of_observations)
-    for image in range(len(images)):
-        moved = move(np.full(ROWS, image), observation)
-        logits_of_image, values_of_image = apply(board, NETWORKS[network], moved)
-        np.testing.assert_allclose(logits_of_image[:, images.action[image]], logits, atol=1e-5)
-        np.testing.assert_allclose(values_of_image, values, atol=1e-5)
-
-
-@pytest.mark.parametrize("network", ["chains", pytest.param("graph", marks=pytest.mark.slow), "resnet"])
-def test_parameters_have_the_same_shapes_on_every_board(network: str) -> None:
-    expected = jax.tree.map(np.shape, parameters(NETWORKS[network]))  # of 3 x 3 boxes
-    for board in ("dots_and_boxes(rows=1, cols=1, reward=boxes)", "dots_and_boxes(rows=2, cols=4, reward=boxes)"):
-        policy = Policy.of(make(board), "shared", NETWORKS[network])
-        assert policy.network.any_board
-        assert jax.tree.map(jnp.shape, jax.eval_shape(policy.init, jax.random.key(0))) == expected
-    assert not Policy.of(make(BOARDS[0]), "shared", "resnet(blocks=1, channels=5)").network.any_board
-    assert not Policy.of(make(BOARDS[0]), "shared", "mlp").network.any_board
+def parameters(policy: Policy) -> Any:
+    """Parameters without zeros."""
+    return random_leaves(jax.eval_shape(policy.init, jax.random.key(0)), divisor=2)
 
 
 def test_one_round_is_that_written_with_loops_over_the_boxes() -> None:
-    board, network = BOARDS[1], "graph(rounds=1, width=5)"
-    env, params = make(board), parameters(network)["encoder"]["params"]
-    observation = random_observations(board, 3)
-    encoder = Policy.of(env, "shared", network).network.encoder
-    found = jax.device_get(jax.jit(encoder.apply)({"params": params}, observation))
+    env = make("dots_and_boxes(rows=2, cols=3, reward=boxes)")
+    policy, observation = Policy.of(env, "shared", "graph(rounds=1, width=5)"), random_observations(env, 3)
+    params = parameters(policy)["encoder"]["params"]
+    found = jax.device_get(jax.jit(policy.network.encoder.apply)({"params": params}, observation))
     of_round = params["Round_0"]
 
     def dense(layer: Any, x: np.ndarray) -> np.ndarray:
@@ -143,13 +85,13 @@ def test_one_round_is_that_written_with_loops_over_the_boxes() -> None:
 
 
 def test_value_is_the_margin_to_go_alone_or_with_the_lead_as_the_reward_counts() -> None:
-    board = "dots_and_boxes(rows=1, cols=2, reward={})"
     full = ("1111111 00 0", "1111111 01 0", "1111111 11 0")  # by 2, 0 and -2 boxes ahead
     one_open = ("1011110 1. 0", "1011110 0. 0")  # 1 behind and 1 ahead
 
     def values(reward: str) -> np.ndarray:
-        observation = observe(make(board.format(reward)), *full, *one_open)
-        return apply(board.format(reward), NETWORKS["graph"], observation)[1]
+        env = make(f"dots_and_boxes(rows=1, cols=2, reward={reward})")
+        policy, observation = Policy.of(env, "shared", "graph(rounds=2, width=5)"), observe(env, *full, *one_open)
+        return np.asarray(jax.jit(policy.apply)(parameters(policy), observation, np.zeros(5, np.int32))[1])
 
     to_go = values("boxes") * 2  # in boxes: the largest reward of one edge is 2
     assert to_go[:3].tolist() == [0, 0, 0]
@@ -160,3 +102,99 @@ def test_value_is_the_margin_to_go_alone_or_with_the_lead_as_the_reward_counts()
     won = values("win_loss")
     assert (np.sign(won) == np.sign(lead + to_go)).all()
     assert won[0] == -won[2] < 1
+
+
+# -- chains ------------------------------------------------------------------------------------------------------------
+
+ROWS, COLS = 3, 4
+NUM_ACROSS, NUM_DOWN = (ROWS + 1) * COLS, ROWS * (COLS + 1)
+Box = tuple[int, int]
+
+features: Any = jax.jit(chains)
+
+
+def of(edges: np.ndarray) -> Chains:
+    """The features of boards from their drawn edges, bool[B, edges]."""
+    across, down = edges[:, :NUM_ACROSS], edges[:, NUM_ACROSS:]
+    return jax.device_get(features(across.reshape(-1, ROWS + 1, COLS), down.reshape(-1, ROWS, COLS + 1)))
+
+
+def sides(row: int, col: int) -> dict[Box, int]:
+    """The edge of a box towards each place beside it."""
+    right = NUM_ACROSS + row * (COLS + 1) + col
+    above = row * COLS + col
+    return {(row - 1, col): above, (row + 1, col): above + COLS, (row, col - 1): right, (row, col + 1): right + 1}
+
+
+def found_chains(drawn: np.ndarray) -> list[set[Box]]:
+    """The chains of one board, by walking from box to box through open edges."""
+    left = {box for box in np.ndindex(ROWS, COLS) if sum(drawn[edge] for edge in sides(*box).values()) in (2, 3)}
+    found: list[set[Box]] = []
+    while left:
+        chain, waiting = set[Box](), [left.pop()]
+        while waiting:
+            box = waiting.pop()
+            chain.add(box)
+            beside = {other for other, edge in sides(*box).items() if not drawn[edge]} & left
+            left -= beside
+            waiting += beside
+        found.append(chain)
+    return found
+
+
+def test_features_are_those_of_chains_found_box_by_box() -> None:
+    rng = np.random.default_rng(0)
+    boards = rng.random((500, NUM_ACROSS + NUM_DOWN)) < rng.uniform(0.3, 0.8, (500, 1))
+    result, lengths, loops = of(boards), set[int](), 0
+    for drawn, of_boxes, of_edges, of_board in zip(boards, *result, strict=True):
+        counts = {box: int(sum(drawn[edge] for edge in sides(*box).values())) for box in np.ndindex(ROWS, COLS)}
+        expected_boxes, control, numbers, started_chains = np.zeros((ROWS * COLS, LONGEST + 3)), 0.0, [0] * 4, 0
+        given = dict.fromkeys(counts, 0)
+        for chain in found_chains(drawn):
+            size, started = len(chain), any(counts[box] == 3 for box in chain)
+            inside = [{*sides(*box)} & chain for box in chain]
+            joined = [
+                sum(not drawn[sides(*box)[other]] for other in others)
+                for box, others in zip(chain, inside, strict=True)
+            ]
+            is_loop = min(joined) == 2
+            for row, col in chain:
+                expected_boxes[row * COLS + col, [min(size, LONGEST) - 1]] = 1
+                expected_boxes[row * COLS + col, LONGEST:] = size / 8, is_loop, started
+                given[row, col] = size
+            if size >= LONG and not started:
+                numbers[is_loop] += 1
+                control += (size - (KEPT_OF_LOOP if is_loop else KEPT_OF_CHAIN)) / 8
+            numbers[2] += size == 1
+            numbers[3] += size == 2
+            started_chains += started
+            lengths.add(size)
+            loops += is_loop
+        np.testing.assert_allclose(of_boxes, expected_boxes, atol=1e-6)
+        beside = {edge: [box for box in counts if edge in sides(*box).values()] for edge in range(len(drawn))}
+        expected_edges = [
+            (0, 0, 0)
+            if drawn[edge]
+            else (
+                max(counts[box] for box in near) < 2,
+                max(counts[box] for box in near) == 3,
+                max(given[box] for box in near) / 8,
+            )
+            for edge, near in beside.items()
+        ]
+        np.testing.assert_allclose(of_edges, expected_edges, atol=1e-6)
+        safe = int(sum(edge[0] for edge in expected_edges))
+        all_numbers = np.array([safe, *numbers])
+        expected_board = [*all_numbers / (20, 4, 2, 4, 4), *all_numbers % 2, control, started_chains]
+        np.testing.assert_allclose(of_board, expected_board, atol=1e-5)
+    assert {1, 2, 3, 4, 5, 6} <= lengths
+    assert loops
+
+
+def test_longest_snake_is_one_chain() -> None:
+    """All boxes of the board in one line: a number has to pass through every one of them."""
+    drawn = np.ones(NUM_ACROSS + NUM_DOWN, np.bool_)
+    path = [(row, col if row % 2 == 0 else COLS - 1 - col) for row in range(ROWS) for col in range(COLS)]
+    for box, after in itertools.pairwise(path):
+        drawn[sides(*box)[after]] = False
+    assert of(drawn[None]).boxes[0, :, LONGEST].tolist() == [ROWS * COLS / 8] * (ROWS * COLS)

@@ -1,6 +1,7 @@
 """Policies for n seats: every row is computed with the parameters of its seat, and values of one or of all seats."""
 
 import functools
+from collections.abc import Callable
 from typing import Any, get_args
 
 import jax
@@ -17,24 +18,17 @@ from train.models.policy import Policy, Sharing, apply_by_seat, outputs_of, with
 SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 SEATS = 3
 ENV = jaxgames.make("chinese_checkers", size=1, num_players=SEATS)
-# Rows: one, fewer and more than a full tile per seat.
-SIZES = (pytest.param(1, marks=pytest.mark.slow), 24, 300)
-
-POLICIES: dict[Sharing, Policy] = {sharing: Policy.of(ENV, sharing, hidden_sizes=(5, 6)) for sharing in SHARINGS}
+POLICIES: dict[Sharing, Policy] = {
+    sharing: Policy.of(ENV, sharing, hidden_sizes=(5, 6), activation=activation)
+    for sharing, activation in zip(SHARINGS, ("tanh", "relu", "silu"), strict=True)
+}
+ACTIVATIONS: dict[Sharing, Callable[[np.ndarray], np.ndarray]] = {
+    "shared": np.tanh,
+    "shared_encoder": lambda x: np.maximum(x, 0),
+    "independent": lambda x: x / (1 + np.exp(-x)),
+}
 INIT = {sharing: jax.jit(policy.init) for sharing, policy in POLICIES.items()}
 APPLY = {sharing: jax.jit(policy.apply) for sharing, policy in POLICIES.items()}
-
-
-@functools.cache
-def params_of(sharing: Sharing) -> Any:
-    return jax.device_get(INIT[sharing](jax.random.key(1)))
-
-
-def batch(size: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Observations, with ones where the game can have them, and seats."""
-    rng = np.random.default_rng(seed)
-    observation = (rng.random((size, *ENV.observation_shape)) < 0.5) & ENV.observation_support
-    return observation, rng.integers(SEATS, size=size, dtype=np.int32)
 
 
 def own(tree: Any, seat: int) -> Any:
@@ -55,24 +49,6 @@ def layer_row_by_row(params: Any, rows: jax.Array, seat: jax.Array) -> Any:
     return jax.vmap(lambda row, number: layer(own(params, number), row))(rows, seat)
 
 
-SEAT_PATTERNS = {
-    "mixed": lambda size: np.random.default_rng(size).integers(SEATS, size=size),
-    "in turn": lambda size: np.arange(size) % SEATS,
-    "all of the first": lambda size: np.zeros(size),
-    "all of the last": lambda size: np.full(size, SEATS - 1),
-    "the middle one absent": lambda size: np.arange(size) % 2 * 2,
-    "sorted": lambda size: np.sort(np.arange(size) % SEATS),
-    "one row of the last": lambda size: np.where(np.arange(size) == size - 1, 2, 0),
-}
-
-
-def layer_case(size: int, pattern: str) -> tuple[Any, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    params = {"w": rng.normal(size=(SEATS, 5, 2)), "b": rng.normal(size=(SEATS, 2))}
-    seat = np.asarray(SEAT_PATTERNS[pattern](size), np.int32)
-    return params, rng.normal(size=(size, 5)), seat
-
-
 def layer_loss(apply: Any, params: Any, rows: jax.Array, seat: jax.Array) -> tuple[jax.Array, Any]:
     """Weights the rows differently, so that a row in the place of another one is noticed."""
     out = apply(params, rows, seat)
@@ -86,56 +62,57 @@ by_seat, row_by_row = (
 )
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("pattern", SEAT_PATTERNS)
-def test_row_is_computed_with_the_parameters_of_its_seat(size: int, pattern: str) -> None:
-    """Outputs and gradients are those of each row alone."""
-    (gradient, found), (expected_gradient, expected) = (f(*layer_case(size, pattern)) for f in (by_seat, row_by_row))
-    assert found["wide"].shape == (size, 2)
-    assert found["narrow"].shape == (size,)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6), found, expected)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), gradient, expected_gradient)
-
-
-# -- parameters ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("sharing", ["shared_encoder", "independent"])
-def test_seats_start_with_different_parameters(sharing: Sharing) -> None:
-    heads = [leaf for leaf in jax.tree.leaves(params_of(sharing)["heads"]) if leaf.any()]  # biases begin at zero
-    assert heads
-    assert all((leaf[0] != leaf[1]).any() and (leaf[1] != leaf[2]).any() for leaf in heads)
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 24, 300])
+def test_row_is_computed_with_the_parameters_of_its_seat(size: int) -> None:
+    """Outputs and gradients are those of each row alone. A seat has no row, one, or more than a tile."""
+    rng, rows = np.random.default_rng(size), np.arange(size)
+    params = {"w": rng.normal(size=(SEATS, 5, 2)), "b": rng.normal(size=(SEATS, 2))}
+    patterns = (
+        rng.integers(SEATS, size=size),
+        rows * SEATS // size,
+        rows % 2 * 2,
+        np.where(rows == size - 1, 2, 0),
+        0 * rows + 2,
+    )
+    for seat in patterns:
+        given = params, rng.normal(size=(size, 5)), seat.astype(np.int32)
+        (gradient, found), (expected_gradient, expected) = by_seat(*given), row_by_row(*given)
+        assert (found["wide"].shape, found["narrow"].shape) == ((size, 2), (size,))
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6), found, expected)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), gradient, expected_gradient)
 
 
 # -- apply ---------------------------------------------------------------------------------------------------
 
 
 def forward(params: Any, sharing: Sharing, observation: np.ndarray, seat: int) -> tuple[np.ndarray, float]:
-    """Logits and value of one board in plain numpy: tanh layers, then a linear head for each."""
+    """Logits and value of one board in plain numpy: dense layers, then a linear head for each."""
     encoder = params["encoder"] if sharing != "independent" else own(params["encoder"], seat)
     heads = params["heads"] if sharing == "shared" else own(params["heads"], seat)
     x = observation[ENV.observation_support].astype(np.float64)
-    for dense in ("Dense_0", "Dense_1"):
-        x = np.tanh(x @ np.asarray(encoder["params"][dense]["kernel"]) + np.asarray(encoder["params"][dense]["bias"]))
-    logits, value = (
-        x @ np.asarray(heads["params"][dense]["kernel"]) + np.asarray(heads["params"][dense]["bias"])
-        for dense in ("Dense_0", "Dense_1")
-    )
+    layers = ("Dense_0", "Dense_1")
+    for layer in (encoder["params"][name] for name in layers):
+        x = ACTIVATIONS[sharing](x @ layer["kernel"] + layer["bias"])
+    logits, value = (x @ layer["kernel"] + layer["bias"] for layer in (heads["params"][name] for name in layers))
     return logits, float(value[0])
 
 
 @pytest.mark.parametrize("sharing", SHARINGS)
 def test_apply_equals_the_network_computed_row_by_row(sharing: Sharing) -> None:
-    """Of parameters that have no zeros: biases too."""
+    """Of parameters that differ between seats and have no zeros: biases too."""
+    first = jax.device_get(INIT[sharing](jax.random.key(1)))
+    of_seats = [leaf for leaf in jax.tree.leaves(first["heads"]) if leaf.any() and sharing != "shared"]
+    assert all((leaf[0] != leaf[1]).any() and (leaf[1] != leaf[2]).any() for leaf in of_seats)  # biases begin at zero
     params = jax.tree.map(
-        lambda leaf: leaf + np.linspace(0, 0.1, leaf.size, dtype=np.float32).reshape(leaf.shape), params_of(sharing)
+        lambda leaf: leaf + np.linspace(0, 0.1, leaf.size, dtype=np.float32).reshape(leaf.shape), first
     )
-    observation, seat = batch(24)
+    rng = np.random.default_rng(0)
+    observation = (rng.random((24, *ENV.observation_shape)) < 0.5) & ENV.observation_support
+    seat = rng.integers(SEATS, size=24, dtype=np.int32)
     logits, value = jax.device_get(APPLY[sharing](params, observation, seat))
-    assert logits.shape == (24, ENV.num_actions)
-    assert value.shape == (24,)
+    assert (logits.shape, value.shape) == ((24, ENV.num_actions), (24,))
     for row in range(24):
-        expected_logits, expected_value = forward(params, sharing, np.asarray(observation[row]), int(seat[row]))
+        expected_logits, expected_value = forward(params, sharing, observation[row], int(seat[row]))
         np.testing.assert_allclose(logits[row], expected_logits, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(value[row], expected_value, rtol=1e-4, atol=1e-5)
 

@@ -1,4 +1,4 @@
-"""The agents of runs: the values, the moves and the text of the one that searches, and the settings of the others."""
+"""Agents that search on the network of a run: their moves and settings, and tables in place of networks."""
 
 from pathlib import Path
 from typing import Any
@@ -8,127 +8,174 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.mcts import SearchAgent
+import jaxgames
+from jaxgames.games.chinese_checkers_diamond.positions import num_positions
+from jaxgames.games.chinese_checkers_diamond.solution import index_of_observations, states_of_indices
+from jaxgames.mcts import SearchAgent, SearchConfig
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.policy import PolicyEvaluate
+from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.wrappers import auto_reset
 from tests.helpers.networks import random_leaves
+from tests.helpers.positions import batched, random_actions
 from tests.helpers.scripted_agents import analysis_of
 from tests.helpers.sticks import Sticks
-from tests.helpers.stored_runs import random_train_state, store
+from tests.helpers.stored_runs import store
 from train import agents
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
 from train.models.policy import Policy
+from train.models.tabulated import TabulatedPolicy, table_pays, tabulate, with_table
 from train.ppo import PPO, Config
 
+# -- agents of runs ----------------------------------------------------------------------------------------------------
+
+STICKS = Sticks(num_players=2, sticks=9)
+TEXT = "sticks(num_players=2, sticks=9)"
+SIZES: dict[str, Any] = {"env": TEXT, "hidden_sizes": (8,)}
 pytestmark = pytest.mark.usefixtures("sticks")
 
-GAME = Sticks(num_players=2, sticks=9)
-TEXT = "sticks(num_players=2, sticks=9)"
 
-
-@pytest.fixture(scope="module")
-def learner(sticks: None) -> PPO:
-    return PPO(Config(env=TEXT, hidden_sizes=(8,), num_envs=2, rollout_length=4, num_minibatches=1, temperature=1.0))
-
-
-@pytest.fixture(scope="module")
-def params(learner: PPO) -> Any:
-    return random_leaves(jax.eval_shape(learner.init_params, jax.random.key(0)))
-
-
-@pytest.fixture(scope="module")
-def boards() -> Any:
-    left, seats = np.divmod(np.arange(18), 2)
-    return jax.jit(jax.vmap(GAME.at))(left + 1, seats)
-
-
-act = jax.jit(lambda agent, key, boards: agent.act(key, boards))
-
-
-def key(seed: int) -> jax.Array:
-    return jax.random.key(seed)
-
-
-# -- values --------------------------------------------------------------------------------------------------------
+def ppo(**settings: Any) -> PPO:
+    return PPO(Config(**SIZES, num_envs=2, rollout_length=4, num_minibatches=1, **settings))
 
 
 def test_search_in_a_game_of_three_needs_a_value_for_every_seat() -> None:
     game = Sticks()
     policy = Policy.of(game, "shared", hidden_sizes=(8,))
     boards = jax.eval_shape(jax.vmap(game.at), jnp.array([7, 6, 5]), jnp.array([0, 1, 2]))
-    params = jax.eval_shape(policy.init, key(0))
+    params = jax.eval_shape(policy.init, jax.random.key(0))
     with pytest.raises(ValueError, match=r"a search in sticks.* needs a value for every seat.*train\.alphazero"):
         jax.eval_shape(PolicyEvaluate(game, policy), params, boards)
 
 
-# -- moves ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
-def test_search_finds_wins_that_the_network_does_not_find_and_is_deterministic(
-    learner: PPO, params: Any, boards: Any
-) -> None:
+def test_search_finds_wins_that_the_network_does_not_find_and_is_deterministic() -> None:
     """With up to three sticks the mover takes them all."""
-    agent = learner.agent(params, simulations=16)
-    actions = np.asarray(act(agent, key(0), boards))
+    learner = ppo()
+    agent = learner.agent(random_leaves(jax.eval_shape(learner.init_params, jax.random.key(0))), simulations=16)
+    left, seats = np.divmod(np.arange(18), 2)
+    boards = jax.jit(jax.vmap(STICKS.at))(left + 1, seats)
+    actions, again = (np.asarray(jax.jit(agent.act)(jax.random.key(seed), boards)) for seed in range(2))
     np.testing.assert_array_equal(actions[:6], [0, 0, 1, 1, 2, 2])
-    np.testing.assert_array_equal(act(agent, key(1), boards), actions)
+    np.testing.assert_array_equal(actions, again)
     assert isinstance(agent, SearchAgent)
     assert agent.config.gamma == pytest.approx(learner.config.gamma**0.5)  # of a turn; two turns are a round
     probabilities, values = analysis_of(agent, boards)
     np.testing.assert_array_equal(np.asarray(probabilities).argmax(-1), actions)
-    np.testing.assert_allclose(np.asarray(probabilities).sum(-1), 1, rtol=1e-6)
     assert values is not None
     np.testing.assert_allclose(values[:2], [[1, -1], [-1, 1]], atol=0.1)  # one stick is left
 
 
-# -- texts ---------------------------------------------------------------------------------------------------------
+def test_agents_have_the_settings_of_their_run_where_no_others_are_given() -> None:
+    config = AlphaZeroConfig(**SIZES, evaluation_simulations=4, search="puct", gamma=0.5)
+    default, other = AlphaZero(config).agent(None), AlphaZero(config).agent(None, simulations=8, search="gumbel")
+    assert isinstance(default, SearchAgent)
+    assert isinstance(other, SearchAgent)
+    c = default.config
+    assert (c.simulations, c.search, c.gamma, c.seats, default.temperature) == (4, "puct", 0.5, "paranoid", None)
+    assert (other.config.simulations, other.config.search) == (8, "gumbel")
+    max_n: Any = AlphaZero(config).agent(None, seats="max_n")
+    assert max_n.config.seats == "max_n"
+    assert isinstance(AlphaZero(config).agent(None, simulations=0), PolicyAgent)
+    for given, expected in ((None, 0.25), (0.0, None), (2.0, 2.0)):
+        agent = ppo(temperature=0.25).agent(None, given)
+        assert isinstance(agent, PolicyAgent)
+        assert (agent.temperature, agent.top) == (expected, None)
+
+
+def test_text_of_a_run_takes_the_rule_of_the_search_and_the_game_of_the_run(tmp_path: Path) -> None:
+    folder = str(store(tmp_path / "run", ppo()))
+    puct: Any = agents.make(f"{folder}(simulations=16, search=puct)", STICKS)
+    assert (puct.config.simulations, puct.config.search) == (16, "puct")
+    assert isinstance(agents.make(f"{folder}(simulations=0)", STICKS), PolicyAgent)
+    for text, env, message in (
+        ("(simulations=4)", auto_reset(STICKS), r"was trained on sticks\(.*\), not on auto_reset\(sticks"),
+        ("(simulations=16, search=minimax)", STICKS, r"search must be .*'gumbel', 'puct'.*, not 'minimax'"),
+        ("(sims=16)", STICKS, r"no parameter 'sims'; .*simulations, search"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            agents.make(f"{folder}{text}", env)
+
+
+# -- tables of a policy's outputs --------------------------------------------------------------------------------------
+
+GAME = "chinese_checkers_diamond(size=3, pieces=3)"
+ENV: Any = jaxgames.make(GAME)
+POLICY = Policy.of(ENV, "shared", "mlp", hidden_sizes=(8,))
+POSITIONS = 84 * 20  # C(9, 3) * C(6, 3)
+SLOTS = 4
+
+
+@pytest.fixture(scope="module")
+def params() -> Any:
+    return random_leaves(jax.eval_shape(POLICY.init, jax.random.key(0)))
+
+
+@pytest.fixture(scope="module")
+def boards() -> Any:
+    """Boards of random games after 0 to 6 moves, with either seat to move."""
+    rng = np.random.default_rng(1)
+    states = jax.jit(jax.vmap(ENV.init))(jax.random.split(jax.random.key(0), 32))
+    batches = [states]
+    for _ in range(6):
+        states = batched(ENV).step(states, random_actions(rng, np.asarray(batched(ENV).mask(states))))
+        batches.append(states)
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *batches)
 
 
 @pytest.mark.slow
-def test_text_of_a_run_takes_simulations_and_the_rule_of_the_search(
-    learner: PPO, params: Any, boards: Any, tmp_path: Path
-) -> None:
-    folder = str(store(tmp_path / "run", learner, random_train_state(learner)._replace(params=params)))
-    searching = agents.make(f"{folder}(simulations=16)", GAME)
-    np.testing.assert_array_equal(
-        act(searching, key(0), boards), act(learner.agent(params, simulations=16), key(0), boards)
-    )
-    puct: Any = agents.make(f"{folder}(simulations=16, search=puct)", GAME)
-    assert puct.config.search == "puct"
-    for text in (folder, f"{folder}(simulations=0)"):
-        assert isinstance(agents.make(text, GAME), PolicyAgent)
-    with pytest.raises(ValueError, match=r"was trained on sticks\(.*\), not on auto_reset\(sticks"):
-        agents.make(f"{folder}(simulations=4)", auto_reset(GAME))
-    with pytest.raises(ValueError, match=r"search must be .*'gumbel', 'puct'.*, not 'minimax'"):
-        agents.make(f"{folder}(simulations=16, search=minimax)", GAME)
-    with pytest.raises(ValueError, match=r"no parameter 'sims'; .*simulations, search"):
-        agents.make(f"{folder}(sims=16)", GAME)
+def test_table_gives_the_outputs_of_the_policy(params: Any, boards: Any) -> None:
+    expected = PolicyEvaluate(ENV, POLICY)(params, boards)
+    legal = np.asarray(batched(ENV).mask(boards))
+    logits = np.where(legal, expected.logits, MASKED_LOGIT)
+    assert len(np.unique(np.asarray(expected.values[:, 0]))) > 50
+    assert (legal.sum(1) > SLOTS).any()
+    assert (legal.sum(1) < SLOTS).any()
+    table = tabulate(ENV, POLICY, params, SLOTS)
+    found = PolicyEvaluate(ENV, TabulatedPolicy(ENV))(table, boards)
+    largest = np.sort(logits, axis=1)[:, -SLOTS:]
+    np.testing.assert_allclose(np.sort(found.logits, axis=1)[:, -SLOTS:], largest, rtol=1e-5, atol=1e-5)
+    is_there = found.logits > MASKED_LOGIT
+    np.testing.assert_array_equal(is_there.sum(1), np.minimum(legal.sum(1), SLOTS))
+    np.testing.assert_allclose(found.logits[is_there], logits[is_there], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-5, atol=1e-5)
 
 
-def test_run_of_alphazero_plays_by_its_settings() -> None:
-    learner = AlphaZero(
-        AlphaZeroConfig(env=TEXT, hidden_sizes=(8,), evaluation_simulations=4, search="puct", gamma=0.5)
-    )
-    params = jax.eval_shape(learner.init_params, key(0))
-    default: Any = learner.agent(params)
-    assert (default.config.simulations, default.config.search, default.config.gamma) == (4, "puct", 0.5)
-    assert default.temperature is None
-    assert default.config.seats == "paranoid"
-    other: Any = learner.agent(params, simulations=8, search="gumbel", seats="max_n")
-    assert (other.config.simulations, other.config.search) == (8, "gumbel")
-    assert other.config.seats == "max_n"
-    assert isinstance(learner.agent(params, simulations=0), PolicyAgent)
+@pytest.mark.parametrize(("size", "pieces"), [(3, 3), (6, 1)])
+def test_observations_have_the_indices_of_their_states(size: int, pieces: int) -> None:
+    """36 cells are two words."""
+    env: Any = jaxgames.make("chinese_checkers_diamond", size=size, pieces=pieces)
+    indices = np.random.default_rng(0).integers(0, num_positions(env), 64).astype(np.uint32)
+    observations = jax.vmap(env.observe)(states_of_indices(env, indices))
+    np.testing.assert_array_equal(index_of_observations(env, observations), indices)
 
 
-def test_agent_of_ppo_has_its_settings_by_default() -> None:
-    learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", temperature=0.25))
-    for given, expected in ((None, 0.25), (0.0, None), (2.0, 2.0)):
-        agent = learner.agent(None, given)
-        assert isinstance(agent, PolicyAgent)  # without random moves, nothing of them is computed
-        assert (agent.temperature, agent.top) == (expected, None)
-    agent = learner.agent(None, top=3)
-    assert isinstance(agent, PolicyAgent)
-    assert (agent.temperature, agent.top) == (0.25, 3)
+@pytest.mark.parametrize("slots", [SLOTS, pytest.param(None, marks=pytest.mark.slow)])
+def test_agent_with_a_table_plays_as_without(params: Any, boards: Any, slots: int | None) -> None:
+    agent = PolicyAgent(params, ENV, POLICY, 0.0).with_search(SearchConfig(simulations=8, slots=slots))
+    with_it = with_table(agent, POSITIONS // 8 + 1)
+    assert isinstance(with_it, SearchAgent)
+    assert isinstance(with_it.evaluate, PolicyEvaluate)
+    assert with_it.evaluate.policy == TabulatedPolicy(ENV)
+    act = jax.jit(lambda agent: agent.act(jax.random.key(0), boards))
+    np.testing.assert_array_equal(act(with_it), act(agent))
+    assert with_table(agent, POSITIONS // 8) is agent  # too few boards
+    alone = PolicyAgent(params, ENV, POLICY)
+    assert with_table(alone, 10**9) is alone
+
+
+@pytest.mark.parametrize(
+    ("game", "sharing", "evaluations", "slots", "expected"),
+    [
+        (GAME, "shared", POSITIONS + 1, 64, True),
+        (GAME, "shared", POSITIONS, 64, False),
+        (GAME, "independent", 10**9, 64, False),  # the outputs depend on the seat
+        ("chinese_checkers_diamond(size=5, pieces=3)", "shared", 10**9, 24, True),
+        ("chinese_checkers_diamond(size=5, pieces=3)", "shared", 10**9, 25, False),  # too large
+        ("dots_and_boxes(rows=2, cols=2)", "shared", 10**9, 12, False),
+    ],
+)
+def test_where_a_table_pays(game: str, sharing: Any, evaluations: int, slots: int, expected: bool) -> None:
+    env = jaxgames.make(game)
+    assert table_pays(env, Policy.of(env, sharing, "mlp", hidden_sizes=(8,)), evaluations, slots) is expected
