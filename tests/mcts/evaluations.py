@@ -63,8 +63,10 @@ def random_boards(env: Env[Any], count: int, steps: int, seed: int = 0) -> Any:
 
 
 @functools.partial(jax.jit, static_argnames=("env", "evaluate", "config"))
-def mctx_visits(env: Env[Any], evaluate: Any, config: SearchConfig, params: Any, states: Any) -> tuple[Any, Any]:
-    """mctx's own search over all actions: visits [B, num_actions] and the mover's values [B], for two seats.
+def mctx_search(env: Env[Any], evaluate: Any, config: SearchConfig, params: Any, states: Any) -> tuple[Any, ...]:
+    """mctx's own search over all actions, for two seats.
+
+    Returns its actions [B], visits and weights [B, num_actions], and the mover's values [B].
 
     The value of a node is its mover's. So the discount is negative where the mover changes.
     """
@@ -98,9 +100,9 @@ def mctx_visits(env: Env[Any], evaluate: Any, config: SearchConfig, params: Any,
         output = mctx.gumbel_muzero_policy(*arguments, qtransform=transform, gumbel_scale=0.0)
     else:
         transform = functools.partial(mctx.qtransform_by_parent_and_siblings, epsilon=config.value_epsilon)
-        output = mctx.muzero_policy(*arguments, qtransform=transform, dirichlet_fraction=0.0)
+        output = mctx.muzero_policy(*arguments, qtransform=transform, dirichlet_fraction=0.0, temperature=0.0)
     summary: Any = output.search_tree.summary()
-    return summary.visit_counts, summary.value
+    return output.action, summary.visit_counts, output.action_weights, summary.value
 
 
 def of_actions(numbers: jax.Array, slots: jax.Array, num_actions: int) -> np.ndarray:

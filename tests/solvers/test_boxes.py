@@ -1,4 +1,4 @@
-"""Alpha-beta in Dots and Boxes: edges, values, work, the moves and labels of the agent. In plain Python unless slow.
+"""Alpha-beta in Dots and Boxes: keys, values, work, the moves and labels of the agent. In plain Python unless slow.
 
 The values are those of the solved game, and those that others have found. `test_host_player.py` has the contract of the
 agents of all games.
@@ -24,7 +24,6 @@ from jaxgames.games.dots_and_boxes.search import ExactSearch, ExactValue, make_w
 from jaxgames.games.dots_and_boxes.search_moves import (
     CAPTURABLE,
     LOOSE,
-    Position,
     canonical_key,
     captures,
     draw,
@@ -60,27 +59,7 @@ def state_of(rows: int, cols: int, drawn: int) -> Any:
     return jax.tree.map(lambda leaf: np.asarray(leaf)[0], solved_boxes(rows, cols).states_at(np.array([drawn])))
 
 
-# -- edges and keys ----------------------------------------------------------------------------------------------------
-
-
-def contents(position: Position) -> list[list[int]]:
-    return [[part[place] for place in range(len(part))] for part in position]
-
-
-@pytest.mark.parametrize(("rows", "cols"), [(1, 3), (2, 2), (3, 2)])
-def test_drawn_edge_follows_the_rules_until_it_is_undrawn(rows: int, cols: int) -> None:
-    board, slow, random = make_board(rows, cols, compiled=False), SlowBoxes(rows, cols), np.random.default_rng(0)
-    position = make_position(board)
-    before: list[list[list[int]]] = []
-    order = random.permutation(slow.num_edges).tolist()
-    for number, edge in enumerate(order):
-        before.append(contents(position))
-        assert draw(board, position, edge) == slow.gain(sum(1 << each for each in order[:number]), edge)
-        assert contents(position) == contents(make_position(board, sorted(order[: number + 1])))
-    assert position.counts == [0, 0, 0, 0]
-    for edge, expected in zip(reversed(order), reversed(before), strict=True):
-        undraw(board, position, edge)
-        assert contents(position) == expected
+# -- keys ------------------------------------------------------------------------------------------------------------
 
 
 def test_keys_of_a_large_board_differ() -> None:

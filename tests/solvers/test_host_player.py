@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames import agents, arena
+from jaxgames import agents
 from jaxgames._checks import ParameterError
 from jaxgames.games.checkers.search import SEARCHED_GAME as CHECKERS
 from jaxgames.games.dots_and_boxes.player import (
@@ -240,21 +240,6 @@ def test_only_move_is_played_without_a_search() -> None:
     env = GAMES["checkers"].env
     player = CHECKERS.make_player(env, 64)
     assert player.choose(jax.device_get(env.from_string("B:W14:B3,9")), 0) == 4 * (32 - 9) + 3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("text", "depths", "games"),
-    [("checkers", (6, 2), 60), ("minichess", (4, 1), 40), ("minichess(rules='king_capture')", (4, 1), 40)],
-)
-def test_deeper_search_beats_a_shallower_one(text: str, depths: tuple[int, int], games: int) -> None:
-    env = jaxgames.make(text)
-    players = [agents.make(f"alphabeta(depth={depth})", env) for depth in depths]
-    agent_of_seat = arena.seating((1, 1), "alternating", games)
-    openings = arena.random_openings(env, jax.random.key(1), games // 2, 4).for_games(games, games_each=2)
-    played = arena.play(env, players, agent_of_seat, jax.random.key(0), openings=openings)
-    wins = [arena.results(env, played, agent_of_seat, number)["wins"] for number in (0, 1)]
-    assert wins[0] > 4 * wins[1]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Alpha-beta in checkers and in 5 x 5 chess: moves as words, the ends of the game, repetitions, returns.
 
-In plain Python unless slow. Moves: known counts, and the slow references. `test_host_player.py` compares values with
-those of minimax.
+In plain Python unless slow. Moves: the published counts of checkers, and the slow references. `test_host_player.py`
+compares values with those of minimax.
 """
 
 import itertools
@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import jaxgames
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers import search as checkers
 from jaxgames.games.checkers import search_moves as checkers_moves
@@ -29,7 +28,7 @@ from jaxgames.solvers.alphabeta.table import MINUS_INFINITY
 from tests.games.checkers.reference import Reference
 from tests.games.minichess.cases import KNIGHTS_HOME, make_reference
 from tests.games.minichess.reference import Position, is_dead
-from tests.games.test_perft import PERFT, POSITIONS, START_MOVES
+from tests.games.test_perft import START_MOVES
 from tests.solvers import slow_checkers, slow_minichess
 
 START = (0xFFF00000, 0x00000FFF, 0, 0)  # own, opponents, kings, jumper
@@ -117,9 +116,6 @@ def test_material_cannot_mate_if_the_reference_says_so(cells: list[int], kinds: 
     assert chess_moves.cannot_mate(chess_moves.Pieces(0, *bits)) == dead
 
 
-# -- numbers of moves --------------------------------------------------------------------------------------------------
-
-
 @compiled
 def turns_of_checkers(own: int, opponents: int, kings: int, jumper: int, turns: int, moves: Any, begin: int) -> int:
     """The number of sequences of a number of whole turns. `moves` has room for the actions of all plies."""
@@ -134,43 +130,14 @@ def turns_of_checkers(own: int, opponents: int, kings: int, jumper: int, turns: 
     return total
 
 
-@pytest.mark.parametrize("text", ["start", *POSITIONS])
-def test_number_of_turns_of_checkers_is_the_known_one(text: str) -> None:
-    """From the start it is published; the other positions are full of captures."""
-    start = START if text == "start" else slow_checkers.words(Reference().from_string(text))
-    known = START_MOVES[:5] if text == "start" else POSITIONS[text][0][:4]
-    moves = [0] * 100 * checkers_moves.MAX_MOVES
-    assert [turns_of_checkers(*start, turns, moves, 0) for turns in range(1, len(known) + 1)] == known
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not HAS_NUMBA, reason="takes an hour in plain Python")
-def test_number_of_turns_of_checkers_eleven_deep_is_the_published_one() -> None:
-    moves, count = ints([0] * 100 * checkers_moves.MAX_MOVES, compiled=True), function_for(True)(turns_of_checkers)
-    assert [count(*START, turns, moves, 0) for turns in range(1, 12)] == [*START_MOVES, ELEVEN_DEEP]
-
-
-@compiled
-def plies_of_chess(game: Any, pieces: Any, plies: int, moves: Any, begin: int) -> int:
-    """The number of sequences of a number of moves, draws left out. `moves` has room for all plies."""
-    if plies == 0:
-        return 1
-    number = chess_moves.write_legal_moves(game, pieces, moves, begin)
-    total = 0
-    for place in range(begin, begin + number):
-        after, _ = chess_moves.moved(game, pieces, moves[place])
-        total += plies_of_chess(game, chess_moves.turned(after), plies - 1, moves, begin + number)
-    return total
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not HAS_NUMBA, reason="takes minutes in plain Python")
-@pytest.mark.parametrize(("text", "parameters", "leaves"), PERFT)
-def test_number_of_plies_of_chess_is_the_known_one(text: str, parameters: dict[str, Any], leaves: list[int]) -> None:
-    env: Any = jaxgames.make("minichess", **parameters)
-    game, pieces = chess_moves.make_chess(env, compiled=True), chess_moves.pieces_of(env.from_string(text))
-    count, moves = function_for(True)(plies_of_chess), ints([0] * 8 * chess_moves.MAX_MOVES, compiled=True)
-    assert [count(game, pieces, plies, moves, 0) for plies in range(1, len(leaves) + 1)] == leaves
+@pytest.mark.parametrize(
+    ("turns", "is_compiled"),
+    [(5, False), pytest.param(11, True, marks=[pytest.mark.slow, pytest.mark.skipif(not HAS_NUMBA, reason="an hour")])],
+)
+def test_number_of_turns_of_checkers_is_the_published_one(turns: int, is_compiled: bool) -> None:
+    moves = ints([0] * 100 * checkers_moves.MAX_MOVES, is_compiled)
+    count = function_for(is_compiled)(turns_of_checkers)
+    assert [count(*START, number, moves, 0) for number in range(1, turns + 1)] == [*START_MOVES, ELEVEN_DEEP][:turns]
 
 
 # -- ends of the game --------------------------------------------------------------------------------------------------
