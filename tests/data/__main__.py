@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.contract.test_rules import made_playthroughs
-from tests.play.test_transcripts import made_transcripts
+from tests.play.test_terminal import made_transcripts
 from tests.play.web.test_server import made_pages
 from tests.render.test_pictures import made_pictures
 

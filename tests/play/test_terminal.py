@@ -1,29 +1,164 @@
-"""The terminal beyond stored transcripts: typed turns, files, hints, agents that fail, the command."""
+"""The terminal and words for people: games as stored texts, endings, rules, menus; files, failing agents, the command.
+
+`python -m tests.data transcripts` writes tests/data/transcripts again.
+"""
 
 import errno
 import io
+import itertools
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from jaxgames import agents, make
+from jaxgames.env import Outcome
 from jaxgames.interop import uci
 from jaxgames.play import HUMAN, Session, from_json, to_json
 from jaxgames.play.__main__ import first_board, main
 from jaxgames.play.notation import legal_texts
 from jaxgames.play.terminal import Terminal, read_game
+from jaxgames.play.text_board import board_text
+from jaxgames.play.words import ending, first_game, game_title, offered_games, rules, turn_text, words_of
+from jaxgames.render import seat_names
 from tests.helpers.commands import NAME, saved_by_editors
 from tests.helpers.scripted_agents import HostAgent
 from tests.helpers.scripted_engine import command
-from tests.play.test_transcripts import BOXES, check_width, transcript
+from tests.helpers.sticks import Sticks
 
 AGAINST_FIRST = [HUMAN, "first"]
+FOLDER = Path(__file__).parents[1] / "data" / "transcripts"
+BOXES = "dots_and_boxes(rows=1, cols=2)"
+STAR, DIAMOND = "chinese_checkers(size=1, num_players=3)", "chinese_checkers_diamond(size=3, pieces=3)"
+BLOCKED = (
+    "0/00/000/0000/.......0...../............/.........../........../........./"
+    "........../.........../............/............./1111/111/11/1 0 - 0"
+)
+
+# (game, seats, position or "" for the start, lines that are typed)
+GAMES: dict[str, tuple[str, list[str], str, list[str]]] = {
+    "boxes": (
+        *(BOXES, AGAINST_FIRST, ""),
+        [
+            *("?", "hop", "h(5,0)", "v", "u", "h(1,1)", "h(0,0)", "h greedy", "h nobody", "u", ""),
+            *("h(0,1)", "h(1,1)", "v(0,1)", "v(0,2)", "bla", "?", "u", "h alphabeta", "save", "q", "never read"),
+        ],
+    ),
+    "boxes_two_in_one_turn": (
+        *(BOXES, ["first", HUMAN], "1010100 .. 1"),
+        ["v(0,1) v(0,1)", "V(0,1) h(0,1)", "u", "v(0,1)", "u", "resign"],
+    ),
+    "boxes_with_one_h": (BOXES, AGAINST_FIRST, "1101000 .. 0", ["h("]),
+    "boxes_of_people": (BOXES, [HUMAN, HUMAN], "", ["h alphabeta"]),
+    "boxes_for_a_margin": ("dots_and_boxes(rows=1, cols=2, reward=margin)", AGAINST_FIRST, "", ["h alphabeta"]),
+    "agents_alone": (BOXES, ["first", "first"], "", []),
+    # squares on the way may be left out, and a capture may be written as a step
+    "checkers": (
+        *("checkers", ["first", HUMAN], "W:W22,32:B17,18,11,9"),
+        ["22-17", "22x15x11", "22-15", "u", "22x8", "u", "22x13x6", "q"],
+    ),
+    "checkers_by_two_ways": ("checkers", ["first", HUMAN], "W:W22:B17,18,10,9", ["22x6"]),
+    "star": (
+        *("chinese_checkers(size=2, num_players=2)", [HUMAN, HUMAN]),
+        *(
+            "0/.0/...0.../....../...../....../...1.../1./1 0 - 1",
+            ["0=>7", "end", "u", "u", "0=>7 end", "u", "u", "2=>12"],
+        ),
+    ),
+    # a number is not the beginning of a longer one: 17 is occupied, and 18 is not
+    "star_of_two": ("chinese_checkers(size=4, num_players=2)", [HUMAN, HUMAN], BLOCKED, ["9->1"]),
+    "star_of_three": (STAR, [HUMAN, "first", "first"], "", ["0->3", "3->6", "resign"]),
+    "diamond": (DIAMOND, ["first", HUMAN], "", ["rules", "8>4", "h greedy", "u", "5>4"]),
+    "minichess": ("minichess", AGAINST_FIRST, "k4/3P1/1K3/5/5 w - - 0 1", ["d4", "d4d5", "d4d5q", "q"]),
+}
+SIDES = [
+    ("checkers", AGAINST_FIRST),
+    ("checkers", [HUMAN, HUMAN]),
+    ("minichess", ["first", HUMAN]),
+    ("dots_and_boxes(rows=1, cols=1)", [HUMAN, HUMAN]),
+    (DIAMOND, AGAINST_FIRST),
+    (STAR, ["first", HUMAN, "first"]),
+    (STAR, ["first", "first", "first"]),
+    ("chinese_checkers(size=4, num_players=6)", [HUMAN, *["first"] * 5]),
+]
+# of a game: an outcome, or the last position of a game that counts points
+ENDINGS: list[tuple[str, Outcome | str]] = [
+    *(("minichess", Outcome("win", (0,), reason)) for reason in ("checkmate", "seat 1 resigned", "no legal move")),
+    ("minichess", Outcome("draw", (), "stalemate")),
+    ("minichess", Outcome("truncated", (), "256 plies without a winner")),
+    ("minichess", Outcome("forfeit", (), "illegal action by seat 1")),
+    ("dots_and_boxes(rows=1, cols=3)", "1111111111 001 0"),
+    (BOXES, "1111111 01 0"),
+]
+RULES = (
+    *("checkers", "checkers(draw_rule=adjudicated)", "checkers(draw_rule=openspiel)", "checkers(max_plies=300)"),
+    *("minichess", "minichess(rules=king_capture)", "minichess(double_step=True)", "minichess(promotion=queen)"),
+    *("minichess(max_plies=60)", "dots_and_boxes(rows=3, cols=3)", "dots_and_boxes(rows=2, cols=2)"),
+    *("chinese_checkers_diamond", "chinese_checkers_diamond(tip_lock=True)", "chinese_checkers(num_players=2)"),
+    "chinese_checkers(size=1, num_players=4)",
+)
 
 
-# -- typed turns ---------------------------------------------------------------------------------------------------
+def transcript(game: Any, seats: list[str], position: str = "", lines: list[str] | None = None, **options: Any) -> str:
+    """Returns all that the terminal writes until the lines end."""
+    env = make(game) if isinstance(game, str) else game
+    typed, out = iter(lines or []), io.StringIO()
+
+    def read(prompt: str) -> str:
+        out.write(prompt)
+        if (line := next(typed, None)) is None:
+            raise EOFError
+        return line
+
+    start = env.from_string(position) if position else None
+    Terminal(Session(env, seats, state=start), read=read, out=out, **options).run()
+    check_width(out.getvalue())
+    return out.getvalue()
+
+
+def check_width(text: str) -> None:
+    """Checks that lines have at most 80 characters, but for those with what was typed or with the name of a file."""
+    assert all(len(line) <= 80 for line in text.split("\n") if not ("help> " in line or "saved in" in line))
+
+
+def turns_and_endings() -> str:
+    """Returns whose turn it is and how games ended, in the words for each group of people."""
+    turns: list[tuple[int, list[int]]] = [(0, [0]), (1, [0]), (0, [0, 1]), (2, [])]
+    lines = [f"seat {seat}, people {people}: {turn_text(make(STAR), seat, people)}" for seat, people in turns]
+    for game, end in ENDINGS:
+        env = make(game)
+        state = env.from_string(end) if isinstance(end, str) else None
+        outcome = env.outcome(state) if isinstance(end, str) else end
+        lines += ["", f"{game}: {outcome.kind}, {outcome.reason}"]
+        groups: tuple[list[int], ...] = ([0], [1], [], [0, 1])
+        lines += [f"people {people}: {ending(env, outcome, state, people)}" for people in groups]
+    return "\n".join(lines)
+
+
+def made_transcripts() -> dict[str, str]:
+    """Returns all texts, without what depends on the agents that were compiled before."""
+    texts = {name: transcript(*row) for name, row in GAMES.items()}
+    boards = (f"{game}: {', '.join(seats)}\n\n{board_text(Session(game, seats))}\n" for game, seats in SIDES)
+    told = ((game, game_title(make(game)), rules(make(game), theme=None)) for game in RULES)
+    texts["boards"] = "\n\n".join(boards)
+    texts["turns_and_endings"] = turns_and_endings()
+    texts["rules"] = "\n\n".join(
+        "\n".join((f"# {game}", title, text.goal, *text.paragraphs)) for game, title, text in told
+    )
+    kept = {
+        name: [line.rstrip() for line in text.splitlines() if "is compiled" not in line] for name, text in texts.items()
+    }
+    return {f"{name}.txt": "\n".join(lines) + "\n" for name, lines in kept.items()}
+
+
+def test_transcripts_are_the_stored_ones() -> None:
+    made = made_transcripts()
+    assert made.keys() == {file.name for file in FOLDER.iterdir()}
+    for name, text in made.items():
+        assert text.split("\n") == (FOLDER / name).read_text(encoding="utf-8").split("\n"), name
 
 
 @pytest.mark.slow
@@ -172,3 +307,35 @@ def test_command_works_with_a_pipe() -> None:
     assert "Your turn (Red), ? for help> h(0,0)" in done.stdout
     assert "the game is not over" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+# -- rules and menus -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", offered_games())
+def test_every_game_has_a_goal_and_pictures_with_captions(game: str) -> None:
+    found = rules(make(first_game(game)), "dark")
+    assert found.title
+    assert found.goal.endswith(".")
+    assert len(found.pictures) >= 2
+    assert sum(map(len, found.paragraphs)) < 1_700, "one screen"
+    for svg, caption in found.pictures:
+        assert ElementTree.fromstring(svg).tag.endswith("svg")
+        assert caption.endswith(".")
+
+
+@pytest.mark.parametrize("game", offered_games())
+def test_every_choice_of_the_menus_makes_a_board(game: str) -> None:
+    menus = words_of(game).menus
+    for menu in menus:
+        assert menu.default in dict(menu.options)
+    for chosen in itertools.product(*(dict(menu.options) for menu in menus)):
+        assert make(f"{game}({', '.join(chosen)})").id == game
+    assert game != "chinese_checkers" or make(first_game(game)).num_players in (2, 3)
+
+
+def test_game_of_ones_own_has_the_first_words_of_its_docstring_and_numbered_players() -> None:
+    found = rules(Sticks())
+    assert (found.title, found.pictures) == ("Sticks", ())
+    assert found.paragraphs[0].startswith("Action a takes a + 1 sticks.")
+    assert seat_names(Sticks(num_players=3)) == ["Player 1", "Player 2", "Player 3"]
