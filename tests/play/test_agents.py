@@ -84,6 +84,7 @@ def test_agents_on_device_and_host_play_a_game_and_are_announced_once() -> None:
     session = Session(BOXES, ["mine of this test", "random of this test"])
     while not session.over:
         session.play(agent_action(session, make_agent, announced.append))
+    agent_action(Session(BOXES, ["alphabeta(depth=1, epsilon=0.5)", HUMAN]), on_compile=announced.append)  # is ready
     assert types == {np.ndarray}
     assert sorted(announced) == ["mine of this test", "random of this test"]
 
