@@ -77,8 +77,7 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     policy_file.write(arguments.output, agent.env, content)
     result = {"env": str(agent.env), "env_version": agent.env.version, **dataclasses.asdict(content.header)}
     result |= {"file": str(arguments.output), "bytes": arguments.output.stat().st_size}
-    parameters = sum(leaf.size for leaf in jax.tree.leaves(agent.params))
-    result |= {"program_bytes": len(content.module), "parameters": parameters}
+    result |= {"program_bytes": len(content.module), "parameters": sum(map(np.size, jax.tree.leaves(agent.params)))}
     if export.default_export_platform() not in arguments.platforms:
         return result  # the file plays elsewhere
     begin = time.perf_counter()

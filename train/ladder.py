@@ -79,10 +79,9 @@ class Arguments(GameArguments):
 
 def ladder(arguments: Arguments) -> dict[str, Any]:
     """Returns the result that the command prints, and writes it to the folder."""
-    openings_of_pairs = -(-arguments.games // GAMES_PER_OPENING)
-    settings = dataclasses.replace(
-        arguments, openings=openings_of_pairs if arguments.openings is None else arguments.openings
-    )
+    settings = arguments
+    if settings.openings is None:
+        settings = dataclasses.replace(settings, openings=-(-settings.games // GAMES_PER_OPENING))
     settings.check()
     env = make_env(arguments.env)
     if env.num_players < 2:

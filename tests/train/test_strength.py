@@ -60,11 +60,11 @@ def test_rows_of_a_run_are_its_network_and_each_search(
     run: Path, solution_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = f"{run}@4"
-    assert run_command(strength.main, run, "--solution", solution_file, "--depth", 1, 2) is None
+    assert run_command(strength.main, run, "--solution", solution_file, "--depth", 1, 2, "--plies", 9) is None
     *table, line = capsys.readouterr().out.splitlines()
     result = json.loads(line)
     assert table == strength.table(result).splitlines()
-    assert (result["plies"], result["seat"]) == (50, 0)
+    assert (result["plies"], result["seat"]) == (9, 0)
     rows = [(row["agent"], row["search"], row["simulations"]) for row in result["rows"]]
     assert rows == [(text, "", 0), (text, "1 ply", None), (text, "2 plies", None)]
 
@@ -72,35 +72,29 @@ def test_rows_of_a_run_are_its_network_and_each_search(
     player = strength.deterministic(text, agent, solved().env)
     assert player.values is not None
     network, _, deep = map(measures_of, result["rows"])
-    assert network == rounded(measure(solved().env, player.act, solved(), values=player.values))
+    assert network == rounded(measure(solved().env, player.act, solved(), 9, values=player.values))
     assert {"value_accuracy", "value_mse", "weak_value_sign"} <= network.keys()
     act = lookahead(solved(), player.values, 2)
-    assert deep == rounded(measure(solved().env, act, solved()))
+    assert deep == rounded(measure(solved().env, act, solved(), 9))
     assert deep["strong_action"] != network["strong_action"]
 
 
-def test_game_is_solved_where_no_file_is_given(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(strength.main, "first", "--env", GAME, "--seat", 1, "--plies", 9) is None
-    (row,) = last_json(capsys)["rows"]
-    act = strength.deterministic("first", agents.make("first", solved().env), solved().env).act
-    assert measures_of(row) == rounded(measure(solved().env, act, solved(), 9, seat=1))
-
-
-def test_run_for_every_board_is_measured_on_the_board_that_is_named(
+def test_agents_are_measured_on_the_board_that_is_named_which_is_solved_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    board = "dots_and_boxes(rows=1, cols=2)"
+    """The network of the run fits every board."""
+    env = make("dots_and_boxes(rows=1, cols=2)")
     with temporary_registrations():
         network = "tests.helpers.networks:patch(width=4)"
         learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", network=network, **SIZES))
         folder = store(tmp_path / "run", learner)
-        assert run_command(strength.main, folder, "--env", board) is None
-        result = last_json(capsys)
-        env = make(board)
-        player = strength.deterministic("", agents.make(f"{folder}(temperature=0)", env), env)
-    assert result["env"] == str(env)
-    (row,) = result["rows"]
-    assert measures_of(row) == rounded(measure(env, player.act, solved_boxes(1, 2), values=player.values))
+        assert run_command(strength.main, folder, "first", "--env", env, "--seat", 1) is None
+        players = [agents.make(text, env) for text in (f"{folder}(temperature=0)", "first")]
+    result = last_json(capsys)
+    assert (result["env"], result["seat"]) == (str(env), 1)
+    for row, agent in zip(result["rows"], players, strict=True):
+        act, values = strength.deterministic("", agent, env)
+        assert measures_of(row) == rounded(measure(env, act, solved_boxes(1, 2), seat=1, values=values))
 
 
 @pytest.mark.slow  # compiles the scores
