@@ -3,11 +3,11 @@
 A learner is an entry of `CASES`. The game of most is `tests.helpers.sticks`.
 """
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -102,8 +102,11 @@ CASES: dict[str, Callable[[Path], Learner]] = {
 
 class Case(NamedTuple):
     learner: Any
-    run: Callable[[int, int], tuple[list[Any], list[dict[str, jax.Array]]]]
-    """(seed, iterations) -> the train states from the first one on, and the metrics of each iteration."""
+    run: Callable[..., tuple[list[Any], list[dict[str, jax.Array]]]]
+    """(seed, iterations) -> the train states from the first one on, and the metrics of each iteration.
+
+    A further argument changes the train state before the last iteration.
+    """
 
 
 def of_each(*names: str) -> pytest.MarkDecorator:
@@ -120,19 +123,22 @@ def case(request: pytest.FixtureRequest, sticks: None, tmp_path_factory: pytest.
     """
     learner: Any = CASES[request.param](tmp_path_factory.mktemp("files"))
     data, init = jax.device_put(learner.load_data()), jax.jit(learner.init)
-    once: Any = chex.assert_max_traces(learner.iterate, n=1)
+    traces = itertools.count()
 
     @jax.jit
     def iterate(train_state: Any, *data: Any) -> Any:
+        assert next(traces) == 0, "it is traced again"
         if request.param == "imitation":
-            after, metrics = once(train_state._replace(key=jax.random.clone(train_state.key)), *data)
+            after, metrics = learner.iterate(train_state._replace(key=jax.random.clone(train_state.key)), *data)
             return after._replace(key=train_state.key), metrics
-        after, metrics = once(train_state, *data)
+        after, metrics = learner.iterate(train_state, *data)
         return after._replace(key=jax.random.split(after.key, 1)[0]), metrics
 
-    def run(seed: int, iterations: int) -> tuple[list[Any], list[dict[str, jax.Array]]]:
+    def run(seed: int, iterations: int, change: Callable[[Any], Any] | None = None) -> Any:
         train_states, rows = [init(jax.random.key(seed))], list[dict[str, jax.Array]]()
-        for _ in range(iterations):
+        for number in range(iterations):
+            if change is not None and number == iterations - 1:
+                train_states[-1] = change(train_states[-1])
             with jax.debug_key_reuse(True):
                 train_state, metrics = iterate(train_states[-1], *data)
             train_states.append(train_state)
@@ -150,6 +156,11 @@ def trained(case: Case) -> Any:
     return jax.device_get((train_states[-1], rows[-1]))
 
 
+def differ(params: Any, others: Any) -> Any:
+    """Whether each array has a number that is another one there."""
+    return jax.tree.map(lambda x, y: bool((x != y).any()), params, others)
+
+
 @of_each(*CASES)
 def test_run_is_a_function_of_its_key_which_advances(case: Case) -> None:
     """The same key gives the same bits, another key another run; each iteration counts, and changes every array."""
@@ -159,12 +170,25 @@ def test_run_is_a_function_of_its_key_which_advances(case: Case) -> None:
     assert (start.iteration, end.iteration) == (0, 2)
     assert (start.key != end.key).any() == (case.learner.name != "imitation")
     for unlike in (start, other[0][-1]):
-        changed = jax.tree.map(lambda x, y: bool((x != y).any()), end.params, unlike.params)
+        changed = differ(end.params, unlike.params)
         assert jax.tree.all(changed) or (case.learner.name == "toy" and changed["preference"])
-    if case.learner.name == "alphazero":  # an average of the parameters plays, and every board has its own samples
-        assert jax.tree.all(jax.tree.map(lambda x, y: bool((x != y).any()), end.params, end.learning))
-        for before, after in zip(start.games, end.games, strict=True):
-            assert (before.replay.position != after.replay.position).any()
+
+
+@of_each("alphazero", "alphazero, several boards")
+def test_alphazero_learns_from_the_samples_of_every_board_and_an_average_plays(case: Case) -> None:
+    """With other values of a board in the replay buffer, an iteration leads to other parameters."""
+    (*_, end), _ = case.run(1, 2)
+    assert jax.tree.all(differ(end.params, end.learning))
+    for number, game in enumerate(end.games):
+        assert game.replay.position.any()
+
+        def change(train_state: Any, number: int = number) -> Any:
+            game = train_state.games[number]
+            samples = game.replay._replace(values=game.replay.values + 1)
+            return train_state.with_game(number, game._replace(replay=samples))
+
+        (*_, other), _ = case.run(1, 2, change)
+        assert any(jax.tree.leaves(differ(end.learning, other.learning)))
 
 
 @of_each("ppo", "alphazero", "imitation")
