@@ -129,10 +129,10 @@ def case(request: pytest.FixtureRequest, sticks: None, tmp_path_factory: pytest.
     def iterate(train_state: Any, *data: Any) -> Any:
         assert next(traces) == 0, "it is traced again"
         if request.param == "imitation":
-            after, metrics = learner.iterate(train_state._replace(key=jax.random.clone(train_state.key)), *data)
-            return after._replace(key=train_state.key), metrics
+            return learner.iterate(train_state._replace(key=jax.random.clone(train_state.key)), *data)
         after, metrics = learner.iterate(train_state, *data)
-        return after._replace(key=jax.random.split(after.key, 1)[0]), metrics
+        used = jax.random.bits(after.key)
+        return after._replace(key=jax.random.clone(after.key)), metrics | {"used": used}
 
     def run(seed: int, iterations: int, change: Callable[[Any], Any] | None = None) -> Any:
         train_states, rows = [init(jax.random.key(seed))], list[dict[str, jax.Array]]()

@@ -53,6 +53,12 @@ def key(seed: int) -> jax.Array:
     return jax.random.key(seed)
 
 
+@jax.jit
+def rollout(train_state: TrainState) -> Any:
+    after, steps = LEARNER.collect(train_state)
+    return after, *LEARNER.advantages(after.params, steps)
+
+
 @dataclasses.dataclass(frozen=True)
 class Collected:
     train_state: TrainState  # that played
@@ -78,12 +84,6 @@ class Collected:
 @pytest.fixture(scope="module")
 def collected() -> Collected:
     """An iteration of a policy with random biases: no value and no logit is trivial."""
-
-    @jax.jit
-    def rollout(train_state: TrainState) -> Any:
-        after, steps = LEARNER.collect(train_state)
-        return after, *LEARNER.advantages(after.params, steps)
-
     train_state = jax.jit(LEARNER.init)(key(0))
     train_state = LEARNER.load(LEARNER.with_params(train_state, random_leaves(train_state.params, divisor=2)))
     after, steps, advantages = rollout(train_state)
@@ -216,6 +216,15 @@ def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects(col
     jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-5), found.params, expected.params)
     for name, number in losses.items():
         np.testing.assert_allclose(metrics[name], number, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+def test_actions_and_the_order_of_an_update_are_drawn_from_the_key(collected: Collected) -> None:
+    c = collected
+    _, steps, _ = rollout(c.train_state._replace(key=c.after.key))
+    assert (steps.action[0] != c.steps.action[0]).any()
+    other, _ = update(c.after._replace(key=c.train_state.key), c.steps, c.advantages)
+    changed = jax.tree.map(lambda a, b: bool(np.any(np.abs(a - b) > 1e-4)), other.params, c.updated[0].params)
+    assert jax.tree.all(changed)
 
 
 def test_update_on_a_gpu_is_that_on_a_cpu(collected: Collected, monkeypatch: pytest.MonkeyPatch) -> None:
