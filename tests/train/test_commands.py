@@ -1,4 +1,4 @@
-"""The commands that play runs: train.match, train.evaluate and train.play; what they print, write and refuse."""
+"""The commands that play runs: train.match, train.evaluate and train.play; what all commands of train refuse."""
 
 import functools
 import io
@@ -18,7 +18,7 @@ from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.scripted_engine import command
 from tests.helpers.stored_runs import store
 from tests.train.conftest import Runs
-from train import agents, evaluate, ladder, match, play
+from train import agents, evaluate, export, ladder, match, play, strength
 from train.data import __main__ as data
 from train.driver import cli
 from train.ppo import PPO, Config
@@ -237,7 +237,8 @@ CRASHING, ILLEGAL, SOUND = engine("b2b3", "crash"), engine("a1a5"), engine("d4d3
 CHESS = ("--env", "minichess", "--games", 1)
 CRASHED = f"the engine {command('b2b3', 'crash')!r} ended with status 3; its last line: 'out of memory'"
 PLAYED_ILLEGAL = f"the engine {command('a1a5', 'none')!r} played 'a1a5' in "
-NEW = ("--run-dir", "NEW")
+NEW, OUT = ("--run-dir", "NEW"), ("--output", "NEW")
+DIAMOND = "chinese_checkers_diamond(size=3, pieces=3)"
 RESUMED = ("--run-dir", "FIRST", "--resume")
 REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words of the message
     (evaluate.main, ("FIRST", "--games", 0), "games must be from 1 to 10000000, not 0"),
@@ -267,11 +268,32 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (evaluate.main, (ILLEGAL, "--opponents", SOUND, *CHESS, "--seat", 0), PLAYED_ILLEGAL),
     # In a ladder an engine plays White if its text is the first one in alphabetical order.
     (ladder.main, ("minichess", CRASHING, "--anchor", SOUND, *CHESS[2:], "--openings", 0, "--output", "USED"), CRASHED),
-    (
-        data.main,
-        ("--label", ILLEGAL, "--play", "first", *CHESS[:2], "--positions", 2, "--output", "NEW"),
-        PLAYED_ILLEGAL,
-    ),
+    (data.main, ("--label", ILLEGAL, "--play", "first", *CHESS[:2], "--positions", 2, *OUT), PLAYED_ILLEGAL),
+    (ladder.main, (BOXES, "random", *OUT), "expected an agent besides random"),
+    (ladder.main, (BOXES, "nobody", *OUT), "nobody holds no run"),
+    (ladder.main, (BOXES, "greedy", "--anchor", "rndom", *OUT), "rndom holds no run"),
+    (ladder.main, (BOXES, "--checkpoints", "greedy", *OUT), "--checkpoints takes runs, such as runs/first"),
+    (ladder.main, (BOXES, "--checkpoints", "FIRST@0", *OUT), "--checkpoints takes runs, such as runs/first"),
+    (ladder.main, (BOXES, "--checkpoints", "OTHER", *OUT), "has no checkpoint yet"),
+    (ladder.main, (BOXES, "--checkpoints", "greedy", "--every", 0, *OUT), "every must be at least 1 "),
+    (ladder.main, (BOXES, "greedy", "--games", 0, *OUT), "games must be from 1 to 10000000, not 0"),
+    (ladder.main, ("minichess", "FIRST", *OUT), "was trained on dots_and_boxes(rows=2, cols=2"),
+    (export.main, ("random", *OUT), "expected the folder of a run, such as runs/first or runs/first@40, not 'random'"),
+    (export.main, ("FIRST(top=5)", *OUT), "the agent of the file takes the parameters"),
+    (export.main, ("FIRST@7", *OUT), "has no checkpoint of iteration 7, only of 0"),
+    (export.main, ("FIRST", "--boards", -1, *OUT), "boards must be from 0 to 100000, not -1"),
+    (export.main, ("FIRST", "--platforms", *OUT), "expected a platform, such as --platforms cpu cuda tpu"),
+    (export.main, ("FIRST", "--env", "dots_and_boxes", *OUT), "only a run with a network for any board"),
+    (strength.main, ("random", "--env", DIAMOND), "plays at random, and the measures need one move per board"),
+    (strength.main, ("first(epsilon=0.1)", "--env", DIAMOND), "first(epsilon=0.1) plays at random, and the measures"),
+    (strength.main, ("FIRST(temperature=0.5)",), "plays at random, and the measures need one move per board"),
+    (strength.main, (), "name at least one agent"),
+    (strength.main, ("first", "--env", DIAMOND, "--depth", 2), "none of the agents is a run"),
+    (strength.main, ("FIRST", "--simulations", 0), "take numbers of 1 or more"),
+    (strength.main, ("FIRST", "--depth", 0), "take numbers of 1 or more"),
+    (strength.main, ("FIRST@0", "--checkpoints"), "--checkpoints takes the folder of one run"),
+    (strength.main, ("FIRST", "--env", DIAMOND), "was trained on"),
+    (strength.main, ("first", "--env", "chinese_checkers_diamond(size=9)"), "positions"),
     (train_play, ("random",), "random is not a run"),
     (train_play, ("FIRST", "--seats", "human"), "expected --seats human,alphabeta, not human"),
     (train_play, ("FIRST", "--seats", "human,OTHER"), "was trained on"),

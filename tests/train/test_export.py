@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,7 +18,6 @@ from jaxgames.mcts import SearchAgent
 from jaxgames.policies import file as exported
 from jaxgames.policies.file import Platform
 from jaxgames.solvers.exact.solution import solve
-from tests.helpers.commands import error_of
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.stored_runs import ROOT, store
 from tests.train.conftest import Runs
@@ -177,23 +175,6 @@ def test_result_has_header_size_and_differences(untrained: Runs, result: dict[st
     assert max(result["probability_difference"], result["value_difference"]) <= 1e-6
     _, content = exported.read(file)
     assert result["sha256"] == content.header.sha256 == exported.digest_of(content.module, content.params)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("random",), "expected the folder of a run, such as runs/first or runs/first@40, not 'random'"),
-        (("FIRST(top=5)",), "the agent of the file takes the parameters"),
-        (("FIRST@7",), "has no checkpoint of iteration 7, only of 0"),
-        (("FIRST", "--boards", -1), "boards must be from 0 to 100000, not -1"),
-        (("FIRST", "--platforms"), "expected a platform, such as --platforms cpu cuda tpu"),
-        (("FIRST", "--env", "dots_and_boxes"), "only a run with a network for any board"),
-    ],
-)
-def test_command_refuses(arguments: Sequence[Any], message: str, untrained: Runs, tmp_path: Path) -> None:
-    text, *others = (str(argument).replace("FIRST", str(untrained.first)) for argument in arguments)
-    assert message in error_of(export.main, text, "--output", tmp_path / "file", *others)
-    assert not (tmp_path / "file").exists()
 
 
 # -- refused files -------------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.scripted_agents import Taker
 from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import store
-from tests.train.conftest import Runs
 from train import ladder, plot
 from train.driver.run_folder import lock_folder
 from train.ladder import BOARDS, PairResult, cpu_milliseconds, cpu_seconds
@@ -175,31 +174,6 @@ def test_stopped_ladder_plays_every_pair_once(
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((BOXES, "random"), "expected an agent besides random"),
-        ((BOXES, "nobody"), "nobody holds no run"),
-        ((BOXES, "greedy", "--anchor", "rndom"), "rndom holds no run"),
-        ((BOXES, "--checkpoints", "greedy"), "--checkpoints takes runs, such as runs/first"),
-        ((BOXES, "--checkpoints", "RUN@1"), "--checkpoints takes runs, such as runs/first"),
-        ((BOXES, "--checkpoints", "EMPTY"), "has no checkpoint yet"),
-        ((BOXES, "--checkpoints", "greedy", "--every", 0), "every must be at least 1 "),
-        ((BOXES, "greedy", "--games", 0), "games must be from 1 to 10000000, not 0"),
-        (("minichess", "RUN"), "was trained on dots_and_boxes(rows=2, cols=2"),
-    ],
-)
-def test_ladder_refuses_a_wrong_value(
-    arguments: tuple[Any, ...], message: str, untrained: Runs, run: Path, tmp_path: Path
-) -> None:
-    folders = {"RUN": run, "EMPTY": untrained.other_game}
-    words = [str(argument) for argument in arguments]
-    for name, folder in folders.items():
-        words = [word.replace(name, str(folder)) for word in words]
-    assert message in error_of(ladder.main, *words, "--output", tmp_path / "new")
-    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.usefixtures("undrawn")

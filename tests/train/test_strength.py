@@ -13,7 +13,7 @@ from jaxgames.agents import GreedyAgent
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.graph import Graph, graph_of
 from jaxgames.solvers.strength.policy_table import boards
-from tests.helpers.commands import error_of, last_json, run_command
+from tests.helpers.commands import last_json, run_command
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.solved import solved_boxes, solved_diamond
 from tests.helpers.stored_runs import store
@@ -132,40 +132,6 @@ def test_checkpoints_are_measured_once_and_drawn(
     assert rows[3]["strong_action"] == one["strong_action"]
 
 
-# -- what is refused -----------------------------------------------------------------------------------------------
-
-AT_RANDOM = "plays at random, and the measures need one move per board"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("random", "--env", GAME), AT_RANDOM),
-        (("first(epsilon=0.1)", "--env", GAME), AT_RANDOM),
-        (("RUN(temperature=0.5)",), AT_RANDOM),
-        ((), "name at least one agent"),
-        (("first", "--env", GAME, "--depth", 2), "none of the agents is a run"),
-        (("RUN", "--simulations", 0), "take numbers of 1 or more"),
-        (("RUN", "--depth", 0), "take numbers of 1 or more"),
-        (("RUN@4", "--checkpoints"), "--checkpoints takes the folder of one run"),
-        (("RUN", "--env", "chinese_checkers_diamond(size=4, pieces=3)"), "was trained on"),
-        (("first", "--env", "chinese_checkers_diamond(size=9)"), "positions"),
-    ],
-)
-def test_arguments_that_do_not_fit_are_refused(arguments: tuple[Any, ...], message: str, run: Path) -> None:
-    given = [str(argument).replace("RUN", str(run)) for argument in arguments]
-    assert message in error_of(strength.main, *given)
-
-
-@pytest.mark.parametrize(
-    ("depth", "discount", "message"),
-    [(0, 0.9, "depth must be an integer from 1 to 1000, not 0"), (2, 0.0, "discount must be"), (2, 1.5, "not 1.5")],
-)
-def test_search_out_of_range_is_refused(depth: int, discount: float, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        lookahead(solved_diamond(3, 3), lambda states: jnp.zeros(len(states.ply)), depth, discount=discount)
-
-
 # -- the search of full width --------------------------------------------------------------------------------------
 
 DISCOUNT = 0.9
@@ -201,3 +167,12 @@ def test_moves_are_those_of_a_search_of_single_states(depth: int) -> None:
         best = max(worth)
         equal = [graph.actions[state, slot] for slot in range(len(worth)) if worth[slot] > best - 1e-6]
         assert actions[row] == equal[0]
+
+
+@pytest.mark.parametrize(
+    ("depth", "discount", "message"),
+    [(0, 0.9, "depth must be an integer from 1 to 1000, not 0"), (2, 0.0, "discount must be"), (2, 1.5, "not 1.5")],
+)
+def test_search_out_of_range_is_refused(depth: int, discount: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        lookahead(solved_diamond(3, 3), lambda states: jnp.zeros(len(states.ply)), depth, discount=discount)
