@@ -48,10 +48,6 @@ def test_one_string_makes_the_same_env_as_keywords(text: str) -> None:
         *((f"chinese_checkers(size={value})", {}, ("size",)) for value in ("__import__('os')", "1 + 1")),
         *((id, {}, (repr(id),)) for id in (None, 4, ["chinese_checkers"], b"chinese_checkers")),
         ("chinese_checkers", {"sise": 2}, ("'sise'", "size", "num_players", "reward", "max_rounds")),
-        ("chinese_checkers", {"size": 9}, ("size", "1 to 8", "9")),
-        ("chinese_checkers", {"num_players": 5}, ("num_players", "2, 3, 4, 6", "5")),
-        ("chinese_checkers", {"reward": "dense"}, ("'sparse', 'goal'", "'win_loss'", "'dense'")),
-        ("chinese_checkers", {"max_rounds": 0}, ("max_rounds", "from 1", "0")),
         *(  # 2.0 and True would make envs that are equal to others but not the same
             ("chinese_checkers", {parameter: value}, (parameter, repr(value)))
             for parameter, value in (("size", 2.0), ("num_players", True), ("reward", b"goal"), ("max_rounds", [2]))

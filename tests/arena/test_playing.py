@@ -63,9 +63,10 @@ def reference(takes: tuple[int, int, int]) -> dict[str, Any]:
     return {"winner": seat, "length": length, "turns": turns, "returns": returns}
 
 
-def test_each_seat_is_played_by_its_agent_and_progress_reports_every_game_once() -> None:
+@pytest.mark.parametrize("on_host", [False, True])
+def test_each_seat_is_played_by_its_agent_and_progress_reports_every_game_once(on_host: bool) -> None:
     finished: list[int] = []
-    games = played(ONE, TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
+    games = played(HostTaker() if on_host else ONE, TWO, THREE, seats=ALL_SEATS, on_finished=finished.append)
     assert sum(finished) == 27
     expected = [reference((a + 1, b + 1, c + 1)) for a, b, c in ALL_SEATS]
     for name in ("length", "turns", "returns"):
@@ -179,14 +180,6 @@ class Answer:
 
     def act(self, key: jax.Array, states: Any) -> Any:
         return self.action
-
-
-def test_games_with_an_agent_on_the_host_are_those_of_the_same_agents_on_the_device() -> None:
-    games, at_once = (played(one, TWO, THREE, seats=ALL_SEATS) for one in (HostTaker(), ONE))
-    boards: list[Any] = [games.boards, at_once.boards]
-    for name in ("length", "turns", "returns", "last_mover", "over", "forfeited"):
-        assert same(getattr(games, name), getattr(at_once, name)), name
-    assert same(boards[0].left, boards[1].left)
 
 
 def test_games_without_an_agent_on_the_device_are_played_one_by_one() -> None:

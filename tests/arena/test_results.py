@@ -14,10 +14,9 @@ import jaxgames
 from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from jaxgames.arena import Games
-from tests.helpers.sticks import ShortSticks, Sticks
+from tests.arena.test_playing import KEY, STICKS
+from tests.helpers.sticks import ShortSticks
 
-STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2
-KEY = jax.random.key(0)
 Floats = NDArray[np.float64]
 of_arrays: Any = Games  # made of numpy arrays
 
