@@ -308,6 +308,7 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (train_ppo, (*NEW, "--network", "other"), "unknown network 'other'; the networks are"),
     (train_ppo, (*NEW, "--opponents", "nobody"), "nobody holds no run"),
     (train_ppo, (*NEW, "--init-from", "no/folder"), "no/folder holds no run"),
+    (train_ppo, (*NEW, "--env", BOXES, "--channels", "--hidden-sizes", 9, "--init-from", "FIRST"), "(8,) there and ("),
     (train_ppo, (*NEW, "--evaluation-opponent", "nobody"), "nobody holds no run"),
     (train_ppo, (*NEW, "--env", BOXES, "--evaluation-opponent", "alphabeta"), "= alphabeta plays on the host"),
     (train_ppo, (*NEW, "--num-envs", 4 * 10**8), "32 bits cannot index: reduce num_envs = 400,000,000"),
