@@ -99,7 +99,9 @@ def test_row_without_a_legal_action_is_finite_and_has_no_gradient() -> None:
 def test_actions_are_sampled_in_proportion_to_their_probabilities() -> None:
     draws = 20_000
     logits, mask = np.log(np.array([1, 5, 2, 3, 4], np.float32)), np.array([True, False, True, True, True])
-    action, log_prob = sampled(jax.random.key(1), np.tile(logits, (draws, 1)), np.tile(mask, (draws, 1)))
+    both = (np.tile([row, row[::-1]], (draws // 2, 1)) for row in (logits, mask))  # every second row is mirrored
+    action, log_prob = sampled(jax.random.key(1), *both)
+    action = np.where(np.arange(draws) % 2, 4 - np.asarray(action), action)
     expected = np.array([1, 0, 2, 3, 4]) / 10
     counts = np.bincount(action, minlength=5)
     assert counts[1] == 0
