@@ -18,7 +18,7 @@ peg's origin is empty once the peg has left. The gradient of a reach goes to the
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import flax.linen as nn
 import jax
@@ -29,11 +29,12 @@ from jaxgames import Env
 from jaxgames._checks import check_choice, check_int, check_number
 from jaxgames.games._hexagons import hexagonal_distance
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers.board import tables
+from jaxgames.games.chinese_checkers.board import DIRECTIONS, tables
 from jaxgames.games.chinese_checkers.scores import remaining_on_star
-from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_sizes, game_for, orthogonal, small
-from train.models.star_shifts import HOP, Cells, ahead, can_hop, targets
+from train.models.layers import ACTIVATIONS, MAX_SIZE, Network, check_sizes, game_for, orthogonal, small, take_cells
 
+STEP, HOP = 1, 2  # the cells from one to the other end of a move
+ALL_DIRECTIONS = range(len(DIRECTIONS))
 CELL_BITS = 9  # of a cell's number: 433 cells for N = 8
 WORTH_UNITS, MAX_WORTH = 2**12, 2**9  # with its sign, a worth in these units has the other 22 bits
 
@@ -164,3 +165,73 @@ def hops(
         check_number(name, number, lowest=0, highest=MAX_WORTH)
     encoder = HopsEncoder(board, check_sizes("hidden_sizes", hidden_sizes), activation)
     return Network(encoder, HopsHeads(board, hops, float(steepness), float(center), float(next_turn)))
+
+
+# -- the star in arrays of its cells, also for other networks ----------------------------------------------------------
+# The cells are the first axis, so that whole blocks of memory move from cell to cell, by a step or a hop.
+
+
+def opposite(direction: int) -> int:
+    """Returns the direction that leads back."""
+    return (direction + 3) % len(DIRECTIONS)
+
+
+class Cells(NamedTuple):
+    """Observations of a batch of boards, cell by cell."""
+
+    planes: jax.Array  # bool[B, cells, planes]: the pegs of each seat, the visited cells, the peg that hops
+    occupied: jax.Array  # bool[B, cells], a peg is there
+    blocked: jax.Array  # bool[B, cells], no peg can land there
+
+    @classmethod
+    def of(cls, env: ChineseCheckers, observation: jax.Array) -> "Cells":
+        """Returns the cells of observations, bool[B, side, side, planes]."""
+        q, r = tables(env.size).axial.T + 2 * env.size
+        places = q * (4 * env.size + 1) + r
+        planes = observation.reshape(observation.shape[0], -1, observation.shape[-1])[:, places]
+        occupied = planes[..., : env.num_players].any(-1)
+        return cls(planes, occupied, occupied | planes[..., env.num_players])
+
+
+def ahead(size: int, distance: int, direction: int, x: jax.Array) -> jax.Array:
+    """Returns each cell's entry of the cell at a distance in a direction: [cells, ...] -> [cells, ...].
+
+    It is 0 outside of the star. The distance is STEP or HOP.
+    """
+    return take_cells(x, _cells_ahead(size, distance, direction), _cells_ahead(size, distance, opposite(direction)))
+
+
+@functools.lru_cache
+def _cells_ahead(size: int, distance: int, direction: int) -> tuple[int, ...]:
+    t = tables(size)
+    return tuple((t.neighbour if distance == STEP else t.beyond)[:-1, direction].tolist())
+
+
+def can_hop(size: int, occupied: jax.Array, blocked: jax.Array) -> list[jax.Array]:
+    """Returns, for each direction, whether a peg on a cell could hop: bool[cells, B].
+
+    Args:
+      occupied: bool[cells, B], the cells that can be hopped over.
+      blocked: bool[cells, B], the cells on which no peg can land.
+    """
+    return [
+        ahead(size, STEP, direction, occupied) & ahead(size, HOP, direction, ~blocked) for direction in ALL_DIRECTIONS
+    ]
+
+
+def targets(size: int, hops: Sequence[jax.Array], step: jax.Array, hop: jax.Array) -> list[jax.Array]:
+    """Returns, for each direction, the entry of the cell to which a peg would go: [cells, B, ...].
+
+    Args:
+      hops: of `can_hop`.
+      step: [cells, B, ...], the entries of cells to which a peg steps.
+      hop: of the same shape, of cells to which it hops.
+    """
+    return [
+        jnp.where(
+            can.reshape(can.shape + (1,) * (step.ndim - 2)),
+            ahead(size, HOP, direction, hop),
+            ahead(size, STEP, direction, step),
+        )
+        for direction, can in enumerate(hops)
+    ]

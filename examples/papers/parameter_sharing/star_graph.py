@@ -24,8 +24,8 @@ import jax.numpy as jnp
 from jaxgames import Env
 from jaxgames._checks import check_int
 from jaxgames.games.chinese_checkers import ChineseCheckers
+from train.models.hop_planner import ALL_DIRECTIONS, HOP, STEP, Cells, ahead, can_hop, opposite, targets
 from train.models.layers import MAX_SIZE, FlatDense, Network, game_for, small
-from train.models.star_shifts import ALL_DIRECTIONS, HOP, STEP, Cells, ahead, can_hop, opposite, targets
 
 
 class Hops(NamedTuple):

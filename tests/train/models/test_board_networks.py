@@ -14,9 +14,8 @@ import jaxgames
 from jaxgames.games.chinese_checkers.board import tables
 from train.models.chess_graph import RELATIONS, Round, attacks, cells_of_actions, free_lines, move_types, relations
 from train.models.diagonal_mlp import NUM_SQUARES, around, neighbours
-from train.models.hop_planner import distances, reach_of
+from train.models.hop_planner import ALL_DIRECTIONS, HOP, STEP, ahead, can_hop, distances, reach_of, targets
 from train.models.policy import Policy
-from train.models.star_shifts import ALL_DIRECTIONS, HOP, STEP, ahead, can_hop, targets
 from train.ops.symmetries import symmetries
 
 # -- chess_graph: attacks as a walk finds them, and the cells of a move ------------------------------------------------
