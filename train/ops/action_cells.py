@@ -21,7 +21,7 @@ import numpy as np
 from jaxgames import Env
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from jaxgames.games.chinese_checkers import board as chinese_checkers_board
+from jaxgames.games.chinese_checkers.board import tables
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.games.minichess import Minichess
@@ -56,10 +56,8 @@ def _(env: Checkers) -> ActionCells:
 
 @action_cells.register
 def _(env: ChineseCheckers) -> ActionCells:
-    action, grid = np.arange(env.num_actions - 1), chinese_checkers_board.tables(env.size).grid
-    on_star = np.flatnonzero(grid < env.num_cells)
-    place = np.empty(env.num_cells, np.int64)
-    place[grid.ravel()[on_star]] = on_star
+    action, (q, r) = np.arange(env.num_actions - 1), tables(env.size).axial.T + 2 * env.size
+    place = q * (4 * env.size + 1) + r
     return ActionCells(cell=np.append(place[action // 6], -1), plane=np.append(action % 6, 0))
 
 
@@ -71,10 +69,10 @@ def _(env: ChineseCheckersDiamond) -> ActionCells:
 
 @action_cells.register
 def _(env: DotsAndBoxes) -> ActionCells:
-    horizontal = [(2 * row, 2 * col + 1) for row in range(env.rows + 1) for col in range(env.cols)]
-    vertical = [(2 * row + 1, 2 * col) for row in range(env.rows) for col in range(env.cols + 1)]
-    row, col = np.array(horizontal + vertical).T
-    return ActionCells(cell=row * (2 * env.cols + 1) + col, plane=np.zeros_like(row))
+    height, width, _ = env.observation_shape
+    place = np.arange(height * width).reshape(height, width)
+    cell = np.append(place[::2, 1::2], place[1::2, ::2])  # the horizontal edges, then the vertical ones
+    return ActionCells(cell=cell, plane=np.zeros_like(cell))
 
 
 @action_cells.register

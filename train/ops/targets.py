@@ -119,11 +119,5 @@ def outcomes(rewards: jax.Array, ended: jax.Array) -> tuple[jax.Array, jax.Array
       rewards: float32[T, num_players], what each step paid the seats.
       ended: bool[T], whether the game ended with the step.
     """
-
-    def backwards(later: tuple[jax.Array, jax.Array], step: tuple[jax.Array, jax.Array]):
-        (paid, known), (reward, ended) = later, step
-        own = reward + jnp.where(ended, 0.0, paid), ended | known
-        return own, own
-
-    start = jnp.zeros_like(rewards[0]), jnp.bool_(False)
-    return jax.lax.scan(backwards, start, (rewards, ended), reverse=True)[1]
+    paid = lambda_returns(rewards, jnp.where(ended, 0.0, 1.0), jnp.zeros_like(rewards), ended, td_lambda=1.0)
+    return paid, jax.lax.cummax(ended.astype(jnp.int32), reverse=True) > 0
