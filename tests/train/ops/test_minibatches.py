@@ -21,24 +21,24 @@ from train.ppo import PPO, Config
 STICKS = Sticks()  # three seats; every step here takes one stick, and whoever takes the last one wins
 WON_BY_0, WON_BY_2, LIVE = STICKS.at(1, 0), STICKS.at(1, 2), STICKS.at(4, 1)
 
-# Three boards for two steps. Three games end by the rules, one of them in a draw, and one is cut off.
+# Two boards for three steps. Three games end by the rules, one of them in a draw, and one is cut off.
 BOARDS = jax.tree.map(jnp.asarray, stacked([WON_BY_0, LIVE, LIVE, LIVE, WON_BY_2, LIVE]))
-TERMINATED = [[True, False, True], [False, True, False]]
-TRUNCATED = [[False, False, False], [True, False, False]]
-LENGTHS = [[4, 90, 6], [9, 5, 90]]
-RETURNS = [[[2, -1, -1], [90, 90, 90], [0, 0, 0]], [[1, 3, 5], [-1, -1, 2], [90, 90, 90]]]
-LEARNER = [[[1, 0, 1], [1, 1, 1], [1, 0, 0]], [[0, 1, 1], [0, 1, 0], [1, 1, 1]]]
+TERMINATED = [[True, False], [True, False], [True, False]]
+TRUNCATED = [[False, False], [False, True], [False, False]]
+LENGTHS = [[4, 90], [6, 9], [5, 90]]
+RETURNS = [[[2, -1, -1], [90, 90, 90]], [[0, 0, 0], [1, 3, 5]], [[-1, -1, 2], [90, 90, 90]]]
+LEARNER = [[[1, 0, 1], [1, 1, 1]], [[1, 0, 0], [0, 1, 1]], [[0, 1, 0], [1, 1, 1]]]
 
 
 def metrics(ended: bool = True, learner: Any = None, forfeit: bool = False) -> dict[str, float]:
     """If `forfeit`, the drawn game has one stick left, of which its mover takes three."""
     flags = [jnp.array(flags) & ended for flags in (TERMINATED, TRUNCATED)]
     stats = EpisodeStats(jnp.array(LENGTHS), jnp.array(RETURNS, jnp.float32))
-    boards: Any = jax.tree.map(lambda leaf: leaf.reshape(2, 3, *leaf.shape[1:]), BOARDS)
-    boards = dataclasses.replace(boards, left=boards.left.at[0, 2].set(1)) if forfeit else boards
+    boards: Any = jax.tree.map(lambda leaf: leaf.reshape(3, 2, *leaf.shape[1:]), BOARDS)
+    boards = dataclasses.replace(boards, left=boards.left.at[1, 0].set(1)) if forfeit else boards
     steps: Any = SimpleNamespace(
         state=boards,
-        action=jnp.zeros((2, 3), jnp.int32).at[0, 2].set(2 * forfeit),
+        action=jnp.zeros((3, 2), jnp.int32).at[1, 0].set(2 * forfeit),
         step_key=None,
         terminated=flags[0],
         truncated=flags[1],
