@@ -211,19 +211,6 @@ def test_keys_in_states_depend_on_the_seed_and_the_ply() -> None:
     assert session.state.luck == jax.random.fold_in(jax.random.key(3), 2)
 
 
-def test_turn_is_ended_only_where_nothing_can_follow() -> None:
-    star = make("chinese_checkers(size=2, num_players=2)")
-    start = star.from_string("0/.0/...0.../....../...../....../...1.../1./1 0 - 1")
-    for text, ended in (("2=>12", True), ("0=>7", False), ("0->1", False)):  # a hop, one with another behind it, a step
-        session = Session(star, [HUMAN, HUMAN], state=start)
-        session.play(star.action_from_string(session.state, text))
-        assert session.end_turn() == ended
-        assert session.moves() == ([text, "end"] if ended else [text])
-    boxes = Session(BOXES, [HUMAN, HUMAN], state=BOXES.from_string("1111001 .. 0"))
-    boxes.play(BOXES.action_from_string(boxes.state, "v(0,1)"))
-    assert not boxes.end_turn(), "the last line is a move"
-
-
 def test_seat_that_resigns_is_the_only_person_or_the_mover() -> None:
     session = Session(BOXES, ["first", HUMAN])
     session.resign()

@@ -246,12 +246,6 @@ def failing_twice() -> HostAgent:
     return HostAgent(act, analyse)
 
 
-def test_failure_of_a_hint_is_shown_and_the_game_goes_on() -> None:
-    text = transcript(BOXES, [HUMAN, HUMAN], "", ["h failing", "h(0,0)"], make=lambda text, env: failing_twice())
-    assert "failing failed with KeyError: 'no disk'" in text
-    assert text.endswith("plies: 1\n")
-
-
 @pytest.mark.parametrize("seats", [[HUMAN, "failing"], ["failing", "failing"]])
 def test_failure_of_an_agent_leaves_the_game_to_the_person(seats: list[str], tmp_path: Path) -> None:
     file, agent = tmp_path / "game.json", failing_twice()

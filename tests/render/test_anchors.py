@@ -1,4 +1,4 @@
-"""Cells and legal moves on the picture of a board, where people click."""
+"""Cells and legal moves on the picture of a board, where people click. Their labels are among the stored pictures."""
 
 import math
 import re
@@ -90,31 +90,3 @@ def test_edge_is_where_the_picture_draws_it() -> None:
     (x, y, length), cell = re.findall(r"-?[\d.]+", line), render.anchors(BOXES, state).cells["v(1,0)"]
     assert cell.label == "v(1,0), drawn"
     assert math.dist((cell.x, cell.y), on_picture(root, f"{x},{float(y) + float(length) / 2}")) < 0.02
-
-
-@pytest.mark.parametrize(
-    ("env", "text", "played", "parts"),
-    [
-        (CHECKERS, "B:W9,18,K32:B6,3", "6x13", ("6", "13", "capture", "6 jumps to 13 and takes the White man on 9")),
-        (CHECKERS, "W:WK18:B6", "18-14", ("18", "14", "step", "18 to 14")),
-        (
-            *(MINICHESS, "r3k/1P3/5/5/4K w - - 0 1", "b4a5n"),
-            *(("b4", "a5", "promotion to knight", "pawn b4 takes the Black rook on a5 and becomes a knight"),),
-        ),
-        (
-            *(BOXES, "101000100000 .... 0", "v(0,1)"),
-            *((None, "v(0,1)", "edge", "vertical edge, row 0, column 1, completes a box"),),
-        ),
-    ],
-)
-def test_labels_say_what_a_move_does(env: Any, text: str, played: str, parts: tuple[Any, ...]) -> None:
-    (found,) = [each for each in render.anchors(env, env.from_string(text)).moves if each.text == played]
-    assert found[2:] == parts
-
-
-def test_peg_in_a_chain_hops_on_or_ends_the_turn() -> None:
-    text = "./5./3.40.11/500..1/.5.../.332../.4.2..2/../4 4 29,16,5 3"
-    moves = render.anchors(STAR, STAR.from_string(text)).moves
-    assert {(each.source, each.target, each.kind) for each in moves} == {
-        ("5", "18", "hop"), ("5", "7", "hop"), ("5", "0", "hop"), ("5", None, "end turn"),
-    }  # fmt: skip

@@ -18,6 +18,7 @@ from jaxgames.play.web.live_games import GameServer
 from jaxgames.play.web.snapshot import Look
 from jaxgames.play.web.turns import trails, turns_of, written
 from jaxgames.render import anchors, svg
+from tests.helpers.scripted_agents import HostAgent
 from tests.play.test_session import Machine, check_session
 from tests.play.web.client import GAME, PEOPLE, Page, moves_of, page
 
@@ -99,6 +100,7 @@ PAGES: dict[str, tuple[str, list[str], list[str]]] = {
         [
             *("play h(0,0)", "jump 0", "jump 1", "draw", "play h(0,1)", "draw", "draw", "draw", "undo", "hint"),
             *("position 1100000 .. 1", "position 11x0000 .. 1", "resign", "jump 0"),
+            *("position 1111001 .. 0", "play v(0,1)"),  # the only edge that is left is a move
         ],
     ),
     "boxes_reviewed": (  # the third side of a box gives it to the other seat
@@ -109,9 +111,16 @@ PAGES: dict[str, tuple[str, list[str], list[str]]] = {
     "boxes_without_draws": ("dots_and_boxes(rows=1, cols=1)", AGAINST_FIRST, ["draw"]),
     "boxes_of_agents": (GAME, ["first", "first"], []),
     "boxes_at_a_level": (GAME, ["human", jaxgames.baselines.levels(jaxgames.make(GAME))["easy"]], []),
+    "boxes_with_a_failing_agent": (  # from a position, agents answer offers at once
+        *(GAME, ["human", "failing"]),
+        [
+            *("hint failing", "play h(0,0)", "seats human,mcts", "seats human,first", "seats human,failing"),
+            *("position 0000000 .. 0", "draw", "draw"),
+        ],
+    ),
     "star": (  # no hop follows the first one, which ends the turn
         *("chinese_checkers(size=2, num_players=2)", PEOPLE),
-        [f"position {CHAIN}", "play 2=>12", f"position {CHAIN}", "play 0=>7", "play end"],
+        [f"position {CHAIN}", "play 2=>12", f"position {CHAIN}", "play 0=>7", "play end", "undo", "play 0->1"],
     ),
     "star_of_three": (STAR, ["first", "human", "first"], ["play 11->10", "show 0"]),
     "checkers": (
@@ -184,8 +193,18 @@ def page_text(here: Page, game: str, seats: list[str], requests: list[str]) -> s
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
+def fail(*_: Any) -> Any:
+    raise OSError("no disk")
+
+
+def make_failing(text: str, env: Any) -> Any:
+    if text == "mcts":
+        raise ImportError("mctx is missing")
+    return HostAgent(fail, fail) if text == "failing" else agents.make(text, env)
+
+
 def made_pages() -> dict[str, str]:
-    with page() as here:
+    with page(["human", "failing"], make=make_failing) as here:
         return {f"{name}.txt": page_text(here, *row) for name, row in PAGES.items()}
 
 
