@@ -95,19 +95,7 @@ def test_value_is_the_result_for_the_mover(pairs: tuple[Positions, dict[str, Any
     assert np.isnan(found.value[found.game % 4 == 3]).all()
 
 
-def test_games_that_are_left_out_are_counted_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path / "games.pdn")
-    assert run_command(data.main, path, "--output", tmp_path / "pairs.npz") is None
-    printed = capsys.readouterr()
-    assert f"{path}:9: 22-19 is not legal: White can play 21-17, 22-17, " in printed.err
-    assert "games: 6 read; 3 kept, 1 duplicates, 1 without moves, 1 refused" in printed.out.splitlines()
-    counts = {"read": 6, "kept": 3, "duplicates": 1, "without_moves": 1, "refused": 1}
-    results = {"1-0": 1, "*": 1, "0-1": 1}
-    assert json.loads(printed.out.splitlines()[-1])["games"] == counts | {"results": results}
-    assert sorted(set(positions.load(tmp_path / "pairs.npz").game)) == [0, 4, 5]  # numbers in the file
-
-
-def test_archives_are_read_and_games_of_the_second_collection_are_external(
+def test_games_that_are_left_out_are_counted_and_reported_and_a_second_collection_is_external(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with zipfile.ZipFile(tmp_path / "games.zip", "w") as archive:
@@ -119,12 +107,17 @@ def test_archives_are_read_and_games_of_the_second_collection_are_external(
     arguments = (tmp_path / "games.zip", "--external", others, "--output", tmp_path / "pairs.npz")
     assert run_command(data.main, *arguments) is None
     printed = capsys.readouterr()
-    assert f"{tmp_path / 'games.zip'}/one/GAMES.PDN:9: " in printed.err
+    reason = "22-19 is not legal: White can play 21-17, 22-17, "
+    assert f"{tmp_path / 'games.zip'}/one/GAMES.PDN:9: {reason}" in printed.err
+    assert "games: 6 read; 3 kept, 1 duplicates, 1 without moves, 1 refused" in printed.out.splitlines()
     result = json.loads(printed.out.splitlines()[-1])
-    assert (result["games"]["kept"], result["external"]["kept"], result["external"]["duplicates"]) == (3, 2, 5)
+    counts = {"read": 6, "kept": 3, "duplicates": 1, "without_moves": 1, "refused": 1}
+    assert result["games"] == counts | {"results": {"1-0": 1, "*": 1, "0-1": 1}}
+    assert (result["external"]["kept"], result["external"]["duplicates"]) == (2, 5)
     assert result["splits"]["external"] == {"games": 2, "positions": 2, "unseen": 0}  # both begin at the start
-    found = positions.load(tmp_path / "pairs.npz").of("external")
-    assert found.game.tolist() == [12, 14]
+    found = positions.load(tmp_path / "pairs.npz")
+    assert sorted({*found.game.tolist()}) == [0, 4, 5, 12, 14]  # numbers in the files
+    assert found.of("external").game.tolist() == [12, 14]
 
 
 @pytest.mark.parametrize(
