@@ -1,6 +1,5 @@
 """Every experiment of `examples.papers` runs as a command in a short form, and computes nothing twice."""
 
-import dataclasses
 import importlib
 import json
 import pkgutil
@@ -13,7 +12,6 @@ from typing import Any
 import pytest
 
 from examples import papers
-from examples.papers._experiment import shortened
 from train.driver.commands import children_cpu_seconds
 
 ROOT = Path(__file__).parents[3]
@@ -44,22 +42,8 @@ def experiments() -> Iterator[str]:
             yield module.name
 
 
-EXPERIMENTS = [*experiments()]
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_experiment_has_a_short_form(name: str) -> None:
-    module: Any = importlib.import_module(name)
-    fields = {field.name for field in dataclasses.fields(module.Arguments)}
-    assert "output" in fields, f"the Arguments of {name} must have the field `output`"
-    if name not in NEED_AGENTS:
-        assert "quick" in fields, f"the Arguments of {name} must be an Experiment (examples/papers/_experiment.py)"
-        short = shortened(module.Arguments(quick=True), module.QUICK)
-        assert {name: getattr(short, name) for name in module.QUICK} == module.QUICK
-
-
 @pytest.mark.slow  # trains and plays games for up to a minute, each
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", [*experiments()])
 def test_short_form_ends_within_its_time_and_computes_nothing_twice(name: str, tmp_path: Path) -> None:
     before = children_cpu_seconds()
     first = run(name, tmp_path)
