@@ -17,7 +17,7 @@ from jaxgames import Env
 from jaxgames.games.minichess import Minichess
 from tests.games.minichess.cases import make_reference
 from tests.games.minichess.reference import from_fen
-from tests.helpers.positions import board
+from tests.helpers.positions import board, stacked
 from train.data.positions import Positions
 from train.ppo import PPO, config_for
 from train.recipes import PRESETS
@@ -106,18 +106,6 @@ def test_random_games_are_those_of_minichess_until_a_pawn_of_black_promotes(vari
 CAPTURES = "minichess(rules=king_capture, reward=material)"
 
 
-def test_star_stands_for_the_seeds_of_runs(tmp_path: Path) -> None:
-    folders = [tmp_path / f"seed={seed}" / "white_1" for seed in range(3)]
-    for folder in folders:
-        folder.mkdir(parents=True)
-    for folder in folders[:2]:
-        (folder / "config.json").touch()
-    assert runs.matching(f"{tmp_path}/seed=*/white_1") == [*map(str, folders[:2])]
-    assert runs.matching("alphabeta(depth=1)") == ["alphabeta(depth=1)"]
-    with pytest.raises(ValueError, match="there is no run"):
-        runs.matching(f"{tmp_path}/seed=*/white_2")
-
-
 @pytest.mark.slow  # plays games and searches positions
 def test_uniform_policy_has_the_entropy_and_the_best_moves_of_a_random_player(tmp_path: Path) -> None:
     config = config_for(CAPTURES, network="mlp(hidden_sizes=[4])", temperature=0.0, seed=0)
@@ -176,7 +164,6 @@ def test_measures_of_policy_improvement_see_a_peak_and_the_fall_after_it(monkeyp
 def test_positions_of_standard_rules_keep_their_boards_under_king_capture() -> None:
     standard, captures = jaxgames.make("minichess"), jaxgames.make("minichess(rules=king_capture, reward=material)")
     texts = ["k4/2K2/2Q2/5/5 w - - 0 1", standard.to_string(standard.init(jax.random.key(0)))]
-    states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(standard.from_string, texts))
+    states = stacked(map(standard.from_string, texts))
     found = pretraining.with_king_capture(Positions(standard, states), captures)
-    rows = [jax.tree.map(lambda leaf, row=row: leaf[row], found.states) for row in range(2)]
-    assert [captures.to_string(row) for row in rows] == texts
+    assert [captures.to_string(board(found.states, row)) for row in range(2)] == texts
