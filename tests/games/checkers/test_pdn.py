@@ -1,6 +1,5 @@
 """The reader and the writer of PDN: games of another engine, ways of writing, broken games, round trips."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -78,6 +77,11 @@ READ: list[tuple[str, list[Expected]]] = [
     ),
     ("11\u201315 24\u201320 8-11 28-24 9-13 22-18 15\u00d722 25\u00d718 ½-½", [(OPENING, "1/2-1/2")]),
     ("1. 11-15 (1. 9-14 22-17 {1-0 )} (11-16 1-0) 2. zz) 24-20 (!) *", [("11-15 24-20", "*")]),
+    # Comments, marks and blanks; a comment may hold results, headers and the beginnings of others.
+    (
+        '{;%( [x]\n[Event "old"]\n1-0 }1. 11-15 !? ; 0 - 1 {\n%} ½ {\n24-20?! $5 8-\n11{*}28 \t-24 ... 9-13{)}22- 18 *',
+        [("11-15 24-20 8-11 28-24 9-13 22-18", "*")],
+    ),
     ('{[Event "a"]\n1. 11-15 *}\n[event "b"]\n[EVENT "c"] 1 11-15 1-0 11-16 *', [("", "*"), *TWO]),
     # Games are separated by a result, by a header after moves, and by the name of a header that comes again.
     ('[Event "1"] [Result "1-0"]\n1. 11-15\n  [Event "2"]\n1. 11-16', TWO),
@@ -85,7 +89,7 @@ READ: list[tuple[str, list[Expected]]] = [
     ('[Event "1"]\n[Result "1-0"]\n\n[Event "2"]\n[Result "0-1"]', [("", "1-0"), ("", "0-1")]),
     ("\n \n{only a comment}\n", []),
     # Positions and types of games.
-    ('[FEN "W:BK7,2:W18,K30"]\n1... 30-25 2. 7-10', [(OTHER_START, "*")]),
+    ('[fen "W:BK7,2:W18,K30"]\n1... 30-25 2. 7-10', [(OTHER_START, "*")]),
     ('[SetUp "1"][FEN "W : W 18, K30 : B2, K7 ."]\n1... 30-25 2. 7-10', [(OTHER_START, "*")]),
     ('[FEN "W:WK30-K30,18-18:B2,K7-7"]\n1... 30-25 2. 7-10', [(OTHER_START, "*")]),
     ('[FEN "B:W32-21:B1-12"] 1) 9-13 22-18 2) 13-17', [("9-13 22-18 13-17", "*")]),
@@ -100,6 +104,7 @@ READ: list[tuple[str, list[Expected]]] = [
     *(
         (f'[Result "{header}"]\n1. 11-15 {after}', [("11-15", result)])
         for header, after, result in [
+            ("", "0\u2013 1", "0-1"),
             ("", "2\u20120", "1-0"),
             ("", "1\u2212 1", "1/2-1/2"),
             ("", "1/2 \u2010 1/2", "1/2-1/2"),
@@ -159,65 +164,16 @@ def test_reason_shows_the_beginning_of_a_long_text(text: str) -> None:
     assert "..." in wrong.reason
 
 
-COMMENTED = ["11-15", "1-0", "0 - 1", "*", "½", "(9-14", ")", ";", "%", "[x]", "$3", "Müller", "\u2013"]
-
-
-def decorated(game: PdnGame, random: Random, sign: str) -> str:
-    """Returns a game with comments, marks, blanks, line ends and dashes at random."""
-
-    def gap(*, with_variations: bool = True) -> str:
-        words = " ".join(random.choices(COMMENTED, k=random.randrange(6)))
-        comments = [f"{{{words}}}", f'{{{words}\n[Event "old"]\n{words}}}', f";{words}{{\n", f"\n%{words}}}{{\n"]
-        blanks = [" ", "\n", "\t", "\n\n", "\u00a0"]
-        marks = (
-            [f"(11-15 {{{words}}} (no {random.choice(['*', '1-0'])}) 9-14 3)", "$5 ", "!?"] if with_variations else []
-        )
-        return random.choice(blanks) + "".join(random.choices([*blanks, *comments, *marks], k=random.randrange(4)))
-
-    def spread(text: str) -> str:
-        blanks = random.choice(["", "", " ", "  ", "\n"])
-        return re.sub(
-            "[-x]", lambda match: blanks + (sign if match[0] == "-" else random.choice("xX:-")) + blanks, text
-        )
-
-    def cased(name: str) -> str:
-        return random.choice([str, str.upper, str.lower, str.swapcase])(name)
-
-    headers = dict(game.headers) | {
-        "FEN": f"B:W32{sign}21:B1{sign}12",
-        "Result": spread(game.result).replace("\n", " "),
-    }
-    text = gap(with_variations=False)
-    for name, value in random.sample([*headers.items()], len(headers)):
-        text += f'[{cased(name)} "{value}"]' + random.choice(["", gap(with_variations=False)])
-    number = random.choice(["{}. ", "{}.", "{}... ", "{}) ", "{} ", ""])
-    for turn, move in enumerate(game.moves):
-        text += random.choice(["", gap()]) + (number.format(turn // 2 + 1) if turn % 2 == 0 or "..." in number else "")
-        text += spread(move) + gap()
-    return text + spread(game.result) + gap(with_variations=False) + "\n"
-
-
-@settings(max_examples=60, deadline=None, database=None)
-@given(st.integers(0, 2**32))
-def test_games_are_read_whatever_stands_between_their_parts(seed: int) -> None:
-    """Two files in any encoding, one behind the other, with the ends of files of several systems."""
-    random = Random(seed)
-    games: list[PdnGame] = []
-    content = b""
-    coding, sign = random.choice(
-        [("utf-8", "\u2212"), ("utf-8-sig", "\u2014"), ("utf-16", "\u2011"), ("cp1252", "\u2013"), ("cp1252", "-")]
-    )
-    for name in ("first", "second"):
-        board, actions = Board.of(WCDF.from_string(START)), list[int]()
-        for _ in range(random.randrange(12)):
-            actions += board.play(random.choice(board.legal_paths()))
-        result = random.choice(RESULTS)
-        games.append(
-            record(actions, result=result, headers={"Event": name, "Black": "Müller", "Site": "{;%( \u2013 ½"})
-        )
-        text = decorated(games[-1], random, sign).replace("\n", random.choice(["\n", "\r\n", "\r"]))
-        content += (text + random.choice(["", "\x1a", "\x1a\0\0", "\n\0"])).encode(coding)
-    assert list(read(decode(content))) == games
+@pytest.mark.parametrize("coding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_files_of_several_systems_are_read_one_behind_the_other(coding: str, line_end: str) -> None:
+    text = '[Site "Müller"]\n1. 11\u201315 ; {\n24-20 *'
+    ends = ["", "\x1a", "\n\x1a\0\0", "\n\0"]
+    content = b"".join((text + end).replace("\n", line_end).encode(coding) for end in ends)
+    games = list(read(decode(content)))
+    assert [(game.headers, game.text) for game in games if isinstance(game, PdnGame)] == [
+        ({"Site": "Müller"}, "11-15 24-20")
+    ] * len(ends)
 
 
 # -- the writer --------------------------------------------------------------------------------------------------------
