@@ -242,23 +242,12 @@ def test_run_on_four_devices_equals_the_run_on_one(
 
 # -- other modes of JAX --------------------------------------------------------------------------------------------
 
-SMALL_BOXES: dict[str, Any] = {"env": BOXES, "network": "mlp", "channels": (), "activation": None}
+OTHER_PARTS: dict[str, Any] = {"compute_dtype": "bfloat16", "opponents": ("greedy", "self@every=1")}
 IN_OTHER_MODES: dict[str, Callable[[Path], Learner]] = {
-    "ppo": lambda _: ppo.PPO(
-        dataclasses.replace(
-            PPO,
-            **SMALL_BOXES,
-            compute_dtype="bfloat16",
-            opponents=("greedy", "self@every=1"),
-            step_kl_coef=0.1,
-            vf_clip=1.0,
-        )
-    ),
-    "alphazero": lambda _: alphazero.AlphaZero(dataclasses.replace(ALPHAZERO, **SMALL_BOXES)),
+    "ppo": lambda _: ppo.PPO(dataclasses.replace(PPO, **OTHER_PARTS, step_kl_coef=0.1, vf_clip=1.0)),
+    "alphazero": LEARNERS["alphazero"],
     "imitation": of_labels,
 }
-
-
 MODES = {"x64": jax.enable_x64(True), "strict": jax.numpy_dtype_promotion("strict")}
 FAST = {("ppo", "strict"), ("alphazero", "x64")}  # others trace for seconds, too
 

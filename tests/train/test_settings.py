@@ -79,11 +79,6 @@ def test_further_boards_need_a_network_for_any_board() -> None:
             alphazero.AlphaZero(dataclasses.replace(config, network=network))
 
 
-def test_run_is_rounded_up_to_whole_iterations() -> None:
-    of_steps = {steps: dataclasses.replace(PPO, total_steps=steps).num_iterations for steps in (1, 384, 385)}
-    assert of_steps == {1: 1, 384: 1, 385: 2}
-
-
 def test_setting_that_is_traced_is_refused_in_words() -> None:
     with pytest.raises(
         TypeError,

@@ -184,10 +184,12 @@ def test_order_of_positions_does_not_depend_on_the_length_of_an_iteration(num_mi
 
 
 class Outputs:
-    """A network whose weights are its outputs."""
+    """A network whose weights are its outputs, with noise from the key of the dropped units, if there is one."""
 
-    def apply_in_training(self, params: Any, *_: Any) -> Any:
-        return params["heads"]["params"]["logits"], params["heads"]["params"]["value"], {}
+    def apply_in_training(self, params: Any, observation: Any, seat: Any, key: jax.Array | None) -> Any:
+        logits, value = (params["heads"]["params"][name] for name in ("logits", "value"))
+        noise = 0.0 if key is None else jax.random.normal(key, logits.shape)
+        return logits + noise, value, {"encoder": {}, "heads": {}}
 
 
 class OfOutputs(Imitation):
@@ -333,22 +335,10 @@ def test_random_image_has_the_label_at_the_image_of_its_edge() -> None:
 # -- several files -------------------------------------------------------------------------------------------------
 
 
-class WithNoise(Outputs):
-    """Adds noise from the key of the dropped units."""
-
-    def apply_in_training(self, params: Any, *given: Any) -> Any:
-        logits, value, _ = super().apply_in_training(params)
-        return logits + jax.random.normal(given[-1], logits.shape), value, {"encoder": {}, "heads": {}}
-
-
-class Noisy(Imitation):
-    policy: Any = WithNoise()  # pyright: ignore[reportAssignmentType]  # constant here
-
-
 def test_loss_is_the_mean_over_the_files_with_keys_of_their_own() -> None:
     """One file has the bits of its loss, gradient and metrics."""
     key, nothing = jax.random.key(0), cast(Any, None)  # the loss does not read the train state
-    one, two = (Noisy(Config(other_envs=others)) for others in ((), ("checkers",)))
+    one, two = (OfOutputs(Config(other_envs=others)) for others in ((), ("checkers",)))
     weights = {"logits": jnp.asarray(LOGITS, jnp.float32), "value": jnp.ones(3)}
     params: Any = {"encoder": {"params": {}}, "heads": {"params": weights}}
     minibatches = [minibatch_of(), minibatch_of(label=np.zeros(3))]
