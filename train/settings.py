@@ -75,13 +75,8 @@ class NetworkConfig:
 def check_same_game(setting: str, first: Env[Any], other: Env[Any], name: str) -> None:
     """Raises ValueError unless a further board is of the same game, where a return has the same meaning.
 
-    Their returns can differ by a factor: with reward=margin, a value is a share of the boxes of its board.
-
-    Args:
-      setting: that names the further board.
-      first: the game of `env`.
-      other: the further board.
-      name: of the further board in the message.
+    Their returns can differ by a factor: with reward=margin, a value is a share of the boxes of its board. `setting`
+    is the one that gives the further board, and `name` is of that board in the message.
     """
     for field in ("id", "num_players", "reward"):
         ours, theirs = (getattr(env, field, None) for env in (first, other))
