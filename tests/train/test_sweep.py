@@ -19,9 +19,10 @@ from train import ppo
 from train.agents import make
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
-from train.sweep import Sweep, folder_name, run_sweep, sweep_of
+from train.sweep import Sweep, run_sweep, sweep_of
 from train.sweep.__main__ import main, parse
 from train.sweep.batched_runs import BatchedRuns
+from train.sweep.runs import folder_name
 
 jax.devices()  # JAX starts here, with the devices of the other tests
 

@@ -42,6 +42,7 @@ class Arguments(Generic[ConfigT]):
 class ParsedFirst:
     """The arguments that determine the defaults of all others."""
 
+    learner: str | None = None  # of a sweep
     env: str | None = None
     network: str | None = None
     preset: str | None = None

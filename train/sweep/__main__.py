@@ -5,7 +5,6 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import tyro
@@ -14,7 +13,7 @@ from jaxgames._named import IMPORT_LINE, command_line
 from jaxgames._specs import split_list
 from train.agents import learner_type
 from train.driver import compilation
-from train.driver.cli import parse_known
+from train.driver.cli import ParsedFirst, is_stored, parse_known
 from train.driver.commands import print_result
 from train.driver.learner import format_setting
 from train.driver.loop import Settings
@@ -41,15 +40,6 @@ class Arguments:
     """Cells that a device computes at the same time; 0 for one on a CPU, and for all of them on other platforms."""
 
 
-@dataclass(frozen=True)
-class ParsedFirst:
-    """The arguments that determine which others there are, and their defaults."""
-
-    learner: str | None = None
-    run_dir: Path | None = None
-    resume: bool = False
-
-
 def parse(arguments: Sequence[str]) -> Arguments:
     """Returns the parsed command line, with a dict of tuples as `values`. Defaults: the stored sweep with --resume.
 
@@ -58,8 +48,9 @@ def parse(arguments: Sequence[str]) -> Arguments:
     first = parse_known(ParsedFirst, arguments) or ParsedFirst()
     if first.resume and first.run_dir is None:
         raise ValueError("--resume needs the --run-dir of the sweep to continue")
-    path = (first.run_dir or Path()) / SWEEP_FILE
-    stored: dict[str, Any] = json.loads(path.read_bytes()) if first.resume and path.exists() else {}
+    stored: dict[str, Any] = {}
+    if first.run_dir is not None and is_stored(first, SWEEP_FILE):
+        stored = json.loads((first.run_dir / SWEEP_FILE).read_bytes())
     learner = first.learner or stored.get("learner", "ppo")
     config_type = learner_type(learner).config_type
     lists = {name: kind for name, kind in get_type_hints(config_type).items() if get_origin(kind) is tuple}
