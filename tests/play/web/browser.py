@@ -120,10 +120,14 @@ class Person:
     def position(self) -> str:
         return self.find("#position").input_value()
 
+    @property
+    def memory(self) -> dict[str, Any]:
+        """What the page remembers."""
+        return json.loads(self.page.evaluate("localStorage.getItem('jaxgames')"))
+
     def session(self) -> Session:
         """Returns the game as the page remembers it, played again."""
-        memory: dict[str, Any] = json.loads(self.page.evaluate("localStorage.getItem('jaxgames')"))
-        return from_json(memory["saved"])
+        return from_json(self.memory["saved"])
 
     def cells(self, kind: str) -> list[str]:
         """Returns the names of the cells of a kind: "source", "target", "edge", "selected" or "forced"."""

@@ -1,5 +1,6 @@
 """The page in a real browser: accessibility, screens, hints, reloading, security, a killed server, files."""
 
+import json
 import os
 import re
 import socket
@@ -200,19 +201,27 @@ def test_switch_shows_the_shares_of_hints_and_of_the_computers_last_move(sit: Si
 # -- the page and its server ---------------------------------------------------------------------------------------
 
 
-def test_reload_and_a_second_window_show_the_same_game(sit: Sit) -> None:
+def test_game_is_found_again_by_a_reload_and_a_second_window_and_kept_if_it_cannot_be_continued(sit: Sit) -> None:
     someone = sit(BOXES, *PEOPLE)
     for _ in range(3):
         someone.move()
-    before, id = someone.position, someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames')).id")
+    before, id = someone.position, someone.memory["id"]
     someone.page.reload()
     someone.wait()
-    assert (someone.position, someone.ply) == (before, 3)
-    assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames')).id") == id
+    assert (someone.position, someone.ply, someone.memory["id"]) == (before, 3, id)
     with someone.page.context.expect_page() as opened:
         someone.page.evaluate("open('/')")
     opened.value.locator(".cell.edge").first.click()
     someone.at(4)
+    opened.value.close()
+    changed = json.dumps(someone.memory | {"id": "gone", "saved": "{}"})
+    someone.page.evaluate("memory => localStorage.setItem('jaxgames', memory)", changed)
+    someone.page.reload()
+    someone.wait()
+    assert someone.text("#problem").startswith("The game before cannot be continued: the saved game is not")
+    assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames refused')).saved") == "{}"
+    someone.move()
+    assert not someone.sees("#problem")
 
 
 def test_foreign_script_and_foreign_page_can_do_nothing(sit: Sit) -> None:
@@ -272,20 +281,6 @@ def test_killed_server_is_noticed_and_the_game_goes_on_with_the_next_one(chrome:
     finally:
         process.kill()
         process.wait()
-
-
-def test_game_that_cannot_be_continued_is_named_and_kept(sit: Sit) -> None:
-    someone = sit(BOXES, *PEOPLE)
-    someone.page.evaluate(
-        "() => { const memory = JSON.parse(localStorage.getItem('jaxgames'));"
-        " localStorage.setItem('jaxgames', JSON.stringify({...memory, id: 'gone', saved: '{}'})); }"
-    )
-    someone.page.reload()
-    someone.wait()
-    assert someone.text("#problem").startswith("The game before cannot be continued: the saved game is not")
-    assert someone.page.evaluate("JSON.parse(localStorage.getItem('jaxgames refused')).saved") == "{}"
-    someone.move()
-    assert not someone.sees("#problem")
 
 
 # -- files ---------------------------------------------------------------------------------------------------------
