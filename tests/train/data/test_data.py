@@ -110,6 +110,8 @@ def test_games_that_are_left_out_are_counted_and_reported_and_a_second_collectio
     reason = "22-19 is not legal: White can play 21-17, 22-17, "
     assert f"{tmp_path / 'games.zip'}/one/GAMES.PDN:9: {reason}" in printed.err
     assert "games: 6 read; 3 kept, 1 duplicates, 1 without moves, 1 refused" in printed.out.splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in printed.out.splitlines()]
+    assert ["external", "2", "2", ""] in cells  # of its two positions, none is not in the training set
     result = json.loads(printed.out.splitlines()[-1])
     counts = {"read": 6, "kept": 3, "duplicates": 1, "without_moves": 1, "refused": 1}
     assert result["games"] == counts | {"results": {"1-0": 1, "*": 1, "0-1": 1}}
