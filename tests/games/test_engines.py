@@ -21,7 +21,7 @@ from jaxgames import Env
 from tests.games.chinese_checkers.cases import PLAYERS, choose_eagerly
 from tests.games.chinese_checkers.reference import DIRECTIONS, Reference, rotated
 from tests.games.minichess.cases import START
-from tests.helpers.positions import batched, board, compiled, random_actions, repeated, start
+from tests.helpers.positions import batched, board, random_actions, repeated, start
 
 
 class Engine(Protocol):
@@ -172,20 +172,14 @@ BLOCKED_AT_THE_LIMIT = """
 
 
 def test_open_spiel_draws_where_the_last_quiet_ply_would_win() -> None:
-    """A game found by search: a draw for OpenSpiel, and won by Black under the federation's rules."""
-    envs = [jaxgames.make("checkers", draw_rule=draw_rule) for draw_rule in ("openspiel", "wcdf")]
-    engine, states = CheckersOfOpenSpiel(envs[0], "checkers"), [start(env) for env in envs]
-    for ply in BLOCKED_AT_THE_LIMIT.split():
-        assert not engine.is_over(False)
-        assert not any(state.terminated for state in states)
-        action = envs[0].action_from_string(states[0], ply)
-        engine.apply(states[0], action)
-        states = [
-            jax.device_get(compiled(env).step(state, np.int32(action))) for env, state in zip(envs, states, strict=True)
-        ]
-    assert engine.is_over(True)
-    assert engine.returns() == states[0].rewards.tolist() == [0, 0]
-    assert (bool(states[0].terminated), states[1].rewards.tolist()) == (True, [1, -1])
+    """A game found by search, which Black wins under the federation's rules."""
+    env, plies = jaxgames.make("checkers", draw_rule="openspiel"), iter(BLOCKED_AT_THE_LIMIT.split())
+
+    def choose(rng: np.random.Generator, text: str) -> int:
+        return env.action_from_string(jax.device_get(env.from_string(text)), next(plies))
+
+    assert play_beside(env, lambda: CheckersOfOpenSpiel(env, "checkers"), 1, seed=0, choose=choose)["draw"] == 1
+    assert not [*plies]
 
 
 # -- Chinese Checkers --------------------------------------------------------------------------------------------------
