@@ -122,7 +122,8 @@ def test_greedy_policy_against_a_fixed_opponent_is_the_best_reply_to_it(sticks: 
         ent_coef=0.05,  # enough to visit every position until the end
         hidden_sizes=(32,),
     )
-    train_state, _ = jax.jit(functools.partial(ppo.train, config))(jax.random.key(0))
+    with jax.debug_key_reuse(True):  # refuses a key that is used twice
+        train_state, _ = jax.jit(functools.partial(ppo.train, config))(jax.random.key(0))
     left, seats = np.divmod(np.arange(14), 2)
     boards = jax.vmap(Sticks(num_players=2, sticks=7).at)(jnp.asarray(left + 1), jnp.asarray(seats))
     actions = np.asarray(PPO(config).agent(train_state.params, temperature=0.0).act(jax.random.key(0), boards))
