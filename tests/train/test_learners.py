@@ -255,3 +255,39 @@ def test_three_seats_play_and_value_sticks_as_solved(make: str, settings: dict[s
     values = np.asarray(learner.outputs(train_state.params, boards)[1]).reshape(4, 3, -1)  # the mover's, then others
     expected = np.array([[1, -0.5, -0.5]] * 3 + [[-0.5, 1, -0.5]])[:, None, : values.shape[2]]
     np.testing.assert_allclose(values, np.broadcast_to(expected, values.shape), atol=0.25)
+
+
+# -- against a fixed opponent --------------------------------------------------------------------------------------
+
+EPSILON = 0.5  # of the opponent
+
+
+def best_reply_values(left: int) -> list[float]:
+    """The values of taking 1, 2, ... sticks against the opponent that takes one, or with EPSILON a random number."""
+
+    def after(left: int) -> float:
+        """The learner's value where the opponent is to move."""
+        most = min(3, left)
+        chances = [EPSILON / most + (1 - EPSILON) * (take == 1) for take in range(1, most + 1)]
+        results = [-1.0 if take == left else max(best_reply_values(left - take)) for take in range(1, most + 1)]
+        return sum(chance * result for chance, result in zip(chances, results, strict=True))
+
+    return [1.0 if take == left else after(left - take) for take in range(1, min(3, left) + 1)]
+
+
+@pytest.mark.slow
+def test_greedy_policy_against_a_fixed_opponent_is_the_best_reply_to_it(sticks: None) -> None:
+    """It takes one of four sticks, where all moves lose against a perfect opponent."""
+    against = {"env": "sticks(num_players=2, sticks=7)", "opponents": ("first",), "opponent_epsilon": EPSILON}
+    settings: dict[str, Any] = PPO | against | {"total_steps": 100 * 32 * 32}
+    learner = ppo.PPO(ppo.Config(**settings))
+    with jax.debug_key_reuse(True):  # refuses a key that is used twice
+        train_state, _ = jax.jit(learner.train)(jax.random.key(0))
+    left, seats = np.divmod(np.arange(14), 2)
+    boards = jax.vmap(Sticks(num_players=2, sticks=7).at)(jnp.asarray(left + 1), jnp.asarray(seats))
+    actions = np.asarray(learner.agent(train_state.params, temperature=0.0).act(jax.random.key(0), boards))
+    assert np.argmax(best_reply_values(4)) == 0
+    for sticks_left, found in enumerate(actions.reshape(7, 2), start=1):
+        values = np.array(best_reply_values(sticks_left))
+        assert sticks_left == 1 or values.min() < values.max()
+        assert {*found.tolist()} <= {*np.flatnonzero(values >= values.max() - 1e-9).tolist()}, f"{values}"

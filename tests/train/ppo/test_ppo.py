@@ -1,9 +1,9 @@
-"""A rollout and an update of PPO: the opponents play their seats, and only the learner's decisions are learned from."""
+"""A rollout and an update of PPO: opponents play their seats, and only the learner's decisions are learned from."""
 
 import dataclasses
 import functools
 import itertools
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,12 @@ import pytest
 
 import jaxgames
 from jaxgames._platforms import VARIABLE
-from tests.helpers.networks import random_leaves
+from jaxgames.policies.agent import PolicyAgent
+from jaxgames.policies.policy import reward_scale
+from jaxgames.solvers.exact.agent import SolverAgent
+from tests.helpers.networks import random_leaves, with_policy
+from tests.helpers.scripted_agents import analysis_of
+from tests.helpers.solved import solved_boxes
 from tests.helpers.sticks import LuckySticks
 from tests.train.ops.test_targets import slow_advantages
 from train import ppo
@@ -257,3 +262,67 @@ def test_update_does_not_depend_on_the_opponents_steps(collected: Collected) -> 
     np.testing.assert_allclose(metrics["explained_variance"], explained, rtol=1e-3, atol=1e-4)
     changed = jax.tree.map(lambda old, new: np.any(old != new), *jax.device_get((collected.after.params, found.params)))
     assert jax.tree.all(changed)
+
+
+# -- beside perfect play -------------------------------------------------------------------------------------------
+
+BOXES: Any = jaxgames.make("dots_and_boxes(rows=2, cols=3, reward=boxes)")
+LENGTH, NUM_ENVS = 8, 64
+
+
+@dataclasses.dataclass(frozen=True)
+class SolvedPolicy:
+    """The exact value of the mover, and equal logits. The parameters are the value of every index, float32[P]."""
+
+    def apply(self, params: jax.Array, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        parts = observation[:, ::2, 1::2, 0], observation[:, 1::2, ::2, 0]  # horizontal and vertical edges
+        edges = jnp.concatenate([part.reshape(len(seat), -1) for part in parts], 1)
+        index = edges.astype(jnp.uint32) @ (jnp.uint32(1) << jnp.arange(edges.shape[1], dtype=jnp.uint32))
+        return jnp.zeros((len(seat), BOXES.num_actions)), params[index] * reward_scale(BOXES)
+
+
+@jax.jit
+def returns(player: SolverAgent, boards: Any) -> jax.Array:
+    """float32[B, 2], the rewards of both seats from there on, if two perfect players play on."""
+
+    def step(carry: tuple[Any, jax.Array], _: None) -> tuple[tuple[Any, jax.Array], None]:
+        boards, paid = carry
+        after = jax.vmap(BOXES.step)(boards, player.act(jax.random.key(0), boards))
+        return (after, paid + after.rewards), None
+
+    start = boards, jnp.zeros((len(boards.current_player), 2))
+    return jax.lax.scan(step, start, length=BOXES.num_edges)[0][1]
+
+
+def test_advantages_and_the_agents_values_are_what_perfect_players_are_paid_later() -> None:
+    """On boards of random games. With gamma = lambda = 1, value + advantage is all that the seat is paid.
+
+    No observation of dots and boxes shows whose turn it is. So a value of the seat that is not to move, taken from that
+    seat's own observation, would be as if it were to move.
+    """
+    solution = solved_boxes(2, 3)
+    sizes: dict[str, Any] = {"num_envs": NUM_ENVS, "rollout_length": LENGTH, "num_minibatches": 1}
+    learner = with_policy(Config(env=str(BOXES), gamma=1.0, gae_lambda=1.0, **sizes), SolvedPolicy())
+
+    @jax.jit
+    def play(train_state: Any) -> Any:
+        train_state, steps = learner.collect(train_state)
+        return train_state, (*learner.advantages(train_state.params, steps), train_state.boards.board)
+
+    table = jnp.asarray(solution.table, jnp.float32)
+    start = jax.jit(PPO(learner.config).init)(jax.random.key(0))._replace(params=table)
+    steps, advantages, boards = jax.device_get(play(play(start)[0])[1])
+    player = SolverAgent(BOXES, type(solution), "solver", "first", solution.device_table)
+    paid = np.asarray(returns(player, boards))
+    agent = PolicyAgent(table, BOXES, cast(Any, SolvedPolicy()))
+    np.testing.assert_allclose(np.asarray(analysis_of(agent, boards).values), paid, atol=1e-5)
+    after = paid * reward_scale(BOXES)
+    ended = steps.terminated | steps.truncated
+    targets, num_checked = steps.value + advantages, 0
+    for time, board in np.ndindex(LENGTH, NUM_ENVS):
+        if not ended[time:, board].any():  # the game goes on after the rollout
+            expected = (steps.rewards[time:, board].sum(0) + after[board])[steps.seat[time, board]]
+            np.testing.assert_allclose(targets[time, board], expected, atol=1e-5)
+            num_checked += 1
+    assert num_checked > NUM_ENVS * LENGTH / 2
+    assert np.square(after).mean() > 0.1  # 0 would be wrong
