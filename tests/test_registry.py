@@ -38,6 +38,22 @@ def test_one_string_makes_the_same_env_as_keywords(text: str) -> None:
 # -- refused by make: a ValueError shows the offending part and what is allowed ----------------------------------
 
 
+MALFORMED = [
+    "",
+    "chinese_checkers(",
+    "chinese_checkers(2)",
+    "chinese_checkers(size=)",
+    "chinese_checkers(**{'size': 2})",
+    "chinese_checkers(size=2)(num_players=2)",
+    "jaxgames.chinese_checkers(size=2)",
+    "chinese-checkers",
+    "chinese_checkers(size=2); print(1)",
+    ":chinese_checkers",
+    "own_game:of_two:of_two",
+    "own_game..of_two:of_two",
+]
+
+
 @pytest.mark.parametrize(
     ("text", "parameters", "named"),
     [
@@ -48,6 +64,7 @@ def test_one_string_makes_the_same_env_as_keywords(text: str) -> None:
         *((f"chinese_checkers(size={value})", {}, ("size",)) for value in ("__import__('os')", "1 + 1")),
         *((id, {}, (repr(id),)) for id in (None, 4, ["chinese_checkers"], b"chinese_checkers")),
         ("chinese_checkers", {"sise": 2}, ("'sise'", "size", "num_players", "reward", "max_rounds")),
+        *((text, {}, ("'chinese_checkers'", repr(text), *jaxgames.list_games())) for text in MALFORMED),
         *(  # 2.0 and True would make envs that are equal to others but not the same
             ("chinese_checkers", {parameter: value}, (parameter, repr(value)))
             for parameter, value in (("size", 2.0), ("num_players", True), ("reward", b"goal"), ("max_rounds", [2]))
@@ -60,29 +77,6 @@ def test_wrong_name_or_value_is_refused_with_the_allowed_ones(
     with pytest.raises(ParameterError) as error:
         jaxgames.make(text, **parameters)
     assert all(name in str(error.value) for name in named)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "chinese_checkers(",
-        "chinese_checkers(2)",
-        "chinese_checkers(size=)",
-        "chinese_checkers(**{'size': 2})",
-        "chinese_checkers(size=2)(num_players=2)",
-        "jaxgames.chinese_checkers(size=2)",
-        "chinese-checkers",
-        "chinese_checkers(size=2); print(1)",
-        ":chinese_checkers",
-        "own_game:of_two:of_two",
-        "own_game..of_two:of_two",
-    ],
-)
-def test_malformed_string_is_refused_with_an_example_and_the_games(text: str) -> None:
-    with pytest.raises(ParameterError) as error:
-        jaxgames.make(text)
-    assert all(part in str(error.value) for part in ("'chinese_checkers'", repr(text), *jaxgames.list_games()))
 
 
 # -- any text -----------------------------------------------------------------------------------------------------
