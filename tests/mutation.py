@@ -148,8 +148,6 @@ def pytest_arguments(file: str) -> list[str]:
             patterns, options = ["solvers/**/test_*.py"], []
         elif name in OF_PEOPLE:
             patterns, options = ["render/test_*.py", "play/test_*.py", "games/test_*.py"], []
-    elif folder == "solvers":
-        patterns = [f"solvers/{'/'.join(inner)}/test_*.py", "solvers/test_*.py"]
     elif folder in ("env", "wrappers"):
         patterns += ["test_testing.py", "contract/test_*.py"]
     elif folder in ("ppo", "alphazero", "imitation"):

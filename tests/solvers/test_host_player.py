@@ -228,8 +228,8 @@ def test_search_ends_with_the_time(game: Game, monkeypatch: pytest.MonkeyPatch) 
 def test_work_of_a_move_is_limited_where_the_time_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands still. So the nodes end the search, always at the same place."""
     monkeypatch.setattr(clocks, "time", SteppingClock(0.0))
-    monkeypatch.setattr(deepening, "NODES_PER_MILLISECOND", 100)
-    short, long = (GAMES["checkers"].timed(milliseconds) for milliseconds in (1, 10))
+    monkeypatch.setattr(deepening, "NODES_PER_MILLISECOND", 20)
+    short, long = (GAMES["checkers"].timed(milliseconds) for milliseconds in (1, 50))
     states = GAMES["checkers"].states()
     first = [short.best_actions(state) for state in states]
     assert first == [short.best_actions(state) for state in states]
