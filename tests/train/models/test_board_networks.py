@@ -14,7 +14,7 @@ import jaxgames
 from jaxgames.games.chinese_checkers.board import tables
 from train.models.chess_graph import RELATIONS, Round, attacks, cells_of_actions, free_lines, move_types, relations
 from train.models.diagonal_mlp import NUM_SQUARES, around, neighbours
-from train.models.hop_planner import ALL_DIRECTIONS, HOP, STEP, ahead, can_hop, distances, reach_of, targets
+from train.models.hop_planner import ALL_DIRECTIONS, HOP, STEP, ahead, can_hop, distances, reach_of
 from train.models.policy import Policy
 from train.ops.symmetries import symmetries
 
@@ -214,19 +214,6 @@ def test_reach_is_the_best_of_all_chains_and_has_the_gradient_of_its_cell() -> N
     expected = [[largest_worth(BOARDS, board, cell, 3) for board in range(3)] for cell in range(CELLS)]
     np.testing.assert_allclose(found, expected, atol=1e-3)  # the best cell is found from rounded worths
     np.testing.assert_allclose(jnp.vdot(gradient, worth), jnp.vdot(weights, found), rtol=1e-4)
-
-
-@pytest.mark.slow
-def test_gains_are_those_of_steps_and_hops() -> None:
-    plan, occupied, blocked = BOARDS
-    reach, hops = plan + 1, can_hop(2, jnp.asarray(occupied), jnp.asarray(blocked))
-    found = np.stack(targets(2, hops, jnp.asarray(plan), jnp.asarray(reach))) - plan
-    for direction, cell, board in np.ndindex(6, CELLS, 3):
-        near, beyond = TABLES.neighbour[cell, direction], TABLES.beyond[cell, direction]
-        if near < CELLS and not occupied[near, board]:
-            assert found[direction, cell, board] == plan[near, board] - plan[cell, board]
-        elif beyond < CELLS and not blocked[beyond, board]:
-            assert found[direction, cell, board] == reach[beyond, board] - plan[cell, board]
 
 
 def test_every_seat_is_equally_far_from_its_goal_at_the_start() -> None:

@@ -133,7 +133,7 @@ def test_parameters_have_the_same_shapes_on_every_board(network: str) -> None:
         (ANY_BOARD[0], BOXES),
         pytest.param(ANY_BOARD[1], BOXES, marks=slow),
         *(pytest.param(each, "dots_and_boxes(rows=2, cols=3)", marks=slow) for each in ANY_BOARD[:2]),
-        pytest.param("chess_graph(rounds=2, width=8)", "minichess", marks=slow),
+        ("chess_graph(rounds=2, width=8)", "minichess"),
     ],
 )
 def test_images_of_a_board_have_the_images_of_its_logits_and_its_value(network: str, game: str) -> None:
