@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import pytest
 
 from tests.helpers import toy_learner
-from tests.helpers.commands import last_json, run_command
+from tests.helpers.commands import run_command
 from tests.helpers.stored_runs import arguments_of, equal_checkpoints, metrics_of, train_in
 from tests.helpers.toy_learner import ToyLearner
 from train.driver import cli, compilation
@@ -67,30 +67,22 @@ def test_resumed_run_has_its_own_settings_by_default(toy_run: Path) -> None:
 # -- resume ----------------------------------------------------------------------------------------------------------
 
 
-def test_longer_run_continues_a_shorter_one(tmp_path: Path, toy_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "grown"
-    train_in(folder, ToyLearner(toy_learner.Config(total_steps=12)), SETTINGS)
-    assert run_command(toy_learner.main, *arguments_of(CONFIG, SETTINGS, folder), "--resume") == 0
-    assert last_json(capsys)["steps"] == CONFIG.total_steps
+def test_run_is_started_by_resume_made_longer_and_keeps_its_result(
+    tmp_path: Path, toy_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last command is repeated with and without its settings."""
+    folder = tmp_path / "new"
+    short, longer = (arguments_of(config, SETTINGS, folder) for config in (toy_learner.Config(total_steps=12), CONFIG))
+    printed = list[str]()  # one line of JSON each, and nothing else
+    for arguments in (short, longer, longer, ("--run-dir", folder)):
+        assert run_command(toy_learner.main, *arguments, "--resume") == 0
+        printed.append(capsys.readouterr().out)
+        assert printed[-1] == (folder / "result.json").read_text()
+    assert [json.loads(each)["steps"] for each in printed] == [12, 20, 20, 20]
+    assert printed[1] == printed[2] == printed[3]
     assert RunFolder.open(folder, ToyLearner).config == CONFIG
     assert equal_checkpoints(folder, toy_run)
     assert metrics_of(folder) == metrics_of(toy_run)
-
-
-def test_finished_run_keeps_its_result(toy_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also where the same settings are written out."""
-    before = (toy_run / "result.json").read_text()
-    for arguments in (("--run-dir", toy_run), arguments_of(CONFIG, SETTINGS, toy_run)):
-        assert run_command(toy_learner.main, *arguments, "--resume") == 0
-        assert capsys.readouterr().out == before == (toy_run / "result.json").read_text()
-
-
-def test_resume_of_an_empty_folder_starts_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "new"
-    assert run_command(toy_learner.main, *arguments_of(CONFIG, SETTINGS, folder), "--resume") == 0
-    printed = capsys.readouterr().out  # one line of JSON, and nothing else
-    assert json.loads(printed)["steps"] == CONFIG.total_steps
-    assert printed == (folder / "result.json").read_text()
 
 
 # -- programs --------------------------------------------------------------------------------------------------------
