@@ -23,7 +23,8 @@ from jaxgames import Env, ParameterError, arena
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from train import agents
-from train.driver.commands import check_games, run_command
+from train.bounds import check_values
+from train.driver.commands import GameArguments, run_command
 
 UCT_C = 2.0  # the bot's constant of exploration
 MAX_MEMORY_MB = 1000  # of the tree of a bot
@@ -50,7 +51,7 @@ class Arguments:
 
 def match(arguments: Arguments) -> dict[str, Any]:
     """Returns the result that the command prints: the agent's wins, losses and draws, and its shares with intervals."""
-    check_games(arguments.games, arguments.seed)
+    check_values({"games": arguments.games, "seed": arguments.seed}, GameArguments)
     if arguments.games % 2:
         raise ValueError(f"games must be even, so that each opening is played from both seats, not {arguments.games}")
     env = jaxgames.make(arguments.env)

@@ -36,8 +36,9 @@ from jaxgames import Env, arena
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent
 from train import plot
+from train.bounds import check_values
 from train.driver import cli, loop
-from train.driver.commands import GameArguments, check_games, print_result
+from train.driver.commands import GameArguments, print_result
 from train.driver.commands import progress_over as progress_over  # of the experiments too
 from train.driver.learner import Learner
 from train.driver.loop import Settings
@@ -110,7 +111,8 @@ def run_experiment(
         arguments = shortened(arguments, quick)
 
     def compute() -> Any:
-        check_games(getattr(arguments, "games", 1), getattr(arguments, "seed", 0))
+        numbers = {"games": getattr(arguments, "games", 1), "seed": getattr(arguments, "seed", 0)}
+        check_values(numbers, GameArguments)
         result, tables, figures = report(arguments)
         if (folder := getattr(arguments, "output", None)) is not None:
             folder.mkdir(parents=True, exist_ok=True)

@@ -121,11 +121,6 @@ def play_games(
         )
 
 
-def check_games(games: int, seed: int) -> None:
-    """Raises ValueError for a number of games or a seed that a command refuses."""
-    check_values({"games": games, "seed": seed}, GameArguments)
-
-
 def text_of_rate(rate: float, interval: Sequence[float]) -> str:
     """Returns a rate with its interval as in tables, such as "0.913 (0.881-0.936)"."""
     low, high = interval

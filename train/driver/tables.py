@@ -34,9 +34,9 @@ def markdown(header: Sequence[object], rows: Iterable[Sequence[object]], padded:
     return "\n".join([first, rule, *others])
 
 
-def table_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column]) -> str:
-    """Returns rows as a table in Markdown, with an entry for each column; see `entry_of`."""
-    return markdown([*columns], ([entry_of(row, column) for column in columns.values()] for row in rows))
+def table_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Column], padded: bool = False) -> str:
+    """Returns rows as a table in Markdown, with an entry for each column; see `entry_of` and `markdown`."""
+    return markdown([*columns], ([entry_of(row, column) for column in columns.values()] for row in rows), padded)
 
 
 def entry_of(row: Mapping[str, Any], column: Column) -> object:

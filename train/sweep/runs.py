@@ -37,7 +37,7 @@ from train.driver.loop import Settings
 from train.driver.metrics import GAMES, OPPONENT
 from train.driver.processes import log
 from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
-from train.driver.tables import markdown
+from train.driver.tables import Column, table_of
 from train.ops import sharding
 from train.sweep.batched_runs import BatchedRuns
 
@@ -248,19 +248,14 @@ def median_and_range(values: Sequence[float | None]) -> dict[str, float | None]:
 
 def table(summary: Mapping[str, Any]) -> str:
     """Returns the Markdown table: a row per combination of settings, "median (lowest to highest)" in each column."""
-    varied, rows, games = summary["varied"], summary["rows"], summary["evaluation"]
-    columns = [name for name in COLUMNS if name in rows[0]]
-    cells = [
-        [
-            *(format_setting(row["settings"][name]) for name in varied),
-            row["seeds"],
-            *(format_median_and_range(row[name]) for name in columns),
-        ]
-        for row in rows
-    ]
+    rows, games = summary["rows"], summary["evaluation"]
+    columns: dict[str, Column] = {
+        name: lambda row, name=name: format_setting(row["settings"][name]) for name in summary["varied"]
+    }
+    columns["seeds"] = "{seeds}"
+    columns |= {name: lambda row, name=name: format_median_and_range(row[name]) for name in COLUMNS if name in rows[0]}
     note = f"; win_rate, mean_turns and mean_reward in {games}" if games else ""
-    text = markdown([*varied, "seeds", *columns], cells, padded=True)
-    return f"{text}\n\nMedian (lowest to highest) of the seeds{note}."
+    return f"{table_of(rows, columns, padded=True)}\n\nMedian (lowest to highest) of the seeds{note}."
 
 
 def format_median_and_range(numbers: Mapping[str, float | None]) -> str:
