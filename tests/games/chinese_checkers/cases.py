@@ -36,6 +36,7 @@ START_OF_SIX = "0/00/55...11/5....1/...../4....2/44...22/33/3"
 CHAIN = "0/0./......./....../1.0../..1.../......./1./."
 STEPPED = "0/0./......./....../1..0./..1.../......./1./."
 IN_CHAIN = "0/0./......./....../1..../..1.../..0..../1./. 0 18,29 0"  # after 18=>29
+BACKED = "./../..1..../..1.../.0011/...1../...0.../0./. 0 - 0"
 RING = "./../......./....../..01./...11./......./../."
 BY_STEP = "1/1./......./....../1..../....../..0..../.0/0"  # seat 0 wins by 29->34
 BY_HOP = "1/1./......./....../...../...0../..11.../.0/0"  # by 24=>34
@@ -111,13 +112,7 @@ RULES = [
     Rule("a step ends the turn", TWO, f"{CHAIN} 0 - 0", "18->19", text=f"{STEPPED} 1 - 0"),
     Rule("a hop keeps it", TWO, f"{CHAIN} 0 - 0", "18=>29", text=IN_CHAIN, legal="29=>36 end", rewards=(0.001, 0)),
     # Over its own peg on 17 and a foreign one on 24; 12 is backed by 5, 19 by 20.
-    Rule(
-        "over any one peg",
-        TWO,
-        "./../..1..../..1.../.0011/...1../...0.../0./. 0 - 0",
-        of="18",
-        legal="18=>16 18=>31 18->13 18->23",
-    ),
+    Rule("over any one peg", TWO, BACKED, of="18", legal="18=>16 18=>31 18->13 18->23"),
     Rule("the end of a turn pays nothing", TWO, IN_CHAIN, "end", text=f"{IN_CHAIN.split()[0]} 1 - 0"),
     Rule("no cell twice", TWO, f"{RING} 0 - 0", "18=>20 20=>31", legal="end", rewards=(0.001, 0)),
     Rule("stuck", TINY, "0/.11./1.1/..../. 0 - 0", "end", text="0/.11./1.1/..../. 1 - 0"),

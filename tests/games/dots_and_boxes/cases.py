@@ -123,17 +123,8 @@ RULES = [
     # The player who takes the last box is paid for it, and has lost.
     Rule("the last box", BOXES, f"{'1' * 16}0 11111. 0", "v(1,3)", rewards=(1, -1), winner=1),
     # 256 boxes are more than a byte holds.
-    *(
-        Rule(
-            f"largest board of seat {owner}",
-            LARGEST,
-            f"{'1' * 543}0 {str(owner) * 255}. 0",
-            "v(15,16)",
-            rewards=(margin, -margin),
-            winner=owner,
-        )
-        for owner, margin in ((0, 256), (1, -254))
-    ),
+    Rule("all boxes", LARGEST, f"{'1' * 543}0 {'0' * 255}. 0", "v(15,16)", rewards=(256, -256), winner=0),
+    Rule("all boxes but one", LARGEST, f"{'1' * 543}0 {'1' * 255}. 0", "v(15,16)", rewards=(-254, 254), winner=1),
     Rule("drawn as read", ONE_BY_TWO, "1111111 01 1", end="draw"),
 ]
 

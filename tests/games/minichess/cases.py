@@ -49,6 +49,8 @@ def make_reference(env: Env[Any]) -> Reference:
 
 
 PROMOTION = "1n3/P3k/5/5/K4 w - - 0 1"
+PROMOTES = "1n1rk/2P2/5/5/K4 w - - 0 1"
+TO_QUEEN, TO_OTHERS = "c4b5q c4c5q c4d5q", [f"c4{to}5{piece}" for to in "bcd" for piece in "rbn"]
 DOUBLE = "minichess(double_step=True)"
 RULES = [
     # Moves: check, pins, pawns.
@@ -57,15 +59,9 @@ RULES = [
     Rule("pinned pawn", STANDARD, "2r1k/5/2R1b/3P1/2K2 w - - 0 1", of="d2", legal="d2e3"),
     Rule("along the line of a rook", STANDARD, "5/5/3k1/1K2r/5 w - - 0 1", legal="b2a1 b2b1 b2c1 b2a3 b2b3"),
     Rule("a king is never captured", STANDARD, "k3R/5/K4/5/5 w - - 5 9", of="e5a", legal=""),
-    Rule(
-        "promotions",
-        STANDARD,
-        "1n1rk/2P2/5/5/K4 w - - 0 1",
-        of="c4",
-        legal=" ".join(f"c4{to}5{piece}" for to in "bcd" for piece in "qrbn"),
-    ),
+    Rule("promotions", STANDARD, PROMOTES, of="c4", legal=f"{TO_QUEEN} {' '.join(TO_OTHERS)}"),
     Rule("black promotes", STANDARD, "k4/5/5/2p2/1N1RK b - - 0 1", "c2b1r", text="k4/5/5/5/1r1RK w - - 0 2"),
-    Rule("queens only", QUEENS, "1n1rk/2P2/5/5/K4 w - - 0 1", of="c4", legal="c4b5q c4c5q c4d5q"),
+    Rule("queens only", QUEENS, PROMOTES, of="c4", legal=TO_QUEEN),
     Rule("double step", DOUBLE, "4k/pp3/2P1n/P2PP/K4 w - - 0 1", of="d2", legal="d2d3 d2d4 d2e3"),
     Rule("nothing in passing", DOUBLE, "4k/5/1p3/P1P2/K4 w - - 0 1", "c2c4", of="b3", legal="b3b2 b3a2"),
     # Ends under standard rules.
