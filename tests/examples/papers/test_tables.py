@@ -47,7 +47,7 @@ def test_changed_digit_is_found_and_written_back(
 
 
 def test_stored_results_say_where_they_are_from() -> None:
-    for path in RESULTS.glob("*.json"):
+    for path in {*RESULTS.glob("*.json")} - {RESULTS / "claims.json"}:
         stored = json.loads(path.read_text(encoding="utf-8"))
         assert ("command" in stored) != ("commands" in stored), path.name
         assert {"commit", "date", "processor", "cpu_seconds"} <= set(stored), path.name
