@@ -130,7 +130,6 @@ class Killed(Exception):
     """Stands for SIGKILL: nothing after it is executed."""
 
 
-@pytest.mark.slow
 def test_killed_sweep_continues_to_the_same_bits(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is killed after the second group wrote a checkpoint of half of its cells."""
     folder, save = tmp_path / "killed", RunFolder.save

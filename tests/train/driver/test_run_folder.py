@@ -225,16 +225,6 @@ def test_every_array_is_restored_from_a_folder_with_any_sign(tmp_path: Path) -> 
         np.testing.assert_array_equal(one, other)
 
 
-def test_parameters_are_those_of_the_iteration(trained: Path) -> None:
-    run = opened(trained)
-    for iteration in (0, 3, 9, 10):
-        params = run.params(iteration)
-        np.testing.assert_array_equal(params["preference"], preferences()[iteration])
-        one_device = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
-        assert {leaf.sharding for leaf in jax.tree.leaves(params)} == {one_device}
-    np.testing.assert_array_equal(run.params()["preference"], preferences()[10])
-
-
 class OtherBoards(ToyLearner):
     """The same parameters, in a train state that is otherwise different."""
 
@@ -249,9 +239,13 @@ class OtherParameters(ToyLearner):
         return {"preference": jnp.zeros(4), "new": jnp.zeros(1)}
 
 
-def test_parameters_are_read_alone_and_other_shapes_are_refused(trained: Path) -> None:
+def test_parameters_of_an_iteration_are_read_alone_and_other_shapes_are_refused(trained: Path) -> None:
     run = RunFolder(trained, OtherBoards(LEARNER.config))
-    np.testing.assert_array_equal(run.params(3)["preference"], preferences()[3])
+    for iteration in (0, 3, 9, 10, None):
+        params = run.params(iteration)
+        np.testing.assert_array_equal(params["preference"], preferences()[10 if iteration is None else iteration])
+        one_device = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
+        assert {leaf.sharding for leaf in jax.tree.leaves(params)} == {one_device}
     with pytest.raises(ValueError, match=r"boards.* has shape .* in the checkpoint and"):
         run.restore()
     message = r"params/preference has shape \(3,\) in the checkpoint and \(4,\) in the learner, and 2 more arrays"
@@ -372,13 +366,6 @@ def test_damaged_result_is_named(line: str, tmp_path: Path) -> None:
     for settings, number in ((None, 2), ({"seed": 1}, 1)):
         with pytest.raises(ValueError, match=f"results.jsonl, line {number} is not a result of this command"):
             ResultFile(path, KEY, settings)
-
-
-def test_results_with_other_settings_are_refused_with_both_values(tmp_path: Path) -> None:
-    path = tmp_path / "results.jsonl"
-    ResultFile(path, KEY, {"seed": 1, "plies": 4}).add(FIRST, {})
-    with pytest.raises(ValueError, match=r"results.jsonl has other settings: seed was 1 and is 2\. .*--output"):
-        ResultFile(path, KEY, {"seed": 2, "plies": 4})
 
 
 def test_result_that_another_writer_has_begun_is_waited_for(tmp_path: Path) -> None:
