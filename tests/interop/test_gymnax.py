@@ -57,9 +57,17 @@ def rollout(env: SeatEnv, params: Any) -> Any:
 # -- the interface that gymnax's own tests use -----------------------------------------------------------------------
 
 
-def check_base_api(env: Any, params: Any, steps: int) -> None:
-    """Repeats the tests that gymnax has for each of its environments: shapes, spaces and names along random play."""
-    reset_key, *keys = jax.random.split(KEY, steps + 1)
+@pytest.mark.parametrize("id", [None, *(pytest.param(id, marks=pytest.mark.slow) for id in games_by_id())])
+def test_base_api_of_gymnax(id: str | None, env: SeatEnv) -> None:
+    """Shapes, spaces and names along random play, as the tests that gymnax has for each of its environments.
+
+    For the last seat of every game.
+    """
+    made: Any = env, env.default_params
+    if id:
+        made = gymnax.make(id, seat=jaxgames.make(games_by_id()[id]).num_players - 1)
+    env, params = made
+    reset_key, *keys = jax.random.split(KEY, 51 if id else 4)
     observation, state = env.reset(reset_key, params)
     actions = env.action_space(params)
     assert actions.n == env.num_actions == env.game.num_actions
@@ -73,16 +81,6 @@ def check_base_api(env: Any, params: Any, steps: int) -> None:
         assert (terminated.dtype, truncated.dtype) == (jnp.bool_, jnp.bool_)
         assert info["final_observation"].shape == observation.shape
     assert str(env.game) == env.name
-
-
-def test_base_api_of_gymnax(env: SeatEnv) -> None:
-    check_base_api(env, env.default_params, steps=3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("id", games_by_id())
-def test_base_api_of_gymnax_for_the_last_seat_of_every_game(id: str) -> None:
-    check_base_api(*gymnax.make(id, seat=jaxgames.make(games_by_id()[id]).num_players - 1), steps=50)
 
 
 def test_every_game_has_an_id_and_a_game_of_a_user_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:

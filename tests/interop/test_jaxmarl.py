@@ -60,13 +60,18 @@ def by_seat(by_agent: Any, dtype: Any = float) -> list[Any]:
 # -- what JaxMARL asks of every environment --------------------------------------------------------------------------
 
 
-def check_base_api(env: Any) -> None:
-    """Checks spaces, names, observations and the results of a step, as JaxMARL's test of its own environments does."""
+@pytest.mark.parametrize(
+    ("game", "flat"), [(Sticks(), True), *(pytest.param(game, False, marks=pytest.mark.slow) for game in GAMES)]
+)
+def test_game_keeps_the_base_api(game: Any, flat: bool) -> None:
+    """Spaces, names, observations and the results of a step, as JaxMARL's test of its own environments checks them."""
     from jaxmarl.environments import MultiAgentEnv
     from jaxmarl.environments.multi_agent_env import State
     from jaxmarl.environments.spaces import Space
 
+    env = new(game, flat=flat)
     assert isinstance(env, MultiAgentEnv)
+    assert env.name == env.unwrapped.id
     assert env.agents == [f"agent_{seat}" for seat in range(env.num_agents)]
     assert set(env.observation_spaces) == set(env.action_spaces) == set(env.agents)
     assert sorted(agent for agents in env.agent_classes.values() for agent in agents) == env.agents
@@ -98,18 +103,6 @@ def check_base_api(env: Any) -> None:
         assert (masks[agent].shape, masks[agent].dtype) == ((actions.n,), np.bool_)
         assert rewards[agent].dtype == np.float32
         assert dones[agent].dtype == np.bool_
-
-
-def test_game_keeps_the_base_api() -> None:
-    check_base_api(sticks())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("game", GAMES)
-def test_every_game_keeps_the_base_api(game: str) -> None:
-    env = new(game, flat=False)
-    check_base_api(env)
-    assert env.name == env.unwrapped.id
 
 
 # -- actions ---------------------------------------------------------------------------------------------------------
