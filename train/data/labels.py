@@ -89,7 +89,7 @@ def labelled(
             return act_compiled(agent, key, states), None, None
         return None, None if only_values else analysis.probabilities, analysis.values
 
-    with Progress(len(positions), "positions", f"labelling by {agent}") as bar:
+    with Progress(len(positions), "positions", "labelling") as bar:
         action, policy, values = in_chunks(label, positions.states, CHUNK, fill=agent.on_device, on_done=bar.update)
     if policy is not None and (policy.max(axis=1) == 1).all():
         action, policy = policy.argmax(axis=1), None  # 4 bytes, not 4 for every action of the game
