@@ -43,8 +43,7 @@ COMMON = {
 
 
 def make_reference(env: Env[Any]) -> Reference:
-    parameters = vars(env)
-    return Reference(parameters["draw_rule"], parameters["max_plies"])
+    return Reference(**vars(env))
 
 
 def carefully(reference: Reference, rng: np.random.Generator, position: Position, legal: dict[int, Move]) -> int:

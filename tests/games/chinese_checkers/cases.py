@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxgames import Env
 from tests.games.chinese_checkers.reference import Cell, Move, Position, Reference
 from tests.helpers.cases import Cases, Played, Rule, at_random, combinations
 
@@ -39,6 +38,7 @@ IN_CHAIN = "0/0./......./....../1..../..1.../..0..../1./. 0 18,29 0"  # after 18
 BACKED = "./../..1..../..1.../.0011/...1../...0.../0./. 0 - 0"
 RING = "./../......./....../..01./...11./......./../."
 BY_STEP = "1/1./......./....../1..../....../..0..../.0/0"  # seat 0 wins by 29->34
+BY_SEAT_1 = "1/1./....1../....../....0/....../......./.0/0 1 - 199"  # by 7->2, in the last round
 BY_HOP = "1/1./......./....../...../...0../..11.../.0/0"  # by 24=>34
 FULL_GOAL = "./../......./....../...../...1../1...0../00/0"  # of seat 0
 FULL = "./../......./....../..0../....../1....../00/0 0 - 0"  # and a peg of seat 0 on 18
@@ -46,11 +46,6 @@ BESIDE = "./../......0/....0./0..../....../......1/10/. 0 - 0"
 BONUSES = "./../......./....../..01./..1.1./....0../0./. 0 - 0"
 SCHEMES = {reward: f"chinese_checkers(size=2, num_players=3, {reward=})" for reward in REWARDS}
 MAX_ROUNDS = {1: 3, 2: 17, 3: 38, 4: 75}  # enough for eager players to win, not for random ones
-
-
-def make_reference(env: Env[Any]) -> Reference:
-    parameters = vars(env)
-    return Reference(parameters["size"], parameters["num_players"], parameters["reward"], parameters["max_rounds"])
 
 
 def facts(size: int, num_players: int) -> dict[str, Any]:
@@ -63,11 +58,6 @@ def facts(size: int, num_players: int) -> dict[str, Any]:
         "state_bytes": cells + 4 * num_players + 13,
         "needs_key": False,
     }
-
-
-def other_side(rows: str) -> str:
-    """The board of two players from the other side, the seats exchanged."""
-    return rows[::-1].translate(str.maketrans("01", "10"))
 
 
 def choose_eagerly(reference: Reference, rng: np.random.Generator, position: Position, legal: dict[int, Move]) -> int:
@@ -139,7 +129,7 @@ RULES = [
     Rule("positive_sum takes both", SCHEMES["positive_sum"], BONUSES, "34->29", rewards=(-0.101, 0, 0)),
     Rule("win_loss pays neither", SCHEMES["win_loss"], BONUSES, "31->35", rewards=(0, 0, 0)),
     # The limit of rounds.
-    Rule("win in the last round", TWO, f"{other_side(BY_STEP)} 1 - 199", "7->2", rewards=(0, 10.101), winner=1),
+    Rule("win in the last round", TWO, BY_SEAT_1, "7->2", rewards=(0, 10.101), winner=1),
     Rule("limit", TWO, f"{START} 1 - 199", "34->30", rewards=(0, 0.001), end="truncated", reason="200 rounds"),
     Rule("a chain is played to its end", TWO, f"{START} 1 - 199", "36=>29", rewards=(0, 0.001)),
     Rule("limit after a chain", TWO, f"{START} 1 - 199", "36=>29 end", end="truncated", reason="200 rounds"),
@@ -253,6 +243,6 @@ CASES = Cases(
             (6 * 0 + 1, "leaves the board"),
         ],
     ),
-    reference=make_reference,
+    reference=lambda env: Reference(**vars(env)),
     played=PLAYED,
 )

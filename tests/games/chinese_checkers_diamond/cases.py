@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxgames import Env
 from tests.games.chinese_checkers_diamond.reference import Move, Position, Reference
 from tests.helpers.cases import Cases, Played, Rule, at_random, combinations
 
@@ -27,11 +26,6 @@ FIVE, LONE, CROWDED = f"{ID}(size=5, pieces=3)", f"{ID}(size=5, pieces=1)", f"{I
 WON_BY_SEAT_0 = "..../..../...0/..00"
 LONG = "...../..1../.1.../..0../01... 0 0"
 HOLE = "10.../...../0..../...../..... 0 0"
-
-
-def make_reference(env: Env[Any]) -> Reference:
-    parameters = vars(env)
-    return Reference(parameters["size"], parameters["pieces"], parameters["tip_lock"], parameters["max_plies"])
 
 
 def facts(size: int) -> dict[str, Any]:
@@ -230,6 +224,6 @@ CASES = Cases(
             ("99>0", "99", "0 to 15"),
         ],
     ),
-    reference=make_reference,
+    reference=lambda env: Reference(**vars(env)),
     played=PLAYED,
 )

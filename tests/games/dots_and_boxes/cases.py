@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxgames import Env
 from tests.games.dots_and_boxes.reference import Position, Reference
 from tests.helpers.cases import Cases, Played, Rule, combinations
 
@@ -66,11 +65,6 @@ def written(picture: str, seat: int = 0) -> str:
     vertical = [line[4 * c] == "|" for line in between for c in range(cols + 1)]
     owners = "".join(line[4 * c + 2] for line in between for c in range(cols)).replace(" ", ".")
     return f"{''.join('01'[drawn] for drawn in horizontal + vertical)} {owners} {seat}"
-
-
-def make_reference(env: Env[Any]) -> Reference:
-    parameters = vars(env)
-    return Reference(parameters["rows"], parameters["cols"], parameters["reward"])
 
 
 def facts(rows: int, cols: int, edges: int, margin: int, boxes: int) -> dict[str, dict[str, Any]]:
@@ -202,6 +196,6 @@ CASES = Cases(
             ("v(0,4)", "4", "column from 0 to 3 of v(r,c)"),
         ],
     ),
-    reference=make_reference,
+    reference=lambda env: Reference(**vars(env)),
     played=PLAYED,
 )
