@@ -151,7 +151,7 @@ def pytest_arguments(file: str) -> list[str]:
     elif folder in ("env", "wrappers"):
         patterns += ["test_testing.py", "contract/test_*.py"]
     elif folder in ("ppo", "alphazero", "imitation"):
-        patterns += ["ops/test_targets.py", "test_runs.py", "test_settings.py"]
+        patterns += ["test_learners.py", "ops/test_targets.py", "test_runs.py", "test_settings.py"]
     found = dict.fromkeys(str(path.relative_to(ROOT)) for pattern in patterns for path in sorted(tests.glob(pattern)))
     return [*sorted(found, key=lambda path: name not in Path(path).stem), *options]
 
