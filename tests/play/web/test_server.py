@@ -133,13 +133,13 @@ PAGES: dict[str, tuple[str, list[str], list[str]]] = {
 
 def parts(view: dict[str, Any]) -> dict[str, Any]:
     """Returns what a view shows, but for pictures."""
-    flags = ("over", "ended", "waits", "can_undo", "can_draw", "flips")
+    flags, of_seat = ("over", "ended", "waits", "can_undo", "can_draw", "flips"), ("words", "name", "colour", "score")
     return {
         "status": view["status"],
         "turns": " | ".join(f"{turn['seat']} {turn['text']}" for turn in view["turns"]),
         "at": f"ply {view['ply']} of {view['plies']}, seat {view['mover']}, {view['position']}",
         "flags": ", ".join(flag for flag in flags if view[flag]),
-        "seats": ", ".join(f"{seat['words']} {seat['name']} {seat['score']}".strip() for seat in view["seats"]),
+        "seats": ", ".join(" ".join(seat[key] for key in of_seat).strip() for seat in view["seats"]),
         "bottom": view["bottom"],
         "cells": " ".join(f"{cell['name']}:{cell['owner']}" for cell in view["cells"] if cell["owner"] is not None),
         "trails": [trail["seat"] for trail in view["trails"]],
