@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 import jaxgames
 from jaxgames.games.chinese_checkers.board import tables
+from tests.helpers.positions import compiled
 from train.models.chess_graph import RELATIONS, Round, attacks, cells_of_actions, free_lines, move_types, relations
 from train.models.diagonal_mlp import NUM_SQUARES, around, neighbours
 from train.models.hop_planner import ALL_DIRECTIONS, HOP, STEP, ahead, can_hop, distances, reach_of
@@ -223,14 +223,14 @@ def test_every_seat_is_equally_far_from_its_goal_at_the_start() -> None:
     assert (pegs.T * distances(env)).sum(1).tolist() == [8 + 7 + 7] * 6
 
 
-@pytest.mark.slow
 def test_first_policy_begins_the_chain_that_leads_furthest() -> None:
     """From cell 1, two hops down-right lead over a peg in the third row and one in the fifth; other moves gain less."""
     env = jaxgames.make("chinese_checkers(size=2, num_players=2)")
     state = env.from_string("./0./...0.../....../...1./....../......./11/1 0 - 0")
     policy = Policy.of(env, "shared", "hops(hidden_sizes=[4], hops=3)")
-    apply = jax.jit(lambda params: policy.apply(params, env.observe(state)[None], jnp.zeros(1, jnp.int32)))
-    logits, value = apply(policy.init(jax.random.key(0)))
-    legal = np.asarray(env.legal_action_mask(state))
+    look = compiled(env).look(state)
+    apply = jax.jit(lambda key: policy.apply(policy.init(key), look.mover[None], jnp.zeros(1, jnp.int32)))
+    logits, value = apply(jax.random.key(0))
+    legal = np.asarray(look.mask)
     assert int(np.where(legal, np.asarray(logits[0]), -np.inf).argmax()) == 6 * 1 + 5
     assert abs(float(value[0])) < 0.1
