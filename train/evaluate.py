@@ -58,7 +58,7 @@ def evaluate(arguments: Arguments) -> dict[str, Any]:
         agent_of_seat = arena.one_seat(seat_key, arguments.games, env.num_players, arguments.seat)
     else:
         agent_of_seat = arena.seating((1, env.num_players - 1), "alternating", arguments.games)
-    openings = arguments.openings_for(env, arguments.seating)
+    openings = arguments.openings_for(env, env.num_players if arguments.seating == "alternating" else 1)
 
     with game_file(arguments.output) as file:
         games = [

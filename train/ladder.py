@@ -96,7 +96,7 @@ def ladder(arguments: Arguments) -> dict[str, Any]:
 
     stored: dict[str, Any] = {"env": str(env), "env_version": env.version, "games": settings.games}
     stored |= {"openings": settings.openings, "opening_plies": settings.opening_plies, "seed": settings.seed}
-    openings = settings.openings_in_turn(env, GAMES_PER_OPENING)
+    openings = settings.openings_for(env, GAMES_PER_OPENING)
     if settings.opening_list is not None and openings is not None:  # with the moves, because a file can change
         checksum = zlib.crc32(np.asarray(openings.actions).tobytes())
         stored |= {"opening_list": settings.opening_list, "opening_checksum": checksum}

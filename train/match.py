@@ -53,7 +53,7 @@ def match(arguments: Arguments) -> dict[str, Any]:
 
     key, seats_key = jax.random.split(jax.random.key(arguments.seed))
     agent_of_seat = arena.seating(seats, arguments.seating, arguments.games, seats_key)
-    openings = arguments.openings_for(env, arguments.seating)
+    openings = arguments.openings_for(env, env.num_players if arguments.seating == "alternating" else 1)
     with game_file(arguments.output) as file:
         games = play_games(env, players, names, agent_of_seat, key, openings, file)
     rows = [rounded(arena.results(env, games, agent_of_seat, number)) for number in range(num_agents)]

@@ -157,7 +157,7 @@ def duel(
     """
     settings.check()
     seats = arena.seating((1, 1), "alternating", settings.games)
-    openings = settings.openings_for(env, "alternating")
+    openings = settings.openings_for(env, env.num_players)
 
     def keep(recorded: arena.Recorded) -> None:
         if records is not None:

@@ -71,16 +71,11 @@ class GameArguments:
         """Raises ValueError for a number that the commands refuse."""
         check_values(vars(self), type(self))
 
-    def openings_for(self, env: Env[Any], seating: str) -> arena.Openings | None:
-        """Returns an opening for every game; None without openings.
+    def openings_for(self, env: Env[Any], games_each: int) -> arena.Openings | None:
+        """Returns an opening for every game, each one for `games_each` games in a row; None without openings.
 
-        Every opening is played as often as the game has seats if these alternate, so that each agent plays it on each
-        of its seats.
+        Where seats alternate, as many games as the game has seats give each agent every opening on all of its seats.
         """
-        return self.openings_in_turn(env, games_each=env.num_players if seating == "alternating" else 1)
-
-    def openings_in_turn(self, env: Env[Any], games_each: int) -> arena.Openings | None:
-        """Returns an opening for every game, each one for `games_each` games in a row; None without openings."""
         key = jax.random.fold_in(jax.random.key(self.seed), OPENINGS_KEY)
         if self.opening_list is not None:
             book = arena.load_openings(env, self.opening_list)
