@@ -13,6 +13,17 @@ from jaxgames.wrappers import auto_reset
 from tests.helpers.positions import play, start
 
 DRAWN = {
+    ("checkers", "B:W9,18,K32:BK6,3"): """
+    .1      .2      b3      .4
+.5      B6      .7      .8
+    w9      .10     .11     .12
+.13     .14     .15     .16
+    .17     w18     .19     .20
+.21     .22     .23     .24
+    .25     .26     .27     .28
+.29     .30     .31     W32
+b, B: man and king of seat 0, Black    w, W: of seat 1, White
+seat 0 to move""",
     ("chinese_checkers(size=1, num_players=3)", "0/..../..1/2.../. 2 - 7"): """
       A0
 .1  .2  .3  .4
