@@ -18,7 +18,7 @@ peg's origin is empty once the peg has left. The gradient of a reach goes to the
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import flax.linen as nn
 import jax
@@ -52,7 +52,7 @@ class HopsEncoder(nn.Module):
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
         env, batch = self.env, observation.shape[0]
-        planes, occupied, blocked = Cells.of(env, observation)
+        planes, occupied, blocked = cells_of(env, observation)
         pegs = planes[..., : env.num_players]
         goal = pegs[:, -env.num_pegs :]
         in_goal = jnp.where(goal[..., 0], 0, jnp.where(goal.any(-1), 1, -1))
@@ -176,21 +176,17 @@ def opposite(direction: int) -> int:
     return (direction + 3) % len(DIRECTIONS)
 
 
-class Cells(NamedTuple):
-    """Observations of a batch of boards, cell by cell."""
+def cells_of(env: ChineseCheckers, observation: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Returns the planes of observations cell by cell, where a peg is, and where no peg can land.
 
-    planes: jax.Array  # bool[B, cells, planes]: the pegs of each seat, the visited cells, the peg that hops
-    occupied: jax.Array  # bool[B, cells], a peg is there
-    blocked: jax.Array  # bool[B, cells], no peg can land there
-
-    @classmethod
-    def of(cls, env: ChineseCheckers, observation: jax.Array) -> "Cells":
-        """Returns the cells of observations, bool[B, side, side, planes]."""
-        q, r = tables(env.size).axial.T + 2 * env.size
-        places = q * (4 * env.size + 1) + r
-        planes = observation.reshape(observation.shape[0], -1, observation.shape[-1])[:, places]
-        occupied = planes[..., : env.num_players].any(-1)
-        return cls(planes, occupied, occupied | planes[..., env.num_players])
+    bool[B, side, side, planes] -> bool[B, cells, planes], bool[B, cells], bool[B, cells]. The planes are the pegs of
+    each seat, the visited cells, and the peg that hops.
+    """
+    q, r = tables(env.size).axial.T + 2 * env.size
+    places = q * (4 * env.size + 1) + r
+    planes = observation.reshape(observation.shape[0], -1, observation.shape[-1])[:, places]
+    occupied = planes[..., : env.num_players].any(-1)
+    return planes, occupied, occupied | planes[..., env.num_players]
 
 
 def ahead(size: int, distance: int, direction: int, x: jax.Array) -> jax.Array:

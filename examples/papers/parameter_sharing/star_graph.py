@@ -24,7 +24,7 @@ import jax.numpy as jnp
 from jaxgames import Env
 from jaxgames._checks import check_int
 from jaxgames.games.chinese_checkers import ChineseCheckers
-from train.models.hop_planner import ALL_DIRECTIONS, HOP, STEP, Cells, ahead, can_hop, opposite, targets
+from train.models.hop_planner import ALL_DIRECTIONS, HOP, STEP, ahead, can_hop, cells_of, opposite, targets
 from train.models.layers import MAX_SIZE, FlatDense, Network, game_for, small
 
 
@@ -99,7 +99,7 @@ class StarGraphEncoder(nn.Module):
     @nn.compact
     def __call__(self, observation: jax.Array) -> jax.Array:
         env = self.env
-        planes, occupied, blocked = (x.swapaxes(0, 1) for x in Cells.of(env, observation))
+        planes, occupied, blocked = (x.swapaxes(0, 1) for x in cells_of(env, observation))
         hops = Hops.of(env.size, occupied, blocked)
         own = self.param("cells", nn.initializers.normal(0.5), (env.num_cells, 1, self.width), jnp.float32)
         cells = FlatDense(self.width)(planes.astype(jnp.float32)) + own
