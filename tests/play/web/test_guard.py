@@ -57,25 +57,19 @@ def test_every_response_has_the_headers_that_protect_the_page(here: Page, path: 
 @pytest.mark.parametrize(
     ("changed", "status"),
     [
-        ({"host": "attacker.example"}, 400),
-        ({"host": "192.168.1.5"}, 400),
-        ({"host": "127.0.0.1.attacker.example:8000"}, 400),
-        ({"host": ""}, 400),
-        ({"host": "[::1]attacker.example"}, 400),
-        ({"host": "127.0.0.1:1@attacker.example"}, 400),
-        ({"host": "localhost:"}, 400),
-        ({"host": "::1"}, 400),
-        ({"origin": "http://attacker.example"}, 403),
-        ({"origin": "null"}, 403),
-        ({"origin": "http://127.0.0.1:9000"}, 403),
-        ({"origin": "https://127.0.0.1:8000"}, 403),
-        ({"origin": None}, 403),
-        ({"x-jaxgames-token": None}, 403),
-        ({"x-jaxgames-token": ""}, 403),
-        ({"x-jaxgames-token": "é"}, 403),
-        ({"content-type": "text/plain"}, 415),
-        ({"content-type": "application/x-www-form-urlencoded"}, 415),
-        ({"content-type": None}, 415),
+        *(
+            ({"host": host}, 400)
+            for host in (
+                *("attacker.example", "192.168.1.5", "127.0.0.1.attacker.example:8000", "", "[::1]attacker.example"),
+                *("127.0.0.1:1@attacker.example", "localhost:", "::1"),
+            )
+        ),
+        *(
+            ({"origin": origin}, 403)
+            for origin in ("http://attacker.example", "null", "http://127.0.0.1:9000", "https://127.0.0.1:8000", None)
+        ),
+        *(({"x-jaxgames-token": token}, 403) for token in (None, "", "é")),
+        *(({"content-type": kind}, 415) for kind in ("text/plain", "application/x-www-form-urlencoded", None)),
         ({}, 200),
         ({"host": "localhost:9000", "origin": "http://localhost:9000"}, 200),  # a tunnel of ssh
         ({"host": "[::1]:8000", "origin": "http://[::1]:8000"}, 200),
