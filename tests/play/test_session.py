@@ -185,14 +185,12 @@ def check_session(env: Env[Any], examples: int, steps: int, base: type[Machine] 
     run_state_machine_as_test(machine, settings=limits)
 
 
-def test_session_is_like_a_list_of_actions() -> None:
-    check_session(BOXES, examples=12, steps=20)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("game", GAMES)
-def test_session_of_any_game_is_like_a_list_of_actions(game: str) -> None:
-    check_session(make(game), examples=5, steps=40)
+@pytest.mark.parametrize(
+    ("game", "examples", "steps"),
+    [(str(BOXES), 12, 20), *(pytest.param(game, 5, 40, marks=pytest.mark.slow) for game in GAMES)],
+)
+def test_session_is_like_a_list_of_actions(game: str, examples: int, steps: int) -> None:
+    check_session(make(game), examples, steps)
 
 
 def test_game_keeps_no_arrays_on_the_device() -> None:
