@@ -35,7 +35,6 @@ from tests.train.ppo.test_ppo import CONFIG as ON_STAR
 from train.driver import processes
 from train.driver.learner import Learner
 from train.driver.loop import Settings
-from train.driver.processes import Processes
 from train.driver.run_folder import RunFolder
 from train.ppo import PPO
 
@@ -214,22 +213,6 @@ def test_single_process_is_its_own_leader() -> None:
     assert [processes.any_process(flag) for flag in (False, True)] == [False, True]
     processes.leave()
     processes.abandon("goes on")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"processes": 2, "process_id": 2, "coordinator": "a:1"}, "process_id .* processes - 1 = 1, not 2"),
-        ({"processes": 2}, "coordinator must be HOST:PORT.*not None for processes = 2"),
-        ({"coordinator": "localhost:9000"}, "coordinator .* for processes = 1"),
-        ({"processes": 2, "coordinator": "localhost"}, "coordinator must be HOST:PORT.*'localhost'"),
-        ({"processes": 2, "coordinator": "localhost:99999"}, "coordinator must be HOST:PORT.*99999"),
-        ({"processes": 2, "coordinator": "a:1", "distributed": True}, "distributed.*coordinator"),
-    ],
-)
-def test_wrong_flag_is_refused_with_the_allowed_values(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Processes(**options)
 
 
 @pytest.mark.slow  # two starts of JAX each; test_loop.py signals a run of one process
