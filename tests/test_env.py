@@ -66,11 +66,23 @@ assert callable(jaxgames.solvers.strength.measure)
 from tests.distribution.programs import FOREIGN
 
 assert not FOREIGN & sys.modules.keys(), "import takes the dependencies of the core only"
+
+import jax
+import numpy as np
+
+sys.modules.update(dict.fromkeys(FOREIGN | {"train"}))  # an import of one raises ImportError
+env = jaxgames.make("dots_and_boxes(rows=1, cols=2)")
+agent = jaxgames.agents.make("exported(tests/data/formats/policy.1.policy)", env)
+states = jax.tree.map(lambda leaf: np.asarray(leaf)[None], env.init())
+assert 0 <= jaxgames.agents.act_compiled(agent, jax.random.key(0), states)[0] < env.num_actions
+del sys.modules["mctx"]  # a search needs it
+agent = jaxgames.agents.make("exported(tests/data/formats/policy.1.policy, simulations=2)", env)
+assert jax.eval_shape(agent.act, jax.random.key(0), states).shape == (1,)
 """
 
 
 def test_no_device_is_initialised_by_import_and_make() -> None:
-    """Nor by the plain properties of an env, which are plain Python values."""
+    """Nor by the plain properties of an env, which are plain Python values. A policy file plays without extras."""
     ran = subprocess.run([sys.executable, "-c", MAKE_AND_ASK], capture_output=True, text=True, env=dict(os.environ))
     assert ran.returncode == 0, ran.stderr
 

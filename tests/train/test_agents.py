@@ -90,6 +90,9 @@ def test_name_has_the_iteration_that_plays_and_names_the_same_agent(kept: Path) 
         assert agents.name_of(text) == text
         assert agents.env_of(text) == ENV
     assert agents.name_of(f"{kept}/@020( top=5 )") == f"{kept}@20(top=5)"
+    for text in ("first", f"{kept}(temperature=1)"):
+        assert agents.with_temperature(text, 0.5) == text
+    assert agents.with_temperature(f"{kept}@20", 0.5) == f"{kept}@20(temperature=0.5)"
 
 
 @pytest.mark.parametrize(("behind", "iteration"), [("", 40), ("@40", 40), ("@20", 20), ("@0", 0)])

@@ -110,7 +110,11 @@ def test_run_plays_by_its_own_setting_in_a_match_and_in_an_evaluation(tmp_path: 
     assert f"| {run} | temperature 0.25 | 1 " in match.table(of_match)
     of_evaluation = evaluate.evaluate(evaluate.Arguments(agent=run, opponents=("easy",), games=2))
     assert evaluate.table(of_evaluation).startswith(f"{run} (temperature 0.25) in ")
-    for text, expected in (("(simulations=4)", "4 simulations"), ("(temperature=0, epsilon=0.5)", "greedy")):
+    for text, expected in (
+        ("(simulations=4)", "4 simulations"),
+        ("(simulations=4, temperature=0.5)", "4 simulations, temperature 0.5"),
+        ("(temperature=0, epsilon=0.5)", "greedy"),
+    ):
         assert agents.play_of(agents.make(f"{run}{text}", make(BOXES))) == expected
 
 
@@ -147,6 +151,10 @@ def test_evaluate_prints_its_results_as_json(untrained: Runs, capsys: pytest.Cap
     won, _, drawn, cut_off, lost, _ = first[1:]
     assert (won, drawn, cut_off) == (f"{result['wins']} of 200", str(result["draws"]), "0")
     assert int(lost) == 200 - result["wins"] - result["draws"]
+    of_two = cells_of(evaluate.table(result | {"opponents": [result, result]}).split("\n"))
+    assert of_two == [["all opponents", *first[1:]], *[first, *of_seats] * 2]
+    low, high = (round(100 * end) for end in result["win_rate_interval"])
+    assert (first[2], first[-1]) == (f"{low}-{high} %", f"{result['mean_turns']:.1f}")
 
 
 def test_same_seed_gives_the_same_games(untrained: Runs, capsys: pytest.CaptureFixture[str]) -> None:

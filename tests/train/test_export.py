@@ -40,8 +40,8 @@ assert_close = functools.partial(np.testing.assert_allclose, rtol=0, atol=1e-6)
 
 def write(path: Path, run: Path | str, *platforms: Platform, boards: int = 0, **options: Any) -> dict[str, Any]:
     """Exports a run; returns the result that the command prints."""
-    platforms = platforms or ("cpu", "cuda", "tpu")
-    return export.export_run(export.Arguments(run=str(run), output=path, platforms=platforms, boards=boards, **options))
+    given: dict[str, Any] = {"platforms": platforms} if platforms else {}
+    return export.export_run(export.Arguments(run=str(run), output=path, boards=boards, **given, **options))
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +175,9 @@ def test_result_has_header_size_and_differences(untrained: Runs, result: dict[st
     assert max(result["probability_difference"], result["value_difference"]) <= 1e-6
     _, content = exported.read(file)
     assert result["sha256"] == content.header.sha256 == exported.digest_of(content.module, content.params)
+    searching: list[Any] = [agents.make(f"exported({file}, simulations=4)", BOXES)]
+    searching.append(agents_of_runs.make(f"{untrained.first}(simulations=4)", BOXES))
+    assert searching[0].config == searching[1].config
 
 
 # -- refused files -------------------------------------------------------------------------------------------------

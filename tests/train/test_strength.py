@@ -88,12 +88,16 @@ def test_agents_are_measured_on_the_board_that_is_named_which_is_solved_first(
         network = "tests.helpers.networks:patch(width=4)"
         learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", network=network, **SIZES))
         folder = store(tmp_path / "run", learner)
-        assert run_command(strength.main, folder, "first", "--env", env, "--seat", 1) is None
-        players = [agents.make(text, env) for text in (f"{folder}(temperature=0)", "first")]
+        assert run_command(strength.main, folder, "first", "--env", env, "--seat", 1, "--simulations", 2) is None
+        texts = (f"{folder}(temperature=0)", f"{folder}(simulations=2)", "first")
+        players = [agents.make(text, env) for text in texts]
     result = last_json(capsys)
     assert (result["env"], result["seat"]) == (str(env), 1)
+    assert [row["search"] for row in result["rows"]] == ["", "2 simulations", ""]
+    assert result["rows"][0]["strong_action"] != result["rows"][1]["strong_action"]
     for row, agent in zip(result["rows"], players, strict=True):
         act, values = strength.deterministic("", agent, env)
+        values = None if row["search"] else values
         assert measures_of(row) == rounded(measure(env, act, solved_boxes(1, 2), seat=1, values=values))
 
 

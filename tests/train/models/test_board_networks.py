@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
+from jaxgames import greedy
 from jaxgames.games.chinese_checkers.board import tables
-from tests.helpers.positions import compiled
+from tests.helpers.positions import compiled, stacked
 from train.models.chess_graph import RELATIONS, Round, attacks, cells_of_actions, free_lines, move_types, relations
 from train.models.diagonal_mlp import NUM_SQUARES, around, neighbours
 from train.models.hop_planner import ALL_DIRECTIONS, HOP, STEP, ahead, can_hop, distances, reach_of
@@ -221,6 +222,25 @@ def test_every_seat_is_equally_far_from_its_goal_at_the_start() -> None:
     q, r = TABLES.axial.T + 4
     pegs = np.asarray(env.observe(env.init(jax.random.key(0))))[q, r, :6]
     assert (pegs.T * distances(env)).sum(1).tolist() == [8 + 7 + 7] * 6
+
+
+def test_logit_without_a_plan_is_the_score_of_the_greedy_agent_where_a_move_gains() -> None:
+    """Pegs of others close cells of the goal, and own pegs fill them: the first goal is full of others."""
+    env, free = jaxgames.make("chinese_checkers(size=2, num_players=2)"), "./../......./....../...../"
+    goals = ("..0.../..00.../1./. 0 - 0", "..0.../...0.../1./0 0 - 0", "..0.../...0.../0./1 0 - 0")
+    states = stacked([env.init(), *(env.from_string(free + goal) for goal in goals)])
+    policy = Policy.of(env, "shared", "hops(hidden_sizes=[4], hops=0)")
+    params: Any = jax.tree.map(lambda leaf: np.zeros(leaf.shape), jax.eval_shape(policy.init, jax.random.key(0)))
+    params["heads"]["params"]["steepness"] += 1
+
+    @jax.jit
+    def found(states: Any) -> Any:
+        logits, _ = policy.apply(params, jax.vmap(env.observe)(states), states.current_player)
+        scores, legal = jax.vmap(lambda state: (greedy.action_scores(env, state), env.legal_action_mask(state)))(states)
+        return jnp.where(legal, jnp.maximum(logits, 0), 0), jnp.where(legal, scores, 0)
+
+    gains, scores = found(states)
+    np.testing.assert_allclose(gains[:, :-1], scores[:, :-1])  # without the end of the turn
 
 
 def test_first_policy_begins_the_chain_that_leads_furthest() -> None:

@@ -19,7 +19,7 @@ from tests.helpers.networks import random_leaves
 from tests.helpers.positions import batched, random_actions
 from tests.helpers.scripted_agents import analysis_of
 from tests.helpers.sticks import Sticks
-from tests.helpers.stored_runs import store
+from tests.helpers.stored_runs import random_train_state, store
 from train import agents
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
@@ -78,15 +78,20 @@ def test_agents_have_the_settings_of_their_run_where_no_others_are_given() -> No
     assert max_n.config.seats == "max_n"
     assert isinstance(AlphaZero(config).agent(None, simulations=0), PolicyAgent)
     for given, expected in ((None, 0.25), (0.0, None), (2.0, 2.0)):
-        agent = ppo(temperature=0.25).agent(None, given)
-        assert isinstance(agent, PolicyAgent)
-        assert (agent.temperature, agent.top) == (expected, None)
+        for top in (None, 3):
+            agent = ppo(temperature=0.25).agent(None, given, top)
+            assert isinstance(agent, PolicyAgent)
+            assert (agent.temperature, agent.top) == (expected, top)
 
 
 def test_text_of_a_run_takes_the_rule_of_the_search_and_the_game_of_the_run(tmp_path: Path) -> None:
-    folder = str(store(tmp_path / "run", ppo()))
-    puct: Any = agents.make(f"{folder}(simulations=16, search=puct)", STICKS)
-    assert (puct.config.simulations, puct.config.search) == (16, "puct")
+    """The search is on the parameters of the checkpoint. Its discount is of a turn; two turns are a round."""
+    learner = ppo(gamma=0.81)
+    folder = str(store(tmp_path / "run", learner))
+    puct: Any = agents.make(f"{folder}(simulations=16, search=puct, seats=max_n)", STICKS)
+    assert puct.config == SearchConfig(16, "puct", gamma=0.9, seats="max_n")
+    assert puct.evaluate == PolicyEvaluate(STICKS, learner.policy)
+    jax.tree.map(np.testing.assert_array_equal, puct.params, random_train_state(learner).params)
     assert isinstance(agents.make(f"{folder}(simulations=0)", STICKS), PolicyAgent)
     for text, env, message in (
         ("(simulations=4)", auto_reset(STICKS), r"was trained on sticks\(.*\), not on auto_reset\(sticks"),
