@@ -202,12 +202,20 @@ def test_wrong_agent_is_answered_with_every_name_once(here: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    "game", ["os:path", "tests.helpers.sticks:sticks", "nim", "dots_and_boxes(rows=99)", "", "x" * 301]
+    "game",
+    [
+        *("os:path", "made_for_this_test:x", "tests.helpers.sticks:sticks", "nim", "dots_and_boxes(rows=99)", ""),
+        "x" * 301,
+    ],
 )
-def test_page_cannot_name_a_module_or_an_unknown_game(here: Page, game: str) -> None:
+def test_page_cannot_name_a_module_or_an_unknown_game(
+    here: Page, game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_module(tmp_path, monkeypatch)
     before = set(sys.modules)
     here.refusal("new", 422, game=game, seats=PEOPLE)
-    here.refusal("describe", 422, game=game)
+    for verb in ("describe", "agents", "rules"):
+        here.refusal(verb, 422, game=game)
     here.refusal("load", 422, saved=json.dumps(SAVED | {"env": game}))
     assert set(sys.modules) == before, "nothing was imported"
 
