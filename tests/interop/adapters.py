@@ -116,13 +116,15 @@ class OfJaxMARL(Adapter):
 
     def view(self) -> View:
         """`no_op` is legal for exactly those who are not to move."""
-        observations, state, rewards, _, infos = self.result
+        observations, state, rewards, dones, infos = self.result
         by_agent = self.env.get_avail_actions(state)
         masks = np.stack([by_agent[agent] for agent in self.env.agents])
         mover = int(masks[:, self.env.no_op].argmin())
         others = np.delete(masks, mover, axis=0)
         assert others[:, self.env.no_op].all()
         assert not others[:, :-1].any()
+        assert masks.any(axis=1).all(), "everybody has an action, also at the end"
+        assert {bool(done) for done in dones.values()} <= {bool(state.done)}
         truncated = bool(infos["truncated"][0])
         return View(
             mover,

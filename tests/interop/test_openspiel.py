@@ -238,6 +238,7 @@ def test_texts_returns_and_observations_follow_the_env() -> None:
             seen = np.ravel(env.observe(board, seat)).tolist()
             observation.set_from(state, seat)
             assert observation.tensor.tolist() == pyspiel.State.observation_tensor(state, seat) == seen
+            assert observation.dict["observation"].tolist() == env.observe(board, seat).tolist()
             assert observation.string_from(state, seat) == state.observation_string(seat) == str(state)
         assert str(state) == env.to_string(board)
     assert state.is_terminal()
