@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jaxgames import ParameterError, _progress
 from jaxgames._checks import check_choice, check_int, check_number
 from jaxgames._fields import Fields
-from jaxgames._progress import Progress
+from jaxgames._progress import Progress, format_seconds
 
 VALUES = st.one_of(
     st.integers(-20, 20), st.floats(), st.booleans(), st.none(), st.text(max_size=3), st.sampled_from([(2,), [2]])
@@ -129,6 +129,8 @@ def test_time_left_is_from_the_units_that_this_command_has_ended() -> None:
         assert bar.line(30) == "100 of 200 games (50 %) in 30 s"
         bar.update(50)
         assert bar.line(30) == "150 of 200 games (75 %) in 30 s, 30 s left"
+    times = ["0 s", "99 s", "2 min", "60 min", "2 h 10 min"]
+    assert [*map(format_seconds, (0.4, 99, 100, 3600, 7800))] == times
 
 
 def test_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:

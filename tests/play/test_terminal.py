@@ -19,7 +19,7 @@ from jaxgames.env import Outcome
 from jaxgames.interop import uci
 from jaxgames.play import HUMAN, Session, from_json, to_json
 from jaxgames.play.__main__ import first_board, main
-from jaxgames.play.notation import legal_texts
+from jaxgames.play.notation import legal_texts, parse_turn
 from jaxgames.play.terminal import Terminal, read_game
 from jaxgames.play.text_board import board_text
 from jaxgames.play.words import ending, first_game, game_title, offered_games, rules, turn_text, words_of
@@ -161,6 +161,11 @@ def test_transcripts_are_the_stored_ones() -> None:
         assert text.split("\n") == (FOLDER / name).read_text(encoding="utf-8").split("\n"), name
 
 
+def test_turn_without_a_move_is_refused_with_the_legal_ones() -> None:
+    with pytest.raises(ValueError, match=r"^expected a move; the legal ones are h\(0,0\), h\(0,1\)"):
+        parse_turn(Session(BOXES, [HUMAN, HUMAN]), " ")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "game",
@@ -250,9 +255,10 @@ def failing_twice() -> HostAgent:
 def test_failure_of_an_agent_leaves_the_game_to_the_person(seats: list[str], tmp_path: Path) -> None:
     file, agent = tmp_path / "game.json", failing_twice()
     lines = ["h(1,1)"] if HUMAN in seats else []
-    typed = [*lines, f"save {file}", "", "v(0,0)"]
+    typed = ["h failing", *lines, f"save {file}", "", "v(0,0)"]
     text = transcript(BOXES, seats, "", typed, make=lambda text, env: agent)
     assert text.count("(failing) failed with KeyError: 'no disk'") == 2
+    assert text.count("\nfailing failed with KeyError: 'no disk'\n") == 1, "the hint"
     assert "(failing has failed), ? for help> \n" in text
     assert from_json(file.read_text(encoding="utf-8")).moves() == lines, "nothing was lost"
     played = [line for line in text.splitlines() if "(failing) plays" in line]
