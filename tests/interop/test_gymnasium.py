@@ -42,7 +42,7 @@ def ids() -> Iterator[None]:
 
 
 def vector_env(mode: AutoresetMode = AutoresetMode.SAME_STEP, **changes: Any) -> SeatVectorEnv:
-    """Boards of a game that is cut off at times; it is the only one here, so its programs are compiled once."""
+    """Boards of a game that is cut off at times. Vectors share its programs, which are compiled once."""
     arguments: Any = {"seat": "random", "autoreset_mode": mode} | changes
     return SeatVectorEnv(ShortSticks(), BOARDS, **arguments)
 

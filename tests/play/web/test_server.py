@@ -103,7 +103,7 @@ PAGES: dict[str, tuple[str, list[str], list[str]]] = {
             *("position 1111001 .. 0", "play v(0,1)"),  # the only edge that is left is a move
         ],
     ),
-    "boxes_reviewed": (  # the third side of a box gives it to the other seat
+    "boxes_reviewed": (  # the first edge loses the game; later ones lose nothing more
         *(GAME, PEOPLE),
         [f"play {edge}" for edge in ("h(0,0)", "v(0,0)", "h(1,0)", "v(0,1)", "h(0,1)", "h(1,1)", "v(0,2)")]
         + ["review"],
