@@ -1,10 +1,11 @@
-"""Parts of alpha-beta that all games share: entries of the table, machine code on disk."""
+"""Parts of alpha-beta that all games share: entries of the table, pieces of work, machine code on disk."""
 
 import os
 import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from jaxgames.games.checkers import search as checkers
 from jaxgames.games.minichess.search_moves import make_chess
+from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta import compiled
 from jaxgames.solvers.alphabeta.search import GENERATION, new_search
 from jaxgames.solvers.alphabeta.table import (
@@ -82,6 +84,25 @@ def test_generations_begin_again_with_an_empty_table() -> None:
     assert (search.counts[GENERATION], search.table[2]) == (GENERATION_RADIX - 1, 7)
     new_search(search)
     assert (search.counts[GENERATION], search.table[2]) == (1, 0)
+
+
+# -- the clock ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_interrupted_piece_does_not_shorten_the_next_but_two_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces fill half of the time that is left of a second, by the lesser time per node of the last two pieces."""
+    now, sizes, clock = [0.0], list[int](), clocks.Clock()
+    monkeypatch.setattr(clocks, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    clock.start(1.0, clocks.NO_LIMIT)
+    for seconds in (1e-4, 1e-4, 6e-2, 6e-2, 1e-4):
+
+        def work(size: int, seconds: float = seconds) -> tuple[None, int]:
+            sizes.append(size)
+            now[0] += seconds
+            return None, 100
+
+        clock.run(work)
+    assert sizes[3:] == pytest.approx([(1 - 0.0602) / 2e-6, (1 - 0.1202) / 1.2e-3], abs=1)
 
 
 # -- machine code on disk ----------------------------------------------------------------------------------------------
