@@ -116,17 +116,26 @@ def test_game_of_chance_follows_its_keys() -> None:
 
 @dataclass(frozen=True)
 class Counted(Sticks):
-    """Sticks that count how often `step` is traced."""
+    """Sticks that count how often Python runs their functions: once per program that is traced."""
 
     def _step(self, state: Any, action: jax.Array, key: jax.Array | None) -> Any:
-        COUNTS["traces"] += 1
+        COUNTS["steps"] += 1
         return super()._step(state, action, key)
+
+    def _winners(self, state: Any) -> jax.Array:
+        COUNTS["winners"] += 1
+        return super()._winners(state)
+
+    def _observe(self, state: Any, player: jax.Array) -> jax.Array:
+        COUNTS["observations"] += 1
+        return super()._observe(state, player)
 
 
 COUNTS: Counter[str] = Counter()
 
 
-def test_step_is_traced_once_and_each_call_copies_one_array(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_function_is_one_program_and_each_call_copies_one_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`init`, `step` and `look` each have the winners in a program of their own."""
     get, game = jax.device_get, Host(Counted(sticks=9), CPU)
 
     def counting_get(tree: Any) -> Any:
@@ -136,10 +145,14 @@ def test_step_is_traced_once_and_each_call_copies_one_array(monkeypatch: pytest.
     monkeypatch.setattr(jax, "device_get", counting_get)
     COUNTS.clear()
     state, _ = game.init()
-    for _ in range(6):
+    for _ in range(3):
+        game.init()
+        game.look(state)
         state, _ = game.step(state, 0)
-    game.look(state)
-    assert COUNTS == {"copied arrays": 8, "traces": 1}
+    assert COUNTS == {"steps": 1, "winners": 3, "copied arrays": 10}
+    game.observe(state)
+    game.observe(state)
+    assert COUNTS["observations"] == 1
 
 
 def test_equal_envs_share_their_programs() -> None:
