@@ -156,15 +156,17 @@ def test_single_steps_that_are_not_traced_take_agents_on_the_host() -> None:
 
 
 class HostTaker:
-    """Takes one stick, by numpy, and keeps the movers and the numbers of sticks that it was asked about."""
+    """Takes one stick, by numpy, and keeps the movers, the numbers of sticks and the keys that it was asked with."""
 
     on_device: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.movers: list[list[int]] = []
         self.left: list[int] = []
+        self.keys: list[bytes] = []
 
     def act(self, key: jax.Array, states: Any) -> Any:
+        self.keys.append(np.asarray(jax.random.key_data(key)).tobytes())
         self.movers.append(np.asarray(states.current_player).tolist())
         self.left.append(int(states.left[0]))
         return np.zeros(np.asarray(states.left).shape, np.int32)
@@ -189,11 +191,12 @@ def test_games_without_an_agent_on_the_device_are_played_one_by_one() -> None:
     assert agent.left == [7, 6, 5, 4, 3, 2, 1] * 3
 
 
-def test_games_with_an_agent_on_the_device_are_in_progress_side_by_side() -> None:
+def test_games_with_an_agent_on_the_device_are_in_progress_side_by_side_each_with_its_own_keys() -> None:
     agent = HostTaker()
     played(agent, ONE, seats=[[0, 1, 1]] * (SIDE_BY_SIDE + 1))
     together = [7] * SIDE_BY_SIDE + [4] * SIDE_BY_SIDE + [1] * SIDE_BY_SIDE
     assert agent.left == [*together, 7, 4, 1]
+    assert len({*agent.keys}) == len(agent.keys)
 
 
 def test_agent_is_asked_about_one_board_at_its_own_turns_only() -> None:
