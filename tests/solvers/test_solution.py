@@ -90,6 +90,7 @@ def test_children_values_and_best_actions_follow_from_the_steps_of_the_env(game:
     assert (actions[~is_move] == -1).all()
     assert (children[~is_move] == 0).all()
     assert (actions.dtype, children.dtype, is_move.dtype) == (np.int32, np.uint32, np.bool_)
+    assert is_move.sum(1).max() == solution.max_moves
 
     to_go = np.where(after.terminated, 0, np.where(after.current_player == 0, 1, -1) * solution.value(after))
     worth = np.full(masks.shape, -np.inf)
