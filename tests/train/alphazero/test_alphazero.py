@@ -25,7 +25,7 @@ from tests.helpers.stored_runs import random_train_state, store, train_in
 from tests.train.conftest import Runs
 from train import agents, evaluate
 from train.alphazero import AlphaZero, Config, Minibatch, Steps
-from train.alphazero.run import EpisodeStats, observations_of, samples_of, search_metrics
+from train.alphazero.run import EpisodeStats, Sample, observations_of, samples_of, search_metrics
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.pretrained import load_params
@@ -59,19 +59,20 @@ class GivenSearch(AlphaZero):
     """Has the same result for every board."""
 
     def search(self, key: Any, network: Any, params: Any, boards: Any) -> SearchResult:
-        size = boards.current_player.size
-        ones, values = jnp.ones((size, 1)), jnp.zeros((size, 2))
-        first = jnp.zeros((size, 1), jnp.int32)
+        size, slots = boards.current_player.size, self.config.self_play_search.num_slots(self.env.num_actions)
+        ones, values = jnp.ones((size, slots)), jnp.zeros((size, self.env.num_players))
+        first = jnp.zeros((size, slots), jnp.int32)
         return SearchResult(first[:, 0], first, ones, first + 1, values, values + 0.25, values[:, 0] - 0.5)
 
 
 def test_steps_have_the_values_of_the_policy_and_random_moves() -> None:
-    learner = GivenSearch(learner_with(random_moves=0.5).config)
+    learner = GivenSearch(learner_with(env="sticks", random_moves=0.5).config)
     train_state = jax.jit(learner.init)(jax.random.key(0))
     steps = jax.device_get(jax.jit(learner.collect)(train_state)[1])
-    assert (steps.values == 0.25).all()
-    assert (steps.predicted == -0.5).all()  # of the search: no second evaluation
-    assert (steps.next_values[~steps.truncated] == 0.25).all()
+    assert (steps.values == 0.125).all()  # divided by 2, the largest reward of three seats
+    assert (steps.predicted == -0.25).all()  # of the search: no second evaluation
+    assert (steps.next_values[~steps.truncated] == 0.125).all()
+    assert {*np.unique(steps.rewards)} == {-0.5, 0, 1}
     assert steps.is_random.mean() == pytest.approx(0.5, abs=0.1)
     assert not steps.action[~steps.is_random].any()
     assert set(np.unique(steps.action[steps.is_random])) == {0, 1, 2}
@@ -147,6 +148,19 @@ def test_sample_holds_the_bits_of_the_observation_and_the_value_of_the_mover() -
     boards = jax.tree.map(lambda leaf: leaf[:, 0], steps.state)
     np.testing.assert_array_equal(observations_of(GAME, samples.position[:, 0]), jax.vmap(GAME.observe)(boards))
     assert samples.position.shape == (3, 1, 4)  # 27 bits
+
+
+def test_samples_of_an_update_are_images_under_random_symmetries() -> None:
+    env = jaxgames.make("dots_and_boxes(rows=2, cols=2)")
+    boards = np.asarray(jax.jit(jax.vmap(lambda edge: env.observe(env.step(env.init(), edge))))(np.arange(12)))
+    rows = np.packbits(boards[0]), [1], [1.0], [0.5]  # the slot is an edge beside the drawn one
+    samples = Sample(*(jnp.tile(jnp.array(row), (64, 1)) for row in rows))
+    for is_on in (True, False):
+        learner = learner_with(env=str(env), symmetries=is_on)
+        image = jax.device_get(jax.jit(learner.minibatch_of)(jax.random.key(0), samples))
+        drawn = (image.observation[:, None] == boards).all((2, 3, 4)).argmax(1)
+        images = {(0, 1), (1, 0), (4, 5), (5, 4), (6, 9), (9, 6), (8, 11), (11, 8)} if is_on else {(0, 1)}
+        assert {*zip(drawn.tolist(), image.slots[:, 0].tolist(), strict=True)} == images
 
 
 def test_value_accuracy_counts_predictions_of_finished_games_that_match_the_outcome() -> None:
@@ -270,14 +284,32 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
         yield RunFolder.open(store(tmp_path_factory.mktemp("runs") / "both", AlphaZero(BOTH)), AlphaZero)
 
 
-@pytest.mark.slow  # compiles for three seconds
-def test_metrics_of_the_second_board_have_the_game_behind_a_slash() -> None:
-    learner = AlphaZero(BOTH)
-    metrics = jax.eval_shape(learner.iterate, jax.eval_shape(learner.init, jax.random.key(0)))[1]
+def test_iteration_keeps_both_boards_and_the_metrics_of_the_second_have_the_game_behind_a_slash() -> None:
+    learner = GivenSearch(BOTH)  # a search would be traced for seconds
+    start = jax.eval_shape(learner.init, jax.random.key(0))
+    end, metrics = jax.eval_shape(learner.iterate, start)
+    assert end == start
     first = {name for name in metrics if "dots_and_boxes" not in name}
     assert {"learning_rate", "policy_loss", "value_loss", "episode_length"} <= first
     others = {f"{name}/dots_and_boxes(rows=2, cols=2, reward='win_loss')" for name in first - {"learning_rate"}}
     assert metrics.keys() == first | others
+
+
+class OfValues(AlphaZero):
+    def loss(self, train_state: Any, params: Any, minibatch: Minibatch, dropout_key: Any = None) -> Any:
+        mean = minibatch.values.mean()
+        return mean * params["heads"]["params"], ({"value": mean}, {"encoder": {}, "heads": {}})
+
+
+def test_second_board_learns_from_its_own_samples_at_the_rate_of_the_iteration() -> None:
+    learner, weights = OfValues(BOTH).by_game[1], {"encoder": {"params": {}}, "heads": {"params": jnp.zeros(())}}
+    state = jax.eval_shape(learner.init, jax.random.key(0))._replace(iteration=jnp.int32(3), key=jax.random.key(0))
+    for number, game in enumerate(state.games):
+        state = state.with_game(number, jax.tree.map(functools.partial(jnp.full_like, fill_value=number), game))
+    state = state._replace(params=weights, learning=None, opt_state=learner.optimizer().init(weights))
+    metrics = jax.jit(learner.update)(state)[1]
+    assert metrics["value"] == 1
+    assert float(metrics["learning_rate"]) == pytest.approx(2e-3 * 0.4 + 1e-4 * 0.6)  # after three iterations of six
 
 
 def test_steps_of_all_boards_count() -> None:
