@@ -119,13 +119,35 @@ STARTS: list[tuple[Any, dict[str, str]]] = [
 def test_recipe_or_preset_is_a_run_that_can_start(learner: Any, given: dict[str, str]) -> None:
     """A preset with a game has nothing of the game's recipe."""
     config = learner.config_for(**given, init_from="a run")
+    assert 1e-5 <= config.learning_rate <= 5e-3
     assert learner(config).env.id == given.get("env", learner(config).env.id)
     preset = learner.presets.get(given.get("preset"), {})
     assert "env" not in preset or config == learner.config_type(**preset, init_from="a run")
 
 
+@pytest.mark.parametrize(
+    ("learner", "preset", "of_study"),
+    [
+        (ppo.PPO, "alpha_mini", {"network": "alpha_mini", "anneal_lr": False, "ent_coef": 0, "opponents": ("random",)}),
+        (ppo.PPO, "parameter_sharing_paper", {"hidden_sizes": (64, 64), "update_epochs": 30, "learning_rate": 5e-5}),
+        (ppo.PPO, "parameter_sharing_paper", {"anneal_lr": False, "gamma": 0.99, "gae_lambda": 1, "clip_coef": 0.3}),
+        (ppo.PPO, "parameter_sharing_paper", {"step_kl_coef": 0.2, "target_kl": 0.01, "ent_coef": 0}),
+        (ppo.PPO, "star_3", {"env": "chinese_checkers(size=3, reward=win_loss)", "network": "hops(center=0.3)"}),
+        (ppo.PPO, "star_4", {"env": "chinese_checkers(size=4, reward=win_loss)", "network": "hops(center=0.3)"}),
+        (ppo.PPO, "star_4", {"opponents": (*["greedy"] * 7, "random"), "ent_coef": 0}),
+        (alphazero.AlphaZero, "paper", {"search": "puct", "simulations": 256, "td_lambda": 1, "symmetries": False}),
+        (alphazero.AlphaZero, "paper", {"learning_rate": 1e-4, "final_learning_rate": 1e-5, "lr_drop_after": 20}),
+        (imitation.Imitation, "larson", {"network": "larson", "batch_size": 128, "l2_coef": 5e-8, "legal_coef": 1}),
+    ],
+)
+def test_preset_has_the_settings_of_its_study(learner: Any, preset: str, of_study: dict[str, Any]) -> None:
+    config = learner.config_for(preset=preset)
+    assert {name: getattr(config, name) for name in of_study} == of_study
+
+
 def test_demo_is_a_run_that_can_start() -> None:
     assert ppo.PPO(ppo.Config(**DEMO)).config.env == DEMO["env"]
+    assert (DEMO["learning_rate"], DEMO["ent_coef"]) == (5e-4, 0.2)
 
 
 def test_settings_are_the_recipe_with_the_changes() -> None:
