@@ -59,6 +59,10 @@ class Drawing(imitation.Imitation):
         jax.debug.callback(lambda words, rows: DRAWN.append((words.tobytes(), rows.tobytes())), words, rows)
         return super().minibatch_of(key, labels, rows)
 
+    def loss(self, train_state: Any, params: Any, minibatch: Any, dropout_key: Any = None) -> Any:
+        loss, (metrics, statistics) = super().loss(train_state, params, minibatch, dropout_key)
+        return loss, (metrics | {"of_dropout": jax.random.uniform(dropout_key)}, statistics)  # no other use is allowed
+
 
 class Decaying(ppo.PPO):
     """The learner of a user, with a loss of its own."""

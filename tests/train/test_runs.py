@@ -275,7 +275,9 @@ def test_program_has_the_same_types_in_other_modes(name: str, mode: str, tmp_pat
 
 
 def test_cell_of_a_sweep_starts_as_its_single_run() -> None:
-    """Also where a number, such as step_kl_coef, is a part of the first train state."""
+    """Also where a number, such as step_kl_coef, is a part of the first train state. All numbers have other values."""
+    numbers = [agents.learner_type(name).config_type.numbers_type for name in agents.LEARNERS]
+    assert {field.name for each in numbers for field in dataclasses.fields(each)} == OTHER_VALUES.keys()
     small: dict[str, Any] = {"network": "mlp", "channels": (), "step_kl_coef": 0.2, "vf_clip": 1.0}
     config = dataclasses.replace(PPO, **small)
     given = [name for name in names_of_numbers(ppo.PPO(config)) if getattr(config, name)]

@@ -11,8 +11,7 @@ import optax
 import pytest
 
 from jaxgames.wrappers import discount_of
-from train import ppo
-from train.ops.optimizers import make_optimizer
+from train import imitation, ppo
 from train.ops.targets import lambda_returns, outcomes, per_seat_advantages
 
 UNREAD = 1e6  # a value that must not show up anywhere
@@ -168,7 +167,6 @@ MAX_NORM = 0.5
 START = np.array([1.0, -2.0, 3.0], np.float32)
 # The first is ten times too long, the others are not; components are as small as 1e-5, where eps counts.
 GRADIENTS = np.array([[3.0, -4.0, 0.001], [1e-5, 0.3, -1e-5], [0.0, 2e-5, 1e-5], [0.1, 0.2, -0.3]], np.float32)
-RATES = np.array([0.1, 0.05, 0.2, 0.1], np.float32)
 
 
 def by_hand(gradients: np.ndarray, rates: Sequence[float], eps: float, decay: float = 0.0) -> Iterator[np.ndarray]:
@@ -211,6 +209,8 @@ def test_independent_seats_have_norms_of_their_own() -> None:
     assert_steps(ppo.PPO(config).optimizer(), of_seats, map(np.stack, zip(*expected, strict=True)))
 
 
-def test_rate_of_each_step_is_given_and_decays_the_weights() -> None:
-    optimizer = make_optimizer(lambda step: jnp.asarray(RATES)[step], MAX_NORM, weight_decay=0.3)
-    assert_steps(optimizer, GRADIENTS, by_hand(GRADIENTS, RATES.tolist(), eps=1e-8, decay=0.3))
+def test_imitation_takes_the_steps_of_adam_with_weight_decay() -> None:
+    sizes: dict[str, Any] = {"total_steps": 4 * 512, "schedule": "linear", "learning_rate": 0.1}
+    config = imitation.Config(**sizes, max_grad_norm=MAX_NORM, weight_decay=0.3)
+    rates = [0.1 * (1 - step / 4) for step in range(4)]
+    assert_steps(imitation.Imitation(config).optimizer(), GRADIENTS, by_hand(GRADIENTS, rates, eps=1e-8, decay=0.3))

@@ -40,7 +40,7 @@ LEARNER = PPO(
     dataclasses.replace(
         CONFIG,
         env="chinese_checkers(size=1, num_players=3, max_rounds=6, reward=sparse)",
-        opponents=("first", "self@every=2(size=2)"),
+        opponents=("first", "self@every=1(size=2)"),
         num_envs=12,
         rollout_length=40,
     )
@@ -211,6 +211,8 @@ def test_iteration_updates_with_the_advantages_of_the_steps_that_it_collects(col
     expected, losses = collected.updated
     found, metrics = jax.jit(LEARNER.iterate)(collected.train_state)
     assert int(found.iteration) == 1
+    pool: Any = found.opponents.agents[1]
+    jax.tree.map(lambda kept, new: np.testing.assert_array_equal(kept[0], new), pool.params, found.params)
     assert losses.keys() == {
         *("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction", "explained_variance")
     }
