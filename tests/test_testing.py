@@ -228,7 +228,7 @@ DEFECTS: dict[str, dict[str, Any]] = {  # what is named, and the members of Stic
 
 
 # Each defect compiles half a second; those of texts and outcomes are in the slow tests.
-OF_TEXTS = re.compile("text|read|reason|string|outcome|lines|raise ValueError")
+OF_TEXTS = re.compile("text|read|reason|string|outcome|raise ValueError")
 
 
 @pytest.mark.parametrize(

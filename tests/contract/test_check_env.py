@@ -21,7 +21,7 @@ from jaxgames.testing import check_env
 from tests.contract.games import each_game, of_each_game
 from tests.contract.test_rules import begun, ended
 from tests.helpers.cases import Cases, WrongText
-from tests.helpers.positions import compiled, start
+from tests.helpers.positions import compiled, legal, start
 
 
 @of_each_game("env", lambda cases: cases.fast)
@@ -124,8 +124,9 @@ def test_wrong_text_is_explained(cases: Cases, wrong: tuple[str, str, WrongText]
 @each_game
 def test_error_about_a_long_text_is_short(cases: Cases) -> None:
     """A wrong text may have a million characters, which are not repeated."""
-    env = jaxgames.make(cases.id)
-    for text in ("x" * 1_000_000, "1 " * 500_000, env.to_string(start(env)) + "0" * 1_000_000):
+    env, million = jaxgames.make(cases.id), 1_000_000
+    board, move = env.to_string(start(env)), min(legal(env, start(env)))
+    for text in ("x" * million, "1 " * million, board + "0" * million, move + "x" * million):
         for read in (env.from_string, functools.partial(env.action_from_string, start(env))):
             with pytest.raises(ValueError, match=r"^expected .*\.\.\.$") as error:
                 read(text)

@@ -51,8 +51,8 @@ def test_board_is_drawn_with_the_names_of_its_cells(game: str, position: str) ->
 
 
 def test_wide_star_has_the_number_of_the_first_cell_of_each_row() -> None:
-    for size in (5, 8):
-        env = make("chinese_checkers", size=size, num_players=2)
+    for size, num_players in ((4, 6), (5, 2), (8, 2)):
+        env = make("chinese_checkers", size=size, num_players=num_players)
         lines = env.to_text(start(env)).split("\n")
         assert max(map(len, lines)) <= 80
         assert all(line == line.rstrip() for line in lines)

@@ -145,13 +145,17 @@ CASES = Cases(
         [
             ("B:W18", "'B:W18'", "position such as"),
             ("B:W18:W19", "'B:W18:W19'", "position such as"),
+            ("B:W18:B9:J9:", "'B:W18:B9:J9:'", "position such as"),
             ("b:W18:B9", "'b'", "side to move"),
+            (":W18:B9", "''", "side to move"),
+            ("B:W0:B9", "'0'", "1 to 32"),
             ("B:W33:B9", "'33'", "1 to 32"),
             ("B:W18,:B9", "''", "1 to 32"),
             ("B:W18,K18:B9", "18", "one piece"),
+            ("B:W18:B9,18", "18", "one piece"),
             ("B:W18:B14:JK14", "'JK14'", "such as 'J15'"),
             ("B:W18:B14:J33", "'J33'", "such as 'J15'"),
-            ("B:W18:B14:J18", "'J18'", "that can jump"),  # the opponent's
+            ("B:W18:B14:J15", "'J15'", "that can jump"),  # empty
             ("B:W18:B13,14:J13", "'J13'", "that can jump"),  # has no jump
         ],
     ),
@@ -160,6 +164,7 @@ CASES = Cases(
         "B:W13,18,32:B6,10,11,14,17",
         [
             ("11>15", "'11>15'", "'11-15'"),
+            ("0-5", "0", "1 to 32"),
             ("11-33", "33", "1 to 32"),
             ("12-13", "'12-13'", "next to 12"),
             ("4x13", "'4x13'", "diagonal from 4"),

@@ -75,8 +75,8 @@ READ: list[tuple[str, list[Expected]]] = [
         "1. 11-15 1... 24-20 2. 08-11 2... 28-24 3. 09-13 ... 22-18 4. 15:22 4. ... 25X18 1-0",
         [(OPENING, "1-0")],
     ),
-    ("11\u201315 24\u201320 8-11 28-24 9-13 22-18 15\u00d722 25\u00d718 ½-½", [(OPENING, "1/2-1/2")]),
-    ("1. 11-15 (1. 9-14 22-17 {1-0 )} (11-16 1-0) 2. zz) 24-20 (!) *", [("11-15 24-20", "*")]),
+    ("11\u201315 24\u201420 8-11 28-24 9-13 22-18 15\u00d722 25\u00d718 ½-½", [(OPENING, "1/2-1/2")]),
+    ("1. 11-15 (1. 9-14 22-17 {1-0 )} (11-16 1-0) 2. zz) 24-20 (! 3) *", [("11-15 24-20", "*")]),
     # Comments, marks and blanks; a comment may hold results, headers and the beginnings of others.
     (
         '{;%( [x]\n[Event "old"]\n1-0 }1. 11-15 !? ; 0 - 1 {\n%} ½ {\n24-20?! $5 8-\n11{*}28 \t-24 ... 9-13{)}22- 18 *',
@@ -92,8 +92,8 @@ READ: list[tuple[str, list[Expected]]] = [
     ('[fen "W:BK7,2:W18,K30"]\n1... 30-25 2. 7-10', [(OTHER_START, "*")]),
     ('[SetUp "1"][FEN "W : W 18, K30 : B2, K7 ."]\n1... 30-25 2. 7-10', [(OTHER_START, "*")]),
     ('[FEN "W:WK30-K30,18-18:B2,K7-7"]\n1... 30-25 2. 7-10', [(OTHER_START, "*")]),
-    ('[FEN "B:W32-21:B1-12"] 1) 9-13 22-18 2) 13-17', [("9-13 22-18 13-17", "*")]),
-    ('[GameType "21,B,8,8,N1,0"]\n1. 11-15', [("11-15", "*")]),
+    ('[FEN "B:W32\u201321:B1-12"] 1) 9-13 22-18 2) 13-17', [("9-13 22-18 13-17", "*")]),
+    ('[GameType " 21 ,B,8,8,N1,0"]\n1. 11-15', [("11-15", "*")]),
     # Squares between in a capture may be left out if one capture is meant. A game may end in the middle of a capture.
     *((FROM_WHITE + capture, [(CAPTURED, "*")]) for capture in ["26x1", "26x17x1", "26-1", "26x17x10 10x1"]),
     (f"{FROM_CIRCLE}6x6", [(2, "6x6", "6x13x22x15x6", "6x15x22x13x6")]),
@@ -106,7 +106,7 @@ READ: list[tuple[str, list[Expected]]] = [
         for header, after, result in [
             ("", "0\u2013 1", "0-1"),
             ("", "2\u20120", "1-0"),
-            ("", "1\u2212 1", "1/2-1/2"),
+            ("", "1 \u2212 1", "1/2-1/2"),
             ("", "1/2 \u2010 1/2", "1/2-1/2"),
             ("", "½", "1/2-1/2"),
             ("", "0 - 0", "*"),
@@ -120,6 +120,7 @@ READ: list[tuple[str, list[Expected]]] = [
     ("1. 11-15 24-20\n2. 15-24 *", [(2, "15-24", "7-11, 8-11")]),
     ("1. 11-15 22-18\n\n2. 15-19 *", [(3, "15-19", "15x22")]),  # a capture is compulsory
     ("11 15 22 18 *", [(1, "11-15", "'11'")]),
+    ("1. 11-155 *", [(1, "11-15", "'11-155'")]),
     ("1. 11-15 24-20\nWhite resigns\n1-0", [(2, "11-15", "'White'")]),
     ("11-15 8-8\n9-14 1-0\n11-16 *", [(1, "8-8"), ("11-16", "*")]),
     ("1. 11-15\n{never closed 24-20\n2. 8-11 1-0", [(2, "}", "{")]),
@@ -146,8 +147,9 @@ def test_text_has_these_games(text: str, games: list[Expected]) -> None:
             assert all(str(part) in game.reason for part in parts), game
 
 
-def test_broken_game_has_its_headers_and_the_others_are_kept() -> None:
-    text = '[Event "first"]\n1. 11-15 1-0\n\n[Event "broken"]\nc3-d4\n\n[Event "the "last" [1]"]\n1. 11-16 0-1\n'
+@pytest.mark.parametrize("move", ["c3-d4", "11-33"])
+def test_broken_game_has_its_headers_and_the_others_are_kept(move: str) -> None:
+    text = f'[Event "first"]\n11-15 1-0\n\n[Event "broken"]\n{move}\n\n[Event "the "last" [1]"]\n11-16 0-1\n'
     first, wrong, last = read(text)
     assert isinstance(first, PdnGame)
     assert isinstance(wrong, BrokenGame)
@@ -167,12 +169,12 @@ def test_reason_shows_the_beginning_of_a_long_text(text: str) -> None:
 @pytest.mark.parametrize("coding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
 def test_files_of_several_systems_are_read_one_behind_the_other(coding: str, line_end: str) -> None:
-    text = '[Site "Müller"]\n1. 11\u201315 ; {\n24-20 *'
+    text = '[SITE "Müller"][black ""]\n1. 11\u201315 ; {\n24-20 *'
     ends = ["", "\x1a", "\n\x1a\0\0", "\n\0"]
     content = b"".join((text + end).replace("\n", line_end).encode(coding) for end in ends)
     games = list(read(decode(content)))
     assert [(game.headers, game.text) for game in games if isinstance(game, PdnGame)] == [
-        ({"Site": "Müller"}, "11-15 24-20")
+        ({"Site": "Müller", "Black": ""}, "11-15 24-20")
     ] * len(ends)
 
 
@@ -254,7 +256,7 @@ def test_result_is_that_of_the_last_position_unless_it_is_given() -> None:
         (lambda: record([], result="won"), ("result", "'won'", "1/2-1/2")),
         *(
             (lambda name=name, value=value: write(record([], headers={name: value})), ("header", repr(value)))
-            for name, value in (("Two words", "x"), ("Event", "two\nlines"), ("Event", 'end"] '))
+            for name, value in (("Two words", "x"), ("Event", "two\nlines"), ("Event", "\r"), ("Event", 'end"] '))
         ),
     ],
 )

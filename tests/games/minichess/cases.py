@@ -240,6 +240,7 @@ CASES = Cases(
         STANDARD,
         "4k/1P1R1/5/5/K4 w - - 0 1",  # a white pawn on b4, a rook on d4
         [
+            ("A2A3", "'A2A3'", "'a2a3'"),
             ("a2-a3", "'a2-a3'", "'a2a3'"),
             ("a5a6", "'a5a6'", "a1..e5"),
             ("b4b5k", "'b4b5k'", "'d4d5q'"),
