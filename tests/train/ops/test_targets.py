@@ -164,6 +164,7 @@ def test_with_lambda_one_and_gamma_one_the_return_is_the_outcome_of_every_seat()
 # -- optimizers --------------------------------------------------------------------------------------------------------
 
 MAX_NORM = 0.5
+RATES = [0.1 * (1 - step / 4) for step in range(4)]
 START = np.array([1.0, -2.0, 3.0], np.float32)
 # The first is ten times too long, the others are not; components are as small as 1e-5, where eps counts.
 GRADIENTS = np.array([[3.0, -4.0, 0.001], [1e-5, 0.3, -1e-5], [0.0, 2e-5, 1e-5], [0.1, 0.2, -0.3]], np.float32)
@@ -198,8 +199,7 @@ def test_ppo_takes_the_steps_of_adam() -> None:
         env="dots_and_boxes", num_envs=4, rollout_length=2, total_steps=2 * 8, update_epochs=2, num_minibatches=1,
         learning_rate=0.1, anneal_lr=True, max_grad_norm=MAX_NORM,
     )  # fmt: skip
-    rates = [0.1 * (1 - step / 4) for step in range(4)]
-    assert_steps(ppo.PPO(config).optimizer(), GRADIENTS, by_hand(GRADIENTS, rates, eps=1e-5))
+    assert_steps(ppo.PPO(config).optimizer(), GRADIENTS, by_hand(GRADIENTS, RATES, eps=1e-5))
 
 
 def test_independent_seats_have_norms_of_their_own() -> None:
@@ -212,5 +212,4 @@ def test_independent_seats_have_norms_of_their_own() -> None:
 def test_imitation_takes_the_steps_of_adam_with_weight_decay() -> None:
     sizes: dict[str, Any] = {"total_steps": 4 * 512, "schedule": "linear", "learning_rate": 0.1}
     config = imitation.Config(**sizes, max_grad_norm=MAX_NORM, weight_decay=0.3)
-    rates = [0.1 * (1 - step / 4) for step in range(4)]
-    assert_steps(imitation.Imitation(config).optimizer(), GRADIENTS, by_hand(GRADIENTS, rates, eps=1e-8, decay=0.3))
+    assert_steps(imitation.Imitation(config).optimizer(), GRADIENTS, by_hand(GRADIENTS, RATES, eps=1e-8, decay=0.3))
