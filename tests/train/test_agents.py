@@ -266,6 +266,7 @@ def test_shared_parameters_are_copied_to_every_seat(
         ("{first}@3", {}, "keeps its last 2 checkpoints"),
         ("nowhere", {}, "nowhere holds no run"),
         ("{seats}", {}, r"Dense_0/bias has shape \(2, 8\) there and \(8,\) here.*sharing independent"),
+        ("{first}", {"hidden_sizes": (8, 8)}, r"Dense_1/bias has shape None there and \(8,\) here"),
         ("{file}", {"hidden_sizes": (9,)}, r"file\.policy do not fit .* the same network, mlp, hidden_sizes 8"),
         ("{other}", {}, r"other\.policy do not fit .* the same network, other\(width=8\)"),
     ],

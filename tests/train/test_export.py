@@ -175,8 +175,8 @@ def test_result_has_header_size_and_differences(untrained: Runs, result: dict[st
     assert max(result["probability_difference"], result["value_difference"]) <= 1e-6
     _, content = exported.read(file)
     assert result["sha256"] == content.header.sha256 == exported.digest_of(content.module, content.params)
-    searching: list[Any] = [agents.make(f"exported({file}, simulations=4)", BOXES)]
-    searching.append(agents_of_runs.make(f"{untrained.first}(simulations=4)", BOXES))
+    searching: list[Any] = [agents.make(f"exported({file}, simulations=4, seats=max_n)", BOXES)]
+    searching.append(agents_of_runs.make(f"{untrained.first}(simulations=4, seats=max_n)", BOXES))
     assert searching[0].config == searching[1].config
 
 

@@ -253,4 +253,6 @@ def test_first_policy_begins_the_chain_that_leads_furthest() -> None:
     logits, value = apply(jax.random.key(0))
     legal = np.asarray(look.mask)
     assert int(np.where(legal, np.asarray(logits[0]), -np.inf).argmax()) == 6 * 1 + 5
+    # Four steps, and one column away from the middle. The next turn would give all of it, of which 0.3 count already.
+    assert abs(float(logits[0, 6 * 1 + 5]) - (1 - 0.3) * 6 * (4 - 0.2 * 1)) < 0.1
     assert abs(float(value[0])) < 0.1
