@@ -59,6 +59,11 @@ WRONG: list[tuple[NetworkConfig, dict[str, Any], tuple[str, ...]]] = [  # and th
     (ALPHAZERO, {"forced_playouts": 2.0}, ("forced_playouts needs --search puct",)),
     (ALPHAZERO, {"lr_drop_after": 0}, ("lr_drop_after must be at least 1",)),
     (ALPHAZERO, {"replay_size": 127}, ("replay_size must be at least num_envs * rollout_length = 128, not 127",)),
+    (ALPHAZERO, {"num_envs": 0}, ("num_envs must be at least 1",)),
+    (ALPHAZERO, {"random_starts": -0.1}, ("random_starts must be from 0 to 1, not -0.1",)),
+    (ALPHAZERO, {"evaluation_simulations": -1}, ("evaluation_simulations must be 0 or more, not -1",)),
+    (IMITATION, {"batch_size": 0}, ("batch_size must be at least 1",)),
+    (IMITATION, {"legal_coef": -1.0}, ("legal_coef must be 0 or more",)),
     (IMITATION, {"schedule": "steps"}, ("schedule must be one of 'cosine', 'linear', 'constant'",)),
 ]
 
