@@ -242,6 +242,7 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (evaluate.main, ("FIRST", "--seed", 2**70), "seed must be from 0 to 4294967295"),
     (evaluate.main, ("FIRST", "--temperature", -1), "temperature must be a finite number from 0 on, not -1"),
     (evaluate.main, ("FIRST", "--seat", 2), "seat must be from 0 to 1, not 2"),
+    (evaluate.main, ("FIRST", "--seat", -1), "seat must be from 0 to 1, not -1"),
     (evaluate.main, ("FIRST", "--opponents", "random,"), "--opponents must be agents, such as random greedy, not"),
     (evaluate.main, ("FIRST", "--openings", -1), "openings must be from 0 to 1000000, not -1"),
     (evaluate.main, ("FIRST", "--opening-plies", -4), "opening_plies must be from 0 to 10000, not -4"),
@@ -257,6 +258,7 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (match.main, ("FIRST", "OTHER"), "other_game was trained on"),
     (match.main, ("FIRST", "SECOND", "FIRST"), "at most 2 agents fit on 2 seats, not 3"),
     (match.main, ("FIRST", "SECOND", "--seats", 2, 1), "that add up to the 2 seats of the game, not 2 1"),
+    (match.main, ("FIRST", "SECOND", "--seats", 2), "that add up to the 2 seats of the game, not 2"),
     (match.main, ("FIRST", "SECOND", "--seats", 0, 2), "that add up to the 2 seats of the game, not 0 2"),
     (match.main, ("random", "random"), "add the game, such as --env minichess"),
     (match.main, (CRASHING, SOUND, *CHESS, "--seating", "fixed"), CRASHED),
@@ -310,6 +312,7 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (train_ppo, ("--resume",), "--resume needs the --run-dir of the run to continue"),
     (train_ppo, RESUMED[:2], "FIRST holds a run already: add --resume"),
     (train_ppo, (*RESUMED, "--total-steps", 4), "can only grow"),
+    (train_ppo, (*RESUMED, "--total-steps", 10**14), "at most 2,147,483,647 iterations, not"),
     (train_ppo, (*RESUMED, "--gamma", 0.25, "--seed", 9), "seed was 0 and is 9; gamma was 0.99 and is 0.25"),
     (toy_learner.main, (*NEW, "--total-steps", 10**14), "at most 2,147,483,647 iterations, not 25,000,000,000,000"),
     (toy_learner.main, (*NEW, "--sizes", 10**7, 10**6), "needs 40,000.0 GB of memory; there are"),
@@ -351,6 +354,7 @@ def test_wrong_arguments_are_refused(
     assert named(message) in printed
     assert "Traceback" not in printed
     assert "\n" not in str(status)
+    assert not isinstance(status, str) or status.startswith(("train.", "tests.helpers.toy_learner: "))
     assert not folders["NEW"].exists()
     assert not Path("no").exists()
     assert (untrained.first / "config.json").read_bytes() == settings

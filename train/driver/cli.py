@@ -23,6 +23,7 @@ from train.driver.processes import Processes, log
 from train.driver.run_folder import RunFolder, check_new
 from train.ops import sharding
 
+MAX_ITERATIONS = 2**31 - 1  # a train state counts them with 32 bits
 ConfigT = TypeVar("ConfigT")
 KnownT = TypeVar("KnownT")
 
@@ -148,7 +149,9 @@ def is_stored(settings: Settings | ParsedFirst, file: str = "config.json") -> bo
 
 
 def check_start(learner: Learner, settings: Settings, is_new: bool) -> Mesh:
-    """Returns the devices of a run. Raises what would end it at its start, before there is a folder."""
+    """Returns the devices of a run. Raises what would end it at its start, before its folder is made or changed."""
+    if (iterations := learner.config.num_iterations) > MAX_ITERATIONS:
+        raise ValueError(f"a run has at most {MAX_ITERATIONS:,} iterations, not {iterations:,}: reduce total_steps")
     mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
     loop.evaluation_opponent(learner, settings)
     loggers.check(settings.logger)

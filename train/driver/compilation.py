@@ -20,7 +20,6 @@ from train.driver.learner import Config, Learner
 from train.driver.processes import log
 from train.ops.sharding import REPLICATED, shardings
 
-MAX_ITERATIONS = 2**31 - 1  # a train state counts them with 32 bits
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
 CONFIG: Any = jax.config  # its values have no types
 
@@ -29,10 +28,8 @@ CONFIG: Any = jax.config  # its values have no types
 def compiled_iteration(learner: Learner, mesh: Mesh) -> Any:
     """Returns `learner.iterate`, compiled for train states on the mesh. It reuses the memory of its argument.
 
-    Raises ValueError if it needs more memory than there is, and if the run has too many iterations.
+    Raises ValueError if it needs more memory than there is.
     """
-    if (iterations := learner.config.num_iterations) > MAX_ITERATIONS:
-        raise ValueError(f"a run has at most {MAX_ITERATIONS:,} iterations, not {iterations:,}: reduce total_steps")
     log("compiling (usually 10 to 60 s when the program is new) ...")
     of_state, of_others = shardings(mesh, (learner.partition_specs, REPLICATED))
     init = jax.jit(learner.init, out_shardings=of_state)
