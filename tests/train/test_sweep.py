@@ -17,6 +17,7 @@ from tests.helpers.toy_learner import ToyLearner
 from tests.train.conftest import Runs
 from train import ppo
 from train.agents import make
+from train.driver.compilation import compiled_iteration
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.sweep import Sweep, run_sweep, sweep_of
@@ -167,9 +168,12 @@ def test_signal_stops_all_groups_after_an_iteration(
             signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(RunFolder, "log", log_and_interrupt)
+    compiled_iteration.cache_clear()
     result = run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder))
     assert not result["finished"]
-    assert f"stopped; continue with: python -m train.sweep --run-dir {folder} --resume" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert err.count("compiling") == 2  # once per group
+    assert f"stopped; continue with: python -m train.sweep --run-dir {folder} --resume" in err
     assert [len(metrics_of(path.parent)) for path in folder.rglob("config.json")] == [3] * 4  # of the first group
     assert [path.name for path in folder.rglob("*.npz")] == ["3.npz"] * 4
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -109,7 +110,10 @@ def test_memory_is_compared_with_what_an_iteration_needs(monkeypatch: pytest.Mon
         learner = ToyLearner(toy_learner.Config(sizes=(1000, 1000), seed=factor))
         monkeypatch.setattr(compilation, "memory_of", lambda _, factor=factor: factor * 4_000_000)
         with contextlib.nullcontext() if fits else pytest.raises(ValueError, match="reduce sizes = 1,000 or num_envs"):
-            compilation.compiled_iteration(learner, mesh_for(1, {}))
+            program = compilation.compiled_iteration(learner, mesh_for(1, {}))
+            needed = compilation.memory_needed(program, mesh_for(1, {}))
+            on_four_devices: Any = SimpleNamespace(local_devices=range(4))  # of a CPU, which share its memory
+            assert compilation.memory_needed(program, on_four_devices) == 4 * needed > 4 * 4_000_000
 
 
 JAX_CONFIG: Any = jax.config

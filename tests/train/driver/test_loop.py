@@ -20,25 +20,29 @@ from jaxgames import agents, arena
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.stored_runs import (
+    arguments_of,
     equal_checkpoints,
     last_train_state,
     metrics_of,
     train_in,
 )
 from tests.helpers.toy_learner import ToyLearner
-from train.driver import loop
+from train.driver import cli, loop
+from train.driver.compilation import compiled_iteration
 from train.driver.loop import Settings, run_training
 from train.driver.metrics import format_row, to_floats
 from train.driver.run_folder import RunFolder
 
 
 def test_toy_learner_is_trained_by_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It ends with commands that use the run."""
+    """It is compiled once, and ends with commands that use the run."""
+    compiled_iteration.cache_clear()
     folder = tmp_path / "my run"
     arguments = ("--run-dir", folder, "--learning-rate", 0.25, "--evaluation-games", 8, "--evaluate-every", 4)
     assert run_command(toy_learner.main, *arguments) == 0
     out, err = capsys.readouterr()
     result = json.loads(out)
+    assert err.count("compiling") == 1
     assert (result["env"], result["steps"]) == ("sticks", 40)
     assert result["learner"] == "tests.helpers.toy_learner:ToyLearner"
     assert (result["evaluation_opponent"], result["evaluation_games"]) == ("random", 8)
@@ -112,12 +116,20 @@ def test_killed_run_continues_to_the_same_bits(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_signal_ends_a_run_with_a_checkpoint_from_which_it_continues(
-    number: signal.Signals, tmp_path: Path, whole_toy: Path, capsys: pytest.CaptureFixture[str]
+    number: signal.Signals,
+    tmp_path: Path,
+    whole_toy: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = tmp_path / "stopped"
-    result = run_training(TOY, [stopped_run(folder, 6, number)], TOY_SETTINGS)
+    with monkeypatch.context() as patch:
+        patch.setattr(cli, "create_or_resume", lambda *_: stopped_run(folder, 6, number))
+        assert run_command(toy_learner.main, *arguments_of(TOY.config, TOY_SETTINGS, folder)) == 130
+    out, err = capsys.readouterr()
+    result = json.loads(out)
     assert (result["finished"], result["steps"]) == (False, 6 * 4)
-    advice = capsys.readouterr().err.partition("stopped; continue with: ")[2].strip()
+    advice = err.partition("stopped; continue with: ")[2].strip()
     assert int(last_train_state(folder).iteration) == 6
     assert not (folder / "result.json").exists()
     words = shlex.split(advice)
@@ -183,9 +195,11 @@ def ctrl_c_raises() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("ctrl_c_raises")
-def test_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run_training(TOY, [stopped_run(tmp_path / "run", 6, signal.SIGINT, signal.SIGINT)], TOY_SETTINGS)
+def test_second_ctrl_c_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    twice = signal.SIGINT, signal.SIGINT
+    monkeypatch.setattr(cli, "create_or_resume", lambda *_: stopped_run(tmp_path / "run", 6, *twice))
+    assert run_command(toy_learner.main, *arguments_of(TOY.config, TOY_SETTINGS, tmp_path / "run")) == 130
+    assert [row["iteration"] for row in metrics_of(tmp_path / "run")] == [*range(1, 7)]
 
 
 # -- evaluations and lines -------------------------------------------------------------------------------------------
