@@ -12,7 +12,7 @@ import pytest
 
 from jaxgames import arena
 from jaxgames.agents import RandomAgent, pytree
-from jaxgames.arena import Games
+from jaxgames.arena import Games, playing
 from jaxgames.arena.playing import SIDE_BY_SIDE
 from tests.helpers.scripted_agents import Taker, TakerOnHost
 from tests.helpers.sticks import Sticks
@@ -81,11 +81,15 @@ def test_each_seat_is_played_by_its_agent_and_progress_reports_every_game_once(o
 ALL_RANDOM: Any = np.zeros((40, 3), np.int32)
 
 
-def test_play_is_a_function_of_its_key() -> None:
+def test_play_is_a_function_of_its_key_and_no_slice_repeats_its_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     first, again = (played(RANDOM, seats=ALL_RANDOM) for _ in range(2))
     assert same(first, again)
     other = played(RANDOM, seats=ALL_RANDOM, key=jax.random.key(1))
     assert not same(first.length, other.length)
+    recorded: list[Any] = []
+    monkeypatch.setattr(playing, "STEPS_PER_SLICE", 1)
+    played(RANDOM, seats=ALL_RANDOM, on_recorded=recorded.append)
+    assert not same(recorded[0].actions[:, 0], recorded[0].actions[:, 1])  # each was drawn from three
 
 
 def test_slices_have_at_most_max_steps_and_add_up_to_whole_games() -> None:
