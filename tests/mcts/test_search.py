@@ -11,7 +11,9 @@ import pytest
 
 import jaxgames
 from jaxgames import ParameterError
+from jaxgames.agents import RandomAgent
 from jaxgames.mcts import Evaluation, SearchConfig, bytes_per_node, search
+from jaxgames.mcts.rollouts import UctConfig, uct_search
 from jaxgames.mcts.search import search_tree
 from jaxgames.mcts.tree import PADDING
 from tests.helpers.positions import batched, board, repeated
@@ -109,16 +111,27 @@ EXPLORING = SearchConfig(simulations=256, search="puct", pb_c_init=2.5)  # neede
 THREE_SEATS, REPEATED_TURNS = Payoffs(), Payoffs(num_players=2, order=(0, 1, 1, 0))
 
 
-def share_solved(env: Payoffs, config: SearchConfig, seats: str) -> float:
+def share_solved(env: Payoffs, config: SearchConfig | UctConfig, seats: str) -> float:
     """The share of the tables on which the search plays the best choice by a criterion."""
-    states = jax.vmap(env.at)(jnp.arange(TABLES))
-    actions = search(env, Nothing(env), config, jax.random.key(0), jnp.zeros(env.num_players), states).action
-    return float((np.asarray(actions) == solve(env, seats)).mean())
+    key, states = jax.random.key(0), jax.vmap(env.at)(jnp.arange(TABLES))
+    if isinstance(config, UctConfig):
+        result = uct_search(env, RandomAgent(env), config, key, states)
+    else:
+        result = search(env, Nothing(env), config, key, jnp.zeros(env.num_players), states)
+    return float((np.asarray(result.action) == solve(env, seats)).mean())
 
 
-@pytest.mark.parametrize(("seats", "other"), [("max_n", "paranoid"), ("paranoid", "max_n")])
-def test_three_seats_play_the_solution_of_their_criterion(seats: str, other: str) -> None:
-    config = dataclasses.replace(EXPLORING, seats=seats)
+@pytest.mark.parametrize(
+    ("settings", "seats", "other"),
+    [
+        (EXPLORING, "max_n", "paranoid"),
+        (EXPLORING, "paranoid", "max_n"),
+        (UctConfig(simulations=64), "paranoid", "max_n"),
+    ],
+    ids=["max_n", "paranoid", "uct paranoid"],
+)
+def test_three_seats_play_the_solution_of_their_criterion(settings: Any, seats: str, other: str) -> None:
+    config = dataclasses.replace(settings, seats=seats)
     assert share_solved(THREE_SEATS, config, seats) >= 0.95 > share_solved(THREE_SEATS, config, other)
 
 
