@@ -3,7 +3,7 @@
 A reference computes the position after a legal action. Illegal actions and finished boards are handled here for all
 games, by code of its own and not that of `jaxgames.env`.
 
-`Minimax` is a depth-first search of games of two seats that sum to zero on one of them.
+`Minimax` searches a reference depth-first, for games of two seats whose rewards sum to zero.
 """
 
 import abc
