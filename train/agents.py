@@ -16,7 +16,6 @@ A text that is the whole name of a run's folder means that folder, whatever char
 """
 
 import dataclasses
-import functools
 import importlib
 import inspect
 import os
@@ -84,13 +83,10 @@ def make(text: str, env: Env[Any], *, abstract: bool = False) -> Agent:
     return _agent(run, params, env, named.parameters)
 
 
-abstract_agent = functools.partial(make, abstract=True)
-
-
 def parse(text: str) -> RunText | None:
     """Returns the run that `text` names with iteration and parameters; None if it names an agent of `jaxgames.agents`.
 
-    Raises FileNotFoundError if it names neither.
+    Raises FileNotFoundError if it names neither, ValueError for wrong brackets or an iteration that is not a number.
     """
     check_text(text)
     if _is_library_agent(text):

@@ -146,7 +146,7 @@ class NetworkLearner(Learner):
         return self.policy.init(key)
 
     def learning_rate(self, step: jax.Array) -> jax.Array:
-        """Returns float32[], the learning rate of the gradient step after `step` others (int32[])."""
+        """Returns float32[], the learning rate of the gradient step after `step` others (int32[]), for `optimizer`."""
         raise NotImplementedError
 
     def optimizer(self) -> optax.GradientTransformation:

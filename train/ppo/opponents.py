@@ -102,7 +102,8 @@ class Opponents:
         `snapshot` returns the agent with the learner's parameters and a temperature. Raises FileNotFoundError or
         ValueError as `train.agents.make`, and ValueError for an agent that cannot be traced.
         """
-        members = tuple(self._member(entry, snapshot, agents.abstract_agent) for entry in self.entries)
+        make = functools.partial(agents.make, abstract=True)
+        members = tuple(self._member(entry, snapshot, make) for entry in self.entries)
         return OpponentState(members, self.draw(key, num_envs))
 
     def load(self, state: OpponentState, snapshot: Callable[[float], Agent]) -> OpponentState:

@@ -327,7 +327,7 @@ def test_agent_plays_and_a_new_run_starts_on_every_board_of_the_game(text: str, 
     probabilities, values = jax.eval_shape(analyse, agent, jax.vmap(env.init)(jax.random.split(jax.random.key(0), 2)))
     assert probabilities.shape == (2, env.num_actions)
     assert values is not None
-    shapes = [jax.tree.map(jnp.shape, each) for each in (agents.abstract_agent(str(run.folder), env), agent)]
+    shapes = [jax.tree.map(jnp.shape, each) for each in (agents.make(str(run.folder), env, abstract=True), agent)]
     assert shapes[0] == shapes[1]
     of_new_run = load_params(str(run.folder), params, dataclasses.replace(ALONE, env=text, init_from=str(run.folder)))
     for leaf, *others in zip(*map(jax.tree.leaves, (params, agent, of_new_run)), strict=True):
