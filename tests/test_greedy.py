@@ -83,10 +83,14 @@ def boxes_score(env: Any, text: str, after: str, move: str) -> float:
 
 
 BOARDS = 32  # at once, everywhere: one shape to compile for
+RARE = {  # a peg of another seat at the far corner of the goal; a king is captured by a man that is crowned
+    "chinese_checkers": "./../11...../....../...../....../..000../../1 0 - 9",
+    "checkers": "B:WK26,30:B22",
+}
 
 
 def boards_of_games(env: Env[Any]) -> Any:
-    """Boards after 0, 2, 4, ... plies, half of them greedy and half random."""
+    """Boards after 0, 2, 4, ... plies, half of them greedy and half random; or a rare one for the first."""
     rng, found = np.random.default_rng(0), list[Any]()
     fresh = states = repeated(start(env), BOARDS)
     for ply in range(2 * BOARDS):
@@ -98,6 +102,8 @@ def boards_of_games(env: Env[Any]) -> Any:
         states = jax.device_get(batched(env).step(states, actions.astype(np.int32)))
         over = states.terminated | states.truncated
         states = jax.tree.map(lambda first, now, over=over: np.where(over, first.T, now.T).T, fresh, states)
+    if env.id in RARE:
+        found[0] = env.from_string(RARE[env.id])
     return stacked(found)
 
 

@@ -50,7 +50,7 @@ def test_board_is_drawn_with_the_names_of_its_cells(game: str, position: str) ->
     assert env.to_text(env.from_string(position)) == DRAWN[game, position].strip("\n")
 
 
-def test_wide_star_has_the_number_of_the_first_cell_of_each_row() -> None:
+def test_star_fits_80_columns_and_a_wide_one_has_the_first_number_of_each_row() -> None:
     for size, num_players in ((4, 6), (5, 2), (8, 2)):
         env = make("chinese_checkers", size=size, num_players=num_players)
         lines = env.to_text(start(env)).split("\n")
