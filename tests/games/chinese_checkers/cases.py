@@ -136,6 +136,8 @@ RULES = [
     # Positions that are read: after a step the seat before the mover may have won, in a chain the mover.
     Rule("won as read", TWO, f"{FULL_GOAL} 1 - 200", winner=0),
     Rule("in a chain by the mover", TWO, f"{FULL_GOAL} 0 18,31 0", winner=0),
+    Rule("seat 3 of four", "chinese_checkers(size=1, num_players=4)", "./...3/.../..../. 0 - 3", winner=3),
+    Rule("seat 5 of six", "chinese_checkers(size=1, num_players=6)", "./..../.../...5/. 0 - 3", winner=5),
     Rule("over the limit", TWO, f"{FULL_GOAL} 0 - 201", end="truncated"),
 ]
 
