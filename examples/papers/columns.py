@@ -113,7 +113,6 @@ PAIRS: dict[str, Column] = {
     "against": "`{agents[1][agent]}`",
     **{head: lambda row, column=column: entry_of(score_of(row), column) for head, column in OF_GAMES.items()},
 }
-OF_BOXES = _of("agent, weakly solved, agent_states, sure_fraction, kept_value, strong_action, strong_decisive")
 SOLVED_BY_SEEDS: dict[str, Column] = {
     "best action: all": lambda row: text_of_score(row["strong_action"], row["strong_states"]),
     "best action: weak": "{action_weak:.4f}",
@@ -144,12 +143,11 @@ COLUMNS: dict[str, Mapping[str, Column]] = {  # by file: headers with templates,
         "won by `random`": lambda row: _rate(row, 1),
         "turns of `greedy`": FORMATS["turns"],
     },
-    **dict.fromkeys(("parameter_sharing_plans", "learning_star_graph", "learning_star_3", "learning_boxes"), PUPILS),
-    **dict.fromkeys(("star_race_pupils_3", "star_race_pupils_4", "strength_boxes_5_5"), PUPILS),
+    **dict.fromkeys(("parameter_sharing_plans", "star_race_pupils_3", "star_race_pupils_4"), PUPILS),
     "star_race_2": RACES,
     "parameter_sharing_turn_search": _of("game") | RACES,
     "star_graph": _of("game, run, five seats, games, won, turns"),
-    **dict.fromkeys(("learning_minichess", "checkers_imitation_small", "checkers_imitation_choices"), PAIRS),
+    **dict.fromkeys(("checkers_imitation_small", "checkers_imitation_choices"), PAIRS),
     "alphazero_games": _of("game") | PAIRS,
     "alphazero_openspiel": _of("agent, game") | OF_GAMES,
     "alphazero_minichess": _of("learned values, steps") | {"CPU seconds": "{training_seconds:,}"} | OF_GAMES,
@@ -197,14 +195,12 @@ COLUMNS: dict[str, Mapping[str, Column]] = {  # by file: headers with templates,
         f"agent, ultra-weak, weakly solved, weak_states, {WEAK}, strong_decisive, strong_won, strong_fastest"
     ),
     "strength_boxes": _of(f"agent, weakly solved, worst_margin, {WEAK}, strong_margin_lost"),
-    **dict.fromkeys(("boxes_ppo", "strength_boxes_long_alone"), OF_BOXES),
-    "strength_boxes_steps": _of("iteration, simulations, strong_action, strong_margin_lost"),
+    "boxes_ppo": _of("agent, weakly solved, agent_states, sure_fraction, kept_value, strong_action, strong_decisive"),
     "strength_boxes_long": {
         "run": lambda row: f"`{Path(row['agent']).name.partition('@')[0]}`",
         **_of("steps, simulations, strong_action, strong_decisive"),
     },
     "strength_drawn": _of("agent, ultra_weak, weak_states, agent_states, sure_fraction, strong_action"),
-    "strength_uct": _of("agent, weak_states, agent_states, weak_uniform, sure_fraction, kept_value, strong_action"),
     "strength_uct_sampled": {
         **_of("agent"),
         "positions": "{strong_states:,}",
@@ -223,9 +219,6 @@ COLUMNS: dict[str, Mapping[str, Column]] = {  # by file: headers with templates,
         "CPU seconds": "{training_seconds} ({machine})",
         **_of(f"simulations, {SURE}"),
     },
-    "solution_strength_untrained": _of(
-        "simulations, weak_states, agent_states, unique_states, weak_uniform, sure_fraction, strong_action"
-    ),
     "solution_strength_l2": {
         "λ, seed": lambda row: re.sub(r".*l2_coef=(.*)/seed=(\d+).*", r"\1, \2", row["agent"]),
         **_of("weak_states, agent_states, sure_fraction, strong_action, strong_decisive, value_mse, value_accuracy"),

@@ -5,8 +5,7 @@
 The study has "near (97 %)" for its agent of White (abstract, section 7), and no figure of Black. Each of RUNS is
 trained with its settings, and then plays greedily on each seat. Under standard rules training begins with the
 parameters of the run under king capture and has three stages: it learns to mate, and learns on twice without an entropy
-bonus, in smaller steps. With --simulations N these networks also play with a tree search. A second table has the
-reasons for draws. A stopped command continues.
+bonus, in smaller steps. A second table has the reasons for draws. A stopped command continues.
 """
 
 import functools
@@ -35,7 +34,7 @@ FIRST = {  # runs that begin with the parameters of another one
 }
 SEATS = {"White": runs.WHITE, "Black": runs.BLACK}
 THEIRS = {("minichess_king_capture", "White"): 0.97}
-PLAYER: dict[str, Column] = {"run": "{run}", "simulations": "{simulations}", "seat": "{seat}"}
+PLAYER: dict[str, Column] = {"run": "{run}", "seat": "{seat}"}
 COLUMNS: dict[str, Column] = {
     **PLAYER,
     "win rate": lambda row: runs.format_rate(row["won"], row["games"]),
@@ -49,7 +48,7 @@ COLUMNS: dict[str, Column] = {
 }
 QUICK: dict[str, Any] = {
     **{"total_steps": 2_000, "games": 50, "runs": ("minichess_king_capture", "minichess_mate")},
-    **{"simulations": 2, "searched_games": 10, "network": runs.TINY},
+    "network": runs.TINY,
 }
 
 
@@ -62,10 +61,6 @@ class Arguments(Experiment):
     """Runs of each kind."""
     games: int = 10_000
     """Games on each seat; 10,000 in the study."""
-    simulations: int = 0
-    """Simulations per move of a tree search on the networks, under standard rules; 0 for no such games."""
-    searched_games: int = 1_000
-    """Games on each seat with the search."""
     total_steps: int | None = None
     """Environment steps of every run, in place of its own."""
     network: str | None = None
@@ -80,15 +75,10 @@ def report(arguments: Arguments) -> Report:
 def rows_of(arguments: Arguments, run: str, seed: int) -> list[dict[str, Any]]:
     """Returns the results of a run on both seats, after the rest of its training."""
     folder = trained(arguments, run, seed)
-    players = [(0, arguments.games)]
-    if arguments.simulations and not is_king_capture(run):
-        players.append((arguments.simulations, arguments.searched_games))
     rows: list[dict[str, Any]] = []
-    parts = [(*player, *seat) for player in players for seat in SEATS.items()]
-    for simulations, num_games, name, seat in progress_over(parts, title=run, unit="seats"):
-        key = {"run": run, "seat": name, "seed": seed, "simulations": simulations, "num_games": num_games}
-        text = f"{folder}(simulations={simulations})" if simulations else str(folder)
-        result = arguments.once(key, functools.partial(runs.play_random, text, seat, num_games))
+    for name, seat in progress_over(SEATS.items(), title=run, unit="seats"):
+        key = {"run": run, "seat": name, "seed": seed, "num_games": arguments.games}
+        result = arguments.once(key, functools.partial(runs.play_random, str(folder), seat, arguments.games))
         rows.append({**key, **result})
     return rows
 

@@ -179,12 +179,7 @@ def _around(size: int, inner: int = 1) -> tuple[int, int]:
 
 
 def larson(
-    env: Env[Any],
-    blocks: int = 4,
-    maps: int = 24,
-    highway: int = 3,
-    dropout: float = 0.33,
-    jumper: bool = False,
+    env: Env[Any], blocks: int = 4, maps: int = 24, highway: int = 3, dropout: float = 0.33, jumper: bool = False
 ) -> Network:
     """Returns the network of Larson's code, for `checkers`.
 
@@ -204,11 +199,7 @@ def larson(
 
 
 def larson_text(
-    env: Env[Any],
-    branch: str = "all",
-    maps: int = 32,
-    hidden_sizes: int | tuple[int, ...] = 512,
-    jumper: bool = False,
+    env: Env[Any], branch: str = "all", maps: int = 32, hidden_sizes: int | tuple[int, ...] = 512, jumper: bool = False
 ) -> Network:
     """Returns the network that Larson's text describes, for `checkers`. The text gives no sizes: these are ours.
 

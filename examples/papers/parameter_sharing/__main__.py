@@ -43,7 +43,6 @@ def report(arguments: Arguments) -> Report:
     for preset, curves in results.items():
         if len(curves) > 1:
             texts.append(f"{preset}\n\n{table_of(study.differences(curves), study.DIFFERENCES)}")
-        texts.append(study.last_win_rates(curves))
         figures[f"figure_2_{preset}"] = study.draw(curves, preset)
         summary[preset] = {
             mode: {name: study.finite(value) for name, value in study.reached(c).items()} for mode, c in curves.items()

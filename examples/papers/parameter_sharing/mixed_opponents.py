@@ -31,11 +31,7 @@ ENV: Env[Any] = make(GAME)
 evaluate = jax.jit(arena.evaluate, static_argnums=(0, 4))
 ITSELF, GREEDY = "itself", "greedy"
 QUICK = {"games": 2, "epsilons": (1.0,), "earlier": (1,), "greedy_epsilons": (), "iterations": 2, "seeds": 2}
-COLUMNS = {
-    "won": "win_rate",
-    "turns to win": "mean_turns",
-    "`greedy` in its seat: won": "greedy_win_rate",
-}
+COLUMNS = {"won": "win_rate", "turns to win": "mean_turns", "`greedy` in its seat: won": "greedy_win_rate"}
 
 Results = Mapping[str, Sequence[Mapping[str, float]]]  # by opponents: the measures of every run
 

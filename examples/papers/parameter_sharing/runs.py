@@ -110,12 +110,7 @@ def _evaluate_each(
 
 @functools.partial(jax.jit, static_argnames=("policy", "games", "num_players", "max_rounds"))
 def evaluate(
-    policy: Policy,
-    params: Params,
-    key: jax.Array,
-    games: int,
-    num_players: int = 6,
-    max_rounds: int = ROUNDS,
+    policy: Policy, params: Params, key: jax.Array, games: int, num_players: int = 6, max_rounds: int = ROUNDS
 ) -> dict[str, jax.Array]:
     """Returns the measures of games in seat 0 against random players, float32[] each, by the names in COLUMNS.
 

@@ -162,19 +162,6 @@ def table(results: Mapping[str, Mapping[str, Curves]]) -> str:
     return markdown(["sharing", "measure", "study", *(f"`{preset}`" for preset in results)], rows)
 
 
-def last_win_rates(results: Mapping[str, Curves]) -> str:
-    """Returns the Markdown table of the mean win rates of the last WINDOW evaluations: the study's, and each run's."""
-    rows = [
-        [
-            mode,
-            f"{published()[mode].win_rate[-WINDOW:].mean():.2f}",
-            ", ".join(f"{np.mean(rates[-WINDOW:]):.2f}" for rates in curves["win_rate"]),
-        ]
-        for mode, curves in results.items()
-    ]
-    return markdown(["sharing", "win rate at the end, study", "each run"], rows)
-
-
 def text_of(measure: str, value: Interval | None) -> str:
     """Returns the entry of a table; "" for a measure that is not there."""
     form = "{:.2f}" if measure.startswith("rounds") else "{:.1f}" if measure == "turns to win" else "{:,.0f}"

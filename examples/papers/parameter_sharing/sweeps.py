@@ -6,7 +6,6 @@
         --output runs/papers/parameter_sharing/reward_schemes
     python -m examples.papers.parameter_sharing.sweeps entropy --iterations 50 --seeds 10 \\
         --output runs/papers/parameter_sharing/entropy
-    python -m examples.papers.parameter_sharing.sweeps variants --output runs/papers/parameter_sharing/turns
 
     seats      2, 3, 4 and 6 seats: the study has six, and says that others can be had
     games      sections 4.3 and 5 expect full sharing to do well on a game with chance, and to gain less where seats are
@@ -15,8 +14,6 @@
                sixth of the games on each seat
     rewards    the four schemes of section 3.1.8: the study says that agents with sparse ones had difficulty learning
     entropy    Figure 5: the study trains one run with each of the weights 0, 0.005 and 0.01, and finds no effect
-    variants   what keeps self-play above the study's 20.7 turns: random players in three of the six seats, which stay
-               at home and block the goal, and a wider network with a smaller entropy weight
 
 Except for `games`, an evaluation is as in Figure 2: the policy in seat 0, random players on all others. Differences are
 from the first kind. A command that was stopped continues when it is repeated.
@@ -52,12 +49,10 @@ from train import plot
 from train.driver.tables import markdown
 from train.models.policy import Sharing
 
-Name = Literal["seats", "games", "rewards", "entropy", "variants"]
+Name = Literal["seats", "games", "rewards", "entropy"]
 GAME = f"chinese_checkers(size=2, num_players={{}}, max_rounds={ROUNDS}, reward={{}})"
 LAST_ROUNDS, ALL_ROUNDS = "rounds, last evaluations", "rounds, all evaluations"
 DRAWN = {"rounds": "rounds, 150 if truncated", "mean_turns": "turns to win, games won"}  # the panels of Figure 5
-RANDOM_SEATS: dict[str, Any] = {"opponents": (("random",),), "learn_seats": ((0, 2, 4),)}
-WIDE: dict[str, Any] = {"hidden_sizes": ((128, 128),), "ent_coef": (0.01,)}
 QUICK: dict[str, Any] = {"seeds": 2, "iterations": 2, "games": 2}
 
 
@@ -66,7 +61,7 @@ class Entry(NamedTuple):
 
     heading: str  # of the column of kinds
     kinds: Mapping[str, Mapping[str, Any]]  # arguments of `settings_of`
-    modes: tuple[Sharing, ...] = ("shared",)
+    modes: tuple[Sharing, ...] = ("shared",)  # ways of sharing
     shown: tuple[str, ...] = MEASURES
     compared: str | None = None  # the measure whose differences are tested
     in_its_game: bool = False  # evaluations are of the game of the training
@@ -98,17 +93,6 @@ ENTRIES: dict[Name, Entry] = {
         compared=LAST_ROUNDS,
         statistic=np.mean,
     ),
-    "variants": Entry(
-        "variant",
-        {
-            "self-play": {},
-            "random seats": RANDOM_SEATS,
-            "wide": WIDE,
-            "random seats, wide": RANDOM_SEATS | WIDE,
-        },
-        shown=("turns to win",),
-        compared="turns to win",
-    ),
 }
 
 
@@ -121,8 +105,6 @@ class Arguments(runs.TrainingArguments):
     """The settings of training: ours, or those of the study's code; a game that is changed has its own rewards."""
     kinds: tuple[str, ...] = ()
     """Kinds of runs, such as 2 and 3 of the seats; all if not given."""
-    modes: tuple[Sharing, ...] = ()
-    """The ways of sharing; all three if not given, full sharing for rewards, entropy and variants."""
 
 
 def report(arguments: Arguments) -> Report:
@@ -131,7 +113,7 @@ def report(arguments: Arguments) -> Report:
     for kind in arguments.kinds:
         check_choice("kinds", kind, entry.kinds)
     kinds = arguments.kinds or [*entry.kinds][: 2 if arguments.quick else None]
-    modes = arguments.modes or entry.modes[: 1 if arguments.quick else None]
+    modes = entry.modes[: 1 if arguments.quick else None]
     folder = arguments.output / arguments.preset
     curves: dict[tuple[str, Sharing], dict[str, Any]] = {}
     for kind in kinds:
