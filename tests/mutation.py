@@ -130,6 +130,17 @@ OF_SOLVERS = {
     *("solution", "strength", "positions", "cell_sets"),
 }
 OF_PEOPLE = {"drawing", "words"}
+BESIDE = {  # tests in files and folders with other names, in the order in which they run
+    **dict.fromkeys(("env", "wrappers"), ("test_testing.py", "contract/test_*.py")),
+    "agents": ("mcts/test_agents.py", "arena/test_*.py", "play/test_agents.py"),
+    "policies": ("test_agents.py", "train/models/test_policy.py", "train/test_export.py", "test_formats.py"),
+    "ops": ("test_learners.py",),
+    "sweep": ("test_runs.py", "test_commands.py"),
+    **dict.fromkeys(
+        ("ppo", "alphazero", "imitation", "network_learner"),
+        ("test_learners.py", "ops/test_targets.py", "test_runs.py", "test_settings.py"),
+    ),
+}
 
 
 def pytest_arguments(file: str) -> list[str]:
@@ -148,11 +159,10 @@ def pytest_arguments(file: str) -> list[str]:
             patterns, options = ["solvers/**/test_*.py"], []
         elif name in OF_PEOPLE:
             patterns, options = ["render/test_*.py", "play/test_*.py", "games/test_*.py"], []
-    elif folder in ("env", "wrappers"):
-        patterns += ["test_testing.py", "contract/test_*.py"]
-    elif folder in ("ppo", "alphazero", "imitation"):
-        patterns += ["test_learners.py", "ops/test_targets.py", "test_runs.py", "test_settings.py"]
+    patterns += BESIDE.get(folder, ())
     found = dict.fromkeys(str(path.relative_to(ROOT)) for pattern in patterns for path in sorted(tests.glob(pattern)))
+    if not found:
+        raise SystemExit(f"no test is known for {file}: name one in BESIDE of tests/mutation.py")
     return [*sorted(found, key=lambda path: name not in Path(path).stem), *options]
 
 

@@ -106,6 +106,18 @@ def test_random_games_are_those_of_minichess_until_a_pawn_of_black_promotes(vari
 CAPTURES = "minichess(rules=king_capture, reward=material)"
 
 
+def test_star_stands_for_the_seeds_of_runs(tmp_path: Path) -> None:
+    """The folder of seed 2 has no run."""
+    for seed in range(3):
+        (tmp_path / f"seed={seed}" / ("config.json" if seed < 2 else "empty")).mkdir(parents=True)
+    star, alone = f"{tmp_path}/seed=*", "alphabeta(depth=1)"
+    found = runs.of_sets((star, alone), lambda text: {"text": text})
+    assert found == {star: [{"text": f"{tmp_path}/seed={seed}"} for seed in (0, 1)], alone: [{"text": alone}]}
+    assert runs.name_of("runs/study/last/seed=*/white_1") == "`last/seed=*/white_1`"
+    with pytest.raises(ValueError, match="there is no run"):
+        runs.matching(f"{star}/white_2")
+
+
 @pytest.mark.slow  # plays games and searches positions
 def test_uniform_policy_has_the_entropy_and_the_best_moves_of_a_random_player(tmp_path: Path) -> None:
     config = config_for(CAPTURES, network="mlp(hidden_sizes=[4])", temperature=0.0, seed=0)
@@ -144,6 +156,7 @@ def test_new_white_plays_the_last_black_and_begins_with_the_last_white(monkeypat
     assert (config.learn_seats, config.opponent_epsilon, config.total_steps) == ((0,), 0.5, 25_000)
     of_all: Any = policy_improvement.learner_of(arguments, "all", 0, 3, "black")
     assert of_all.opponents == tuple(f"out/all/seed=0/white_{step}" for step in range(3))
+    assert of_all.learn_seats == (1,)
 
 
 def test_measures_of_policy_improvement_see_a_peak_and_the_fall_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +171,9 @@ def test_measures_of_policy_improvement_see_a_peak_and_the_fall_after_it(monkeyp
     assert found["win rate after step 10, less after step 1"] == pytest.approx([0.05, 0.05])
     assert found["win rate after step 10, less after step 8"] == pytest.approx([-0.02, -0.02])
     assert found["best batch of a step by mean reward"] == [10, 10]
+    assert found["mean reward of the last 5 batches of a step, less of the 5 before"] == pytest.approx([0, 0])
     assert found["mean reward of the last 5 batches of a step, less of the first 5"] == pytest.approx([5, 5])
+    assert found["plies of the last 5 batches of step 1, less of the first 5"] == pytest.approx([-10, -10])
 
 
 def test_positions_of_standard_rules_keep_their_boards_under_king_capture() -> None:

@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -33,6 +34,17 @@ def test_row_counts_games_and_moves_of_both_seats(tmp_path: Path) -> None:
     assert own["moves"] == 4 * 7 / 2
     assert own["lost_to_the_clock"] == 0
     assert mcts["wins"] + mcts["losses"] + mcts["ties"] == 4
+
+
+def test_boards_of_the_training_of_a_run_have_a_star(monkeypatch: pytest.MonkeyPatch) -> None:
+    boards = [board_sizes.board_of(text) for text in ("1x2", "2x2", "3x2")]
+    run = SimpleNamespace(env=boards[0], config=SimpleNamespace(other_envs=(str(boards[1]),)))
+    monkeypatch.setattr(board_sizes, "learner_of", {"run": run}.get)
+    common = {"agent": "run", "opponent": "first", "win_rate": 0.5, "win_rate_interval": (0.4, 0.6), "mean_reward": 1}
+    rows = [common | {"board": env, "agent_trained": board_sizes.was_trained_on("run", env)} for env in boards]
+    assert board_sizes.table(rows).count("+1.00 *") == 2
+    assert [row["agent_trained"] for row in rows] == [True, True, False]
+    assert board_sizes.was_trained_on("greedy", boards[0]) is None
 
 
 @pytest.mark.slow

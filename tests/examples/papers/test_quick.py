@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from examples import papers
+from examples.papers._experiment import shortened
 from train.driver.commands import children_cpu_seconds
 
 ROOT = Path(__file__).parents[3]
@@ -42,8 +43,18 @@ def experiments() -> Iterator[str]:
             yield module.name
 
 
+EXPERIMENTS = [*experiments()]
+
+
+def test_every_experiment_has_a_short_form() -> None:
+    for name in {*EXPERIMENTS} - NEED_AGENTS.keys():
+        module: Any = importlib.import_module(name)
+        short = shortened(module.Arguments(quick=True), module.QUICK)
+        assert {field: getattr(short, field) for field in module.QUICK} == module.QUICK, name
+
+
 @pytest.mark.slow  # trains and plays games for up to a minute, each
-@pytest.mark.parametrize("name", [*experiments()])
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_short_form_ends_within_its_time_and_computes_nothing_twice(name: str, tmp_path: Path) -> None:
     before = children_cpu_seconds()
     first = run(name, tmp_path)

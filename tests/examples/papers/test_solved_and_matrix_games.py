@@ -19,6 +19,7 @@ from jaxgames.solvers.strength.graph import graph_of
 from tests.helpers.solved import solved_diamond
 from train.driver.tables import tables_in
 from train.matrix.games import Point, matrix_game, nash, pareto
+from train.matrix.tabular import Learner
 
 
 @pytest.mark.slow
@@ -105,4 +106,5 @@ def test_learners_that_play_at_random_are_near_the_middle_of_three_actions(tmp_p
     found = settings.report(settings.Arguments(output=tmp_path, matrix_games=("biased_rps",), **asked))
     (row,) = found.result["more actions"]
     assert (row["middle"], row["equilibrium"], row["pure"]) == (1, 0, 1)  # the greedy policy has one action
+    assert settings.learner_of("lenient(tau_schedule=(1, 0.1))") == Learner("lenient", tau_schedule=(1, 0.1))
     assert row["mean"] == pytest.approx([1 / 3] * 3, abs=1e-3)
