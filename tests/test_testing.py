@@ -70,7 +70,7 @@ def unfinished(**options: bool) -> Any:
         (Sticks(), {"steps": 0}, ["steps", "from 1"]),
         (Sticks, {}, ["jaxgames.Env", "class Sticks", "instance"]),
         (unfinished(), {}, ["Unfinished", "@dataclass(frozen=True)"]),
-        (unfinished(frozen=True), {}, ["Unfinished", "id"]),
+        (unfinished(frozen=True), {}, ["Unfinished must define id"]),
     ],
 )
 def test_what_is_no_game_is_refused(env: Any, options: Any, needles: list[str]) -> None:
@@ -166,7 +166,10 @@ DEFECTS: dict[str, dict[str, Any]] = {  # what is named, and the members of Stic
     "init must give a live board with rewards of 0": {"_init": new_board(rewards=jnp.ones(3))},
     "must draw a legal action": {"_random_legal_action": lambda self, state, key: jax.random.randint(key, (), 0, 3)},
     "live board must not be empty": {"_legal_action_mask": lambda self, state: jnp.arange(3) < state.left - 1},
-    "must be all False": {"legal_action_mask": lambda self, state: jnp.arange(3) < jnp.maximum(state.left, 1)},
+    "all False after an illegal action": {"legal_action_mask": lambda self, state: jnp.arange(3) < state.left},
+    "mask of a finished board must be all False": {
+        "legal_action_mask": lambda self, state: Sticks.legal_action_mask(self, state) | (state.left == 0)
+    },
     "legal_action_mask must agree": {"_is_legal": lambda self, state, action: (action == 0) & (state.left > 0)},
     "over after max_steps = 3 steps": {"max_steps": 3},
     "must be a seat": {"_step": after(lambda old, new: {"current_player": old.current_player + 1})},
