@@ -107,10 +107,12 @@ def run_training(learner: Learner, runs: Sequence[RunFolder], settings: Settings
         if jax.process_count() > 1:  # every process prints it, because any of them may be lost
             print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
 
-        train_state = restore_or_init(learner, runs, mesh)
-        first = int(train_state.iteration)
         results = [run.result() for run in runs]
         stored = processes.broadcast_from_leader(results[0] if results and all(results) else None)
+        if stored is None:
+            compilation.compiled_iteration(learner, mesh)  # refused before there are arrays
+        train_state = restore_or_init(learner, runs, mesh)
+        first = int(train_state.iteration)
         if first >= config.num_iterations and stored is not None:
             log("the run is finished already; a larger --total-steps continues it")
             return stored
