@@ -17,7 +17,6 @@ from tests.helpers.toy_learner import ToyLearner
 from tests.train.conftest import Runs
 from train import ppo
 from train.agents import make
-from train.driver.compilation import compiled_iteration
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.sweep import Sweep, run_sweep, sweep_of
@@ -168,7 +167,6 @@ def test_signal_stops_all_groups_after_an_iteration(
             signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(RunFolder, "log", log_and_interrupt)
-    compiled_iteration.cache_clear()
     result = run_sweep(toy_sweep(), dataclasses.replace(TOY, run_dir=folder))
     assert not result["finished"]
     err = capsys.readouterr().err

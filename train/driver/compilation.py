@@ -5,7 +5,6 @@ folder for each kind of processor, because XLA compiles for the instructions tha
 come first: JAX_COMPILATION_CACHE_DIR names another folder, JAX_ENABLE_COMPILATION_CACHE=false switches it off.
 """
 
-import functools
 import os
 import platform
 import warnings
@@ -22,14 +21,16 @@ from train.ops.sharding import REPLICATED, shardings
 
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
 CONFIG: Any = jax.config  # its values have no types
+PROGRAMS: dict[tuple[Learner, Mesh], Any] = {}  # compiled before there is a folder; a run removes its own at its end
 
 
-@functools.lru_cache(maxsize=16)  # compiled before there is a folder; a sweep has a program for every group
 def compiled_iteration(learner: Learner, mesh: Mesh) -> Any:
-    """Returns `learner.iterate`, compiled for train states on the mesh. It reuses the memory of its argument.
+    """Returns `learner.iterate`, compiled once for train states on the mesh. It reuses the memory of its argument.
 
     Raises ValueError if it needs more memory than there is.
     """
+    if (learner, mesh) in PROGRAMS:
+        return PROGRAMS[learner, mesh]
     log("compiling (usually 10 to 60 s when the program is new) ...")
     of_state, of_others = shardings(mesh, (learner.partition_specs, REPLICATED))
     init = jax.jit(learner.init, out_shardings=of_state)
@@ -47,6 +48,7 @@ def compiled_iteration(learner: Learner, mesh: Mesh) -> Any:
             f"a run with these settings needs {needed / 1e9:,.1f} GB of memory; there are {available / 1e9:,.1f} GB: "
             f"reduce {largest_settings(learner.config)}"
         )
+    PROGRAMS[learner, mesh] = program
     return program
 
 

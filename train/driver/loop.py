@@ -103,6 +103,7 @@ def run_training(learner: Learner, runs: Sequence[RunFolder], settings: Settings
             run.loggers = settings.logger
         resume = command_to_resume(learner, folder, settings)
         mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
+        stack.callback(compilation.PROGRAMS.pop, (learner, mesh), None)
         log_start(learner, folder, mesh.size)
         if jax.process_count() > 1:  # every process prints it, because any of them may be lost
             print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)

@@ -28,7 +28,6 @@ from tests.helpers.stored_runs import (
 )
 from tests.helpers.toy_learner import ToyLearner
 from train.driver import cli, loop
-from train.driver.compilation import compiled_iteration
 from train.driver.loop import Settings, run_training
 from train.driver.metrics import format_row, to_floats
 from train.driver.run_folder import RunFolder
@@ -36,7 +35,6 @@ from train.driver.run_folder import RunFolder
 
 def test_toy_learner_is_trained_by_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is compiled once, and ends with commands that use the run."""
-    compiled_iteration.cache_clear()
     folder = tmp_path / "my run"
     arguments = ("--run-dir", folder, "--learning-rate", 0.25, "--evaluation-games", 8, "--evaluate-every", 4)
     assert run_command(toy_learner.main, *arguments) == 0
