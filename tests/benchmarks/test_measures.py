@@ -20,12 +20,14 @@ from benchmarks.networks import WAYS
 from benchmarks.peer_process import KINDS, OPEN_SPIEL_CONFIGURATIONS
 from benchmarks.peers import CONTESTS, PACKAGES, Arguments, Contest, Side, measure_peers, missing
 from jaxgames.mcts import SearchConfig
+from tests.helpers.blocks import needs
 from tests.play.web.browser import chromium
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
 from train.ppo import PPO, Config
 
 BOXES = "dots_and_boxes(rows=1, cols=1)"
+APART = ("gymnax", "jaxmarl")  # of libraries that are tested in an environment of their own
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
@@ -92,7 +94,9 @@ def test_contests_name_existing_games_kinds_and_configurations() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["jaxgames", *ADAPTERS])
+@pytest.mark.parametrize(
+    "name", ["jaxgames", *(pytest.param(name, marks=needs(name) if name in APART else ()) for name in ADAPTERS)]
+)
 def test_every_adapter_plays_and_counts_its_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapters, "STEPS_PER_CALL", 9)  # more than one game
     run = make_play(name, jaxgames.make(BOXES), 2, "")
