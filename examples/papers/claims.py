@@ -69,7 +69,8 @@ def tables_of_claims(claims: Mapping[str, list[Claim]]) -> dict[str, str]:
 def _of_page(claims: list[Claim]) -> str:
     header = ["the study", "verdict", "theirs", "ours", "seeds, settings"]
     rows: list[list[str]] = []
-    for last, each in zip([None, *claims], claims, strict=False):
+    ordered = sorted(claims, key=lambda claim: claim.verdict in ("runs here", "not here"))  # these at the end
+    for last, each in zip([None, *ordered], ordered, strict=False):
         words = "the same" if last and last.words == each.words else each.words
         where = f" ({each.section})" if each.section else ""
         ours = f"[{each.ours}]({each.figure})" if each.figure else each.ours
