@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from jaxgames import baselines
 from train.baselines import tables as of_baselines
 from train.baselines.entries import RESULTS
+from train.ladder import draw_rating
 from train.plot import new_picture, write
 
 PICTURES = RESULTS.parent / "pictures" / "plots"
@@ -20,8 +21,6 @@ AGENTS = {  # of the blunders, by their names in the table
     "baseline": "baseline",
     "baseline(simulations=64)": "baseline, 64 simulations",
 }
-
-
 LADDERS = {  # cards of baseline agents, or files of docs/results
     "minichess": "minichess",
     "checkers": "checkers",
@@ -48,11 +47,7 @@ def ladders() -> Figure:
         is_file = name.startswith("ladder_")
         ratings = of_baselines.ratings_of(stored(name, "rows")) if is_file else baselines.card(name).ladder
         for place, rating in enumerate(reversed(ratings)):
-            low, high = rating.interval
-            axes.plot([low or 0, rating.elo if high is None else high], [place, place], color="C0")
-            axes.plot(rating.elo, place, "o", color="C0")
-            if high is None:
-                axes.plot(rating.elo + 40, place, ">", color="C0", markersize=4)
+            draw_rating(axes, {"elo": rating.elo, "elo_interval": rating.interval}, place, horizontal=True)
         names = [without_path(rating.agent) for rating in reversed(ratings)]
         axes.set(title=title, yticks=range(len(names)), yticklabels=names)
         axes.set_xlim(-60, 1900)

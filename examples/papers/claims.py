@@ -29,13 +29,13 @@ class Claim(NamedTuple):
     section: str
     """The section, table or figure of the study."""
     words: str
-    """What the study states, in its words or shortened."""
+    """The claim, in the words of the study or shortened."""
     theirs: str
     """Its number, or ""."""
     ours: str
     """The same number here, with its interval, or a link to the part that runs here."""
     seeds: str
-    """How many seeds are behind `ours`; "" where nothing is drawn."""
+    """The number of seeds that `ours` is from; "" where no random numbers are used."""
     settings: str
     """Whose settings `ours` has: "the study's", "ours" or the name of a preset; "" where there are none."""
     verdict: str
@@ -43,7 +43,7 @@ class Claim(NamedTuple):
     figure: str
     """The target of a link, from docs/papers, to the figure or table with `ours`; "" if `ours` has links."""
     command: str
-    """What to type to get `ours`; "" for a calculation or a part that runs here."""
+    """The command that gives `ours`; "" for a calculation or a part that runs here."""
     cost: str = ""
     """Of an open claim: what it would cost to settle it. Of a claim that is not here: the reason."""
 
