@@ -8,6 +8,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from examples.papers.solution_strength import self_play
+from examples.papers.solution_strength.mistakes import mistakes_of
 from jaxgames import baselines
 from train.baselines import tables as of_baselines
 from train.baselines.entries import RESULTS
@@ -20,6 +22,11 @@ AGENTS = {  # of the blunders, by their names in the table
     "runs/larson_text_whole(temperature=0)": "the network of the study's text",
     "baseline": "baseline",
     "baseline(simulations=64)": "baseline, 64 simulations",
+}
+MISTAKEN = {  # agents of the mistakes that the picture names shorter
+    "runs/diamond_ppo@62": "PPO",
+    "runs/baselines/diamond_4_3_0@110": "AlphaZero, network alone",
+    "runs/baselines/diamond_4_3_0@110(simulations=64)": "AlphaZero, 64 simulations",
 }
 LADDERS = {  # cards of baseline agents, or files of docs/results
     "minichess": "minichess",
@@ -38,6 +45,9 @@ def main() -> None:
     write(policy_improvement(), PICTURES / "alpha_mini_policy_improvement.svg")
     write(accuracy(), PICTURES / "checkers_imitation_accuracy.svg")
     write(blunders(), PICTURES / "checkers_imitation_blunders.svg")
+    games = stored("solution_strength_self_play", "result")["self_play"]
+    write(self_play.draw(games), PICTURES / "solution_strength_self_play.svg")
+    write(mistakes_of(judged_agents(), ""), PICTURES / "mistakes.svg")
 
 
 def ladders() -> Figure:
@@ -54,6 +64,12 @@ def ladders() -> Figure:
     for axes in panels[-2:]:
         axes.set(xlabel="Elo (random has 0)")
     return picture
+
+
+def judged_agents() -> list[dict[str, Any]]:
+    """Returns the rows of the mistakes, with the names of the agents that the picture shows."""
+    rows = stored("solution_strength_mistakes", "result")["rows"]
+    return [row | {"agent": MISTAKEN.get(row["agent"], row["agent"])} for row in rows]
 
 
 def without_path(agent: str) -> str:
@@ -120,7 +136,7 @@ def line(axes: Axes, places: Sequence[Any], rates: Sequence[tuple[float, float, 
     axes.fill_between(places, low, high, alpha=0.2)
 
 
-def stored(name: str, key: str) -> list[dict[str, Any]]:
+def stored(name: str, key: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))[key]
 
 

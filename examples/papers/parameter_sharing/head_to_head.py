@@ -129,11 +129,11 @@ def draw(iterations: list[int], values: dict[str, np.ndarray]) -> Figure:
     for index, (label, each) in enumerate(lines.items()):
         draw_band(right if label == LENGTH else left, steps, each, index, label)
     left.set(ylabel="win rate, two seats of six", ylim=(-0.02, 1.02))
-    left.legend(fontsize="small")
     right.set(ylabel="rounds of a game", ylim=(0, None))
     for axes in (left, right):
         axes.set_xlabel("environment steps")
         axes.xaxis.set_major_formatter(plot.text_of_tick)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
 

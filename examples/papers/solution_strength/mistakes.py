@@ -93,8 +93,8 @@ def mistakes_of(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
                 axes.plot(np.array(table[name])[known], shares, label=row["agent"], **style_of(index))
         axes.set(xlabel=label, ylabel="mistakes")
         axes.set_ylim(bottom=0)
-        if axes.lines:
-            axes.legend(fontsize="x-small")
+    lines = {str(line.get_label()): line for axes in panels for line in axes.lines}
+    figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=3)
     figure.suptitle(title)
     return figure
 

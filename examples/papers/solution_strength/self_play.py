@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from examples.papers._experiment import (
@@ -136,7 +137,7 @@ def report(arguments: Arguments) -> Report:
     table_2 = {f"`{name}`": functools.partial(_entry, name) for name in WEAK}
     columns = {**at, "simulations": "{simulations}", **table_2, "the study, 1,024 simulations": _of_study}
     tables = [table_of([row for row in games if row["iteration"] in SHOWN], at | of_games), table_of(weak, columns)]
-    return Report({"self_play": games, "weak": weak}, "\n\n".join(tables), {"figures_4_to_6": draw(played)})
+    return Report({"self_play": games, "weak": weak}, "\n\n".join(tables), {"figures_4_to_6": draw(games)})
 
 
 def settings_of(arguments: Arguments) -> dict[str, Any]:
@@ -201,18 +202,22 @@ def _of_study(row: Mapping[str, Any]) -> str:
     return "" if outcomes is None or row["simulations"] not in (0, 1024) else f"{outcomes}, {states:,}"
 
 
-def draw(runs: Sequence[Sequence[Mapping[str, float | None]]]) -> Figure:
-    """Returns Figures 4 to 6: a line for each run, and the numbers that the study states."""
-    figure, panels = new_picture(11, 3.4, across=3)
+def draw(games: Sequence[Mapping[str, Any]]) -> Figure:
+    """Returns Figures 4 to 6: the mean of the runs by iteration in a band from the least to the largest, and the study.
+
+    `games` has a row per iteration: its number, and by the names of SELF_PLAY the mean, least and largest, or None.
+    """
+    figure, panels = new_picture(11, 4.0, across=3)
     for number, (head, (_, panel)) in enumerate(SELF_PLAY.items()):
         color = style_of(number)["color"]
-        for index, rows in enumerate(runs):
-            shown = [(at, row[head]) for at, row in enumerate(rows, start=1) if row[head] is not None]
-            panels[panel].plot(*zip(*shown, strict=True), color=color, linewidth=1, label=None if index else head)
+        shown = np.array([(row["iteration"], *row[head]) for row in games if row[head] is not None])
+        at, mean, least, most = shown.T
+        panels[panel].fill_between(at, least, most, color=color, alpha=0.2, linewidth=0)
+        panels[panel].plot(at, mean, color=color, label=head)
     for axes, (head, (iteration, value)) in zip(panels, STATED.items(), strict=True):
-        axes.plot(iteration, value, "kD", markersize=5, label=f"the study, {THEIRS[iteration]}")
+        axes.plot(iteration, value, "kD", markersize=5, clip_on=False, label=f"the study, {THEIRS[iteration]}")
         axes.set(xlabel="iteration", ylim=(0, None if head == "plies" else 1.02))
-        axes.legend(fontsize="x-small")
+        axes.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
     return figure
 
 
