@@ -64,14 +64,6 @@ def test_second_player_wins_the_only_box() -> None:
     assert (result["wins"], result["draws"], result["losses"]) == (2, 0, 2)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("game", ["dots_and_boxes(rows=3, cols=3)", "checkers(draw_rule=openspiel)"])
-def test_bot_beats_random_play(game: str) -> None:
-    result = match(Arguments(agent="random", env=game, simulations=50, games=20))
-    assert result["losses"] > 14
-    assert result["wins"] + result["draws"] + result["losses"] == 20
-
-
 SINGLE_AND_PAIR = """
     *---*   *
     | 0 |   |

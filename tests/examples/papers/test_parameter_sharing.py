@@ -60,14 +60,6 @@ def test_figures_of_the_table_are_those_of_the_published_curves() -> None:
         assert (first[0.9], first[1.0], turns) == (PAPER[mode][0], PAPER[mode][2], PAPER[mode][3])
 
 
-def test_lengths_of_published_runs_have_two_units() -> None:
-    """Each of six seats makes one submove for every submove of the last seat, and more than one per round."""
-    units = {name: float(np.mean(run.submoves / run.rounds)) for name, run in published().items()}
-    of_submoves = {"independent", "shared, earlier run", "shared_encoder, earlier run"}
-    assert {name for name, unit in units.items() if unit < 7} == of_submoves
-    assert all(8 < unit < 9 for name, unit in units.items() if name not in of_submoves)
-
-
 @pytest.mark.parametrize("sharing", MODES)
 def test_settings_of_the_code_have_its_rewards_networks_and_minibatches(sharing: Sharing) -> None:
     text = config_for(preset="parameter_sharing_paper", sharing=sharing)

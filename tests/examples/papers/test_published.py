@@ -3,26 +3,25 @@
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, Space
 from pettingzoo.test import api_test, seed_test
 
 import jaxgames
 from examples.papers.alpha_mini import published as minichess_published
-from examples.papers.alpha_mini.published import ACTION, MOVES, NUM_ACTIONS, Move, action_mask, number_of, values
+from examples.papers.alpha_mini.published import ACTION, MOVES, NUM_ACTIONS, number_of
 from examples.papers.parameter_sharing import published as star_published
-from examples.papers.parameter_sharing.published import PublishedEnv, PublishedLayout, aec_env
-from jaxgames.games.minichess.board import KING, VALUES
+from examples.papers.parameter_sharing.published import PublishedEnv, PublishedLayout
 from jaxgames.games.minichess.rules import LETTERS
-from tests.games.chinese_checkers.reference import Move as StarMove
-from tests.games.chinese_checkers.reference import Position, Reference
-from tests.helpers.positions import compiled, play, start
+from tests.games.chinese_checkers import reference as star_reference
+from tests.games.minichess.cases import make_reference
+from tests.games.minichess.reference import VALUES, Position, Square
 
-ENV = jaxgames.make("minichess(rules=king_capture, reward=material, double_step=True, promotion=queen)")
+MINICHESS = "minichess(rules=king_capture, reward=material, double_step=True)"
 
 # The study's board has 9 rows of 7 cells: two rows and one column around it hold WALL. A step up is -7.
 WALL, WIDTH = 9, 7
@@ -64,107 +63,62 @@ def slow_moves() -> Iterator[tuple[str, int, int]]:
                 yield "P", origin, target
 
 
+SLOW_MOVES = [*slow_moves()]
+
+
 def test_numbers_are_those_of_a_search_for_moves_on_the_padded_board() -> None:
-    expected = list(slow_moves())
-    assert [(LETTERS[move.piece], padded(move.origin), padded(move.target)) for move in MOVES] == expected
-    assert NUM_ACTIONS == len(set(expected)) == 942
+    assert [(LETTERS[move.piece], padded(move.origin), padded(move.target)) for move in MOVES] == SLOW_MOVES
+    assert NUM_ACTIONS == len(set(SLOW_MOVES)) == 942
 
 
-def test_values_are_signed_by_colour_in_rows_from_the_last_rank_of_the_mover() -> None:
-    state = start(ENV)
-    pieces = [VALUES[LETTERS.index(letter)] for letter in "RNBQK"]
-    expected = np.array([[-value for value in pieces], [-100] * 5, [0] * 5, [100] * 5, pieces])
-    np.testing.assert_array_equal(look(state)[2], expected)
-    after = play(ENV, state, "b1c3")
-    expected[4, 1], expected[2, 2] = 0, 280
-    np.testing.assert_array_equal(look(after)[2], expected[::-1])
-    assert look(after)[2].dtype == np.int32
+class SlowMinichess:
+    """The published numbers of a position, from the rules in plain Python."""
+
+    number_of: ClassVar[Any] = staticmethod(jax.jit(number_of))
+
+    def __init__(self) -> None:
+        env = jaxgames.make(MINICHESS)
+        self.rules, self.zoo = make_reference(env), minichess_published.PublishedEnv(env)
+
+    def observation(self, position: Position, viewer: int) -> list[list[int]]:
+        """White's pieces are positive; the rows begin with the viewer's last rank, the columns with the file a."""
+        board = [[0] * 5 for _ in range(5)]
+        for (file, rank), letter in position.board.items():
+            board[rank if viewer else 4 - rank][file] = VALUES[letter.lower()] * (1 if letter.isupper() else -1)
+        return board
+
+    def legal(self, position: Position) -> dict[int, tuple[int, Any]]:
+        """The legal moves by their published numbers, each with the number that it has in jaxgames."""
+
+        def place(square: Square) -> int:
+            return padded(5 * (4 - square[1] if position.white else square[1]) + square[0])
+
+        found: dict[int, tuple[int, Any]] = {}
+        for own, move in ({} if position.over else self.rules.moves(position)).items():
+            origin, target, becomes = move
+            if becomes in ("", "q"):
+                found[SLOW_MOVES.index((position.board[origin].upper(), place(origin), place(target)))] = own, move
+            else:
+                assert self.published(own) == -1, "an underpromotion has no number"
+        return found
+
+    def own(self, number: int) -> int:
+        return int(ACTION[number])
+
+    def published(self, own: int) -> int:
+        return int(self.number_of(self.zoo.board, own))
 
 
-def text_of(number: int, black: bool) -> str:
-    """The move in UCI without the letter of a promotion."""
-    ranks = "12345" if black else "54321"
-    return "".join("abcde"[place % 5] + ranks[place // 5] for place in MOVES[number][1:])
+class SlowStar:
+    """The same of the star; nothing of `jaxgames` is used."""
 
-
-@jax.jit
-def look(state: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The mask of the study, the number of each action of ours, and the values."""
-    numbers = jax.vmap(lambda action: number_of(state, action))(np.arange(ENV.num_actions))
-    mask = action_mask(state, ENV.legal_action_mask(state))
-    return mask, numbers, values(ENV.observe(state), state.current_player == 0)
-
-
-def test_masks_and_numbers_name_the_legal_moves_of_random_games() -> None:
-    rng, promotions = np.random.default_rng(0), 0
-    for _ in range(6):
-        state = start(ENV)
-        while not (state.terminated | state.truncated):
-            mask, numbers, board = jax.device_get(look(state))
-            legal = np.flatnonzero(compiled(ENV).mask(state))
-            assert sorted(numbers[legal]) == np.flatnonzero(mask).tolist()
-            np.testing.assert_array_equal(ACTION[numbers[legal]], legal)
-            black = bool(state.current_player)
-            for action in rng.choice(legal, min(3, len(legal)), replace=False).tolist():
-                text, move = ENV.action_to_string(state, action), MOVES[numbers[action]]
-                assert text[:4] == text_of(numbers[action], black)
-                assert VALUES[move.piece] == abs(board.ravel()[move.origin])
-                promotions += len(text) == 5
-            state = jax.device_get(compiled(ENV).step(state, np.int32(rng.choice(legal))))
-    assert promotions
-
-
-def test_underpromotion_has_no_number() -> None:
-    """The king on a1 (row 4, column 0) may go to a2, b2 and b1."""
-    env = jaxgames.make("minichess(rules=king_capture)")
-    state = env.from_string("4k/P4/5/5/K4 w - - 0 1")
-    to_queen, to_knight = (int(number_of(state, env.action_from_string(state, f"a4a5{piece}"))) for piece in "qn")
-    assert (to_knight, text_of(to_queen, black=False)) == (-1, "a4a5")
-    mask = jax.jit(action_mask)(state, env.legal_action_mask(state))
-    of_king = [MOVES.index(Move(KING, 20, target)) for target in (15, 16, 21)]
-    assert np.flatnonzero(mask).tolist() == sorted([*of_king, to_queen])
-
-
-def test_agents_of_pettingzoo_see_values_and_play_by_the_numbers_of_the_study() -> None:
-    zoo, rng = minichess_published.PublishedEnv(ENV), np.random.default_rng(0)
-    for agent in zoo.possible_agents:
-        assert zoo.observation_space(agent)["observation"] == Box(-60_000, 60_000, (5, 5), np.int32)
-        assert zoo.action_space(agent) == Discrete(942)
-    zoo.reset()
-    for ply in range(6):
-        shown, other = (zoo.observe(f"player_{seat}") for seat in (ply % 2, 1 - ply % 2))
-        mask, _, board = jax.device_get(look(zoo.board))
-        np.testing.assert_array_equal(shown["observation"], board)
-        np.testing.assert_array_equal(other["observation"], board[::-1], "seen from the other side")
-        np.testing.assert_array_equal(shown["action_mask"], mask)
-        assert not other["action_mask"].any()
-        before, number = zoo.board, int(rng.choice(np.flatnonzero(mask)))
-        zoo.step(number)
-        assert ENV.to_string(zoo.board) == ENV.to_string(compiled(ENV).step(before, np.int32(ACTION[number])))
-
-
-def test_number_of_a_piece_that_is_elsewhere_is_illegal() -> None:
-    """Number 0 is a rook that leaves a5, where Black's rook stands and not White's."""
-    assert MOVES[0].origin == 0
-    for number in (-1, NUM_ACTIONS, 0):
-        zoo = minichess_published.PublishedEnv(ENV)
-        zoo.reset()
-        zoo.step(number)
-        assert (zoo.rewards["player_0"], zoo.terminations["player_0"]) == (-1.0, True)
-
-
-STAR = "chinese_checkers(size={}, num_players=6, max_rounds={})"
-LONGER = [(1, 200, 40), (2, 40, 6), (3, 12, 3), (4, 6, 2)]  # sizes, limits and numbers of games
-
-
-class Slow:
-    """The published numbers of a position, from the rules in plain Python; nothing of `jaxgames` is used."""
-
-    def __init__(self, size: int) -> None:
-        self.rules = Reference(size, 6)
+    def __init__(self, size: int, max_rounds: int) -> None:
+        self.rules = star_reference.Reference(size, 6)
+        self.rules.max_rounds = max_rounds
+        self.zoo = PublishedEnv(jaxgames.make(STAR.format(size, max_rounds)))
         self.size, self.side = size, 4 * size + 1
 
-    def observation(self, position: Position, viewer: int) -> list[int]:
+    def observation(self, position: star_reference.Position, viewer: int) -> list[int]:
         """Planes of zeros and ones; Python's own % is what a negative index of an array does."""
         flat = [0] * (8 * self.side**2)
 
@@ -181,7 +135,7 @@ class Slow:
             mark(position.chain[-1], 7)
         return flat
 
-    def number(self, position: Position, move: StarMove) -> int:
+    def number(self, position: star_reference.Position, move: star_reference.Move) -> int:
         """The action (q, r, direction, is_jump), written out as one number."""
         if move.origin is None:
             return 12 * self.side**2
@@ -190,79 +144,107 @@ class Slow:
         place = (r + 2 * self.size) + self.side * (q + 2 * self.size)
         return int(move.hop) + 2 * (move.direction + 6 * place)
 
-    def legal(self, position: Position) -> dict[int, tuple[int, StarMove]]:
-        """The legal moves by their published numbers, each with the number that it has in jaxgames."""
-        moves: dict[int, StarMove] = {} if position.over else self.rules.moves(position)
+    def legal(self, position: star_reference.Position) -> dict[int, tuple[int, Any]]:
+        moves = {} if position.over else self.rules.moves(position)
         return {self.number(position, move): (own, move) for own, move in moves.items()}
 
+    def own(self, number: int) -> int:
+        return self.zoo.layout.action(self.zoo.board, number)
 
-def compare(slow: Slow, position: Position, zoo: PublishedEnv, seat: int) -> None:
-    """Compares what an agent is shown."""
-    shown = zoo.observe(f"player_{seat}")
-    assert shown["observation"].tolist() == slow.observation(position, seat)
-    legal = slow.legal(position) if seat == position.seat else {}
-    assert np.flatnonzero(shown["action_mask"]).tolist() == sorted(legal)
-    assert {array.dtype for array in shown.values()} == {np.dtype(np.int8)}
+    def published(self, own: int) -> int:
+        return self.zoo.layout.published_action(self.zoo.board, own)
 
 
-def play_published(size: int, max_rounds: int, games: int, seed: int) -> Counter[str]:
+STAR = "chinese_checkers(size={}, num_players=6, max_rounds={})"
+
+
+def play_published(slow: Any, games: int) -> Counter[str]:
     """Plays random games in published numbers, and compares every position; returns what happened in them."""
-    rng = np.random.default_rng(seed)
-    slow = Slow(size)
-    slow.rules.max_rounds = max_rounds
-    zoo = PublishedEnv(jaxgames.make(STAR.format(size, max_rounds)))
-    layout = zoo.layout
-    seen: Counter[str] = Counter()
+    rng, zoo, seen = np.random.default_rng(1), slow.zoo, Counter[str]()
+
+    def compare(position: Any, seat: int) -> None:
+        shown = zoo.observe(f"player_{seat}")
+        assert zoo.observation_space(f"player_{seat}").contains(shown)
+        assert shown["observation"].tolist() == slow.observation(position, seat)
+        legal = slow.legal(position) if seat == position.seat else {}
+        assert np.flatnonzero(shown["action_mask"]).tolist() == sorted(legal)
+
     for _ in range(games):
         zoo.reset()
-        position = slow.rules.start()
+        position: Any = slow.rules.start()
         while not position.over:
             assert zoo.agent_selection == f"player_{position.seat}"
-            compare(slow, position, zoo, position.seat)
-            compare(slow, position, zoo, int(rng.integers(6)))
+            compare(position, position.seat)
+            compare(position, int(rng.integers(slow.rules.num_players)))
             legal = slow.legal(position)
             number = int(rng.choice(list(legal)))
             own, move = legal[number]
-            assert layout.action(zoo.board, number) == own
-            assert layout.published_action(zoo.board, own) == number
+            assert (slow.own(number), slow.published(own)) == (own, number)
+            text = zoo.game.action_to_string(zoo.board, own)
+            seen.update(word for word in ("=>", "end", "q") if word in text)
             zoo.step(number)
             position = slow.rules.after(position, move)
             assert list(zoo.rewards.values()) == pytest.approx(list(position.rewards), abs=1e-6)
             assert set(zoo.terminations.values()) == {position.terminated}
             assert set(zoo.truncations.values()) == {position.truncated}
-            seen.update(hops=move.hop, ends_of_turns=move.origin is None, steps=1)
         seen.update(won=position.terminated, truncated=position.truncated)
-        for seat in range(6):
-            compare(slow, position, zoo, seat)
+        for seat in range(slow.rules.num_players):
+            compare(position, seat)
+    assert seen["won"] + seen["truncated"] == games
     return seen
 
 
+def test_random_games_of_minichess_have_the_published_numbers() -> None:
+    assert play_published(SlowMinichess(), games=3)["q"] > 0, "no pawn became a queen"
+
+
 @pytest.mark.parametrize(
-    ("size", "max_rounds", "games"), [(1, 200, 1), *(pytest.param(*case, marks=pytest.mark.slow) for case in LONGER)]
+    ("size", "max_rounds", "games"),
+    [
+        (1, 200, 1),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in [(1, 200, 40), (2, 40, 6), (3, 12, 3), (4, 6, 2)]),
+    ],
 )
-def test_random_games_have_the_published_numbers(size: int, max_rounds: int, games: int) -> None:
-    seen = play_published(size, max_rounds, games, seed=1)
-    assert seen["won"] + seen["truncated"] == games
-    assert min(seen["hops"], seen["ends_of_turns"]) > 0
+def test_random_games_of_the_star_have_the_published_numbers(size: int, max_rounds: int, games: int) -> None:
+    seen = play_published(SlowStar(size, max_rounds), games)
+    assert min(seen["=>"], seen["end"]) > 0
     assert size > 1 or seen["won"] > 0
 
 
-@pytest.mark.parametrize(("size", "actions", "entries"), [(2, 973, 648), (3, 2029, 1352), (4, 3469, 2312)])
-def test_spaces_have_the_sizes_of_the_paper(size: int, actions: int, entries: int) -> None:
-    zoo = aec_env(STAR.format(size, 10))
-    assert zoo.action_space("player_5") == Discrete(actions)
-    box, mask = Box(0, 1, (entries,), np.int8), Box(0, 1, (actions,), np.int8)
-    assert zoo.observation_space("player_5") == Dict({"observation": box, "action_mask": mask})
+def test_number_of_a_piece_that_is_elsewhere_is_illegal() -> None:
+    """Number 0 is a rook that leaves a5, where Black's rook stands and not White's."""
+    assert MOVES[0].origin == 0
+    for number in (-1, NUM_ACTIONS, 0):
+        zoo = SlowMinichess().zoo
+        zoo.reset()
+        zoo.step(number)
+        assert (zoo.rewards["player_0"], zoo.terminations["player_0"]) == (-1.0, True)
+
+
+@pytest.mark.parametrize(
+    ("module", "game", "box", "actions"),
+    [
+        (minichess_published, MINICHESS, Box(-60_000, 60_000, (5, 5), np.int32), 942),
+        *(
+            (star_published, STAR.format(size, 10), Box(0, 1, (entries,), np.int8), actions)
+            for size, actions, entries in ((2, 973, 648), (3, 2029, 1352), (4, 3469, 2312))
+        ),
+    ],
+)
+def test_spaces_have_the_sizes_of_the_papers(module: Any, game: str, box: Space[Any], actions: int) -> None:
+    zoo = module.aec_env(game)
+    for agent in zoo.possible_agents:
+        assert zoo.action_space(agent) == Discrete(actions)
+        mask = Box(0, 1, (actions,), np.int8)
+        assert zoo.observation_space(agent) == Dict({"observation": box, "action_mask": mask})
     assert vars(zoo.unwrapped)["state_space"] == box
 
 
-def test_observation_is_the_rolled_one_of_the_env_and_rolls_back() -> None:
+def test_published_observation_rolls_back() -> None:
     env = jaxgames.make(STAR.format(2, 10))
-    layout = PublishedLayout(env)
     own = np.random.default_rng(0).random(env.observation_shape) < 0.5
-    published = layout.observation(own)
-    np.testing.assert_array_equal(published, np.roll(own, (-4, -4), (0, 1)).reshape(-1))
-    np.testing.assert_array_equal(layout.own_observation(published), own)
+    layout = PublishedLayout(env)
+    np.testing.assert_array_equal(layout.own_observation(layout.observation(own)), own)
 
 
 def test_every_number_is_an_action_or_illegal_at_the_start() -> None:
@@ -278,7 +260,7 @@ def test_every_number_is_an_action_or_illegal_at_the_start() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("module", "game"), [(minichess_published, str(ENV)), (star_published, STAR.format(1, 3))])
+@pytest.mark.parametrize(("module", "game"), [(minichess_published, MINICHESS), (star_published, STAR.format(1, 3))])
 def test_pettingzoo_accepts_the_environments_and_other_games_are_refused(module: Any, game: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -17,16 +17,13 @@ from train.driver.commands import children_cpu_seconds
 
 ROOT = Path(__file__).parents[3]
 CPU_SECONDS = 120  # of a short form: a minute on the machines of the docs, and as much again for slower ones
-BOXES = "examples.papers.dots_and_boxes"
-SOLVED = "examples.papers.solution_strength"
 NEED_DATA = {  # files of positions, runs or solutions; have tests of their own
     "examples.papers.alpha_mini.sampling",
     "examples.papers.checkers_imitation.*",
-    f"{SOLVED}.lost_positions",
-    f"{SOLVED}.solved",
+    "examples.papers.solution_strength.lost_positions",
 }
 NEED_AGENTS = {  # arguments in place of --quick
-    f"{BOXES}.board_sizes": "first --boards 2x2 --opponents random --games 4",
+    "examples.papers.dots_and_boxes.board_sizes": "first --boards 2x2 --opponents random --games 4",
 }
 WITHOUT_CACHE = {"examples.papers.matrix_games.__main__"}  # takes a minute as a whole
 # A repeated command writes tables and pictures again, and locks its runs. All other files hold results.

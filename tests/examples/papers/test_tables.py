@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from examples.papers import tables
 from examples.papers._experiment import Experiment, Report, run_experiment, shortened
-from examples.papers._intervals import Interval, difference, draw_band, exact_p, format_interval, interval
+from examples.papers._intervals import Interval, difference, exact_p, format_interval, interval
 from tests.helpers.blocks import ROOT
 from tests.helpers.commands import error_of, run_command
 from train.baselines.entries import RESULTS
@@ -157,10 +157,3 @@ def test_permutation_test_counts_the_splits() -> None:
     assert exact_p([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]) == pytest.approx(2 / 20)
     assert exact_p([1.0, 1.0], [1.0, 1.0]) == 1
     assert exact_p([1.0, 2.0], [2.0, math.inf]) == pytest.approx(4 / 6)
-
-
-def test_curve_is_the_median_in_a_band_where_every_run_has_a_number() -> None:
-    axes: Any = Figure().subplots()
-    draw_band(axes, [1, 2, 3], [[0.0, 5.0, np.inf], [1.0, 6.0, 0.0], [4.0, 9.0, 0.0]], 0)
-    assert axes.get_lines()[0].get_xydata().tolist() == [[1, 1], [2, 6]]
-    assert {*map(tuple, axes.collections[0].get_paths()[0].vertices.tolist())} == {(1, 0), (1, 4), (2, 5), (2, 9)}
