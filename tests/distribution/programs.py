@@ -3,7 +3,6 @@
 Each function has the name of its extra. `train` is on the path then, as in a checkout.
 """
 
-import os
 import subprocess
 import sys
 from importlib import metadata, resources
@@ -75,17 +74,6 @@ def train() -> None:
         ("train.plot", "run"),
     ):
         subprocess.run([sys.executable, "-m", *arguments], check=True)
-
-
-def wandb() -> None:
-    """Logs a number, without a connection."""
-    from train.driver.loggers import LOGGERS
-
-    os.environ["WANDB_MODE"] = "offline"
-    Path("run").mkdir()
-    with LOGGERS["wandb"](Path("run"), {"env": GAME}, 1) as log:
-        log(1, {"win_rate": 0.5})
-    assert [*Path("run").glob("wandb/offline-run-*/*.wandb")]
 
 
 def search() -> None:

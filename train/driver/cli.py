@@ -16,7 +16,7 @@ import tyro
 from jax.sharding import Mesh
 
 from jaxgames._named import IMPORT, IMPORT_LINE, command_line, import_options
-from train.driver import compilation, loggers, loop, processes
+from train.driver import compilation, loop, processes
 from train.driver.learner import Learner, changes, command_of, settings_of
 from train.driver.loop import Settings
 from train.driver.processes import Processes, log
@@ -154,7 +154,6 @@ def check_start(learner: Learner, settings: Settings, is_new: bool) -> Mesh:
         raise ValueError(f"a run has at most {MAX_ITERATIONS:,} iterations, not {iterations:,}: reduce total_steps")
     mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
     loop.evaluation_opponent(learner, settings)
-    loggers.check(settings.logger)
     if is_new:
         learner.check_load()
         if settings.run_dir is not None:

@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +24,7 @@ from jaxgames._named import import_options
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
 from train.bounds import Count, NotNegative, check_values
-from train.driver import compilation, loggers, processes
+from train.driver import compilation, processes
 from train.driver.learner import Learner, command_of, text_of
 from train.driver.metrics import (
     GAMES,
@@ -64,8 +64,8 @@ class Settings:
     """Iterations between evaluations; at the start also after iterations 1, 2, 4, ...; 0 for no evaluations."""
     evaluation_games: Count[int] = 100
     """Games per evaluation: the policy plays a seat that is drawn for each game against the evaluation opponent."""
-    logger: tuple[loggers.Name | Literal["none"], ...] = ("tensorboard",)
-    """Where the metrics go beside metrics.jsonl: tensorboard, wandb (Weights & Biases), both, or none of them."""
+    tensorboard: bool = True
+    """Writes the metrics for TensorBoard, too: `events.*` in the run folder."""
     evaluation_opponent: str = "random"
     """The agent on all other seats in evaluations, such as greedy or runs/first@40. Agents on the host are refused.
     A run plays with the checkpoint that it has when this command starts. An evaluation in which at least 95 % of the
@@ -75,9 +75,6 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_values(vars(self), Settings)
-        if len(self.logger) > 1 and "none" in self.logger:
-            raise ValueError(f"logger must be none or names of loggers, not {' '.join(self.logger)}")
-        object.__setattr__(self, "logger", tuple(name for name in self.logger if name != "none"))
 
     def evaluates(self, iteration: int, last: bool) -> bool:
         """Returns whether an evaluation follows `iteration`, which is the last one of the run or not."""
@@ -100,7 +97,7 @@ def run_training(learner: Learner, runs: Sequence[RunFolder], settings: Settings
     with contextlib.ExitStack() as stack:
         for run in runs:
             stack.callback(run.close)
-            run.loggers = settings.logger
+            run.tensorboard = settings.tensorboard
         resume = command_to_resume(learner, folder, settings)
         mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
         stack.callback(compilation.PROGRAMS.pop, (learner, mesh), None)
@@ -145,8 +142,8 @@ def command_to_resume(learner: Learner, folder: Path, settings: Settings) -> str
     for each in dataclasses.fields(Settings):
         value = getattr(settings, each.name)
         if each.name not in ("run_dir", "resume") and value != each.default:
-            entries = (value or ("none",)) if isinstance(value, tuple) else (value,)
-            words += [f"--{each.name.replace('_', '-')}", *map(str, entries)]
+            flag = each.name.replace("_", "-")
+            words += [f"--no-{flag}"] if value is False else [f"--{flag}", str(value)]
     return shlex.join(words)
 
 

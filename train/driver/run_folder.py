@@ -1,7 +1,7 @@
 """The folder of a run, from which the run can be resumed.
 
     config.json      the learner and the settings, as they were given
-    metrics.jsonl    one line per iteration; the loggers, such as TensorBoard, get the same numbers
+    metrics.jsonl    one line per iteration; TensorBoard's `events.*` have the same numbers
     checkpoints/     whole train states: the last two, and those that stay
     result.json      the result that the run printed at its end
     lock             held by the process that trains; has its number and host
@@ -31,7 +31,6 @@ import numpy as np
 
 from jaxgames._files import whole_file, write_whole
 from train.driver.learner import Learner, load_learner, to_json
-from train.driver.loggers import LOGGERS, Log
 from train.ops.sharding import data_to_keys, keys_to_data
 
 try:
@@ -49,10 +48,9 @@ class RunFolder:
 
     def __init__(self, folder: Path, learner: Learner) -> None:
         self.folder, self.learner = folder, learner
-        self.loggers: tuple[str, ...] = ("tensorboard",)
-        """Names in `train.driver.loggers.LOGGERS`; the first row of metrics opens them."""
-        self._logs: list[Log] | None = None
-        self._open = contextlib.ExitStack()  # the lock and the loggers
+        self.tensorboard = True  # whether `log` writes for TensorBoard, too
+        self._writer: Any = None  # its writer, from the first row of metrics on
+        self._open = contextlib.ExitStack()  # the lock and the writer
 
     @property
     def config(self) -> Any:
@@ -239,30 +237,29 @@ class RunFolder:
         return kept[-1] if kept else {}
 
     def log(self, row: Mapping[str, Any]) -> None:
-        """Adds a line to the metrics, of numbers and texts; NaN and infinity become null. Loggers get the numbers."""
+        """Adds a line to the metrics, of numbers and texts; NaN and infinity become null."""
         numbers = {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in row.items()
         }
         with (self.folder / "metrics.jsonl").open("a") as file:
             file.write(json.dumps(numbers) + "\n")
-        iteration = int(row["iteration"])
-        if self._logs is None:
-            config = to_json(self.learner)
-            opened = [LOGGERS[name](self.folder, config, iteration) for name in self.loggers]
-            self._logs = [self._open.enter_context(each) for each in opened]
-        scalars = {
-            name: value for name, value in numbers.items() if isinstance(value, int | float) and name != "iteration"
-        }
-        for log in self._logs:
-            log(iteration, scalars)
+        if not self.tensorboard:
+            return
+        if self._writer is None:
+            from tensorboardX import SummaryWriter
+
+            self._writer = self._open.enter_context(SummaryWriter(str(self.folder), purge_step=row["iteration"]))
+        for name, value in numbers.items():
+            if isinstance(value, int | float) and name != "iteration":
+                self._writer.add_scalar(name, value, row["iteration"])
 
     def finish(self, result: Mapping[str, Any]) -> None:
         """Stores the result of a finished run."""
         write_whole(self.folder / "result.json", json.dumps(result) + "\n")
 
     def close(self) -> None:
-        """Closes the loggers and releases the lock."""
+        """Closes the writer and releases the lock."""
         self._open.close()
 
 

@@ -1,4 +1,4 @@
-"""The files of a run: settings, metrics, result, lock, loggers, checkpoints; how damaged ones are refused; results."""
+"""The files of a run: settings, metrics, result, lock, checkpoints; how damaged ones are refused; results."""
 
 import fcntl
 import functools
@@ -19,11 +19,10 @@ import pytest
 
 from jaxgames.agents import RandomAgent, with_epsilon
 from tests.helpers import toy_learner
-from tests.helpers.commands import NAME, error_of, run_command
+from tests.helpers.commands import NAME, run_command
 from tests.helpers.sticks import Sticks
 from tests.helpers.stored_runs import metrics_of, train_in
 from tests.helpers.toy_learner import Config, ToyLearner, TrainState
-from train.driver import loggers
 from train.driver.learner import load_learner, to_json
 from train.driver.loop import Settings, run_training
 from train.driver.result_file import ResultFile
@@ -120,16 +119,12 @@ def test_folder_in_use_or_of_a_sweep_is_refused(tmp_path: Path) -> None:
     second.close()
 
 
-def test_loggers_are_left_out_or_refused_without_their_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """tests/distribution meets the real package of Weights & Biases."""
-    options = ("--total-steps", 4, "--evaluate-every", 0, "--logger")
-    assert run_command(toy_learner.main, "--run-dir", tmp_path / "none", *options, "none") == 0
-    assert not list((tmp_path / "none").glob("events.*"))
-    assert len(metrics_of(tmp_path / "none")) == 1
-    monkeypatch.setitem(loggers.PACKAGES, "wandb", ("no_such_package", "wandb"))
-    message = error_of(toy_learner.main, "--run-dir", tmp_path / "other", *options, "wandb")
-    assert 'pip install -e ".[wandb]"' in message
-    assert not (tmp_path / "other").exists()
+def test_files_of_tensorboard_are_left_out(tmp_path: Path) -> None:
+    options = ("--total-steps", 4, "--evaluate-every", 0)
+    for name, more in (("with", ()), ("without", ("--no-tensorboard",))):
+        assert run_command(toy_learner.main, "--run-dir", tmp_path / name, *options, *more) == 0
+        assert bool([*(tmp_path / name).glob("events.*")]) == (name == "with")
+        assert len(metrics_of(tmp_path / name)) == 1
 
 
 # -- settings --------------------------------------------------------------------------------------------------------
