@@ -223,9 +223,6 @@ def names_of_numbers(learner: Learner) -> list[str]:
 
 # -- config.json -----------------------------------------------------------------------------------------------------
 
-# Settings that only a run of an earlier version has; they are left out.
-REMOVED = {"proofs", "first_simulations", "fast_searches", "fast_simulations"}
-
 
 def to_json(learner: Learner) -> dict[str, Any]:
     """Returns the content of a run's config.json."""
@@ -260,7 +257,6 @@ def load_learner(path: Path, learners: Sequence[type[Learner]], or_own: bool = F
     if learner_type is None and not (or_own and MODULE_AND_NAME.fullmatch(text)):
         known = ", ".join([*map(text_of, learners), *["module:Class"] * or_own])
         raise ValueError(f"{path}: learner must be one of {known}, not {text!r}")
-    settings = {name: value for name, value in settings.items() if name not in REMOVED}
     try:
         with from_file():
             learner_type = learner_type or learner_of_module(text)

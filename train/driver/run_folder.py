@@ -118,14 +118,9 @@ class RunFolder:
         return self.folder / "checkpoints" / f"{iteration}.npz"
 
     def checkpoints(self) -> list[int]:
-        """Returns the iterations that have a checkpoint now, in ascending order.
-
-        Raises ValueError for checkpoints that an earlier version wrote, which were folders.
-        """
-        folder = self.folder / "checkpoints"
-        if any(path.name.isdecimal() for path in folder.glob("*")):
-            raise ValueError(f"an earlier version wrote the checkpoints in {folder}: train the run again")
-        return sorted(int(path.stem) for path in folder.glob("*.npz") if path.stem.isdecimal())
+        """Returns the iterations that have a checkpoint now, in ascending order."""
+        paths = (self.folder / "checkpoints").glob("*.npz")
+        return sorted(int(path.stem) for path in paths if path.stem.isdecimal())
 
     def drop_after(self, iteration: int) -> None:
         """Removes the checkpoints of later iterations, which will be repeated."""

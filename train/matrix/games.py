@@ -12,11 +12,11 @@ Equilibria for Normal Form Games, 1995; Turocy, A dynamic homotopy interpretatio
 equilibrium correspondence, 2005.
 """
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import nashpy
 import numpy as np
 from scipy.integrate import RK45
 from scipy.optimize import brentq
@@ -26,7 +26,7 @@ from jaxgames._checks import ParameterError, check_number
 Point = tuple[np.ndarray, np.ndarray]  # float64[n] and float64[m], the policies of both players
 
 TOLERANCE = 1e-9  # of equilibria: smaller differences, relative to the range of payoffs, count as ties
-MAX_SYSTEMS = 1_000_000  # of linear equations that `nash` solves for a player
+MAX_CORNERS = 15_000  # a bound of the corners that `nash` finds for a player
 
 MAX_STEPS = 10_000  # along the branch of logit equilibria
 STEP_TOLERANCE = 1e-8
@@ -109,27 +109,31 @@ def nash(game: MatrixGame) -> list[Point]:
 
     In almost all games these are all equilibria. A degenerate game, in which a policy has more best replies than it has
     actions, can have infinitely many. Then these are the corners of the set of all equilibria. Pure equilibria come
-    first. Actions that are not played have probability 0 exactly.
-
-    The method enumerates supports, the sets of actions that are played. For each support, and each set of as many
-    replies, linear equations make these replies equally good. Payoffs that differ by less than 1e-9 of a player's
+    first. Actions that are not played have probability 0 exactly. Payoffs that differ by less than 1e-9 of a player's
     range of payoffs count as equal.
 
-    Raises ValueError for a game with more than a million pairs of such sets, such as 12 x 12 actions.
+    Raises ValueError for a game that is larger than about 8 x 8 actions.
     """
     n, m = game.num_actions
-    if math.comb(n + m, n) > MAX_SYSTEMS:
+    if math.comb(n + m, n) > MAX_CORNERS:
         raise ValueError(
-            f"nash enumerates the supports of games of up to about 11 x 11 actions, not {n} x {m}; "
+            f"nash enumerates the corners of games of up to about 8 x 8 actions, not {n} x {m}; "
             "remove dominated actions first, or use a solver such as Gambit"
         )
-    both = (game.own_payoffs(0), game.own_payoffs(1))
-    row, column = ((own - own.min()) / (np.ptp(own) or 1.0) for own in both)  # from 0 to 1, with the same equilibria
-    xs, ys = _corner_policies(column), _corner_policies(row)
-    row_loses = (xs > 0) @ ~_best_replies(row, ys).T  # bool[len(xs), len(ys)], whether another reply pays more
-    column_loses = (ys > 0) @ ~_best_replies(column, xs).T
-    found = [(xs[i], ys[j]) for i, j in np.argwhere(~row_loses & ~column_loses.T)]
+    # From 1 to 2, with the same equilibria, as nashpy needs positive payoffs.
+    positive = [1 + (own - own.min()) / (np.ptp(own) or 1.0) for own in game.payoffs]
+    found: list[Point] = []
+    for point in nashpy.Game(*positive).vertex_enumeration():
+        x, y = (np.where(policy < TOLERANCE, 0, policy) for policy in point)
+        if all(max(np.abs(x - other[0]).max(), np.abs(y - other[1]).max()) > TOLERANCE for other in found):
+            found.append((x, y))
     return sorted(found, key=_support_order)
+
+
+def _support_order(point: Point) -> tuple[int, list[list[int]], list[list[float]]]:
+    """Returns the sort key of an equilibrium: the number of actions played, the actions, and their probabilities."""
+    supports = [np.flatnonzero(policy).tolist() for policy in point]
+    return sum(map(len, supports)), supports, [policy.tolist() for policy in point]
 
 
 def pareto(game: MatrixGame) -> list[Point]:
@@ -144,51 +148,6 @@ def pareto(game: MatrixGame) -> list[Point]:
         if not ((gain >= 0).all(0) & (gain > 0).any(0)).any():
             found.append((np.eye(n)[i], np.eye(m)[j]))
     return found
-
-
-def _best_replies(payoffs: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Returns bool[policies, own actions], the best replies to policies float64[policies, other's actions]."""
-    values = others @ payoffs.T
-    return values >= values.max(1, keepdims=True) - TOLERANCE
-
-
-def _corner_policies(payoffs: np.ndarray) -> np.ndarray:
-    """Returns float64[policies, own actions], those at corners: no other has the same actions and best replies.
-
-    The payoffs are those of the other player, float64[other's actions, own actions], from 0 to 1.
-    """
-    replies, actions = payoffs.shape
-    found: list[np.ndarray] = []
-    for size in range(1, min(actions, replies) + 1):
-        sets_of_replies = np.array([*itertools.combinations(range(replies), size)])
-        for support in itertools.combinations(range(actions), size):
-            # The unknowns are the probabilities of the support, and the payoff of the replies.
-            equations = np.zeros((len(sets_of_replies), size + 1, size + 1))
-            equations[:, :size, :size] = payoffs[sets_of_replies][:, :, support]
-            equations[:, :size, size] = -1
-            equations[:, size, :size] = 1
-            regular = np.linalg.svd(equations, compute_uv=False)[:, -1] > TOLERANCE
-            solved = np.linalg.solve(equations[regular], np.eye(size + 1)[:, size:])[:, :size, 0]
-            policies = np.zeros((len(solved), actions))
-            policies[:, support] = solved
-            are_best = np.take_along_axis(_best_replies(payoffs, policies), sets_of_replies[regular], 1).all(1)
-            found.extend(_without_repetitions(policies[are_best & (solved > TOLERANCE).all(1)]))
-    return np.stack(found)
-
-
-def _without_repetitions(policies: np.ndarray) -> list[np.ndarray]:
-    """Returns the policies, and those that differ by rounding errors once."""
-    kept: list[np.ndarray] = []
-    for policy in policies:
-        if all(np.abs(policy - other).max() > TOLERANCE for other in kept):
-            kept.append(policy)
-    return kept
-
-
-def _support_order(point: Point) -> tuple[int, list[list[int]], list[list[float]]]:
-    """Returns the sort key of an equilibrium: the number of actions played, the actions, and their probabilities."""
-    supports = [np.flatnonzero(policy).tolist() for policy in point]
-    return sum(map(len, supports)), supports, [policy.tolist() for policy in point]
 
 
 # -- logit equilibria ----------------------------------------------------------------------------------------------

@@ -131,10 +131,8 @@ def test_files_of_tensorboard_are_left_out(tmp_path: Path) -> None:
 
 
 def test_setting_that_is_newer_than_a_run_has_its_default(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And one that learners no longer have is left out."""
     stored = json.loads((folder / "config.json").read_text())
     del stored["settings"]["sizes"]
-    stored["settings"] |= {"proofs": True, "fast_searches": 0.5}
     (folder / "config.json").write_text(json.dumps(stored))
     assert opened(folder).learner == LEARNER
     assert opened(folder).restore() is not None
@@ -271,9 +269,6 @@ def test_damaged_checkpoint_is_refused_with_the_checkpoint_before_it(folder: Pat
     (folder / "checkpoints" / "0.npz").write_bytes(b"")
     with pytest.raises(ValueError, match=r"checkpoints/0\.npz is damaged: there is none before it"):
         opened(folder).params(0)
-    (folder / "checkpoints" / "12").mkdir()
-    with pytest.raises(ValueError, match=r"an earlier version wrote the checkpoints in .*: train the run again"):
-        opened(folder).restore()
 
 
 def test_changed_dtype_of_an_array_is_damage(tmp_path: Path) -> None:
