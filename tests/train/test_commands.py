@@ -26,7 +26,6 @@ from train.recipes import PRESETS
 from train.sweep import __main__ as sweep
 
 BOXES = "dots_and_boxes(rows=2, cols=2)"
-LISTS = ("turns_to_win", "lengths")  # only in Python
 
 
 # -- match ---------------------------------------------------------------------------------------------------------
@@ -39,14 +38,9 @@ def test_run_against_itself_wins_half_of_the_games_that_are_won(
     *text, line = capsys.readouterr().out.splitlines()
     result = json.loads(line)
     assert text == match.table(result).split("\n")
-    assert sum("- on seat" in row for row in text) == 4
-    of_games = [name for name in arena.Results.__required_keys__ if name not in match.OF_AGENTS]
-    assert {*result} == {"env", *of_games, "random_seats", "agents"}
     assert (result["games"], result["random_seats"]) == (400, 0)
-    assert [[*agent] for agent in result["agents"]] == [["agent", "plays", "seats", *match.OF_AGENTS]] * 2
     assert [(agent["agent"], agent["seats"]) for agent in result["agents"]] == [(str(untrained.first), 1)] * 2
     first, second = (agent["wins"] for agent in result["agents"])
-    assert [agent["win_rate"] for agent in result["agents"]] == [first / 400, second / 400]
     assert first + second == pytest.approx(400 * (1 - result["draw_rate"]))  # no game is won twice
     assert first + second > 100
     assert abs(first - second) < 4 * np.sqrt(first + second)
@@ -102,14 +96,14 @@ def test_refused_match_leaves_the_output_as_it_is(untrained: Runs, tmp_path: Pat
     assert output.read_text() == "games of yesterday"
 
 
-def test_run_plays_by_its_own_setting_in_a_match_and_in_an_evaluation(tmp_path: Path) -> None:
+def test_run_plays_by_its_own_setting_or_by_the_temperature_of_the_command(tmp_path: Path) -> None:
     sizes: dict[str, Any] = {"hidden_sizes": (8,), "num_envs": 2, "rollout_length": 4, "num_minibatches": 1}
     run = str(store(tmp_path / "run", PPO(Config(env=BOXES, temperature=0.25, **sizes))))
     of_match = match.match(match.Arguments(agents=(run, "easy"), games=2))
     assert [row["plays"] for row in of_match["agents"]] == ["temperature 0.25", ""]
     assert f"| {run} | temperature 0.25 | 1 " in match.table(of_match)
-    of_evaluation = evaluate.evaluate(evaluate.Arguments(agent=run, opponents=("easy",), games=2))
-    assert evaluate.table(of_evaluation).startswith(f"{run} (temperature 0.25) in ")
+    of_evaluation = evaluate.evaluate(evaluate.Arguments(agent=run, opponents=("easy",), games=2, temperature=0.5))
+    assert evaluate.table(of_evaluation).startswith(f"{run} (temperature 0.5) in ")
     for text, expected in (
         ("(simulations=4)", "4 simulations"),
         ("(simulations=4, temperature=0.5)", "4 simulations, temperature 0.5"),
@@ -126,35 +120,28 @@ def lines_of_json(capsys: pytest.CaptureFixture[str]) -> list[Any]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
 
 
-def cells_of(table: list[str]) -> list[list[str]]:
-    """The rows of a printed table below its header."""
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table if line.startswith("| ")]
-    return rows[1:]
-
-
-def test_evaluate_prints_its_results_as_json(untrained: Runs, capsys: pytest.CaptureFixture[str]) -> None:
-    run_command(evaluate.main, untrained.first, "--opponents", "random", "--games", 200)
+def test_every_opponent_has_its_own_results_and_the_first_row_those_of_all_games(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    output = tmp_path / "new" / "games.jsonl"
+    options = ("--env", BOXES, "--games", 40, "--seating", "alternating", "--output", output)
+    run_command(evaluate.main, "random", "--opponents", "first", *options)
+    (alone,) = lines_of_json(capsys)
+    assert alone["win_rate_interval"] == [round(end, 4) for end in arena.wilson(alone["wins"], 40)]
+    run_command(evaluate.main, "random", "--opponents", "first(epsilon=0.5)", "first", *options)
     *text, line = capsys.readouterr().out.splitlines()
-    result = json.loads(line)
-    assert text == evaluate.table(result).split("\n")
-    names = [name for name in arena.Results.__annotations__ if name not in LISTS]
-    assert [*result] == ["env", "agent", "plays", "opponent", *names]
-    assert (result["agent"], result["games"]) == (str(untrained.first), 200)
-    assert abs(result["win_rate"] - (1 - result["draw_rate"]) / 2) < 0.18  # untrained, it is as good as a random player
-    assert result["draw_rate"] > 0
-    assert result["truncated_rate"] == 0
-    assert result["win_rate"] == result["wins"] / 200
-    assert result["win_rate_interval"] == [round(end, 4) for end in arena.wilson(result["wins"], 200)]
-    assert result["opponent"] == "random"
-    first, *of_seats = cells_of(text)
-    assert [row[0] for row in (first, *of_seats)] == ["random", "- on seat 0", "- on seat 1"]  # no row of all opponents
-    won, _, drawn, cut_off, lost, _ = first[1:]
-    assert (won, drawn, cut_off) == (f"{result['wins']} of 200", str(result["draws"]), "0")
-    assert int(lost) == 200 - result["wins"] - result["draws"]
-    of_two = cells_of(evaluate.table(result | {"opponents": [result, result]}).split("\n"))
-    assert of_two == [["all opponents", *first[1:]], *[first, *of_seats] * 2]
-    low, high = (round(100 * end) for end in result["win_rate_interval"])
-    assert (first[2], first[-1]) == (f"{low}-{high} %", f"{result['mean_turns']:.1f}")
+    both = json.loads(line)
+    assert text == evaluate.table(both).split("\n")
+    assert [row["opponent"] for row in both["opponents"]] == ["first(epsilon=0.5)", "first"]
+    assert both["opponents"][1] == {name: alone[name] for name in alone if name not in ("env", "agent", "plays")}
+    assert (both["games"], both["wins"]) == (80, sum(row["wins"] for row in both["opponents"]))
+    assert [row["games"] for row in both["by_seat"]] == [40, 40]
+    assert [game["game"] for game in arena.read_games(output)] == list(range(80))
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in text if row.startswith("|")]
+    assert [row[0] for row in rows[2:5]] == ["all opponents", "first(epsilon=0.5)", "- on seat 0"]
+    of_all = dict(zip(rows[0], rows[2], strict=True))
+    assert of_all["won"] == f"{both['wins']} of 80"
+    assert both["wins"] + sum(int(of_all[name]) for name in ("drawn", "cut off", "lost")) == 80
 
 
 def test_same_seed_gives_the_same_games(untrained: Runs, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,41 +149,6 @@ def test_same_seed_gives_the_same_games(untrained: Runs, capsys: pytest.CaptureF
         run_command(evaluate.main, untrained.first, "--games", 200, "--seed", seed)
     first, again, other = lines_of_json(capsys)
     assert first == again != other
-
-
-@pytest.mark.slow  # plays for seconds
-def test_every_opponent_has_its_own_results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Its games are those that it would have alone, and the first line is of all games."""
-    output = tmp_path / "new" / "games.jsonl"
-    options = ("--env", BOXES, "--games", 40, "--seating", "alternating", "--output", output)
-    for opponents in (["first"], ["first(epsilon=0.5)", "first"]):
-        run_command(evaluate.main, "random", "--opponents", *opponents, *options)
-    alone, both = lines_of_json(capsys)
-    assert [row["opponent"] for row in both["opponents"]] == ["first(epsilon=0.5)", "first"]
-    assert both["opponents"][1] == {name: alone[name] for name in alone if name not in ("env", "agent", "plays")}
-    assert both["games"] == 80
-    assert both["wins"] == sum(row["wins"] for row in both["opponents"])
-    assert [row["games"] for row in both["by_seat"]] == [40, 40]
-
-    games = list(arena.read_games(output))
-    assert [game["game"] for game in games] == list(range(80))
-    for opponent, row in zip(("first(epsilon=0.5)", "first"), both["opponents"], strict=True):
-        of_opponent = [game for game in games if opponent in game["agents"]]
-        wins = [game for game in of_opponent if game["agents"].index("random") in game["outcome"]["winners"]]
-        assert (len(of_opponent), len(wins)) == (40, row["wins"])
-    assert arena.replay(games[-1])
-
-
-@pytest.mark.slow
-def test_temperature_of_the_command_is_that_of_the_run_unless_it_has_one_in_brackets(
-    untrained: Runs, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = ("--opponents", "first", "--games", 20, "--seat", 0, "--temperature", 0)
-    for text in (untrained.first, f"{untrained.first}(temperature=1)"):
-        run_command(evaluate.main, text, *options)
-    greedy, sampled = lines_of_json(capsys)
-    assert greedy["wins"] in (0, 20)  # all games are the same
-    assert 0 < sampled["wins"] < 20
 
 
 # -- play ----------------------------------------------------------------------------------------------------------
@@ -242,10 +194,7 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (evaluate.main, ("FIRST", "--seed", 2**70), "seed must be from 0 to 4294967295"),
     (evaluate.main, ("FIRST", "--temperature", -1), "temperature must be a finite number from 0 on, not -1"),
     (evaluate.main, ("FIRST", "--seat", 2), "seat must be from 0 to 1, not 2"),
-    (evaluate.main, ("FIRST", "--seat", -1), "seat must be from 0 to 1, not -1"),
     (evaluate.main, ("FIRST", "--opponents", "random,"), "--opponents must be agents, such as random greedy, not"),
-    (evaluate.main, ("FIRST", "--openings", -1), "openings must be from 0 to 1000000, not -1"),
-    (evaluate.main, ("FIRST", "--opening-plies", -4), "opening_plies must be from 0 to 10000, not -4"),
     (evaluate.main, ("FIRST", "--env", "minichess"), "was trained on dots_and_boxes(rows=2, cols=2, reward='win_loss'"),
     (evaluate.main, ("FIRST", "--output", "pyproject.toml/games.jsonl"), "pyproject.toml"),
     (evaluate.main, ("FIRST", "--seat", 1, "--seating", "alternating"), "leave out --seating alternating"),
@@ -258,36 +207,28 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (match.main, ("FIRST", "OTHER"), "other_game was trained on"),
     (match.main, ("FIRST", "SECOND", "FIRST"), "at most 2 agents fit on 2 seats, not 3"),
     (match.main, ("FIRST", "SECOND", "--seats", 2, 1), "that add up to the 2 seats of the game, not 2 1"),
-    (match.main, ("FIRST", "SECOND", "--seats", 2), "that add up to the 2 seats of the game, not 2"),
     (match.main, ("FIRST", "SECOND", "--seats", 0, 2), "that add up to the 2 seats of the game, not 0 2"),
-    (match.main, ("random", "random"), "add the game, such as --env minichess"),
     (match.main, (CRASHING, SOUND, *CHESS, "--seating", "fixed"), CRASHED),
     (evaluate.main, (ILLEGAL, "--opponents", SOUND, *CHESS, "--seat", 0), PLAYED_ILLEGAL),
     # In a ladder an engine plays White if its text is the first one in alphabetical order.
     (ladder.main, ("minichess", CRASHING, "--anchor", SOUND, *CHESS[2:], "--openings", 0, "--output", "USED"), CRASHED),
     (data.main, ("--label", ILLEGAL, "--play", "first", *CHESS[:2], "--positions", 2, *OUT), PLAYED_ILLEGAL),
     (ladder.main, (BOXES, "random", *OUT), "expected an agent besides random"),
-    (ladder.main, (BOXES, "nobody", *OUT), "nobody holds no run"),
     (ladder.main, (BOXES, "greedy", "--anchor", "rndom", *OUT), "rndom holds no run"),
     (ladder.main, (BOXES, "--checkpoints", "greedy", *OUT), "--checkpoints takes runs, such as runs/first"),
     (ladder.main, (BOXES, "--checkpoints", "FIRST@0", *OUT), "--checkpoints takes runs, such as runs/first"),
-    (ladder.main, (BOXES, "--checkpoints", "OTHER", *OUT), "has no checkpoint yet"),
-    (ladder.main, (BOXES, "--checkpoints", "greedy", "--every", 0, *OUT), "every must be at least 1 "),
     (ladder.main, (BOXES, "greedy", "--games", 0, *OUT), "games must be from 1 to 10000000, not 0"),
     (ladder.main, ("minichess", "FIRST", *OUT), "was trained on dots_and_boxes(rows=2, cols=2"),
     (export.main, ("random", *OUT), "expected the folder of a run, such as runs/first or runs/first@40, not 'random'"),
     (export.main, ("FIRST(top=5)", *OUT), "the agent of the file takes the parameters"),
-    (export.main, ("FIRST@7", *OUT), "has no checkpoint of iteration 7, only of 0"),
     (export.main, ("FIRST", "--boards", -1, *OUT), "boards must be from 0 to 100000, not -1"),
     (export.main, ("FIRST", "--platforms", *OUT), "expected a platform, such as --platforms cpu cuda tpu"),
     (export.main, ("FIRST", "--env", "dots_and_boxes", *OUT), "only a run with a network for any board"),
     (strength.main, ("random", "--env", DIAMOND), "plays at random, and the measures need one move per board"),
-    (strength.main, ("first(epsilon=0.1)", "--env", DIAMOND), "first(epsilon=0.1) plays at random, and the measures"),
     (strength.main, ("FIRST(temperature=0.5)",), "plays at random, and the measures need one move per board"),
     (strength.main, (), "name at least one agent"),
     (strength.main, ("first", "--env", DIAMOND, "--depth", 2), "none of the agents is a run"),
     (strength.main, ("FIRST", "--simulations", 0), "take numbers of 1 or more"),
-    (strength.main, ("FIRST", "--depth", 0), "take numbers of 1 or more"),
     (strength.main, ("FIRST@0", "--checkpoints"), "--checkpoints takes the folder of one run"),
     (strength.main, ("FIRST", "--env", DIAMOND), "was trained on"),
     (strength.main, ("first", "--env", "chinese_checkers_diamond(size=9)"), "positions"),
@@ -295,10 +236,7 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (train_play, ("FIRST", "--seats", "human"), "expected --seats human,alphabeta, not human"),
     (train_play, ("FIRST", "--seats", "human,OTHER"), "was trained on"),
     (train_ppo, (*NEW, "--env", "chinese_checkers(size=9)"), "size must be an integer from 1 to 8, not 9"),
-    (train_ppo, (*NEW, "--gamma", 2), "gamma must be from 0 to 1, not 2"),
-    (train_ppo, (*NEW, "--evaluate-every", -1), "evaluate_every must be 0 or more, not -1"),
     (train_ppo, (*NEW, "--devices", 3), "devices must be at most 1"),
-    (train_ppo, (*NEW, "--sharing", "some"), "shared_encoder"),
     (train_ppo, (*NEW, "--total-steps", "many"), "total-steps"),
     (train_ppo, (*NEW, "--nonsense", 1), "nonsense"),
     (train_ppo, (*NEW, "--preset", "other"), f"unknown preset 'other'; the presets are {', '.join(PRESETS)}"),
@@ -306,19 +244,16 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (train_ppo, (*NEW, "--opponents", "nobody"), "nobody holds no run"),
     (train_ppo, (*NEW, "--init-from", "no/folder"), "no/folder holds no run"),
     (train_ppo, (*NEW, "--env", BOXES, "--channels", "--hidden-sizes", 9, "--init-from", "FIRST"), "(8,) there and ("),
-    (train_ppo, (*NEW, "--evaluation-opponent", "nobody"), "nobody holds no run"),
     (train_ppo, (*NEW, "--env", BOXES, "--evaluation-opponent", "alphabeta"), "= alphabeta plays on the host"),
     (train_ppo, (*NEW, "--num-envs", 4 * 10**8), "32 bits cannot index: reduce num_envs = 400,000,000"),
     (train_ppo, ("--resume",), "--resume needs the --run-dir of the run to continue"),
     (train_ppo, RESUMED[:2], "FIRST holds a run already: add --resume"),
     (train_ppo, (*RESUMED, "--total-steps", 4), "can only grow"),
-    (train_ppo, (*RESUMED, "--total-steps", 10**14), "at most 2,147,483,647 iterations, not"),
     (train_ppo, (*RESUMED, "--gamma", 0.25, "--seed", 9), "seed was 0 and is 9; gamma was 0.99 and is 0.25"),
     (toy_learner.main, (*NEW, "--total-steps", 10**14), "at most 2,147,483,647 iterations, not 25,000,000,000,000"),
     (toy_learner.main, (*NEW, "--sizes", 10**7, 10**6), "needs 40,000.0 GB of memory; there are"),
     (toy_learner.main, (*TWO, "--coordinator", "a:1", "--process-id", 2), "from 0 to processes - 1 = 1, not 2"),
     (toy_learner.main, TWO, "coordinator must be HOST:PORT of process 0, such as 10.0.0.1:9000"),
-    (toy_learner.main, (*TWO, "--coordinator", "localhost"), "not 'localhost' for processes = 2"),
     (toy_learner.main, (*TWO, "--coordinator", "a:99999"), "not 'a:99999' for processes = 2"),
     (toy_learner.main, (*NEW, "--coordinator", "a:1"), "not 'a:1' for processes = 1"),
     (toy_learner.main, (*TWO, "--coordinator", "a:1", "--distributed"), "leave out --coordinator, --processes and"),

@@ -1,11 +1,10 @@
 """Files of somebody else import no module and start no engine; a learner of one's own in a script."""
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,10 +14,10 @@ from jaxgames._named import command_line, from_file, import_options
 from jaxgames.interop._engine_program import EngineError
 from tests.helpers.commands import error_of
 from tests.helpers.registrations import temporary_registrations
-from tests.helpers.stored_runs import ROOT, metrics_of
 from train import evaluate, export, ladder, match, play, plot, strength
 from train.analyse import __main__ as analyse
 from train.driver import cli, compilation
+from train.driver.learner import command_of, text_of
 from train.driver.loop import Settings, command_to_resume
 from train.driver.run_folder import SWEEP_FILE, RunFolder
 from train.ppo import PPO, Config
@@ -217,50 +216,21 @@ def test_command_to_resume_names_the_modules() -> None:
 
 # -- a learner of one's own ----------------------------------------------------------------------------------------
 
-SCRIPT = """
-import flax.linen as nn
-import jax
-from train.driver import cli
-from train.models import layers, networks
-from train.ppo import PPO
 
-class Encoder(nn.Module):
-    @nn.compact
-    def __call__(self, x):
-        return nn.tanh(nn.Dense(16)(x.reshape(len(x), -1).astype("float32")))
+@pytest.mark.parametrize(
+    ("file", "spec", "module"),
+    [("here/my_ppo.py", None, "my_ppo"), ("mine/ppo.py", SimpleNamespace(name="mine.ppo"), "mine.ppo")],
+)
+def test_learner_in_a_script_has_the_module_that_other_commands_import(
+    file: str, spec: Any, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script is started by its file or with `python -m`. A notebook has none."""
 
-networks.register("wide", lambda env, **_: layers.Network(Encoder(), layers.DenseHeads(env.num_actions)))
+    class Mine(PPO):
+        __module__ = "__main__"
 
-class Mine(PPO):
-    def loss(self, train_state, params, minibatch, dropout_key=None):
-        loss, results = super().loss(train_state, params, minibatch, dropout_key)
-        return loss + 1e-3 * sum((leaf**2).sum() for leaf in jax.tree.leaves(params)), results
-
-if __name__ == "__main__":
-    cli.main(Mine)
-"""
-
-
-@pytest.mark.slow  # starts Python four times, and compiles
-def test_script_with_a_loss_and_a_network_trains_resumes_and_plays_a_match(tmp_path: Path) -> None:
-    (tmp_path / "my_ppo.py").write_text(SCRIPT)
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
-
-    def ends(line: str, *words: str) -> tuple[int, str, str]:
-        command = [sys.executable, *line.split(), *words]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
-        return done.returncode, done.stdout, done.stderr
-
-    train = "my_ppo.py --num-envs 4 --rollout-length 4 --num-minibatches 1 --network wide --run-dir run"
-    for more in ("--total-steps 32", "--total-steps 64 --resume"):
-        status, out, err = ends(f"{train} {more}", "--env", "dots_and_boxes(rows=1, cols=1)")
-        assert status == 0, err
-        assert json.loads(out.splitlines()[-1])["finished"]
-    assert len(metrics_of(tmp_path / "run")) == 4
-    match = "-m train.match run random --games 4"
-    status, out, err = ends(f"{match} --import my_ppo")
-    assert status == 0, err
-    assert json.loads(out.splitlines()[-1])["games"] == 4
-    status, _, err = ends(match)
-    assert status == 1
-    assert "'my_ppo:Mine' names the module 'my_ppo', and a file imports none" in err
+    monkeypatch.setitem(sys.modules, "__main__", SimpleNamespace(__file__=file, __spec__=spec))
+    assert (text_of(Mine), command_of(Mine)) == (f"{module}:Mine", module)
+    monkeypatch.setitem(sys.modules, "__main__", SimpleNamespace())
+    with pytest.raises(ValueError, match=r"define Mine in a module .* such as my_ppo\.py"):
+        text_of(Mine)

@@ -10,6 +10,7 @@ import pytest
 
 import jaxgames
 from train import alphazero, imitation, ppo, recipes
+from train.driver.loop import Settings
 from train.models.policy import Policy
 from train.ppo import config_for
 from train.recipes import PRESETS, RECIPES
@@ -63,8 +64,8 @@ def test_wrong_setting_is_refused_with_what_is_allowed(
     assert [word for word in words if word not in str(error.value)] == []
 
 
-@pytest.mark.parametrize("config", [ALL_OF_PPO, dataclasses.replace(ALPHAZERO, search="puct"), IMITATION])
-def test_every_setting_has_a_type_or_bounds_that_refuse_a_negative_number(config: NetworkConfig) -> None:
+@pytest.mark.parametrize("config", [ALL_OF_PPO, dataclasses.replace(ALPHAZERO, search="puct"), IMITATION, Settings()])
+def test_every_setting_has_a_type_or_bounds_that_refuse_a_negative_number(config: Any) -> None:
     """The scale of Gumbel noise, which PUCT does not read, and opponents have rows above."""
     for name in vars(config).keys() - {"gumbel_scale", "opponents"}:
         with pytest.raises(ValueError, match=f"^{name} must be "):
