@@ -7,7 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from jaxgames import arena
@@ -90,33 +89,6 @@ def test_labels_are_the_settings_that_differ(tmp_path: Path) -> None:
     assert [line.values.shape for line in lines] == [(2, 1)] * 3
 
 
-# -- the picture ---------------------------------------------------------------------------------------------------
-
-
-def curve(label: str, x: Sequence[float], *values: Sequence[float]) -> Curve:
-    return Curve(label, np.array(x, np.float64), np.array(values, np.float64))
-
-
-def test_panel_shows_the_median_of_the_seeds_and_chance() -> None:
-    seeds = curve("a=1", [1, 2], [0, 0.5], [0.2, 0.4], [0.9, 0.3])
-    columns = {"win_rate": [seeds, curve("a=2", [1, 2], [0.7, 0.7])], "other": [curve("", [], [])] * 2}
-    figure: Any = plot.draw(columns, chance=Fraction(1, 4))
-    panel, _ = figure.axes
-    of_seeds, of_one, chance = (line.get_xydata().tolist() for line in panel.lines)
-    assert (of_seeds, of_one) == ([[1, 0.2], [2, 0.4]], [[1, 0.7], [2, 0.7]])
-    assert {y for _, y in chance} == {0.25}
-    labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert [label.partition(",")[0] for label in labels] == ["a=1", "a=2"]
-
-
-def test_x_axis_is_logarithmic_on_request_or_over_a_hundredfold_range() -> None:
-    scales: list[tuple[float, plot.Scale, str]] = [(100, "auto", "linear"), (101, "auto", "log"), (100, "log", "log")]
-    for last, x_scale, scale in scales:
-        figure: Any = plot.draw({"length": [curve("", [1, last], [0, 1])]}, x_scale=x_scale)
-        assert figure.axes[0].get_xscale() == scale
-        assert figure.legends == []
-
-
 def test_rates_of_one_run_have_intervals_and_rates_of_seeds_have_not(tmp_path: Path) -> None:
     rows = [row | GAMES if "win_rate" in row else row for row in ROWS]
     runs = [run_of(tmp_path / str(seed), rows, seed=seed) for seed in (0, 1)]
@@ -128,14 +100,9 @@ def test_rates_of_one_run_have_intervals_and_rates_of_seeds_have_not(tmp_path: P
     assert one_curve(run_of(tmp_path / "unknown", ROWS), column="win_rate").interval is None
 
 
-def test_picture_says_against_whom_and_where_chance_lies(tmp_path: Path) -> None:
-    """Chance is known where no game is drawn and the runs have the same number of players."""
-    run = run_of(tmp_path / "run", [row | GAMES if "win_rate" in row else row for row in ROWS])
-    assert plot.title_of([run], curves([run], ["win_rate"])) == (
-        "sticks\neach point: 100 games against greedy; band: 95 % interval"
-    )
+def test_chance_is_known_where_no_game_is_drawn(tmp_path: Path) -> None:
+    run, drawn = run_of(tmp_path / "run", ROWS), run_of(tmp_path / "drawn", [ROWS[0] | {"draw_rate": 0.1}])
     assert plot.chance_of([run]) == Fraction(1, run.learner.env.num_players)
-    drawn = run_of(tmp_path / "drawn", [ROWS[0] | {"draw_rate": 0.1}])
     assert plot.chance_of([run, drawn]) is None
 
 

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -171,12 +170,3 @@ def test_moves_are_those_of_a_search_of_single_states(depth: int) -> None:
         best = max(worth)
         equal = [graph.actions[state, slot] for slot in range(len(worth)) if worth[slot] > best - 1e-6]
         assert actions[row] == equal[0]
-
-
-@pytest.mark.parametrize(
-    ("depth", "discount", "message"),
-    [(0, 0.9, "depth must be an integer from 1 to 1000, not 0"), (2, 0.0, "discount must be"), (2, 1.5, "not 1.5")],
-)
-def test_search_out_of_range_is_refused(depth: int, discount: float, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        lookahead(solved_diamond(3, 3), lambda states: jnp.zeros(len(states.ply)), depth, discount=discount)

@@ -1,7 +1,6 @@
 """The loop of a run: its evaluations and lines, and that an interrupted run continues to the same bits."""
 
 import json
-import os
 import shlex
 import signal
 from collections.abc import Iterator, Mapping
@@ -144,27 +143,6 @@ def test_signal_ends_a_run_with_a_checkpoint_from_which_it_continues(
         assert row["seconds"] == pytest.approx(before["seconds"] + since)
 
 
-def test_first_signal_after_a_run_of_many_processes_does_not_kill(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The process waits for the others, which stopped for the same signal."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for processes, survives in ((1, False), (2, True)):
-        monkeypatch.setattr("jax.process_count", lambda processes=processes: processes)
-        try:
-            with loop.stop_signal() as stop:
-                pass
-            assert (signal.getsignal(signal.SIGTERM) != before[signal.SIGTERM]) == survives
-            if survives:
-                os.kill(os.getpid(), signal.SIGTERM)
-                assert stop.wait(9)
-                assert signal.getsignal(signal.SIGTERM) == before[signal.SIGTERM]  # a second one kills
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-    assert "stopping" in capsys.readouterr().err
-
-
 def test_run_in_another_thread_needs_no_signals(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as threads:
         assert threads.submit(train_in, tmp_path / "run", TOY, TOY_SETTINGS).result()["finished"]
@@ -243,11 +221,6 @@ def test_random_agent_that_is_beaten_is_followed_by_the_greedy_one(monkeypatch: 
     monkeypatch.setattr(loop, "BEATEN", found["win_rate"])
     beaten = columns()
     assert (beaten["win_rate/greedy"], beaten["draw_rate/greedy"]) == (found["win_rate"], 0)
-
-
-def test_evaluation_opponent_is_not_made_without_evaluations() -> None:
-    unused = Settings(evaluate_every=0, evaluation_opponent="nobody")
-    assert loop.evaluation_opponent(SHORT, unused) == agents.make("random", SHORT.env)
 
 
 def test_line_of_progress_has_draws_the_next_opponent_and_the_games_of_all_runs() -> None:

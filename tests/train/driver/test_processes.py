@@ -74,13 +74,6 @@ def slurm(job: int, process: int) -> dict[str, str]:
     return {f"SLURM_{name}": str(value) for name, value in (numbers | of_step).items()}
 
 
-def open_mpi(job: int, process: int) -> dict[str, str]:
-    """The variables of a process of `mpirun -n 2` of Open MPI 4, all on this machine."""
-    numbers = {"SIZE": 2, "RANK": process, "LOCAL_RANK": process, "LOCAL_SIZE": 2}
-    where = {"OMPI_MCA_orte_hnp_uri": f"{job * 2**12}.0;tcp://127.0.0.1:34911"}
-    return where | {f"OMPI_COMM_WORLD_{name}": str(value) for name, value in numbers.items()}
-
-
 def launched(launcher: Any, *arguments: str, **variables: str) -> list[subprocess.Popen[str]]:
     """Two processes of one run, as the launcher starts them: with the same command."""
     job = job_with_free_port()
@@ -94,7 +87,6 @@ def launched(launcher: Any, *arguments: str, **variables: str) -> list[subproces
     [
         (PPO(STAR), functools.partial(pair, command="train.ppo"), 1),
         (ToyLearner(TOY), functools.partial(launched, slurm), 2),
-        (ToyLearner(TOY), functools.partial(launched, open_mpi), 1),
     ],
 )
 def test_run_of_two_processes_continues_that_of_one_and_equals_it(
