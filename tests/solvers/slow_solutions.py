@@ -1,370 +1,262 @@
-"""The two solved games, and the measures of strength, in slow plain Python straight from their definitions.
+"""Solved games, and the measures of strength, in slow plain Python straight from their definitions.
 
-It shares nothing with `jaxgames`. A position of the diamond is its text in the notation of the game, with either seat
-to move, so nothing is rotated. A set of drawn edges of Dots and Boxes is an integer with bit e for edge e:
-
-    *-0-*-1-*
-    6   7   8       the horizontal ones first, row by row
-    *-2-*-3-*
-    9  10  11
-    *-4-*-5-*
+The rules are those of the slow references of the games, so nothing is shared with `jaxgames`. A node is a board with
+the seat to move, None at the end. Its board is the first word of the text of a position: the score, the owners of boxes
+and the number of plies do not matter.
 """
 
 import functools
 import itertools
+import math
 from collections import defaultdict
-from collections.abc import Callable
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
-from jaxgames.games.dots_and_boxes import DotsAndBoxesState
-from tests.games.chinese_checkers_diamond import reference
+from jaxgames.games.dots_and_boxes import DotsAndBoxes
+from tests.games.chinese_checkers_diamond import reference as diamonds
+from tests.games.dots_and_boxes import reference as boxes
+from tests.helpers.reference import AnyReference, Position
 
-Policy = dict[str, int]  # the action in each position of the diamond
-BoxesAgent = Callable[[int, int], int]  # the edge for each set of drawn edges and each seat
-
-
-# -- the diamond -------------------------------------------------------------------------------------------------------
+Node = tuple[str, int | None]
+Policy = Mapping[Node, int]  # the action in each node, of both seats
 
 
 class Game(NamedTuple):
-    """A whole game; positions whose mover has won already are left out."""
+    """A whole game."""
 
     start: str
-    moves: dict[str, dict[int, str]]  # by action, the position that follows; of unfinished games
-    value: dict[str, int]  # for the mover; all positions
-    plies: dict[str, int]  # to the end with best play
+    moves: dict[Node, dict[int, tuple[int, Node]]]  # of live nodes by action: what it pays the mover, the next node
+    value: dict[Node, int]  # of live nodes: what the mover gains from there on with best play
+    plies: dict[Node, int]  # to the end, if the winner wins soonest and the loser loses latest; -1 for draws
+
+    def worth(self, node: Node, action: int) -> int:
+        """What the mover gains from an action on."""
+        paid, after = self.moves[node][action]
+        return paid + self.value.get(after, 0) * (1 if after[1] == node[1] else -1)
+
+    def best(self, node: Node) -> list[int]:
+        """The actions that keep the value."""
+        return [action for action in self.moves[node] if self.worth(node, action) == self.value[node]]
+
+    def fastest(self, node: Node) -> list[int]:
+        """Of the best actions, those that win soonest or lose latest."""
+        plies = {action: self.plies.get(self.moves[node][action][1], 0) for action in self.best(node)}
+        wanted = (min if self.value[node] > 0 else max)(plies.values())
+        return [action for action in plies if plies[action] == wanted]
 
 
-def seat_of(position: str) -> int:
-    return int(position.split()[1])
+def solved(start: str, moves: dict[Node, dict[int, tuple[int, Node]]]) -> Game:
+    """By value iteration: games that are cut off after 0, 1, 2, ... plies, until their values stay the same."""
+    game = Game(start, moves, value=dict.fromkeys(moves, 0), plies=dict.fromkeys(moves, -1))
+    for ply in itertools.count(1):
+        value = {node: max(game.worth(node, action) for action in moves[node]) for node in moves}
+        if value == game.value:
+            return game
+        game.plies.update({node: ply for node in moves if value[node] != game.value[node]})
+        game.value.update(value)
+    raise AssertionError
+
+
+def of_rules(rules: AnyReference, positions: Iterable[Any]) -> Game:
+    """The game of a reference; the positions are all those that are live."""
+
+    def node(position: Position) -> Node:
+        return rules.to_string(position).split()[0], None if position.terminated else position.seat
+
+    moves: dict[Node, dict[int, tuple[int, Node]]] = {}
+    for position in positions:
+        following = {action: rules.after(position, move) for action, move in sorted(rules.moves(position).items())}
+        paid = {action: int(after.rewards[position.seat]) for action, after in following.items()}
+        moves[node(position)] = {action: (paid[action], node(after)) for action, after in following.items()}
+    return solved(node(rules.start())[0], moves)
 
 
 @functools.cache
-def solved_slowly(size: int, pieces: int) -> Game:
-    rules = reference.Reference(size, pieces)
-
-    def text(position: reference.Position) -> str:
-        return rules.to_string(reference.Position(pieces=position.pieces, seat=position.seat))
-
-    moves: dict[str, dict[int, str]] = {}
-    over: set[str] = set()
+def solved_diamond(size: int, pieces: int) -> Game:
+    rules = diamonds.Reference(size, pieces, max_plies=2)
+    positions: list[diamonds.Position] = []
     for first in itertools.combinations(rules.cells, pieces):
         for second in itertools.combinations([cell for cell in rules.cells if cell not in first], pieces):
             content = dict.fromkeys(first, 0) | dict.fromkeys(second, 1)
-            for seat in (0, 1):
-                position = reference.Position(pieces=content, seat=seat)
-                if rules.has_won(content, seat):
-                    continue
-                if rules.has_won(content, 1 - seat):
-                    over.add(text(position))
-                else:
-                    following = {action: rules.after(position, move) for action, move in rules.moves(position).items()}
-                    moves[text(position)] = {action: text(after) for action, after in following.items()}
-    value, plies = dict.fromkeys(over, -1), dict.fromkeys(over, 0)
-    for ply in itertools.count(1):
-        found: dict[str, int] = {}
-        for position, following in moves.items():
-            if position not in value:
-                replies = [value.get(after) for after in following.values()]
-                if -1 in replies:
-                    found[position] = 1
-                elif all(reply == 1 for reply in replies):
-                    found[position] = -1
-        if not found:
-            break
-        value, plies = value | found, plies | dict.fromkeys(found, ply)
-    drawn = {position: 0 for position in moves if position not in value}
-    return Game(text(rules.start()), moves, value | drawn, plies | dict.fromkeys(drawn, -1))
+            if not any(rules.has_won(content, seat) for seat in (0, 1)):
+                positions += [diamonds.Position(pieces=content, seat=seat) for seat in (0, 1)]
+    return of_rules(rules, positions)
 
 
-def measures_of_diamond(game: Game, policy: Policy, seat: int = 0, plies: int = 50) -> dict[str, Any]:
-    target = game.value[game.start] * (1 if seat == 0 else -1)
-    reached = reach(game, policy, seat)
-    agent = [each for each in reached if each in game.moves and seat_of(each) == seat]
-    won, lost = terminals(game, reached, seat)
-    sure = sure_positions(game, policy, seat)
-    wins, chances = winning_positions(game, policy, seat), [each for each in agent if game.value[each] == 1]
-    uniform = uniform_results(game, policy, seat, plies)
-    strong = [each for each in game.moves if seat_of(each) == seat]
-    best = reach(game, policy, seat, best_replies=True)
-    best_won, best_lost = terminals(game, best, seat)
-    winner, length = self_play(game, policy, plies)
-    outcome = 0 if winner is None else 1 if winner == 0 else -1
-    return {
-        "ultra_weak": float(outcome == game.value[game.start]),
-        "self_play_winner": winner,
-        "self_play_plies": length,
-        "weak_solved": game.start in sure,
-        "weak_states": won / (won + lost) if target == 1 else 1.0,
-        "agent_states": len(agent),
-        "unique_states": len(reached),
-        "won_terminals": won,
-        "lost_terminals": lost,
-        "weak_uniform": float(uniform["won"]) if target == 1 else 1.0,
-        "weak_uniform_loss": float(uniform["lost"]),
-        "weak_uniform_plies": float(uniform["plies"]),
-        "weak_uniform_longest": uniform["longest"],
-        "sure_fraction": share(agent, lambda each: each in sure),
-        "sure_won": share(chances, lambda each: each in wins),
-        "kept_value": share(agent, lambda each: game.value[each] >= target),
-        "action_weak": share(agent, lambda each: keeps(game, policy, each)),
-        "weak_optimal": best_won / (best_won + best_lost) if target == 1 else 1.0,
-        "weak_optimal_states": len(best),
-        "strong_action": share(strong, lambda each: keeps(game, policy, each)),
-        "strong_decisive": share(
-            [each for each in strong if is_decisive(game, each)], lambda each: keeps(game, policy, each)
-        ),
-        "strong_won": share([each for each in strong if game.value[each] == 1], lambda each: keeps(game, policy, each)),
-        "strong_fastest": share(strong, lambda each: is_fastest(game, policy, each)),
-        "strong_states": len(strong),
-    }
+@functools.cache
+def solved_boxes(rows: int, cols: int) -> Game:
+    rules = boxes.Reference(rows, cols, "boxes")
+    positions: list[boxes.Position] = []
+    for number in range(len(rules.edges)):
+        for drawn in map(frozenset, itertools.combinations(rules.edges, number)):
+            owner = {box: 0 for box in rules.boxes if rules.around(box) <= drawn}
+            positions += [boxes.Position(drawn=drawn, owner=owner, seat=seat) for seat in (0, 1)]
+    return of_rules(rules, positions)
 
 
-def share(positions: list[Any], holds: Any) -> float:
-    return sum(map(holds, positions)) / len(positions)
-
-
-def keeps(game: Game, policy: Policy, position: str) -> bool:
-    following = game.moves[position]
-    return game.value[following[policy[position]]] == min(game.value[after] for after in following.values())
-
-
-def is_fastest(game: Game, policy: Policy, position: str) -> bool:
-    """Among the best moves, the one after which a lost opponent lasts shortest, or a winning one needs longest."""
-    if not keeps(game, policy, position):
-        return False
-    following = game.moves[position]
-    best = [game.plies[after] for after in following.values() if game.value[after] == -game.value[position]]
-    wanted = min(best) if game.value[position] == 1 else max(best)
-    return game.plies[following[policy[position]]] == wanted
-
-
-def is_decisive(game: Game, position: str) -> bool:
-    return len({game.value[after] for after in game.moves[position].values()}) > 1
-
-
-def reach(game: Game, policy: Policy, seat: int, best_replies: bool = False) -> dict[str, int]:
-    """The positions that occur, with the fewest plies to each."""
-    reached = {game.start: 0}
-    waiting = [game.start]
-    for position in waiting:  # grows meanwhile
-        following = game.moves.get(position, {})
-        if following and seat_of(position) == seat:
-            following = {0: following[policy[position]]}
-        elif best_replies:
-            following = {a: after for a, after in following.items() if game.value[after] == -game.value[position]}
-        for after in following.values():
-            if after not in reached:
-                reached[after] = reached[position] + 1
-                waiting.append(after)
-    return reached
-
-
-def terminals(game: Game, reached: dict[str, int], seat: int) -> tuple[int, int]:
-    """The numbers of finished positions that are won and lost for a seat; the mover of a finished position has lost."""
-    over = [each for each in reached if each not in game.moves]
-    return sum(seat_of(each) != seat for each in over), sum(seat_of(each) == seat for each in over)
-
-
-def sure_positions(game: Game, policy: Policy, seat: int) -> set[str]:
-    """For a seat that should win: where every game is won. For the other one, everything."""
-    if game.value[game.start] * (1 if seat == 0 else -1) == -1:
-        return set(game.value)
-    return winning_positions(game, policy, seat)
-
-
-def winning_positions(game: Game, policy: Policy, seat: int) -> set[str]:
-    """Where every game is won for a seat."""
-    sure = {each for each in game.value if each not in game.moves and seat_of(each) != seat}
-    while True:
-        more = {
-            position
-            for position, following in game.moves.items()
-            if (
-                following[policy[position]] in sure
-                if seat_of(position) == seat
-                else sure.issuperset(following.values())
-            )
-        }
-        if more <= sure:
-            return sure
-        sure |= more
-
-
-def uniform_results(game: Game, policy: Policy, seat: int, plies: int) -> dict[str, Any]:
-    """Exact probabilities, as fractions."""
-    now: dict[str, Fraction] = {game.start: Fraction(1)}
-    result: dict[str, Any] = {"won": Fraction(0), "lost": Fraction(0), "plies": Fraction(0), "longest": 0}
-    for ply in range(1, plies + 1):
-        after: dict[str, Fraction] = defaultdict(Fraction)
-        for position, weight in now.items():
-            following = game.moves[position]
-            chosen = [following[policy[position]]] if seat_of(position) == seat else [*following.values()]
-            for each in chosen:
-                after[each] += weight / len(chosen)
-        for each in [each for each in after if each not in game.moves]:
-            weight = after.pop(each)
-            result["won" if seat_of(each) != seat else "lost"] += weight
-            result["plies"] += weight * ply
-            result["longest"] = ply
-        now = after
-    if now:
-        result["plies"] += sum(now.values()) * plies
-        result["longest"] = plies
-    return result
-
-
-def self_play(game: Game, policy: Policy, plies: int) -> tuple[int | None, int]:
-    """The winner and the length of the game that the policy plays on both seats."""
-    position = game.start
-    for ply in range(1, plies + 1):
-        mover = seat_of(position)
-        position = game.moves[position][policy[position]]
-        if position not in game.moves:
-            return mover, ply
-    return None, plies
-
-
-# -- Dots and Boxes ----------------------------------------------------------------------------------------------------
-
-
-class SlowBoxes:
-    """The rules and the values of one board."""
-
-    def __init__(self, rows: int, cols: int) -> None:
-        self.num_edges = (rows + 1) * cols + rows * (cols + 1)
-        self.full = 2**self.num_edges - 1
-        self.boxes: list[set[int]] = []
-        for row in range(rows):
-            for col in range(cols):
-                left = (rows + 1) * cols + row * (cols + 1) + col
-                self.boxes.append({row * cols + col, (row + 1) * cols + col, left, left + 1})
-        self.value = functools.cache(self._value)
-        self.best_edges = functools.cache(self._best_edges)
-
-    def edges(self, drawn: int) -> list[int]:
-        """The edges that are not drawn, in ascending order."""
-        return [edge for edge in range(self.num_edges) if not drawn >> edge & 1]
-
-    def complete(self, drawn: int) -> int:
-        """The number of boxes with four drawn edges."""
-        return sum(all(drawn >> edge & 1 for edge in box) for box in self.boxes)
-
-    def gain(self, drawn: int, edge: int) -> int:
-        """The boxes that an edge completes."""
-        return self.complete(drawn | 1 << edge) - self.complete(drawn)
-
-    def worth(self, drawn: int, edge: int) -> int:
-        """The mover's margin to go after it draws an edge and both sides play perfectly from there."""
-        gain, after = self.gain(drawn, edge), self.value(drawn | 1 << edge)
-        return gain + after if gain else -after
-
-    def _value(self, drawn: int) -> int:
-        """The mover's margin to go if both sides play perfectly."""
-        return max((self.worth(drawn, edge) for edge in self.edges(drawn)), default=0)
-
-    def _best_edges(self, drawn: int) -> list[int]:
-        """The edges that keep the margin to go."""
-        return [edge for edge in self.edges(drawn) if self.worth(drawn, edge) == self.value(drawn)]
-
-
-def random_states(rows: int, cols: int, number: int, seed: int = 0) -> list[Any]:
+def random_boxes(rows: int, cols: int, number: int, seed: int = 0) -> list[Any]:
     """States with a random number of random edges, at least one of them open, and alternating owners."""
-    slow, generator = SlowBoxes(rows, cols), np.random.default_rng(seed)
+    env, rules, random = DotsAndBoxes(rows, cols), boxes.Reference(rows, cols), np.random.default_rng(seed)
     states: list[Any] = []
     for _ in range(number):
-        edges = np.zeros(slow.num_edges, bool)
-        edges[generator.permutation(slow.num_edges)[: generator.integers(slow.num_edges)]] = True
-        complete = np.array([edges[[*box]].all() for box in slow.boxes])
-        leaves: dict[str, Any] = {
-            "current_player": np.int32(generator.integers(2)),
-            "rewards": np.zeros(2, np.float32),
-            "terminated": np.bool_(False),
-            "truncated": np.bool_(False),
-            "edges": edges,
-            "owner": np.where(complete, np.cumsum(complete) % 2, -1).astype(np.int8),
-        }
-        states.append(DotsAndBoxesState(**leaves))
+        drawn = frozenset(random.permutation(rules.edges)[: random.integers(len(rules.edges))].tolist())
+        owner = {box: place % 2 for place, box in enumerate(box for box in rules.boxes if rules.around(box) <= drawn)}
+        position = boxes.Position(drawn=drawn, owner=owner, seat=int(random.integers(2)))
+        states.append(jax.tree.map(lambda leaf: np.asarray(leaf)[()], env.from_string(rules.to_string(position))))
     return states
 
 
-class SlowPlays:
-    """The plays of an agent on one seat of a board. A node is (drawn edges, whether the agent is to move)."""
+# -- measures ----------------------------------------------------------------------------------------------------------
 
-    def __init__(self, slow: SlowBoxes, agent: BoxesAgent, seat: int) -> None:
-        self.slow, self.agent, self.seat = slow, agent, seat
-        self.scores: dict[tuple[int, bool], set[int]] = {}  # with which plays reach a node
-        self._visit(0, seat == 0, 0)
-        self.margins = functools.cache(self._margins)
 
-    def _after(self, drawn: int, is_agent: bool) -> list[tuple[int, bool, int]]:
-        """The nodes that follow, and what each gives the agent."""
-        edges = [self.agent(drawn, self.seat)] if is_agent else self.slow.edges(drawn)
-        gains = [self.slow.gain(drawn, edge) for edge in edges]
-        return [
-            (drawn | 1 << edge, is_agent == (gain > 0), gain if is_agent else -gain)
-            for edge, gain in zip(edges, gains, strict=True)
-        ]
+def measures(game: Game, policy: Policy, seat: int, plies: int) -> dict[str, Any]:
+    """All measures of an agent on a seat; games are cut off after a number of plies."""
+    start, sign = (game.start, 0), 1 if seat == 0 else -1
+    target = sign * game.value[start]
+    winner, margin, length = self_play(game, policy, plies)
+    reached = reach(game, policy, seat, [start])
+    best = reach(game, policy, seat, [start], best_replies=True)
+    distance = reach(game, policy, -1, [start, (game.start, 1)])
+    worst, uniform = worst_to_go(game, policy, seat), uniform_replies(game, policy, seat, plies)
+    agent = {node: min(scores) for node, scores in reached.items() if node[1] == seat}  # with the lowest score
+    strong = [node for node in game.moves if node[1] == seat]
+    won = [node for node in strong if game.value[node] > 0]
+    decisive = {node for node in strong if len(game.best(node)) < len(game.moves[node])}
+    right = {node for node in strong if policy[node] in game.best(node)}
 
-    def _visit(self, drawn: int, is_agent: bool, score: int) -> None:
-        """Plays on from a node, once per score."""
-        seen = self.scores.setdefault((drawn, is_agent), set())
-        if score not in seen:
-            seen.add(score)
-            for child, moves_again, gain in self._after(drawn, is_agent) if drawn != self.slow.full else []:
-                self._visit(child, moves_again, score + gain)
-
-    def _margins(self, drawn: int, is_agent: bool) -> dict[int, Fraction]:
-        """The exact probability of each margin to go against uniform replies."""
-        if drawn == self.slow.full:
-            return {0: Fraction(1)}
-        found: dict[int, Fraction] = defaultdict(Fraction)
-        following = self._after(drawn, is_agent)
-        for child, again, gain in following:
-            for margin, probability in self.margins(child, again).items():
-                found[margin + gain] += probability / len(following)
-        return found
-
-    def self_play(self) -> int:
-        """The margin of seat 0 in the game that the agent plays on both seats."""
-        drawn, mover, margin = 0, 0, 0
-        while drawn != self.slow.full:
-            edge = self.agent(drawn, mover)
-            gain = self.slow.gain(drawn, edge)
-            margin += gain if mover == 0 else -gain
-            drawn, mover = drawn | 1 << edge, mover if gain else 1 - mover
-        return margin
-
-    def measures(self) -> dict[str, Any]:
-        slow, margins, by_itself = self.slow, self.margins(0, self.seat == 0), self.self_play()
-        target = slow.value(0) * (1 if self.seat == 0 else -1)
-        nodes = [drawn for drawn, is_agent in self.scores if is_agent and drawn != slow.full]
-        least = {drawn: min(self.scores[drawn, True]) for drawn in nodes}
-        right = {drawn: self.agent(drawn, self.seat) in slow.best_edges(drawn) for drawn in range(slow.full)}
-        decisive = [drawn for drawn in right if len(slow.best_edges(drawn)) < len(slow.edges(drawn))]
+    def mistakes(name: str, groups: Mapping[Node, float]) -> dict[str, list[Any]]:
+        numbers = sorted({*groups.values()})
+        rows = [[node for node in groups if groups[node] == number] for number in numbers]
         return {
-            "self_play_margin": by_itself,
-            "self_play_winner": None if by_itself == 0 else int(by_itself < 0),
-            "self_play_plies": slow.num_edges,
-            "ultra_weak": float(by_itself == slow.value(0)),
-            "target_margin": target,
-            "worst_margin": min(margins),
-            "weak_solved": min(margins) >= target,
-            "agent_states": len(nodes),
-            "unique_states": len({node for node in self.scores if node[0] != slow.full}) + 1,
-            "sure_fraction": share(nodes, lambda drawn: least[drawn] + min(self.margins(drawn, True)) >= target),
-            "kept_value": share(nodes, lambda drawn: least[drawn] + slow.value(drawn) >= target),
-            "action_weak": share(nodes, lambda drawn: right[drawn]),
-            "weak_uniform": float(sum(p for margin, p in margins.items() if margin >= target)),
-            "weak_uniform_loss": float(sum(p for margin, p in margins.items() if margin < 0)),
-            "weak_uniform_margin": float(sum(margin * p for margin, p in margins.items())),
-            "strong_states": slow.full,
-            "strong_action": share([*right], lambda drawn: right[drawn]),
-            "strong_decisive": share(decisive, lambda drawn: right[drawn]),
-            "strong_won": share([drawn for drawn in right if slow.value(drawn) > 0], lambda drawn: right[drawn]),
-            "strong_margin_lost": sum(slow.value(d) - slow.worth(d, self.agent(d, self.seat)) for d in right)
-            / slow.full,
+            name: numbers,
+            "states": [len(row) for row in rows],
+            "decisive": [len(decisive.intersection(row)) for row in rows],
+            "mistakes": [len(row) - len(right.intersection(row)) for row in rows],
         }
+
+    return {
+        "ultra_weak": float(margin == game.value[start]),
+        "self_play_winner": winner,
+        "self_play_plies": length,
+        "self_play_margin": margin,
+        "target_margin": target,
+        "worst_margin": worst[start],
+        "weak_solved": worst[start] >= target,
+        "weak_states": share_of_wins(reached, target),
+        "agent_states": len(agent),
+        "unique_states": len(reached),
+        "won_terminals": wins_and_losses(reached)[0],
+        "lost_terminals": wins_and_losses(reached)[1],
+        "weak_uniform": sum(uniform[end] for end in uniform if end[1] >= target),
+        "weak_uniform_loss": sum(uniform[end] for end in uniform if end[1] < 0),
+        "weak_uniform_plies": sum(probability * end[0] for end, probability in uniform.items()),
+        "weak_uniform_longest": max(uniform)[0],
+        "weak_uniform_margin": sum(probability * end[1] for end, probability in uniform.items()),
+        "sure_fraction": share(agent, lambda node: agent[node] + worst[node] >= target),
+        "sure_won": share([node for node in agent if game.value[node] == 1], lambda node: worst[node] == 1),
+        "kept_value": share(agent, lambda node: agent[node] + game.value[node] >= target),
+        "action_weak": share(agent, lambda node: node in right),
+        "weak_optimal": share_of_wins(best, target),
+        "weak_optimal_states": len(best),
+        "strong_states": len(strong),
+        "strong_action": share(strong, lambda node: node in right),
+        "strong_decisive": share(decisive, lambda node: node in right),
+        "strong_won": share(won, lambda node: node in right),
+        "strong_fastest": share(strong, lambda node: policy[node] in game.fastest(node)),
+        "strong_margin_lost": sum(game.value[node] - game.worth(node, policy[node]) for node in strong) / len(strong),
+        "mistakes_by_ply": mistakes("ply", {node: min(reached[node].values()) for node in agent}),
+        "mistakes_by_distance": mistakes(
+            "distance", {node: min(distance[node].values()) for node in strong if node in distance}
+        ),
+        "mistakes_by_share": mistakes(
+            "share", {node: math.ceil(10 * len(game.best(node)) / len(game.moves[node])) / 10 for node in won}
+        ),
+    }
+
+
+def share(nodes: Iterable[Node], holds: Callable[[Node], bool]) -> float:
+    held = [holds(node) for node in nodes]
+    return sum(held) / len(held) if held else math.nan
+
+
+def follow(game: Game, policy: Policy, seat: int, node: Node, best_replies: bool = False) -> list[tuple[int, Node]]:
+    """What the next move can gain the agent on a seat, and where it leads."""
+    moves = [*game.moves.get(node, {})]
+    if moves and node[1] == seat:
+        moves = [policy[node]]
+    elif moves and best_replies:
+        moves = game.best(node)
+    following = [game.moves[node][action] for action in moves]
+    return [(paid if node[1] == seat else -paid, after) for paid, after in following]
+
+
+Reached = dict[Node, dict[int, int]]  # the scores of the agent with which plays reach a node, with the fewest plies
+
+
+def reach(game: Game, policy: Policy, seat: int, starts: list[Node], best_replies: bool = False) -> Reached:
+    """The nodes that occur if the agent follows its policy. Seat -1 is nobody's: both seats play every move."""
+    reached: Reached = {}
+    waiting = [(start, 0, 0) for start in starts]
+    for node, score, ply in waiting:  # grows meanwhile
+        if score not in reached.setdefault(node, {}):
+            reached[node][score] = ply
+            following = follow(game, policy, seat, node, best_replies)
+            waiting += [(after, score + gain, ply + 1) for gain, after in following]
+    return reached
+
+
+def wins_and_losses(reached: Reached) -> tuple[int, int]:
+    """The finished nodes that are won and lost for the agent."""
+    ends = [max(scores) for node, scores in reached.items() if node[1] is None]
+    return sum(score > 0 for score in ends), sum(score < 0 for score in ends)
+
+
+def share_of_wins(reached: Reached, target: int) -> float:
+    """Of the finished nodes; without any, all games are draws."""
+    won, lost = wins_and_losses(reached)
+    return won / (won + lost) if target > -1 and won + lost else float(target <= 0)
+
+
+def worst_to_go(game: Game, policy: Policy, seat: int) -> dict[Node, int]:
+    """What the agent gains from each node on if the other seat gives it as little as it can; 0 if that never ends."""
+    worst = dict.fromkeys(game.moves, 0)
+    while True:
+        found = {
+            node: min(gain + worst.get(after, 0) for gain, after in follow(game, policy, seat, node))
+            for node in game.moves
+        }
+        if found == worst:
+            return worst
+        worst = found
+
+
+def uniform_replies(game: Game, policy: Policy, seat: int, plies: int) -> dict[tuple[int, int], float]:
+    """The probability of each length and score of a game against uniformly random replies."""
+    ended: dict[tuple[int, int], float] = defaultdict(float)
+    now: dict[tuple[Node, int], float] = {((game.start, 0), 0): 1.0}
+    for ply in range(1, plies + 1):
+        then: dict[tuple[Node, int], float] = defaultdict(float)
+        for (node, score), probability in now.items():
+            following = follow(game, policy, seat, node)
+            for gain, after in following:
+                then[after, score + gain] += probability / len(following)
+        now = {}
+        for (node, score), probability in then.items():
+            if node[1] is None or ply == plies:
+                ended[ply, score] += probability
+            else:
+                now[node, score] = probability
+    return ended
+
+
+def self_play(game: Game, policy: Policy, plies: int) -> tuple[int | None, int, int]:
+    """The winner, the margin of seat 0 and the length of the game that the policy plays on both seats."""
+    node, margin, length = (game.start, 0), 0, 0
+    while node[1] is not None and length < plies:
+        paid, after = game.moves[node][policy[node]]
+        margin, length = margin + (paid if node[1] == 0 else -paid), length + 1
+        node = after
+    return None if margin == 0 else int(margin < 0), margin, length

@@ -38,9 +38,10 @@ from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.wrappers import auto_reset
 from tests.games.dots_and_boxes.cases import written
+from tests.games.dots_and_boxes.reference import Reference
 from tests.helpers.positions import stacked
 from tests.helpers.solved import solved_boxes
-from tests.solvers.slow_solutions import SlowBoxes, random_states
+from tests.solvers.slow_solutions import random_boxes
 from tests.solvers.test_host_player import INEXACT, SteppingClock
 
 LONG = 60_000  # milliseconds: no test waits for them, the work of a move is limited otherwise
@@ -220,7 +221,7 @@ def test_wrong_arguments_are_refused(
     ("rows", "cols", "number"), [(1, 1, 20), (2, 2, 60), (2, 3, 30), pytest.param(3, 3, 300, marks=pytest.mark.slow)]
 )
 def test_moves_keep_the_value_of_the_solved_game(rows: int, cols: int, number: int) -> None:
-    player, states = make_player(DotsAndBoxes(rows, cols), milliseconds=LONG), random_states(rows, cols, number)
+    player, states = make_player(DotsAndBoxes(rows, cols), milliseconds=LONG), random_boxes(rows, cols, number)
     for state, best in zip(states, solved_boxes(rows, cols).best_actions(stacked(states)), strict=True):
         assert best[player.choose(state, 0)], player
 
@@ -247,15 +248,20 @@ def test_loop_of_four_boxes_is_left_for_a_longer_chain() -> None:
 
 def test_long_chain_rule_prefers_safe_edges_that_keep_the_parity() -> None:
     """Without a search to the end, the edges that it chooses are worth half a box more than safe edges at random."""
-    slow, table = SlowBoxes(2, 3), solved_boxes(2, 3).table
+    table, rules = solved_boxes(2, 3).table, Reference(2, 3)
     player = DotsAndBoxesPlayer(DotsAndBoxes(2, 3), 9, LONG // 1000, INEXACT)
     gained: list[tuple[float, float]] = []
-    for state in random_states(2, 3, 400):
-        drawn = sum(1 << edge for edge in np.flatnonzero(state.edges).tolist())
-        sides = [sum(drawn >> edge & 1 for edge in box) for box in slow.boxes]
-        open_to = {edge for box, number in zip(slow.boxes, sides, strict=True) if number == 2 for edge in box}
-        worth = {edge: -int(table[drawn | 1 << edge]) for edge in {*slow.edges(drawn)} - open_to}
-        if 3 not in sides and len({*worth.values()}) > 1:
+    for state in random_boxes(2, 3, 400):
+        drawn = {edge for edge, is_drawn in zip(rules.edges, state.edges, strict=True) if is_drawn}
+        sides = {box: rules.around(box) & drawn for box in rules.boxes}
+        open_to = {edge for box in rules.boxes if len(sides[box]) == 2 for edge in rules.around(box)}
+        index = int(solved_boxes(2, 3).index(stacked([state]))[0])
+        worth = {
+            action: -int(table[index | 1 << action])
+            for action, edge in enumerate(rules.edges)
+            if edge not in drawn | open_to
+        }
+        if all(len(each) != 3 for each in sides.values()) and len({*worth.values()}) > 1:
             chosen = player.choose(state, 0)
             assert chosen in worth
             gained.append((worth[chosen], float(np.mean([*worth.values()]))))
@@ -272,7 +278,7 @@ def test_moves_on_the_largest_board_are_open_and_take_no_longer_than_their_time_
     monkeypatch.setattr(playing, "HAS_NUMBA", False)
     monkeypatch.setattr(clocks.time, "perf_counter", time.thread_time)
     player = DotsAndBoxesPlayer(DotsAndBoxes(8, 8), 9, 200, strategies)
-    for seed, state in enumerate(random_states(8, 8, 40)):
+    for seed, state in enumerate(random_boxes(8, 8, 40)):
         began = time.thread_time()
         assert not state.edges[player.choose(state, seed)]
         assert time.thread_time() - began < 0.2
@@ -285,7 +291,7 @@ def test_compiled_and_plain_functions_choose_the_same_moves(monkeypatch: pytest.
     monkeypatch.setattr(playing, "HAS_NUMBA", False)
     plain = make_player(DotsAndBoxes(3, 3), milliseconds=LONG // 60)
     monkeypatch.setattr(clocks, "time", SteppingClock(0.0))
-    for seed, state in enumerate(random_states(3, 3, 60, seed=2)):
+    for seed, state in enumerate(random_boxes(3, 3, 60, seed=2)):
         assert compiled.choose(state, seed) == plain.choose(state, seed)
 
 
@@ -296,7 +302,7 @@ def test_analysis_has_the_labels_of_perfect_play() -> None:
     env = DotsAndBoxes(2, 2)
     table = jax.numpy.asarray(solved_boxes(2, 2).table.reshape(table_shape(env)))
     players = {reward: make_player(DotsAndBoxes(2, 2, reward), milliseconds=LONG) for reward in REWARDS}
-    for state in random_states(2, 2, 6):
+    for state in random_boxes(2, 2, 6):
         worth = np.where(state.edges, -128, worth_of_edges(env, table, state.edges))
         lead = sum({state.current_player: 1, -1: 0}.get(owner, -1) for owner in state.owner.tolist())
         at_end = worth.max() + lead
@@ -308,7 +314,7 @@ def test_analysis_has_the_labels_of_perfect_play() -> None:
 
 def test_analysis_without_a_search_to_the_end_has_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there are many choices, or the nodes do not suffice: one open edge, and no more boxes than are left."""
-    player, states = make_player(DotsAndBoxes(2, 2, "boxes"), milliseconds=50), random_states(2, 2, 10)
+    player, states = make_player(DotsAndBoxes(2, 2, "boxes"), milliseconds=50), random_boxes(2, 2, 10)
     for name, number in (("NODES_OF_ANALYSIS", 0), ("NODES_WITHOUT_CHOICE", math.inf)):
         with monkeypatch.context() as context:
             context.setattr(playing, name, number)

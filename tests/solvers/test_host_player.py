@@ -34,7 +34,7 @@ from tests.games.minichess import cases as minichess_cases
 from tests.helpers.positions import compiled
 from tests.helpers.scripted_agents import analysis_of
 from tests.solvers import slow_checkers, slow_minichess
-from tests.solvers.slow_solutions import random_states
+from tests.solvers.slow_solutions import random_boxes
 
 TABLE_SIZES = LARGE_TABLE, SMALL_TABLE, NO_TABLE = 1 << 12, 4, 0
 
@@ -165,7 +165,7 @@ def boxes(*strategies: Any) -> Game:
         agent="alphabeta(milliseconds=2000)",
         player=lambda: player(10),
         timed=player,
-        states=lambda: random_states(3, 3, 8, seed=1),
+        states=lambda: random_boxes(3, 3, 8, seed=1),
     )
 
 

@@ -19,12 +19,13 @@ from jaxgames.solvers.exact import solution as solutions
 from tests.helpers.commands import NAME
 from tests.helpers.positions import batched, board, in_chunks, read_all, stacked
 from tests.helpers.solved import solved_boxes, solved_diamond
-from tests.solvers.slow_solutions import SlowBoxes, solved_slowly
+from tests.solvers import slow_solutions as slow
 
 SOLVED: dict[str, Callable[[], solvers.Solution[Any]]] = {
     "boxes": lambda: solved_boxes(2, 2),
     "diamond": lambda: solved_diamond(3, 3),
 }
+SLOWLY = {"boxes": lambda: slow.solved_boxes(2, 2), "diamond": lambda: slow.solved_diamond(3, 3)}
 FILES = {"boxes": "22.npz", "diamond": "33.npz"}
 BOXES, DIAMOND = DotsAndBoxes(2, 2), ChineseCheckersDiamond(3, 3)
 each_game = pytest.mark.parametrize("game", SOLVED)
@@ -101,14 +102,18 @@ def test_children_values_and_best_actions_follow_from_the_steps_of_the_env(game:
     assert best.sum() < masks.sum()
 
 
-def test_values_and_plies_of_the_diamond_are_those_of_plain_python() -> None:
-    """With either seat to move."""
-    solution, slow = solved_diamond(3, 3), solved_slowly(3, 3)
-    states = read_all(solution.env, [*slow.value])
-    assert solution.is_legal(states).all()
-    assert len(slow.value) == 2 * (solution.num_states - solution.counts()["illegal"])
-    assert solution.value(states).tolist() == [*slow.value.values()]
-    assert solution.plies(states).tolist() == [slow.plies[each] for each in slow.value]
+@each_game
+@pytest.mark.parametrize("seat", [0, 1])
+def test_values_and_plies_are_those_of_plain_python(game: str, seat: int) -> None:
+    solution, rules = SOLVED[game](), SLOWLY[game]()
+    indices, states = live(solution)
+    states = dataclasses.replace(states, current_player=np.full(len(indices), seat, np.int32))
+    texts = [solution.env.to_string(board(states, row)) for row in range(len(indices))]
+    nodes: list[slow.Node] = [(text.split()[0], seat) for text in texts]
+    assert {*nodes} == {node for node in rules.moves if node[1] == seat}
+    assert solution.value(states).tolist() == [rules.value[node] for node in nodes]
+    if solution.has_plies:
+        assert solution.plies(states).tolist() == [rules.plies[node] for node in nodes]
 
 
 @each_game
@@ -121,10 +126,10 @@ def test_empty_batches_have_empty_results(game: str) -> None:
 
 
 def test_gains_are_the_boxes_that_each_action_completes() -> None:
-    slow, gains = SlowBoxes(2, 2), solved_boxes(2, 2).gains(np.arange(4096))
+    rules, gains = slow.solved_boxes(2, 2), solved_boxes(2, 2).gains(np.arange(4096))
     assert gains.dtype == np.int8
-    for drawn in range(4096):
-        expected = [slow.gain(drawn, edge) for edge in slow.edges(drawn)]
+    for drawn in range(4095):
+        expected = [paid for paid, _ in rules.moves[f"{drawn:012b}"[::-1], 0].values()]
         assert gains[drawn].tolist() == expected + [0] * (12 - len(expected))
 
 
@@ -137,7 +142,7 @@ def test_value_of_boxes_depends_on_the_drawn_edges_alone() -> None:
     solution, owners = solved_boxes(2, 2), ("0.1. 0", "1.1. 1", "0.0. 1")
     for reward in ("win_loss", "margin", "boxes"):
         states = read_all(DotsAndBoxes(2, 2, reward), [f"111010110110 {owner}" for owner in owners])
-        assert solution.value(states).tolist() == [SlowBoxes(2, 2).value(0b011011010111)] * 3
+        assert solution.value(states).tolist() == [slow.solved_boxes(2, 2).value["111010110110", 0]] * 3
 
 
 def test_no_action_is_best_on_a_board_that_was_forfeited() -> None:
@@ -244,62 +249,30 @@ def test_solution_fits_games_that_differ_in_what_does_not_change_it() -> None:
     assert not boxes.fits(DotsAndBoxes(2, 3))
 
 
-def test_file_with_one_altered_byte_is_refused(tmp_path: Path) -> None:
-    """Wherever it is: in the table, in the directory of the archive, in the checksum."""
+def test_altered_file_is_refused(tmp_path: Path) -> None:
+    """One byte wherever it is, in the table, in the directory of the archive, in the checksum; a part; another file."""
     path = tmp_path / "33.npz"
     solved_diamond(3, 3).save(path)
     data = path.read_bytes()
-    for place in [*range(0, len(data), 8), len(data) - 1]:
-        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+    altered = [data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in [*range(0, len(data), 8), len(data) - 1]]
+    for content in (*altered, data[:-1], b"PKs are fine", b""):
+        path.write_bytes(content)
         with pytest.raises(ValueError, match=r"was altered|jaxgames\.solvers"):
             solvers.load(path)
 
 
-def write(content: bytes) -> Callable[[Path], object]:
-    """Writes other bytes in place of a solution."""
-    return lambda path: path.write_bytes(content)
-
-
-def cut(length: int) -> Callable[[Path], object]:
-    """Writes the first bytes of a solution; a negative number leaves out that many at the end."""
-    return lambda path: (solved_diamond(3, 3).save(path), path.write_bytes(path.read_bytes()[:length]))
-
-
-def arrays(game: str = "chinese_checkers_diamond(size=3)", **entries: np.ndarray) -> Callable[[Path], object]:
-    """Writes a file of a game with these arrays."""
-    return lambda path: write_file(solutions.SOLUTION_FILE, path, jaxgames.make(game), entries)
-
-
-def changed(of: Any, name: str, value: object) -> Callable[[Path], object]:
-    """Writes the solution while a constant of the program has another value."""
-
-    def write_changed(path: Path) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(of, name, value)
-            solved_diamond(3, 3).save(path)
-
-    return write_changed
-
-
 @pytest.mark.parametrize(
-    ("write_to", "needles"),
+    ("game", "table", "needles"),
     [
-        (cut(-1), ["cut short"]),
-        (write(b"PKs are fine"), ["not a solution"]),
-        (write(b""), ["jaxgames.solvers", "solution.save(path)"]),
-        (changed(solutions, "SOLUTION_FILE", solutions.SOLUTION_FILE._replace(format=7)), ["format 7", "format 1"]),
-        (changed(ChineseCheckersDiamond, "version", 3), ["version 3 of chinese_checkers_diamond", "version 1"]),
-        (arrays("checkers"), ["dots_and_boxes", "not checkers"]),
-        (arrays(table=np.zeros(1681, np.uint8), max_moves=np.array(8)), ["uint8[1680]", "not uint8[1681]"]),
-        (arrays("dots_and_boxes(rows=2, cols=2)", table=np.zeros(1024, np.int8)), ["int8[4096]", "not int8[1024]"]),
-        (arrays(max_moves=np.array(8)), ["no table"]),
-        (lambda path: solved_boxes(1, 3).save(path), ["rows=1, cols=3", "size=3"]),
+        (DIAMOND, np.zeros(1681, np.uint8), ["uint8[1680]", "not uint8[1681]"]),
+        (BOXES, np.zeros(1024, np.int8), ["int8[4096]", "not int8[1024]"]),
+        (DotsAndBoxes(1, 3), solved_boxes(1, 3).table, ["rows=1, cols=3", "size=3"]),
     ],
 )
-def test_wrong_file_is_refused(tmp_path: Path, write_to: Callable[[Path], object], needles: list[str]) -> None:
-    write_to(tmp_path / "33.npz")
+def test_file_of_another_table_or_game_is_refused(tmp_path: Path, game: Any, table: Any, needles: list[str]) -> None:
+    write_file(solutions.SOLUTION_FILE, tmp_path / "33.npz", game, {"table": table, "max_moves": np.array(8)})
     with pytest.raises(ValueError, match=r".") as error:
-        solvers.load(tmp_path / "33.npz", ChineseCheckersDiamond(3, 3))
+        solvers.load(tmp_path / "33.npz", DIAMOND)
     assert all(needle in str(error.value) for needle in needles)
 
 
