@@ -17,27 +17,8 @@ from train.matrix.games import MatrixGame, Point, logit_equilibrium, matrix_game
 from train.matrix.replicator import Dynamics, basin, field, integrate
 from train.matrix.tabular import Learner, run
 
-THIRD_OF_RPS = (1 / 16, 10 / 16)  # the probabilities of rock and of paper
-
-# By game: the equilibria and the pure Pareto optima as (x, y), probabilities of all actions but the last
-EQUILIBRIA: dict[str, list[tuple[Any, Any]]] = {
-    "prisoners_dilemma": [(0, 0)],
-    "biased_rps": [(THIRD_OF_RPS, THIRD_OF_RPS)],
-    "subsidy": [(1, 1), (0, 0), (10 / 11, 10 / 11)],
-    "subsidy_printed": [(1, 0), (0, 1), (0.5, 0.5)],
-    "battle_of_sexes": [(1, 1), (0, 0), (0.6, 0.4)],
-}
-OPTIMA: dict[str, list[tuple[Any, Any]]] = {
-    "prisoners_dilemma": [(1, 1), (1, 0), (0, 1)],
-    "subsidy": [(1, 1)],
-    "subsidy_printed": [(1, 0), (0, 1)],
-    "battle_of_sexes": [(1, 1), (0, 0)],
-}
-
-
-def policy(probabilities: Any) -> np.ndarray:
-    """All probabilities from those of all actions but the last."""
-    return np.append(probabilities, 1 - np.sum(probabilities))
+NAMES = ("prisoners_dilemma", "biased_rps", "subsidy", "subsidy_printed", "battle_of_sexes")
+SHAPES = ((2, 2), (3, 3), (2, 4))
 
 
 def assert_points_equal(found: list[Point], expected: list[Point], atol: float = 1e-12) -> None:
@@ -74,24 +55,27 @@ def test_payoffs_of_the_other_games_are_those_of_the_tables() -> None:
     assert matrix_game("subsidy_printed").payoffs.tolist() == [[[-1, 1], [1, -1]]] * 2
 
 
-@pytest.mark.parametrize("name", EQUILIBRIA)
-def test_nash_equilibria_are_those_of_the_tables(name: str) -> None:
-    assert_points_equal(nash(matrix_game(name)), [(policy(x), policy(y)) for x, y in EQUILIBRIA[name]])
+GAMES: dict[str, list[MatrixGame]] = {
+    "of studies": [matrix_game(name) for name in NAMES],
+    "generic": [game for shape in SHAPES for game in random_games(shape, 5)],
+    "degenerate": [game for shape in SHAPES for game in random_games(shape, 5, integers=True)],
+}
 
 
-@pytest.mark.parametrize("integers", [False, True], ids=["generic", "degenerate"])
-@pytest.mark.parametrize(("shape", "count"), [((2, 2), 10), ((3, 3), 5), ((2, 4), 5)])
-def test_nash_equilibria_of_random_games_are_by_definition(shape: tuple[int, int], count: int, integers: bool) -> None:
-    """No action pays more; and of generic games, whose equilibria are odd in number, they are all of `by_supports`."""
-    for game in random_games(shape, count, integers):
+@pytest.mark.parametrize("kind", GAMES)
+def test_nash_equilibria_are_by_definition(kind: str) -> None:
+    """No action pays more, and pure equilibria come first. Of generic games they are all of `by_supports`."""
+    for game in GAMES[kind]:
         found = nash(game)
         assert found
+        played = [np.count_nonzero(np.concatenate(point)) for point in found]
+        assert played == sorted(played)
         for point in found:
             for player, (policy, other) in enumerate((point, point[::-1])):
                 payoffs = game.own_payoffs(player) @ other
                 assert payoffs.max() <= policy @ payoffs + 1e-9
-        if not integers:
-            assert len(found) % 2 == 1
+        assert kind == "degenerate" or len(found) % 2 == 1
+        if kind == "generic":
             assert_points_equal(ordered(found), ordered(by_supports(game)), atol=1e-9)
 
 
@@ -124,13 +108,12 @@ def test_nash_equilibria_do_not_depend_on_the_unit_of_the_payoffs() -> None:
     assert_points_equal(nash(scaled), nash(game), atol=1e-8)
 
 
-@pytest.mark.parametrize("name", OPTIMA)
-def test_pareto_optima_are_those_of_the_tables(name: str) -> None:
-    expected = [(policy(x), policy(y)) for x, y in OPTIMA[name]]
-    assert_points_equal(ordered(pareto(matrix_game(name))), ordered(expected))
+def test_pair_that_pays_one_player_more_and_the_other_as_much_is_the_better_one() -> None:
+    found = pareto(MatrixGame("tie", np.array([[[1, 1, 0]], [[1, 2, 2]]])))
+    assert_points_equal(found, [(np.array([1.0]), np.array([0.0, 1.0, 0.0]))])
 
 
-@pytest.mark.parametrize("name", EQUILIBRIA)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("tau", [50, 0.3, 0.02])
 def test_logit_equilibrium_is_at_rest_in_openspiels_dynamics(name: str, tau: float) -> None:
     game = matrix_game(name)

@@ -26,7 +26,6 @@ from train.matrix.replicator import (
 
 NAMES = ("prisoners_dilemma", "biased_rps", "subsidy", "subsidy_printed", "battle_of_sexes")
 SUBSIDY = matrix_game("subsidy")
-KAPPAS = (1, 2, 5, 10)
 
 
 def random_policies(game: MatrixGame, count: int, seed: int = 0) -> tuple[Floats, Floats]:
@@ -92,17 +91,6 @@ def test_trajectory_of_the_prisoners_dilemma_is_the_exact_solution(tau: float) -
     np.testing.assert_allclose(found.column[..., 0], logistic(exact)[::-1], atol=1e-8)
 
 
-def test_trajectory_follows_the_dynamics_of_policies() -> None:
-    """Differences along a trajectory, which is integrated in logits, equal the equation in policies."""
-    game, dynamics = matrix_game("biased_rps"), Dynamics(tau=0.3, kappa=3)
-    found = integrate(game, dynamics, random_policies(game, 3), duration=1, num_points=13)
-    rows = found.row[:, 1:-1], found.column[:, 1:-1]
-    step = found.times[1]
-    expected = dynamics(game, *rows)
-    np.testing.assert_allclose((found.row[:, 2:] - found.row[:, :-2]) / (2 * step), expected[0], atol=2e-3)
-    np.testing.assert_allclose((found.column[:, 2:] - found.column[:, :-2]) / (2 * step), expected[1], atol=2e-3)
-
-
 @pytest.mark.parametrize("kappa", [1, 2, 5, 10])
 def test_saddle_of_subsidy_has_its_closed_form(kappa: int) -> None:
     expected = 1 - 11 ** (-1 / kappa)
@@ -126,23 +114,10 @@ def test_critical_temperature_of_subsidy(kappa: int, expected: float) -> None:
         assert (excess > 0).any() == (tau < found)
 
 
-EXPECTED = {  # share of a 60 x 60 grid that ends at (1, 1)
-    0.0: (0.025, 0.194, 0.581, 0.795),
-    0.1: (0.013, 0.178, 0.592, 0.812),
-    0.5: (0, 0, 0, 0),
-}
-
-
-@pytest.mark.parametrize(("kappa", "expected"), [*zip(KAPPAS, EXPECTED[0.0], strict=True)][::2])
-def test_leniency_enlarges_the_basin_of_the_optimum(kappa: int, expected: float) -> None:
-    assert basin(SUBSIDY, kappa, 0, 20) == pytest.approx(expected, abs=0.02)
-
-
-@pytest.mark.slow  # seconds per cell
-@pytest.mark.parametrize("tau", EXPECTED)
-def test_basins_on_the_full_grid(tau: float) -> None:
-    for kappa, expected in zip(KAPPAS, EXPECTED[tau], strict=True):
-        assert basin(SUBSIDY, kappa, tau, 60) == pytest.approx(expected, abs=0.002)
+@pytest.mark.parametrize(("kappa", "tau", "expected"), [(1, 0, 0.025), (5, 0, 0.581), (5, 0.1, 0.592)])
+def test_leniency_enlarges_the_basin_of_the_optimum(kappa: int, tau: float, expected: float) -> None:
+    """The shares are those of a grid of 60 x 60 starts."""
+    assert basin(SUBSIDY, kappa, tau, 20) == pytest.approx(expected, abs=0.02)
 
 
 def test_temperature_above_the_critical_one_has_no_basin_of_the_optimum() -> None:
