@@ -7,6 +7,7 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -45,7 +46,6 @@ SETTINGS: dict[str, Any] = {
     "hidden_sizes": (32,),
 }
 
-targets_of: Any = jax.jit(AlphaZero.targets, static_argnums=0)
 metrics_of: Any = jax.jit(search_metrics)
 chosen_by: Any = jax.jit(AlphaZero.choose, static_argnums=0)
 loss_of: Any = jax.jit(AlphaZero.loss, static_argnums=(0, 1))
@@ -111,24 +111,41 @@ def finished_game() -> Steps:
     )
 
 
-def test_targets_of_a_finished_game_are_its_discounted_outcome_and_the_values_on_the_way() -> None:
-    targets = np.asarray(targets_of(learner_with(gamma=0.5, td_lambda=0.5), steps_of()))[:, 0, 0]
-    second = 0.5 * (1.0 / 2 + 1 / 2)
-    np.testing.assert_allclose(targets, [0.5 * (0.6 / 2 + second / 2), second, 1], rtol=1e-6)
+def slow_targets(steps: Any, gamma: float, td_lambda: float, is_draw: bool) -> np.ndarray:
+    """The value targets of one board, float[T, 2]: of each step the mean of what one, two, ... steps pay.
+
+    n steps pay their discounted rewards, and then the search's value of the board that they lead to.
+    """
+    targets, length = steps.values.astype(np.float64), len(steps.values)
+    for start in np.flatnonzero(~steps.is_random):
+        targets[start], paid, discount, weight = 0, 0, 1.0, 1.0
+        for time in range(start, length):
+            paid = paid + discount * steps.rewards[time]
+            if steps.terminated[time] or (is_draw and steps.truncated[time]):
+                discount = 0.0
+            discount *= gamma if steps.next_seat[time] != steps.seat[time] else 1
+            ended = steps.terminated[time] or steps.truncated[time] or time == length - 1
+            is_last = ended or steps.is_random[time + 1]
+            targets[start] += weight * (1 if is_last else 1 - td_lambda) * (paid + discount * steps.next_values[time])
+            weight *= td_lambda
+            if is_last:
+                break
+    return targets
 
 
-def test_values_do_not_depend_on_what_follows_a_random_move() -> None:
-    random = steps_of(is_random=jnp.array([[False], [True], [False]]))
-    targets = np.asarray(targets_of(learner_with(gamma=0.5, td_lambda=1.0), random))[:, 0, 0]
-    np.testing.assert_allclose(targets, [0.5 * 0.6, 0.6, 1], rtol=1e-6)  # 0.6: the search's value of the second board
-
-
-def test_truncated_game_is_worth_its_last_board_or_a_draw() -> None:
-    cut_off = steps_of(terminated=jnp.zeros((3, 1), bool), truncated=jnp.array([[False], [True], [False]]))
-    settings = {"gamma": 0.5, "td_lambda": 1.0}
-    assert np.asarray(targets_of(learner_with(**settings), cut_off))[1, 0].tolist() == [0.5, -0.5]
-    draw = learner_with(**settings, truncation_is_draw=True)
-    assert np.asarray(targets_of(draw, cut_off))[:2, 0].tolist() == [[0, 0], [0, 0]]
+@pytest.mark.parametrize("is_draw", [False, True])
+def test_targets_are_the_means_of_what_follows_until_the_game_ends_or_a_move_is_random(is_draw: bool) -> None:
+    rng, shape = np.random.default_rng(0), (16, 24)
+    end = rng.choice(3, p=[0.7, 0.15, 0.15], size=shape)
+    numbers = {name: rng.normal(size=(*shape, 2)) for name in ("rewards", "values", "next_values")}
+    seats = {name: rng.integers(2, size=shape) for name in ("seat", "next_seat")}
+    ends = {"terminated": end == 1, "truncated": end == 2, "is_random": rng.random(shape) < 0.2}
+    steps: Any = SimpleNamespace(**numbers, **seats, **ends)
+    learner = learner_with(gamma=0.5, td_lambda=0.7, truncation_is_draw=is_draw)
+    found = jax.jit(lambda: learner.targets(steps))()
+    for board in range(shape[1]):
+        of_board = SimpleNamespace(**{name: column[:, board] for name, column in vars(steps).items()})
+        np.testing.assert_allclose(found[:, board], slow_targets(of_board, 0.5, 0.7, is_draw), rtol=1e-4, atol=1e-5)
 
 
 def test_board_that_a_limit_cut_off_has_the_value_of_the_network() -> None:
