@@ -86,36 +86,14 @@ def test_variable_chooses_the_form(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # -- lowering for GPUs and TPUs: no accelerator is needed ------------------------------------------------------------
 
-BATCH = 8
-
-
-def lower_for_accelerators(program: Any, *arguments: Any) -> None:
-    """Raises where one of the two kinds cannot run the program."""
-    jax.export.export(jax.jit(program), platforms=("cuda", "tpu"))(*arguments)
-
-
-@pytest.mark.usefixtures("every_form")
-@pytest.mark.parametrize("game", jaxgames.list_games())
-def test_batched_game_lowers_for_accelerators(game: str) -> None:
-    env = jaxgames.auto_reset(jaxgames.make(game), keep_before_reset=True)
-
-    def play(boards: Any, action: jax.Array, keys: jax.Array) -> Any:
-        boards = jax.vmap(env.step)(boards, action, keys)
-        of_mask = jax.vmap(jaxgames.random_action)(keys, jax.vmap(env.legal_action_mask)(boards))
-        drawn = jax.vmap(env.random_legal_action)(boards, keys), of_mask
-        return boards, drawn, jax.vmap(env.observe)(boards), jax.vmap(env.winners)(boards)
-
-    keys = jax.eval_shape(lambda: jax.random.split(KEY, BATCH))
-    boards = jax.eval_shape(jax.vmap(env.init), keys)
-    lower_for_accelerators(play, boards, jax.ShapeDtypeStruct((BATCH,), jnp.int32), keys)
-
 
 @pytest.mark.usefixtures("every_form")
 def test_iteration_of_ppo_lowers_for_accelerators() -> None:
-    """With convolutions, and dense layers behind them."""
+    """With convolutions, and dense layers behind them. The games are in tests/contract/."""
     game = "dots_and_boxes(rows=2, cols=2)"
-    ppo = PPO(config_for(game, num_envs=BATCH, rollout_length=6, num_minibatches=2, update_epochs=2))
-    lower_for_accelerators(ppo.iterate, jax.eval_shape(ppo.init, jax.eval_shape(lambda: KEY)))
+    ppo = PPO(config_for(game, num_envs=8, rollout_length=6, num_minibatches=2, update_epochs=2))
+    train_state = jax.eval_shape(ppo.init, jax.eval_shape(lambda: KEY))
+    jax.export.export(jax.jit(ppo.iterate), platforms=("cuda", "tpu"))(train_state)
 
 
 # -- the public functions that compile trace nothing again for an equal env, other keys, boards and parameters -------

@@ -6,56 +6,49 @@
 import dataclasses
 import functools
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import pytest
 
 import jaxgames
-from jaxgames import ParameterError
+from jaxgames import ParameterError, auto_reset
 from jaxgames.greedy import action_scores
 from jaxgames.sampling import random_action
 from jaxgames.testing import check_env
 from tests.contract.games import each_game, of_each_game
 from tests.contract.test_rules import begun, ended
-from tests.helpers.cases import Cases, WrongText
+from tests.helpers.cases import Cases, Rule, WrongText
 from tests.helpers.positions import compiled, legal, start
 
 
-@of_each_game("env", lambda cases: cases.fast)
-def test_game_keeps_the_contract(cases: Cases, env: str) -> None:
-    check_env(jaxgames.make(env), games=8, steps=80)
+class Checked(NamedTuple):
+    """An env with the boards of its rules; those with counters are left out, as play may not reach them."""
+
+    name: str  # of the env
+    rules: Sequence[Rule]
+    positions: Sequence[str]
+    slow: bool
 
 
-def boards_of(cases: Cases) -> dict[str, list[Any]]:
-    """Returns the boards to check by their envs. Those of rules with counters are left out: play may not reach them."""
-    boards: dict[str, list[Any]] = {env: list(texts) for env, texts in cases.positions.items()}
+def checked(cases: Cases) -> list[Checked]:
+    """Returns all envs of a game. The fast ones are `cases.fast` and the one with the most boards."""
+    rules, positions = dict[str, list[Rule]](), {env: list(texts) for env, texts in cases.positions.items()}
     for rule in cases.rules:
-        if not rule.counters:
-            boards.setdefault(rule.env, []).extend([begun(rule), ended(rule)] if rule.plays else [begun(rule)])
-    return boards
+        rules.setdefault(rule.env, []).extend([] if rule.counters else [rule])
+    most = max({**rules, **positions}, key=lambda env: len(rules.get(env, ())) + len(positions.get(env, ())))
+    envs = dict.fromkeys([*cases.fast, *cases.slow, *rules, *positions])
+    return [Checked(env, rules.get(env, ()), positions.get(env, ()), env not in (*cases.fast, most)) for env in envs]
 
 
-@each_game
-def test_boards_of_the_rules_keep_the_contract(cases: Cases) -> None:
-    """The env with the most boards of each game."""
-    env, boards = max(boards_of(cases).items(), key=lambda item: len(item[1]))
-    check_env(jaxgames.make(env), positions=boards, games=8, steps=1)
-
-
-@pytest.mark.slow
-@each_game
-def test_boards_of_all_rules_keep_the_contract(cases: Cases) -> None:
-    for env, boards in boards_of(cases).items():
-        check_env(jaxgames.make(env), positions=boards, games=8, steps=1)
-
-
-@pytest.mark.slow
-@of_each_game("env", lambda cases: [*cases.fast, *cases.slow])
-def test_every_parameter_set_keeps_the_contract(cases: Cases, env: str) -> None:
-    check_env(jaxgames.make(env), games=32, steps=200, seed=1)
+@of_each_game("checked", checked)
+def test_game_keeps_the_contract(cases: Cases, checked: Checked) -> None:
+    boards = [*map(begun, checked.rules), *(ended(rule) for rule in checked.rules if rule.plays)]
+    games, steps = (32, 200) if checked.slow else (8, 80)
+    check_env(jaxgames.make(checked.name), positions=[*checked.positions, *boards], games=games, steps=steps)
 
 
 OTHERS = ("checkers", "chinese_checkers(size=1, num_players=2)", "chinese_checkers_diamond(size=3, pieces=1)")
@@ -163,22 +156,23 @@ def test_key_is_not_used(cases: Cases) -> None:
 
 
 def play(game: jaxgames.Env[Any], key: jax.Array) -> Any:
-    """Calls every traced function of a game."""
-    state = game.init(key)
+    """Calls every traced function of a game and of the same game that restarts."""
+    state, restarting = game.init(key), auto_reset(game, keep_before_reset=True)
     after = game.step(state, random_action(key, game.legal_action_mask(state)))
     after = game.step(after, game.random_legal_action(after, key))
     seats = (game.observe(after), game.observe(after, 0), game.observe(after, after.current_player))
-    return game.winners(after), seats
+    return game.winners(after), seats, restarting.step(restarting.init(key), 0, key)
 
 
 @pytest.mark.usefixtures("every_form")
 @of_each_game("env", lambda cases: [*cases.fast, cases.slow[0]])
-def test_game_is_traced_without_implicit_promotion(cases: Cases, env: str) -> None:
-    """Under `jax_numpy_rank_promotion=raise` and `jax_numpy_dtype_promotion=strict`, which look at types alone."""
+def test_game_is_lowered_for_accelerators_without_implicit_promotion(cases: Cases, env: str) -> None:
+    """Under `jax_numpy_rank_promotion=raise` and `jax_numpy_dtype_promotion=strict`. No accelerator is needed."""
     game = jaxgames.make(env)
-    text = game.to_string(game.init())
+    text, keys = game.to_string(game.init()), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), 8))
     with jax.numpy_rank_promotion("raise"), jax.numpy_dtype_promotion("strict"):
-        jax.eval_shape(jax.vmap(functools.partial(play, game)), jax.random.split(jax.random.key(0), 2))
+        batch = jax.jit(jax.vmap(functools.partial(play, game)))
+        jax.export.export(batch, platforms=("cuda", "tpu"))(keys)
         game.from_string(text)
 
 
