@@ -2,8 +2,6 @@
 
 import itertools
 import re
-import shlex
-from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -12,7 +10,6 @@ import pytest
 
 import jaxgames
 from jaxgames import ParameterError, agents, arena, baselines
-from jaxgames.agents import act_on_one_board
 from jaxgames.baselines import cards
 from jaxgames.baselines.level_agents import shares_won
 from jaxgames.play import __main__ as play_command
@@ -48,8 +45,6 @@ def test_files_are_small_and_belong_to_their_cards() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_card_is_complete(name: str) -> None:
     card = baselines.card(name)
-    assert card.training
-    assert card.self_play
     header = exported.read(card.file)[1].header
     assert {*header.platforms} >= {"cpu", "cuda", "tpu"}
     assert any((command.steps or 0) > 0 for command in card.commands) == (header.iteration > 0)
@@ -57,10 +52,7 @@ def test_card_is_complete(name: str) -> None:
     for rate in card.win_rates:
         assert rate.interval[0] <= rate.rate == pytest.approx(rate.wins / rate.games, abs=1e-3)
         assert rate.rate <= rate.interval[1]
-        assert shlex.split(rate.command)[:3] == ["train.match", rate.agent, rate.opponent]
     assert {"random", "greedy", "baseline"} <= {rating.agent for rating in card.ladder}
-    assert f"--output runs/baselines/ladder_{name}_{card.sha256[:8]}" in card.ladder_command
-    assert cards.read(cards.FOLDER / f"{name}.json") == card
     paths = re.findall(r'["=\s](/|~|[A-Za-z]:\\)', (cards.FOLDER / f"{name}.json").read_text())
     assert paths == [], "of the computer that wrote the card"
 
@@ -173,27 +165,14 @@ def test_values_are_left_out_for_another_reward_and_an_untrained_network(game: s
     assert (found.values is not None) == has_values
 
 
-@pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
-    """The seats of the games that the command starts, none of which is played."""
-    games: list[list[str]] = []
-    monkeypatch.setattr(play_command, "play", lambda env, seats, options, make: games.append(seats))
-    opponents.default_agent.cache_clear()
-    yield games
-    opponents.default_agent.cache_clear()
-
-
-def test_people_play_against_it_by_default(seen: list[list[str]]) -> None:
-    for game in ("chinese_checkers(size=2)", "chinese_checkers(size=2, num_players=3)"):
-        play_command.main([game])
-    assert seen == [["human", *["baseline"] * 5], ["human", "greedy", "greedy"]]
-
-
 def test_alphabeta_plays_by_default_where_the_file_does_not_run(
-    seen: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On a platform that no file of a baseline agent was made for."""
+    seen: list[list[str]] = []
+    monkeypatch.setattr(play_command, "play", lambda env, seats, options, make: seen.append(seats))
     monkeypatch.setattr(jax.export, "default_export_platform", lambda: "rocm")
+    monkeypatch.setattr(opponents, "default_agent", opponents.default_agent.__wrapped__)
     play_command.main(["minichess"])
     assert seen == [["human", "alphabeta"]]
     reason = capsys.readouterr().err
@@ -238,15 +217,6 @@ def test_every_board_has_three_levels_that_can_be_made(game: str) -> None:
     assert len({*levels.values(), "random"}) == 4
     for text in levels.values():
         agents.make(text, env)
-
-
-@pytest.mark.slow  # compiles a tree search
-def test_every_level_of_a_small_board_plays_a_legal_action() -> None:
-    env = jaxgames.make("dots_and_boxes(rows=1, cols=2)")
-    boards = jax.tree.map(lambda leaf: leaf[None], env.init())
-    for text in baselines.levels(env).values():
-        (action,) = act_on_one_board(agents.make(text, env), jax.random.key(0), boards).tolist()
-        assert env.legal_action_mask(env.init())[action], text
 
 
 def test_hardest_level_searches_where_that_is_quick() -> None:

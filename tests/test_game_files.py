@@ -7,7 +7,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.export
@@ -140,13 +140,24 @@ def with_checksum(path: Path, data: bytes) -> None:
     path.write_bytes(data + hashlib.sha256(data).hexdigest().encode())
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_missing_and_wrong_entries_are_refused_with_the_path(kind: str, tmp_path: Path) -> None:
+class Written(NamedTuple):
+    path: Path
+    entries: dict[str, np.ndarray]
+    read: Callable[[Path], Any]
+
+
+@pytest.fixture(params=KINDS)
+def written(request: pytest.FixtureRequest, tmp_path: Path) -> Written:
+    """A file of each kind."""
     path = tmp_path / "file"
-    write, read = KINDS[kind]
+    write, read = KINDS[request.param]
     write(path)
     with np.load(path) as file:
-        entries = {name: file[name] for name in file.files}
+        return Written(path, {name: file[name] for name in file.files}, read)
+
+
+def test_missing_and_wrong_entries_are_refused_with_the_path(written: Written) -> None:
+    path, entries, read = written
     with_entries(path, entries)
     read(path)
     for name in (each for each in entries if not each.startswith(exported.PARAMETER)):  # JAX checks those of a policy
@@ -158,28 +169,18 @@ def test_missing_and_wrong_entries_are_refused_with_the_path(kind: str, tmp_path
 
 
 @pytest.mark.parametrize("name", ["format", "version"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_file_of_a_newer_format_or_of_another_version_of_the_game_is_refused(
-    kind: str, name: str, tmp_path: Path
-) -> None:
+def test_file_of_a_newer_format_or_of_another_version_of_the_game_is_refused(name: str, written: Written) -> None:
     """With both numbers and the remedy."""
-    path = tmp_path / "file"
-    write, read = KINDS[kind]
-    write(path)
-    with np.load(path) as file:
-        entries = {each: file[each] for each in file.files}
+    path, entries, read = written
     number = int(entries[name])
     with_entries(path, entries | {name: entries[name] + 1})
     with pytest.raises(ValueError, match=rf"{path} .*\b{name} {number + 1}\b.*\b{number}: .*"):
         read(path)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_file_that_is_damaged_inside_is_refused_with_the_path(kind: str, tmp_path: Path) -> None:
+def test_file_that_is_damaged_inside_is_refused_with_the_path(written: Written) -> None:
     """The flags, the kind of compression, the sum of the bits and the name of an entry, and the data."""
-    path = tmp_path / "file"
-    write, read = KINDS[kind]
-    write(path)
+    path, _, read = written
     data = path.read_bytes()[: -_game_files.DIGEST_LENGTH]
     directory = data.rindex(b"PK\x01\x02")
     for place in (8, 10, 16, 46):
@@ -192,11 +193,8 @@ def test_file_that_is_damaged_inside_is_refused_with_the_path(kind: str, tmp_pat
         read(path)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_entry_of_a_size_that_no_memory_holds_is_refused(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    write, read = KINDS[kind]
-    write(path)
+def test_entry_of_a_size_that_no_memory_holds_is_refused(written: Written) -> None:
+    path, _, read = written
     entry = io.BytesIO()
     np.lib.format.write_array_header_1_0(entry, {"descr": "|u1", "fortran_order": False, "shape": (10**13,)})
     content = io.BytesIO(path.read_bytes())

@@ -20,8 +20,6 @@ from tests.helpers.positions import batched, board, in_chunks, random_actions, r
 from tests.helpers.sticks import Sticks
 
 analyse: Any = jax.jit(agents.analyse)
-DIAMOND = "chinese_checkers_diamond(size=4, pieces=3)"
-KING_CAPTURE = "minichess(rules=king_capture)"
 BOXES = "dots_and_boxes(rows=1, cols=2)"  # edges 0 1 above, 2 3 below, 4 5 6 upright
 
 # -- rules in plain Python, on positions of games --------------------------------------------------------------------
@@ -183,25 +181,7 @@ def test_scores_of_a_record_are_played() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("game", "at_least"),  # the win rate of 1,000 games minus five standard deviations of that of 500
-    [
-        ("chinese_checkers(size=2, num_players=6)", 0.99),
-        (DIAMOND, 0.99),
-        (KING_CAPTURE, 0.96),
-        ("checkers", 0.42),
-        ("dots_and_boxes(rows=3, cols=3)", 0.97),
-    ],
-)
-def test_greedy_beats_random(game: str, at_least: float) -> None:
-    env = jaxgames.make(game)
-    players = agents.make("greedy", env), agents.make("random", env)
-    result = jax.jit(lambda a, b, key: arena.evaluate(env, a, b, key, 500))(*players, jax.random.key(0))
-    assert result["win_rate"] > at_least
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("game", ["chinese_checkers(size=2, num_players=6)", DIAMOND])
+@pytest.mark.parametrize("game", ["chinese_checkers(size=2)", "chinese_checkers_diamond(size=4, pieces=3)"])
 def test_greedy_agents_finish_their_games(game: str) -> None:
     env = jaxgames.make(game)
     player = agents.make("greedy", env)

@@ -38,10 +38,10 @@ def assert_same_info(info: BoardInfo, env: jaxgames.Env[Any], state: Any) -> Non
         np.testing.assert_array_equal(array, expected)
 
 
-def test_programs_of_many_envs_are_given_back() -> None:
+def test_equal_envs_share_their_programs_and_those_of_many_are_given_back() -> None:
     """So a server that is asked for ever more parameters of a game does not grow for ever."""
     first = host(Sticks(sticks=100))
-    assert host(Sticks(sticks=100)) is first
+    assert first is host(Sticks(sticks=100)) is host(Sticks(sticks=100), CPU)
     first.init()
     gone = weakref.ref(first)
     del first
@@ -155,11 +155,6 @@ def test_each_function_is_one_program_and_each_call_copies_one_array(monkeypatch
     assert COUNTS["observations"] == 1
 
 
-def test_equal_envs_share_their_programs() -> None:
-    assert host(STICKS) is host(Sticks()) is host(STICKS, CPU)
-    assert host(STICKS) is not host(Sticks(sticks=8))
-
-
 # -- wrong arguments, and devices: tests/interop/test_adapters.py has more -----------------------------------------
 
 
@@ -172,7 +167,6 @@ def test_missing_cpu_device_is_refused_with_what_to_set(monkeypatch: pytest.Monk
         host(STICKS)
 
 
-LUCKY = LuckySticks().init(jax.random.key(0))
 ONE_BOX = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
 
 
@@ -183,14 +177,10 @@ def at_7() -> Any:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: host(STICKS).step(at_7(), True), TypeError, "action must be one integer, not"),
         (lambda: host(STICKS).step(at_7(), np.array([1])), TypeError, "action must be one integer, not"),
-        (lambda: host(STICKS).step(at_7(), 2**31), ValueError, "action must fit int32"),
         (lambda: host(STICKS).observe(at_7(), -1), ValueError, "seat must be from 0 to 2, not -1"),
         (lambda: host(STICKS).observe(at_7(), 3), ValueError, "seat must be from 0 to 2, not 3"),
         (lambda: host(ONE_BOX).look(at_7()), TypeError, "expected a state of dots_and_boxes"),
-        (lambda: host(LuckySticks()).init(), ValueError, "sticks is a game of chance"),
-        (lambda: host(LuckySticks()).step(LUCKY, 0), ValueError, "sticks is a game of chance"),
     ],
 )
 def test_wrong_arguments_are_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from jaxgames import ParameterError, make
-from jaxgames.wrappers import auto_reset
 from tests.helpers.positions import play, start
 
 DRAWN = {
@@ -63,12 +62,6 @@ def test_last_line_says_how_the_game_ended() -> None:
     env = make("dots_and_boxes(rows=1, cols=1)")
     state = play(env, start(env), "h(0,0)", "h(1,0)", "v(0,0)", "v(0,1)")
     assert env.to_text(state).split("\n")[-1] == "won by seat 1: all edges drawn"
-
-
-def test_wrapper_draws_the_board_inside() -> None:
-    env = make("dots_and_boxes(rows=1, cols=1)")
-    wrapped: Any = auto_reset(env)
-    assert wrapped.to_text(wrapped.init()) == env.to_text(env.init())
 
 
 # -- cells of both boards of Chinese Checkers --------------------------------------------------------------------------
