@@ -254,10 +254,7 @@ def test_result_is_that_of_the_last_position_unless_it_is_given() -> None:
     [
         (lambda: record([3]), ("action 3", "9-13")),
         (lambda: record([], result="won"), ("result", "'won'", "1/2-1/2")),
-        *(
-            (lambda name=name, value=value: write(record([], headers={name: value})), ("header", repr(value)))
-            for name, value in (("Two words", "x"), ("Event", "two\nlines"), ("Event", "\r"), ("Event", 'end"] '))
-        ),
+        (lambda: write(record([], headers={"Event": "\r"})), ("header", repr("\r"))),
     ],
 )
 def test_what_is_no_game_is_refused(call: Callable[[], Any], parts: tuple[str, ...]) -> None:

@@ -205,7 +205,6 @@ CASES = Cases(
         ({"double_step": 1}, "False, True, not 1"),
         ({"promotion": "knight"}, "'all', 'queen', not 'knight'"),
         ({"max_plies": 0}, "from 1 to 1000000 or None, not 0"),
-        ({"size": 6}, "no parameter 'size'"),
     ],
     rules=RULES,
     positions={
@@ -226,7 +225,6 @@ CASES = Cases(
             ("rnbqk/ppppp/5/PPPPP w - - 0 1", "'rnbqk/ppppp/5/PPPPP'", "5 rows"),
             ("rnbqk/ppppp/6/PPPPP/RNBQK w - - 0 1", "'6'", "gap 1..5"),
             ("rnbqk/ppppp/51/PPPPP/RNBQK w - - 0 1", "'51'", "5 cells in row 3"),
-            ("rnbqk/ppppp//PPPPP/RNBQK w - - 0 1", "''", "5 cells in row 3"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK W - - 0 1", "'W'", "'w' or 'b'"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK w KQ - 0 1", "'KQ -'", "no castling"),
             ("rnbqk/ppppp/5/PPPPP/RNBQK w - a3 0 1", "'- a3'", "no en passant"),
@@ -241,7 +239,6 @@ CASES = Cases(
         "4k/1P1R1/5/5/K4 w - - 0 1",  # a white pawn on b4, a rook on d4
         [
             ("A2A3", "'A2A3'", "'a2a3'"),
-            ("a2-a3", "'a2-a3'", "'a2a3'"),
             ("a5a6", "'a5a6'", "a1..e5"),
             ("b4b5k", "'b4b5k'", "'d4d5q'"),
             ("a1b4", "not b4", "line or a knight's jump from a1"),
