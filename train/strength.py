@@ -1,14 +1,14 @@
 """Measures how near agents come to solving a game, against its exact solution.
 
-    python -m train.strength runs/first --simulations 16 64 --depth 1 5
+    python -m train.strength runs/first --simulations 16 64
     python -m train.strength runs/first --checkpoints --simulations 64
 
 `jaxgames.solvers.strength.measure` computes the numbers; docs/strength.md explains them. A run's agent plays its
-network's best action, with tree search where --simulations is given, or with a search of full width where --depth is
-(`lookahead`). With --checkpoints every checkpoint is measured and drawn.
+network's best action, with tree search where --simulations is given. With --checkpoints every checkpoint is measured
+and drawn.
 
 The last line on standard output is JSON: env, seat, plies, and a row of measures per agent and search. A row has the
-`simulations` of its search as a number, too: 0 for a run's network alone, and null for --depth and for other agents.
+`simulations` of its search as a number, too: 0 for a run's network alone, and null for other agents.
 """
 
 import functools
@@ -22,16 +22,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import tyro
-from numpy.typing import NDArray
 
 from jaxgames import Env
-from jaxgames._checks import ParameterError, check_int
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent, EpsilonAgent, GreedyAgent, RandomAgent, act_on_device, analyse
 from jaxgames.solvers import Solution, load, solve
 from jaxgames.solvers.strength import measure
-from jaxgames.solvers.strength.graph import CHUNK, graph_of
-from jaxgames.solvers.strength.policy_table import BATCH, Act, Values, call_in_batches
+from jaxgames.solvers.strength.policy_table import BATCH, Act, Values
 from train import agents
 from train.driver.commands import run_command
 from train.driver.metrics import rounded
@@ -43,7 +40,6 @@ from train.plot import Curve, common_settings, draw, save
 
 ROWS_FILE = "strength.jsonl"
 DIGITS = 7  # of the printed numbers
-MAX_DEPTH = 1000
 COLUMNS = {  # of the printed table: the measure, by its head
     "ultra-weak": "ultra_weak",
     "solved": "weak_solved",
@@ -77,10 +73,6 @@ class Arguments:
     """The file that `python -m jaxgames.solvers` wrote for the game. If not given, the game is solved first."""
     simulations: tuple[int, ...] = ()
     """Numbers of simulations: every run is also measured with a tree search of each."""
-    depth: tuple[int, ...] = ()
-    """Numbers of plies: every run is also measured with searches of full width on its network's values."""
-    discount: float = 0.99
-    """Discount per ply in the searches of --depth, so that sooner wins are better."""
     plies: int = 50
     """The length at which a game is cut off and drawn."""
     seat: int = 0
@@ -100,9 +92,8 @@ class Row(NamedTuple):
     """One row of the table, before it is measured."""
 
     agent: str  # the agent's text
-    search: str = ""  # "", "64 simulations" or "5 plies"
-    simulations: int | None = None  # of the search on a run's network, 0 without one; None: another search or agent
-    depth: int | None = None  # of a search of full width
+    search: str = ""  # "" or "64 simulations"
+    simulations: int | None = None  # of the search on a run's network, 0 without one; None: another agent
 
     @property
     def name(self) -> str:
@@ -123,7 +114,7 @@ def strength(arguments: Arguments) -> dict[str, Any]:
     if arguments.checkpoints and output is None:
         output = Path(arguments.agents[0]) / "strength"
     settings = {"env": str(env), "plies": arguments.plies, "seat": arguments.seat}
-    settings |= {"strong_states": arguments.strong_states, "weak": arguments.weak, "discount": arguments.discount}
+    settings |= {"strong_states": arguments.strong_states, "weak": arguments.weak}
     file = None if output is None else ResultFile(output / ROWS_FILE, ("settings", "agent", "search"))
     solution = solution_of(env, arguments.solution)
     rows: list[dict[str, Any]] = []
@@ -148,10 +139,10 @@ def _planned(arguments: Arguments) -> list[Row]:
     """Returns the rows of all agents: of a run, or of each of its checkpoints, the network alone and each search."""
     if not arguments.agents:
         raise ValueError("name at least one agent, such as runs/first or greedy")
-    if (arguments.simulations or arguments.depth) and not any(map(agents.parse, arguments.agents)):
-        raise ValueError("--simulations and --depth search with the network of a run, and none of the agents is a run")
-    if any(number < 1 for number in (*arguments.simulations, *arguments.depth)):
-        raise ValueError("--simulations and --depth take numbers of 1 or more; the network alone is always measured")
+    if arguments.simulations and not any(map(agents.parse, arguments.agents)):
+        raise ValueError("--simulations searches with the network of a run, and none of the agents is a run")
+    if any(number < 1 for number in arguments.simulations):
+        raise ValueError("--simulations takes numbers of 1 or more; the network alone is always measured")
     texts = [agents.name_of(text) for text in arguments.agents]
     if arguments.checkpoints:
         named = agents.parse(arguments.agents[0])
@@ -165,7 +156,6 @@ def _planned(arguments: Arguments) -> list[Row]:
         rows.append(Row(text, simulations=alone))
         if named is not None:
             rows += [Row(text, f"{number} simulations", simulations=number) for number in arguments.simulations]
-            rows += [Row(text, "1 ply" if depth == 1 else f"{depth} plies", depth=depth) for depth in arguments.depth]
     return rows
 
 
@@ -182,14 +172,7 @@ def _player(row: Row, env: Env[Any], solution: Solution[Any], arguments: Argumen
     boards = solution.num_states if arguments.weak else arguments.strong_states or solution.num_states
     agent = with_table(agents.agent_of_run(run, named.iteration, env, **parameters), boards)
     player = deterministic(row.agent, agent, env)
-    if row.depth is None:
-        return player._replace(values=None) if row.search else player  # the row of the network has the values
-    if player.values is None:
-        raise ValueError("--depth searches on the values of a network, and the agent has none")
-    with Progress(solution.num_states, "states", f"values of {row.agent}") as bar:
-        values = _counted(player.values, bar)
-        act = lookahead(solution, values, row.depth, discount=arguments.discount, seat=arguments.seat)
-    return Player(act, None)
+    return player._replace(values=None) if row.search else player  # the row of the network has the values
 
 
 def _measured(row: Row, env: Env[Any], solution: Solution[Any], arguments: Arguments, title: str) -> dict[str, Any]:
@@ -268,46 +251,6 @@ def _values(agent: Agent, states: Any) -> jax.Array:
     values = _values_of_seats(agent, states)
     assert values is not None
     return jnp.take_along_axis(values, states.current_player[:, None], axis=1)[:, 0]
-
-
-def lookahead(
-    solution: Solution[Any],
-    values: Values,
-    depth: int,
-    *,
-    discount: float = 0.99,
-    seat: int = 0,
-) -> Act:
-    """Returns the agent that searches `depth` plies and judges the leaves with `values`; of equal moves the first.
-
-    The result has the form that `measure` takes. It plays legal moves on live boards, and action 0 on all others.
-
-    Args:
-      solution: its states and moves are used, its values are not.
-      values: a function from boards [512] to float32[512], the mover's expected return; clipped to -1 ... 1.
-      depth: 1 compares the values behind each move.
-      discount: per ply, so that of two wins the sooner one is better, and of two losses the later one.
-      seat: to move on the boards for `values`.
-    """
-    check_int("depth", depth, 1, MAX_DEPTH)
-    if not 0 < discount <= 1:
-        raise ParameterError(f"discount must be a number above 0 and at most 1, such as 0.99, not {discount}")
-    graph = graph_of(solution)
-    leaves = np.full(graph.size, -1, np.float32)  # a finished game is lost for the seat to move
-    leaves[graph.live] = np.clip(call_in_batches(solution, values, graph.live, seat), -1, 1)
-    chunks = [graph.children[begin : begin + CHUNK] for begin in range(0, graph.size, CHUNK)]
-    value = leaves
-    for _ in range(depth - 1):
-        value = np.concatenate([_backed_up(rows, value, discount).max(-1) for rows in chunks])
-        value = np.where(graph.is_live, value, leaves)
-    slots = np.concatenate([_backed_up(rows, value, discount).argmax(-1) for rows in chunks])
-    actions = jnp.asarray(np.maximum(graph.actions[np.arange(graph.size), slots], 0))
-    return lambda states: actions[jnp.asarray(solution.index(states))]
-
-
-def _backed_up(children: NDArray[np.int32], value: NDArray[np.float32], discount: float) -> NDArray[np.float32]:
-    """Returns float32[B, K], the value of each move for the mover; minus infinity behind the last legal move."""
-    return -np.float32(discount) * np.append(value, np.float32(np.inf))[children]
 
 
 # -- text and pictures -------------------------------------------------------------------------------------------------

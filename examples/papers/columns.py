@@ -208,7 +208,7 @@ COLUMNS: dict[str, Mapping[str, Column]] = {  # by file: headers with templates,
     },
     "strength_4_3": {
         "agent": lambda row: f"`{Path(row['agent']).name}`",
-        "simulations": lambda row: row.get("search") or text_of_search(row),
+        "simulations": text_of_search,
         **_of(SURE),
     },
     "alphazero_wide": {

@@ -1,4 +1,4 @@
-"""The command train.strength, and its search of full width against one in plain Python, state by state."""
+"""The command train.strength: rows of agents, searches and checkpoints."""
 
 import json
 from pathlib import Path
@@ -10,15 +10,12 @@ import pytest
 from jaxgames import make, solvers
 from jaxgames.agents import GreedyAgent
 from jaxgames.solvers.strength import measure
-from jaxgames.solvers.strength.graph import Graph, graph_of
-from jaxgames.solvers.strength.policy_table import boards
 from tests.helpers.commands import last_json, run_command
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.solved import solved_boxes, solved_diamond
 from tests.helpers.stored_runs import store
 from train import agents, strength
 from train.ppo import PPO, Config
-from train.strength import lookahead
 
 GAME = "chinese_checkers_diamond(size=3, pieces=3)"
 SIZES: dict[str, Any] = {"num_envs": 2, "rollout_length": 4, "num_minibatches": 1}
@@ -59,23 +56,23 @@ def test_rows_of_a_run_are_its_network_and_each_search(
     run: Path, solution_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = f"{run}@4"
-    assert run_command(strength.main, run, "--solution", solution_file, "--depth", 1, 2, "--plies", 9) is None
+    assert run_command(strength.main, run, "--solution", solution_file, "--simulations", 2, "--plies", 9) is None
     *table, line = capsys.readouterr().out.splitlines()
     result = json.loads(line)
     assert table == strength.table(result).splitlines()
     assert (result["plies"], result["seat"]) == (9, 0)
     rows = [(row["agent"], row["search"], row["simulations"]) for row in result["rows"]]
-    assert rows == [(text, "", 0), (text, "1 ply", None), (text, "2 plies", None)]
+    assert rows == [(text, "", 0), (text, "2 simulations", 2)]
 
     agent = agents.make(f"{text}(temperature=0)", solved().env)
     player = strength.deterministic(text, agent, solved().env)
     assert player.values is not None
-    network, _, deep = map(measures_of, result["rows"])
+    network, searched = map(measures_of, result["rows"])
     assert network == rounded(measure(solved().env, player.act, solved(), 9, values=player.values))
     assert {"value_accuracy", "value_mse", "weak_value_sign"} <= network.keys()
-    act = lookahead(solved(), player.values, 2)
-    assert deep == rounded(measure(solved().env, act, solved(), 9))
-    assert deep["strong_action"] != network["strong_action"]
+    act = strength.deterministic(text, agents.make(f"{text}(simulations=2)", solved().env), solved().env).act
+    assert searched == rounded(measure(solved().env, act, solved(), 9))
+    assert searched["strong_action"] != network["strong_action"]
 
 
 def test_agents_are_measured_on_the_board_that_is_named_which_is_solved_first(
@@ -133,40 +130,3 @@ def test_checkpoints_are_measured_once_and_drawn(
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert [row["settings"]["plies"] for row in rows] == [50, 50, 50, 9, 9, 9]
     assert rows[3]["strong_action"] == one["strong_action"]
-
-
-# -- the search of full width --------------------------------------------------------------------------------------
-
-DISCOUNT = 0.9
-
-
-def leaf_values(states: Any) -> np.ndarray:
-    """Random values from -2 to 2 by state: some are outside of the range of results."""
-    noise = np.random.default_rng(0).uniform(-2, 2, solved_diamond(3, 3).num_states)
-    return noise[solved_diamond(3, 3).index(states)].astype(np.float32)
-
-
-def searched(graph: Graph, leaves: np.ndarray, state: int, depth: int) -> float:
-    """The value of a state for its mover."""
-    if graph.is_over[state]:
-        return -1.0
-    if depth == 0:
-        return float(np.clip(leaves[state], -1, 1))
-    following = graph.children[state, : graph.num_moves[state]].tolist()
-    return max(-DISCOUNT * searched(graph, leaves, after, depth - 1) for after in following)
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_moves_are_those_of_a_search_of_single_states(depth: int) -> None:
-    graph = graph_of(solved_diamond(3, 3))
-    act = lookahead(solved_diamond(3, 3), leaf_values, depth, discount=DISCOUNT)
-    actions = np.asarray(act(boards(solved_diamond(3, 3), graph.live, 0)))
-    every = np.full(graph.size, np.nan)
-    every[graph.live] = leaf_values(solved_diamond(3, 3).states_at(graph.live))
-    for row in range(0, len(graph.live), 9):
-        state = int(graph.live[row])
-        following = graph.children[state, : graph.num_moves[state]].tolist()
-        worth = [-DISCOUNT * searched(graph, every, after, depth - 1) for after in following]
-        best = max(worth)
-        equal = [graph.actions[state, slot] for slot in range(len(worth)) if worth[slot] > best - 1e-6]
-        assert actions[row] == equal[0]
