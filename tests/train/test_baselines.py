@@ -165,12 +165,6 @@ def test_switches_have_the_seconds_of_both_trainings_and_the_score() -> None:
     assert "ladder_boxes_solved" in error_of(entries.main, "chess")
 
 
-def test_rows_of_a_ladder_have_the_cost_of_a_move() -> None:
-    ladder = {"agents": [{"agent": text, "elo": 0.0} for text in "ab"], "cpu_ms": {"a": 0.5, "b": 2.0}}
-    rows = rows_of("ladder_boxes_solved", {"train.ladder": Record(True, 1.0, ladder)})
-    assert [(row["agent"], row["elo"], row["cpu_ms"]) for row in rows] == [("a", 0, 0.5), ("b", 0, 2)]
-
-
 def test_rows_of_a_solved_board_have_the_first_measure_and_the_seconds_of_an_agent() -> None:
     """A taught agent has the seconds of self-play, of the labels and of imitation, here 10 + 20 + 40."""
 

@@ -64,14 +64,6 @@ class Drawing(imitation.Imitation):
         return loss, (metrics | {"of_dropout": jax.random.uniform(dropout_key)}, statistics)  # no other use is allowed
 
 
-class Decaying(ppo.PPO):
-    """The learner of a user, with a loss of its own."""
-
-    def loss(self, train_state: Any, params: Any, minibatch: Any, dropout_key: Any = None) -> Any:
-        loss, results = super().loss(train_state, params, minibatch, dropout_key)
-        return loss + 1e-3 * sum((leaf**2).sum() for leaf in jax.tree.leaves(params)), results
-
-
 def of_solved_boxes(folder: Path) -> Learner:
     """Imitation of the positions of a board with seven edges, under random symmetries."""
     sizes: dict[str, Any] = {"total_steps": 40 * 16 * 40, "num_minibatches": 16, "batch_size": 40}
@@ -86,7 +78,6 @@ CASES: dict[str, Callable[[Path], Learner]] = {
     "alphazero": lambda _: alphazero.AlphaZero(alphazero.Config(**ALPHAZERO)),
     "alphazero, several boards": lambda _: alphazero.AlphaZero(SEVERAL_BOARDS),
     "imitation": of_solved_boxes,
-    "of a user": lambda _: Decaying(ppo.Config(**PPO)),
 }
 
 
@@ -100,7 +91,7 @@ class Case(NamedTuple):
 
 
 def of_each(*names: str) -> pytest.MarkDecorator:
-    slow = {"alphazero, several boards", "of a user"}  # they compile for seconds
+    slow = {"alphazero, several boards"}  # compiles for seconds
     marked = [pytest.param(name, marks=[pytest.mark.slow] * (name in slow)) for name in names]
     return pytest.mark.parametrize("case", marked, indirect=True)
 
@@ -187,7 +178,7 @@ def test_gradients_are_clipped_to_their_largest_norm(case: Case, trained: Any) -
     assert clipped_norm(trained[0].opt_state) == pytest.approx(case.learner.config.max_grad_norm, rel=1e-4)
 
 
-@of_each("ppo", "alphazero", "of a user")
+@of_each("ppo", "alphazero")
 def test_network_alone_learns_optimal_play_and_values(case: Case, trained: Any) -> None:
     """Positions with 4 or 8 sticks are lost. In all others the mover takes as many as leave 8, 4 or none."""
     left, seats = np.divmod(np.arange(18), 2)

@@ -159,20 +159,6 @@ def test_module_that_is_named_repeated_or_imported_is_used(how: tuple[str, ...],
     assert trace.exists()
 
 
-@pytest.mark.parametrize("folder", ["their_module:their_agent", "my_their_module:their_agent", "."])
-def test_path_of_a_run_repeats_no_text(
-    folder: str, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever makes the files also names the folders."""
-    monkeypatch.chdir(tmp_path)
-    Path(folder).mkdir(exist_ok=True)
-    path = f"{folder}@4(temperature=1)"
-    for argument in (folder, path, f"--agents=random,{path}", f"random,{folder},{path}", f"{folder}/{AGENT}"):
-        with command_line("command", [argument]), pytest.raises(ValueError, match=REFUSED):
-            agents.make(AGENT, make(BOXES))
-    assert not trace.exists()
-
-
 def test_engine_is_started_only_where_its_text_is_repeated(
     trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,23 +72,6 @@ def test_line_is_empty_without_the_column_or_a_common_x(tmp_path: Path) -> None:
     plot.draw({"length": [curve]})
 
 
-def test_labels_are_the_settings_that_differ(tmp_path: Path) -> None:
-    rows = rows_of({1: 0.0})
-    settings: list[dict[str, Any]] = [
-        {"learning_rate": 0.25, "sizes": (3, 2)},
-        {"learning_rate": 1e-5, "sizes": (3, 2)},
-        {"learning_rate": 0.25, "sizes": (4,)},
-    ]
-    runs = [run_of(tmp_path / f"{i}-{seed}", rows, seed=seed, **s) for i, s in enumerate(settings) for seed in (0, 1)]
-    lines = curves(runs, ["length"])["length"]
-    assert [line.label for line in lines] == [
-        "learning_rate=0.25, sizes=3,2",
-        "learning_rate=1e-05, sizes=3,2",
-        "learning_rate=0.25, sizes=4",
-    ]
-    assert [line.values.shape for line in lines] == [(2, 1)] * 3
-
-
 def test_rates_of_one_run_have_intervals_and_rates_of_seeds_have_not(tmp_path: Path) -> None:
     rows = [row | GAMES if "win_rate" in row else row for row in ROWS]
     runs = [run_of(tmp_path / str(seed), rows, seed=seed) for seed in (0, 1)]

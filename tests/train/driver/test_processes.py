@@ -162,23 +162,13 @@ def test_refusal_or_failure_of_process_0_ends_both(options: tuple[str, ...], mes
         assert message in err.splitlines()[-1]
 
 
-@pytest.mark.slow  # a start of JAX each
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            "--coordinator 127.0.0.1:9 --processes 2 --process-id 1 --join-timeout 2",
-            "process 1 waits up to 2 s for the other 1: each must be started, and must reach process 0 at 127.0.0.1:9",
-        ),
-        ("--distributed --join-timeout 9", "--distributed finds the processes that srun of Slurm"),
-    ],
-)
-def test_process_names_the_missing_processes_or_launcher(options: str, message: str, tmp_path: Path) -> None:
+@pytest.mark.slow  # a start of JAX
+def test_process_without_a_launcher_is_told_which_there_are(tmp_path: Path) -> None:
     """In a shell of Slurm, too: `salloc` and `sbatch` set variables, but only `srun` starts tasks."""
-    arguments = [*options.split(), "--run-dir", str(tmp_path / "run")]
+    arguments = ["--distributed", "--join-timeout", "9", "--run-dir", str(tmp_path / "run")]
     ((status, _, err),) = ends([start(COMMAND, arguments, SLURM_JOB_ID="7", SLURM_NTASKS="2")])
     assert status != 0
-    assert message in err
+    assert "--distributed finds the processes that srun of Slurm" in err
 
 
 FAILS = """
@@ -193,9 +183,13 @@ processes.abandon("train.ppo: its own error", 3)
 
 
 def test_failing_process_ends_at_once_with_its_own_error() -> None:
+    """Before that it says for which processes it waits, and where."""
     child = [sys.executable, "-c", FAILS]
     done = subprocess.run(child, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=TIMEOUT)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (3, "train.ppo: its own error")
+    first, *_, last = done.stderr.splitlines()
+    assert first.startswith("process 1 waits up to 9 s for the other 1: ")
+    assert "127.0.0.1:9000" in first
+    assert (done.returncode, last) == (3, "train.ppo: its own error")
 
 
 def test_single_process_is_its_own_leader() -> None:

@@ -76,15 +76,6 @@ def test_folder_holds_settings_metrics_checkpoints_and_result(trained: Path) -> 
     assert (result["finished"], result["steps"], result["env"], result["learner"]) == (True, 40, "sticks", TOY)
 
 
-@pytest.mark.parametrize("line", [b"7", b'{"iteration": "2"}', b"", b"[" * 100_000])
-def test_damaged_line_of_metrics_is_named(line: bytes, folder: Path) -> None:
-    path = folder / "metrics.jsonl"
-    lines = path.read_bytes().splitlines()
-    path.write_bytes(b"\n".join([lines[0], line, *lines[2:]]) + b"\n")
-    with pytest.raises(ValueError, match=f"{path}, line 2 is not a row of metrics"):
-        opened(folder).rows()
-
-
 @pytest.mark.parametrize("content", [None, "[", "[1]", "{}"])
 def test_missing_or_damaged_result_is_no_result(content: str | None, folder: Path) -> None:
     (folder / "result.json").unlink()
