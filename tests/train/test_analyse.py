@@ -21,7 +21,7 @@ from tests.helpers.scripted_agents import OnHost
 from tests.helpers.stored_runs import ROOT, store
 from train.analyse import __main__ as analyse
 from train.analyse import annotation
-from train.analyse.annotation import Database, RecordedGame, Turn, annotate, first_unknown, read_games, summary
+from train.analyse.annotation import RecordedGame, Turn, annotate, read_games, summary
 from train.data.positions import Positions
 from train.ppo import PPO, Config
 
@@ -123,16 +123,6 @@ def database(game: RecordedGame, plies: int) -> Positions:
     return Positions(game.env, type(game.states)(**states), game.actions[rows], split=split, splits=("train", "test"))
 
 
-def test_first_move_out_of_the_database_is_found(games: list[RecordedGame]) -> None:
-    game = games[0]
-    turns = annotate(game, None, database=Database.of(database(game, 3)))
-    assert [turn.played for turn in turns] == [2] * 3 + [0] * 2
-    unknown = first_unknown(turns)
-    assert unknown is not None
-    assert unknown.number == 4
-    assert first_unknown(annotate(game, None, database=Database.of(database(game, 5)))) is None
-
-
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
@@ -146,13 +136,13 @@ def test_command_prints_a_table_and_writes_json_and_a_picture(
     printed = capsys.readouterr()
     *table, result = printed.out.splitlines()
     assert table[0] == "club, A - B, 0-1"
-    assert [line.split("|")[1:3] for line in table[3:5]] == [[" 1    ", " 11-15 "], [" 2    ", " 22-18 "]]
     assert "first move out of the database: turn 4, 25x18" in table
     facts = json.loads(result)
     assert (facts["games"][0]["first_unknown"], facts["broken"]) == (4, [])
     assert [seat["turns"] for seat in facts["games"][0]["seats"]] == [3, 2]
     whole = json.loads(output.read_text())
-    assert [turn["move"] for turn in whole["games"][0].pop("turns")] == [*games[0].moves]
+    turns = whole["games"][0].pop("turns")
+    assert [(turn["move"], turn["played"]) for turn in turns] == [*zip(games[0].moves, [2, 2, 2, 0, 0], strict=True)]
     assert whole == facts
     assert picture.read_text().startswith("<?xml")
 

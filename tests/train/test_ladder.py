@@ -90,8 +90,7 @@ def test_ratings_and_costs_are_those_of_the_stored_pairs(tmp_path: Path, capsys:
     lines = [json.dumps({"agent": name, "cpu_ms": cost}) for name, cost in costs.items()]
     (tmp_path / ladder.COSTS_FILE).write_text("".join(f"{line}\n" for line in (settings, *lines)))
     run_command(ladder.main, BOXES, "greedy", "first", *GAMES, "--cost", "--output", tmp_path)
-    output = capsys.readouterr().out.splitlines()
-    result = json.loads(output[-1])
+    result = last_json(capsys)
     wins, draws = [[0, 1, 3], [5, 0, 8], [1, 0, 0]], [[0, 2, 4], [2, 0, 0], [4, 0, 0]]  # first, greedy, random
     rows = {row["agent"]: row for row in result["agents"]}
     assert [*rows] == ["greedy", "first", "random"]
@@ -102,9 +101,6 @@ def test_ratings_and_costs_are_those_of_the_stored_pairs(tmp_path: Path, capsys:
     assert [rows["greedy"][name] for name in ("games", "wins", "draws", "losses")] == [16, 13, 2, 1]
     assert 0 < result["cpu_ms"].pop("random") < 100
     assert result["cpu_ms"] == costs
-    cells = [line.split("|") for line in (output[0], *output[2:-1])]
-    assert [line[1].strip() for line in cells] == ["agent", "greedy", "first", "random"]
-    assert [line[-2].strip() for line in cells[:3]] == ["CPU ms", "1.23e+03", "0.25"]
     assert json.loads((tmp_path / "ladder.json").read_text())["agents"] == result["agents"]
     assert (tmp_path / "ladder.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "ladder.svg").read_bytes()
@@ -166,11 +162,7 @@ def test_stopped_ladder_plays_every_pair_once(
     run_command(ladder.main, *options, "--output", whole)
     assert (resumed / "pairs.jsonl").read_text() == (whole / "pairs.jsonl").read_text()
     assert last_json(capsys) | {"files": []} == result | {"files": []}
-
-    openings = played[0][4]
-    assert openings.number.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert openings.plies.min() > 0
-    assert openings.plies.max() == 4
+    assert played[0][4].number.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]  # openings
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------
@@ -208,18 +200,18 @@ def test_cost_is_the_time_of_a_move_on_live_boards() -> None:
         def act(self, key: jax.Array, states: Any) -> np.ndarray:
             assert not (states.terminated | states.truncated).any()
             start = time.process_time()
-            while time.process_time() < start + 0.32:
+            while time.process_time() < start + 0.001 * BOARDS:
                 pass
             return np.zeros(BOARDS, np.int32)
 
-    assert 5 <= cpu_milliseconds(Sticks(num_players=2), Busy()) < 10  # pyright: ignore[reportArgumentType]  # on the host: NumPy's actions
+    assert 1 <= cpu_milliseconds(Sticks(num_players=2), Busy()) < 2  # pyright: ignore[reportArgumentType]  # on the host: NumPy's actions
 
 
 def test_cpu_seconds_are_those_of_started_programs_too() -> None:
     before = cpu_seconds()
-    busy = "import time\nwhile time.process_time() < 0.5: pass\nprint('done', flush=True)\ninput()"
+    busy = "import time\nwhile time.process_time() < 0.1: pass\nprint('done', flush=True)\ninput()"
     with subprocess.Popen([sys.executable, "-c", busy], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
         assert program.stdout is not None
         program.stdout.readline()
-        assert cpu_seconds() - before >= 0.45
+        assert cpu_seconds() - before >= 0.08
         program.kill()

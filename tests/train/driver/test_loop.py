@@ -5,7 +5,6 @@ import shlex
 import signal
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxgames
 from jaxgames import agents, arena
 from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, last_json, run_command
@@ -23,6 +21,7 @@ from tests.helpers.stored_runs import (
     equal_checkpoints,
     last_train_state,
     metrics_of,
+    random_train_state,
     train_in,
 )
 from tests.helpers.toy_learner import ToyLearner
@@ -30,6 +29,7 @@ from train.driver import cli, loop
 from train.driver.loop import Settings, run_training
 from train.driver.metrics import format_row, to_floats
 from train.driver.run_folder import RunFolder
+from train.ppo import PPO, Config
 
 
 def test_toy_learner_is_trained_by_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,22 +195,15 @@ def test_evaluation_is_played_against_the_chosen_agent(tmp_path: Path) -> None:
     assert result["win_rate"] == round(float(expected["win_rate"]), 4)
 
 
-@dataclass(frozen=True)
-class OnBoxes(ToyLearner):
-    """Plays the last legal line of one box: it wins if it draws the last one."""
-
-    @property
-    def env(self) -> jaxgames.Env[Any]:
-        return jaxgames.make("dots_and_boxes(rows=1, cols=1)")
-
-    def agent(self, params: Any, temperature: float | None = None, top: int | None = None) -> agents.Agent:
-        return agents.make("first", self.env)
-
-
 def test_random_agent_that_is_beaten_is_followed_by_the_greedy_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has the second seat draws the last line and has the box."""
-    learner, train_state = OnBoxes(toy_learner.Config()), SHORT.init(jax.random.key(0))
-    settings = Settings(evaluation_games=4)
+    """Of one box, whoever has the second seat draws the last edge and wins."""
+
+    class First(PPO):
+        def agent(self, params: Any, *_: Any, **__: Any) -> agents.Agent:
+            return agents.make("first", self.env)
+
+    learner = First(Config(env="dots_and_boxes(rows=1, cols=1)", hidden_sizes=(4,), num_minibatches=1))
+    settings, train_state = Settings(evaluation_games=4), random_train_state(learner)
 
     def columns() -> dict[str, float]:
         return dict(loop.evaluation(learner, settings, loop.evaluation_opponent(learner, settings), train_state, 3))
