@@ -14,7 +14,7 @@ from jaxgames import arena
 from jaxgames.agents import RandomAgent, pytree
 from jaxgames.arena import Games, playing
 from jaxgames.arena.playing import SIDE_BY_SIDE
-from tests.helpers.scripted_agents import Taker, TakerOnHost
+from tests.helpers.scripted_agents import HostAgent, Taker, TakerOnHost
 from tests.helpers.sticks import Sticks
 
 STICKS = Sticks()  # three seats take 1, 2 or 3 of 7 sticks; the seat that takes the last one wins 2
@@ -176,18 +176,6 @@ class HostTaker:
         return np.zeros(np.asarray(states.left).shape, np.int32)
 
 
-class Answer:
-    """Returns always the same."""
-
-    on_device: ClassVar[bool] = False
-
-    def __init__(self, action: Any) -> None:
-        self.action = action
-
-    def act(self, key: jax.Array, states: Any) -> Any:
-        return self.action
-
-
 def test_games_without_an_agent_on_the_device_are_played_one_by_one() -> None:
     """An agent may follow a game from move to move."""
     agent = HostTaker()
@@ -213,7 +201,7 @@ def test_agent_is_asked_about_one_board_at_its_own_turns_only() -> None:
 
 
 def test_illegal_action_of_an_agent_on_the_host_forfeits_the_game() -> None:
-    games = played(Answer(np.array([3])), RANDOM, seats=[[0, 1, 1]])
+    games = played(HostAgent(lambda key, states: np.array([3])), RANDOM, seats=[[0, 1, 1]])
     assert games.forfeited.tolist() == [True]
     assert games.returns.tolist() == [[-1, 0.5, 0.5]]
 

@@ -13,9 +13,9 @@ import pytest
 
 import jaxgames
 from jaxgames import arena
-from tests.arena.test_playing import KEY, ONE, RANDOM, STICKS, Answer
+from tests.arena.test_playing import KEY, ONE, RANDOM, STICKS
 from tests.helpers.positions import stacked
-from tests.helpers.scripted_agents import TakerOnHost
+from tests.helpers.scripted_agents import HostAgent, TakerOnHost
 from tests.helpers.sticks import Sticks
 
 HOST = TakerOnHost(1)
@@ -90,9 +90,10 @@ REFUSALS: list[tuple[Callable[[], Any], tuple[str, ...]]] = [
     (play(RANDOM, RANDOM, seats=[[0, 0, 2]]), ("2 agents", "0 to 2")),
     (play(RANDOM, RANDOM, seats=[[0, 1]]), ("[games, 3]", "[1, 2]")),
     (play(RANDOM, RANDOM, openings=openings()), ("1", "not 3", "for_games(1)")),
-    (play(Answer(0), RANDOM), ("Answer.act", "int32[1]")),
-    (play(Answer(np.zeros(2, np.int32)), RANDOM), ("Answer.act", "int32[1]")),
-    (play(Answer(np.zeros(1, np.float32)), RANDOM), ("Answer.act", "int32[1]")),
+    *(
+        (play(HostAgent(lambda key, states, answer=answer: answer), RANDOM), ("HostAgent.act", "int32[1]"))
+        for answer in (0, np.zeros(2, np.int32), np.zeros(1, np.float32))
+    ),
     *(
         (call, ("TakerOnHost(sticks=1)", "jaxgames.arena.play"))
         for call in (
