@@ -103,11 +103,3 @@ def mctx_search(env: Env[Any], evaluate: Any, config: SearchConfig, params: Any,
         output = mctx.muzero_policy(*arguments, qtransform=transform, dirichlet_fraction=0.0, temperature=0.0)
     summary: Any = output.search_tree.summary()
     return output.action, summary.visit_counts, output.action_weights, summary.value
-
-
-def of_actions(numbers: jax.Array, slots: jax.Array, num_actions: int) -> np.ndarray:
-    """Numbers of slots [B, K] as numbers of actions [B, num_actions], 0 where an action has no slot."""
-    spread = np.zeros((len(slots), num_actions), np.asarray(numbers).dtype)
-    boards, k = np.nonzero(np.asarray(slots) >= 0)
-    spread[boards, np.asarray(slots)[boards, k]] = np.asarray(numbers)[boards, k]
-    return spread
