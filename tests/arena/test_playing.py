@@ -184,20 +184,14 @@ def test_games_without_an_agent_on_the_device_are_played_one_by_one() -> None:
 
 
 def test_games_with_an_agent_on_the_device_are_in_progress_side_by_side_each_with_its_own_keys() -> None:
-    agent = HostTaker()
-    played(agent, ONE, seats=[[0, 1, 1]] * (SIDE_BY_SIDE + 1))
+    """An agent is asked about one board, at its own turns only: one that has no seat never."""
+    agent, unseated = HostTaker(), HostTaker()
+    played(agent, ONE, unseated, seats=[[0, 1, 1]] * (SIDE_BY_SIDE + 1))
     together = [7] * SIDE_BY_SIDE + [4] * SIDE_BY_SIDE + [1] * SIDE_BY_SIDE
     assert agent.left == [*together, 7, 4, 1]
+    assert agent.movers == [[0]] * len(agent.left)
     assert len({*agent.keys}) == len(agent.keys)
-
-
-def test_agent_is_asked_about_one_board_at_its_own_turns_only() -> None:
-    """Seats 0, 1, 2 take 2, 1, 3 sticks of seven, and then seat 0 the last one."""
-    on_seat_1, on_seat_2 = HostTaker(), HostTaker()
-    games = played(TWO, on_seat_1, THREE, on_seat_2, seats=[[0, 1, 2]] * 2)
-    assert games.length.tolist() == [4, 4]
-    assert on_seat_1.movers == [[1]] * 2
-    assert on_seat_2.movers == []
+    assert unseated.movers == []
 
 
 def test_illegal_action_of_an_agent_on_the_host_forfeits_the_game() -> None:

@@ -4,6 +4,7 @@ import os
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from jaxgames.games.checkers import search as checkers
 from jaxgames.games.minichess.search_moves import make_chess
 from jaxgames.solvers.alphabeta import clock as clocks
 from jaxgames.solvers.alphabeta import compiled
+from jaxgames.solvers.alphabeta.deepening import deepen
 from jaxgames.solvers.alphabeta.search import GENERATION, new_search
 from jaxgames.solvers.alphabeta.table import (
     GENERATION_RADIX,
@@ -86,7 +88,7 @@ def test_generations_begin_again_with_an_empty_table() -> None:
     assert (search.counts[GENERATION], search.table[2]) == (1, 0)
 
 
-# -- the clock ---------------------------------------------------------------------------------------------------------
+# -- the clock and the moves at the root -------------------------------------------------------------------------------
 
 
 def test_one_interrupted_piece_does_not_shorten_the_next_but_two_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,6 +105,21 @@ def test_one_interrupted_piece_does_not_shorten_the_next_but_two_do(monkeypatch:
 
         clock.run(work)
     assert sizes[3:] == pytest.approx([(1 - 0.0602) / 2e-6, (1 - 0.1202) / 1.2e-3], abs=1)
+
+
+def test_each_depth_begins_with_the_best_moves_of_the_last_one() -> None:
+    """The clock ends the third depth before its last move."""
+    values, tried = {1: (0, 9, 5), 2: (7, 1, 7), 3: (1, 2, 3)}, list[list[int]]()
+
+    def values_at(moves: list[int], depth: int) -> Iterator[tuple[int, int]]:
+        tried.append(moves)
+        for place, move in enumerate(moves):
+            if (depth, place) == (3, 2):
+                raise clocks.OutOfTimeError
+            yield move, values[depth][move]
+
+    assert deepen(range(3), range(1, 9), values_at) == [(2, 3), (0, 1)]
+    assert tried == [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
 
 
 # -- machine code on disk ----------------------------------------------------------------------------------------------

@@ -1,12 +1,11 @@
 """Alpha-beta in checkers and in 5 x 5 chess: moves as words, the ends of the game, repetitions, returns.
 
-In plain Python unless slow. Moves: the published counts of checkers, and the slow references. `test_host_player.py`
-compares values with those of minimax.
+In plain Python unless slow. Moves are those of the slow references. `test_host_player.py` compares values with those of
+minimax, also near the ends of checkers.
 """
 
 import itertools
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,19 +19,13 @@ from jaxgames.games.checkers import search_moves as checkers_moves
 from jaxgames.games.minichess import Minichess
 from jaxgames.games.minichess import search as chess
 from jaxgames.games.minichess import search_moves as chess_moves
-from jaxgames.solvers.alphabeta.clock import MAX_NODES, NO_LIMIT
-from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA, compiled, function_for, ints
+from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer, plies_to_end
-from jaxgames.solvers.alphabeta.search import GENERATION, PLIES_LEFT
-from jaxgames.solvers.alphabeta.table import MINUS_INFINITY
 from tests.games.checkers.reference import Reference
 from tests.games.minichess.cases import KNIGHTS_HOME, make_reference
 from tests.games.minichess.reference import Position, is_dead
-from tests.games.test_perft import START_MOVES
 from tests.solvers import slow_checkers, slow_minichess
 
-START = (0xFFF00000, 0x00000FFF, 0, 0)  # own, opponents, kings, jumper
-ELEVEN_DEEP = 85_242_128  # published with START_MOVES
 STANDARD, KING_CAPTURE = Minichess(), Minichess(rules="king_capture")
 LARGE_TABLE, NO_TABLE = 1 << 12, 0
 LETTERS = "pnbrqk"  # kinds 1 to 6
@@ -116,59 +109,10 @@ def test_material_cannot_mate_if_the_reference_says_so(cells: list[int], kinds: 
     assert chess_moves.cannot_mate(chess_moves.Pieces(0, *bits)) == dead
 
 
-@compiled
-def turns_of_checkers(own: int, opponents: int, kings: int, jumper: int, turns: int, moves: Any, begin: int) -> int:
-    """The number of sequences of a number of whole turns. `moves` has room for the actions of all plies."""
-    if turns == 0:
-        return 1
-    number = checkers_moves.write_moves(checkers_moves.legal_sources(own, opponents, kings, jumper), moves, begin)
-    total = 0
-    for place in range(begin, begin + number):
-        after = checkers_moves.moved(own, opponents, kings, moves[place])
-        left = turns if after[3] != 0 else turns - 1
-        total += turns_of_checkers(after[0], after[1], after[2], after[3], left, moves, begin + number)
-    return total
-
-
-@pytest.mark.parametrize(
-    ("turns", "is_compiled"),
-    [(5, False), pytest.param(11, True, marks=[pytest.mark.slow, pytest.mark.skipif(not HAS_NUMBA, reason="an hour")])],
-)
-def test_number_of_turns_of_checkers_is_the_published_one(turns: int, is_compiled: bool) -> None:
-    moves = ints([0] * 100 * checkers_moves.MAX_MOVES, is_compiled)
-    count = function_for(is_compiled)(turns_of_checkers)
-    assert [count(*START, number, moves, 0) for number in range(1, turns + 1)] == [*START_MOVES, ELEVEN_DEEP][:turns]
-
-
 # -- ends of the game --------------------------------------------------------------------------------------------------
 
-WCDF, OPENSPIEL, ADJUDICATED = (Checkers(draw_rule=rule) for rule in ("wcdf", "openspiel", "adjudicated"))
 LIMITED = Minichess(max_plies=42)
 TWO_ROOKS = "4k/5/1R3/R4/4K w - - {}"  # the king cannot leave the last rank; then the other rook mates there
-
-
-@pytest.mark.parametrize(
-    ("env", "text", "quiet", "depth", "value"),
-    [
-        (WCDF, "B:W10,18:B6,12", 0, 1, 999.98),  # two jumps are one turn, so one level
-        (WCDF, "B:WK29:BK22,K31", 77, 3, 999.97),  # the king is caught in the third ply
-        (WCDF, "B:WK29:BK22,K31", 78, 4, 0),
-        (OPENSPIEL, "B:WK29:BK22,K31", 37, 3, 999.97),
-        (OPENSPIEL, "B:WK29:BK22,K31", 38, 4, 0),
-        (WCDF, "W:WK27:B28", 79, 1, 999.99),  # 27-32 blocks Black, and that comes before the draw
-        (OPENSPIEL, "W:WK27:B28", 38, 1, 999.99),
-        (OPENSPIEL, "W:WK27:B28", 39, 1, 0),
-        (ADJUDICATED, "W:WK29,30,31,32:BK1", 39, 2, 999.99),  # four pieces against one win in turn 40
-        (ADJUDICATED, "B:WK29,30,31,32:BK1", 38, 2, -999.98),
-        (ADJUDICATED, "W:WK31,32:BK1", 59, 1, 999.99),  # and one piece more in turn 60
-        (ADJUDICATED, "W:WK32:BK1", 59, 2, 0),
-    ],
-)
-def test_value_at_the_limits_of_checkers_is_the_known_one(
-    env: Checkers, text: str, quiet: int, depth: int, value: float
-) -> None:
-    state = slow_checkers.state_of(replace(Reference().from_string(text), quiet=quiet))
-    assert player(env, depth).move_values(state).value == value
 
 
 @pytest.mark.parametrize(
@@ -191,29 +135,6 @@ def test_best_moves_of_chess_and_plies_to_the_end_are_the_known_ones(
     assert {plies_to_end(value) for value in searched.move_values(board).values} - {None} == plies
     found = {env.action_to_string(board, action) for action in searched.best_actions(board)}
     assert found == best if best else len(found) > 1
-
-
-@pytest.mark.parametrize("env", [WCDF, OPENSPIEL, ADJUDICATED], ids=str)
-def test_table_changes_no_value_near_the_ends_of_checkers(env: Checkers) -> None:
-    """One table for all of them, as if they had come up in one search."""
-    rules = checkers.rules_of(env)
-    ends = [limit for limit in (rules.lead_from, rules.draw_at) if limit > 0]
-    quiets = [0, *(quiet for limit in ends for quiet in range(limit - 5, limit))]
-    limits = [(quiet, NO_LIMIT) for quiet in quiets] + [(0, left) for left in range(1, 6)]
-    texts = ("B:WK29:BK22,K31", "B:W29:BK22,K31", "W:WK6,K9:BK1", "B:WK29:BK1,K2,K3,K4")
-    boards = [slow_checkers.words(Reference().from_string(text)) for text in texts]
-    weights = checkers.WEIGHTS["material"]
-    searches = [checkers.make_search(rules, weights, size, compiled=False) for size in (LARGE_TABLE, NO_TABLE)]
-    values: set[int] = set()
-    for depth, board, (quiet, plies_left) in itertools.product((3, 2, 1, 2, 3, 4), boards, limits):
-        value: list[int] = []
-        for space in searches:
-            space.counts[MAX_NODES], space.counts[PLIES_LEFT], space.counts[GENERATION] = NO_LIMIT, plies_left, 1
-            position = checkers.Position(*board, quiet)
-            value.append(checkers.alphabeta(space, position, 0, depth, MINUS_INFINITY, -MINUS_INFINITY, 0))
-        assert value[0] == value[1]
-        values.add(value[0])
-    assert len(values) > 1
 
 
 # -- repetitions of chess ----------------------------------------------------------------------------------------------
