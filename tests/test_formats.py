@@ -52,7 +52,7 @@ def write_saved_game(path: Path) -> None:
 
 def write_policy(path: Path) -> None:
     run = store(path.with_suffix(".run"), LEARNER)
-    run_command(export.main, run, "--output", path, "--platforms", "cpu", "--boards", 0)
+    run_command(export.main, run, "--output", path, "--platforms", "cpu")
     shutil.rmtree(run)
 
 

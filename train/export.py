@@ -3,14 +3,12 @@
     python -m train.export runs/first@40 --output first.policy --platforms cpu --bits 16
     python -m train.match "exported(first.policy)" greedy --env minichess
 
-The file has the network of a run alone, also for a run that plays by search. Then the command loads the file again, and
-compares its agent with the agent of the run on random boards. The last line on standard output is JSON: the game, the
-header of the file, its size, and the seconds to load it. It also has the largest differences between the two agents.
+The file has the network of a run alone, also for a run that plays by search. The last line on standard output is JSON:
+the game, the header of the file, and its size.
 """
 
 import dataclasses
 import functools
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,23 +20,18 @@ import numpy as np
 import tyro
 from jax import export
 
-from jaxgames import _files, arena
+from jaxgames import _files
 from jaxgames import make as make_env
-from jaxgames.env import Env
-from jaxgames.policies import exported
 from jaxgames.policies import file as policy_file
 from jaxgames.policies.agent import PolicyAgent
 from jaxgames.policies.file import Content, Header, Platform
 from train import agents
-from train.bounds import between, check_values
+from train.bounds import check_values
 from train.driver.commands import run_command
 from train.driver.run_folder import RunFolder
 from train.models.policy import Policy
 from train.network_learner import NetworkLearner
 from train.pretrained import from_parts, network_settings, stored_parts
-
-MAX_BOARDS = 100_000
-MAX_PLIES = 40  # random plies before the boards of the comparison
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +47,6 @@ class Arguments:
     The program computes in single precision."""
     platforms: tuple[Platform, ...] = ("cpu", "cuda", "tpu")
     """The platforms that the program is for; cuda and rocm are GPUs."""
-    boards: Annotated[int, between(0, MAX_BOARDS)] = 256
-    """Random boards on which the file is compared with the run; 0 for none."""
-    seed: int = 0
-    """Seed of these boards."""
 
 
 def export_run(arguments: Arguments) -> dict[str, Any]:
@@ -77,16 +66,8 @@ def export_run(arguments: Arguments) -> dict[str, Any]:
     policy_file.write(arguments.output, agent.env, content)
     result = {"env": str(agent.env), "env_version": agent.env.version, **dataclasses.asdict(content.header)}
     result |= {"file": str(arguments.output), "bytes": arguments.output.stat().st_size}
-    result |= {"program_bytes": len(content.module), "parameters": sum(map(np.size, jax.tree.leaves(agent.params)))}
-    if export.default_export_platform() not in arguments.platforms:
-        return result  # the file plays elsewhere
-    begin = time.perf_counter()
-    of_file = exported.make(agent.env, str(arguments.output))
-    assert isinstance(of_file, PolicyAgent)
-    result["load_seconds"] = round(time.perf_counter() - begin, 3)
-    if arguments.boards:
-        result |= differences(agent.env, agent, of_file, arguments.boards, arguments.seed)
-    return result
+    parameters = jax.tree.leaves(agent.params)
+    return result | {"program_bytes": len(content.module), "parameters": sum(map(np.size, parameters))}
 
 
 def content_of(
@@ -149,18 +130,6 @@ def _without_source_locations() -> Generator[None]:
         yield
     finally:
         jax.config.update(name, before)
-
-
-def differences(env: Env[Any], first: PolicyAgent, second: PolicyAgent, num_boards: int, seed: int) -> dict[str, Any]:
-    """Returns the largest differences between the policies of two agents and their values, on random boards."""
-    states = arena.random_openings(env, jax.random.key(seed), num_boards, MAX_PLIES).boards
-    of_first, of_second = (
-        jax.device_get(jax.jit(PolicyAgent.analyse)(dataclasses.replace(agent, temperature=1.0, top=None), states))
-        for agent in (first, second)
-    )
-    pairs = zip(of_first, of_second, strict=True)
-    largest = [float(np.nanmax(np.abs(one - other), initial=0)) for one, other in pairs]  # some values are not known
-    return {"boards": num_boards, "probability_difference": largest[0], "value_difference": largest[1]}
 
 
 main = functools.partial(run_command, "train.export", Arguments, export_run)

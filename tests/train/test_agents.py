@@ -198,7 +198,7 @@ def texts(untrained: Runs, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     folder = tmp_path_factory.mktemp("others")
     file, small, other = (folder / f"{name}.policy" for name in ("file", "small", "other"))
     for path, bits in ((file, 32), (small, 8)):
-        run_command(export.main, untrained.first, "--output", path, "--bits", bits, "--platforms", "cpu", "--boards", 0)
+        run_command(export.main, untrained.first, "--output", path, "--bits", bits, "--platforms", "cpu")
     game, content = policy_file.read(file)  # arrays of the same shapes
     header = dataclasses.replace(content.header, network={"network": "other(width=8)"})
     policy_file.write(other, game, content._replace(header=header))
