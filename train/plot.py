@@ -24,7 +24,7 @@ import numpy as np
 import tyro
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import EngFormatter, NullFormatter
 from numpy.typing import NDArray
 
 from jaxgames.arena import wilson
@@ -35,7 +35,6 @@ from train.driver.metrics import GAMES, OPPONENT
 from train.driver.run_folder import RunFolder
 
 By = Literal["steps", "seconds", "iterations"]
-Scale = Literal["auto", "linear", "log"]
 Floats = NDArray[np.float64]
 
 X_COLUMN = {"steps": "steps", "seconds": "seconds", "iterations": "iteration"}  # the column of each `By`
@@ -67,8 +66,6 @@ class Arguments:
     """The x axis: environment steps, seconds of training, or iterations."""
     output: Path | None = None
     """The picture, written as .png and as .svg. By default learning_curve in the folder, if only one is given."""
-    x_scale: Scale = "auto"
-    """Scale of the x axis; auto is log where the largest x is more than 100 times the smallest, else linear."""
 
 
 def plot(arguments: Arguments) -> list[str]:
@@ -83,7 +80,7 @@ def plot(arguments: Arguments) -> list[str]:
         raise ValueError(f"{len(arguments.runs)} folders need --output: the path of the picture, without .png or .svg")
     runs = open_runs(arguments.runs)
     columns = curves(runs, arguments.columns or EVALUATED, arguments.by)
-    figure = draw(columns, arguments.by, title_of(runs, columns), arguments.x_scale, chance_of(runs))
+    figure = draw(columns, arguments.by, title_of(runs, columns), chance_of(runs))
     return [str(path) for path in save(figure, stem.with_suffix("") if is_picture else stem)]
 
 
@@ -220,7 +217,6 @@ def draw(
     columns: Mapping[str, Sequence[Curve]],
     by: By = "steps",
     title: str = "",
-    x_scale: Scale = "auto",
     chance: Fraction | None = None,
 ) -> Figure:
     """Returns the picture: a panel per column, one legend below.
@@ -229,8 +225,6 @@ def draw(
       columns: from `curves`; every column has the same lines.
       by: what `x` counts.
       title: the text above the panels.
-      x_scale: of the x axis; "auto" is "log" where the largest x is more than LOG_RATIO times the smallest. Another
-        axis begins at 0.
       chance: a dotted line in the panel of the win rate.
     """
     down = -(-len(columns) // MAX_PANELS_IN_ROW)
@@ -240,21 +234,18 @@ def draw(
     rows = "\n".join([*labels, legend_title]).count("\n") / per_row + 1
     figure, panels = new_picture(max(6.0, 4.2 * across), 3.4 * down + 0.6 + 0.2 * rows, down, across)
     every_x = np.concatenate([curve.x for lines in columns.values() for curve in lines] or [np.zeros(0)])
-    ratio = every_x.max() / every_x.min() if every_x.size and every_x.min() > 0 else 1.0
-    if x_scale == "auto":
-        x_scale = "log" if ratio > LOG_RATIO else "linear"
+    is_log = bool(every_x.size) and every_x.max() > LOG_RATIO * every_x.min() > 0
     for axes, (column, lines) in zip(panels, columns.items(), strict=False):
         draw_panel(axes, column, lines)
-        axes.set(xlabel=X_LABEL[by], xscale=x_scale)
+        axes.set(xlabel=X_LABEL[by], xscale="log" if is_log else "linear")
         if column == EVALUATED[0] and chance is not None:
             axes.axhline(float(chance), color="0.4", linestyle=":", linewidth=1)
             place = axes.get_yaxis_transform()  # x in parts of the width, y in the unit of the axis
             axes.text(0.01, float(chance), f"equal players {chance}", transform=place, fontsize="small", va="bottom")
-        if x_scale == "linear" and every_x.size:
-            axes.set_xlim(0, MARGIN * every_x.max())
-        if x_scale == "log":
-            axes.xaxis.set_major_locator(LogLocator(subs=(1,) if ratio > LOG_RATIO else (1, 2, 5)))
+        if is_log:
             axes.xaxis.set_minor_formatter(NullFormatter())
+        elif every_x.size:
+            axes.set_xlim(0, MARGIN * every_x.max())
         axes.xaxis.set_major_formatter(text_of_tick)
     for axes in panels[len(columns) :]:
         axes.remove()

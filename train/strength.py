@@ -270,7 +270,7 @@ def draw_checkpoints(run: RunFolder, rows: Sequence[Mapping[str, Any]], output: 
             values = np.array([[row[name] for row in known]], np.float64)
             columns.setdefault(name, []).append(Curve(search or "network alone", x, values))
     columns = {name: lines for name, lines in columns.items() if any(line.x.size for line in lines)}
-    return save(draw(columns, title=common_settings([run]), x_scale="linear"), output / "figures")
+    return save(draw(columns, title=common_settings([run])), output / "figures")
 
 
 def table(result: Mapping[str, Any]) -> str:

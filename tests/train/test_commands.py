@@ -221,7 +221,6 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (ladder.main, ("minichess", "FIRST", *OUT), "was trained on dots_and_boxes(rows=2, cols=2"),
     (export.main, ("random", *OUT), "expected the folder of a run, such as runs/first or runs/first@40, not 'random'"),
     (export.main, ("FIRST(top=5)", *OUT), "the agent of the file takes the parameters"),
-    (export.main, ("FIRST", "--boards", -1, *OUT), "boards must be from 0 to 100000, not -1"),
     (export.main, ("FIRST", "--platforms", *OUT), "expected a platform, such as --platforms cpu cuda tpu"),
     (export.main, ("FIRST", "--env", "dots_and_boxes", *OUT), "only a run with a network for any board"),
     (strength.main, ("random", "--env", DIAMOND), "plays at random, and the measures need one move per board"),
@@ -262,7 +261,6 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (sweep.main, (*NEW, "--hidden-sizes", "8,x"), "hidden_sizes must be a list of int such as 64,64, not '8,x'"),
     (sweep.main, (*NEW, "--learner", "dqn"), "must be one of ppo, alphazero, imitation, or module:Class, not 'dqn'"),
     (sweep.main, ("--resume",), "--resume needs the --run-dir of the sweep to continue"),
-    (sweep.main, (*NEW, "--num-envs", 4 * 10**8, "--seeds", 2, "--cells-at-once", 2), "200, or cells_at_once"),
 ]
 
 

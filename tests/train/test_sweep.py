@@ -68,11 +68,12 @@ def params_of_three_iterations(learner: Any) -> Any:
     return train_state.params
 
 
-def test_cells_at_once_do_not_change_a_cell() -> None:
-    """In chunks with a remainder; the other tests have one cell at a time."""
+def test_cells_at_once_do_not_change_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on an accelerator; the other tests have one cell at a time."""
+    monkeypatch.setenv("JAXGAMES_FORMS", "library")
     configs = [toy_learner.Config(learning_rate=rate, seed=seed) for rate in (0.1, 0.2) for seed in (0, 1)]
     learners = tuple(map(ToyLearner, [*configs, toy_learner.Config(learning_rate=0.3)]))
-    cells = params_of_three_iterations(BatchedRuns(learners, at_once=3))
+    cells = params_of_three_iterations(BatchedRuns(learners))
     for index, learner in enumerate(learners):
         single = params_of_three_iterations(learner)
         for name, expected in single.items():

@@ -36,8 +36,6 @@ class Arguments:
     """Runs of every combination of settings, with the seeds --seed, --seed + 1, ..."""
     seed: int = 0
     """The first seed."""
-    cells_at_once: int = 0
-    """Cells that a device computes at the same time; 0 for one on a CPU, and for all of them on other platforms."""
 
 
 def parse(arguments: Sequence[str]) -> Arguments:
@@ -117,7 +115,7 @@ def run(given: Sequence[str]) -> dict[str, Any]:
     compilation.keep_programs()
     sharding.provide_cores(arguments.settings.devices)
     sweep = sweep_of(arguments.learner, arguments.values, arguments.seeds, arguments.seed)
-    return run_sweep(sweep, arguments.settings, arguments.cells_at_once)
+    return run_sweep(sweep, arguments.settings)
 
 
 if __name__ == "__main__":

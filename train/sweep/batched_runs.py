@@ -3,9 +3,9 @@
     runs = BatchedRuns((PPO(Config(gamma=0.3)), PPO(Config(gamma=0.5))), devices=2)
     state, metrics = runs.iterate(state)        # every array has a leading axis of runs, metrics too
 
-The runs are divided over the devices of the mesh. A device computes `at_once` runs at the same time, as a `vmap`, and
-its other runs one after the other. On a CPU, one run at a time per core was fastest, twice as fast as a `vmap`, so its
-cores are virtual devices (`train.ops.sharding.provide_cores`). Other platforms compute all runs at once.
+The runs are divided over the devices of the mesh. A device computes its runs at the same time, as a `vmap`. On a CPU,
+one run at a time per core was twice as fast: its cores are virtual devices (`train.ops.sharding.provide_cores`), and
+each computes its runs one after the other.
 """
 
 import dataclasses
@@ -21,6 +21,7 @@ from jax.sharding import PartitionSpec
 
 import jaxgames
 from jaxgames import arena
+from jaxgames._platforms import has_cpu_form
 from jaxgames.agents import Agent
 from train.driver.learner import Learner, names_of_numbers
 from train.ops import sharding
@@ -46,8 +47,6 @@ class BatchedRuns(Learner):
 
     learners: tuple[Learner, ...]
     devices: int = 1
-    at_once: int = 1
-    """Runs that a device computes at the same time."""
 
     @property
     def first(self) -> Learner:
@@ -61,9 +60,8 @@ class BatchedRuns(Learner):
 
     @property
     def padded(self) -> int:
-        """The number of runs, rounded up to full chunks on every device. The added runs repeat the first one."""
-        together = self.devices * self.at_once
-        return -(-len(self.learners) // together) * together
+        """The number of runs, rounded up to equally many on every device. The added runs repeat the first one."""
+        return -(-len(self.learners) // self.devices) * self.devices
 
     @property
     def varied(self) -> dict[str, np.ndarray]:
@@ -159,13 +157,7 @@ class BatchedRuns(Learner):
             common = [each for each, part in zip(arguments, parts, strict=True) if part == REPLICATED]
             of_runs = tuple(each for each, part in zip(arguments, parts, strict=True) if part == SHARDED)
             own = functools.partial(function, *common)
-            if self.at_once == 1:
-                return jax.lax.map(lambda run: own(*run), of_runs)
-            # Not by `batch_size` of `jax.lax.map`, which refuses empty arrays.
-            count, size = self.padded // self.devices, self.at_once
-            chunks = jax.tree.map(lambda x: x.reshape(count // size, size, *x.shape[1:]), of_runs)
-            results = jax.lax.map(lambda chunk: jax.vmap(own)(*chunk), chunks)
-            return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), results)
+            return jax.lax.map(lambda run: own(*run), of_runs) if has_cpu_form() else jax.vmap(own)(*of_runs)
 
         return on_each_device(of_device, *parts, out=SHARDED)
 

@@ -23,7 +23,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 from jaxgames._files import write_whole
@@ -122,15 +121,12 @@ def folder_name(settings: Mapping[str, Any], varied: Sequence[str], row: int) ->
     return name if name == written else f"{name}_{row}"
 
 
-def run_sweep(
-    sweep: Sweep, settings: Settings, cells_at_once: int = 0, runs_type: type[BatchedRuns] = BatchedRuns
-) -> dict[str, Any]:
+def run_sweep(sweep: Sweep, settings: Settings, runs_type: type[BatchedRuns] = BatchedRuns) -> dict[str, Any]:
     """Trains all cells, or until Ctrl-C or SIGTERM, and summarises them. Returns the result that the command prints.
 
     Args:
       settings: of the driver, for every cell; `run_dir` is the folder of the sweep. `devices` are the devices that the
         cells of a group are divided over.
-      cells_at_once: cells that a device computes at the same time; 0 for one on a CPU, and for all on other platforms.
       runs_type: of the cells of a group. A subclass can evaluate them in another way.
 
     Raises:
@@ -139,19 +135,15 @@ def run_sweep(
       ValueError: the sweep in the folder has other settings; the cells do not fit in memory; parameters of another run
         do not fit a cell.
     """
-    if cells_at_once < 0:
-        raise ValueError(f"cells_at_once must be 0 or more, not {cells_at_once}")
     folder = settings.run_dir or Path("runs") / f"{datetime.now():%Y-%m-%d_%H-%M-%S}"
     settings = dataclasses.replace(settings, run_dir=folder)
     is_new = not is_stored(settings, SWEEP_FILE)
-    groups = [(names, runs_type(*group_of(names, settings, cells_at_once))) for names in sweep.groups()]
+    devices = sharding.mesh_for(settings.devices, {}).size
+    groups = [(cells, runs_type((*cells.values(),), min(devices, len(cells)))) for cells in sweep.groups()]
     meshes = [check_start(group, dataclasses.replace(settings, devices=group.devices), is_new) for _, group in groups]
     if is_new:
         for (_, group), mesh in zip(groups, meshes, strict=True):
-            try:
-                compiled_iteration(group, mesh)
-            except ValueError as error:
-                raise ValueError(f"{error}, or cells_at_once" if group.at_once > 1 else str(error)) from None
+            compiled_iteration(group, mesh)
     else:
         stored = json.loads((folder / SWEEP_FILE).read_bytes())
         old, new = ({**each, **each["values"]} for each in (stored, sweep.to_json()))
@@ -178,20 +170,6 @@ def run_sweep(
                 log(f"picture  {plot.plot(plot.Arguments((folder,)))[0]}")
             result["rows"] = summary["rows"]
     return result
-
-
-def group_of(
-    learners: Mapping[str, Learner], settings: Settings, cells_at_once: int
-) -> tuple[tuple[Learner, ...], int, int]:
-    """Returns the cells of a group, the devices that have one, and the cells that each computes at the same time.
-
-    Raises ValueError if there are fewer devices than asked for.
-    """
-    devices = min(sharding.mesh_for(settings.devices, {}).size, len(learners))
-    of_device = -(-len(learners) // devices)
-    on_cpu = jax.local_devices()[0].platform == "cpu"
-    chunks = -(-of_device // (cells_at_once or (1 if on_cpu else of_device)))
-    return tuple(learners.values()), devices, -(-of_device // chunks)  # chunks of equal size
 
 
 def train_group(learners: Mapping[str, Learner], group: BatchedRuns, settings: Settings) -> bool:
