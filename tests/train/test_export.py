@@ -170,19 +170,11 @@ def test_file_that_is_not_for_this_game_platform_or_jax_is_refused(file: Path, t
         assert words in refusal(tmp_path / "file")
 
 
-def test_damaged_or_other_files_are_refused(file: Path, tmp_path: Path) -> None:
-    data, path = file.read_bytes(), tmp_path / "file"
+def test_other_or_missing_files_are_refused(tmp_path: Path) -> None:
+    """tests/test_game_files.py damages files of every kind."""
+    path = tmp_path / "file"
     solve(jaxgames.make("dots_and_boxes(rows=1, cols=1)"), progress=False).save(path)
     assert f"{path} is not an exported policy: write one with" in refusal(path)
-    flipped = [data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :] for place in (30, len(data) // 2, -2)]
-    for content, message in (
-        *((content, "its checksum does not fit") for content in flipped),
-        (data[:-100], "is cut short, was altered, or is not an exported policy"),
-        (b"checkers", "is not a file of train.export"),
-        (b"", "is not a file of train.export"),
-    ):
-        path.write_bytes(content)
-        assert message in refusal(path)
     assert "cannot be read (No such file or directory)" in refusal(tmp_path / "missing")
 
 

@@ -52,49 +52,31 @@ def measures_of(row: dict[str, Any]) -> dict[str, Any]:
 # -- rows ----------------------------------------------------------------------------------------------------------
 
 
-def test_rows_of_a_run_are_its_network_and_each_search(
-    run: Path, solution_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = f"{run}@4"
-    assert run_command(strength.main, run, "--solution", solution_file, "--simulations", 2, "--plies", 9) is None
-    *table, line = capsys.readouterr().out.splitlines()
-    result = json.loads(line)
-    assert table == strength.table(result).splitlines()
-    assert (result["plies"], result["seat"]) == (9, 0)
-    rows = [(row["agent"], row["search"], row["simulations"]) for row in result["rows"]]
-    assert rows == [(text, "", 0), (text, "2 simulations", 2)]
-
-    agent = agents.make(f"{text}(temperature=0)", solved().env)
-    player = strength.deterministic(text, agent, solved().env)
-    assert player.values is not None
-    network, searched = map(measures_of, result["rows"])
-    assert network == rounded(measure(solved().env, player.act, solved(), 9, values=player.values))
-    assert {"value_accuracy", "value_mse", "weak_value_sign"} <= network.keys()
-    act = strength.deterministic(text, agents.make(f"{text}(simulations=2)", solved().env), solved().env).act
-    assert searched == rounded(measure(solved().env, act, solved(), 9))
-    assert searched["strong_action"] != network["strong_action"]
-
-
 def test_agents_are_measured_on_the_board_that_is_named_which_is_solved_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The network of the run fits every board."""
+    """The network of the run fits every board. A run has a row for its network, whose values count, and its search."""
     env = make("dots_and_boxes(rows=1, cols=2)")
     with temporary_registrations():
         network = "tests.helpers.networks:patch(width=4)"
         learner = PPO(Config(env="dots_and_boxes(rows=1, cols=1)", network=network, **SIZES))
         folder = store(tmp_path / "run", learner)
-        assert run_command(strength.main, folder, "first", "--env", env, "--seat", 1, "--simulations", 2) is None
+        options = ("--env", env, "--seat", 1, "--simulations", 2, "--plies", 9)
+        assert run_command(strength.main, folder, "first", *options) is None
         texts = (f"{folder}(temperature=0)", f"{folder}(simulations=2)", "first")
         players = [agents.make(text, env) for text in texts]
-    result = last_json(capsys)
-    assert (result["env"], result["seat"]) == (str(env), 1)
-    assert [row["search"] for row in result["rows"]] == ["", "2 simulations", ""]
+    *table, line = capsys.readouterr().out.splitlines()
+    result = json.loads(line)
+    assert table == strength.table(result).splitlines()
+    assert (result["env"], result["seat"], result["plies"]) == (str(env), 1, 9)
+    rows = [(row["agent"], row["search"], row["simulations"]) for row in result["rows"]]
+    assert rows == [(f"{folder}@0", "", 0), (f"{folder}@0", "2 simulations", 2), ("first", "", None)]
     assert result["rows"][0]["strong_action"] != result["rows"][1]["strong_action"]
     for row, agent in zip(result["rows"], players, strict=True):
         act, values = strength.deterministic("", agent, env)
         values = None if row["search"] else values
-        assert measures_of(row) == rounded(measure(env, act, solved_boxes(1, 2), seat=1, values=values))
+        assert measures_of(row) == rounded(measure(env, act, solved_boxes(1, 2), 9, seat=1, values=values))
+    assert ["value_mse" in row for row in result["rows"]] == [True, False, False]
 
 
 @pytest.mark.slow  # compiles the scores
