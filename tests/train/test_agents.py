@@ -99,13 +99,6 @@ def test_iteration_behind_the_folder_names_a_checkpoint(behind: str, iteration: 
     jax.tree.map(np.testing.assert_array_equal, agent.params, random_train_state(KEPT, iteration).params)
 
 
-def test_parameters_in_brackets_are_those_of_the_learners_agent(kept: Path) -> None:
-    agent = agents.make(f"{kept}@20(temperature=0.5, epsilon=0.1, top=5)", ENV)
-    assert isinstance(agent, EpsilonAgent)
-    assert isinstance(agent.agent, PolicyAgent)
-    assert (agent.agent.temperature, agent.agent.top, float(agent.epsilon)) == (0.5, 5, np.float32(0.1))
-
-
 # -- what is refused -----------------------------------------------------------------------------------------------
 
 NO_RUN = r"holds no run: .*train.ppo or train.alphazero or train.imitation.* a level \(easy, .*\) or .* first, "
@@ -158,6 +151,9 @@ def test_run_plays_by_its_parameters(search: str, greedy: Path) -> None:
         agent: Any = agents.make(f"{greedy}({given})", ENV)
         assert isinstance(agent, SearchAgent if search else PolicyAgent)
         assert (agent.temperature, agent.top) == (temperature, top)
+    with_epsilon = agents.make(f"{greedy}({', '.join(filter(None, (search, 'epsilon=0.25')))})", ENV)
+    assert isinstance(with_epsilon, EpsilonAgent)
+    assert (type(with_epsilon.agent), float(with_epsilon.epsilon)) == (type(agent), 0.25)
 
 
 @pytest.mark.slow  # compiles searches

@@ -59,12 +59,6 @@ def test_network_and_preset_determine_the_defaults_of_the_other_settings() -> No
     assert parsed("--preset", "alpha_mini", "--gamma", "0.5") == config_for(preset="alpha_mini", gamma=0.5)
 
 
-def test_resumed_run_has_its_own_settings_by_default(toy_run: Path) -> None:
-    arguments = cli.parse(ToyLearner, ["--resume", "--run-dir", str(toy_run), "--seed", "4"])
-    assert arguments.config == toy_learner.Config(total_steps=20, seed=4)
-    assert arguments.settings == Settings(run_dir=toy_run, resume=True)
-
-
 # -- resume ----------------------------------------------------------------------------------------------------------
 
 

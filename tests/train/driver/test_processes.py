@@ -32,7 +32,6 @@ from tests.helpers.stored_runs import (
 )
 from tests.helpers.toy_learner import ToyLearner
 from tests.train.ppo.test_ppo import CONFIG as ON_STAR
-from train.driver import processes
 from train.driver.learner import Learner
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
@@ -190,15 +189,6 @@ def test_failing_process_ends_at_once_with_its_own_error() -> None:
     assert first.startswith("process 1 waits up to 9 s for the other 1: ")
     assert "127.0.0.1:9000" in first
     assert (done.returncode, last) == (3, "train.ppo: its own error")
-
-
-def test_single_process_is_its_own_leader() -> None:
-    """Nothing is sent, and nothing is waited for."""
-    assert processes.is_leader()
-    assert processes.broadcast_from_leader({"a": [1, None]}) == {"a": [1, None]}
-    assert [processes.any_process(flag) for flag in (False, True)] == [False, True]
-    processes.leave()
-    processes.abandon("goes on")
 
 
 @pytest.mark.slow  # two starts of JAX each; test_loop.py signals a run of one process
