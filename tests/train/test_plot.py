@@ -1,7 +1,6 @@
 """The command train.plot: which runs are a line, what is a point of it, and the files that are written."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -93,11 +92,7 @@ def test_chance_is_known_where_no_game_is_drawn(tmp_path: Path) -> None:
 
 
 def test_picture_of_a_run_lies_in_its_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "run"
-    run = RunFolder.create(folder, ToyLearner(toy_learner.Config()))
-    for row in ROWS:
-        run.log({name: math.nan if value is None else value for name, value in row.items()})
-    run.close()
+    folder = run_of(tmp_path / "run", ROWS).folder
     png, svg = folder / "learning_curve.png", folder / "learning_curve.svg"
     pictures: list[bytes] = []
     for _ in range(2):

@@ -129,6 +129,8 @@ def test_recipe_or_preset_is_a_run_that_can_start(learner: Any, given: dict[str,
     ("learner", "preset", "of_study"),
     [
         (ppo.PPO, "alpha_mini", {"network": "alpha_mini", "anneal_lr": False, "ent_coef": 0, "opponents": ("random",)}),
+        (ppo.PPO, "alpha_mini", {"steps_per_iteration": 1000, "minibatch_size": 100, "num_iterations": 50}),
+        (ppo.PPO, "alpha_mini", {"learning_rate": 1e-5, "gamma": 0.3, "gae_lambda": 1}),
         (ppo.PPO, "parameter_sharing_paper", {"hidden_sizes": (64, 64), "update_epochs": 30, "learning_rate": 5e-5}),
         (ppo.PPO, "parameter_sharing_paper", {"anneal_lr": False, "gamma": 0.99, "gae_lambda": 1, "clip_coef": 0.3}),
         (ppo.PPO, "parameter_sharing_paper", {"step_kl_coef": 0.2, "target_kl": 0.01, "ent_coef": 0}),
@@ -146,20 +148,15 @@ def test_preset_has_the_settings_of_its_study(learner: Any, preset: str, of_stud
 
 
 def test_settings_are_the_recipe_with_the_changes() -> None:
-    """Another network leaves out the settings of the recipe's own network; a game without a recipe has the defaults."""
+    """Another network leaves out the settings of the recipe's own network; a preset takes another board."""
     recipe = config_for("checkers")
     assert (recipe.channels, recipe.hidden_sizes) != ((), ())
     assert config_for("checkers", seed=3, update_epochs=5) == dataclasses.replace(recipe, seed=3, update_epochs=5)
     other = config_for("checkers", network="resnet(blocks=1)")
     assert other == dataclasses.replace(recipe, network="resnet(blocks=1)", channels=(), hidden_sizes=())
     assert config_for("checkers", network="mlp", hidden_sizes=(8,)).hidden_sizes == (8,)
-
-
-def test_preset_of_alpha_mini_has_the_settings_of_the_study_also_on_another_board() -> None:
-    config, env = config_for(preset="alpha_mini"), "minichess(board=baby)"
-    assert (config.steps_per_iteration, config.minibatch_size, config.num_iterations) == (1000, 100, 50)
-    assert (config.learning_rate, config.gamma, config.gae_lambda) == (1e-5, 0.3, 1.0)
-    assert config_for(env, preset="alpha_mini", gamma=0.5) == dataclasses.replace(config, env=env, gamma=0.5)
+    preset, env = config_for(preset="alpha_mini"), "minichess(board=baby)"
+    assert config_for(env, preset="alpha_mini", gamma=0.5) == dataclasses.replace(preset, env=env, gamma=0.5)
 
 
 def test_preset_from_imitation_takes_the_parameters_of_the_recipe_of_imitation() -> None:
