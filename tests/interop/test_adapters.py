@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,7 @@ def test_illegal_action_of_the_mover_ends_the_game_and_costs_one(adapter: type[A
     assert_same(made.view(), reference)
 
 
-def observed_games(made: Adapter, seeds: range) -> list[list[str]]:
+def observed_games(made: Adapter, seeds: Iterable[Any]) -> list[list[str]]:
     """The observations of games in which single sticks are taken."""
     games: list[list[str]] = []
     for seed in seeds:
@@ -132,6 +133,14 @@ def test_game_of_chance_is_repeated_by_its_seed_and_differs_by_it(adapter: type[
     games = observed_games(made, range(8))
     assert observed_games(made, range(8)) == games
     assert len({*map(tuple, games)}) > 1
+
+
+@pytest.mark.parametrize("adapter", adapters("gymnasium", "pettingzoo"))
+def test_reset_without_a_seed_continues_from_the_last_one(adapter: type[Adapter]) -> None:
+    made, seeds = adapter(LuckySticks()), (7, *[None] * 8)
+    games = observed_games(made, seeds)
+    assert observed_games(made, seeds) == games
+    assert len({*map(tuple, games[1:])}) > 1
 
 
 @pytest.mark.parametrize("adapter", adapters("gymnasium", "pettingzoo"))

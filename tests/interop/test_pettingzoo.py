@@ -3,7 +3,6 @@
 import importlib.util
 import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from gymnasium.spaces import Box, Dict, Discrete
 from pettingzoo.test import api_test, render_test, seed_test
 
 from jaxgames.interop.pettingzoo import aec_env, raw_env
-from tests.helpers.sticks import LuckySticks, Sticks
+from tests.helpers.sticks import Sticks
 from tests.interop.adapters import GAMES
 
 BOXES = "dots_and_boxes(rows=1, cols=2)"
@@ -92,22 +91,6 @@ def test_observations_are_new_arrays_that_may_be_changed() -> None:
         array[:] = 1
     assert not second["observation"].any()
     assert zoo.last(observe=False)[0] is None
-
-
-def test_reset_without_a_seed_continues_from_the_last_one() -> None:
-    def following_games(zoo: Any) -> list[str]:
-        zoo.reset(seed=7)
-        games: list[str] = []
-        for _ in range(8):
-            zoo.reset()
-            zoo.step(0)
-            zoo.step(0)
-            games.append(zoo.unwrapped.game.to_string(zoo.unwrapped.board))
-        return games
-
-    games = following_games(aec_env(LuckySticks()))
-    assert games == following_games(aec_env(LuckySticks()))
-    assert len({*games}) > 1
 
 
 # -- pictures --------------------------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def test_truncation_counts_as_termination_unless_it_is_kept() -> None:
 
 
 @pytest.mark.slow  # compiles another game
-@pytest.mark.parametrize("env", [ENV, pytest.param(KEEP, marks=pytest.mark.slow)], ids=["terminate", "keep"])
+@pytest.mark.parametrize("env", [ENV, KEEP], ids=["terminate", "keep"])
 def test_auto_reset_of_pgx_plays_every_game_to_its_end(env: PgxEnv) -> None:
     """Four boards, ten games each. The flags of a new board are those of the game before it, until the next step."""
 
