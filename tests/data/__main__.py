@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.contract.test_rules import made_playthroughs
 from tests.play.test_terminal import made_transcripts
+from tests.play.web.test_browser_visits import made_visits
 from tests.play.web.test_server import made_pages
 from tests.render.test_pictures import made_pictures
 
@@ -18,6 +19,7 @@ MAKERS = {
     "pictures": made_pictures,
     "playthroughs": made_playthroughs,
     "transcripts": made_transcripts,
+    "visits": made_visits,  # needs Chromium
 }
 
 

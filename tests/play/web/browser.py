@@ -6,9 +6,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, Literal, Protocol
 
+import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, Playwright, Route, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, Playwright, Request, Route, ViewportSize, sync_playwright
 
 from benchmarks import play
 from jaxgames.play import Session, from_json
@@ -60,20 +61,28 @@ class Sit(Protocol):
 class Person:
     """A person who plays on the page."""
 
-    def __init__(self, chrome: Browser, address: str, *, before: Callable[[Page], None] | None = None, **window: Any):
+    def __init__(self, chrome: Browser, address: str, *, before: Callable[[Page], Any] | None = None, **window: Any):
         options: dict[str, Any] = {"viewport": DESK, **window}
         self.page: Page = chrome.new_context(**options).new_page()
         self.page.set_default_timeout(60_000)
         self.address = address
         self.requests: list[str] = []
+        self.unanswered: set[Any] = set()
         self.errors: list[str] = []
-        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("request", self.count)
+        self.page.on("requestfinished", lambda request: self.unanswered.discard(request))
+        self.page.on("requestfailed", lambda request: self.unanswered.discard(request))
         self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         if before:
             before(self.page)
         self.page.goto(address)
         self.wait()
+
+    def count(self, request: Request) -> None:
+        self.requests.append(request.url)
+        if "/api/events" not in request.url:
+            self.unanswered.add(request)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -149,12 +158,22 @@ class Person:
             self.middle(cell),
         )
 
-    def is_on_screen(self, selector: str) -> bool:
-        """Returns whether an element is in the window as a whole."""
-        return self.find(selector).evaluate(
-            "node => { const box = node.getBoundingClientRect(); return box.height > 0 && box.top >= 0"
-            " && box.bottom <= innerHeight && box.left >= 0 && box.right <= innerWidth; }"
-        )
+    def told(self) -> list[str]:
+        """Returns all that the page tells people who do not see it, as Chromium's accessibility tree has it, in lines.
+
+        At the end are the kinds of the trails on the board, and the cell that has the focus.
+        """
+        trails = [path.get_attribute("class") for path in self.find("#trails path").all()]
+        focus = self.page.evaluate("document.activeElement.dataset.name ?? ''")
+        return [*self.find("body").aria_snapshot().split("\n"), f"trails: {trails}", f"focus: {focus}"]
+
+    def settle(self) -> None:
+        """Waits until all requests but the stream of events are answered, and nobody but a person is to move."""
+        quiet = 0
+        while quiet < 3:
+            self.wait()
+            self.page.wait_for_timeout(15)
+            quiet = 0 if self.unanswered else quiet + 1
 
     # -- acting --------------------------------------------------------------------------------------------------
 
@@ -176,31 +195,64 @@ class Person:
         """Accepts the next question of the page."""
         self.page.once("dialog", lambda dialog: dialog.accept())
 
-    def set_up(self, text: str) -> None:
-        """Sets up a position, and scrolls back to the board."""
-        self.find("#advanced").evaluate("details => details.open = true")
-        self.find("#position").fill(text)
-        self.push("#set")
-        self.wait_for("JSON.parse(JSON.parse(localStorage.getItem('jaxgames')).saved).opening !== null")
-        self.page.evaluate("scrollTo(0, 0)")
+    def do(self, step: str) -> None:
+        """Does a step of a script: "click 11 15", "keys 11", "drag 11 15", "press u", "push #undo".
+
+        "choose #game = Checkers" chooses in a menu, "fill #ply = 3" types, and "set W:W22:B17" sets up a position.
+        "accept push #resign" answers a question of the page with yes, "moves 3" plays three legal moves, and "wait 600"
+        waits for milliseconds. "click 18 | wait 600" does both.
+        """
+        step, *then = step.split(" | ")
+        verb, _, what = step.partition(" ")
+        selector, _, text = what.partition(" = ")
+        match verb:
+            case "click":
+                self.click(*what.split())
+            case "keys":
+                self.choose(what, "keyboard")
+            case "drag":
+                source, target = what.split()
+                self.drag(source, lambda: target)
+            case "press":
+                self.press(*what.split())
+            case "push":
+                self.push(what)
+            case "choose":
+                self.find(selector).select_option(label=text)
+            case "fill":
+                self.find(selector).fill(text)
+                self.find(selector).press("Tab")
+            case "set":
+                self.find("#advanced").evaluate("details => details.open = true")
+                self.find("#position").fill(what)
+                self.push("#set")
+                self.page.evaluate("scrollTo(0, 0)")
+            case "moves":
+                for _ in range(int(what)):
+                    if not self.over:
+                        self.move()
+            case "wait":
+                self.page.wait_for_timeout(int(what))
+            case _:
+                assert verb == "accept", step
+                self.accept()
+                self.do(what)
+        self.settle()
+        for each in then:
+            self.do(each)
 
     def walk(self, cell: str) -> None:
-        """Moves the focus to a cell with the arrow keys: from the one that the Tab key reaches, first to its row."""
-        rows = self.page.evaluate(
-            "() => { const rows = new Map(); for (const cell of document.querySelectorAll('.cell')) {"
-            " const y = Math.round(parseFloat(cell.style.top) * 10);"
-            " if (!rows.has(y)) rows.set(y, []); rows.get(y).push([parseFloat(cell.style.left), cell.dataset.name]); }"
-            " return [...rows].sort((a, b) => a[0] - b[0]).map(row => row[1].sort((a, b) => a[0] - b[0])); }"
-        )
-        focus = "document.activeElement.dataset.name"
-        self.find(".cell[tabindex='0']").focus()
-        row_of = {name: row for row, cells in enumerate(rows) for _, name in cells}
-        down = row_of[cell] - row_of[self.page.evaluate(focus)]
-        self.press(*["ArrowDown" if down > 0 else "ArrowUp"] * abs(down))
-        names = [name for _, name in rows[row_of[cell]]]
-        right = names.index(cell) - names.index(self.page.evaluate(focus))
-        self.press(*["ArrowRight" if right > 0 else "ArrowLeft"] * abs(right))
-        assert self.page.evaluate(focus) == cell
+        """Moves the focus to a cell with the arrow keys, from the only one that the Tab key reaches."""
+        (stop,) = self.find(".cell[tabindex='0']").all()
+        stop.focus()
+        for _ in range(60):
+            here = self.page.evaluate("document.activeElement.dataset.name")
+            right, down = np.subtract(self.middle(cell), self.middle(here))
+            if here == cell:
+                return
+            vertical = "ArrowDown" if down > 0 else "ArrowUp"
+            self.press(vertical if abs(down) > 2 else "ArrowRight" if right > 0 else "ArrowLeft")
+        raise AssertionError(f"the arrow keys do not reach {cell}")
 
     def choose(self, cell: str, by: By = "mouse") -> None:
         """Chooses a cell with the mouse, a finger or the keys."""

@@ -1,4 +1,4 @@
-"""The page in a real browser: accessibility, screens, hints, reloading, security, a killed server, files."""
+"""The page in a real browser: accessibility, screens, reloading, security, a killed server, files."""
 
 import json
 import os
@@ -8,30 +8,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import jax.numpy as jnp
 import pytest
-from playwright.sync_api import Browser, ViewportSize
+from playwright.sync_api import Browser, ViewportSize, expect
 
 import jaxgames
-from jaxgames import agents
 from jaxgames.play import Session, from_json, to_html
-from jaxgames.play.web.turns import written
-from tests.helpers.registrations import temporary_registrations
-from tests.helpers.scripted_agents import HostAgent
-from tests.helpers.sticks import Sticks
-from tests.play.web.browser import BOXES, DESK, PEOPLE, PHONE, Held, Person, Sit, check_page
+from tests.play.web.browser import BOXES, DESK, PEOPLE, PHONE, Person, Sit, check_page
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
-GAMES = (
-    "checkers",
-    "chinese_checkers(size=4, num_players=6)",
-    "chinese_checkers_diamond",
-    "dots_and_boxes(rows=5, cols=5)",
-    "minichess",
-)
 NARROW = ViewportSize(width=360, height=640)
 ZOOMED = ViewportSize(width=640, height=400)  # what a window of 1280 x 800 shows at 200 percent
 
@@ -46,9 +33,13 @@ def ask_greedy(someone: Person) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.partition("(")[0])
+@pytest.mark.parametrize("game", jaxgames.list_games())
 def test_page_is_accessible_and_fits_all_widths(sit: Sit, game: str, scheme: Literal["light", "dark"]) -> None:
-    someone = sit(game, *["human"] * jaxgames.make(game).num_players, color_scheme=scheme)
+    motion = "reduce" if scheme == "dark" else "no-preference"
+    people = ["human"] * jaxgames.make(game).num_players
+    someone = sit(game, *people, color_scheme=scheme, reduced_motion=motion)
+    duration = someone.page.evaluate("getComputedStyle(document.querySelector('.cell')).transitionDuration")
+    assert (duration == "0s") == (motion == "reduce")
     paper = someone.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", paper)[:3])) > 384) == (scheme == "light")
     ask_greedy(someone)
@@ -63,8 +54,8 @@ def test_page_is_accessible_and_fits_all_widths(sit: Sit, game: str, scheme: Lit
     someone.push("#close", "#how-to")
     someone.find("#rules[open]").wait_for()
     check_page(someone.page)
-    assert someone.is_on_screen("#rules-title")
-    assert someone.is_on_screen("#rules-close"), "however long the rules are"
+    for part in ("#rules-title", "#rules-close"):  # however long the rules are
+        expect(someone.find(part)).to_be_in_viewport(ratio=1)
     pictures = "[...document.querySelectorAll('#rules img')]"
     someone.wait_for(f"{pictures}.length >= 2 && {pictures}.every(image => image.complete && image.naturalWidth > 0)")
     someone.push("#rules-close")
@@ -74,128 +65,14 @@ def test_page_is_accessible_and_fits_all_widths(sit: Sit, game: str, scheme: Lit
     assert not someone.errors
 
 
-def test_cells_are_one_stop_of_the_tab_key_and_are_read_out_in_words(sit: Sit) -> None:
-    someone = sit("checkers", *PEOPLE)
-    assert someone.find(".cell[tabindex='0']").count() == 1
-    someone.walk("11")
-    assert someone.find(".cell[data-name='11']").get_attribute("aria-label") == "11, Black man, can move"
-    someone.press("Enter")
-    assert someone.find(".cell[data-name='11']").get_attribute("aria-pressed") == "true"
-    assert someone.find(".cell[data-name='15']").get_attribute("aria-label") == "15, empty, target"
-    someone.press("Escape")
-    assert not someone.cells("selected")
-    someone.press("Space")
-    assert someone.cells("selected") == ["11"]
-    someone.choose("15", "keyboard")
-    someone.hears("White to move. Black played 11-15")
-    assert someone.page.evaluate("document.activeElement.dataset.name") == "15", "the focus stays"
-
-
-@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_nothing_moves_for_people_who_want_no_motion(sit: Sit, motion: str) -> None:
-    someone = sit(BOXES, *PEOPLE, reduced_motion=motion)
-    duration = someone.page.evaluate("getComputedStyle(document.querySelector('.cell')).transitionDuration")
-    assert (duration == "0s") == (motion == "reduce")
-
-
 @pytest.mark.parametrize("game", ["minichess", "chinese_checkers(size=4, num_players=6)"])
 def test_board_hint_and_its_result_are_on_one_screen_of_a_phone(sit: Sit, game: str) -> None:
     someone = sit(game, "human", *["first"] * (jaxgames.make(game).num_players - 1), phone=True)
     ask_greedy(someone)
-    assert all(someone.is_on_screen(part) for part in ("#status", "#board", "#hint"))
+    for part in ("#status", "#board", "#hint"):
+        expect(someone.find(part)).to_be_in_viewport(ratio=1)
     assert not someone.sees("#position")
     assert not someone.sees("#replay"), "nothing has been played"
-
-
-def test_person_sits_at_the_bottom_and_a_button_flips_the_board(sit: Sit) -> None:
-    someone = sit("checkers", *PEOPLE)
-    assert someone.middle("1")[1] > someone.middle("32")[1], "Black, who moves first, is at the bottom"
-    someone.push("#flip")
-    someone.wait_for("document.querySelector(\".cell[data-name='1']\").getBoundingClientRect().y < 200")
-    someone.drag("11", lambda: "15")
-    someone.at(1)
-    someone.page.wait_for_timeout(200)
-    assert someone.middle("1")[1] < someone.middle("32")[1], "the board stays as the person has turned it"
-    someone.press("f")
-    someone.wait_for("document.querySelector(\".cell[data-name='1']\").getBoundingClientRect().y > 300")
-    assert not sit(BOXES, *PEOPLE).sees("#flip"), "no seat has a side"
-
-
-def test_game_without_pictures_is_played_with_a_text_and_buttons(sit: Sit) -> None:
-    with temporary_registrations():
-        jaxgames.register("sticks", Sticks)
-        someone, session = sit("sticks", "human", "first", "human"), Session(Sticks(), ["human"] * 3)
-        buttons = someone.find("#extra button")
-        for turn in ((2, 0), (1,), (0,)):  # the actions of a person and of the agent behind; 7 sticks are taken
-            assert someone.text("#picture pre") == session.to_text()
-            assert buttons.all_inner_texts() == [move.text for move in session.legal()]
-            buttons.nth(turn[0]).click()
-            for action in turn:
-                session.play(action)
-            someone.at(session.ply)
-            someone.wait()
-        assert someone.text("#status") == "Player 1 wins: no sticks left"
-
-
-# -- what agents think ----------------------------------------------------------------------------------------------
-
-
-def beside_a_judge(sit: Sit) -> Person:
-    """The judge plays the first legal action with the probability 3/4, and expects 1 for seat 0 and -1 for seat 1."""
-
-    def make(text: str, env: Any) -> agents.Agent:
-        first, others = agents.FirstAgent(env), agents.RandomAgent(env)
-
-        def analyse(states: Any) -> agents.Analysis:
-            shares = (2 * first.analyse(states).probabilities + others.analyse(states).probabilities) / 3
-            return agents.Analysis(shares, jnp.array([[1.0, -1.0]]))
-
-        return HostAgent(first.act, analyse) if text == "judge" else agents.make(text, env)
-
-    return sit("chinese_checkers(size=1, num_players=2, reward='win_loss')", "human", "judge", make=make)
-
-
-def test_hint_is_one_arrow_for_one_position(sit: Sit) -> None:
-    someone = beside_a_judge(sit)
-    arrows = someone.find("#trails path.best")
-    someone.press("h")
-    arrows.wait_for()
-    best = someone.session().legal()[0]
-    assert someone.text("#status") == f"The computer would play {written([best.text])}. Your chance to win: 100 %"
-    hinted = someone.find(".cell[aria-label$='hint']")
-    assert {cell.get_attribute("data-name") for cell in hinted.all()} == {best.source, best.target}
-    assert not someone.sees("#thoughts")
-    someone.press("h")
-    assert not arrows.count()
-    held = Held(someone.page, "hint")
-    someone.press("h")
-    held.wait()
-    someone.move()  # ends the hint that is computed
-    for _ in range(2):  # at the next turn, and in the next game
-        assert not arrows.count()
-        assert someone.find("#hint").get_attribute("aria-pressed") == "false"
-        someone.accept()
-        someone.press("h")
-        arrows.wait_for()
-        someone.push("#resign", "#rematch")
-        someone.wait_for("document.querySelector('#after').hidden")
-        someone.wait()
-
-
-def test_switch_shows_the_shares_of_hints_and_of_the_computers_last_move(sit: Sit) -> None:
-    someone = beside_a_judge(sit)
-    someone.find("#advanced").evaluate("details => details.open = true")
-    someone.find("#show-thoughts").check()
-    someone.push("#hint")
-    someone.find("#thoughts").wait_for()
-    percents = [int(text.removesuffix(" %")) for text in someone.find("#tops .number").all_inner_texts()]
-    assert 95 <= sum(percents) <= 105
-    assert len(percents) == min(5, len(someone.session().legal()))
-    someone.move()
-    someone.hears("Blue's chance to win: 0 %", "#chance-words")
-    played = written(someone.session().moves()[-1:])
-    assert someone.find("#tops th").first.inner_text() == played, "it plays what it likes best"
-    assert not someone.find("#trails path.best").count(), "its move is not on the board of the person"
 
 
 # -- the page and its server ---------------------------------------------------------------------------------------
