@@ -108,14 +108,11 @@ def test_units_are_dropped_in_the_update_only(name: str) -> None:
     assert not np.allclose(first, second)
 
 
-ANY_BOARD = (
-    "graph(rounds=2, width=8, chains=True)",
-    "graph(rounds=2, width=8)",
-    "resnet(blocks=1, channels=5, pool=True)",
-)
+GRAPH = "graph(rounds=2, width=8, chains=True)"
+ANY_BOARD = (GRAPH, "resnet(blocks=1, channels=5, pool=True)")
 
 
-@pytest.mark.parametrize("network", [ANY_BOARD[0], pytest.param(ANY_BOARD[1], marks=slow), ANY_BOARD[2]])
+@pytest.mark.parametrize("network", ANY_BOARD)
 def test_parameters_have_the_same_shapes_on_every_board(network: str) -> None:
     shapes: list[Any] = []
     for size in ("rows=3, cols=3", "rows=1, cols=1", "rows=2, cols=4"):
@@ -130,9 +127,8 @@ def test_parameters_have_the_same_shapes_on_every_board(network: str) -> None:
 @pytest.mark.parametrize(
     ("network", "game"),
     [
-        (ANY_BOARD[0], BOXES),
-        pytest.param(ANY_BOARD[1], BOXES, marks=slow),
-        *(pytest.param(each, "dots_and_boxes(rows=2, cols=3)", marks=slow) for each in ANY_BOARD[:2]),
+        (GRAPH, BOXES),
+        pytest.param(GRAPH, "dots_and_boxes(rows=2, cols=3)", marks=slow),
         ("chess_graph(rounds=2, width=8)", "minichess"),
     ],
 )
@@ -173,19 +169,10 @@ class DefaultEncoder(nn.Module):
         return x
 
 
-@pytest.mark.parametrize(
-    ("network", "settings", "channels", "hidden_sizes"),
-    [
-        (None, {"channels": (3, 2), "hidden_sizes": (5,)}, (3, 2), (5,)),
-        pytest.param("conv", {}, (16, 16), (64, 64), marks=slow),
-    ],
-)
-def test_default_networks_have_the_same_parameters_bit_for_bit(
-    network: str | None, settings: dict[str, Any], channels: tuple[int, ...], hidden_sizes: tuple[int, ...]
-) -> None:
-    policy, key = Policy.of(STAR, "shared", network, **settings), jax.random.key(3)
+def test_default_network_has_the_same_parameters_bit_for_bit() -> None:
+    policy, key = Policy.of(STAR, "shared", channels=(3, 2), hidden_sizes=(5,)), jax.random.key(3)
     x = observations(STAR, 6)
-    encoder = DefaultEncoder(channels, hidden_sizes)
+    encoder = DefaultEncoder((3, 2), (5,))
     expected = jax.jit(encoder.init)(jax.random.split(key)[0], x.astype(jnp.float32))
     found = jax.jit(policy.init)(key)
     jax.tree.map(np.testing.assert_array_equal, found["encoder"], expected)
@@ -194,8 +181,8 @@ def test_default_networks_have_the_same_parameters_bit_for_bit(
     np.testing.assert_allclose(np.asarray(got), np.asarray(features), rtol=1e-5, atol=1e-6)
     heads = found["heads"]["params"]
     assert jax.tree.map(jnp.shape, heads) == {
-        "Dense_0": {"kernel": (hidden_sizes[-1], 79), "bias": (79,)},
-        "Dense_1": {"kernel": (hidden_sizes[-1], 1), "bias": (1,)},
+        "Dense_0": {"kernel": (5, 79), "bias": (79,)},
+        "Dense_1": {"kernel": (5, 1), "bias": (1,)},
     }
     np.testing.assert_allclose(jnp.linalg.norm(heads["Dense_1"]["kernel"]), 0.01, rtol=1e-5)
 
@@ -229,9 +216,7 @@ def test_outputs_and_gradients_in_bfloat16_are_near_those_in_float32(network: st
 @pytest.mark.parametrize(
     ("text", "same"),
     [
-        ("mlp(hidden_sizes=[8])", ("mlp", {"hidden_sizes": (8,)})),
-        ("resnet(blocks=1, channels=8)", ("resnet(blocks=1)", {"channels": (8,)})),
-        ("resnet(channels=8, bottleneck=2)", ("resnet(channels=8)", {})),
+        ("resnet(blocks=1, channels=8, bottleneck=2)", ("resnet(blocks=1)", {"channels": (8,)})),
         ("alpha_mini(channels=4)", ("alpha_mini", {"channels": (4,), "hidden_sizes": (1024, 512)})),
     ],
 )
@@ -252,30 +237,16 @@ STICKS = Sticks()  # its observations are vectors
         (STAR_TEXT, "mlp", {"channels": (3,)}, ("'channels'", "hidden_sizes, activation")),
         (STAR_TEXT, "hops", {"compute_dtype": "bfloat16"}, ("'compute_dtype'", "hidden_sizes")),
         (STAR_TEXT, "mlp(hidden_sizes=[8])", {"hidden_sizes": (8,)}, ("hidden_sizes given twice",)),
-        (STAR_TEXT, "mlp(activation=softplus)", {}, ("activation", "'relu'", "'softplus'")),
-        (STAR_TEXT, "mlp(hidden_sizes=64)", {}, ("hidden_sizes", "[64, 64]", "not 64")),
         (STAR_TEXT, "mlp(hidden_sizes=[])", {}, ("hidden_sizes", "not []")),
-        (STAR_TEXT, "conv(channels=[0])", {}, ("channels", "not [0]")),
         (STAR_TEXT, "resnet", {"channels": (3, 4)}, ("channels", "1000000", "(3, 4)")),
-        (STAR_TEXT, "resnet(blocks=0)", {}, ("blocks", "1000000", "not 0")),
-        (STAR_TEXT, "resnet(value=sigmoid)", {}, ("value", "'linear'", "'sigmoid'")),
-        (BOXES, "resnet(pool=2)", {}, ("pool", "False, True", "not 2")),
-        (STAR_TEXT, "alpha_mini(dropout=half)", {}, ("dropout", "less than 1", "'half'")),
         (STICKS, "conv", {}, ("conv", "[height, width, planes]", "sticks", "use mlp")),
-        (STICKS, "resnet", {}, ("resnet", "[height, width, planes]", "sticks", "use mlp")),
         (STICKS, "alpha_mini", {}, ("alpha_mini", "[height, width, planes]", "sticks", "use mlp")),
         ("checkers", "alpha_mini", {}, ("alpha_mini", "5 x 5", "8 x 4", "conv")),
         ("checkers", "diagonal_mlp(dropout=1)", {}, ("dropout", "less than 1", "not 1")),
-        ("checkers", "diagonal_mlp(local_blocks=-1)", {}, ("local_blocks", "-1")),
         ("minichess", "diagonal_mlp", {}, ("checkers", "minichess")),
         ("checkers", "chess_graph", {}, ("chess_graph", "minichess")),
-        ("minichess", "chess_graph(rounds=0)", {}, ("rounds", "1000000", "not 0")),
         ("checkers", "graph", {}, ("graph", "dots_and_boxes", "checkers", "use resnet for other boards")),
-        (BOXES, "graph(width=0)", {}, ("width", "1000000", "not 0")),
-        (BOXES, "graph(chains=2)", {}, ("chains", "False, True", "not 2")),
         ("minichess", "hops", {}, ("chinese_checkers", "minichess")),
-        (STAR_TEXT, "hops(steepness=-1)", {}, ("steepness", "512", "-1")),
-        (STAR_TEXT, "hops(hops=-1)", {}, ("hops", "-1")),
         (STAR_TEXT, "narrow(depth=2)", {}, ("narrow has no parameter 'depth'", "width")),
         (STAR_TEXT, "tests.helpers.networks:other", {}, ("must call train.models.networks.register",)),
     ],
@@ -288,3 +259,13 @@ def test_wrong_game_text_or_setting_is_refused(
         with pytest.raises(ParameterError) as refusal:
             Policy.of(jaxgames.make(game) if isinstance(game, str) else game, "shared", network, **settings)
     assert all(needle in str(refusal.value) for needle in needles), refusal.value
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_parameter_refuses_a_number_below_its_bounds(name: str) -> None:
+    env = jaxgames.make(NETWORKS[name][0])
+    with pytest.raises(ParameterError) as refusal:
+        networks.make(f"{name}(unknown=1)", env)
+    for parameter in str(refusal.value).split("parameters are ")[1].split(", "):
+        with pytest.raises(ParameterError, match=rf"{parameter}.*-1"):
+            networks.make(f"{name}({parameter}=-1)", env)
