@@ -152,8 +152,6 @@ def test_epsilon_replaces_that_share_of_the_moves_by_random_legal_ones() -> None
 
 def test_policies_of_one_network_and_of_a_file_play_as_each_does_alone(untrained: Runs, tmp_path: Path) -> None:
     """Greedy, so that their moves need no random numbers. Runs of one network share a program: arrays are arguments."""
-    file = tmp_path / "first.policy"
-    run_command(export.main, untrained.first, "--output", file)
     run, other, file = untrained.first, untrained.second, tmp_path / "first.policy"
     run_command(export.main, run, "--output", file, "--platforms", "cpu")
     learner = PPO(config_of(f"{run}(temperature=0)", f"{other}(temperature=0)", f"exported({file}, temperature=0)"))
