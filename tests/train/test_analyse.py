@@ -126,12 +126,12 @@ def database(game: RecordedGame, plies: int) -> Positions:
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
-def test_command_prints_a_table_and_writes_json_and_a_picture(
+def test_command_prints_a_table_and_writes_json(
     file: Path, games: list[RecordedGame], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data, output, picture = tmp_path / "pairs.npz", tmp_path / "new" / "game.json", tmp_path / "new" / "game.svg"
+    data, output = tmp_path / "pairs.npz", tmp_path / "new" / "game.json"
     database(games[0], 3).save(data)
-    options = ("--game", 1, "--depth", 1, "--data", data, "--output", output, "--picture", picture)
+    options = ("--game", 1, "--depth", 1, "--data", data, "--output", output)
     assert run_command(analyse.main, file, "--agent", "random", *options) is None
     printed = capsys.readouterr()
     *table, result = printed.out.splitlines()
@@ -144,7 +144,6 @@ def test_command_prints_a_table_and_writes_json_and_a_picture(
     turns = whole["games"][0].pop("turns")
     assert [(turn["move"], turn["played"]) for turn in turns] == [*zip(games[0].moves, [2, 2, 2, 0, 0], strict=True)]
     assert whole == facts
-    assert picture.read_text().startswith("<?xml")
 
 
 def test_broken_game_is_named_and_the_others_have_the_turns_that_leave_the_database(
@@ -207,7 +206,6 @@ def test_run_gives_probabilities_and_values_of_turns_in_another_game(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "a picture has one game, and {file} has 2: add --game 1"),
         (("--game", 3), "line {line}: 22-19 is not legal"),
         (("--game", 4), "game must be an integer from 1 to 3, not 4"),
         (("--game", 1, "--depth", 0), "nothing to annotate by: add --agent or --data"),
@@ -216,8 +214,8 @@ def test_run_gives_probabilities_and_values_of_turns_in_another_game(
         (("--game", 1, "--depth", 0, "--agent", "silent"), "has no probabilities: choose an agent that has them"),
     ],
 )
-def test_wrong_arguments_are_refused(arguments: tuple[Any, ...], message: str, file: Path, tmp_path: Path) -> None:
+def test_wrong_arguments_are_refused(arguments: tuple[Any, ...], message: str, file: Path) -> None:
     with temporary_registrations():
         agents.register("silent", OnHost)
-        found = error_of(analyse.main, file, *arguments, "--picture", tmp_path / "game.svg")
+        found = error_of(analyse.main, file, *arguments)
     assert message.format(file=file, line=BROKEN_LINE) in found

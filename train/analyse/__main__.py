@@ -1,6 +1,6 @@
 """Annotates a recorded game: what every move lost, what an agent thinks of it, and where the game leaves a database.
 
-    python -m train.analyse game.pdn --agent runs/imitation --data pairs.npz --output game.json --picture game.svg
+    python -m train.analyse game.pdn --agent runs/imitation --data pairs.npz --output game.json
     python -m train.analyse games.jsonl --agent runs/first
 
 It prints a table with a row per turn.
@@ -17,9 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import tyro
-from matplotlib.figure import Figure
 
 from jaxgames import make
 from jaxgames._checks import check_int, check_number
@@ -28,15 +26,12 @@ from jaxgames._progress import Progress
 from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers.pdn import BrokenGame
 from jaxgames.solvers.alphabeta.table import MAX_DEPTH
-from train import agents, plot
+from train import agents
 from train.analyse.annotation import DECIDED, Database, RecordedGame, Turn, annotate, first_unknown, read_games, summary
 from train.data import positions
 from train.driver.commands import run_command
 from train.driver.metrics import rounded
 from train.driver.tables import markdown
-
-LARGEST_MEN = 5.0  # the values axis shows at most as much, which is also the value of a decided game
-MAX_NAMED = 12  # blunders with their move beside them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,18 +54,14 @@ class Arguments:
     """A move that loses more men than this is a blunder."""
     output: Path | None = None
     """A file for the annotation as JSON, with all turns. It is replaced if it exists."""
-    picture: Path | None = None
-    """A picture of one game, .svg or .png. It is replaced if it exists."""
 
 
 def analyse(arguments: Arguments) -> dict[str, Any]:
     """Prints the tables, writes the files, and returns the result that the command prints."""
     check_int("depth", arguments.depth, 0, MAX_DEPTH)
     check_number("blunder", arguments.blunder, highest=DECIDED)
-    if arguments.picture is not None and arguments.picture.suffix not in plot.FORMATS:
-        raise ValueError(f"the picture must end in {' or '.join(plot.FORMATS)}, not {arguments.picture}")
-    for path in filter(None, (arguments.output, arguments.picture)):
-        check_output(path)
+    if arguments.output is not None:
+        check_output(arguments.output)
     env_text, of_agent = arguments.env, arguments.agent
     env = make(env_text) if env_text is not None else None if of_agent is None else agents.env_of(of_agent)
     games, broken = _chosen(arguments, read_games(arguments.file, env))
@@ -94,8 +85,6 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
                 | {"seats": [summary(turns, seat) for seat in range(env.num_players)]}
                 | {"turns": [dataclasses.asdict(turn) for turn in turns]}
             )
-            if arguments.picture is not None:
-                plot.write(draw(game, turns, of_agent), arguments.picture)
     result: dict[str, Any] = {"file": str(arguments.file), "env": str(env), "depth": depth, "agent": of_agent}
     result |= {"data": None if arguments.data is None else str(arguments.data), "blunder": arguments.blunder}
     if database is not None and len(games) > 1:
@@ -124,8 +113,6 @@ def _chosen(
     readable = [game for _, game in numbered if not isinstance(game, BrokenGame) and game.moves]
     if not readable:
         raise ValueError(messages[0] if messages else f"{arguments.file} has no game with moves")
-    if arguments.picture is not None and len(readable) > 1:
-        raise ValueError(f"a picture has one game, and {arguments.file} has {len(readable)}: add --game 1")
     for message in messages:
         print(message, file=sys.stderr)
     return readable, broken
@@ -180,74 +167,6 @@ def table(game: RecordedGame, turns: Sequence[Turn]) -> str:
         where = "none" if unknown is None else f"turn {unknown.number}, {unknown.move}"
         lines.append(f"first move out of the database: {where}")
     return "\n".join([*lines, ""])
-
-
-# -- the picture -------------------------------------------------------------------------------------------------------
-
-
-def draw(game: RecordedGame, turns: Sequence[Turn], agent: str | None = None) -> Figure:
-    """Returns the picture of a game: panels with the values of alpha-beta, and the agent's probabilities and values.
-
-    Args:
-      turns: from `train.analyse.annotation.annotate`; a panel without numbers is left out.
-      agent: the text of the agent, for the label of its panels.
-    """
-    first = turns[0]
-    panels: list[tuple[Any, float]] = [(_draw_values, 3.0)] if first.lost is not None else []
-    panels += [(_draw_probabilities, 1.8)] if first.probability is not None else []
-    panels += [(_draw_agent_values, 1.4)] if first.agent_value is not None else []
-    heights = [height for _, height in panels] or [1.0]
-    figure, axes_of = plot.new_picture(9, 1.2 + sum(heights), len(heights), sharex=True, height_ratios=heights)
-    unknown = first_unknown(turns)
-    end = len(turns) if unknown is None else unknown.number - 1
-    if first.played is not None and end:
-        for axes in axes_of:
-            axes.axvspan(0.5, end + 0.5, color="0.5", alpha=0.15, linewidth=0, label="in the database")
-    for axes, (draw_panel, _) in zip(axes_of, panels, strict=False):
-        draw_panel(axes, game, turns)
-    if agent is not None:
-        axes_of[first.lost is not None].set_title(agent, fontsize="small", loc="left")
-    axes_of[-1].set(xlabel="turn", xlim=(0.5, len(turns) + 0.5))
-    handles: dict[str, Any] = {}
-    for axes in axes_of:
-        handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), fontsize="small")
-    figure.suptitle(f"{game.title}, {game.result}")
-    return figure
-
-
-def _draw_values(axes: Any, game: RecordedGame, turns: Sequence[Turn]) -> None:
-    """Draws the value after every turn in men for seat 0, and marks the blunders."""
-    values = np.clip([turn.after for turn in turns if turn.after is not None], -LARGEST_MEN, LARGEST_MEN)
-    axes.axhline(0, color="0.4", linewidth=0.8)
-    axes.plot([turn.number for turn in turns], values, "o-", color=plot.COLOURS[0], linewidth=1.5, markersize=3)
-    if blunders := sorted((turn for turn in turns if turn.blunder), key=lambda turn: -(turn.lost or 0)):
-        numbers = np.array([turn.number for turn in blunders])
-        axes.plot(numbers, values[numbers - 1], "X", color=plot.COLOURS[1], markersize=9, label="blunder")
-    for turn in blunders[:MAX_NAMED]:
-        place = {"ha": "right", "va": "bottom" if turn.seat == 1 else "top"}  # a blunder of seat 1 raises the value
-        axes.text(turn.number - 0.5, values[turn.number - 1], turn.move, fontsize="small", **place)
-    low, high = min(-0.5, *values), max(0.5, *values)
-    margin = 0.15 * (high - low)
-    axes.set(ylabel=f"men, + for {game.seat_name(0)}", ylim=(low - margin, high + margin))
-
-
-def _draw_probabilities(axes: Any, game: RecordedGame, turns: Sequence[Turn]) -> None:
-    """Draws the probability of every move that was played, by seat."""
-    for seat in range(game.env.num_players):
-        own = [turn for turn in turns if turn.seat == seat]
-        style = plot.style_of(2 + seat) | {"linestyle": "none", "label": f"move of {game.seat_name(seat)}"}
-        axes.plot([turn.number for turn in own], [turn.probability for turn in own], **style)
-    axes.set(ylabel="probability", ylim=(-0.06, 1.06))
-
-
-def _draw_agent_values(axes: Any, game: RecordedGame, turns: Sequence[Turn]) -> None:
-    """Draws the return of seat 0 that the agent expects before every turn."""
-    values = [turn.agent_value for turn in turns if turn.agent_value is not None]
-    ends = *game.env.return_range, *values  # a network's values can lie beyond the returns
-    axes.axhline(0, color="0.4", linewidth=0.8)
-    axes.plot([turn.number for turn in turns], values, color=plot.COLOURS[0], linewidth=1.5)
-    axes.set(ylabel=f"return of {game.seat_name(0)}", ylim=(1.1 * min(ends), 1.1 * max(ends)))
 
 
 main = functools.partial(run_command, "train.analyse", Arguments, analyse)
