@@ -47,21 +47,15 @@ class Processes:
 
     def __post_init__(self) -> None:
         check_values(vars(self), Processes)
-        if self.distributed and (self.coordinator, self.processes, self.process_id) != (None, 1, 0):
-            raise ValueError(
-                "--distributed finds the processes itself: leave it out, or leave out --coordinator, --processes and "
-                "--process-id, which name them by hand"
-            )
-        if not 0 <= self.process_id < self.processes:
-            highest = f"processes - 1 = {self.processes - 1}"
-            raise ValueError(f"process_id must be from 0 to {highest}, not {self.process_id}")
+        by_hand = self.coordinator, self.processes, self.process_id
         host, _, port = (self.coordinator or "").rpartition(":")
         is_address = bool(host) and port.isdecimal() and 0 < int(port) < 1 << 16
-        are_named = self.coordinator is not None
-        if not are_named == is_address == (self.processes > 1):
+        fit = is_address and self.processes > 1 and 0 <= self.process_id < self.processes and not self.distributed
+        if by_hand != (None, 1, 0) and not fit:
             raise ValueError(
-                "coordinator must be HOST:PORT of process 0, such as 10.0.0.1:9000, for 2 processes or more, and left "
-                f"out for one, not {self.coordinator!r} for processes = {self.processes}"
+                "by hand, and without --distributed, several processes are named by --coordinator HOST:PORT of process "
+                "0, such as 10.0.0.1:9000, --processes from 2 and --process-id from 0 to processes - 1, not by "
+                f"coordinator = {self.coordinator!r}, processes = {self.processes}, process_id = {self.process_id}"
             )
 
     @property
