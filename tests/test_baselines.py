@@ -231,7 +231,7 @@ def test_hardest_level_searches_where_that_is_quick() -> None:
 def test_ratings_of_the_boards_of_the_page_are_in_the_order_of_the_levels(game: str) -> None:
     env = jaxgames.make(game)
     rated = baselines.ratings(env)
-    assert list(rated) == ["easy", "medium", "hard"], "measure again: python -m train.baselines.levels"
+    assert list(rated) == ["easy", "medium", "hard"], "measure again: python -m train.baselines levels"
     elos = [0.0, *(rating.elo for rating in rated.values())]  # random has 0
     assert elos == sorted({*elos})
     for rating in rated.values():

@@ -6,8 +6,8 @@ A page names a table between two markers, and the table stands between them:
     <!-- end of table -->
 
 The results are the files of docs/results, the cards of the baseline agents (jaxgames/baselines/NAME.json) and the
-ratings of the levels beside them (`levels.json`). `python -m train.baselines` and its module `levels` write these;
-its module `entries` has a list of results that several commands make. The other files are written here:
+ratings of the levels beside them (`levels.json`). `python -m train.baselines` writes these, and the
+results of several commands in train/baselines/entries.toml. The other files are written here:
 
     python -m examples.papers.tables --name alpha_mini_discounts --run "python -m examples.papers.alpha_mini.discounts"
     python -m examples.papers.tables --name greedy_checkers --run "python -m train.match greedy random --env checkers"

@@ -2,7 +2,7 @@
 
 A level is an agent of the package: the greedy agent, with random moves in between for beginners, the baseline agent,
 alpha-beta search, as the game's record has them, and tree search with greedy rollouts elsewhere. `levels.json` has the
-ratings, which `python -m train.baselines.levels` measures.
+ratings, which `python -m train.baselines levels` measures.
 """
 
 import functools

@@ -20,7 +20,7 @@ from tests.helpers.commands import error_of, last_json, run_command
 from train import export, ladder, match, strength
 from train.agents import LEARNERS, learner_type
 from train.baselines import __main__ as command
-from train.baselines import entries, levels, tables
+from train.baselines import levels, tables
 from train.baselines.entries import ENTRIES, WAYS, rows_of
 from train.baselines.recorded_commands import RUNS, Record, RecordedCommands
 from train.data import __main__ as data
@@ -162,7 +162,7 @@ def test_switches_have_the_seconds_of_both_trainings_and_the_score() -> None:
     (row,) = rows_of("self_play_switches_minichess", {**trainings, "train.match": played})
     assert (row["steps"], row["cpu_seconds"], row["draws"], row["score"]) == ([1000, 1001], [80, 81], 40, 0.65)
     assert str(entry_of(row, tables.SWITCHES["Elo"])).startswith("+108 ")
-    assert "ladder_boxes_solved" in error_of(entries.main, "chess")
+    assert "ladder_boxes_solved" in error_of(command.main, "chess")
 
 
 def test_rows_of_a_solved_board_have_the_first_measure_and_the_seconds_of_an_agent() -> None:

@@ -1,13 +1,15 @@
 """Trains the baseline agents that come with the project, and measures how strong they are: `make agents`.
 
     python -m train.baselines minichess --output trial --no-measure
+    python -m train.baselines levels solved_boxes_3_3 ladder_boxes_solved
 
 The card of an agent, jaxgames/baselines/NAME.json, has the commands that make its file and play its games. They run
 here, with their runs in runs/baselines, and the folder of --output gets the new file and card. A finished command is
 not run again, and one that was stopped resumes: `train.baselines.recorded_commands`.
 
 To change an agent, change the commands and the sentences of its card. A new agent begins with a copy of another card,
-whose results are replaced.
+whose results are replaced. `levels` rates the levels of the boards (`train.baselines.levels`). Other names are results
+of the docs (`train.baselines.entries`).
 """
 
 import dataclasses
@@ -26,17 +28,18 @@ from jaxgames._files import write_whole
 from jaxgames.baselines import cards, level_agents
 from jaxgames.baselines.cards import Card, Command, WinRate
 from jaxgames.policies import file as exported
-from train.baselines import entries, tables
+from train.baselines import entries, levels, tables
 from train.baselines.recorded_commands import RecordedCommands
 from train.driver.commands import commit, run_command, stamp
 
 OUTPUT = "jaxgames/baselines"  # the folder of the files in the commands
+LEVELS = "levels"  # the name of their ratings, among those of agents and of results
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
     names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """The agents, such as minichess; none for all."""
+    """The agents, such as minichess, levels, or results of the docs, such as ladder_boxes_solved; none: all agents."""
     output: Path = Path(OUTPUT)
     """The folder of the files and cards."""
     measure: bool = True
@@ -48,14 +51,18 @@ def baselines(arguments: Arguments) -> dict[str, Any]:
 
     Raises ValueError for an unknown name, for arguments that do not fit together, and for a command that fails.
     """
-    names = sorted(path.stem for path in cards.FOLDER.glob("*.json") if path != level_agents.FILE)
-    for name in arguments.names:
-        check_choice("name", name, names)
+    agents = sorted(path.stem for path in cards.FOLDER.glob("*.json") if path != level_agents.FILE)
+    chosen = arguments.names or agents
+    for name in chosen:
+        check_choice("name", name, (*agents, LEVELS, *entries.ENTRIES))
     if arguments.measure and arguments.output.resolve() != cards.FOLDER:
         raise ValueError(f"games need the files in {cards.FOLDER}: leave --output out, or add --no-measure")
-    made = [make_card(name, arguments) for name in arguments.names or names]
-    print(tables.agents(made), tables.games(made), *(tables.ladder(card.ladder) for card in made), sep="\n\n")
-    return {"baselines": [json.loads(json_of(card)) for card in made]}
+    made = [make_card(name, arguments) for name in chosen if name in agents]
+    if made:
+        print(tables.agents(made), tables.games(made), *(tables.ladder(card.ladder) for card in made), sep="\n\n")
+    result: dict[str, Any] = {"baselines": [json.loads(json_of(card)) for card in made]}
+    result |= {name: entries.store(name) for name in chosen if name in entries.ENTRIES}
+    return result | ({LEVELS: levels.measure()} if LEVELS in chosen else {})
 
 
 def json_of(card: Card) -> str:

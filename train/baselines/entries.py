@@ -1,25 +1,19 @@
 """Results of the docs that several commands make: each entry of `entries.toml` becomes docs/results/NAME.json.
 
-    python -m train.baselines.entries solved_boxes_3_3 ladder_boxes_solved     # without names: all of them
+    python -m train.baselines solved_boxes_3_3 ladder_boxes_solved
 
 The begin of its name determines the rows of a result: `ladder_*`, `self_play_switches_*` or `solved_*`. A finished
 command is not run again: `train.baselines.recorded_commands`. `examples.papers.tables` makes the tables.
 """
 
-import functools
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import tyro
-
-from jaxgames._checks import check_choice
 from jaxgames._files import write_whole
 from train.baselines.recorded_commands import Record, RecordedCommands, provenance, total_seconds
-from train.driver.commands import run_command
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 ENTRIES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -33,31 +27,19 @@ Rows = list[dict[str, Any]]
 Records = Mapping[str, Record]  # by the texts of their commands
 
 
-@dataclass(frozen=True, kw_only=True)
-class Arguments:
-    names: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """The entries; none for all. An unknown name is refused with the list."""
-
-
-def store(arguments: Arguments) -> dict[str, Any]:
-    """Runs the commands of the entries, and writes and returns their results.
-
-    Raises ValueError for an unknown name, and for a command that fails.
-    """
-    for name in arguments.names:
-        check_choice("name", name, tuple(ENTRIES))
-    runner, results = RecordedCommands(), dict[str, Any]()
-    for name in arguments.names or ENTRIES:
-        records = {text: runner.run(text) for text in ENTRIES[name]["commands"].split("\n")[:-1]}
-        results[name] = {
-            "env": ENTRIES[name]["env"],
-            "commands": [f"python -m {text}" for text in records],
-            **provenance(record.cpu_seconds for record in records.values()),
-            "seeds": ENTRIES[name].get("seeds", 1),
-            "rows": rows_of(name, records),
-        }
-        write_whole(RESULTS / f"{name}.json", json.dumps(results[name], indent=1) + "\n")
-    return results
+def store(name: str) -> dict[str, Any]:
+    """Runs the commands of an entry, and writes and returns its result. Raises ValueError for a command that fails."""
+    runner, entry = RecordedCommands(), ENTRIES[name]
+    records = {text: runner.run(text) for text in entry["commands"].split("\n")[:-1]}
+    result: dict[str, Any] = {
+        "env": entry["env"],
+        "commands": [f"python -m {text}" for text in records],
+        **provenance(record.cpu_seconds for record in records.values()),
+        "seeds": entry.get("seeds", 1),
+        "rows": rows_of(name, records),
+    }
+    write_whole(RESULTS / f"{name}.json", json.dumps(result, indent=1) + "\n")
+    return result
 
 
 def rows_of(name: str, records: Records) -> Rows:
@@ -108,9 +90,3 @@ def score_of(result: Mapping[str, Any]) -> dict[str, Any]:
     games = result["games"]
     draws = games - wins - losses
     return {"games": games, "wins": wins, "draws": draws, "losses": losses, "score": (wins + draws / 2) / games}
-
-
-main = functools.partial(run_command, "train.baselines.entries", Arguments, store)
-
-if __name__ == "__main__":
-    main()

@@ -1,16 +1,14 @@
 """Measures the levels of the games: a ladder of easy, medium and hard on each of BOARDS, with `random` as its anchor.
 
-    python -m train.baselines.levels
+    python -m train.baselines levels
 
 It writes `levels.json` beside the baseline agents, which `jaxgames.baselines.ratings` reads. A ladder that is finished
 is not played again: `train.baselines.recorded_commands`.
 """
 
-import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jaxgames import baselines
@@ -19,7 +17,6 @@ from jaxgames._files import write_whole
 from jaxgames.baselines import cards, level_agents
 from train.baselines.recorded_commands import RUNS, RecordedCommands
 from train.baselines.tables import text_of_interval
-from train.driver.commands import run_command
 from train.driver.tables import markdown
 
 BOARDS = {
@@ -36,20 +33,11 @@ BOARDS = {
 """The boards that are measured, each with the games of every pair."""
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """The command has none."""
-
-
-def measure(_: Arguments) -> dict[str, Any]:
-    """Plays the ladders, writes the file, prints the table, and returns the result that the command prints.
-
-    Raises ValueError for a ladder that fails.
-    """
+def measure() -> dict[str, Any]:
+    """Plays the ladders, and writes and returns the ratings. Raises ValueError for a ladder that fails."""
     records = RecordedCommands()
     result = {"boards": [measure_board(board, games, records) for board, games in BOARDS.items()]}
     write_whole(level_agents.FILE, json.dumps(result, indent=1) + "\n")
-    print(table(result["boards"]))
     return result
 
 
@@ -87,9 +75,3 @@ def table(boards: Sequence[Mapping[str, Any]]) -> str:
             shown = "" if number else f"`{name}`"
             rows.append((shown, level, f"`{row['agent']}`", f"{row['elo']:,.0f}", text_of_interval(row["interval"])))
     return markdown(("board", "level", "agent", "Elo", "95 % interval"), rows)
-
-
-main = functools.partial(run_command, "train.baselines.levels", Arguments, measure)
-
-if __name__ == "__main__":
-    main()
