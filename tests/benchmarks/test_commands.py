@@ -1,4 +1,4 @@
-"""Every command prints a line of JSON with its keys, and refuses wrong input before it measures."""
+"""Every command prints a line of JSON with its rows, and refuses wrong input before it measures."""
 
 import json
 from collections.abc import Callable
@@ -14,41 +14,30 @@ from jaxgames.games.checkers import Checkers
 from jaxgames.games.checkers.search import SEARCHED_GAME
 from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer
 from tests.benchmarks.conftest import RunCommand
+from train.alphazero import AlphaZero
+from train.alphazero import Config as AlphaZeroConfig
 from train.ppo import PPO, Config
 
 BOX = "dots_and_boxes(rows=1, cols=1)"  # 4 edges: a game has 4 steps
 BOXES = f"'{BOX}'"
 TINY = Config(env=BOX, num_envs=2, rollout_length=8, update_epochs=1, num_minibatches=2, hidden_sizes=(5,))
-STAMP = {"date", "jaxgames", "jax", "python", "devices", "processor", "cores"}
-TIMING = {"steps_per_second", "spread", "compile_seconds", "memory_bytes"}
+OF_SEARCH: dict[str, Any] = {"simulations": 2, "num_updates": 1, "minibatch_size": 4, "replay_size": 64}
+TINY_SEARCH = AlphaZeroConfig(env=BOX, num_envs=2, rollout_length=8, hidden_sizes=(5,), **OF_SEARCH)
 SEARCH = "--simulations 2 --slots 4 --batch 2 --curve-batch 2 --budget 2 --peer-slots 4 --hidden-sizes 5"
 PEERS = "--boards 2 --rollout-length 2 --search-boards 2 --search-steps 2 --simulations 2 --rounds 1"
 
-# The command line, with PICTURE for a file, and the keys of the first row of its result.
-ROWS: dict[str, set[str]] = {
-    f"envs --games {BOXES} --batch-sizes 2 --steps 16 --repeats 2 --picture PICTURE": (
-        {"game", "bytes_per_board", "boards", "step", "no restart", "random play", "policy"}
-    ),
-    f"compiled {BOXES} --target h200 --parts 'random play' mask --boards 4": (
-        {"target", "game", "part", "kernels", "gathers", "concatenates", "bytes_per_board", "bound"}
-        | {"temporary_bytes", "compile_seconds"}
-    ),
-    f"networks --networks 'mlp(hidden_sizes=[2])' alpha_mini --boards 2 --rollout-length 2 --games {BOXES}": (
-        {"game", "network", "weights", "microseconds", "relative"}  # without alpha_mini, which cannot play the game
-    ),
-    f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations --picture PICTURE": (
-        {"part", "side", "game", "boards", "simulations", "slots", "microseconds", "bytes_per_node", "network", "ratio"}
-        | TIMING
-    ),
-    "solvers boxes --boards 1x1": {"board", "window", "value", "nodes", "keys", "seconds", "microseconds"},
-    "solvers checkers --depths 1 --positions 2": (
-        {"depth", "table", "nodes", "nodes_per_second"} | {f"{name}_milliseconds" for name in ("mean", "p99", "max")}
-    ),
-    f"training_peers --env {BOXES} --pgx-env tic_tac_toe {PEERS}": (
-        {"part", "side", "game", "microseconds", "rules"} | TIMING
-    ),
-    "training --games demo --repeats 1 --picture PICTURE": {"game", "env", "whole", "shares", "boards"},
-}
+LINES = [  # with PICTURE for a file
+    f"envs --games {BOXES} --batch-sizes 2 --steps 16 --repeats 2 --picture PICTURE",
+    f"compiled {BOXES} --target h200 --parts 'random play' mask --boards 4",
+    # The row of alpha_mini is left out: it cannot play the game.
+    f"networks --networks 'mlp(hidden_sizes=[2])' alpha_mini --boards 2 --rollout-length 2 --games {BOXES}",
+    f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations --picture PICTURE",
+    "solvers boxes --boards 1x1",
+    "solvers checkers --depths 1 --positions 2",
+    f"training_peers --env {BOXES} --pgx-env tic_tac_toe {PEERS}",
+    "training --games demo --repeats 1 --picture PICTURE",
+    "training --learner alphazero --games demo --repeats 1",
+]
 
 
 @pytest.fixture
@@ -63,7 +52,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "check_package", lambda target: None)
     monkeypatch.setattr(compiled, "described_device", lambda target: jax.devices()[0])
     monkeypatch.setattr(envs, "config_for", lambda env: TINY)
-    monkeypatch.setattr(training, "learner_of", lambda name, game: PPO(TINY))
+    learners = {"ppo": PPO(TINY), "alphazero": AlphaZero(TINY_SEARCH)}
+    monkeypatch.setattr(training, "learner_of", lambda name, game: learners[name])
 
 
 def slow(line: str) -> Any:
@@ -73,11 +63,11 @@ def slow(line: str) -> Any:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("line", [*map(slow, ROWS)])
-def test_command_prints_json_with_its_keys(line: str, run_command: RunCommand, tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", [*map(slow, LINES)])
+def test_command_prints_its_rows_and_draws_its_picture(line: str, run_command: RunCommand, tmp_path: Path) -> None:
     result = run_command(line.replace("PICTURE", str(tmp_path / "picture.svg")))
-    assert result.keys() >= STAMP
-    assert result["rows"][0].keys() == ROWS[line]
+    assert result["rows"]
+    assert result.keys() >= {"date", "jaxgames", "jax", "python", "devices", "processor", "cores"}
     pictures = [file.read_text() for file in tmp_path.rglob("*.svg") if file.is_file()]
     assert len(pictures) == ("PICTURE" in line)
     assert all("<svg" in picture for picture in pictures)
@@ -125,6 +115,13 @@ def test_wrong_input_is_refused_before_anything_is_measured(
 SIZES = device.SHORT._replace(games=(BOX,), ppo_games=(BOX,), searched=(BOX,), compared=(2, 5), checked=(2, 5))
 
 
+def test_speed_of_random_play_is_a_share_of_the_speed_of_a_copy() -> None:
+    """A step of one box reads and writes a state of 19 bytes, and writes 27 bytes of observation and 4 of mask."""
+    row = device.play("jaxgames", BOX, boards=2, steps=64, repeats=1, copy=1e6).prepare()()
+    assert row["min_bytes"] == 2 * 19 + 27 + 4
+    assert row["of_copy"] == pytest.approx(row["min_bytes"] * row["steps_per_second"] / 1e6)
+
+
 @pytest.mark.slow  # compiles a game, another of Pgx, and PPO
 def test_random_play_and_training_have_rows_with_their_figures(
     run_command: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -136,12 +133,9 @@ def test_random_play_and_training_have_rows_with_their_figures(
     assert json.loads(file.read_text()) == result
     assert result["is_short"]
     copy, ours, pgx, trained = result["rows"]
-    assert copy.keys() == {"part", "what", "bytes_per_second"} | TIMING - {"steps_per_second"}
-    play = {"part", "library", "game", "boards"} | TIMING
-    assert ours.keys() == play | {"min_bytes", "of_copy"}
     assert ours["of_copy"] == pytest.approx(ours["min_bytes"] * ours["steps_per_second"] / copy["bytes_per_second"])
-    assert (pgx["library"], pgx.keys()) == ("Pgx", play)
-    assert trained.keys() == play - {"library"} | {"hidden_sizes", "precision"}
+    assert (pgx["library"], trained["precision"]) == ("Pgx", "bfloat16")
+    assert min(pgx["steps_per_second"], trained["steps_per_second"]) > 0
 
 
 def test_part_of_a_game_that_differs_on_the_device_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 from benchmarks import harness, loops, regression
 from benchmarks.harness import BenchmarkArguments, Command, cores
-from benchmarks.loops import GAMES, pgx_env, play_loop, probe
+from benchmarks.loops import GAMES, play_loop, probe
 from benchmarks.regression import RATIOS_FILE
 from jaxgames import auto_reset, make
 from tests.benchmarks.conftest import RunCommand
@@ -105,21 +105,6 @@ def test_loop_makes_the_steps_of_single_calls_and_reads_its_outputs() -> None:
     np.testing.assert_array_equal(mask, outputs[1])
     assert sum(reads) > length  # a legal action and more in each
     assert float(checksum) == pytest.approx(paid + sum(reads[:-1]), rel=1e-4)  # the loop ends before the last read
-
-
-@pytest.mark.slow  # compiles a game of Pgx
-def test_pgx_env_has_the_functions_of_ours() -> None:
-    """Mask and observation belong to the state that the step returns, and finished boards restart."""
-    bare, playing = pgx_env("tic_tac_toe")
-    state, step, ends = jax.jit(bare.init)(jax.random.key(0)), jax.jit(playing.step), 0
-    for number in range(30):
-        legal = np.flatnonzero(playing.legal_action_mask(state))
-        assert bare.observe(state).shape == (3, 3, 2)
-        state = step(state, jnp.int32(legal[number % len(legal)]), jax.random.key(number))
-        if state.terminated:
-            ends += 1
-            assert playing.legal_action_mask(state).all()
-    assert ends >= 3
 
 
 DIVIDED = f"""

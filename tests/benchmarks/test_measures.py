@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from benchmarks import adapters, peer_process, peers, play, search, training
+from benchmarks import adapters, peer_process, peers, play, search
 from benchmarks.adapters import ADAPTERS, make_play
 from benchmarks.envs import recorded_actions
 from benchmarks.harness import cores
@@ -22,9 +22,6 @@ from benchmarks.peers import CONTESTS, PACKAGES, Arguments, Contest, Side, measu
 from jaxgames.mcts import SearchConfig
 from tests.helpers.blocks import needs
 from tests.play.web.browser import chromium
-from train.alphazero import AlphaZero
-from train.alphazero import Config as AlphaZeroConfig
-from train.ppo import PPO, Config
 
 BOXES = "dots_and_boxes(rows=1, cols=1)"
 APART = ("gymnax", "jaxmarl")  # of libraries that are tested in an environment of their own
@@ -136,16 +133,6 @@ def test_all_ways_give_every_row_the_output_of_its_seat() -> None:
         outputs, sums = way(apply, params, rows, seat)
         np.testing.assert_allclose(outputs, jnp.einsum("ri,rio->ro", rows, params[seat]), rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(sums, rows.sum(1), rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.slow  # compiles every part of an iteration
-def test_parts_add_up_to_the_iteration() -> None:
-    small: dict[str, Any] = {"env": BOXES, "num_envs": 4, "rollout_length": 4, "hidden_sizes": (5,)}
-    of_search = AlphaZeroConfig(simulations=2, num_updates=1, minibatch_size=4, replay_size=64, **small)
-    for learner in (PPO(Config(num_minibatches=2, **small)), AlphaZero(of_search)):
-        row = training.measure_parts(learner, 1, "demo")
-        assert sum(row["shares"].values()) == pytest.approx(1)
-        assert row["whole"] > 0
 
 
 def test_recorded_actions_are_legal_when_replayed() -> None:
