@@ -203,7 +203,7 @@ def alone() -> list[str]:
 
 
 def check_extras(folder: Path, names: list[str]) -> None:
-    """Installs each extra from the wheel into an environment of its own, takes one step with it, runs APART's tests."""
+    """Installs each extra from the wheel into an environment of its own, uses it, and runs APART's tests."""
     unknown = sorted(set(names) - set(alone()))
     if unknown:
         sys.exit(f"{', '.join(unknown)}: must be one of {', '.join(alone())}")

@@ -1,8 +1,10 @@
 """What an installed jaxgames is for, in an environment with one extra: `python programs.py EXTRA`; `none` has no extra.
 
-Each function has the name of its extra. `train` is on the path then, as in a checkout.
+Each function has the name of its extra; of other extras the adapter is imported, which imports its library. `train` is
+on the path then, as in a checkout.
 """
 
+import importlib
 import subprocess
 import sys
 from importlib import metadata, resources
@@ -89,10 +91,7 @@ def numba() -> None:
 def distrax() -> None:
     from distrax import Categorical
 
-    logits = jnp.array([0.0, jnp.finfo(jnp.float32).min, 0.0])
-    action, log_prob = Categorical(logits=logits).sample_and_log_prob(seed=jax.random.key(0))
-    assert int(action) in (0, 2)
-    assert jnp.allclose(log_prob, jnp.log(0.5))
+    assert int(Categorical(logits=jnp.array([0.0, 100.0])).sample(seed=jax.random.key(0))) == 1
 
 
 def play() -> None:
@@ -102,15 +101,6 @@ def play() -> None:
     from jaxgames.play.web.server import app
 
     uvicorn.Config(app(jaxgames.make(GAME), ["human", "first"]), log_level="error").load()
-
-
-def pettingzoo() -> None:
-    from jaxgames.interop.pettingzoo import aec_env
-
-    env = aec_env(GAME)
-    env.reset(seed=0)
-    env.step(0)
-    assert env.agent_selection == "player_1"
 
 
 def gymnasium() -> None:
@@ -137,31 +127,6 @@ def openspiel() -> None:
     assert first_move("openspiel(simulations=2)", GAME)
 
 
-def pgx() -> None:
-    from jaxgames.interop.pgx import PgxEnv
-
-    env = PgxEnv(GAME)
-    state = env.step(env.init(jax.random.key(0)), jnp.int32(0))
-    assert not state.legal_action_mask[0]
-
-
-def gymnax() -> None:
-    from jaxgames.interop.gymnax import SeatEnv
-
-    env = SeatEnv(GAME, opponent="first")
-    _, state = env.reset(jax.random.key(0), env.default_params)
-    state = env.step(jax.random.key(1), state, 0, env.default_params)[1]
-    assert env.action_mask(state).sum() == 5  # both seats have drawn an edge
-
-
-def jaxmarl() -> None:
-    from jaxgames.interop.jaxmarl import JaxMARLEnv
-
-    env = JaxMARLEnv(GAME)
-    _, state = env.reset(jax.random.key(0))
-    state = env.step(jax.random.key(1), state, {"agent_0": 0, "agent_1": env.no_op})[1]
-    assert env.get_avail_actions(state)["agent_1"].sum() == 6  # all edges but one
-
-
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    extra = sys.argv[1]
+    globals()[extra]() if extra in globals() else importlib.import_module(f"jaxgames.interop.{extra}")
