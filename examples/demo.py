@@ -41,8 +41,13 @@ def main() -> None:
     loop.log(f"{time.monotonic() - start:.0f} seconds in all")
     print(evaluate.table(result))
     print(json.dumps(result))
-    if not result["win_rate"] >= MIN_WIN_RATE:
-        sys.exit(f"the agent won {result['win_rate']:.3f} of its games; at least {MIN_WIN_RATE} were expected")
+    check(result["win_rate"])
+
+
+def check(win_rate: float) -> None:
+    """Ends the program with an error if the agent has won too few of its games."""
+    if not win_rate >= MIN_WIN_RATE:
+        sys.exit(f"the agent won {win_rate:.3f} of its games; at least {MIN_WIN_RATE} were expected")
 
 
 def animate_shortest_win(run: "RunFolder", num_games: int = 32, num_steps: int = 300) -> Path:

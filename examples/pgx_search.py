@@ -55,9 +55,7 @@ def evaluate(states: Any) -> tuple[jax.Array, jax.Array]:
     return jnp.where(mask, 0.0, jnp.finfo(jnp.float32).min), jnp.zeros(len(mask))
 
 
-def search(
-    env: PgxEnv, key: jax.Array, states: Any, simulations: int = SIMULATIONS, discount: Any = seat_discount
-) -> Any:
+def search(env: PgxEnv, key: jax.Array, states: Any, simulations: int = SIMULATIONS) -> Any:
     """Returns mctx's output for a batch of states: `action` int32[B], `action_weights` and the tree."""
 
     def recurrent(params: None, key: jax.Array, action: jax.Array, before: Any) -> tuple[Any, Any]:
@@ -65,7 +63,8 @@ def search(
         reward = after.rewards[jnp.arange(len(action)), before.current_player]
         logits, value = evaluate(after)
         # The discount is 0 at the end, where a network's value would mean nothing, and 1 where a seat moves again.
-        return output_of(reward=reward, discount=discount(before, after), prior_logits=logits, value=value), after
+        discount = seat_discount(before, after)
+        return output_of(reward=reward, discount=discount, prior_logits=logits, value=value), after
 
     logits, value = evaluate(states)
     root = root_of(prior_logits=logits, value=value, embedding=states)

@@ -28,7 +28,6 @@ PEERS = "--boards 2 --rollout-length 2 --search-boards 2 --search-steps 2 --simu
 
 LINES = [  # with PICTURE for a file
     f"envs --games {BOXES} --batch-sizes 2 --steps 16 --repeats 2 --picture PICTURE",
-    f"compiled {BOXES} --target h200 --parts 'random play' mask --boards 4",
     # The row of alpha_mini is left out: it cannot play the game.
     f"networks --networks 'mlp(hidden_sizes=[2])' alpha_mini --boards 2 --rollout-length 2 --games {BOXES}",
     f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations --picture PICTURE",
@@ -42,15 +41,13 @@ LINES = [  # with PICTURE for a file
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small networks and games, solvers in plain Python, and this CPU in place of described devices."""
+    """Small networks and games, and solvers in plain Python."""
 
     def make_player(env: Checkers, depth: int) -> HostSearchPlayer:
         return HostSearchPlayer(SEARCHED_GAME, env, depth, None, "positional", compiled=False)
 
     monkeypatch.setattr(solvers, "HAS_NUMBA", False)
     monkeypatch.setattr(solvers, "make_player", make_player)
-    monkeypatch.setattr(compiled, "check_package", lambda target: None)
-    monkeypatch.setattr(compiled, "described_device", lambda target: jax.devices()[0])
     monkeypatch.setattr(envs, "config_for", lambda env: TINY)
     learners = {"ppo": PPO(TINY), "alphazero": AlphaZero(TINY_SEARCH)}
     monkeypatch.setattr(training, "learner_of", lambda name, game: learners[name])

@@ -7,13 +7,12 @@ on the path then, as in a checkout.
 import importlib
 import subprocess
 import sys
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax._src import xla_bridge
 
 import jaxgames
 
@@ -33,9 +32,7 @@ GAME = "dots_and_boxes(rows=1, cols=2)"
 
 
 def none() -> None:
-    """Plays a game of each kind and moves with each baseline; neither starts a device nor loads a module too early."""
-    assert not xla_bridge.backends_are_initialized(), "the import of jaxgames started a device"
-    assert (resources.files("jaxgames") / "py.typed").is_file(), "py.typed is missing"
+    """Plays a game of each kind and moves with each baseline."""
     assert metadata.version("jaxgames") == jaxgames.__version__
     assert {name.partition("(")[0] for name in GAMES} == {*jaxgames.list_games()}
     for name in GAMES:
@@ -48,8 +45,6 @@ def none() -> None:
     assert jaxgames.baselines.list_baselines(), "there are no baseline agents"
     for name in jaxgames.baselines.list_baselines():
         print("baseline", name, first_move("baseline", jaxgames.baselines.card(name).env))
-    loaded = sorted(FOREIGN & sys.modules.keys())
-    assert not loaded, f"the games load {loaded}"
 
 
 def first_move(agent: str, game: str) -> str:

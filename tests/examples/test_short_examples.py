@@ -21,35 +21,17 @@ from examples import demo, pgx_search, random_games
 from examples.openspiel_match import Arguments, checkers_action, match
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.interop.pgx import PgxEnv
-from jaxgames.wrappers import seat_discount
 from tests.games.dots_and_boxes.cases import written
 from tests.games.test_engines import OPEN_SPIEL_ACTION
 from tests.helpers.positions import compiled, repeated
-from train import evaluate, plot
-from train.driver import compilation, loop
 from train.models.policy import Policy
 
 
-def test_demo_fails_if_the_agent_wins_fewer_than_nine_games_of_ten(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without its training and its games: the rate of wins is given."""
-    for module, name, result in (
-        (compilation, "keep_programs", None),
-        (loop, "run_training", {"finished": True}),
-        (plot, "plot", ["curve.png"]),
-        (demo, "animate_shortest_win", "game.svg"),
-        (evaluate, "table", "a table"),
-    ):
-        monkeypatch.setattr(module, name, lambda *_, result=result: result)
-    monkeypatch.setattr(demo, "FOLDER", tmp_path / "demo")
-    monkeypatch.setattr(evaluate, "evaluate", lambda arguments: {"win_rate": 0.9})
-    demo.main()
-    assert capsys.readouterr().out.splitlines() == ["a table", '{"win_rate": 0.9}']
+def test_demo_fails_if_the_agent_wins_fewer_than_nine_games_of_ten() -> None:
+    demo.check(0.9)
     for win_rate in (0.899, float("nan")):
-        monkeypatch.setattr(evaluate, "evaluate", lambda arguments, rate=win_rate: {"win_rate": rate})
         with pytest.raises(SystemExit, match=f"the agent won {win_rate:.3f} of its games; at least 0.9"):
-            demo.main()
+            demo.check(win_rate)
 
 
 def test_numbers_of_checkers_are_those_of_the_rule_tests() -> None:
@@ -71,41 +53,21 @@ SINGLE_AND_PAIR = """
         |   |
     *   *   *
 """
-GIVES_THE_SINGLE = {"h(2,0)", "v(1,0)"}
 
 
 @pytest.mark.slow  # compiles a search; tests/interop/test_pgx.py has the signs of `seat_discount`
-def test_search_gives_the_single_box_for_the_pair_unless_its_sign_always_alternates() -> None:
+def test_search_gives_the_single_box_for_the_pair() -> None:
     """Seat 0 must give the single box or the pair.
 
     If it gives the single box, the opponent takes it, moves again and must give the pair: 3 to 1. If it gives the pair,
-    it gets the single box at the end: 2 to 2. A constant -1 counts the opponent's second move as one of seat 0. The
-    search is repeated with other noise at the root.
+    it gets the single box at the end: 2 to 2. With a discount of -1 in all steps, the opponent's second move would
+    count as one of seat 0, which would give the pair. The search is repeated with other noise at the root.
     """
     env = PgxEnv(DotsAndBoxes(2, 2, "boxes"))
-
-    @jax.jit
-    def chosen(states: Any, is_aware: jax.Array) -> jax.Array:
-        def discount(before: Any, after: Any) -> jax.Array:
-            return jnp.where(is_aware, seat_discount(before, after), jnp.where(after.terminated, 0.0, -1.0))
-
-        return pgx_search.search(env, jax.random.key(0), states, 128, discount).action
-
     state = env.state_at(jax.device_get(env.unwrapped.from_string(written(SINGLE_AND_PAIR))))
-    names = [env.unwrapped.action_to_string(state.board, action) for action in range(env.num_actions)]
-    found = {is_aware: chosen(repeated(state, 8), np.bool_(is_aware)) for is_aware in (True, False)}
-    assert {names[action] for action in found[True]} <= GIVES_THE_SINGLE
-    assert not {names[action] for action in found[False]} & GIVES_THE_SINGLE
-
-
-@pytest.mark.slow  # compiles the whole loop
-def test_search_beats_random_moves(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """320 games of 12 steps each."""
-    monkeypatch.setattr(sys, "argv", ["pgx_search"])
-    pgx_search.main()
-    figures = json.loads(capsys.readouterr().out)
-    assert figures["won"] + figures["drawn"] + figures["lost"] == figures["games"] == 320
-    assert figures["won"] - figures["lost"] > 0.25 * 320
+    search = jax.jit(lambda states: pgx_search.search(env, jax.random.key(0), states, 128).action)
+    found = {env.unwrapped.action_to_string(state.board, int(action)) for action in search(repeated(state, 8))}
+    assert found <= {"h(2,0)", "v(1,0)"}
 
 
 def test_results_count_the_return_of_each_finished_game() -> None:
@@ -130,33 +92,8 @@ def test_random_game_ends_and_its_picture_moves_unless_a_step_is_named(
     assert "<animate" not in (tmp_path / "board.svg").read_text()
 
 
-@pytest.mark.slow  # a whole training run
-def test_own_learner_learns_to_beat_a_random_player(capsys: pytest.CaptureFixture[str]) -> None:
-    from examples import own_learner  # imports distrax, which takes seconds
-
-    own_learner.main()
-    win_rates = json.loads(capsys.readouterr().out)["win_rates"]
-    assert win_rates[0] < 0.8
-    assert win_rates[-1] > 0.85
-
-
-@pytest.fixture
-def own_network() -> Any:
-    """The module, which registers its network when it is imported."""
-    return importlib.import_module("examples.own_network")
-
-
-@pytest.mark.slow  # a whole training run
-def test_own_network_beats_a_random_player_also_on_a_board_that_it_never_saw(
-    own_network: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own_network.main()
-    scores = json.loads(capsys.readouterr().out)["scores"]
-    assert scores["dots_and_boxes(rows=2, cols=2)"] > 0.75
-    assert scores["dots_and_boxes(rows=3, cols=3)"] > 0.85
-
-
-def test_own_network_is_made_by_name_and_has_the_same_parameters_on_every_board(own_network: Any) -> None:
+def test_own_network_is_made_by_name_and_has_the_same_parameters_on_every_board() -> None:
+    own_network = importlib.import_module("examples.own_network")  # registers its network
     shapes: list[Any] = []
     for game in own_network.BOARDS:
         policy = Policy.of(jaxgames.make(game), "shared", "examples.own_network:fully_convolutional(channels=4)")

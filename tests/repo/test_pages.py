@@ -6,7 +6,6 @@ import pkgutil
 import re
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -18,11 +17,7 @@ from examples.papers import appendix, claims, tables
 from jaxgames.play import from_json
 from jaxgames.play.static_page import game_of
 from tests.helpers.blocks import APPENDIX, DOCS, FENCE, PAGES, README, ROOT, name, with_mark
-from tests.helpers.solved import saved, solved_boxes, solved_positions
-from train import alphazero, imitation, ppo
-from train.driver.learner import Learner
-
-BOX = "dots_and_boxes(rows=1, cols=1)"
+from tests.train.test_runs import LEARNERS
 
 
 def table(page: Path, *header: str) -> list[list[str]]:
@@ -157,27 +152,11 @@ def test_tables_of_settings_are_those_of_the_code() -> None:
     assert settings.updated(settings.PAGE.read_text()) == settings.PAGE.read_text(), "type python -m docs.make.settings"
 
 
-def imitation_of_a_box(folder: Path) -> Learner:
-    data = saved(solved_positions(solved_boxes(1, 1)), folder / "table.npz")
-    return imitation.Imitation(imitation.resolve(imitation.Config(env=BOX, data=data, batch_size=2)))
-
-
-OF_SEARCH: dict[str, Any] = {"num_envs": 2, "rollout_length": 2, "simulations": 1}
-OF_A_RUN: dict[str, Any] = {"init_from": "runs/imitation", "kl_coef": 0.1, "step_kl_coef": 0.2}
-
-
 @pytest.mark.slow  # traces a run
-@pytest.mark.parametrize(
-    ("page", "make"),
-    [
-        ("ppo", lambda _: ppo.PPO(ppo.Config(env=BOX, **OF_A_RUN))),
-        ("alphazero", lambda _: alphazero.AlphaZero(alphazero.Config(env=BOX, **OF_SEARCH))),
-        ("imitation", imitation_of_a_box),
-    ],
-)
-def test_page_of_a_learner_lists_its_own_metrics(page: str, make: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", ["ppo", "alphazero", "imitation"])
+def test_page_of_a_learner_lists_its_own_metrics(page: str, tmp_path: Path) -> None:
     """Those of its games are on the page of runs."""
-    learner, rows = make(tmp_path), table(DOCS / "training" / f"{page}.md", "metric", "definition")
+    learner, rows = LEARNERS[page](tmp_path), table(DOCS / "training" / f"{page}.md", "metric", "definition")
     start = jax.eval_shape(learner.init, jax.random.key(0))
     metrics = jax.eval_shape(learner.iterate, start, *learner.load_data())[1]
     listed = {metric for row in rows for metric in re.findall(r"`(.+?)`", row[0])}

@@ -1,6 +1,5 @@
 """Sharing parameters on the star: figures of curves by hand, other rewards and rules beside the plain game."""
 
-from dataclasses import replace
 from typing import Any
 
 import jax
@@ -11,7 +10,7 @@ import pytest
 import jaxgames
 from examples.papers.parameter_sharing import blanked_seats, mixed_opponents, traditional
 from examples.papers.parameter_sharing.chance_moves import ChanceMoves
-from examples.papers.parameter_sharing.running_sums import LOSS, RunningSums
+from examples.papers.parameter_sharing.running_sums import LOSS
 from examples.papers.parameter_sharing.runs import COLUMNS
 from examples.papers.parameter_sharing.study import (
     MEASURES,
@@ -28,7 +27,7 @@ from jaxgames import arena
 from jaxgames.games.chinese_checkers import ChineseCheckers
 from jaxgames.sampling import random_action
 from tests.helpers.positions import board
-from train.models.policy import Policy, Sharing
+from train.models.policy import Policy
 from train.ppo import Config, config_for
 
 APART = "examples.papers.parameter_sharing.separate_encoders:apart"
@@ -58,19 +57,6 @@ def test_figures_of_the_table_are_those_of_the_published_curves() -> None:
         first = {rate: float(run.steps[np.argmax(run.win_rate >= rate)]) for rate in (0.9, 1.0)}
         turns = round(float(run.rounds[-WINDOW:].mean()) + 1, 1)
         assert (first[0.9], first[1.0], turns) == (PAPER[mode][0], PAPER[mode][2], PAPER[mode][3])
-
-
-@pytest.mark.parametrize("sharing", MODES)
-def test_settings_of_the_code_have_its_rewards_networks_and_minibatches(sharing: Sharing) -> None:
-    text = config_for(preset="parameter_sharing_paper", sharing=sharing)
-    code = config_of(settings_of("parameter_sharing_code", 100, sharing))
-    assert jaxgames.make(code.env).id == RunningSums.id
-    one_encoder = sharing == "shared_encoder"
-    assert (code.network, code.activation) == ((None, "relu") if one_encoder else (APART, "tanh"))
-    networks = 1 if sharing == "shared" else 6
-    assert code.minibatch_size / networks == pytest.approx(128, rel=0.05)
-    changed = ("env", "network", "activation", "vf_clip", "vf_coef", "num_minibatches")
-    assert replace(text, **{name: getattr(code, name) for name in changed}) == code
 
 
 def config_of(settings: dict[str, tuple[Any, ...]]) -> Config:

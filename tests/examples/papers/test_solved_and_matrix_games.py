@@ -9,7 +9,7 @@ import pytest
 
 from examples.papers.matrix_games import settings
 from examples.papers.matrix_games.__main__ import Arguments, report
-from examples.papers.matrix_games.tables import LEARNERS, NASH_OF_RPS, POINTS, PRINTED_RPS, SETTINGS, gain
+from examples.papers.matrix_games.tables import NASH_OF_RPS, POINTS, PRINTED_RPS, gain
 from examples.papers.solution_strength import lost_positions
 from examples.papers.solution_strength.judged import Arguments as JudgeArguments
 from examples.papers.solution_strength.judged import report as judge_all
@@ -17,7 +17,6 @@ from examples.papers.solution_strength.self_play import means_over, rows_of
 from jaxgames import agents
 from jaxgames.solvers.strength.graph import graph_of
 from tests.helpers.solved import solved_diamond
-from train.driver.tables import tables_in
 from train.matrix.games import Point, matrix_game, nash, pareto
 from train.matrix.tabular import Learner
 
@@ -86,19 +85,15 @@ def test_best_reply_gains_nothing_at_an_equilibrium() -> None:
 
 
 @pytest.mark.slow  # compiles each learner
-def test_results_of_the_command_fit_each_other(tmp_path: Path) -> None:
-    """All settings are there, and an epsilon-greedy pair at (1, 1) counts as (10/11, 10/11) for small epsilons."""
-    made = report(Arguments(output=tmp_path, runs=60, steps=40, grid=24))
-    cells = made.result["shares"]
-    assert {(cell["game"], cell["learner"], cell["start"]) for cell in cells} == {*SETTINGS[:-1]}
-    assert {cell["learner"] for cell in cells} == {*LEARNERS} - {"Boltzmann, τ = 0.05"}
-    share = {(*(cell[key] for key in ("game", "learner", "start", "greedy")), cell["point"]): cell for cell in cells}
+def test_small_epsilons_hide_the_difference_between_two_points_unless_policies_are_greedy(tmp_path: Path) -> None:
+    """An epsilon-greedy pair at (1, 1) counts as (10/11, 10/11)."""
+    cells = report(Arguments(output=tmp_path, runs=60, steps=40, grid=24)).result["shares"]
+    names = ("game", "learner", "start", "greedy", "point")
+    share = {tuple(cell[name] for name in names): cell["share"] for cell in cells}
     for learner in ("ε-greedy 0.1", "ε-greedy 0.2"):
-        greedy = share["subsidy", learner, "values", True, "(1, 1)"]
-        assert share["subsidy", learner, "values", False, "(10/11, 10/11)"]["share"] == greedy["share"] > 0
-        assert share["subsidy", learner, "values", False, "(1, 1)"]["share"] == 0
-    _, leniency = tables_in(made.tables)
-    assert leniency["rows"][0][:3] == ["1", "0.9091", "0.2006"]  # 10/11, and the example of docs/matrix_games.md
+        key = "subsidy", learner, "values"
+        assert share[*key, False, "(10/11, 10/11)"] == share[*key, True, "(1, 1)"] > 0
+        assert share[*key, False, "(1, 1)"] == 0
 
 
 def test_learners_that_play_at_random_are_near_the_middle_of_three_actions(tmp_path: Path) -> None:
