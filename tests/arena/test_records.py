@@ -4,7 +4,7 @@ import dataclasses
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from jaxgames.arena import records
 from tests.arena.test_playing import KEY, ONE, RANDOM, STICKS, Constant
 from tests.helpers.commands import NAME, saved_by_editors
 from tests.helpers.positions import board, compiled, stacked, start
+from tests.helpers.scripted_agents import HostAgent
 
 BOXES = jaxgames.make("dots_and_boxes", rows=1, cols=2)  # seven edges, two boxes
 CHECKERS = jaxgames.make("checkers")
@@ -111,17 +112,10 @@ GAMES = (  # one of each, as small as it gets; those that compile for seconds ar
 )
 
 
-class HostRandom:
+def host_random(env: Any) -> HostAgent:
     """Plays random legal actions, by numpy."""
-
-    on_device: ClassVar[bool] = False
-
-    def __init__(self, env: Any) -> None:
-        self.mask = jax.jit(jax.vmap(env.legal_action_mask))
-        self.random = np.random.default_rng(0)
-
-    def act(self, key: jax.Array, states: Any) -> Any:
-        return self.random.choice(np.flatnonzero(self.mask(states)[0]), 1)
+    mask, random = jax.jit(jax.vmap(env.legal_action_mask)), np.random.default_rng(0)
+    return HostAgent(lambda key, states: random.choice(np.flatnonzero(mask(states)[0]), 1))
 
 
 def written(path: Path, env: Any, agents: Any, seats: Any, **options: Any) -> tuple[arena.Games, list[Any]]:
@@ -154,7 +148,7 @@ def check(env: Any, games: arena.Games, found: list[Any], game: Any = None) -> N
 @pytest.mark.parametrize("text", GAMES)
 def test_record_leads_to_the_same_end(text: str, tmp_path: Path) -> None:
     env = jaxgames.make(text)
-    games, found = written(tmp_path / "games.jsonl", env, (HostRandom(env),), [[0] * env.num_players] * 2)
+    games, found = written(tmp_path / "games.jsonl", env, (host_random(env),), [[0] * env.num_players] * 2)
     check(env, games, found)
     assert {record["start"] for record in found} == {env.to_string(env.init())}
     assert {record["outcome"]["kind"] for record in found} <= {"win", "draw", "truncated"}
@@ -225,12 +219,11 @@ def test_one_file_takes_the_games_of_several_calls(tmp_path: Path) -> None:
 def test_every_game_is_in_the_file_before_the_next_one_begins(tmp_path: Path) -> None:
     path, lines = tmp_path / "a.jsonl", list[int]()
 
-    class Reader(HostRandom):
-        def act(self, key: jax.Array, states: Any) -> Any:
-            lines.append(len(list(arena.read_games(path))))
-            return np.array([0])
+    def act(key: jax.Array, states: Any) -> Any:
+        lines.append(len(list(arena.read_games(path))))
+        return np.array([0])
 
-    written(path, STICKS, (Reader(STICKS),), [[0, 0, 0]] * 3)
+    written(path, STICKS, (HostAgent(act),), [[0, 0, 0]] * 3)
     assert lines == [0] * 7 + [1] * 7 + [2] * 7
 
 

@@ -15,10 +15,10 @@ from jaxgames import arena
 from jaxgames.agents import RandomAgent
 from jaxgames.arena import Games
 from tests.arena.test_playing import KEY, STICKS
+from tests.helpers.positions import stacked
 from tests.helpers.sticks import ShortSticks
 
 Floats = NDArray[np.float64]
-of_arrays: Any = Games  # made of numpy arrays
 
 BOXES = jaxgames.make("dots_and_boxes", rows=2, cols=2)  # an even number of boxes: draws are possible
 
@@ -96,30 +96,6 @@ def test_counts_and_summary_are_those_of_the_games_played_again(which: Any) -> N
         np.testing.assert_allclose(found[name], value, rtol=1e-4)
 
 
-# -- results: games given by how they ended ------------------------------------------------------------------------
-
-
-def ended(*games: tuple[int | str, list[float]]) -> Games:
-    """Games of sticks that are over, given by their winner, "draw", "truncated" or "forfeit", and their returns."""
-
-    def board(how: int | str) -> Any:
-        if isinstance(how, int):
-            return STICKS.at(0, (how + 1) % 3)  # the seat before the mover has taken the last stick
-        truncated = how == "truncated"
-        return dataclasses.replace(STICKS.at(3, 0), terminated=np.bool_(not truncated), truncated=np.bool_(truncated))
-
-    boards = jax.tree.map(lambda *leaves: np.stack(leaves), *(board(how) for how, _ in games))
-    returns = np.array([returns for _, returns in games], np.float32)
-    turns = np.arange(1, returns.size + 1).reshape(returns.shape)
-    forfeited = np.array([how == "forfeit" for how, _ in games])
-    return of_arrays(boards, returns, turns, np.full(len(games), 9), np.zeros(len(games), np.int32), forfeited)
-
-
-FIVE_ENDS = ended(
-    (0, [5, 1, 0]), ("draw", [2, 2, 2]), ("truncated", [5, 1, 0]), (1, [9, 0, 0]), ("forfeit", [-1, 0.5, 0.5])
-)
-
-
 # -- results with intervals ----------------------------------------------------------------------------------------
 
 
@@ -144,9 +120,20 @@ def test_wilson_interval_of_the_failures_is_the_mirror_image() -> None:
 
 
 def test_results_are_the_summary_with_counts_and_intervals() -> None:
-    """Agent 0 wins the first game, and the fourth one with one of its two seats, where another seat is paid more."""
+    """Seat 0 wins, a draw, a game cut off, seat 1 wins, a forfeit. The returns do not tell the winners.
+
+    Agent 0 wins the first game, and the fourth one with one of its two seats.
+    """
+    drawn, cut_off = (
+        dataclasses.replace(STICKS.at(3, 0), terminated=jnp.bool_(over), truncated=jnp.bool_(not over))
+        for over in (True, False)
+    )
+    boards = stacked([STICKS.at(0, 1), drawn, cut_off, STICKS.at(0, 2), drawn])
+    returns = np.array([[5, 1, 0], [2, 2, 2], [5, 1, 0], [9, 0, 0], [-1, 0.5, 0.5]], np.float32)
+    turns, nobody = np.arange(1, 16).reshape(5, 3), np.zeros(5, np.int32)
+    games = Games(boards, *map(jnp.asarray, (returns, turns, np.full(5, 9), nobody, np.arange(5) == 4)))
     agent_of_seat = jnp.array([[0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 0], [0, 1, 1]])
-    found = arena.results(STICKS, FIVE_ENDS, agent_of_seat, lists=True)
+    found = arena.results(STICKS, games, agent_of_seat, lists=True)
     assert found == {
         "games": 5,
         "wins": 2,
@@ -169,7 +156,7 @@ def test_results_are_the_summary_with_counts_and_intervals() -> None:
         "turns_to_win": [1, 11],
         "lengths": [9] * 5,
     }
-    means = arena.summary(STICKS, FIVE_ENDS, agent_of_seat)
+    means = arena.summary(STICKS, games, agent_of_seat)
     for name, value in means.items():
         np.testing.assert_allclose(found[name], value, rtol=1e-6)
 

@@ -238,13 +238,10 @@ def test_bytes_per_node_are_those_of_the_tree() -> None:
     assert total == BOARDS * (GUMBEL.simulations + 1) * bytes_per_node(BOXES, GUMBEL)
 
 
-@dataclasses.dataclass(frozen=True)
-class SameLogits:
+def same_logits(params: jax.Array, states: Any) -> Evaluation:
     """The logits `params` on all boards; all values are 0."""
-
-    def __call__(self, params: jax.Array, states: Any) -> Evaluation:
-        boards = states.terminated.shape[0]
-        return Evaluation(jnp.broadcast_to(params, (boards, BOXES.num_actions)), jnp.zeros((boards, 2)))
+    boards = states.terminated.shape[0]
+    return Evaluation(jnp.broadcast_to(params, (boards, BOXES.num_actions)), jnp.zeros((boards, 2)))
 
 
 @pytest.mark.parametrize("every", [1, 2])  # all actions, every second one
@@ -254,7 +251,7 @@ def test_legal_actions_are_searched_whatever_the_logits_are(every: int) -> None:
     for logit in (np.nan, np.inf, -np.inf, np.finfo(np.float32).min, np.finfo(np.float32).max):
         logits = np.zeros(BOXES.num_actions, np.float32)
         logits[::every] = logit
-        result = search(BOXES, SameLogits(), GUMBEL, jax.random.key(0), logits, states)
+        result = search(BOXES, same_logits, GUMBEL, jax.random.key(0), logits, states)
         result = jax.device_get(result)
         assert mask[live, result.action[live]].all(), logit
         assert (result.visits[result.slots == PADDING] == 0).all(), logit

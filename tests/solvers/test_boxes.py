@@ -42,7 +42,7 @@ from tests.games.dots_and_boxes.reference import Reference
 from tests.helpers.positions import stacked
 from tests.helpers.solved import solved_boxes
 from tests.solvers.slow_solutions import random_boxes
-from tests.solvers.test_host_player import INEXACT, SteppingClock
+from tests.solvers.test_host_player import INEXACT
 
 LONG = 60_000  # milliseconds: no test waits for them, the work of a move is limited otherwise
 needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason="takes hours in plain Python")
@@ -275,17 +275,6 @@ def test_moves_on_the_largest_board_are_open_and_take_no_longer_than_their_time_
         began = time.thread_time()
         assert not state.edges[player.choose(state, seed)]
         assert time.thread_time() - began < 0.2
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not HAS_NUMBA, reason="without numba both sides are the same plain functions")
-def test_compiled_and_plain_functions_choose_the_same_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = make_player(DotsAndBoxes(3, 3), milliseconds=LONG // 60)
-    monkeypatch.setattr(playing, "HAS_NUMBA", False)
-    plain = make_player(DotsAndBoxes(3, 3), milliseconds=LONG // 60)
-    monkeypatch.setattr(clocks, "time", SteppingClock(0.0))
-    for seed, state in enumerate(random_boxes(3, 3, 60, seed=2)):
-        assert compiled.choose(state, seed) == plain.choose(state, seed)
 
 
 # -- labels of the agent -----------------------------------------------------------------------------------------------
