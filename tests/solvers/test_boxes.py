@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import jaxgames
+from benchmarks.solvers import WINDOWS
 from jaxgames._checks import ParameterError
 from jaxgames.games.dots_and_boxes import player as playing
 from jaxgames.games.dots_and_boxes import search as searching
@@ -140,6 +141,13 @@ def test_value_in_a_window_is_the_margin_or_a_bound_of_it() -> None:
             assert value == margin, drawn
         else:
             assert margin <= value <= alpha or beta <= value <= margin, drawn
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(1, 1), (1, 2), (2, 2)])  # lost, drawn and won
+def test_two_windows_tell_who_wins(rows: int, cols: int) -> None:
+    """Those of `python -m benchmarks.solvers boxes --winner`."""
+    of_win, of_loss = (search(DotsAndBoxes(rows, cols), None, window, compiled=False).value for window in WINDOWS)
+    assert int(of_win > 0) - int(of_loss < 0) == np.sign(solved_boxes(rows, cols).facts()["start_value"])
 
 
 # -- work --------------------------------------------------------------------------------------------------------------
