@@ -74,34 +74,6 @@ def test_games_that_differ_in_rewards_and_limits_only_have_one_agent(game: str, 
     assert baselines.find(env) == baselines.find(jaxgames.auto_reset(env)) == name
 
 
-@pytest.mark.parametrize(
-    ("game", "other"),
-    [
-        ("dots_and_boxes(rows=2, cols=2)", "dots_and_boxes(rows=2, cols=2, reward=boxes)"),
-        pytest.param("minichess", "minichess(reward=material, max_plies=30)", marks=pytest.mark.slow),
-        pytest.param("checkers", "checkers(draw_rule=openspiel, max_plies=60)", marks=pytest.mark.slow),
-    ],
-)
-def test_rewards_limits_and_draw_rules_have_no_effect_on_play(game: str, other: str) -> None:
-    """The same random actions lead to equal observations and legal actions, while neither game has ended."""
-    envs = jaxgames.make(game), jaxgames.make(other)
-
-    def ply(states: Any, key: jax.Array) -> Any:
-        shown = [(env.observe(state), env.legal_action_mask(state)) for env, state in zip(envs, states, strict=True)]
-        equal = jnp.array([jnp.array_equal(own, others) for own, others in zip(*shown, strict=True)]).all()
-        over = jnp.array([state.terminated | state.truncated for state in states]).any()
-        action = jaxgames.random_action(key, shown[0][1])
-        return [env.step(state, action) for env, state in zip(envs, states, strict=True)], (equal, over)
-
-    @jax.jit
-    def play(key: jax.Array) -> Any:
-        return jax.lax.scan(ply, [env.init(key) for env in envs], jax.random.split(key, 80))[1]
-
-    equal, over = jax.vmap(play)(jax.random.split(jax.random.key(0), 32))
-    assert (~over).sum() > 32 * 4
-    assert (equal | over).all()
-
-
 def test_game_without_an_agent_and_wrong_parameters_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"no baseline agent for minichess\(board='baby'.*checkers\(.*Use greedy"):
         agents.make("baseline", jaxgames.make("minichess(board=baby)"))

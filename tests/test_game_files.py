@@ -254,9 +254,3 @@ def test_program_that_calls_another_library_is_refused_before_it_runs(tmp_path: 
 def test_operations_that_reach_the_host_are_forbidden(line: str, operation: str) -> None:
     found = exported.FORBIDDEN.search(line)
     assert (found[1] if found else "") == operation
-
-
-def test_policy_where_a_solution_is_wanted_is_refused() -> None:
-    path = Path(jaxgames.__file__).parent / "baselines" / "dots_and_boxes.policy"
-    with pytest.raises(ValueError, match=f"the entries of {path} are wrong: it has no 'table'; solve the game again"):
-        solvers.load(path)

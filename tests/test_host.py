@@ -14,7 +14,6 @@ import pytest
 
 import jaxgames
 from jaxgames.host import BoardInfo, Host, host
-from tests.contract.games import ALL
 from tests.helpers.positions import compiled, start
 from tests.helpers.sticks import LuckySticks, Sticks
 
@@ -54,13 +53,9 @@ def test_equal_envs_share_their_programs_and_those_of_many_are_given_back() -> N
 # -- values ------------------------------------------------------------------------------------------------------
 
 
-GAMES = [pytest.param(id, marks=() if id == "dots_and_boxes" else pytest.mark.slow) for id in ALL]
-
-
-@pytest.mark.parametrize("id", GAMES)
-def test_values_of_a_game_are_those_of_its_own_functions(id: str) -> None:
+def test_values_of_a_game_are_those_of_its_own_functions() -> None:
     """Along a random game, whose last action is illegal, with an observation of each seat."""
-    env = jaxgames.make(ALL[id].fast[0])
+    env = jaxgames.make("dots_and_boxes(rows=2, cols=3, reward='boxes')")
     rng = np.random.default_rng(0)
     state, info = host(env).init()
     expected = start(env)

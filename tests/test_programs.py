@@ -12,10 +12,8 @@ import pytest
 import jaxgames
 from jaxgames import agents, arena
 from jaxgames._platforms import VARIABLE, at, by_platform, has_cpu_form, take, written
-from jaxgames.mcts import SearchAgent, SearchConfig
 from tests.helpers.positions import repeated
 from tests.helpers.solved import solved_boxes
-from tests.mcts.evaluations import Linear
 from train.models.convolution import Convolution
 from train.ppo import PPO, config_for
 
@@ -124,23 +122,11 @@ def played(number: int) -> Any:
 
 
 act: Callable[..., Any] = jax.jit(lambda agent, key, states: agent.act(key, states))
-step: Callable[..., Any] = jax.jit(lambda env, state, action: env.step(state, action), static_argnums=0)
 BOARDS = [repeated(make().from_string(text), 3) for text in ("0000 . 0", "1001 . 1")]
-EVALUATE = Linear(make())
-
-
-def searched(number: int) -> Any:
-    agent = SearchAgent(make(), EVALUATE, SearchConfig(simulations=2), EVALUATE.params(number))
-    return act(agent, jax.random.key(number), BOARDS[number])
 
 
 def searched_by_mcts(number: int) -> Any:
     return act(agents.make("mcts(simulations=2)", make()), jax.random.key(number), BOARDS[number])
-
-
-def reset(number: int) -> Any:
-    env = jaxgames.auto_reset(make())
-    return step(env, env.from_string("1000 . 0"), jnp.int32(number))
 
 
 ENTRIES: dict[str, Callable[[int], Any]] = {
@@ -148,13 +134,11 @@ ENTRIES: dict[str, Callable[[int], Any]] = {
     "arena.seating": lambda number: arena.seating((1, 1), "alternating", 4),
     "arena.random_openings": lambda number: arena.random_openings(make(), jax.random.key(number), 4, 2),
     "arena.results": lambda number: arena.results(make(), played(number), arena.seating((1, 1), "alternating", 4)),
-    "act of a search with a network": searched,
     "act of mcts": searched_by_mcts,
     "value of a solution": lambda number: solved_boxes(1, 1).value(BOARDS[number]),
     "best actions of a solution": lambda number: solved_boxes(1, 1).best_actions(BOARDS[number]),
     "children of a solution": lambda number: solved_boxes(1, 1).children(np.arange(number, number + 3)),
     "env.outcome": lambda number: make().outcome(make().from_string(("1111 0 0", "1111 1 1")[number])),
-    "auto_reset": reset,
 }
 
 

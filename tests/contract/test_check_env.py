@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.export
-import jax.numpy as jnp
 import pytest
 
 import jaxgames
@@ -140,19 +139,6 @@ def test_board_on_the_host_is_read_without_warnings(cases: Cases) -> None:
         for call in (lambda: env.step(board, 0), lambda: env.observe(board, 1), lambda: env.winners(board)):
             jax.eval_shape(call)
     assert (mask == compiled(env).mask(board)).all()
-
-
-@each_game
-def test_key_is_not_used(cases: Cases) -> None:
-    """`init` and `step` take a key in every game; nothing is random in these."""
-    env = jaxgames.make(cases.id)
-    state, key = env.init(), jax.random.key(0)
-    init = jax.make_jaxpr(lambda key: env.init(key))(key)
-    step = jax.make_jaxpr(lambda state, action, key: env.step(state, action, key))(state, jnp.int32(0), key)
-    for program in (init.jaxpr, step.jaxpr):
-        key_in = program.invars[-1]
-        assert all(key_in is not used for equation in program.eqns for used in equation.invars)
-        assert all(key_in is not out for out in program.outvars)
 
 
 def play(game: jaxgames.Env[Any], key: jax.Array) -> Any:

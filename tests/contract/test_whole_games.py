@@ -17,7 +17,14 @@ from tests.helpers.reference import AnyReference
 TEXTS_PER_ACTION = 2  # boards whose texts are compared after each action, in turn: notation goes board by board
 
 
-@of_each_game("played", lambda cases: cases.played)
+def played(cases: Cases) -> list[Played]:
+    """Returns the games of a game's cases, and as slow tests some with each set of parameters."""
+    choose = cases.played[0].choose
+    envs = dict.fromkeys([*cases.fast, *cases.slow])
+    return [*cases.played, *(Played(env, {}, 24, limit=1000, choose=choose, slow=True) for env in envs)]
+
+
+@of_each_game("played", played)
 def test_games_follow_the_reference(cases: Cases, played: Played) -> None:
     env = jaxgames.make(played.env)
     games = Lockstep(env, cases.reference(env), cases, played)

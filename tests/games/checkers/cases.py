@@ -113,11 +113,6 @@ PLAYED = [
     Played(WCDF, {"drawn": 15}, 40, lambda rng, _: endgames(rng, 40), choose=carefully, seed=3),
     Played(WCDF, {"won": 15}, 40, lambda rng, _: endgames(rng, 40), seed=3),
     Played(WCDF, {"won": 60}, 40, lambda rng, _: [*crowds(rng, 200), *hunts(rng, 80)], limit=12, seed=4),
-    *(
-        Played(f"checkers({draw_rule=}, max_plies=60)", {"truncated": 10, "won": 3}, 40, seed=2, slow=True)
-        for draw_rule in ("wcdf", "openspiel")
-    ),
-    *(Played(env, {"won": 450}, 900, seed=10, slow=True) for env in (WCDF, OPEN_SPIEL, ADJUDICATED)),
 ]
 
 

@@ -60,18 +60,6 @@ def test_played_moves_leave_the_boards_of_the_env() -> None:
     assert returned >= 2
 
 
-def test_actions_of_a_move_give_its_path() -> None:
-    """And none of the next turn are taken."""
-    for text in positions(25, seed=2):
-        board = Board.of(read(text))
-        for path in board.legal_paths():
-            actions = Board.of(read(text)).play(path)
-            remaining = iter([*actions, 7])
-            assert board.path_of(remaining) == path
-            assert list(remaining) == [7]
-            assert board.path_of(actions[:1]) == path[:2]
-
-
 def test_ballots_are_those_of_pydraughts() -> None:
     """And different positions after three legal plies."""
     lines = (Path(games.__path__[0]) / "checkers" / "ballots.txt").read_text().splitlines()

@@ -16,7 +16,6 @@ played. The cells of size 2 are numbered
 Seat 0 starts on the top triangle and wants to fill 34, 35, 36.
 """
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -149,18 +148,18 @@ def named(size: int, num_players: int, max_rounds: int | None = None) -> str:
     return f"chinese_checkers(size={size}, num_players={num_players}, reward={reward!r}, max_rounds={max_rounds})"
 
 
-def whole(size: int, num_players: int, forms: Sequence[str] = (), *, slow: bool = False) -> list[Played]:
+def whole(size: int, num_players: int, forms: Sequence[str] = ()) -> list[Played]:
     """Eager players win, random ones come to the limit of rounds, if that is near."""
     env, ends = named(size, num_players), {"truncated": 1} if size == 1 else {}
-    eager = Played(env, {"won": 1}, 6, choose=choose_eagerly, illegal=0.0005, forms=forms, seed=6, slow=slow)
-    return [eager, Played(env, ends, 6, limit=40, illegal=0.0005, forms=forms, seed=6, slow=slow)]
+    eager = Played(env, {"won": 1}, 6, choose=choose_eagerly, illegal=0.0005, forms=forms, seed=6)
+    return [eager, Played(env, ends, 6, limit=40, illegal=0.0005, forms=forms, seed=6)]
 
 
-def crowded(env: str, boards: int, *ends: str, forms: Sequence[str] = (), slow: bool = False) -> Played:
+def crowded(env: str, boards: int, *ends: str, forms: Sequence[str] = ()) -> Played:
     def texts(rng: np.random.Generator, reference: Reference) -> list[str]:
         return crowds(rng, reference, boards)
 
-    return Played(env, dict.fromkeys(ends, 1), 6, texts, 12, illegal=0.05, forms=forms, seed=0, slow=slow)
+    return Played(env, dict.fromkeys(ends, 1), 6, texts, 12, illegal=0.05, forms=forms, seed=0)
 
 
 FORMS = ("library", "tpu")
@@ -173,20 +172,6 @@ PLAYED = [
         for num_players in PLAYERS
     ),
     crowded(named(8, 6, max_rounds=38), 24, "illegal"),
-    *(
-        crowded(named(size, num_players, max_rounds=3), 96, "illegal", slow=True)
-        for size, num_players in itertools.product(range(1, 9), PLAYERS)
-    ),
-    *(
-        Played(
-            f"chinese_checkers({size=}, {num_players=}, {reward=}, max_rounds={MAX_ROUNDS[size]})",
-            {"won": 1},
-            12,
-            choose=choose_eagerly,
-            slow=True,
-        )
-        for size, num_players, reward in itertools.product([1, 2, 3, 4], PLAYERS, REWARDS)
-    ),
 ]
 
 CASES = Cases(

@@ -130,42 +130,19 @@ def crowds(rng: np.random.Generator, reference: Reference) -> list[str]:
     return [crowd(rng, reference) for _ in range(40)]
 
 
-def played(
-    size: int, pieces: int, tip_lock: bool, max_plies: int, *, wins: int = 5, slow: bool = False
-) -> list[Played]:
+def played(size: int, pieces: int, tip_lock: bool, max_plies: int, *, wins: int = 5) -> list[Played]:
     """Whole games of eager players, if any must be won, and some plies on crowded boards. One board has all forms."""
     env = f"{ID}({size=}, {pieces=}, {tip_lock=}, {max_plies=})"
     forms = ["library"] if (size, pieces) == (5, 6) else []
-    whole = Played(env, {"won": wins}, 20, choose=choose_eagerly, forms=forms, slow=slow)
+    whole = Played(env, {"won": wins}, 20, choose=choose_eagerly, forms=forms)
     ends = {"won": 1, "truncated": 1}
-    near = Played(env, ends, 20, crowds, 6, choose_eagerly, illegal=0.05, forms=forms, seed=2, slow=slow)
+    near = Played(env, ends, 20, crowds, 6, choose_eagerly, illegal=0.05, forms=forms, seed=2)
     return [whole, near] if wins else [near]
 
 
 # Plies that are enough for eager players to win, and not for random ones.
 PLAYED = [
     *(*played(3, 3, False, 25), *played(5, 6, True, 60), *played(9, 10, False, 120, wins=0)),
-    *(
-        *played(2, 1, False, 6, slow=True),
-        *played(4, 6, True, 60, slow=True),
-        *played(6, 6, True, 60, wins=0, slow=True),
-    ),
-    *(*played(7, 3, False, 80, wins=0, slow=True), *played(8, 10, False, 90, wins=0, slow=True)),
-    *(
-        Played(
-            f"{ID}({size=}, {pieces=}, {tip_lock=}, {max_plies=})", {"won": 100}, 600, choose=choose_eagerly, slow=True
-        )
-        for size, pieces, tip_lock, max_plies in [
-            (3, 1, False, 12),
-            (4, 3, False, 35),
-            (5, 6, True, 60),
-            (5, 10, False, 60),
-            (6, 6, False, 60),
-            (7, 6, True, 80),
-            (9, 10, False, 120),
-        ]
-    ),
-    Played(f"{ID}(size=4, pieces=3, max_plies=35)", {"truncated": 20, "illegal": 1}, 800, slow=True),
 ]
 
 CASES = Cases(

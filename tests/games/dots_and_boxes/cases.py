@@ -123,29 +123,18 @@ RULES = [
 ]
 
 
-def whole(
-    rows: int, cols: int, reward: str, forms: Sequence[str] = (), *, games: int = 16, slow: bool = False
-) -> Played:
-    """With about one illegal action in each game, so that games end in every way; in long games hardly any."""
+def whole(rows: int, cols: int, reward: str, forms: Sequence[str] = ()) -> Played:
+    """With about one illegal action in each game, so that games end in every way."""
     edges = (rows + 1) * cols + rows * (cols + 1)
-    ends = {"illegal": 1, "drawn": 1} if rows * cols % 2 == 0 and games > 16 else {"illegal": 1}
-    illegal = 1 / edges if games == 16 else 0.3 / edges
-    env = f"dots_and_boxes({rows=}, {cols=}, {reward=})"
-    return Played(env, ends | {"won": 1}, games, illegal=illegal, forms=forms, slow=slow)
+    return Played(
+        f"dots_and_boxes({rows=}, {cols=}, {reward=})", {"illegal": 1, "won": 1}, 16, illegal=1 / edges, forms=forms
+    )
 
 
 PLAYED = [
     *(whole(1, 1, "margin"), whole(2, 1, "win_loss"), whole(1, 2, "boxes"), whole(2, 3, "boxes")),
     Played(BOXES, {"won": 1}, 16, crowds, illegal=1 / 17),
     *(whole(3, 3, "margin", ("library", "tpu")), whole(5, 5, "win_loss"), whole(1, 16, "boxes")),
-    *(
-        whole(rows, cols, reward, games=200, slow=True)
-        for rows in (1, 2, 3)
-        for cols in (1, 2, 3)
-        for reward in REWARDS
-    ),
-    *(whole(5, cols, reward, games=200, slow=True) for cols in (4, 5) for reward in REWARDS),
-    *(whole(rows, cols, "boxes", slow=True) for rows, cols in ((4, 2), (16, 1), (7, 11), (16, 16))),
 ]
 
 CASES = Cases(

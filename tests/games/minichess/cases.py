@@ -131,7 +131,7 @@ CAGES = [  # nothing but kings and rooks, or knights: positions come again, and 
 ]
 
 
-def whole(parameters: str, *, slow: bool = False, **ends: int) -> list[Played]:
+def whole(parameters: str, **ends: int) -> list[Played]:
     """Whole games in the form for GPUs, too, and any placement: pawns on any rank, kings in check, or none, or many."""
     one_king_each = "king_capture" not in parameters
 
@@ -140,8 +140,8 @@ def whole(parameters: str, *, slow: bool = False, **ends: int) -> list[Played]:
 
     env, near = f"minichess({parameters})", {"won": 1, "draw": 1} if one_king_each else {"won": 5}
     return [
-        Played(env, ends, 14, choose=keen_on_captures, forms=["library"], seed=2, slow=slow),
-        Played(env, near, 14, crowds, 3, choose=keen_on_captures, seed=5, slow=slow),
+        Played(env, ends, 14, choose=keen_on_captures, forms=["library"], seed=2),
+        Played(env, near, 14, crowds, 3, choose=keen_on_captures, seed=5),
     ]
 
 
@@ -158,14 +158,6 @@ PLAYED = [
         lambda rng, _: (CAGES * 5)[:14],
         choose=keen_on_captures,
         seed=4,
-    ),
-    *whole("board='baby', double_step=True, promotion='queen', max_plies=90", slow=True, truncated=1),
-    *whole("board='mallet', reward='material', max_plies=120", slow=True, truncated=1),
-    *whole("rules='king_capture', max_plies=200", slow=True, won=3),
-    *whole("rules='king_capture', board='baby', reward='material', double_step=True, max_plies=25", slow=True, won=3),
-    *(
-        Played(f"minichess({parameters})", {"illegal": 1, "won": 3}, 60, choose=keen_on_captures, seed=3, slow=True)
-        for parameters in (TAME, WILD)
     ),
 ]
 
