@@ -229,6 +229,8 @@ class Silent(Sticks):
         (lambda: LuckySticks().step(SPENT, 0), ValueError, "sticks is a game of chance: step.* needs the key"),
         (lambda: Silent().winners(STATE), NotImplementedError, r"sticks .* who has won: define _winners\(state\)"),
         (lambda: Silent().outcome(OVER), NotImplementedError, r"sticks .* why its games end: define _reason\(state\)"),
+        (lambda: ENV.from_string("x" * 10**6), ValueError, r"^expected .{150,194}\.\.\.$"),
+        (lambda: ENV.action_from_string(STATE, "x" * 10**6), ValueError, r"^expected .{150,194}\.\.\.$"),
         (lambda: ENV.from_string(None), ValueError, "expected a text, not None"),  # pyright: ignore
         (lambda: ENV.action_from_string(STATE, b"7 0"), ValueError, "expected a text, not b'7 0'"),  # pyright: ignore
     ],

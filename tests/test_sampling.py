@@ -43,12 +43,6 @@ def keys(seed: int, number: int = ROWS) -> jax.Array:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_only_legal_action_is_drawn_wherever_it_stands(size: int) -> None:
-    legal = np.arange(ROWS) % size
-    np.testing.assert_array_equal(draw(keys(0), jnp.asarray(legal[:, None] == np.arange(size))), legal)
-
-
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("density", [0.0, 0.02, 0.5, 1.0])
 def test_key_draws_the_same_legal_action_on_every_platform(size: int, density: float) -> None:
     mask = np.random.default_rng(0).random((ROWS, size)) < density

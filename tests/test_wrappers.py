@@ -138,7 +138,6 @@ def test_new_state_has_a_live_board_before_and_after_the_reset() -> None:
                 lambda: LEAN.winners(LEAN.init()),
                 lambda: LEAN.outcome(LEAN.init()),
                 lambda: seat_discount(LEAN.init(), LEAN.init()),
-                lambda: jaxgames.render.animate(LEAN, [LEAN.init(), LEAN.step(LEAN.init(), -1)]),
             )
         ),
         (lambda: ENV.from_string("nothing"), ValueError, "four fields"),

@@ -21,7 +21,7 @@ from jaxgames.testing import check_env
 from tests.contract.games import each_game, of_each_game
 from tests.contract.test_rules import begun, ended
 from tests.helpers.cases import Cases, Rule, WrongText
-from tests.helpers.positions import compiled, legal, start
+from tests.helpers.positions import compiled, start
 
 
 class Checked(NamedTuple):
@@ -29,25 +29,23 @@ class Checked(NamedTuple):
 
     name: str  # of the env
     rules: Sequence[Rule]
-    positions: Sequence[str]
     slow: bool
 
 
 def checked(cases: Cases) -> list[Checked]:
-    """Returns all envs of a game. The fast ones are `cases.fast` and the one with the most boards."""
-    rules, positions = dict[str, list[Rule]](), {env: list(texts) for env, texts in cases.positions.items()}
+    """Returns all envs of a game. The fast ones are `cases.fast` and the one with the most rules."""
+    rules: dict[str, list[Rule]] = {env: [] for env in (*cases.fast, *cases.slow)}
     for rule in cases.rules:
         rules.setdefault(rule.env, []).extend([] if rule.counters else [rule])
-    most = max({**rules, **positions}, key=lambda env: len(rules.get(env, ())) + len(positions.get(env, ())))
-    envs = dict.fromkeys([*cases.fast, *cases.slow, *rules, *positions])
-    return [Checked(env, rules.get(env, ()), positions.get(env, ()), env not in (*cases.fast, most)) for env in envs]
+    fast = {*cases.fast, max(rules, key=lambda env: len(rules[env]))}
+    return [Checked(env, of_env, env not in fast) for env, of_env in rules.items()]
 
 
 @of_each_game("checked", checked)
 def test_game_keeps_the_contract(cases: Cases, checked: Checked) -> None:
     boards = [*map(begun, checked.rules), *(ended(rule) for rule in checked.rules if rule.plays)]
     games, steps = (32, 200) if checked.slow else (8, 80)
-    check_env(jaxgames.make(checked.name), positions=[*checked.positions, *boards], games=games, steps=steps)
+    check_env(jaxgames.make(checked.name), positions=boards, games=games, steps=steps)
 
 
 OTHERS = ("checkers", "chinese_checkers(size=1, num_players=2)", "chinese_checkers_diamond(size=3, pieces=1)")
@@ -111,18 +109,6 @@ def test_wrong_text_is_explained(cases: Cases, wrong: tuple[str, str, WrongText]
     with pytest.raises(ValueError, match=r"expected|names no move|the cell next to") as error:
         read(text)
     assert all(part in str(error.value) for part in parts)
-
-
-@each_game
-def test_error_about_a_long_text_is_short(cases: Cases) -> None:
-    """A wrong text may have a million characters, which are not repeated."""
-    env, million = jaxgames.make(cases.id), 1_000_000
-    board, move = env.to_string(start(env)), min(legal(env, start(env)))
-    for text in ("x" * million, "1 " * million, board + "0" * million, move + "x" * million):
-        for read in (env.from_string, functools.partial(env.action_from_string, start(env))):
-            with pytest.raises(ValueError, match=r"^expected .*\.\.\.$") as error:
-                read(text)
-            assert len(str(error.value)) <= 203
 
 
 # -- programs when they are traced -------------------------------------------------------------------------------------

@@ -71,7 +71,6 @@ class Cases:
     wrong_parameters: Sequence[tuple[Mapping[str, Any], str]]  # and a part of the message
 
     rules: Sequence[Rule]
-    positions: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])  # of envs, for `check_env`
 
     # Notation.
     wrong_positions: tuple[str, Sequence[WrongText]]  # of an env

@@ -25,21 +25,6 @@ def fmix32(x: jax.Array) -> jax.Array:
     return x ^ (x >> 16)
 
 
-def hash_agent(env: Any, seed: int = 0) -> Callable[[Any], jax.Array]:
-    """Plays the legal action with the smallest hash of the board, the seed and the action; for up to 16 cells."""
-
-    @jax.jit
-    def act(states: Any) -> jax.Array:
-        cells = unpack(env.size, states.pieces).astype(jnp.uint32)  # [B, 2, cells]
-        own, opponent = jnp.moveaxis((cells << jnp.arange(env.num_cells, dtype=jnp.uint32)).sum(-1, jnp.uint32), 1, 0)
-        key = fmix32((own | opponent << 16) ^ jnp.uint32(seed * GOLDEN % 2**32))
-        hashes = fmix32(key[:, None] + jnp.arange(env.num_actions, dtype=jnp.uint32) * jnp.uint32(GOLDEN))
-        mask = jax.vmap(env.legal_action_mask)(states)
-        return jnp.where(mask, hashes, jnp.uint32(2**32 - 1)).argmin(-1).astype(jnp.int32)
-
-    return act
-
-
 @agents.pytree
 @dataclass(frozen=True)
 class HashPlayer:
@@ -50,7 +35,18 @@ class HashPlayer:
     seed: int = field(default=0, metadata={"static": True})
 
     def act(self, key: jax.Array, states: Any) -> jax.Array:
-        return hash_agent(self.env, self.seed)(states)
+        cells = unpack(self.env.size, states.pieces).astype(jnp.uint32)  # [B, 2, cells]
+        places = jnp.arange(self.env.num_cells, dtype=jnp.uint32)
+        own, opponent = jnp.moveaxis((cells << places).sum(-1, jnp.uint32), 1, 0)
+        key = fmix32((own | opponent << 16) ^ jnp.uint32(self.seed * GOLDEN % 2**32))
+        hashes = fmix32(key[:, None] + jnp.arange(self.env.num_actions, dtype=jnp.uint32) * jnp.uint32(GOLDEN))
+        mask = jax.vmap(self.env.legal_action_mask)(states)
+        return jnp.where(mask, hashes, jnp.uint32(2**32 - 1)).argmin(-1).astype(jnp.int32)
 
 
 agents.register("hash", HashPlayer)
+
+
+def hash_agent(env: Any) -> Callable[[Any], jax.Array]:
+    """Returns the compiled function that plays for boards [B]."""
+    return jax.jit(lambda states: HashPlayer(env).act(jax.random.key(0), states))

@@ -112,16 +112,6 @@ RULES = [
     Rule("win by a hop", TWO, f"{BY_HOP} 0 - 0", "24=>34", rewards=(10.101, 0), winner=0, reason="goal"),
     Rule("a foreign peg in the goal", TWO, f"{BY_STEP.replace('.0/0', '10/0')} 0 - 0", "29->28"),
     Rule("any submove wins if the goal is full", TWO, FULL, "18->12", rewards=(9.999, 0), winner=0),
-    *(
-        Rule(f"{reward} pays a win", SCHEMES[reward], f"{BY_STEP} 0 - 0", "29->34", rewards=rewards, winner=0)
-        for reward, rewards in {
-            "sparse": (10, -2, -2),
-            "goal": (10.1, -2, -2),
-            "movement": (10.001, -2, -2),
-            "positive_sum": (10.101, 0, 0),
-            "win_loss": (2, -1, -1),
-        }.items()
-    ),
     # 0.1 for a peg that enters the goal, -0.1 for one that leaves it; 0.001 for a submove away from home.
     Rule("goal pays the entry", SCHEMES["goal"], BONUSES, "31->35", rewards=(0.1, 0, 0)),
     Rule("movement pays the way", SCHEMES["movement"], BONUSES, "18=>29", rewards=(0.001, 0, 0)),

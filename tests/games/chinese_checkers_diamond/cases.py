@@ -173,7 +173,6 @@ CASES = Cases(
         ({"max_plies": None}, "max_plies must be an integer from 1 to 1000000, not None"),
     ],
     rules=RULES,
-    positions={CROWDED: crowds(np.random.default_rng(1), Reference(3, 3))},
     wrong_positions=(
         f"{ID}(size=2, pieces=1)",
         [

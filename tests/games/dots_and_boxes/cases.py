@@ -25,7 +25,6 @@ REWARDS = ["win_loss", "margin", "boxes"]
 SMALL = "dots_and_boxes(rows=2, cols=3, reward='win_loss')"
 BOXES = "dots_and_boxes(rows=2, cols=3, reward='boxes')"
 MARGIN = "dots_and_boxes(rows=2, cols=3, reward='margin')"
-SCHEMES = {"win_loss": SMALL, "margin": MARGIN, "boxes": BOXES}
 ONE_BY_TWO = "dots_and_boxes(rows=1, cols=2, reward='boxes')"
 LARGEST = "dots_and_boxes(rows=16, cols=16, reward='margin')"
 EMPTY, AROUND = "0" * 17 + " ...... 0", "h(0,1) h(1,1) v(0,1)"  # and three sides of the second box
@@ -95,16 +94,6 @@ def crowds(rng: np.random.Generator, reference: Reference) -> list[str]:
     return texts
 
 
-def last_edge(reward: str, owners: str, seat: int, margin: int) -> Rule:
-    """The drawer of the last edge takes the last box before they are counted; only "boxes" pays for that box alone."""
-    paid = {"win_loss": float(np.sign(margin)), "margin": margin, "boxes": 1 - 2 * seat}[reward]
-    winner, end = (None, "draw") if margin == 0 else (int(margin < 0), "live")
-    name, text = f"{owners} {seat} pays {reward}", f"{LAST} {owners} {seat}"
-    return Rule(
-        name, SCHEMES[reward], text, "h(2,2)", rewards=(paid, -paid), end=end, winner=winner, reason="all edges"
-    )
-
-
 RULES = [
     Rule("a drawn edge is illegal", SMALL, written(MIDDLE), legal="h(0,2) h(1,2) h(2,1) v(0,2) v(1,1)"),
     # The fourth edge takes the box, and the same seat moves again.
@@ -113,7 +102,8 @@ RULES = [
     Rule("boxes keep their owners", SMALL, written(MIDDLE, 1), "v(1,1) h(2,1) h(0,2) v(0,2)", text=written(BOTH, 0)),
     # Ends and rewards.
     Rule("five of six boxes", BOXES, written(FIVE_OF_SIX), "v(1,2)", rewards=(1, -1)),
-    *(last_edge(reward, *board) for reward in REWARDS for board in [("10100.", 1, 0), ("11111.", 1, -6)]),
+    Rule("three boxes each", SMALL, f"{LAST} 10100. 1", "h(2,2)", end="draw", reason="all edges"),
+    Rule("six boxes to none", MARGIN, f"{LAST} 11111. 1", "h(2,2)", rewards=(-6, 6), winner=1, reason="all edges"),
     # The player who takes the last box is paid for it, and has lost.
     Rule("the last box", BOXES, f"{'1' * 16}0 11111. 0", "v(1,3)", rewards=(1, -1), winner=1),
     # 256 boxes are more than a byte holds.

@@ -27,8 +27,6 @@ EXPOSED = "k4/5/K4/5/4R b - - 0 1"
 HEMMED_IN = "kp3/pp3/pp3/pp3/pp2K w - - 0 1"  # after White's move no black piece can move
 MATE = "k4/5/K4/5/4R w - - 0 1"  # e1e5 mates
 QUEEN = "5/P3k/5/5/K4 w - - 0 1"  # will be on a5
-PROMOTIONS = "1n1bk/P1P1P/5/p1p1p/1N1BK"
-PINS = "k1r1b/P1PPP/2q2/1B1p1/K1R1b"
 START_ROWS = {
     "gardner": "rnbqk/ppppp/5/PPPPP/RNBQK",
     "baby": "kqbnr/ppppp/5/PPPPP/RNBQK",
@@ -173,8 +171,8 @@ CASES = Cases(
             board=["gardner", "baby", "mallet"],
             rules=["standard", "king_capture"],
             reward=["win_loss", "material"],
-            double_step=[False, True],
-            promotion=["all", "queen"],
+            double_step=[True],
+            promotion=["queen"],
         ),
     ],
     facts={
@@ -199,17 +197,6 @@ CASES = Cases(
         ({"max_plies": 0}, "from 1 to 1000000 or None, not 0"),
     ],
     rules=RULES,
-    positions={
-        STANDARD: [
-            "rnbqk/ppppp/P4/1PPPP/RNBQK b - - 0 1",
-            f"{PROMOTIONS} w - - 0 1",
-            f"{PROMOTIONS} b - - 0 1",
-            f"{PINS} w - - 0 1",
-            "4k/5/1q3/5/K3R b - - 0 1",
-            "5/P2b1/2B2/4k/1K3 b - - 2 39",
-        ],
-        QUEENS: [START, f"{PROMOTIONS} w - - 0 1", f"{PINS} w - - 0 1", "r3k/1P3/2n2/3p1/K1R2 w - - 3 7"],
-    },
     wrong_positions=(
         STANDARD,
         [
