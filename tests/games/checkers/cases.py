@@ -94,7 +94,9 @@ RULES = [
     Rule("a man's move is progress", WCDF, "B:W32:BK1,9", "9-13", counters={"quiet": 79}),
     Rule("for OpenSpiel it is not", OPEN_SPIEL, "B:W32:BK1,9", "9-13", end="draw", counters={"quiet": 39}),
     Rule("a win is no draw", WCDF, "B:W28:BK19,K20", "20-24", rewards=WON, winner=0, counters={"quiet": 79}),
-    Rule("for OpenSpiel it is", OPEN_SPIEL, "B:W28:BK19,K20", "20-24", end="draw", counters={"quiet": 39}),
+    Rule(
+        "in OpenSpiel it is", OPEN_SPIEL, "B:W28:BK19,K20", "20-24", end="draw", reason=QUIET_40, counters={"quiet": 39}
+    ),
     *ADJUDICATION,
     # The limit of plies: a jump is a ply.
     Rule("limit in a capture", ONE_PLY, CHOICE, "8x15", end="truncated", reason=LIMIT),
