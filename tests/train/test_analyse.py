@@ -207,7 +207,6 @@ def test_run_gives_probabilities_and_values_of_turns_in_another_game(
     ("arguments", "message"),
     [
         (("--game", 3), "line {line}: 22-19 is not legal"),
-        (("--game", 4), "game must be an integer from 1 to 3, not 4"),
         (("--game", 1, "--depth", 0), "nothing to annotate by: add --agent or --data"),
         (("--game", 1, "--blunder", 0), "blunder must be a finite number above 0 and up to 10, not 0"),
         (("--game", 1, "--env", "minichess"), "has games of checkers, not of minichess"),

@@ -144,9 +144,7 @@ def test_command_trains_an_agent_from_nothing(
     card = cards.read(tmp_path / "tiny.json")
     assert last_json(capsys)["baselines"][0]["sha256"] == card.sha256
     assert [each.steps for each in card.commands] == [64, None]
-    assert [each.command for each in card.win_rates] == [each.command for each in TINY.win_rates]
     assert card.ladder_command.endswith(f"_{card.sha256[:8]}")
-    assert sum(each.cpu_seconds or 0 for each in card.commands) > 0
     game, content = exported.read(tmp_path / "tiny.policy")
     assert card.env == str(game)
     assert {leaf.dtype.name for leaf in content.params} == {"float16"}
@@ -167,26 +165,22 @@ def test_switches_have_the_seconds_of_both_trainings_and_the_score() -> None:
 
 def test_rows_of_a_solved_board_have_the_first_measure_and_the_seconds_of_an_agent() -> None:
     """A taught agent has the seconds of self-play, of the labels and of imitation, here 10 + 20 + 40."""
-
-    def measured(agent: str, search: str, share: float) -> dict[str, Any]:
-        return {"agent": agent, "search": search, "simulations": int(search or 0), "strong_action": share}
-
-    own = "runs/board_3"
-    seconds = {
-        "jaxgames.solvers": 1000.0,
-        f"train.alphazero --run-dir {own}": 10.0,
-        "train.data --output runs/board_labels.npz": 20.0,
-        f"train.imitation --init-from {own} --run-dir {own}_taught": 40.0,
+    own, taught = "runs/board_3", "runs/board_3_taught"
+    records = {
+        f"train.alphazero --run-dir {own}": Record(True, 10.0, {}),
+        "train.data --output runs/board_labels.npz": Record(True, 20.0, {}),
+        f"train.imitation --init-from {own} --run-dir {taught}": Record(True, 40.0, {}),
     }
-    records = {text: Record(True, number, {}) for text, number in seconds.items()}
-    for text, *rows in (
-        (own, measured(own, "", 0.5), measured(f"{own}_taught", "", 0.75), measured(f"{own}@62", "64", 0.6)),
-        (f"{own} again", measured(own, "64", 0.1)),
-        (f"{own}(search=puct)", measured(f"{own}(search=puct)", "64", 0.7)),
+    for text, *measured in (
+        (own, (own, "", 0.5), (taught, "", 0.75), (f"{own}@62", "64", 0.6)),
+        (f"{own} again", (own, "64", 0.1)),
+        (f"{own}(search=puct)", (f"{own}(search=puct)", "64", 0.7)),
     ):
+        names = ("agent", "search", "strong_action")
+        rows = [dict(zip(names, each, strict=True)) | {"simulations": int(each[1] or 0)} for each in measured]
         records[f"train.strength {text}"] = Record(True, 1.0, {"rows": rows})
-    rows = rows_of("solved_board", records)
-    assert [(row["seed"], row["cpu_seconds"], row["simulations"], row["strong_action"]) for row in rows] == [
+    found = rows_of("solved_board", records)
+    assert [(row["seed"], row["cpu_seconds"], row["simulations"], row["strong_action"]) for row in found] == [
         *((3, 10, 0, 0.5), (3, 70, 0, 0.75), (3, 10, 64, 0.6), (3, 10, 64, 0.7)),
     ]
-    assert [row.get("rule") for row in rows] == [None, None, None, "PUCT"]
+    assert [row.get("rule") for row in found] == [None, None, None, "PUCT"]

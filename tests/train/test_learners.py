@@ -18,7 +18,7 @@ from jaxgames.policies.policy import PolicyEvaluate
 from tests.helpers import toy_learner
 from tests.helpers.networks import clipped_norm
 from tests.helpers.sticks import Sticks
-from tests.train.test_runs import SEVERAL_BOARDS, of_labels
+from tests.train.test_runs import of_labels
 from train import alphazero, imitation, ppo
 from train.agents import learner_type
 from train.driver.learner import Learner
@@ -76,7 +76,6 @@ CASES: dict[str, Callable[[Path], Learner]] = {
     "toy": lambda _: toy_learner.ToyLearner(toy_learner.Config()),
     "ppo": lambda _: ppo.PPO(ppo.Config(**PPO)),
     "alphazero": lambda _: alphazero.AlphaZero(alphazero.Config(**ALPHAZERO)),
-    "alphazero, several boards": lambda _: alphazero.AlphaZero(SEVERAL_BOARDS),
     "imitation": of_solved_boxes,
 }
 
@@ -91,9 +90,7 @@ class Case(NamedTuple):
 
 
 def of_each(*names: str) -> pytest.MarkDecorator:
-    slow = {"alphazero, several boards"}  # compiles for seconds
-    marked = [pytest.param(name, marks=[pytest.mark.slow] * (name in slow)) for name in names]
-    return pytest.mark.parametrize("case", marked, indirect=True)
+    return pytest.mark.parametrize("case", names, indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -155,21 +152,19 @@ def test_run_is_a_function_of_its_key_which_advances(case: Case) -> None:
         assert jax.tree.all(changed) or (case.learner.name == "toy" and changed["preference"])
 
 
-@of_each("alphazero", "alphazero, several boards")
-def test_alphazero_learns_from_the_samples_of_every_board_and_an_average_plays(case: Case) -> None:
-    """With other values of a board in the replay buffer, an iteration leads to other parameters."""
+@of_each("alphazero")
+def test_alphazero_learns_from_its_samples_and_an_average_plays(case: Case) -> None:
+    """With other values in the replay buffer, an iteration leads to other parameters."""
     (*_, end), _ = case.run(1, 2)
     assert jax.tree.all(differ(end.params, end.learning))
-    for number, game in enumerate(end.games):
-        assert game.replay.position.any()
+    assert end.games[0].replay.position.any()
 
-        def change(train_state: Any, number: int = number) -> Any:
-            game = train_state.games[number]
-            samples = game.replay._replace(values=game.replay.values + 1)
-            return train_state.with_game(number, game._replace(replay=samples))
+    def change(train_state: Any) -> Any:
+        game = train_state.games[0]
+        return train_state.with_game(0, game._replace(replay=game.replay._replace(values=game.replay.values + 1)))
 
-        (*_, other), _ = case.run(1, 2, change)
-        assert any(jax.tree.leaves(differ(end.learning, other.learning)))
+    (*_, other), _ = case.run(1, 2, change)
+    assert any(jax.tree.leaves(differ(end.learning, other.learning)))
 
 
 @of_each("ppo", "alphazero", "imitation")

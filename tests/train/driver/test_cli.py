@@ -124,11 +124,6 @@ def no_folder() -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_folder")
 def test_programs_are_kept_in_the_checkout_unless_the_user_or_the_disk_forbids_it(tmp_path: Path) -> None:
-    jax.config.update("jax_enable_compilation_cache", False)
-    try:
-        compilation.keep_programs(tmp_path)
-    finally:
-        jax.config.update("jax_enable_compilation_cache", True)
     (tmp_path / "file").touch()
     compilation.keep_programs(tmp_path / "file")
     assert JAX_CONFIG.jax_compilation_cache_dir is None

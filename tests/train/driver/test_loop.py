@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -48,12 +47,6 @@ def test_toy_learner_is_trained_by_its_command(tmp_path: Path, capsys: pytest.Ca
     rows = metrics_of(folder)
     assert [row["iteration"] for row in rows] == list(range(1, 11))
     assert [row["iteration"] for row in rows if "win_rate" in row] == [1, 2, 4, 8, 10]
-
-    key, preference = jax.random.key(0), jnp.zeros(3)
-    for _ in rows:
-        key, noise_key = jax.random.split(key)
-        preference += 0.25 * jax.random.normal(noise_key, (3,))
-    assert jnp.allclose(last_train_state(folder).params["preference"], preference, atol=1e-6)
 
 
 TOY = ToyLearner(toy_learner.Config(total_steps=80))
@@ -217,15 +210,11 @@ def test_random_agent_that_is_beaten_is_followed_by_the_greedy_one(monkeypatch: 
 
 
 def test_line_of_progress_has_draws_the_next_opponent_and_the_games_of_all_runs() -> None:
-    common = {"steps": 20, "steps_per_second": 4.0, "mean_turns": 4.89, "evaluation_games": 100}
-    rates = np.array([0.5, 0.25, 0.75])
-    of_runs = {"win_rate": rates, "draw_rate": rates / 2, "evaluation_opponent": "greedy"}
-    line = format_row(common | of_runs, TOY.config, num_runs=3)
-    assert "   won 150, drawn 75 of 300 against greedy (44-56 %)   4.9 turns" in line
-    row = {"win_rate": 0.96, "draw_rate": 0.03, "evaluation_opponent": "random"}
-    line = format_row(common | row | {"win_rate/greedy": 0.41, "draw_rate/greedy": 0.37}, TOY.config)
-    expected = "won 96, drawn 3 of 100 against random (90-98 %)   won 41, drawn 37 of 100 against greedy (32-51 %)"
-    assert expected in line
+    row: dict[str, Any] = {"steps": 20, "steps_per_second": 4.0, "mean_turns": 4.89, "evaluation_games": 100}
+    rates, row["evaluation_opponent"] = np.array([0.5, 0.25, 0.75]), "random"
+    row |= {"win_rate": rates, "draw_rate": rates / 2, "win_rate/greedy": rates / 5, "draw_rate/greedy": rates * 0}
+    line = format_row(row, TOY.config, num_runs=3)
+    assert "won 150, drawn 75 of 300 against random (44-56 %)   won 30 of 300 against greedy (7-14 %)   4.9 tu" in line
 
 
 def test_metrics_in_single_precision_have_six_digits_and_whole_numbers_are_exact() -> None:

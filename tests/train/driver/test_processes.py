@@ -1,6 +1,5 @@
 """Runs of several processes: equal to those of one, however they are started; and when one stops, fails or is lost."""
 
-import contextlib
 import dataclasses
 import functools
 import json
@@ -54,30 +53,17 @@ def pair(*arguments: str, command: str = COMMAND, **variables: str) -> list[subp
     return [start(command, [*arguments, *together, str(number)], **variables) for number in (0, 1)]
 
 
-FIRST_PORT, NUM_PORTS = 61440, 4096  # of the ports from which JAX takes one by the number of the job
+def slurm(*arguments: str, **variables: str) -> list[subprocess.Popen[str]]:
+    """Two tasks of `srun --ntasks 2`, all on this machine, with the same command.
 
-
-def job_with_free_port() -> int:
-    """A number of a job whose port is free on this machine; equal to the port, counted from FIRST_PORT."""
-    while True:
-        job = random.randrange(NUM_PORTS)
-        with socket.socket() as tried, contextlib.suppress(OSError):
-            tried.bind(("127.0.0.1", FIRST_PORT + job))
-            return job
-
-
-def slurm(job: int, process: int) -> dict[str, str]:
-    """The variables of a task of `srun --ntasks 2`, all on this machine."""
-    numbers = {"JOB_ID": job, "NTASKS": 2, "PROCID": process, "LOCALID": process, "STEP_NUM_NODES": 1}
-    of_step = {"STEP_NODELIST": "127.0.0.1", "STEP_NUM_TASKS": 2, "STEP_TASKS_PER_NODE": 2}
-    return {f"SLURM_{name}": str(value) for name, value in (numbers | of_step).items()}
-
-
-def launched(launcher: Any, *arguments: str, **variables: str) -> list[subprocess.Popen[str]]:
-    """Two processes of one run, as the launcher starts them: with the same command."""
-    job = job_with_free_port()
+    JAX takes the port 61440 + the number of the job, and Linux gives these ports only to those who ask for them.
+    """
+    job: dict[str, Any] = {"JOB_ID": random.randrange(4096), "NTASKS": 2, "STEP_NUM_NODES": 1}
+    job |= {"STEP_NODELIST": "127.0.0.1", "STEP_NUM_TASKS": 2, "STEP_TASKS_PER_NODE": 2}
+    tasks = [job | {"PROCID": number, "LOCALID": number} for number in (0, 1)]
+    of_tasks = [{f"SLURM_{name}": str(value) for name, value in task.items()} for task in tasks]
     together = [*arguments, "--distributed", "--join-timeout", str(TIMEOUT)]
-    return [start(COMMAND, together, **launcher(job, number), **variables) for number in (0, 1)]
+    return [start(COMMAND, together, **of_task, **variables) for of_task in of_tasks]
 
 
 @pytest.mark.slow  # two starts of JAX each; tests/train/test_runs.py divides PPO over devices
@@ -85,7 +71,7 @@ def launched(launcher: Any, *arguments: str, **variables: str) -> list[subproces
     ("learner", "start_two", "devices"),
     [
         (PPO(STAR), functools.partial(pair, command="train.ppo"), 1),
-        (ToyLearner(TOY), functools.partial(launched, slurm), 2),
+        (ToyLearner(TOY), slurm, 2),
     ],
 )
 def test_run_of_two_processes_continues_that_of_one_and_equals_it(
@@ -192,7 +178,7 @@ def test_failing_process_ends_at_once_with_its_own_error() -> None:
 
 
 @pytest.mark.slow  # two starts of JAX each; test_loop.py signals a run of one process
-@pytest.mark.parametrize(("start_two", "signalled"), [(pair, (1,)), (functools.partial(launched, slurm), (0, 1))])
+@pytest.mark.parametrize(("start_two", "signalled"), [(pair, (1,)), (slurm, (0, 1))])
 def test_signal_to_one_process_or_all_stops_both_with_a_checkpoint(
     start_two: Any, signalled: tuple[int, ...], tmp_path: Path
 ) -> None:

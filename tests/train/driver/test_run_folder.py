@@ -277,20 +277,6 @@ KEY = ("agent", "games")
 FIRST = {"agent": "first", "games": 8}
 
 
-def test_results_are_read_again_by_their_keys(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "results.jsonl"
-    file = ResultFile(path, KEY)
-    assert file.get(FIRST) is None
-    assert file.add(FIRST, {"wins": (1, 2), "agent": "is left out"}) == {"wins": [1, 2]}
-    assert file.once(FIRST, lambda: pytest.fail("it is stored")) == {"wins": [1, 2]}
-    assert file.once(FIRST | {"games": 9}, lambda: {"wins": [3]}) == {"wins": [3]}
-    file.add(FIRST, {"wins": [4]})
-    again = ResultFile(path, KEY)
-    assert again.get(FIRST) == {"wins": [4]}
-    assert again.all(FIRST) == [{"wins": [1, 2]}, {"wins": [4]}]
-    assert again.get({"games": 9, "agent": "first"}) == {"wins": [3]}
-
-
 @pytest.mark.parametrize("settings", [None, {"seed": 1}])
 def test_unfinished_last_result_is_replaced(settings: dict[str, int] | None, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
