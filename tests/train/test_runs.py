@@ -123,8 +123,8 @@ def of_labels(folder: Path) -> Learner:
     """Imitation of 111 positions with a value and best actions: sixty iterations of five minibatches."""
     table = solved_positions(solved_boxes(1, 2))
     sizes: dict[str, Any] = {"num_minibatches": 5, "batch_size": 16, "hidden_sizes": (8,)}
-    data = saved(table, folder / "table.npz")
-    config = imitation.Config(env=str(table.env), data=data, total_steps=60 * 5 * 16, sharing="shared_encoder", **sizes)
+    sizes["data"] = (saved(table, folder / "table.npz"),)
+    config = imitation.Config(env=str(table.env), total_steps=60 * 5 * 16, sharing="shared_encoder", **sizes)
     return imitation.Imitation(imitation.resolve(config))
 
 

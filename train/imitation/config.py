@@ -49,14 +49,11 @@ class Config(Numbers, NetworkConfig):
 
     env: str = "checkers"
     """The game, with its parameters."""
-    data: str | None = None
-    """The file of labelled positions, which `train.data` writes."""
-    data_fingerprint: str | None = None
-    """The checksum of the file. It is read from the file, and a run is only resumed with the same positions."""
-    other_data: tuple[str, ...] = ()
-    """Further files, of this game or of other boards of it. Every minibatch has batch_size positions of each file."""
-    other_data_fingerprints: tuple[str, ...] = ()
-    """The checksums of the further files, read from them."""
+    data: tuple[str, ...] = ()
+    """The files of labelled positions, which `train.data` writes: the first of the game, further ones also of other
+    boards of it. Every minibatch has batch_size positions of each file."""
+    data_fingerprints: tuple[str, ...] = ()
+    """The checksums of the files. They are read from the files, and a run is only resumed with the same positions."""
     other_envs: tuple[str, ...] = ()
     """The games of the further files, read from them. Other boards need a network for any board."""
     train_split: str = "train"
@@ -83,18 +80,14 @@ class Config(Numbers, NetworkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.other_data and self.data is None:
-            raise ValueError("other_data needs data: the further files are learned together with the first one")
-        files = (self.data, *self.other_data)
-        if twice := [file for number, file in enumerate(files) if file in files[:number]]:
-            raise ValueError(f"data and other_data must be different files: {twice[0]} is there twice")
-        lengths = {len(self.other_data), len(self.other_data_fingerprints), len(self.other_envs)}
-        if self.data_fingerprint is not None and len(lengths) > 1:
-            raise ValueError("other_data cannot be changed in a run that was started; start a new one")
+        if twice := [file for number, file in enumerate(self.data) if file in self.data[:number]]:
+            raise ValueError(f"data must be different files: {twice[0]} is there twice")
+        if self.data_fingerprints and len(self.data_fingerprints) != len(self.data):
+            raise ValueError("data cannot be changed in a run that was started; start a new one")
 
     @property
     def steps_per_iteration(self) -> int:
-        return self.batch_size * (self.num_minibatches or 1) * (1 + len(self.other_data))
+        return self.batch_size * (self.num_minibatches or 1) * max(1, len(self.data))
 
 
 def resolve(config: Config) -> Config:
@@ -103,35 +96,33 @@ def resolve(config: Config) -> Config:
     Raises OSError or ValueError as `load_positions`.
     """
     first, *others = load_positions(config)
-    if config.data is None or config.data_fingerprint is not None:
+    if config.data_fingerprints:
         return config
     of_epoch = len(first.of(config.train_split)) // config.batch_size
     return replace(
         config,
-        data_fingerprint=positions.fingerprint(config.data),
-        other_data_fingerprints=tuple(map(positions.fingerprint, config.other_data)),
+        data_fingerprints=tuple(map(positions.fingerprint, config.data)),
         other_envs=tuple(str(table.env) for table in others),
         num_minibatches=config.num_minibatches or of_epoch * -(-MIN_MINIBATCHES // of_epoch),
     )
 
 
 def load_positions(config: Config) -> list[Positions]:
-    """Returns the positions of `config.data`, and of each file of `config.other_data`.
+    """Returns the positions of each file of `config.data`.
 
     Raises OSError if a file cannot be read. Raises ValueError if it was changed since the run was started, or holds
     positions of another game. Raises it also if there are no positions or no labels to learn from.
     """
-    if config.data is None:
-        raise ValueError("data names the file of labelled positions to learn from: add --data pairs.npz")
-    env, known = jaxgames.make(config.env), config.other_data_fingerprints or (None,) * len(config.other_data)
-    tables = [_checked(config, config.data, config.data_fingerprint, env)]
-    for path, fingerprint in zip(config.other_data, known, strict=True):
-        tables.append(_checked(config, path, fingerprint))
-        check_same_game("other_data", env, tables[-1].env, path)
+    if not config.data:
+        raise ValueError("data names the files of labelled positions to learn from: add --data pairs.npz")
+    env, tables = jaxgames.make(config.env), list[Positions]()
+    for path, fingerprint in zip(config.data, config.data_fingerprints or (None,) * len(config.data), strict=True):
+        tables.append(_checked(config, path, fingerprint, None if tables else env))
+        check_same_game("data", env, tables[-1].env, path)
     return tables
 
 
-def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None = None) -> Positions:
+def _checked(config: Config, file: str, known: str | None, env: Env[Any] | None) -> Positions:
     """Returns the positions of a file, of `env` if it is given. `known` is its checksum in a run that was started."""
     path = Path(file)
     if not path.exists():

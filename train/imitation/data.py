@@ -38,7 +38,7 @@ class FileData(NamedTuple):
     evaluated: dict[str, Labels]  # of "train" and "validation", whole batches
 
 
-Data = tuple[FileData, ...]  # one per file, of `data` and of each of `other_data`; a copy on each device
+Data = tuple[FileData, ...]  # one per file of `data`; a copy on each device
 
 
 class Minibatch(NamedTuple):

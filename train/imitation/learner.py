@@ -1,6 +1,6 @@
 """Imitation: a policy learns from labelled positions, such as positions of recorded games or of a solved game.
 
-    imitation = Imitation(resolve(Config(env="checkers", data="pairs.npz")))
+    imitation = Imitation(resolve(Config(env="checkers", data=("pairs.npz",))))
     (data,) = imitation.load_data()
     train_state, metrics = imitation.iterate(imitation.init(key), data)   # an epoch: one program, under one jit
 
@@ -64,15 +64,14 @@ class Imitation(NetworkLearner):
     config: Config
 
     def __post_init__(self) -> None:
-        if self.config.data is not None and self.config.data_fingerprint is None:
-            raise ValueError("some settings come from the file of data: expected Imitation(resolve(config))")
+        if self.config.data and not self.config.data_fingerprints:
+            raise ValueError("some settings come from the files of data: expected Imitation(resolve(config))")
         super().__post_init__()
 
     @property
     def headline(self) -> dict[str, Any]:
         c = self.config
-        others = {"other_data": ", ".join(c.other_data)} if c.other_data else {}
-        return {"env": c.env, "data": c.data, **others, "seed": c.seed}
+        return {"env": c.env, "data": ", ".join(c.data), "seed": c.seed}
 
     @property
     def batch_sizes(self) -> dict[str, int]:
@@ -95,7 +94,7 @@ class Imitation(NetworkLearner):
         with jax.named_scope("update"):
             train_state, metrics = self.update(train_state, data)
         with jax.named_scope("evaluate"):
-            for end, learner, file in zip(("", *self.config.other_data), self.by_game, data, strict=True):
+            for end, learner, file in zip(("", *self.config.data[1:]), self.by_game, data, strict=True):
                 for name, labels in file.evaluated.items():
                     suffix = f"/{name}/{end}" if end else f"/{name}"
                     measured = learner.evaluate(train_state.params, labels)

@@ -100,7 +100,7 @@ def test_baselines_are_measured_on_every_set(recorded: Positions) -> None:
 def test_run_is_measured_beside_the_baselines(recorded: Positions, tmp_path: Path) -> None:
     recorded.save(tmp_path / "pairs.npz")
     config = ImitationConfig(
-        data=str(tmp_path / "pairs.npz"), total_steps=90, batch_size=30, network="diagonal_mlp(blocks=0, channels=4)"
+        data=(str(tmp_path / "pairs.npz"),), total_steps=90, batch_size=30, network="diagonal_mlp(blocks=0, channels=4)"
     )
     train_in(tmp_path / "run", Imitation(resolve(config)), Settings(evaluate_every=0))
     found = measure_all(recorded, [str(tmp_path / "run")])

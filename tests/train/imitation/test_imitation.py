@@ -54,7 +54,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def config_of(files: dict[str, str], *others: str, **settings: Any) -> Config:
     small: dict[str, Any] = {"batch_size": 16, "num_minibatches": 5}
     small |= {"network": "tests.helpers.networks:patch(width=8)", "env": str(solved_boxes(1, 2).env)}
-    return resolve(Config(data=files["1x2"], other_data=tuple(files[name] for name in others), **small | settings))
+    return resolve(Config(data=tuple(files[name] for name in ("1x2", *others)), **small | settings))
 
 
 def trained(config: Config, iterations: int) -> tuple[Imitation, Any, list[dict[str, jax.Array]]]:
@@ -80,23 +80,23 @@ def test_settings_from_the_file_are_the_checksum_and_whole_epochs(
     files: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An epoch of 30 positions has three minibatches of eight."""
-    given = Config(data=files["checkers"], batch_size=8)
+    given = Config(data=(files["checkers"],), batch_size=8)
     config = resolve(given)
     assert (config.num_minibatches, config.steps_per_iteration) == (201, 201 * 8)
     monkeypatch.setattr("train.imitation.config.MIN_MINIBATCHES", 2)
     assert resolve(given).num_minibatches == 3
     assert resolve(config) == config  # of a run that was started
-    assert len(config.data_fingerprint or "") == 64
+    assert [*map(len, config.data_fingerprints)] == [64]
     assert resolve(dataclasses.replace(given, num_minibatches=7)).steps_per_iteration == 56
     assert dataclasses.replace(config, total_steps=201 * 8 + 1).num_iterations == 2
-    with pytest.raises(ValueError, match=r"from the file of data: expected Imitation\(resolve\(config\)\)"):
+    with pytest.raises(ValueError, match=r"from the files of data: expected Imitation\(resolve\(config\)\)"):
         Imitation(given)
 
 
 def test_games_and_checksums_come_from_the_files(files: dict[str, str]) -> None:
     config = config_of(files, "1x3", "copy")
     assert config.other_envs == tuple(str(solved_boxes(1, cols).env) for cols in (3, 2))
-    assert config.other_data_fingerprints[1] == config.data_fingerprint != config.other_data_fingerprints[0]
+    assert config.data_fingerprints[2] == config.data_fingerprints[0] != config.data_fingerprints[1]
     assert config.steps_per_iteration == 3 * 5 * 16
     assert dataclasses.replace(config, total_steps=1000).other_envs == config.other_envs
     assert [policy.network.any_board for _, policy in Imitation(config).games] == [True] * 3
@@ -113,17 +113,16 @@ NO_LABELS = {"action": np.full(60, -1), "value": np.full(60, np.nan)}
         ({"split": np.zeros(60)}, {}, "has no positions of the split 'validation'; it has train"),
         ({}, {"batch_size": 31}, "batch_size must be at most 30, the positions of the split 'train'"),
         (NO_LABELS, {}, "labels no position of the split 'train'"),
-        ({}, {"other_data": ("1x2",)}, "other_data must have the id of env, checkers: it is dots_and_boxes in"),
-        ({}, {"data": None, "other_data": ("1x2",)}, "other_data needs data"),
-        ({}, {"other_data": ("1x3", "1x3")}, r"must be different files: .*1x3.npz is there twice"),
+        ({}, {"data": ("1x2",)}, "data must have the id of env, checkers: it is dots_and_boxes in"),
+        ({}, {"data": ("1x3", "1x3")}, r"must be different files: .*1x3.npz is there twice"),
     ],
 )
 def test_file_that_cannot_be_learned_from_is_refused(
     files: dict[str, str], tmp_path: Path, changes: Any, settings: dict[str, Any], problem: str
 ) -> None:
     data = saved(random_positions(60), tmp_path / "pairs.npz", **changes)
-    settings = {"data": data, "batch_size": 8, "other_data": ()} | settings
-    settings["other_data"] = tuple(files[name] for name in settings["other_data"])
+    further = tuple(files[name] for name in settings.get("data", ()))
+    settings = {"batch_size": 8} | settings | {"data": (data, *further)}
     with pytest.raises(ValueError, match=problem):
         resolve(Config(**settings))
 
@@ -132,7 +131,7 @@ def test_run_is_resumed_with_its_own_positions_only(files: dict[str, str], tmp_p
     """A run plays without its files. To continue, it needs those with the positions that it was started with."""
     folder, table = tmp_path / "run", random_positions(60)
     data, other = saved(table, tmp_path / "pairs.npz"), saved(table, tmp_path / "other.npz")
-    config = resolve(Config(data=data, other_data=(other,), batch_size=8, network="mlp", hidden_sizes=(4,)))
+    config = resolve(Config(data=(data, other), batch_size=8, network="mlp", hidden_sizes=(4,)))
     store(folder, Imitation(config))
     stored = RunFolder.open(folder, Imitation).config
     assert stored == config
@@ -284,7 +283,7 @@ def test_rank_counts_legal_actions_that_are_preferred_to_the_best_labelled_one()
 
 def test_metrics_of_evaluation_are_those_of_a_slow_reference(files: dict[str, str]) -> None:
     """The 50 positions of validation are three batches and a part of one."""
-    config = Config(data=files["some labels"], evaluated_positions=0, hidden_sizes=(8,), batch_size=16)
+    config = Config(data=(files["some labels"],), evaluated_positions=0, hidden_sizes=(8,), batch_size=16)
     learner, train_state, (metrics,) = trained(config, 1)
     validation = load_data(config)[0].evaluated["validation"]
     assert len(validation.action) % 16 == 0
@@ -312,7 +311,7 @@ def test_metrics_of_evaluation_are_those_of_a_slow_reference(files: dict[str, st
 
 @pytest.mark.slow  # compiles a network with batch norm
 def test_network_with_a_training_mode_learns_its_statistics(files: dict[str, str]) -> None:
-    config = Config(data=files["some labels"], network="tests.helpers.networks:noisy(width=8)", batch_size=16)
+    config = Config(data=(files["some labels"],), network="tests.helpers.networks:noisy(width=8)", batch_size=16)
     learner, train_state, metrics = trained(config, 1)
     states = jax.jit(learner.init)(jax.random.key(0)), train_state
     statistics = [each.params["encoder"]["batch_stats"]["BatchNorm_0"]["mean"] for each in states]
