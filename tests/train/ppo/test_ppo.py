@@ -258,8 +258,11 @@ def test_metrics_are_means_over_the_learners_steps_of_all_minibatches(collected:
     """With a learning rate of 0, the errors of the values are those of the rollout."""
     numbers = dataclasses.replace(LEARNER.numbers, learning_rate=0.0)
     _, metrics = update_with(numbers, collected.after, collected.steps, collected.advantages)
-    errors = collected.advantages[np.asarray(collected.steps.learner_mask)]
+    own = np.asarray(collected.steps.learner_mask)
+    errors, targets = collected.advantages[own], (collected.advantages + collected.steps.value)[own]
     np.testing.assert_allclose(metrics["value_loss"], 0.5 * np.square(errors).mean(), rtol=1e-4)
+    explained = 1 - np.var(errors) / np.var(targets)
+    np.testing.assert_allclose(metrics["explained_variance"], explained, rtol=1e-3, atol=1e-4)
 
 
 def test_update_on_a_gpu_is_that_on_a_cpu(collected: Collected, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,27 +271,3 @@ def test_update_on_a_gpu_is_that_on_a_cpu(collected: Collected, monkeypatch: pyt
     found = jax.jit(lambda *given: LEARNER.update(*given))(collected.after, collected.steps, collected.advantages)
     same = functools.partial(np.testing.assert_allclose, rtol=1e-5, atol=1e-6)
     jax.tree.map(same, (found[0].params, found[1]), (collected.updated[0].params, collected.updated[1]))
-
-
-def test_update_does_not_depend_on_the_opponents_steps(collected: Collected) -> None:
-    steps, advantages, own = collected.steps, collected.advantages, np.asarray(collected.steps.learner_mask)
-    expected, metrics = collected.updated
-    noise = np.where(own, 0, 100 * np.random.default_rng(1).normal(size=SHAPE)).astype(np.float32)
-    start = GAME.init(key(0))
-    boards = jax.tree.map(
-        lambda x, first: np.where(own.reshape(SHAPE + (1,) * first.ndim), x, first), steps.state, start
-    )
-    other = steps._replace(
-        state=dataclasses.replace(boards, current_player=steps.seat),
-        action=np.where(own, steps.action, 0),
-        value=steps.value + noise,
-        log_prob=steps.log_prob + noise,
-    )
-    found, other_metrics = update(collected.after, other, advantages + noise)
-    jax.tree.map(np.testing.assert_array_equal, found.params, expected.params)
-    jax.tree.map(np.testing.assert_array_equal, other_metrics, metrics)
-    targets = (advantages + steps.value)[own]
-    explained = 1 - np.var(advantages[own]) / np.var(targets)
-    np.testing.assert_allclose(metrics["explained_variance"], explained, rtol=1e-3, atol=1e-4)
-    changed = jax.tree.map(lambda old, new: np.any(old != new), *jax.device_get((collected.after.params, found.params)))
-    assert jax.tree.all(changed)
