@@ -56,8 +56,8 @@ def test_row_is_computed_with_the_parameters_of_its_seat(sharing: Sharing) -> No
     rng = np.random.default_rng(0)
     for size in (24, 300):  # without tiles and with them
         rows = np.arange(size)
-        as_many_tiles_as_can_be = (rows >= 91) + 1 * (rows >= 182)  # 5, 5 and 6 full ones of 18 rows, and three others
-        patterns = (rng.integers(SEATS, size=size), as_many_tiles_as_can_be, rows % 2 * 2, (rows == 5) * 2, 0 * rows + 2)
+        most_tiles = (rows >= 91) + 1 * (rows >= 182)  # 5, 5 and 6 full ones of 18 rows, and three others
+        patterns = (rng.integers(SEATS, size=size), most_tiles, rows % 2 * 2, (rows == 5) * 2, 0 * rows + 2)
         observation = (rng.random((size, *ENV.observation_shape)) < 0.5) & ENV.observation_support
         for seat in patterns:
             logits, value = jax.device_get(APPLY[sharing](params, observation, seat.astype(np.int32)))
