@@ -74,7 +74,6 @@ def test_command_prints_its_rows_and_draws_its_picture(line: str, run_command: R
     ("line", "words"),
     [
         ("peers adapters --published no/such/folder", ("published must be a folder",)),
-        ("peers --games chess", ("games must be among minichess", "chess")),
         ("compiled --target h100", ("target must be among h200, v5e, v6e, not h100",)),
         ("compiled --write --check", ("type one of them",)),
         ("compiled --check --target h200 'dots_and_boxes(rows=1)'", ("has no row of h200, dots_and_boxes(rows=1)",)),

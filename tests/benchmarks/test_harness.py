@@ -4,9 +4,6 @@ The speed of a game is tested as its ratio to a reference in the same process.
 """
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +15,7 @@ import numpy as np
 import pytest
 
 from benchmarks import harness, loops, regression
-from benchmarks.harness import BenchmarkArguments, Command, cores
+from benchmarks.harness import BenchmarkArguments, Command
 from benchmarks.loops import GAMES, play_loop, probe
 from benchmarks.regression import RATIOS_FILE
 from jaxgames import auto_reset, make
@@ -105,31 +102,6 @@ def test_loop_makes_the_steps_of_single_calls_and_reads_its_outputs() -> None:
     np.testing.assert_array_equal(mask, outputs[1])
     assert sum(reads) > length  # a legal action and more in each
     assert float(checksum) == pytest.approx(paid + sum(reads[:-1]), rel=1e-4)  # the loop ends before the last read
-
-
-DIVIDED = f"""
-import jax
-from benchmarks.harness import provide_devices
-from benchmarks.loops import REPLICATED, SHARDED, over_devices, play_loop
-from jaxgames import auto_reset, make
-
-provide_devices(2)
-playing = auto_reset(make({BOXES!r}))
-boards = jax.vmap(playing.init)(jax.random.split(jax.random.key(0), 6))
-loop = play_loop(playing, 3, 5)
-program, arguments = over_devices(loop, (boards, None), (SHARDED, REPLICATED), 2)
-ended, *_ = jax.jit(program)(jax.random.key(1), *arguments)
-assert len(ended.rewards.sharding.device_set) == 2
-assert (ended.board.edges[:3] != ended.board.edges[3:]).any()
-"""
-
-
-@pytest.mark.slow  # starts a process
-@pytest.mark.skipif(cores() < 2, reason="needs two cores")
-def test_every_device_plays_different_games() -> None:
-    """From the same positions; in a new process, because virtual devices must be requested before JAX starts."""
-    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
-    subprocess.run([sys.executable, "-c", DIVIDED], cwd=ROOT, env=environment, check=True)
 
 
 # -- games that have become slow --------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import jaxgames
 from examples.papers.checkers_imitation.larson import Highway, ParallelConvolutions, signed_board
 from examples.papers.parameter_sharing.star_graph import Hops, StarGraphHeads, largest
 from jaxgames.games.chinese_checkers import ChineseCheckers
+from tests.helpers.networks import random_leaves
 from tests.train.models.test_board_networks import CELLS, TABLES, largest_worth, random_boards
 from train.models.policy import Policy, split_statistics
 from train.ppo import PPO, Config
@@ -28,14 +29,7 @@ INDEPENDENT = Policy.of(ENV, "independent", NO_DROPOUT)
 
 def random_params(policy: Policy) -> Any:
     """Parameters and statistics that are neither 0 nor 1; variances are positive."""
-    rng = np.random.default_rng(0)
-
-    def leaf(path: Any, shape: Any) -> np.ndarray:
-        of_kernel = "kernel" in jax.tree_util.keystr(path)
-        drawn = rng.normal(size=shape.shape) / 2 if of_kernel else rng.uniform(0.1, 1.5, shape.shape)
-        return drawn.astype(np.float32)
-
-    return jax.tree.map_with_path(leaf, jax.eval_shape(policy.init, jax.random.key(0)))
+    return jax.tree.map(np.abs, random_leaves(jax.eval_shape(policy.init, jax.random.key(0))))
 
 
 PARAMS = random_params(SHARED)

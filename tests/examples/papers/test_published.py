@@ -1,6 +1,5 @@
 """The spaces of two studies, against formulas in plain Python, along random games."""
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -9,11 +8,10 @@ import jax
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Space
-from pettingzoo.test import api_test, seed_test
 
 import jaxgames
 from examples.papers.alpha_mini import published as minichess_published
-from examples.papers.alpha_mini.published import ACTION, MOVES, NUM_ACTIONS, number_of
+from examples.papers.alpha_mini.published import MOVES, NUM_ACTIONS, number_of
 from examples.papers.parameter_sharing import published as star_published
 from examples.papers.parameter_sharing.published import PublishedEnv, PublishedLayout
 from jaxgames.games.minichess.rules import LETTERS
@@ -103,7 +101,7 @@ class SlowMinichess:
         return found
 
     def own(self, number: int) -> int:
-        return int(ACTION[number])
+        return self.zoo.own_action(number)
 
     def published(self, own: int) -> int:
         return int(self.number_of(self.zoo.board, own))
@@ -180,6 +178,8 @@ def play_published(slow: Any, games: int) -> Counter[str]:
             number = int(rng.choice(list(legal)))
             own, move = legal[number]
             assert (slow.own(number), slow.published(own)) == (own, number)
+            illegal = {*range(2), number ^ 1} - legal.keys()  # off the star, and with another `is_jump`
+            assert {slow.own(number) for number in illegal}.isdisjoint(own for own, _ in legal.values())
             text = zoo.game.action_to_string(zoo.board, own)
             seen.update(word for word in ("=>", "end", "q") if word in text)
             zoo.step(number)
@@ -190,6 +190,7 @@ def play_published(slow: Any, games: int) -> Counter[str]:
         seen.update(won=position.terminated, truncated=position.truncated)
         for seat in range(slow.rules.num_players):
             compare(position, seat)
+            zoo.step(None)  # as PettingZoo asks of every agent once the game is over
     assert seen["won"] + seen["truncated"] == games
     return seen
 
@@ -238,6 +239,8 @@ def test_spaces_have_the_sizes_of_the_papers(module: Any, game: str, box: Space[
         mask = Box(0, 1, (actions,), np.int8)
         assert zoo.observation_space(agent) == Dict({"observation": box, "action_mask": mask})
     assert vars(zoo.unwrapped)["state_space"] == box
+    with pytest.raises(ValueError, match="the published environment needs"):
+        module.aec_env("checkers")
 
 
 def test_published_observation_rolls_back() -> None:
@@ -245,26 +248,3 @@ def test_published_observation_rolls_back() -> None:
     own = np.random.default_rng(0).random(env.observation_shape) < 0.5
     layout = PublishedLayout(env)
     np.testing.assert_array_equal(layout.own_observation(layout.observation(own)), own)
-
-
-def test_every_number_is_an_action_or_illegal_at_the_start() -> None:
-    """Numbers off the star, of the wrong kind of move, or of no peg are illegal."""
-    zoo = PublishedEnv(jaxgames.make(STAR.format(1, 200)))
-    zoo.reset()
-    state, mask, layout = zoo.board, zoo.board_info.mask, zoo.layout
-    actions = [layout.action(state, number) for number in range(layout.num_actions)]
-    assert {*actions} == {*range(zoo.game.num_actions), -1}  # each action of the env has a number, and -1 is illegal
-    legal = [number for number, action in enumerate(actions) if action >= 0 and mask[action]]
-    assert legal == np.flatnonzero(layout.mask(state, mask)).tolist()
-    assert len(legal) == mask.sum()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("module", "game"), [(minichess_published, MINICHESS), (star_published, STAR.format(1, 3))])
-def test_pettingzoo_accepts_the_environments_and_other_games_are_refused(module: Any, game: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        api_test(module.aec_env(game), num_cycles=40)
-        seed_test(lambda: module.aec_env(game), num_cycles=20)
-    with pytest.raises(ValueError, match="the published environment needs"):
-        module.aec_env("checkers")
