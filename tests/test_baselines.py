@@ -5,7 +5,6 @@ import re
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import pytest
 
 import jaxgames
@@ -150,24 +149,6 @@ def test_alphabeta_plays_by_default_where_the_file_does_not_run(
     reason = capsys.readouterr().err
     assert "minichess.policy was made for cpu, cuda, tpu, not for rocm. Use greedy, or" in reason
     assert "export" not in reason
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_every_agent_plays_legal_actions(name: str) -> None:
-    env = jaxgames.auto_reset(jaxgames.make(baselines.card(name).env))
-    agent = agents.make("baseline(temperature=1)", env)
-
-    @jax.jit
-    def play(agent: Any, states: Any, key: jax.Array) -> tuple[Any, jax.Array]:
-        actions = agent.act(key, states)
-        legal = jax.vmap(env.legal_action_mask)(states)[jnp.arange(8), actions]
-        return jax.vmap(env.step)(states, actions), legal
-
-    states = jax.vmap(env.init)(jax.random.split(jax.random.key(0), 8))
-    for key in jax.random.split(jax.random.key(1), 60):
-        states, legal = play(agent, states, key)
-        assert legal.all()
 
 
 # -- levels ----------------------------------------------------------------------------------------------------------

@@ -354,43 +354,40 @@ def test_pyffish_agrees_on_games_of_chess(rules: str, games: int, share: float) 
     assert ends["draw"] >= games // 2 or rules == "king_capture"
 
 
+PLANES_OF_PGX = [*range(12), 112, 13]  # those that ours has too
+
+
 @functools.cache
-def pgx_programs() -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    """A new board, a step, and what is seen of a board: the planes that ours has too are the last."""
+def programs_of_pgx() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Init and step, which is long to run if it is not optimised."""
     env: Any = pgx.make("gardner_chess")
-
-    def look(state: Any) -> Any:
-        planes = state.observation[..., np.array([*range(12), 112, 13])] > 0
-        return state.legal_action_mask, planes, state.terminated, state.rewards
-
-    # Pgx draws who plays White. Its step is long to run if it is not optimised.
-    return (
-        lambda: env.init(jax.random.key(0)).replace(current_player=jnp.int32(0)),
-        jax.jit(env.step, compiler_options={"xla_backend_optimization_level": 3}),
-        jax.jit(look),
-    )
+    return env.init, jax.jit(env.step, compiler_options={"xla_backend_optimization_level": 3})
 
 
 class OfPgx:
     def __init__(self, env: Env[Any]) -> None:
-        new, self.step, self.look = pgx_programs()
-        self.env, self.state = env, new()
+        init, self.step = programs_of_pgx()
+        self.env, self.state = (
+            env,
+            init(jax.random.key(0)).replace(current_player=jnp.int32(0)),
+        )  # White, which is drawn
 
     def legal(self, state: Any) -> list[int]:
-        return np.flatnonzero(self.look(self.state)[0]).tolist()
+        return np.flatnonzero(self.state.legal_action_mask).tolist()
 
     def apply(self, state: Any, action: int) -> None:
         self.state = self.step(self.state, action)
 
     def check_board(self, state: Any) -> None:
         if not state.terminated:  # Pgx shows a finished board from the other side
-            np.testing.assert_array_equal(self.env.observe(state)[..., :14], self.look(self.state)[1])
+            planes = np.asarray(self.state.observation)[..., PLANES_OF_PGX] > 0
+            np.testing.assert_array_equal(self.env.observe(state)[..., :14], planes)
 
     def is_over(self, over: bool) -> bool:
-        return bool(self.look(self.state)[2])
+        return bool(self.state.terminated)
 
     def returns(self) -> list[float]:
-        return self.look(self.state)[3].tolist()
+        return self.state.rewards.tolist()
 
 
 @pytest.mark.slow  # Pgx takes long to compile; pyffish and the reference play whole games too
