@@ -16,6 +16,7 @@ import pytest
 
 from jaxgames import agents, make
 from jaxgames.env import Outcome
+from jaxgames.host import legal_moves
 from jaxgames.interop import uci
 from jaxgames.play import HUMAN, Session, from_json, to_json
 from jaxgames.play.__main__ import first_board, main
@@ -166,31 +167,15 @@ def test_turn_without_a_move_is_refused_with_the_legal_ones() -> None:
         parse_turn(Session(BOXES, [HUMAN, HUMAN]), " ")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "game",
-    [
-        *("checkers", "minichess", "dots_and_boxes(rows=2, cols=2)", "chinese_checkers_diamond(size=4, pieces=3)"),
-        "chinese_checkers(size=4, num_players=6)",
-    ],
-)
-def test_person_can_type_a_game_to_the_end(game: str) -> None:
-    """The person types the last of the listed moves until the game is over, 60 at most."""
-    env, typed, out = make(game), list[str](), io.StringIO()
-    session = Session(env, [HUMAN, *["random"] * (env.num_players - 1)])
-
-    def read(prompt: str) -> str:
-        if terminal.session.over or len(typed) == 60:
-            raise EOFError
-        typed.append(legal_texts(env, terminal.session.state)[-1])
-        return typed[-1]
-
-    terminal = Terminal(session, read=read, out=out)
-    terminal.run()
-    assert len(typed) == 60 or session.over
-    assert session.ply >= len(typed)
-    assert "legal:" not in out.getvalue()
-    check_width(out.getvalue())
+@pytest.mark.parametrize("name", GAMES)
+def test_every_listed_move_is_understood(name: str) -> None:
+    game, seats, position, _ = GAMES[name]
+    env = make(game)
+    state = env.from_string(position) if position else env.init()
+    listed = legal_texts(env, state)
+    turns = [parse_turn(Session(env, seats, state=state), text) for text in listed]
+    assert listed
+    assert {actions[0] for actions in turns} == set(legal_moves(env, state))
 
 
 # -- files ---------------------------------------------------------------------------------------------------------
