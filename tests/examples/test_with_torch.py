@@ -60,11 +60,6 @@ def test_rllib_plays_with_the_spaces_of_a_study(name: str, environment: Environm
     assert json.loads(output.splitlines()[-1])["actions"] == 973
 
 
-@pytest.mark.parametrize("name", ["sb3"])
-def test_masks_are_found_behind_the_wrappers_of_sb3(environment: Environment) -> None:
-    environment.run("python", ROOT / "tests" / "interop" / "sb3_masks.py")
-
-
 @pytest.mark.parametrize(("name", "block"), [(block.environment, block) for block in BLOCKS], ids=str)
 def test_block_of_the_docs_runs(name: str, block: Block, environment: Environment, tmp_path: Path) -> None:
     script = tmp_path / "block.py"

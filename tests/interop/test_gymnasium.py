@@ -94,14 +94,6 @@ def test_values_have_the_types_of_gymnasium_and_arrays_are_the_callers(env: Seat
     assert info["action_mask"].flags.writeable
 
 
-@pytest.mark.parametrize("action", [-1, np.array(7)])
-def test_action_outside_of_the_space_ends_the_game(env: SeatEnv, action: Any) -> None:
-    env.reset(seed=0)
-    _, reward, terminated, truncated, info = env.step(action)
-    assert (reward, terminated, truncated) == (-1.0, True, False)
-    assert not info["action_mask"].any()
-
-
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
 def test_picture_is_the_position_in_notation_or_pixels(mode: str) -> None:
     env = SeatEnv(BOXES, seat=1, render_mode=mode)

@@ -10,7 +10,7 @@ import pyspiel
 import pytest
 
 import jaxgames
-from jaxgames import agents, arena
+from jaxgames import agents
 from jaxgames._checks import ParameterError
 from jaxgames.agents import FirstAgent, RandomAgent
 from jaxgames.interop.openspiel import bots as openspiel_bots
@@ -84,14 +84,6 @@ def test_rollouts_are_averaged() -> None:
 
 
 # -- any bot -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("text", ["openspiel(simulations=4, max_rollout_steps=50)", "openspiel(bot=random)"])
-def test_bots_play_whole_games_of_three_seats_with_legal_actions(text: str) -> None:
-    env = Sticks()
-    games = arena.play(env, [agents.make(text, env)], jnp.zeros((2, env.num_players), jnp.int32), ANY_KEY)
-    assert not games.forfeited.any()
-    assert games.over.all()
 
 
 @pytest.mark.parametrize("text", ["openspiel(simulations=3)", "openspiel(bot=random)"])

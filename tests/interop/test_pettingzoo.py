@@ -67,22 +67,6 @@ def test_rewards_of_a_seat_add_up_to_what_the_steps_paid_it() -> None:
     assert any(taken.values())
 
 
-def test_agents_leave_one_by_one_after_the_end() -> None:
-    zoo = aec_env(Sticks())
-    zoo.reset()
-    for action in (2, 2, 0):
-        zoo.step(action)
-    left: list[tuple[str, float]] = []
-    for agent in zoo.agent_iter():
-        _, reward, terminated, truncated, _ = zoo.last()
-        assert (terminated, truncated) == (True, False)
-        left.append((agent, reward))
-        with pytest.raises(ValueError, match="the only valid action is None"):
-            zoo.unwrapped.step(0)
-        zoo.step(None)  # pyright: ignore[reportArgumentType]  # PettingZoo's type lacks None
-    assert left == [("player_0", -1.0), ("player_1", -1.0), ("player_2", 2.0)]
-
-
 def test_observations_are_new_arrays_that_may_be_changed() -> None:
     zoo = raw_env(BOXES)
     zoo.reset()

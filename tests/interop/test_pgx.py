@@ -18,7 +18,7 @@ from pgx.experimental import auto_reset
 import jaxgames
 from jaxgames.interop.pgx import PgxEnv, PgxState
 from jaxgames.wrappers import seat_discount
-from tests.helpers.positions import board, repeated, start
+from tests.helpers.positions import repeated, start
 from tests.helpers.sticks import LuckySticks, Sticks
 from tests.interop.adapters import GAMES
 
@@ -55,10 +55,6 @@ def step(env: PgxEnv, state: PgxState, action: Any) -> PgxState:
 
 def first_legal(state: PgxState) -> int:
     return int(np.asarray(state.legal_action_mask).argmax())
-
-
-def changed(state: PgxState, **fields: bool) -> PgxState:
-    return dataclasses.replace(state, **{name: np.bool_(value) for name, value in fields.items()})
 
 
 # -- Pgx's own test --------------------------------------------------------------------------------------------------
@@ -108,29 +104,16 @@ def test_truncation_counts_as_termination_unless_it_is_kept() -> None:
 
 @pytest.mark.slow  # compiles another game
 @pytest.mark.parametrize("env", [ENV, KEEP], ids=["terminate", "keep"])
-def test_auto_reset_of_pgx_plays_every_game_to_its_end(env: PgxEnv) -> None:
-    """Four boards, ten games each. The flags of a new board are those of the game before it, until the next step."""
-
-    @jax.jit
-    def play(keys: jax.Array) -> Any:
-        def go(state: Any, keys: jax.Array) -> Any:
-            action = state.legal_action_mask.argmax(-1).astype(jnp.int32)
-            state = jax.vmap(auto_reset(env.step, env.init))(state, action, keys)
-            return state, (state.terminated, state.truncated, state.board.ply, state.legal_action_mask.all(-1))
-
-        return jax.lax.scan(go, jax.vmap(env.init)(keys[0]), keys)
-
-    state, (terminated, truncated, ply, free) = play(jax.random.split(jax.random.key(0), (10 * PLIES, 4)))
-    ended = np.arange(10 * PLIES) % PLIES == PLIES - 1
-    flag, other = (truncated, terminated) if env is KEEP else (terminated, truncated)
-    assert np.array_equal(flag, np.broadcast_to(ended[:, None], flag.shape))
-    assert not other.any()
-    assert np.array_equal(ply[:, 0], (np.arange(10 * PLIES) + 1) % PLIES)
-    assert not free.any()
-    # The public flags decide: with them the new board does not change, without them it is live.
-    new_board = board(jax.device_get(state), 0)
-    assert step(env, new_board, first_legal(new_board)).board.ply == 0
-    assert step(env, changed(new_board, terminated=False, truncated=False), first_legal(new_board)).board.ply == 1
+def test_auto_reset_of_pgx_plays_one_game_after_the_other(env: PgxEnv) -> None:
+    """The flags of a new board are those of the game before it, until the next step: the public flags decide."""
+    restarting, state = jax.jit(auto_reset(env.step, env.init)), new(env)
+    for ply in range(1, 3 * PLIES):
+        state = restarting(state, np.int32(first_legal(state)), jax.random.key(ply))
+        ended = ply % PLIES == 0
+        assert (state.terminated, state.truncated) == (ended and env is ENV, ended and env is KEEP)
+        assert state.board.ply == ply % PLIES
+        assert not state.legal_action_mask.all()
+        assert step(env, state, first_legal(state)).board.ply == (0 if ended else ply % PLIES + 1)
 
 
 # -- players ---------------------------------------------------------------------------------------------------------

@@ -241,13 +241,6 @@ def test_files_have_the_size_and_frames_of_the_picture(tmp_path: Path) -> None:
         assert gif.info["loop"] == 0
 
 
-def test_peg_in_a_png_has_the_colour_of_its_seat(tmp_path: Path) -> None:
-    render.svg(STAR, STAR.from_string("./..../.0./..../1 0 - 3"), width=400).save(str(tmp_path / "board.png"))
-    with Image.open(tmp_path / "board.png") as png:
-        red = [int(THEMES["light"].seats[0][i : i + 2], 16) for i in (1, 3, 5)]
-        assert (np.asarray(png)[png.height // 3 : png.height // 2 + 20, 200, :3] == red).all(-1).any()
-
-
 def test_other_suffix_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"board\.jpg' must be one of \.svg, \.png, \.gif"):
         render.svg(STAR, STATES[0]).save(tmp_path / "board.jpg")
@@ -282,7 +275,6 @@ REFUSALS: list[tuple[Any, Any, Any, dict[str, Any], tuple[str, ...]]] = [
     (render.svg, STAR, START, {"last": ["1->2"]}, ("last", "one text", "['1->2']")),
     (render.svg, STAR, BATCH, {"last": "1->2"}, ("last", "2 texts", "'1->2'")),
     (render.svg, STAR, BATCH, {"columns": 0}, ("columns", "1", "not 0")),
-    (render.svg, STAR, START, {"width": 0}, ("width", "positive", "not 0")),
     (render.svg, STAR, START, {"seat": 2}, ("seat", "0 to 1", "not 2")),
     (render.svg, STAR, START, {"goal_of": 2}, ("goal_of", "0 to 1", "not 2")),
     (render.svg, STAR, BATCH, {"moves_of": 0}, ("moves_of", "single board")),
@@ -292,10 +284,7 @@ REFUSALS: list[tuple[Any, Any, Any, dict[str, Any], tuple[str, ...]]] = [
     (render.svg, MINICHESS, start(MINICHESS), {"last": "a2x3"}, ("'a2a3'", "'a2x3'")),
     (render.svg, BOXES, start(BOXES), {"last": "h(2,0)"}, ("row", "0 to 1")),
     (render.svg, DIAMOND, start(DIAMOND), {"last": "0>16"}, ("below 16", "'0>16'")),
-    *(
-        (render.svg, DIAMOND, start(DIAMOND), {"moves_of": cell}, ("moves_of", "0, 1, 4", f"not {cell!r}"))
-        for cell in (5, 16, "0", True)
-    ),
+    *((render.svg, DIAMOND, start(DIAMOND), {"moves_of": cell}, ("0, 1, 4", f"not {cell!r}")) for cell in (5, 16, "0")),
     (render.svg, MINICHESS, start(MINICHESS), {"moves_of": "a5"}, ("moves_of", "'a1'", "'a5'")),
     (render.svg, BOXES, start(BOXES), {"moves_of": 0}, ("moves_of", "dots_and_boxes")),
     (render.animate, STAR, [START] * 3, {"actions": [0]}, ("3 states", "2 or 3", "not 1")),

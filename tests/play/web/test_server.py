@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import json
+import re
 import sys
 import threading
 from pathlib import Path
@@ -91,7 +92,7 @@ PAGES: dict[str, tuple[str, list[str], list[str]]] = {
         *(GAME, AGAINST_FIRST),
         [
             *("hint last", "draw", "play v(0,2)", "hint last", "hint greedy", "hint random", "jump 1", "draw", "go"),
-            *("undo", "play h(0,1)", "resign 0", "jump 0", "undo", "seats random,human", "jump 0", "resign 0"),
+            *("undo", "play h(0,1)", "resign 0", "still", "jump 0", "undo", "seats random,human", "jump 0", "resign 0"),
         ],
     ),
     "boxes_of_people": (
@@ -179,9 +180,13 @@ def page_text(here: Page, game: str, seats: list[str], requests: list[str]) -> s
                 fields |= {"ply": int(argument)}
             case _:
                 fields |= {"seat": int(argument)} if argument else {}
+        lines += ["", f"> {request}"]
+        if verb == "still":
+            still = here.get(f"/api/still?id={view['id']}").text
+            lines += re.sub(r"(?s)<(style|script)>.*?</\1>|sha256-[^']*", "", still).replace("><", ">\n<").split("\n")
+            continue
         response = here.post(verb, fields)
         reply = response.json()
-        lines += ["", f"> {request}"]
         if response.status_code != 200:
             lines.append(f"{response.status_code}: {reply['error']}")
         elif verb == "hint":
