@@ -6,7 +6,6 @@ The game is `tests.helpers.sticks`, whose optimal play is known: leave a multipl
 import dataclasses
 import functools
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,20 +13,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.special
 
 import jaxgames
 from jaxgames.agents import analyse
 from jaxgames.mcts import SearchAgent, SearchResult
 from jaxgames.policies.policy import PolicyEvaluate
-from tests.helpers.commands import last_json, run_command
 from tests.helpers.registrations import temporary_registrations
-from tests.helpers.sticks import Sticks
-from tests.helpers.stored_runs import random_train_state, store, train_in
+from tests.helpers.sticks import ShortSticks, Sticks
+from tests.helpers.stored_runs import random_train_state, store
 from tests.train.conftest import Runs
-from train import agents, evaluate
+from train import agents
 from train.alphazero import AlphaZero, Config, Minibatch, Steps
-from train.alphazero.run import EpisodeStats, Sample, observations_of, samples_of, search_metrics
-from train.driver.loop import Settings
+from train.alphazero.run import Sample, observations_of, samples_of, search_metrics
 from train.driver.run_folder import RunFolder
 from train.pretrained import load_params
 
@@ -46,7 +44,6 @@ SETTINGS: dict[str, Any] = {
     "hidden_sizes": (32,),
 }
 
-metrics_of: Any = jax.jit(search_metrics)
 chosen_by: Any = jax.jit(AlphaZero.choose, static_argnums=0)
 loss_of: Any = jax.jit(AlphaZero.loss, static_argnums=(0, 1))
 
@@ -56,26 +53,55 @@ def learner_with(**changes: Any) -> AlphaZero:
 
 
 class GivenSearch(AlphaZero):
-    """Has the same result for every board."""
+    """Has the same result for every board of a seat."""
 
     def search(self, key: Any, network: Any, params: Any, boards: Any) -> SearchResult:
         size, slots = boards.current_player.size, self.config.self_play_search.num_slots(self.env.num_actions)
         ones, values = jnp.ones((size, slots)), jnp.zeros((size, self.env.num_players))
         first = jnp.zeros((size, slots), jnp.int32)
-        return SearchResult(first[:, 0], first, ones, first + 1, values, values + 0.25, values[:, 0] - 0.5)
+        return SearchResult(
+            first[:, 0], first, ones, first + 1, values, values + boards.current_player[:, None] + 1, values[:, 0] - 0.5
+        )
 
 
-def test_steps_have_the_values_of_the_policy_and_random_moves() -> None:
-    learner = GivenSearch(learner_with(env="sticks", random_moves=0.5).config)
-    train_state = jax.jit(learner.init)(jax.random.key(0))
-    steps = jax.device_get(jax.jit(learner.collect)(train_state)[1])
-    assert (steps.values == 0.125).all()  # divided by 2, the largest reward of three seats
+@pytest.fixture(scope="module")
+def collected(sticks: None) -> tuple[AlphaZero, Any, Steps]:
+    """A learner of a game of three that can be cut off, the parameters that play, and its steps."""
+    jaxgames.register("short_sticks", ShortSticks)
+    learner = GivenSearch(learner_with(env="short_sticks", random_moves=0.5).config)
+    params = random_train_state(learner).learning
+    train_state = jax.jit(learner.init)(jax.random.key(0))._replace(learning=params)
+    return learner, params, jax.device_get(jax.jit(learner.collect)(train_state)[1])
+
+
+def test_steps_have_the_values_of_the_policy_and_random_moves(collected: tuple[AlphaZero, Any, Steps]) -> None:
+    """The boards on which a limit cuts off a game have those of the network."""
+    learner, params, steps = collected
+    assert (steps.values == (steps.seat[..., None] + 1) / 2).all()  # by 2, the largest reward of three seats
     assert (steps.predicted == -0.25).all()  # of the search: no second evaluation
-    assert (steps.next_values[~steps.truncated] == 0.125).all()
+    goes_on = ~(steps.terminated | steps.truncated)
+    assert (steps.next_values == (steps.next_seat[..., None] + 1) / 2)[goes_on].all()
+    last = jax.vmap(learner.env.step)(*jax.tree.map(lambda x: x[steps.truncated], (steps.state, steps.action)))
+    of_network = PolicyEvaluate(learner.env, learner.policy)(params, last).values / 2
+    np.testing.assert_allclose(steps.next_values[steps.truncated], of_network, rtol=1e-4)
     assert {*np.unique(steps.rewards)} == {-0.5, 0, 1}
     assert steps.is_random.mean() == pytest.approx(0.5, abs=0.1)
     assert not steps.action[~steps.is_random].any()
     assert set(np.unique(steps.action[steps.is_random])) == {0, 1, 2}
+
+
+def test_sample_holds_the_bits_of_the_observation_and_the_values_in_turn_order(
+    collected: tuple[AlphaZero, Any, Steps],
+) -> None:
+    learner, _, steps = collected
+    targets = np.random.default_rng(0).normal(size=steps.rewards.shape)
+    samples = jax.jit(functools.partial(samples_of, learner.env))(steps, targets)
+    rows = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (samples, steps.state, targets))
+    assert rows[0].position.shape[1:] == (4,)  # 28 bits
+    seen = jax.vmap(learner.env.observe)(rows[1])
+    np.testing.assert_array_equal(observations_of(learner.env, rows[0].position), seen)
+    expected = [np.roll(values, -seat) for values, seat in zip(rows[2], rows[1].current_player, strict=True)]
+    np.testing.assert_allclose(rows[0].values, expected, rtol=1e-6)
 
 
 def test_average_of_the_parameters_has_a_decay_that_grows() -> None:
@@ -83,32 +109,17 @@ def test_average_of_the_parameters_has_a_decay_that_grows() -> None:
     assert jax.eval_shape(learner_with(ema=0.0).init, jax.random.key(0)).learning is None
 
 
-def steps_of(**changes: Any) -> Steps:
-    """Three steps on one board of 5, 4 and 2 sticks, of which the movers 0, 1, 0 take 1, 2 and 2: seat 0 wins."""
-    return finished_game()._replace(**changes)
-
-
-@functools.cache
-@jax.jit
-def finished_game() -> Steps:
-    boards = [GAME.at(5, 0), GAME.at(4, 1), GAME.at(2, 0), GAME.at(0, 1)]
-    stacked: Any = jax.tree.map(lambda *leaves: jnp.stack(leaves)[:, None], *boards)
-    before, after = (jax.tree.map(lambda leaf, part=part: leaf[part], stacked) for part in (slice(3), slice(1, 4)))
-    return Steps(
-        state=before,
-        action=jnp.array([[0], [1], [1]]),
-        is_random=jnp.zeros((3, 1), bool),
-        slots=jnp.array([[[0, 1, 2]], [[2, 1, 0]], [[0, 1, -1]]]),
-        weights=jnp.array([[[1.0, 0, 0]], [[0.5, 0.25, 0.25]], [[0, 1.0, 0]]]),
-        predicted=jnp.array([[0.3], [-0.5], [0.1]]),
-        values=jnp.array([[[0.4, -0.4]], [[0.6, -0.6]], [[1.0, -1.0]]]),
-        next_values=jnp.array([[[0.6, -0.6]], [[1.0, -1.0]], [[64.0, -64.0]]]),
-        rewards=jnp.array([[[0.0, 0]], [[0, 0]], [[1, -1]]]),
-        terminated=jnp.array([[False], [False], [True]]),
-        truncated=jnp.zeros((3, 1), bool),
-        next_seat=after.current_player,
-        episode_stats=EpisodeStats(jnp.array([[1], [2], [3]]), jnp.zeros((3, 1, 2))),
-    )
+def random_steps() -> Any:
+    """The fields of `Steps` that targets and metrics read, of 24 boards of two seats; rewards are zero-sum."""
+    rng, shape = np.random.default_rng(0), (16, 24)
+    end = rng.choice(3, p=[0.7, 0.15, 0.15], size=shape)
+    numbers = {name: rng.normal(size=(*shape, 2)) for name in ("values", "next_values")}
+    seats = {name: rng.integers(2, size=shape) for name in ("seat", "next_seat")}
+    ends = {"terminated": end == 1, "truncated": end == 2, "is_random": rng.random(shape) < 0.2}
+    rewards = rng.integers(-1, 2, size=(*shape, 1)) * [1.0, -1.0]
+    predicted = rng.choice([-0.5, -0.25, 0.0, 0.25, 0.26], size=shape)
+    weights = rng.dirichlet(np.ones(3), size=shape) * [1, 1, 0]
+    return SimpleNamespace(**numbers, **seats, **ends, rewards=rewards, predicted=predicted, weights=weights)
 
 
 def slow_targets(steps: Any, gamma: float, td_lambda: float, is_draw: bool) -> np.ndarray:
@@ -135,36 +146,12 @@ def slow_targets(steps: Any, gamma: float, td_lambda: float, is_draw: bool) -> n
 
 @pytest.mark.parametrize("is_draw", [False, True])
 def test_targets_are_the_means_of_what_follows_until_the_game_ends_or_a_move_is_random(is_draw: bool) -> None:
-    rng, shape = np.random.default_rng(0), (16, 24)
-    end = rng.choice(3, p=[0.7, 0.15, 0.15], size=shape)
-    numbers = {name: rng.normal(size=(*shape, 2)) for name in ("rewards", "values", "next_values")}
-    seats = {name: rng.integers(2, size=shape) for name in ("seat", "next_seat")}
-    ends = {"terminated": end == 1, "truncated": end == 2, "is_random": rng.random(shape) < 0.2}
-    steps: Any = SimpleNamespace(**numbers, **seats, **ends)
+    steps = random_steps()
     learner = learner_with(gamma=0.5, td_lambda=0.7, truncation_is_draw=is_draw)
     found = jax.jit(lambda: learner.targets(steps))()
-    for board in range(shape[1]):
+    for board in range(24):
         of_board = SimpleNamespace(**{name: column[:, board] for name, column in vars(steps).items()})
         np.testing.assert_allclose(found[:, board], slow_targets(of_board, 0.5, 0.7, is_draw), rtol=1e-4, atol=1e-5)
-
-
-def test_board_that_a_limit_cut_off_has_the_value_of_the_network() -> None:
-    cut_off, learner = steps_of(truncated=jnp.array([[False], [True], [False]])), learner_with()
-    params, network = random_train_state(learner).params, PolicyEvaluate(GAME, learner.policy)
-    found = np.asarray(jax.jit(learner.with_cut_off_values, static_argnums=0)(network, params, cut_off))
-    board = jax.tree.map(lambda leaf: leaf[2], cut_off.state)  # that the second step led to
-    of_network = jax.jit(network)(params, board).values
-    np.testing.assert_allclose(found[1], of_network, rtol=1e-5)
-    np.testing.assert_array_equal(found[[0, 2]], np.asarray(cut_off.next_values)[[0, 2]])
-
-
-def test_sample_holds_the_bits_of_the_observation_and_the_value_of_the_mover() -> None:
-    steps = steps_of()
-    samples = samples_of(GAME, steps, jnp.array([[[0.7, -0.7]], [[0.5, -0.5]], [[1.0, -1.0]]]))
-    np.testing.assert_allclose(samples.values[:, 0, 0], [0.7, -0.5, 1.0])  # seats 0, 1, 0
-    boards = jax.tree.map(lambda leaf: leaf[:, 0], steps.state)
-    np.testing.assert_array_equal(observations_of(GAME, samples.position[:, 0]), jax.vmap(GAME.observe)(boards))
-    assert samples.position.shape == (3, 1, 4)  # 27 bits
 
 
 def test_samples_of_an_update_are_images_under_random_symmetries() -> None:
@@ -180,17 +167,23 @@ def test_samples_of_an_update_are_images_under_random_symmetries() -> None:
         assert {*zip(drawn.tolist(), image.slots[:, 0].tolist(), strict=True)} == images
 
 
-def test_value_accuracy_counts_predictions_of_finished_games_that_match_the_outcome() -> None:
-    """The movers 0, 1, 0 predict 0.3, -0.5 and 0.1: a win, a loss and a draw, where seat 0 wins."""
-    metrics = metrics_of(steps_of())
-    assert float(metrics["self_play_value_accuracy"]) == pytest.approx(2 / 3)
-    assert float(metrics["search_value_error"]) == pytest.approx((0.6**2 + 0.4**2 + 0) / 3)
-    assert float(metrics["search_entropy"]) == pytest.approx(1.5 * np.log(2) / 3)
-    unfinished = metrics_of(steps_of(terminated=jnp.zeros((3, 1), bool)))
-    assert np.isnan(unfinished["self_play_value_accuracy"])
-    for predicted, accuracy in ((0.25, 0), (0.26, 1 / 3)):  # a draw, and a win for the movers, of whom seat 1 loses
-        found = metrics_of(steps_of(predicted=jnp.array([[predicted], [predicted], [-predicted]])))
-        assert float(found["self_play_value_accuracy"]) == pytest.approx(accuracy)
+def test_metrics_of_the_search_are_means_over_the_steps_of_finished_games() -> None:
+    """A predicted value up to 1/4 is a draw."""
+    steps, errors, right = random_steps(), list[float](), list[bool]()
+    for time, board in np.argwhere((ended := steps.terminated | steps.truncated).cumsum(0) < ended.sum(0) + ended):
+        seat, last = steps.seat[time, board], time + ended[time:, board].argmax()
+        outcome = steps.rewards[time : last + 1, board, seat].sum()
+        predicted = steps.predicted[time, board]
+        errors.append((steps.values[time, board, seat] - outcome) ** 2)
+        right.append(np.sign(outcome) == (np.sign(predicted) if abs(predicted) > 0.25 else 0))
+    found = jax.jit(lambda: search_metrics(steps))()
+    assert 100 < len(errors) < steps.seat.size
+    assert float(found["search_value_error"]) == pytest.approx(np.mean(errors), rel=1e-5)
+    assert float(found["self_play_value_accuracy"]) == pytest.approx(np.mean(right), rel=1e-5)
+    entropy = scipy.special.entr(steps.weights).sum(-1).mean()
+    assert float(found["search_entropy"]) == pytest.approx(entropy, rel=1e-5)
+    steps.terminated, steps.truncated = 2 * (np.zeros_like(steps.terminated),)
+    assert np.isnan(jax.jit(lambda: search_metrics(steps))()["self_play_value_accuracy"])
 
 
 def test_first_steps_of_a_game_are_sampled_from_the_policy_of_the_search() -> None:
@@ -362,20 +355,3 @@ def test_game_of_a_match_is_that_of_the_first_run_or_the_one_that_is_given(untra
     assert agents.env_for(runs[::-1]) == agents.env_for(runs, SECOND) == jaxgames.make(SECOND)
     with pytest.raises(ValueError, match=r"was trained on dots_and_boxes\(.*\), not on minichess\(.*\)$"):
         agents.make(str(run.folder), jaxgames.make("minichess"))
-
-
-@pytest.mark.slow
-def test_run_on_two_boards_beats_random_on_a_third(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its first parameters do not."""
-    first, second = (f"dots_and_boxes(rows={rows}, cols=2, reward=boxes)" for rows in (1, 2))
-    more: dict[str, Any] = {"network": "graph(rounds=2, width=16)", "hidden_sizes": (), "learning_rate": 3e-3}
-    more |= {"random_starts": 0.3, "random_plies": 6, "num_updates": 8, "replay_size": 4096}
-    learner = learner_with(env=first, other_envs=(second,), total_steps=30 * 2 * 512, **more)
-    train_in(tmp_path / "run", learner, Settings(evaluate_every=0, keep_every=30))
-    rates: list[float] = []
-    for iteration in (0, 30):
-        text, env = f"{tmp_path}/run@{iteration}", "dots_and_boxes(rows=2, cols=3)"
-        assert run_command(evaluate.main, text, "--env", env, "--games", 400) is None
-        rates.append(last_json(capsys)["win_rate"])
-    assert rates[0] < 0.7
-    assert rates[1] > 0.85
