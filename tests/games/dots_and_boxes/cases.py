@@ -8,8 +8,11 @@ of 2 x 3 boxes are numbered
     *- 3-*- 4-*- 5-*
    13   14   15   16
     *- 6-*- 7-*- 8-*
+
+In a drawing, a box that is taken has its owner's seat in it.
 """
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +30,40 @@ LARGEST = "dots_and_boxes(rows=16, cols=16, reward='margin')"
 EMPTY, AROUND = "0" * 17 + " ...... 0", "h(0,1) h(1,1) v(0,1)"  # and three sides of the second box
 LAST = "11111111011111111"  # all edges but h(2,2), which completes the last box
 COMMON = {"num_players": 2, "needs_key": False, "zero_sum": True}
+
+MIDDLE = """
+    *---*---*   *
+    | 0 |       |
+    *---*---*   *
+    |       |   |
+    *---*   *---*
+"""
+FIVE_OF_SIX = """
+    *---*---*---*
+    | 0 | 0 | 0 |
+    *---*---*---*
+    | 0 |       |
+    *---*---*   *
+"""
+BOTH = """
+    *---*---*---*
+    | 0 | 0 |   |
+    *---*---*   *
+    | 1 | 1 |   |
+    *---*---*---*
+"""
+
+
+def written(picture: str, seat: int = 0) -> str:
+    """The text of a drawn position: dots four columns apart, edges between them, owners in the middle of boxes."""
+    lines = textwrap.dedent(picture).strip().splitlines()
+    lines = [line.ljust(len(lines[0])) for line in lines]
+    dots, between = lines[::2], lines[1::2]
+    cols = dots[0].count("*") - 1
+    horizontal = [line[4 * c + 1 : 4 * c + 4] == "---" for line in dots for c in range(cols)]
+    vertical = [line[4 * c] == "|" for line in between for c in range(cols + 1)]
+    owners = "".join(line[4 * c + 2] for line in between for c in range(cols)).replace(" ", ".")
+    return f"{''.join('01'[drawn] for drawn in horizontal + vertical)} {owners} {seat}"
 
 
 def facts(rows: int, cols: int, edges: int, margin: int, boxes: int) -> dict[str, dict[str, Any]]:
@@ -58,19 +95,13 @@ def crowds(rng: np.random.Generator, reference: Reference) -> list[str]:
 
 
 RULES = [
-    Rule("a drawn edge is illegal", SMALL, "11011010111011011 0..... 0", legal="h(0,2) h(1,2) h(2,1) v(0,2) v(1,1)"),
+    Rule("a drawn edge is illegal", SMALL, written(MIDDLE), legal="h(0,2) h(1,2) h(2,1) v(0,2) v(1,1)"),
     # The fourth edge takes the box, and the same seat moves again.
     Rule("a box", BOXES, EMPTY, f"{AROUND} v(0,2)", text="01001000001100000 .1.... 1", rewards=(-1, 1)),
     Rule("two boxes", ONE_BY_TWO, "1111101 .. 1", "v(0,1)", text="1111111 11 1", rewards=(-2, 2), winner=1),
-    Rule(
-        "boxes keep their owners",
-        SMALL,
-        "11011010111011011 0..... 1",
-        "v(1,1) h(2,1) h(0,2) v(0,2)",
-        text="11111011111111111 00.11. 0",
-    ),
+    Rule("boxes keep their owners", SMALL, written(MIDDLE, 1), "v(1,1) h(2,1) h(0,2) v(0,2)", text=written(BOTH, 0)),
     # Ends and rewards.
-    Rule("five of six boxes", BOXES, "11111111011111101 0000.. 0", "v(1,2)", rewards=(1, -1)),
+    Rule("five of six boxes", BOXES, written(FIVE_OF_SIX), "v(1,2)", rewards=(1, -1)),
     Rule("three boxes each", SMALL, f"{LAST} 10100. 1", "h(2,2)", end="draw", reason="all edges"),
     Rule("six boxes to none", MARGIN, f"{LAST} 11111. 1", "h(2,2)", rewards=(-6, 6), winner=1, reason="all edges"),
     # The player who takes the last box is paid for it, and has lost.
