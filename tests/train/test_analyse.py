@@ -21,7 +21,7 @@ from tests.helpers.scripted_agents import OnHost
 from tests.helpers.stored_runs import ROOT, store
 from train.analyse import __main__ as analyse
 from train.analyse import annotation
-from train.analyse.annotation import RecordedGame, Turn, annotate, read_games, summary
+from train.analyse.annotation import Database, RecordedGame, Turn, annotate, read_games, summary
 from train.data.positions import Positions
 from train.ppo import PPO, Config
 
@@ -83,6 +83,8 @@ def test_capture_is_one_turn_with_the_value_of_its_last_jump(games: list[Recorde
     turns = with_values(games[1], {"21x14": 1.0, "14x7": 2.0})
     assert [(turn.move, turn.seat, turn.ply) for turn in turns] == [("21x14x7", 1, 0), ("1-5", 0, 2)]
     assert (turns[0].before, turns[0].after, turns[0].lost, turns[0].best) == (-2.0, -2.0, 0.0, "21x14")
+    known = annotate(games[1], None, database=Database.of(database(games[1], 1)))
+    assert known[0].played == 0  # the database has its first jump only
 
 
 def test_alpha_beta_finds_the_man_that_a_move_loses(tmp_path: Path) -> None:

@@ -124,16 +124,6 @@ def test_training_neither_imports_nor_starts_the_opponents_of_a_file(
     assert not trace.exists()
 
 
-def test_module_and_engine_of_a_ladder_are_not_used(trace: Path, tmp_path: Path) -> None:
-    settings = {"env": GAME, "env_version": 1, "games": 2, "openings": 1, "opening_plies": 4, "seed": 0}
-    row = {"agents": [AGENT, f"uci(touch {trace})"], "wins": [1, 1], "draws": 0, "truncated": 0}
-    lines = [{"settings": settings}, row]
-    (tmp_path / ladder.PAIRS_FILE).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    error = error_of(ladder.main, BOXES, "first", "--games", 2, "--output", tmp_path)
-    assert "has other settings: env was" in error
-    assert not trace.exists()
-
-
 def test_module_of_a_record_is_not_imported(trace: Path, tmp_path: Path) -> None:
     names = ("game", "opening", "start", "end", "moves", "turns", "length")
     record = dict.fromkeys(names) | {"env": GAME, "agents": [], "actions": [0], "returns": []}

@@ -34,7 +34,7 @@ from train.ppo import PPO, Config
 def test_toy_learner_is_trained_by_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is compiled once, and ends with commands that use the run."""
     folder = tmp_path / "my run"
-    arguments = ("--run-dir", folder, "--learning-rate", 0.25, "--evaluation-games", 8, "--evaluate-every", 4)
+    arguments = ("--run-dir", folder, "--learning-rate", 0.25, "--evaluation-games", 8, "--evaluate-every", 3)
     assert run_command(toy_learner.main, *arguments) == 0
     out, err = capsys.readouterr()
     result = json.loads(out)
@@ -46,7 +46,7 @@ def test_toy_learner_is_trained_by_its_command(tmp_path: Path, capsys: pytest.Ca
     assert f"next: python -m train.match '{folder}' greedy {module}; python -m train.play '{folder}' {module}\n" in err
     rows = metrics_of(folder)
     assert [row["iteration"] for row in rows] == list(range(1, 11))
-    assert [row["iteration"] for row in rows if "win_rate" in row] == [1, 2, 4, 8, 10]
+    assert [row["iteration"] for row in rows if "win_rate" in row] == [1, 2, 3, 6, 9, 10]
 
 
 TOY = ToyLearner(toy_learner.Config(total_steps=80))
@@ -134,6 +134,21 @@ def test_signal_ends_a_run_with_a_checkpoint_from_which_it_continues(
         before = rows[5] if row["iteration"] > 6 else {"steps": 0, "seconds": 0.0}
         since = (row["steps"] - before["steps"]) / row["steps_per_second"]
         assert row["seconds"] == pytest.approx(before["seconds"] + since)
+
+
+def test_first_signal_after_a_run_of_many_processes_does_not_kill(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process waits for the others, which stopped for the same signal. A second one kills."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    monkeypatch.setattr("jax.process_count", lambda: 2)
+    try:
+        with loop.stop_signal() as stop:
+            pass
+        signal.raise_signal(signal.SIGTERM)
+        assert stop.is_set()
+        assert {number: signal.getsignal(number) for number in before} == before
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def test_run_in_another_thread_needs_no_signals(tmp_path: Path) -> None:

@@ -246,6 +246,17 @@ def test_damaged_checkpoint_is_refused_with_the_checkpoint_before_it(folder: Pat
         opened(folder).params(0)
 
 
+def test_changed_dtype_of_an_array_is_damage(tmp_path: Path) -> None:
+    """The file is long enough that NumPy alone would not read the array to its end, where the checksum is compared."""
+    run = RunFolder(tmp_path, ToyLearner(Config(sizes=(1000, 100))))
+    run.save(run.learner.init(jax.random.key(0)))
+    path = tmp_path / "checkpoints" / "0.npz"
+    before, weights, after = path.read_bytes().partition(b"params/weights")
+    path.write_bytes(before + weights + after.replace(b"'<f4'", b"'<f2'", 1))
+    with pytest.raises(ValueError, match="is damaged"):
+        run.restore()
+
+
 def test_run_on_a_full_disk_ends_with_the_command_that_continues_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,7 +312,9 @@ def test_damaged_result_is_named(line: str, tmp_path: Path) -> None:
 
 
 def test_result_that_another_writer_has_begun_is_waited_for(tmp_path: Path) -> None:
+    """The last result under a key is the one that counts."""
     path, file = tmp_path / "results.jsonl", ResultFile(tmp_path / "results.jsonl", KEY)
+    file.add(FIRST, {"wins": [0]})
     with path.open("ab") as other, ThreadPoolExecutor(1) as threads:
         fcntl.flock(other, fcntl.LOCK_EX)
         other.write(b'{"agent": "other", "games": 8, ')
