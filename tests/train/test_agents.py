@@ -116,15 +116,13 @@ NO_RUN = r"holds no run: .*train.ppo or train.alphazero or train.imitation.* a l
         ("KEPT@20(top=5, top=6)", ValueError, "expected an agent such as|top given twice"),
         ("KEPTt", FileNotFoundError, r"keptt holds no run: .* wrote \(such as .*kept\), "),
         ("gredy(epsilon=0.1)", FileNotFoundError, NO_RUN),
-        ("EMPTY", FileNotFoundError, "other_game has no checkpoint yet"),
     ],
 )
 def test_wrong_text_is_refused_with_what_is_allowed(
-    text: str, error: type[Exception], message: str, kept: Path, untrained: Runs
+    text: str, error: type[Exception], message: str, kept: Path
 ) -> None:
-    env = jaxgames.make("dots_and_boxes(rows=2, cols=3)") if "EMPTY" in text else ENV
     with pytest.raises(error, match=message):
-        agents.make(text.replace("KEPT", str(kept)).replace("EMPTY", str(untrained.other_game)), env)
+        agents.make(text.replace("KEPT", str(kept)), ENV)
     assert not Path(f"{kept}t").exists()
 
 

@@ -29,13 +29,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store(tmp_path_factory.mktemp("runs") / "first", learner, iterations=(0, 2, 4))
 
 
-@pytest.fixture(scope="module")
-def solution_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("solutions") / "33.npz"
-    solved().save(path)
-    return path
-
-
 def solved() -> solvers.Solution[Any]:
     return solved_diamond(3, 3)
 
@@ -89,12 +82,11 @@ def test_greedy_plays_the_first_of_equally_good_moves() -> None:
     assert (is_best.sum(-1) > 1).any()
 
 
-def test_checkpoints_are_measured_once_and_drawn(
-    run: Path, solution_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_checkpoints_are_measured_once_and_drawn(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A command that was ended while it wrote the third row measures that one only; other settings are other rows."""
     folder = run / "strength"
-    command = (run, "--checkpoints", "--solution", solution_file, "--no-weak", "--strong-states", 300)
+    solved().save(tmp_path / "33.npz")
+    command = (run, "--checkpoints", "--solution", tmp_path / "33.npz", "--no-weak", "--strong-states", 300)
     assert run_command(strength.main, *command) is None
     first = last_json(capsys)
     assert [row["agent"] for row in first["rows"]] == [f"{run}@{iteration}" for iteration in (0, 2, 4)]

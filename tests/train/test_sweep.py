@@ -174,16 +174,6 @@ def test_sweep_with_other_settings_is_refused(whole: Path) -> None:
     assert "was started with other settings: learning_rate was [0.25, 0.5] and is [0.25, 0.75]" in message
 
 
-def test_cell_that_was_continued_alone_is_refused(tmp_path: Path) -> None:
-    """Its group would not be at the same iteration any more."""
-    table = toy_sweep()
-    name, learner = next(iter(table.cells.items()))
-    assert isinstance(learner, ToyLearner)
-    RunFolder.create(tmp_path / name, ToyLearner(dataclasses.replace(learner.config, total_steps=400))).close()
-    with pytest.raises(ValueError, match=r"total_steps can only grow: .* was started with 400"):
-        run_sweep(table, dataclasses.replace(TOY, run_dir=tmp_path))
-
-
 def test_setting_takes_one_or_more_values() -> None:
     words = "--gamma 0.3 0.5 --sharing shared independent --hidden-sizes 8,8 16 --seeds 3 --seed 2"
     parsed = parse([*words.split(), "--opponents", "random,a(top=3)"])
