@@ -23,7 +23,7 @@ from tests.helpers.positions import compiled, start
 from tests.helpers.sticks import LuckySticks, ShortSticks, Sticks
 from tests.interop.adapters import GAMES, SEAT, Adapter, View, adapters
 
-BOXES = "dots_and_boxes(rows=1, cols=2, reward=boxes)"  # pays before the end; who completes a box moves again
+BOXES = "dots_and_boxes(rows=2, cols=2, reward=boxes)"  # pays before the end; who completes a box moves again
 every_adapter = pytest.mark.parametrize("adapter", adapters())
 
 
@@ -96,8 +96,9 @@ def test_random_games_are_those_of_the_env(adapter: type[Adapter], env: Any) -> 
 
 
 @every_adapter
-def test_illegal_action_of_the_mover_ends_the_game_and_costs_one(adapter: type[Adapter]) -> None:
-    """Three sticks are taken of fewer."""
+@pytest.mark.parametrize("action", [2, 3])
+def test_illegal_action_of_the_mover_ends_the_game_and_costs_one(adapter: type[Adapter], action: int) -> None:
+    """Three sticks are taken of fewer, or the number is none of an action. In JaxMARL, 3 does nothing."""
     made, reference = adapter(Sticks()), Reference(Sticks(), adapter.one_seat)
     made.reset(0)
     while made.view().mask[2]:
@@ -105,12 +106,12 @@ def test_illegal_action_of_the_mover_ends_the_game_and_costs_one(adapter: type[A
         reference.step(1)
     assert_same(made.view(), reference)
     if adapter.has_illegal_actions:
-        made.step(2)
-        reference.step(2)
+        made.step(action)
+        reference.step(action)
         assert made.view().terminated
     else:
-        with pytest.raises(ValueError, match=r"one of \[0\], not 2"):
-            made.step(2)
+        with pytest.raises(ValueError, match=rf"one of \[0\], not {action}"):
+            made.step(action)
     assert_same(made.view(), reference)
 
 
@@ -177,23 +178,32 @@ def test_what_is_no_game_is_refused(adapter: type[Adapter], given: Any, error: t
         adapter(given)
 
 
-# -- adapters without the library that they connect to ---------------------------------------------------------------
+# -- without foreign libraries ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", sorted(path.stem for path in Path(jaxgames.interop.__file__).parent.glob("[!_]*")))
-def test_adapter_without_its_library_names_the_extra(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The foreign libraries are hidden, and the adapters that this process has imported. Two modules need none."""
-    for name in {*sys.modules, *FOREIGN}:
+@pytest.mark.parametrize(
+    "module",
+    [
+        *sorted(f"interop.{path.stem}" for path in Path(jaxgames.interop.__file__).parent.glob("[!_]*")),
+        "play.web.server",
+    ],
+)
+def test_module_without_its_library_names_the_extra(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The foreign libraries are hidden, and the modules that this process has imported. Two modules need none."""
+    imported = dict(sys.modules)
+    for name in {*imported, *FOREIGN}:
+        package, _, attribute = name.rpartition(".")
         if name.partition(".")[0] in FOREIGN:
             monkeypatch.setitem(sys.modules, name, None)  # an import of it raises ImportError
-        elif name.startswith("jaxgames.interop."):
+        elif name.startswith(("jaxgames.interop.", "jaxgames.play.web.")):
             monkeypatch.delitem(sys.modules, name)
-            monkeypatch.delattr(jaxgames.interop, name.removeprefix("jaxgames.interop."), raising=False)
-    if module in ("seat_play", "uci"):
-        importlib.import_module(f"jaxgames.interop.{module}")
+            monkeypatch.delattr(imported[package], attribute, raising=False)
+    if module in ("interop.seat_play", "interop.uci"):
+        importlib.import_module(f"jaxgames.{module}")
         return
-    with pytest.raises(ImportError, match=rf'pip install "jaxgames\[{module}\]"$') as raised:
-        importlib.import_module(f"jaxgames.interop.{module}")
+    extra = module.split(".")[0] if module.startswith("play") else module.split(".")[1]
+    with pytest.raises(ImportError, match=rf'pip install "jaxgames\[{extra}\]"$') as raised:
+        importlib.import_module(f"jaxgames.{module}")
     assert isinstance(raised.value.__cause__, ImportError), "the error of the foreign import is kept"
 
 

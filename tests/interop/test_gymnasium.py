@@ -113,21 +113,11 @@ def test_picture_is_the_position_in_notation_or_pixels(mode: str) -> None:
 # -- many boards play as single ones in Gymnasium's vector -------------------------------------------------------------
 
 
-def assert_same(ours: Any, theirs: Any, name: str = "result") -> None:
-    """Asserts equal values, types and shapes in nested tuples, dicts and arrays of objects."""
-    assert type(ours) is type(theirs), name
-    if isinstance(ours, dict):
-        assert ours.keys() == theirs.keys(), name
-        for key in ours:
-            assert_same(ours[key], theirs[key], f"{name}[{key!r}]")
-    elif isinstance(ours, tuple) or (isinstance(ours, np.ndarray) and ours.dtype.kind == "O"):
-        for number, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-            assert_same(a, b, f"{name}[{number}]")
-    elif isinstance(ours, np.ndarray):
-        assert ours.dtype == theirs.dtype, name
-        np.testing.assert_array_equal(ours, theirs, err_msg=name)
-    else:
-        assert ours is theirs, name  # None
+def text_of(value: Any) -> Any:
+    """The text of an array or number, with its type; of those in dicts and tuples, whatever the order of the keys."""
+    if isinstance(value, dict):
+        return {name: text_of(each) for name, each in value.items()}
+    return [*map(text_of, value)] if isinstance(value, tuple) else repr(value)
 
 
 def compare(ours: SeatVectorEnv, theirs: Any, steps: int) -> np.ndarray:
@@ -136,18 +126,20 @@ def compare(ours: SeatVectorEnv, theirs: Any, steps: int) -> np.ndarray:
     Returns int[2], the number of games that the rules ended, and of those that a limit cut off.
     """
     mode, rng, ended = ours.metadata["autoreset_mode"], np.random.default_rng(0), np.zeros(2, int)
-    assert_same(ours.reset(seed=5), theirs.reset(seed=5))
+    assert text_of(ours.reset(seed=5)) == text_of(theirs.reset(seed=5))
     for step in range(steps):
         actions = random_actions(rng, ours.action_masks())
         actions[step % ours.num_envs] = rng.integers(ours.single_action_space.n)  # pyright: ignore[reportAttributeAccessIssue]  # Discrete
         results = ours.step(actions)
-        assert_same(results, theirs.step(actions))
+        assert text_of(results) == text_of(theirs.step(actions))
         over = results[2] | results[3]
         ended += results[2].sum(), results[3].sum()
         if mode is AutoresetMode.DISABLED and over.any():
-            assert_same(ours.reset(options={"reset_mask": over}), theirs.reset(options={"reset_mask": over.copy()}))
+            assert text_of(ours.reset(options={"reset_mask": over})) == text_of(
+                theirs.reset(options={"reset_mask": over.copy()})
+            )
     for seed in (None, [5, None, *range(ours.num_envs - 2)]):  # without a seed, the random numbers continue
-        assert_same(ours.reset(seed=seed), theirs.reset(seed=seed))
+        assert text_of(ours.reset(seed=seed)) == text_of(theirs.reset(seed=seed))
     return ended
 
 
@@ -239,10 +231,7 @@ def step_finished_boards() -> None:
         (lambda: SeatEnv(BOXES).step(0), gym.error.ResetNeeded, "call reset"),
         (lambda: SeatEnv(BOXES).action_masks(), gym.error.ResetNeeded, "call reset"),
         (lambda: SeatEnv(BOXES).reset(options={"size": 2}), ValueError, "reset takes no options, not 'size'"),
-        *(
-            (lambda action=action: begun(SeatEnv(BOXES)).step(action), TypeError, "action must be one integer")
-            for action in (1.0, None, np.array([1]))
-        ),
+        (lambda: begun(SeatEnv(BOXES)).step(np.array([1])), TypeError, "action must be one integer"),
         (lambda: SeatVectorEnv(BOXES, 0), ValueError, "num_envs must be an integer from 1 to"),
         (lambda: vector_env(autoreset_mode="Never"), ValueError, "must be one of 'NextStep',.*not 'Never'"),
         (lambda: vector_env(output="torch"), ValueError, "output must be one of 'numpy', 'jax', not 'torch'"),
@@ -255,14 +244,9 @@ def step_finished_boards() -> None:
         (lambda: reset(np.ones(BOARDS, bool)), gym.error.ResetNeeded, "reset all boards first"),
         (lambda: vector_env().step(np.zeros(BOARDS, int)), gym.error.ResetNeeded, "call reset"),
         (step_finished_boards, gym.error.ResetNeeded, r"boards 0, .* are finished"),
-        *(
-            (lambda dtype=dtype: begun(vector_env()).step(np.zeros(BOARDS, dtype)), TypeError, r"integers \[4\], not")
-            for dtype in (float, bool)
-        ),
-        *(
-            (lambda actions=actions: begun(vector_env()).step(actions), ValueError, r"the shape \(4,\), not")
-            for actions in (np.zeros(3, int), np.zeros((BOARDS, 1), int), 0, jnp.zeros(3, int))
-        ),
+        (lambda: begun(vector_env()).step(np.zeros(BOARDS, bool)), TypeError, r"integers \[4\], not"),
+        (lambda: begun(vector_env()).step(0), ValueError, r"the shape \(4,\), not"),
+        (lambda: begun(vector_env()).step(jnp.zeros((BOARDS, 1), int)), ValueError, r"the shape \(4,\), not"),
     ],
 )
 def test_wrong_use_is_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:

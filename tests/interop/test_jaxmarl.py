@@ -98,13 +98,6 @@ def test_game_keeps_the_base_api(game: Any, flat: bool) -> None:
 # -- actions ---------------------------------------------------------------------------------------------------------
 
 
-def test_no_op_of_the_mover_ends_the_game_and_costs_one() -> None:
-    """Somebody must move."""
-    _, state, rewards, dones, _ = after(0, NO_OP)
-    assert by_seat(rewards) == [0.5, -1, 0.5]
-    assert (state.done, dones["__all__"]) == (True, True)
-
-
 def test_actions_may_have_a_last_axis_of_one() -> None:
     """Some of JaxMARL's scripts pass them so."""
     joint = {agent: jnp.array([2 if agent == "agent_0" else NO_OP]) for agent in sticks().agents}

@@ -32,9 +32,10 @@ SMALL = [
     "minichess(rules=king_capture,reward=material)",
 ]
 SCHEMES = [  # whether they pay before the end
-    *((f"chinese_checkers(size=1,reward={scheme})", True) for scheme in ("goal", "movement", "positive_sum")),
-    *((f"chinese_checkers(size=1,reward={scheme})", False) for scheme in ("sparse", "win_loss")),
-    *((PAYING.replace("boxes)", f"{scheme})"), scheme == "boxes") for scheme in ("win_loss", "margin", "boxes")),
+    ("chinese_checkers(size=1,reward=goal)", True),
+    ("chinese_checkers(size=1,reward=sparse)", False),
+    (PAYING, True),
+    ("dots_and_boxes(rows=1,cols=2,reward=margin)", False),
     ("minichess(reward=material)", True),
     ("checkers(draw_rule=openspiel,max_plies=7)", False),
 ]

@@ -1,10 +1,8 @@
 """The page's requests: games as the session has them, what the page shows of a game, positions, files, hints."""
 
 import asyncio
-import importlib
 import json
 import re
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import pytest
 
 import jaxgames
 from jaxgames import agents
-from jaxgames.play import Session, from_json, to_html, to_json, web
+from jaxgames.play import Session, from_json, to_html, to_json
 from jaxgames.play.web import allowed, routes
 from jaxgames.play.web.live_games import GameServer
 from jaxgames.play.web.snapshot import Look
@@ -255,17 +253,6 @@ def test_others_are_answered_while_a_game_is_loaded(here: Page, monkeypatch: pyt
     gate.set()
     loader.join(60)
     assert [reply["ply"] for reply in replies] == [0]
-
-
-def test_start_without_the_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [*sys.modules]:
-        if name.partition(".")[0] in ("starlette", "uvicorn"):
-            monkeypatch.setitem(sys.modules, name, None)
-    for name in ("server", "routes"):
-        monkeypatch.delitem(sys.modules, f"jaxgames.play.web.{name}")
-        monkeypatch.delattr(web, name)
-    with pytest.raises(ImportError, match=r'pip install "jaxgames\[play\]"$'):
-        importlib.import_module("jaxgames.play.web.server")
 
 
 def test_events_tell_every_change_until_the_game_is_closed() -> None:
