@@ -148,27 +148,34 @@ def check(env: Any, games: arena.Games, found: list[Any], game: Any = None) -> N
 @pytest.mark.parametrize("text", GAMES)
 def test_record_leads_to_the_same_end(text: str, tmp_path: Path) -> None:
     env = jaxgames.make(text)
-    games, found = written(tmp_path / "games.jsonl", env, (host_random(env),), [[0] * env.num_players] * 2)
+    seats, openings = [[0] * env.num_players] * 4, arena.random_openings(env, KEY, 4, 5)
+    games, found = written(tmp_path / "games.jsonl", env, (host_random(env),), seats, openings=openings)
     check(env, games, found)
     assert {record["start"] for record in found} == {env.to_string(env.init())}
     assert {record["outcome"]["kind"] for record in found} <= {"win", "draw", "truncated"}
 
 
-def test_records_of_games_that_were_played_at_once(tmp_path: Path) -> None:
-    """Several parts of steps and of games, and openings, which are written and do not count."""
-    num_games = 150
+@pytest.mark.parametrize("steps", [3, 7])
+def test_records_of_games_that_were_played_at_once(steps: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """They are replayed in parts of some steps. Openings are written and do not count."""
+    monkeypatch.setattr(records, "STEPS_PER_PART", steps)
+    num_games = 60
     agent_of_seat = arena.seating((1, 2), "alternating", num_games)
-    openings = arena.random_openings(STICKS, KEY, 10, 2).for_games(num_games, 3)
+    openings = arena.random_openings(STICKS, KEY, 10, 4).for_games(num_games, 3)
+    assert len({*openings.plies.tolist()}) > 1
     games, found = written(tmp_path / "a.jsonl", STICKS, (RANDOM, RANDOM), agent_of_seat, openings=openings)
     check(STICKS, games, found, STICKS)
-    assert len({tuple(record["actions"]) for record in found}) > 20
+    assert len({tuple(record["actions"]) for record in found}) > 10
     for number, record in enumerate(found):
-        assert record["opening"] == {"number": number // 3 % 10, "plies": 2}
-        assert record["actions"][:2] == openings.actions[number].tolist()
+        plies = int(openings.plies[number])
+        assert record["opening"] == {"number": number // 3 % 10, "plies": plies}
+        assert record["actions"][:plies] == openings.actions[number, :plies].tolist()
         seats = [step % 3 for step in range(len(record["actions"]))]
         assert record["outcome"] == {"kind": "win", "winners": [seats[-1]], "reason": "no sticks left"}
         assert record["agents"] == ["agent 0" if seat == number % 3 else "agent 1" for seat in range(3)]
-        assert record["turns"] == [seats[2:].count(seat) for seat in range(3)]
+        assert record["turns"] == [seats[plies:].count(seat) for seat in range(3)]
+        left = 7 - np.cumsum([0, *(action + 1 for action in record["actions"])])
+        assert [int(state.left) for state in arena.replay(record, STICKS)] == left.tolist()
 
 
 def test_games_begin_with_the_boards_of_a_list_and_their_records_are_replayed(tmp_path: Path) -> None:
@@ -181,15 +188,6 @@ def test_games_begin_with_the_boards_of_a_list_and_their_records_are_replayed(tm
         altered: Any = {**game, "opening": {**game["opening"], "position": "0010000 .. 1"}}
         with pytest.raises(ValueError, match="the actions do not fit the record"):
             arena.replay(altered, BOXES)
-
-
-@pytest.mark.parametrize("steps", [2, 3, 7])
-def test_long_game_is_replayed_in_parts(steps: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A game of seven steps."""
-    monkeypatch.setattr(records, "STEPS_PER_PART", steps)
-    _, found = written(tmp_path / "a.jsonl", STICKS, (ONE,), [[0, 0, 0]])
-    states = [STICKS.to_string(state) for state in arena.replay(found[0], STICKS)]
-    assert states == ["7 0", "6 1", "5 2", "4 0", "3 1", "2 2", "1 0", "0 1"]
 
 
 def test_illegal_action_is_recorded_without_a_move(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import builtins
 import dataclasses
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -236,43 +237,31 @@ def test_constant_of_exploration_is_multiplied_by_half_the_range_of_a_reward(mon
 # -- settings ----------------------------------------------------------------------------------------------------------
 
 
-def text(of: str, env: Any = BOXES) -> Callable[[], Any]:
-    return lambda: agents.make(of, env)
-
-
-def config(**settings: Any) -> Callable[[], Any]:
-    return lambda: SearchConfig(**settings)
-
-
-def uct(**settings: Any) -> Callable[[], Any]:
-    return lambda: UctConfig(**settings)
-
-
 @pytest.mark.parametrize(
     ("call", "needles"),
     [
-        (config(simulations=0), ["simulations", "1"]),
-        (config(search="alpha"), ["search", "'puct'", "'alpha'"]),
-        (config(slots=0), ["slots", "1"]),
-        (config(max_considered=0), ["max_considered", "1"]),
-        (config(seats="max"), ["seats", "'max_n'", "'max'"]),
-        (config(dirichlet_fraction=1.5), ["dirichlet_fraction", "1.5"]),
-        (config(dirichlet_alpha=0), ["dirichlet_alpha", "0"]),
-        (config(gumbel_scale=-1), ["gumbel_scale", "-1"]),
-        (config(gamma=float("nan")), ["gamma", "nan"]),
-        (config(search="puct", forced_playouts=-1), ["forced_playouts", "-1"]),
-        (config(forced_playouts=2.0), ["forced_playouts", "'puct'"]),
-        (uct(rollouts=0), ["rollouts", "1"]),
-        (uct(max_rollout_steps=-1), ["max_rollout_steps", "-1"]),
-        (uct(uct_c=-1), ["uct_c", "-1"]),
-        (uct(slots=0), ["slots", "1"]),
-        (uct(seats="all"), ["seats", "'max_n'", "'all'"]),
-        (text("mcts(playout=first_class)"), ["'first_class'"]),
-        (text("mcts(first_class=3)"), ["'first_class'"]),
-        (text("mcts(playout=alphabeta)"), ["playout", "device", "'alphabeta'"]),
-        (text("mcts(playout=on_host)"), ["playout", "device", "'on_host'"]),
-        (text("mcts(playout=greedy)", STICKS), ["greedy", "sticks"]),
-        (text("mcts", LuckySticks()), ["chance", "sticks"]),
+        (partial(SearchConfig, simulations=0), ["simulations", "1"]),
+        (partial(SearchConfig, search="alpha"), ["search", "'puct'", "'alpha'"]),
+        (partial(SearchConfig, slots=0), ["slots", "1"]),
+        (partial(SearchConfig, max_considered=0), ["max_considered", "1"]),
+        (partial(SearchConfig, seats="max"), ["seats", "'max_n'", "'max'"]),
+        (partial(SearchConfig, dirichlet_fraction=1.5), ["dirichlet_fraction", "1.5"]),
+        (partial(SearchConfig, dirichlet_alpha=0), ["dirichlet_alpha", "0"]),
+        (partial(SearchConfig, gumbel_scale=-1), ["gumbel_scale", "-1"]),
+        (partial(SearchConfig, gamma=float("nan")), ["gamma", "nan"]),
+        (partial(SearchConfig, search="puct", forced_playouts=-1), ["forced_playouts", "-1"]),
+        (partial(SearchConfig, forced_playouts=2.0), ["forced_playouts", "'puct'"]),
+        (partial(UctConfig, rollouts=0), ["rollouts", "1"]),
+        (partial(UctConfig, max_rollout_steps=-1), ["max_rollout_steps", "-1"]),
+        (partial(UctConfig, uct_c=-1), ["uct_c", "-1"]),
+        (partial(UctConfig, slots=0), ["slots", "1"]),
+        (partial(UctConfig, seats="all"), ["seats", "'max_n'", "'all'"]),
+        (partial(agents.make, "mcts(playout=first_class)", BOXES), ["'first_class'"]),
+        (partial(agents.make, "mcts(first_class=3)", BOXES), ["'first_class'"]),
+        (partial(agents.make, "mcts(playout=alphabeta)", BOXES), ["playout", "device", "'alphabeta'"]),
+        (partial(agents.make, "mcts(playout=on_host)", BOXES), ["playout", "device", "'on_host'"]),
+        (partial(agents.make, "mcts(playout=greedy)", STICKS), ["greedy", "sticks"]),
+        (partial(agents.make, "mcts", LuckySticks()), ["chance", "sticks"]),
     ],
 )
 def test_wrong_setting_is_refused_with_what_is_allowed(call: Callable[[], Any], needles: list[str]) -> None:

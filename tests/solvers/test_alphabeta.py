@@ -107,18 +107,19 @@ def test_one_interrupted_piece_does_not_shorten_the_next_but_two_do(monkeypatch:
     assert sizes[3:] == pytest.approx([(1 - 0.0602) / 2e-6, (1 - 0.1202) / 1.2e-3], abs=1)
 
 
-def test_each_depth_begins_with_the_best_moves_of_the_last_one() -> None:
-    """The clock ends the third depth before its last move."""
+@pytest.mark.parametrize(("place", "expected"), [(2, [(2, 3), (0, 1)]), (0, [(1, 1), (2, 7), (0, 7)])])
+def test_each_depth_begins_with_the_best_moves_of_the_last_one(place: int, expected: list[tuple[int, int]]) -> None:
+    """The clock ends the third depth at one of its moves. Those before it count, or else the second depth."""
     values, tried = {1: (0, 9, 5), 2: (7, 1, 7), 3: (1, 2, 3)}, list[list[int]]()
 
     def values_at(moves: list[int], depth: int) -> Iterator[tuple[int, int]]:
         tried.append(moves)
-        for place, move in enumerate(moves):
-            if (depth, place) == (3, 2):
+        for move in moves:
+            if depth == 3 and move == moves[place]:
                 raise clocks.OutOfTimeError
             yield move, values[depth][move]
 
-    assert deepen(range(3), range(1, 9), values_at) == [(2, 3), (0, 1)]
+    assert deepen(range(3), range(1, 9), values_at) == expected
     assert tried == [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
 
 

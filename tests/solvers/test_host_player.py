@@ -130,7 +130,6 @@ def test_values_in_checkers_are_the_expected_result_of_the_mover(position: str, 
 class Game:
     env: Any
     agent: str  # that takes little time
-    player: Callable[[], Any]  # takes little time too, while the clock stands still
     timed: Callable[[int], Any]  # the player with that many milliseconds for a move
     states: Callable[[], list[Any]]  # live boards
 
@@ -146,7 +145,6 @@ def searched(text: str, depth: int) -> Game:
     return Game(
         env,
         agent=f"alphabeta(depth={depth}, evaluation=material)",
-        player=lambda: game.make_player(env, depth, None, "positional"),
         timed=lambda milliseconds: game.make_player(env, None, milliseconds, "positional"),
         states=states,
     )
@@ -163,7 +161,6 @@ def boxes(*strategies: Any) -> Game:
     return Game(
         jaxgames.make("dots_and_boxes(rows=2, cols=2)"),
         agent="alphabeta(milliseconds=2000)",
-        player=lambda: player(10),
         timed=player,
         states=lambda: random_boxes(3, 3, 8, seed=1),
     )
@@ -207,10 +204,10 @@ def test_key_draws_among_the_moves_of_the_analysis(game: Game, monkeypatch: pyte
 @each_game
 def test_move_does_not_depend_on_moves_before_it(game: Game, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clocks, "time", SteppingClock(0.0))
-    states, used = game.states(), game.player()
+    states, used = game.states(), game.timed(1)
     for state in reversed(states):
         used.choose(state, 3)
-    assert [used.choose(state, 3) for state in states[:2]] == [game.player().choose(state, 3) for state in states[:2]]
+    assert [used.choose(state, 3) for state in states[:2]] == [game.timed(1).choose(state, 3) for state in states[:2]]
 
 
 @pytest.mark.parametrize("game", [*GAMES.values(), boxes(*INEXACT)], ids=[*GAMES, "inexact"])

@@ -1,11 +1,12 @@
 """Alpha-beta in checkers and in 5 x 5 chess: moves as words, the ends of the game, repetitions, returns.
 
 In plain Python unless slow. Moves are those of the slow references. `test_host_player.py` compares values with those of
-minimax, also near the ends of checkers.
+minimax.
 """
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,11 @@ from jaxgames.games.checkers import search_moves as checkers_moves
 from jaxgames.games.minichess import Minichess
 from jaxgames.games.minichess import search as chess
 from jaxgames.games.minichess import search_moves as chess_moves
+from jaxgames.solvers.alphabeta.clock import MAX_NODES, NO_LIMIT
 from jaxgames.solvers.alphabeta.compiled import HAS_NUMBA
 from jaxgames.solvers.alphabeta.deepening import HostSearchPlayer, plies_to_end
+from jaxgames.solvers.alphabeta.search import GENERATION, PLIES_LEFT
+from jaxgames.solvers.alphabeta.table import MINUS_INFINITY
 from tests.games.checkers.reference import Reference
 from tests.games.minichess.cases import KNIGHTS_HOME, make_reference
 from tests.games.minichess.reference import Position, is_dead
@@ -39,20 +43,16 @@ def player(env: Any, depth: int, table: int = LARGE_TABLE, compiled: bool = Fals
 # -- moves -------------------------------------------------------------------------------------------------------------
 
 
-def legal_in_checkers(words: tuple[int, int, int, int]) -> list[int]:
-    moves = [0] * checkers_moves.MAX_MOVES
-    return moves[: checkers_moves.write_moves(checkers_moves.legal_sources(*words), moves, 0)]
-
-
 def test_moves_of_checkers_follow_the_reference() -> None:
     """Also those that come next, which are often in the middle of captures."""
     reference, rng = Reference(), np.random.default_rng(1)
-    num_jumps_on = 0
+    num_jumps_on, room = 0, [0] * checkers_moves.MAX_MOVES
     for position in slow_checkers.positions(reference, 1, 120):
         for _ in range(4):
             moves, words = reference.moves(position), slow_checkers.words(position)
             assert checkers_moves.opponent_can_jump(*words[:3]) == slow_checkers.is_threatened(reference, position)
-            assert sorted(legal_in_checkers(words)) == sorted(moves)
+            number = checkers_moves.write_moves(checkers_moves.legal_sources(*words), room, 0)
+            assert sorted(room[:number]) == sorted(moves)
             action = int(rng.choice(sorted(moves)))
             position = reference.after(position, moves[action])
             *found, _ = checkers_moves.moved(*words[:3], action)
@@ -111,8 +111,23 @@ def test_material_cannot_mate_if_the_reference_says_so(cells: list[int], kinds: 
 
 # -- ends of the game --------------------------------------------------------------------------------------------------
 
+WCDF, OPENSPIEL, ADJUDICATED = (Checkers(draw_rule=rule) for rule in ("wcdf", "openspiel", "adjudicated"))
 LIMITED = Minichess(max_plies=42)
 TWO_ROOKS = "4k/5/1R3/R4/4K w - - {}"  # the king cannot leave the last rank; then the other rook mates there
+
+
+@pytest.mark.parametrize(
+    ("text", "turns", "value"),
+    [
+        ("W:WK29,30,31,32:BK1", 39, 999.99),  # four pieces against one win in turn 40
+        ("B:WK29,30,31,32:BK1", 38, -999.98),
+        ("W:WK31,32:BK1", 59, 999.99),  # and one piece more in turn 60
+        ("W:WK32:BK1", 59, 0),
+    ],
+)
+def test_lead_wins_in_the_turns_of_adjudication(text: str, turns: int, value: float) -> None:
+    state = slow_checkers.state_of(replace(Reference().from_string(text), quiet=turns))
+    assert player(ADJUDICATED, 2).move_values(state).value == value
 
 
 @pytest.mark.parametrize(
@@ -135,6 +150,29 @@ def test_best_moves_of_chess_and_plies_to_the_end_are_the_known_ones(
     assert {plies_to_end(value) for value in searched.move_values(board).values} - {None} == plies
     found = {env.action_to_string(board, action) for action in searched.best_actions(board)}
     assert found == best if best else len(found) > 1
+
+
+@pytest.mark.parametrize("env", [WCDF, OPENSPIEL, ADJUDICATED], ids=str)
+def test_table_changes_no_value_near_the_ends_of_checkers(env: Checkers) -> None:
+    """One table for all of them, as if they had come up in one search."""
+    rules = checkers.rules_of(env)
+    ends = [limit for limit in (rules.lead_from, rules.draw_at) if limit > 0]
+    quiets = [0, *(quiet for limit in ends for quiet in range(limit - 5, limit))]
+    limits = [(quiet, NO_LIMIT) for quiet in quiets] + [(0, left) for left in range(1, 6)]
+    texts = ("B:WK29:BK22,K31", "B:W29:BK22,K31", "W:WK6,K9:BK1", "B:WK29:BK1,K2,K3,K4")
+    boards = [slow_checkers.words(Reference().from_string(text)) for text in texts]
+    weights = checkers.WEIGHTS["material"]
+    searches = [checkers.make_search(rules, weights, size, compiled=False) for size in (LARGE_TABLE, NO_TABLE)]
+    values: set[int] = set()
+    for depth, board, (quiet, plies_left) in itertools.product((3, 2, 1, 2, 3, 4), boards, limits):
+        value: list[int] = []
+        for space in searches:
+            space.counts[MAX_NODES], space.counts[PLIES_LEFT], space.counts[GENERATION] = NO_LIMIT, plies_left, 1
+            position = checkers.Position(*board, quiet)
+            value.append(checkers.alphabeta(space, position, 0, depth, MINUS_INFINITY, -MINUS_INFINITY, 0))
+        assert value[0] == value[1]
+        values.add(value[0])
+    assert len(values) > 1
 
 
 # -- repetitions of chess ----------------------------------------------------------------------------------------------

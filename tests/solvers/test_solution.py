@@ -131,14 +131,6 @@ def test_empty_batches_have_empty_results(game: str) -> None:
     assert solution.children(solution.index(none)).children.shape == (0, solution.max_moves)
 
 
-def test_gains_are_the_boxes_that_each_action_completes() -> None:
-    rules, gains = slow.solved_boxes(2, 2), solved_boxes(2, 2).gains(np.arange(4096))
-    assert gains.dtype == np.int8
-    for drawn in range(4095):
-        expected = [paid for paid, _ in rules.moves[f"{drawn:012b}"[::-1], 0].values()]
-        assert gains[drawn].tolist() == expected + [0] * (12 - len(expected))
-
-
 def test_owners_of_boxes_alternate() -> None:
     owner = np.asarray(every_state(solved_boxes(2, 2)).owner)
     assert {*((owner == 0).sum(1) - (owner == 1).sum(1)).tolist()} == {0, 1}
@@ -227,14 +219,6 @@ def test_path_is_written_in_quotes_where_an_agent_needs_them(
     solved_boxes(2, 2).save(path)
     for text in (f"solver({path!r})", f"solver({written})", f"solver(file={written})", f" solver ( {written} ) "):
         assert str(agents.make(text, BOXES)) == f"solver({written})"
-
-
-def test_solution_fits_games_that_differ_in_what_does_not_change_it() -> None:
-    diamond, boxes = solved_diamond(3, 3), solved_boxes(2, 2)
-    assert diamond.fits(auto_reset(ChineseCheckersDiamond(3, 3, max_plies=9)))
-    assert not diamond.fits(ChineseCheckersDiamond(4, 3))
-    assert boxes.fits(DotsAndBoxes(2, 2, "margin"))
-    assert not boxes.fits(DotsAndBoxes(2, 3))
 
 
 def test_altered_file_is_refused(tmp_path: Path) -> None:
