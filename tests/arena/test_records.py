@@ -148,11 +148,13 @@ def check(env: Any, games: arena.Games, found: list[Any], game: Any = None) -> N
 @pytest.mark.parametrize("text", GAMES)
 def test_record_leads_to_the_same_end(text: str, tmp_path: Path) -> None:
     env = jaxgames.make(text)
-    seats, openings = [[0] * env.num_players] * 4, arena.random_openings(env, KEY, 4, 5)
+    seats, openings = [[0] * env.num_players] * 8, arena.random_openings(env, KEY, 8, 6)
     games, found = written(tmp_path / "games.jsonl", env, (host_random(env),), seats, openings=openings)
     check(env, games, found)
     assert {record["start"] for record in found} == {env.to_string(env.init())}
     assert {record["outcome"]["kind"] for record in found} <= {"win", "draw", "truncated"}
+    paid = [np.sum([state.rewards for state in arena.replay(record)], axis=0) for record in found]
+    assert env.id != "dots_and_boxes" or not np.allclose(paid, games.returns), "some openings pay"
 
 
 @pytest.mark.parametrize("steps", [3, 7])

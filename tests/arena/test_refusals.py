@@ -76,7 +76,6 @@ REFUSALS: list[tuple[Callable[[], Any], tuple[str, ...]]] = [
     (elo(WINS, WINS), ("draws[i, j]", "draws[j, i]")),
     (elo(WINS, anchor=2), ("anchor", "0 to 1", "not 2")),
     (elo(np.zeros((2, 2)), anchor=1), ("agent 1", "agents 0")),
-    (lambda: arena.elo_interval(WINS, anchor=2), ("anchor", "0 to 1", "not 2")),
     (lambda: arena.elo_interval(WINS, num_resamples=99), ("num_resamples", "100", "99")),
     (lambda: arena.wilson(3, 2), ("successes", "0 to", "2", "not 3")),
     (lambda: arena.wilson(-1, 2), ("successes", "not -1")),

@@ -1,7 +1,6 @@
 """Results of games between agents, against games counted in plain Python; Elo ratings, against known numbers."""
 
 import dataclasses
-from functools import cache
 from typing import Any
 
 import jax
@@ -26,7 +25,6 @@ BOXES = jaxgames.make("dots_and_boxes", rows=2, cols=2)  # an even number of box
 # -- counting: random games played again, one board at a time --------------------------------------------------------
 
 
-@cache
 def recorded(env: Any, num_games: int, num_steps: int) -> tuple[Games, np.ndarray]:
     """Games of random agents, and the actions int32[steps, games]."""
     agent_of_seat = jnp.zeros((num_games, env.num_players), jnp.int32)
@@ -38,12 +36,11 @@ def recorded(env: Any, num_games: int, num_steps: int) -> tuple[Games, np.ndarra
     return games, actions
 
 
-@cache
-def replayed(env: Any, num_games: int, num_steps: int) -> list[dict[str, Any]]:
+def replayed(env: Any, every_action: np.ndarray) -> list[dict[str, Any]]:
     """The same games, counted from their actions alone."""
     init, step, winners = jax.jit(env.init), jax.jit(env.step), jax.jit(env.winners)
     rows: list[dict[str, Any]] = []
-    for actions in recorded(env, num_games, num_steps)[1].T:
+    for actions in every_action.T:
         state, movers, returns = init(KEY), list[int](), np.zeros(env.num_players)
         for action in actions:
             if state.terminated | state.truncated:
@@ -65,16 +62,14 @@ def replayed(env: Any, num_games: int, num_steps: int) -> list[dict[str, Any]]:
     return rows
 
 
-STICKS_GAMES, BOXES_GAMES = (ShortSticks(), 40, 7), (BOXES, 40, 12)
-
-
-@pytest.mark.parametrize("which", [STICKS_GAMES, BOXES_GAMES], ids=["sticks", "dots_and_boxes"])
-def test_counts_and_summary_are_those_of_the_games_played_again(which: Any) -> None:
+@pytest.mark.parametrize(("env", "num_steps"), [(ShortSticks(), 7), (BOXES, 12)], ids=["sticks", "dots_and_boxes"])
+def test_counts_and_summary_are_those_of_the_games_played_again(env: Any, num_steps: int) -> None:
     """A row of boxes is one turn; a finished board counts and pays nothing more.
 
     The summary is that of an agent that sits on seat 0, 1, ..., 0, 1, ... of the games.
     """
-    env, rows, games = which[0], replayed(*which), recorded(*which)[0]
+    games, actions = recorded(env, 40, num_steps)
+    rows = replayed(env, actions)
     assert any(row["length"] > sum(row["turns"]) for row in rows) == (env is BOXES)
     assert any(row["terminated"] and not row["winners"] for row in rows) == (env is BOXES)  # drawn
     assert any(row["truncated"] for row in rows) == (env is not BOXES)

@@ -47,6 +47,10 @@ def test_uct_leaves_a_multiple_of_four_sticks() -> None:
     assert uct_actions() == [1, 0, 2, 2, 1]
 
 
+def test_text_of_an_agent_has_the_simulations() -> None:
+    assert str(agents.make("mcts", BOXES)) == "mcts(simulations=1000)"
+
+
 def test_agent_plays_by_its_params_and_analyses_by_its_weights() -> None:
     """Finished boards have neither, nor have those that a limit cut off, which the evaluation would value."""
     evaluate, config = Linear(BOXES), SearchConfig(simulations=4)
