@@ -43,9 +43,8 @@ class Arguments:
     env: str | None = None
     """The game, as `jaxgames.make` takes it. If not given, the game of the run, or checkers."""
     agent: str | None = None
-    """An agent with probabilities: a run, such as runs/imitation, or another one, such as "exported(first.policy)"."""
-    temperature: float = 1.0
-    """The temperature of a run that has none in brackets. 1 is the policy as it was learned."""
+    """An agent with probabilities: a run, such as runs/imitation, or another one, such as "exported(first.policy)". A
+    run without a temperature in brackets has its policy as it was learned."""
     data: Path | None = None
     """A file of positions, such as pairs.npz of train.data: the database."""
     depth: int = 8
@@ -69,7 +68,7 @@ def analyse(arguments: Arguments) -> dict[str, Any]:
     depth = arguments.depth if isinstance(env, Checkers) and arguments.depth else None
     agent = None
     if of_agent is not None:
-        agent = agents.make(agents.with_temperature(of_agent, arguments.temperature), env)
+        agent = agents.make(agents.with_temperature(of_agent, 1.0), env)
     database = None if arguments.data is None else Database.of(positions.load(arguments.data, env))
     if depth is None and agent is None and database is None:
         raise ValueError("there is nothing to annotate by: add --agent or --data, or for checkers --depth 8")

@@ -23,6 +23,7 @@ from jaxgames import Env, _files
 from jaxgames._batches import in_chunks
 from jaxgames._files import DIGEST_LENGTH, FileKind
 from jaxgames.env import State
+from train.driver.run_folder import leaves_by_name
 
 UNKNOWN = -1  # an action, the number of a game, or a ply, that is not known
 CHUNK = 1 << 13  # positions that are computed at once
@@ -30,6 +31,7 @@ STATE, LABEL = "state.", "label."  # what the names of the arrays begin with in 
 DTYPES = {"action": np.int32, "value": np.float32, "game": np.int32, "ply": np.int32, "split": np.int8}  # of the labels
 NOT_KNOWN = {"action": UNKNOWN, "value": np.nan, "game": UNKNOWN, "ply": UNKNOWN, "split": 0}  # labels not given
 NOT_GIVEN: Any = None  # a label that is unknown for all positions
+leaves_of = functools.partial(leaves_by_name, separator=".")  # of a state, by names such as "position.board"
 KIND = FileKind(
     format=1,
     noun="a file of positions",
@@ -188,12 +190,6 @@ def check_rules(positions: Positions) -> None:
 
 
 # -- boards ------------------------------------------------------------------------------------------------------------
-
-
-def leaves_of(states: Any) -> dict[str, Any]:
-    """Returns the arrays of a state by the names of their fields, such as "own", or "position.board" in a field."""
-    leaves = jax.tree_util.tree_flatten_with_path(states)[0]
-    return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in leaves}
 
 
 @functools.lru_cache

@@ -9,17 +9,13 @@ settings, the first line of the file has them. A last line that is not finished 
 to one file.
 """
 
+import fcntl
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from train.driver.learner import changes
-
-try:
-    import fcntl
-except ImportError:  # not on this operating system
-    fcntl = None
 
 
 class ResultFile:
@@ -70,8 +66,7 @@ class ResultFile:
         line = json.dumps({name: key[name] for name in self._key} | {**result, **key})
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as file:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX)  # another writer may be in the middle of its line
+            fcntl.flock(file, fcntl.LOCK_EX)  # another writer may be in the middle of its line
             file.seek(0)
             end = file.read().rfind(b"\n") + 1
             file.truncate(end)

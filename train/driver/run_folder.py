@@ -271,10 +271,10 @@ def is_multiple(iteration: int, keep_every: int) -> bool:
     return keep_every > 0 and iteration % keep_every == 0
 
 
-def leaves_by_name(tree: Any) -> dict[str, Any]:
-    """Returns the arrays of a train state, or of a part of it, by names such as "params/heads/bias"."""
+def leaves_by_name(tree: Any, separator: str = "/") -> dict[str, Any]:
+    """Returns the arrays of a train state, or of another pytree, by names such as "params/heads/bias"."""
     leaves = jax.tree.leaves_with_path(tree)
-    return {jax.tree_util.keystr(path, simple=True, separator="/"): leaf for path, leaf in leaves}
+    return {jax.tree_util.keystr(path, simple=True, separator=separator): leaf for path, leaf in leaves}
 
 
 def shortened(iterations: Sequence[int]) -> str:
