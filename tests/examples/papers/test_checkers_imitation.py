@@ -1,7 +1,6 @@
 """Checkers learned from people: ranks, baselines, blunders, facts and predictions, by hand and on small collections."""
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +20,15 @@ from jaxgames import arena
 from jaxgames.policies.agent import PolicyAgent
 from tests.helpers.commands import run_command
 from tests.helpers.solved import ENV, random_positions
-from tests.helpers.stored_runs import store, train_in
+from tests.helpers.stored_runs import store
 from train import agents
 from train.alphazero import AlphaZero
 from train.analyse.annotation import Turn
 from train.data import __main__ as data_command
 from train.data import positions
 from train.data.positions import Positions
-from train.driver.loop import Settings
 from train.imitation import Config as ImitationConfig
-from train.imitation import Imitation, resolve
+from train.imitation import Imitation
 from train.ppo import PPO
 
 LEGAL = np.array([[1, 1, 1, 0], [1, 1, 1, 1]], np.bool_)
@@ -94,20 +92,6 @@ def test_baselines_are_measured_on_every_set(recorded: Positions) -> None:
     assert lookup["seen"]["top-1"] == 1  # each position was played once, and with the same move
     assert lookup["unseen"] == uniform["unseen"]
     assert found["models"]["hindsight"]["sets"]["test"]["top-1"] == 1
-
-
-@pytest.mark.slow
-def test_run_is_measured_beside_the_baselines(recorded: Positions, tmp_path: Path) -> None:
-    recorded.save(tmp_path / "pairs.npz")
-    config = ImitationConfig(
-        data=(str(tmp_path / "pairs.npz"),), total_steps=90, batch_size=30, network="diagonal_mlp(blocks=0, channels=4)"
-    )
-    train_in(tmp_path / "run", Imitation(resolve(config)), Settings(evaluate_every=0))
-    found = measure_all(recorded, [str(tmp_path / "run")])
-    run: Any = found["models"][str(tmp_path / "run")]
-    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert run["sets"]["train"]["top-1"] == pytest.approx(rows[-1]["top_1/train"], abs=1e-6)
-    assert run["sets"]["train"]["raw legal"] == pytest.approx(rows[-1]["raw_legal/train"], abs=1e-6)
 
 
 CAPTURE = '[FEN "W:W14,32:B9,1"]\n\n1... 14x5 1-6 2. 32-28 *\n'
@@ -195,7 +179,8 @@ def test_runs_have_the_network_of_the_pretrained_one_and_half_of_them_its_parame
 
 
 @pytest.mark.slow  # compiles for three seconds
-def test_prediction_of_moves_is_that_computed_by_hand(pretrained: str, recorded: Positions, tmp_path: Path) -> None:
+def test_predictions_of_a_run_are_those_computed_by_hand(pretrained: str, recorded: Positions, tmp_path: Path) -> None:
+    """By the experiments on imitation and on reinforcement."""
     recorded.save(tmp_path / "pairs.npz")
     arguments = example.Arguments(pretrained, tmp_path / "pairs.npz", tmp_path, num_positions=100)
     sampled = agent_text(pretrained, temperature=1)
@@ -208,6 +193,8 @@ def test_prediction_of_moves_is_that_computed_by_hand(pretrained: str, recorded:
     assert found["log_loss"] == pytest.approx(-np.log(probabilities[np.arange(55), people.action]).mean(), abs=1e-4)
     hits = int((probabilities.argmax(1) == people.action).sum())
     assert found["top_1"] == pytest.approx(hits / 55, abs=1e-4)
+    of_run = measure_all(recorded, [pretrained])["models"][pretrained]["sets"]["test"]
+    assert of_run["top-1"] == pytest.approx(hits / 55, abs=1e-6)
     assert found["top_1_interval"] == pytest.approx(arena.wilson(hits, 55), abs=1e-4)
     *_, divergence = example.predicted(agents.make("random", ENV), agent, people.states, people.action)
     legal = positions.legal_actions(people)
