@@ -1,9 +1,9 @@
 """Every command prints a line of JSON with its rows, and refuses wrong input before it measures."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import jax
 import pytest
@@ -111,17 +111,19 @@ def test_speed_of_random_play_is_a_share_of_the_speed_of_a_copy() -> None:
     assert row["of_copy"] == pytest.approx(row["min_bytes"] * row["steps_per_second"] / 1e6)
 
 
-@pytest.mark.slow  # compiles a game, another of Pgx, and PPO
-def test_random_play_and_training_have_rows_with_their_figures(
+@pytest.mark.slow  # compiles a game, another of Pgx, and PPO, which learns a solved board
+def test_device_is_checked_and_measured(
     run_command: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(device, "SHORT", SIZES)
     monkeypatch.setattr(device, "PRECISIONS", {"bfloat16": device.PRECISIONS["bfloat16"]})
     file = tmp_path / "device.json"
-    result = run_command(f"device --parts 'random play' ppo --budget 1000 --repeats 2 --output {file}")
+    result = run_command(f"device --parts forms 'random play' ppo --budget 1000 --repeats 2 --output {file}")
     assert json.loads(file.read_text()) == result
     assert result["is_short"]
-    copy, ours, pgx, trained = result["rows"]
+    forms, contract, solved, copy, ours, pgx, trained = result["rows"]
+    assert (forms["different"], contract["steps"]) == ([], 5)
+    assert solved["strong_action"] > 0.85
     assert ours["of_copy"] == pytest.approx(ours["min_bytes"] * ours["steps_per_second"] / copy["bytes_per_second"])
     assert (pgx["library"], trained["precision"]) == ("Pgx", "bfloat16")
     assert min(pgx["steps_per_second"], trained["steps_per_second"]) > 0
@@ -140,18 +142,11 @@ def test_part_of_a_game_that_differs_on_the_device_is_named(monkeypatch: pytest.
     assert "something is wrong" in (device.failure({"rows": [{"different": different}]}) or "")
 
 
-def failing(error: Exception) -> Callable[[], Any]:
-    def fail() -> Any:
-        raise error
-
-    return fail
-
-
 def test_failures_are_rows_and_do_not_stop_other_parts(
     run_command: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    lacks_pgx = failing(ModuleNotFoundError("No module named 'pgx'", name="pgx"))
-    fails = failing(ValueError("no such form\nand more"))
+    lacks_pgx = Mock(side_effect=ModuleNotFoundError("No module named 'pgx'", name="pgx"))
+    fails = Mock(side_effect=ValueError("no such form\nand more"))
 
     def broken(sizes: Sizes, repeats: int, rows: Rows) -> Groups:
         yield [Task({"what": "a"}, fails), Task({"what": "b"}, lacks_pgx), Task({"what": "c"}, lambda: fails)]
@@ -170,14 +165,3 @@ def test_failures_are_rows_and_do_not_stop_other_parts(
         {"part": "broken", "what": "c", "error": error},
         {"part": "whole", "what": "d", "figure": 3},
     ]
-
-
-@pytest.mark.slow  # PPO is compiled and learns; a solution is computed
-def test_rules_and_a_learner_are_checked_on_the_device(
-    run_command: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(device, "SHORT", SIZES)
-    forms, contract, solved = run_command(f"device --parts forms --output {tmp_path}/device.json")["rows"]
-    assert forms["different"] == []
-    assert contract["steps"] == 5
-    assert solved["strong_action"] > 0.85

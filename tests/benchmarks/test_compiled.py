@@ -9,7 +9,7 @@ import pytest
 
 import jaxgames
 from benchmarks import compiled
-from benchmarks.compiled import GAMES, PARTS, STORED, Arguments, bound, count, grown
+from benchmarks.compiled import bound, count, grown
 from tests.benchmarks.conftest import RunCommand
 
 GAME = "dots_and_boxes(rows=1, cols=2)"
@@ -92,10 +92,8 @@ def test_check_fails_if_a_figure_is_a_tenth_above_the_stored_one(
     monkeypatch.setattr(compiled, "described_device", lambda target: jax.devices()[0])
     file = tmp_path / "compiled.json"
     mask, observe = run_command(f"{LINE} --write --file {file}")["rows"]
-    assert (mask["part"], mask["gathers"], observe["part"]) == ("mask", 0, "observe")
     assert mask["bytes_per_board"] >= 7 + 7
     assert observe["bytes_per_board"] >= 7 + 45
-    assert min(mask["kernels"], observe["kernels"]) >= 1
     stored = json.loads(file.read_text())
     assert run_command(f"{LINE} --check --file {file}")["grown"] == []
     stored["rows"][1]["kernels"] *= 0.9  # of observe
@@ -110,10 +108,3 @@ def test_figure_has_grown_above_eleven_tenths() -> None:
     found = grown(stored, [row(12, 110.0), row(10, 111.0, "step", concatenates=1)])
     figures = ["mask: 12 kernels, stored 10", "step: 1 concatenates, stored 0", "step: 111 bytes per board, stored 100"]
     assert found == [f"h200, {GAME}, {figure}" for figure in figures]
-
-
-def test_every_game_has_stored_rows() -> None:
-    rows = json.loads(STORED.read_text())["rows"]
-    assert {(each["target"], each["game"], each["part"]) for each in rows} >= {
-        (target, game, part) for target in Arguments().target for game in GAMES for part in PARTS
-    }

@@ -16,13 +16,6 @@ import numpy as np
 
 import jaxgames
 
-GAMES = (
-    "checkers",
-    "chinese_checkers(size=2, num_players=2, max_rounds=20)",
-    "chinese_checkers_diamond(size=4, pieces=3)",
-    "dots_and_boxes(rows=2, cols=2)",
-    "minichess",
-)
 FOREIGN = {  # what the extras import, for training and for other libraries
     *("distrax", "flax", "matplotlib", "mctx", "optax", "orbax", "PIL", "resvg_py", "tensorboardX", "tqdm", "tyro"),
     *("gymnasium", "gymnax", "jaxmarl", "numba", "open_spiel", "pandas", "pettingzoo", "pgx", "pyspiel", "torch"),
@@ -32,14 +25,13 @@ GAME = "dots_and_boxes(rows=1, cols=2)"
 
 
 def none() -> None:
-    """Plays a game of each kind and moves with each baseline."""
+    """Plays the start of each game and moves with each baseline."""
     assert metadata.version("jaxgames") == jaxgames.__version__
-    assert {name.partition("(")[0] for name in GAMES} == {*jaxgames.list_games()}
-    for name in GAMES:
+    for name in jaxgames.list_games():
         env = jaxgames.make(name)
         step, legal = jax.jit(env.step), jax.jit(env.legal_action_mask)
         state, random = env.init(jax.random.key(0)), np.random.default_rng(0)
-        while not (state.terminated or state.truncated):
+        for _ in range(8):
             state = step(state, random.choice(np.flatnonzero(legal(state))))
         print(name, env.to_string(state))
     assert jaxgames.baselines.list_baselines(), "there are no baseline agents"

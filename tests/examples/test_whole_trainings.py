@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from examples import alphazero, ppo
+from tests.helpers.blocks import needs
 from tests.helpers.commands import last_json
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
@@ -91,21 +92,37 @@ def test_targets_of_alphazero_by_hand() -> None:
     np.testing.assert_allclose(found, [0.5 * (0.5 * 0.2 + 0.5 * second), second, -1, 0.5 * 0.8], rtol=1e-5)
 
 
+@needs("jaxmarl")
+def test_advantages_of_ippo_are_sums_of_discounted_errors_up_to_the_end_of_a_game() -> None:
+    """One agent, three steps; the second ends a game."""
+    ippo = importlib.import_module("examples.jaxmarl_ippo")
+    reward, value, last_value = jnp.array([[0.0], [1.0], [0.0]]), jnp.array([[0.5], [0.2], [0.1]]), jnp.array([0.4])
+    batch = ippo.Batch(None, value, value, value, reward, jnp.array([[False], [True], [False]]))
+    deltas = [ippo.GAMMA * 0.2 - 0.5, 1 - 0.2, ippo.GAMMA * 0.4 - 0.1]
+    expected = [deltas[0] + ippo.GAMMA * ippo.GAE_LAMBDA * deltas[1], deltas[1], deltas[2]]
+    assert ippo.advantages_of(batch, last_value)[:, 0] == pytest.approx(expected, abs=1e-6)
+
+
 LEARNED: dict[str, Callable[[Any], bool]] = {  # of the last line that an example prints
     "ppo": lambda result: result["opponent"] == "greedy" and result["win_rate"] >= 0.1,
     "alphazero": lambda result: result["opponent"] == "greedy" and result["win_rate"] >= 0.9,
     "own_learner": lambda result: result["win_rates"][0] < 0.8 and result["win_rates"][-1] > 0.85,
     "own_network": lambda result: [*map(operator.gt, result["scores"].values(), (0.75, 0.85))] == [True, True],
+    "jaxmarl_ippo": lambda result: (
+        result["games"] == 16 * (640 // 12) and abs(result["scores"][0]) < 0.1 and result["scores"][1] > 0.15
+    ),
     "pgx_search": lambda result: result["games"] == 320 and result["won"] - result["lost"] > 0.25 * 320,
 }
 
 
 @pytest.mark.slow  # whole trainings of a few minutes
-@pytest.mark.parametrize("name", LEARNED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=needs("jaxmarl") if name == "jaxmarl_ippo" else ()) for name in LEARNED]
+)
 def test_example_learns_to_win(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The second board of `own_network` was never seen in training; a search plays 320 games of 12 steps each."""
+    """The second board of `own_network` was never seen in training. Games on 2 x 2 boxes have 12 steps each."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [name])
     monkeypatch.delitem(sys.modules, f"examples.{name}", raising=False)  # whose registrations are forgotten

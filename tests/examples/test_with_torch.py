@@ -65,7 +65,3 @@ def test_block_of_the_docs_runs(name: str, block: Block, environment: Environmen
     script = tmp_path / "block.py"
     script.write_text(block.code)
     environment.run("python", script)
-
-
-def test_every_environment_is_used() -> None:
-    assert {block.environment for block in BLOCKS} | EXAMPLES.keys() == REQUIREMENTS.keys()
