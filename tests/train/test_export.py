@@ -203,8 +203,9 @@ def test_network_of_a_search_is_exported_for_another_board(tmp_path: Path) -> No
     run, file, env = tmp_path / "run", tmp_path / "file", jaxgames.make("dots_and_boxes(rows=1, cols=2)")
     network: dict[str, Any] = {"network": "tests.helpers.networks:patch(width=4)", "evaluation_simulations": 1}
     with temporary_registrations():
-        store(run, AlphaZero(AlphaZeroConfig(env="dots_and_boxes(rows=1, cols=1)", **network, **BOARDS)))
-        write(file, run, "cpu", env=str(env))
-        of_run = agents_of_runs.make(f"{run}(simulations=0)", env)
+        learner = AlphaZero(AlphaZeroConfig(env="dots_and_boxes(rows=1, cols=1)", **network, **BOARDS))
+        store(run, learner, iterations=(0, 1))
+        write(file, f"{run}@0", "cpu", env=str(env))
+        of_run = agents_of_runs.make(f"{run}@0(simulations=0)", env)
     states = arena.random_openings(env, jax.random.key(0), 5, 3).boards
     assert_equal_play(agents.make(f"exported({file})", env), of_run, states)

@@ -143,6 +143,7 @@ def test_first_signal_after_a_run_of_many_processes_does_not_kill(monkeypatch: p
     try:
         with loop.stop_signal() as stop:
             pass
+        assert signal.getsignal(signal.SIGTERM) != before[signal.SIGTERM]
         signal.raise_signal(signal.SIGTERM)
         assert stop.is_set()
         assert {number: signal.getsignal(number) for number in before} == before
