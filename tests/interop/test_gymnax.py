@@ -139,11 +139,3 @@ def test_wrappers_of_gymnax_work(env: SeatEnv) -> None:
             assert float(info["returned_episode_returns"]) == returned
             return
     raise AssertionError("7 sticks are gone after 3 steps of a seat")
-
-
-# -- wrong use -------------------------------------------------------------------------------------------------------
-
-
-def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(TypeError, match="sticks: parameters go with a text"):
-        SeatEnv(STICKS, sticks=3)

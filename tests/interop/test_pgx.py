@@ -93,6 +93,8 @@ def test_finished_board_has_a_full_mask_does_not_change_and_pays_nothing() -> No
             same = jax.tree.map(np.array_equal, dataclasses.replace(end, rewards=after.rewards), after)
             assert all(jax.tree.leaves(same))
     assert finished(SEATS).rewards.any()
+    marked = dataclasses.replace(new(ENV), terminated=np.bool_(True))  # as `auto_reset` of Pgx marks a new board
+    assert step(ENV, marked, first_legal(marked)).board.ply == 0
 
 
 def test_truncation_counts_as_termination_unless_it_is_kept() -> None:

@@ -15,7 +15,6 @@ import pytest
 from jaxgames import agents, make
 from jaxgames.env import Outcome
 from jaxgames.host import legal_moves
-from jaxgames.interop import uci
 from jaxgames.play import HUMAN, Session, from_json, to_json
 from jaxgames.play.__main__ import first_board, main
 from jaxgames.play.notation import legal_texts, parse_turn
@@ -25,7 +24,6 @@ from jaxgames.play.words import ending, first_game, game_title, offered_games, r
 from jaxgames.render import seat_names
 from tests.helpers.commands import NAME, saved_by_editors
 from tests.helpers.scripted_agents import HostAgent
-from tests.helpers.scripted_engine import command
 from tests.helpers.sticks import Sticks
 
 AGAINST_FIRST = [HUMAN, "first"]
@@ -198,15 +196,6 @@ def test_game_is_saved_and_read_as_editors_save_it(suffix: str, tmp_path: Path) 
 
 
 # -- agents --------------------------------------------------------------------------------------------------------
-
-
-def test_engine_gives_a_hint_and_plays_without_being_compiled() -> None:
-    """The engine of the other seat is asked for the hint; it values its move with 125 hundredths of a pawn."""
-    engine = uci.make(make("minichess"), command("b2b3:cp:125,a4b3"))
-    text = transcript(engine.env, [HUMAN, "uci"], "", ["h", "b2b3"], make=lambda text, env: engine)
-    assert "uci would play\n   100 %  b2b3\nyour chance to win: 62 %\n" in text
-    assert "Black (uci) plays a4b3\n" in text
-    assert "is compiled" not in text
 
 
 def failing_twice() -> HostAgent:

@@ -125,16 +125,6 @@ def test_list_of_boards_is_drawn_as_their_batch_with_one_drawing_of_the_board() 
     assert sum(e.get("id", "").endswith("-background") for e in elements(picture)) == 1
 
 
-def test_used_ids_are_defined_and_differ_between_themes() -> None:
-    ids: list[str] = []
-    for theme in THEMES:
-        drawn = elements(render.svg(STAR, START, theme=theme))
-        here = [e.attrib["id"] for e in drawn if "id" in e.attrib]
-        assert {e.attrib["href"][1:] for e in drawn if "href" in e.attrib} <= set(here)
-        ids += here
-    assert len(ids) == len(set(ids))
-
-
 def test_boards_of_auto_reset_are_drawn_and_the_finished_one_ends_the_animation() -> None:
     env = auto_reset(STAR, keep_before_reset=True)
     fresh = env.init(jax.random.key(0))

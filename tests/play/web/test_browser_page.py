@@ -1,12 +1,9 @@
 """The page in a real browser: accessibility, screens, reloading, security, a killed server, files."""
 
 import json
-import os
 import re
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Literal
 
@@ -117,27 +114,21 @@ def test_foreign_script_and_foreign_page_can_do_nothing(sit: Sit) -> None:
         assert attacker.page.evaluate(attempt, [f"{someone.address}{path}", options]) == "refused"
 
 
-def start_process(port: int) -> subprocess.Popen[bytes]:
-    """Starts the command that people type."""
-    command = (sys.executable, "-m", "jaxgames.play", BOXES, "--seats", "human,human", "--port", str(port))
-    return subprocess.Popen((*command, "--no-browser"), env=os.environ, stdout=subprocess.DEVNULL)
-
-
-def answers(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
+def start_process(port: str = "0") -> tuple[subprocess.Popen[str], str]:
+    """Starts the command that people type; returns it and its address."""
+    command = (sys.executable, "-m", "jaxgames.play", BOXES, "--seats", "human,human", "--port", port, "--no-browser")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    (address,) = re.findall(r"http://\S+", process.stdout.readline())
+    return process, address
 
 
 def test_killed_server_is_noticed_and_the_game_goes_on_with_the_next_one(chrome: Browser) -> None:
     """Also if the next server is killed while the page comes back."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    process = start_process(port)
+    process, address = start_process()
+    (port,) = re.findall(r":(\d+)", address)
     try:
-        while not answers(port):
-            assert process.poll() is None
-            time.sleep(0.1)
-        someone = Person(chrome, f"http://127.0.0.1:{port}/")
+        someone = Person(chrome, address)
         for _ in range(3):
             someone.move()
         before = someone.position
@@ -146,10 +137,10 @@ def test_killed_server_is_noticed_and_the_game_goes_on_with_the_next_one(chrome:
         someone.hears("server has stopped", "#problem")
         assert not someone.cells("edge"), "nothing can be played meanwhile"
         with someone.page.expect_request("**/api/load"):
-            process = start_process(port)
+            process, _ = start_process(port)
         process.kill()  # in the middle of the reply: the rules are compiled first
         process.wait()
-        process = start_process(port)
+        process, _ = start_process(port)
         someone.wait_for("document.querySelector('#problem').hidden")
         someone.wait()
         assert (someone.position, someone.ply) == (before, 3)
