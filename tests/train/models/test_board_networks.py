@@ -14,7 +14,7 @@ from jaxgames import greedy
 from jaxgames.games.chinese_checkers.board import tables
 from tests.helpers.positions import compiled, stacked
 from train.models.chess_graph import RELATIONS, Round, attacks, cells_of_actions, free_lines, move_types, relations
-from train.models.diagonal_mlp import NUM_SQUARES, around, neighbours
+from train.models.diagonal_mlp import around
 from train.models.hop_planner import ALL_DIRECTIONS, HOP, STEP, ahead, can_hop, distances, reach_of
 from train.models.policy import Policy
 from train.ops.symmetries import symmetries
@@ -131,18 +131,6 @@ CELLS = len(TABLES.axial)
 MOVES = ((-1, 1), (1, 1), (1, -1), (-1, -1))  # rows and columns of the 8 x 8 board in directions 0 to 3
 
 
-def square_at(row: int, column: int) -> int:
-    on_board = 0 <= row < 8 and 0 <= column < 8
-    return 4 * row + column // 2 if on_board else NUM_SQUARES
-
-
-def test_neighbours_lie_on_the_diagonals_of_the_board() -> None:
-    for (direction, (down, right)), distance in itertools.product(enumerate(MOVES), (1, 2)):
-        places = [(square // 4, 2 * (square % 4) + (square // 4 + 1) % 2) for square in range(32)]
-        expected = [square_at(row + down * distance, column + right * distance) for row, column in places]
-        np.testing.assert_array_equal(neighbours(direction, distance), expected)
-
-
 def assert_gradient_is_the_transpose(function: Callable[[jax.Array], jax.Array], size: int) -> None:
     """Of a linear function F of [size, 3]: w . F(x) = grad . x, where grad is that of w . F for random w."""
     rng = np.random.default_rng(0)
@@ -152,10 +140,16 @@ def assert_gradient_is_the_transpose(function: Callable[[jax.Array], jax.Array],
     np.testing.assert_allclose(jnp.vdot(weights, result), jnp.vdot(pull_back(weights)[0], x), rtol=1e-4)
 
 
-def test_features_around_a_square_are_in_the_order_of_distance_and_direction() -> None:
-    # Around square 13: up-right 9, down-right 17, down-left 16, up-left 8, and the next ones behind them.
-    found = around(jnp.arange(32.0)[:, None, None], 2)[13, 0]
-    np.testing.assert_array_equal(found, [13, 9, 17, 16, 8, 6, 22, 20, 4])
+def test_features_around_a_square_are_those_of_its_diagonals_by_distance_and_direction() -> None:
+    """On squares of 8 x 8 that hold 1 to 32, and 0 off the board."""
+    board = np.zeros((12, 12), int)  # with a border of two
+    for square in range(32):
+        board[2 + square // 4, 2 + 2 * (square % 4) + (square // 4 + 1) % 2] = square + 1
+    found = np.asarray(around(jnp.arange(1.0, 33)[:, None, None], 2))[:, 0]
+    for row, column in np.argwhere(board):
+        steps = [(down * n, right * n) for n in (1, 2) for down, right in MOVES]
+        expected = [board[row + down, column + right] for down, right in [(0, 0), *steps]]
+        np.testing.assert_array_equal(found[board[row, column] - 1], expected)
     assert_gradient_is_the_transpose(lambda x: around(x[:, None], 2), 32)
 
 
