@@ -130,12 +130,12 @@ def test_split_of_known_moves_has_the_shares() -> None:
     """The first eight digits of `printf 11-16 | sha256sum` are 1d9e42e6, a number that ends with 78 in decimals."""
     for moves, splits in (
         ("11-16", "train test validation"),  # 78
-        ("9-13", "validation test validation"),  # 86
-        ("12-16 24-19", "test test validation"),  # 96
+        ("9-13", "validation test test"),  # 86
+        ("12-16 24-19", "test test test"),  # 96
     ):
         words = tuple(moves.split())
         game = PdnGame(actions=(0,) * len(words), moves=words)
-        assert [SPLITS[split_of(game, *shares)] for shares in ((85, 10), (50, 0), (60, 40))] == splits.split()
+        assert [SPLITS[split_of(game, *shares)] for shares in ((85, 10), (50, 0), (78, 8))] == splits.split()
 
 
 # -- labels of an agent ------------------------------------------------------------------------------------------------

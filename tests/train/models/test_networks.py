@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import flax.linen as nn
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
@@ -15,7 +14,7 @@ from tests.helpers.networks import random_leaves
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.sticks import Sticks
 from train.models import networks
-from train.models.layers import COMPUTE_DTYPES, DenseHeads, Network
+from train.models.layers import COMPUTE_DTYPES
 from train.models.policy import Policy
 from train.ops.symmetries import symmetries
 
@@ -149,44 +148,6 @@ def test_images_of_a_board_have_the_images_of_its_logits_and_its_value(network: 
     assert values.std() > 0.03
 
 
-# -- mlp and conv are what runs without --network have always trained --------------------------------------------------
-
-
-class DefaultEncoder(nn.Module):
-    """The encoder written out: ReLU convolutions of flax, then tanh layers."""
-
-    channels: tuple[int, ...]
-    hidden_sizes: tuple[int, ...]
-
-    @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
-        init = nn.initializers.orthogonal(np.sqrt(2))
-        for number, width in enumerate(self.channels):
-            x = nn.relu(nn.Conv(width, (3, 3), kernel_init=init, name=f"Convolution_{number}")(x))
-        x = x.reshape(x.shape[0], -1)
-        for width in self.hidden_sizes:
-            x = nn.tanh(nn.Dense(width, kernel_init=init)(x))
-        return x
-
-
-def test_default_network_has_the_same_parameters_bit_for_bit() -> None:
-    policy, key = Policy.of(STAR, "shared", channels=(3, 2), hidden_sizes=(5,)), jax.random.key(3)
-    x = observations(STAR, 6)
-    encoder = DefaultEncoder((3, 2), (5,))
-    expected = jax.jit(encoder.init)(jax.random.split(key)[0], x.astype(jnp.float32))
-    found = jax.jit(policy.init)(key)
-    jax.tree.map(np.testing.assert_array_equal, found["encoder"], expected)
-    features = jax.jit(encoder.apply)(expected, x.astype(jnp.float32))
-    got = jax.jit(policy.network.encoder.apply)(found["encoder"], x)
-    np.testing.assert_allclose(np.asarray(got), np.asarray(features), rtol=1e-5, atol=1e-6)
-    heads = found["heads"]["params"]
-    assert jax.tree.map(jnp.shape, heads) == {
-        "Dense_0": {"kernel": (5, 79), "bias": (79,)},
-        "Dense_1": {"kernel": (5, 1), "bias": (1,)},
-    }
-    np.testing.assert_allclose(jnp.linalg.norm(heads["Dense_1"]["kernel"]), 0.01, rtol=1e-5)
-
-
 @pytest.mark.parametrize("network", ["mlp", "conv"])
 def test_outputs_and_gradients_in_bfloat16_are_near_those_in_float32(network: str) -> None:
     """A bfloat16 has 8 bits of precision. The parameters are the same, and all numbers outside are float32."""
@@ -255,7 +216,7 @@ def test_wrong_game_text_or_setting_is_refused(
     game: Any, network: str, settings: dict[str, Any], needles: tuple[str, ...]
 ) -> None:
     with temporary_registrations():
-        networks.register("narrow", lambda env, width=4: Network(DefaultEncoder((), (width,)), DenseHeads(3)))
+        networks.register("narrow", lambda env, width=4: networks.mlp(env, (width,)))
         with pytest.raises(ParameterError) as refusal:
             Policy.of(jaxgames.make(game) if isinstance(game, str) else game, "shared", network, **settings)
     assert all(needle in str(refusal.value) for needle in needles), refusal.value

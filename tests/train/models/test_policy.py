@@ -12,14 +12,15 @@ import jaxgames
 from jaxgames.policies import policy as policies
 from tests.helpers.networks import random_leaves
 from tests.helpers.sticks import Sticks
+from tests.train.models.test_resnet import convolved
 from train.models.policy import Policy, Sharing, outputs_of, with_seat_values
 
 SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 SEATS = 3
 ENV = jaxgames.make("chinese_checkers", size=1, num_players=SEATS)
 POLICIES: dict[Sharing, Policy] = {
-    sharing: Policy.of(ENV, sharing, hidden_sizes=(5, 6), activation=activation)
-    for sharing, activation in zip(SHARINGS, ("tanh", "relu", "silu"), strict=True)
+    sharing: Policy.of(ENV, sharing, hidden_sizes=(5, 6), activation=activation, channels=channels)
+    for sharing, activation, channels in zip(SHARINGS, ("tanh", "relu", "silu"), ((4, 3), (), ()), strict=True)
 }
 ACTIVATIONS: dict[Sharing, Callable[[np.ndarray], np.ndarray]] = {
     "shared": np.tanh,
@@ -38,10 +39,13 @@ def own(tree: Any, seat: int) -> Any:
 
 
 def forward(params: Any, sharing: Sharing, observation: np.ndarray, seat: int) -> tuple[np.ndarray, np.ndarray]:
-    """Logits and values of boards of one seat in plain numpy: dense layers, then a linear head for each."""
+    """Logits and values of boards of one seat in plain numpy: convolutions, dense layers, a linear head for each."""
     encoder = params["encoder"] if sharing != "independent" else own(params["encoder"], seat)
     heads = params["heads"] if sharing == "shared" else own(params["heads"], seat)
-    x = observation[:, ENV.observation_support].astype(np.float64)
+    x = observation.astype(np.float64)
+    for number in range(2 if sharing == "shared" else 0):
+        x = np.maximum(convolved(x, encoder["params"][f"Convolution_{number}"]), 0)
+    x = x.reshape(len(x), -1) if sharing == "shared" else x[:, ENV.observation_support]
     layers = ("Dense_0", "Dense_1")
     for layer in (encoder["params"][name] for name in layers):
         x = ACTIVATIONS[sharing](x @ layer["kernel"] + layer["bias"])
@@ -62,10 +66,21 @@ def test_row_is_computed_with_the_parameters_of_its_seat(sharing: Sharing) -> No
         for seat in patterns:
             logits, value = jax.device_get(APPLY[sharing](params, observation, seat.astype(np.int32)))
             assert (logits.shape, value.shape) == ((size, ENV.num_actions), (size,))
-            for number in range(SEATS):
+            for number in {*seat.tolist()}:
                 expected = forward(params, sharing, observation[seat == number], number)
                 np.testing.assert_allclose(logits[seat == number], expected[0], rtol=1e-4, atol=1e-4)
                 np.testing.assert_allclose(value[seat == number], expected[1], rtol=1e-4, atol=1e-4)
+
+
+def test_first_layers_are_orthogonal_and_the_heads_are_small() -> None:
+    """The product of a layer with its transpose is twice the identity, of a head 1e-4 times; biases are 0."""
+    params = jax.device_get(jax.jit(POLICIES["shared"].init)(jax.random.key(0)))
+    for part, scale in (("encoder", 2), ("heads", 1e-4)):
+        for layer in params[part]["params"].values():
+            rows = layer["kernel"].reshape(-1, layer["kernel"].shape[-1])
+            rows = rows if rows.shape[0] < rows.shape[1] else rows.T
+            np.testing.assert_allclose(rows @ rows.T, scale * np.eye(len(rows)), atol=1e-6 * scale)
+            assert not layer["bias"].any()
 
 
 def test_vmap_of_init_equals_init_of_each_seed() -> None:

@@ -1,6 +1,5 @@
 """The games, minibatches, replay buffer and devices of a rollout: by hand, and every step at most once."""
 
-import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,24 +29,6 @@ RETURNS = [[[2, -1, -1], [90, 90, 90]], [[0, 0, 0], [1, 3, 5]], [[-1, -1, 2], [9
 LEARNER = [[[1, 0, 1], [1, 1, 1]], [[1, 0, 0], [0, 1, 1]], [[0, 1, 0], [1, 1, 1]]]
 
 
-def metrics(ended: bool = True, learner: Any = None, forfeit: bool = False) -> dict[str, float]:
-    """If `forfeit`, the drawn game has one stick left, of which its mover takes three."""
-    flags = [jnp.array(flags) & ended for flags in (TERMINATED, TRUNCATED)]
-    stats = EpisodeStats(jnp.array(LENGTHS), jnp.array(RETURNS, jnp.float32))
-    boards: Any = jax.tree.map(lambda leaf: leaf.reshape(3, 2, *leaf.shape[1:]), BOARDS)
-    boards = dataclasses.replace(boards, left=boards.left.at[1, 0].set(1)) if forfeit else boards
-    steps: Any = SimpleNamespace(
-        state=boards,
-        action=jnp.zeros((3, 2), jnp.int32).at[1, 0].set(2 * forfeit),
-        step_key=None,
-        terminated=flags[0],
-        truncated=flags[1],
-        episode_stats=stats,
-        learner_seats=learner,
-    )
-    return {name: float(value) for name, value in jax.jit(lambda: episode_metrics(STICKS, steps))().items()}
-
-
 EXPECTED = {
     "num_episodes": 4,
     "episode_length": (4 + 6 + 9 + 5) / 4,
@@ -60,29 +41,39 @@ EXPECTED = {
     "episode_return/seat_1": (-1 + 0 + 3 - 1) / 4,
     "episode_return/seat_2": (-1 + 0 + 5 + 2) / 4,
 }
+CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {  # changes of the steps and of the means
+    "self-play": ({}, {}),
+    # The learner wins the first game, of seats 0 and 2, and not the one in which it has seat 1 alone.
+    "a learner": (
+        {"learner_seats": jnp.array(LEARNER, jnp.bool_)},
+        {"episode_win_rate/learner": 1 / 4, "episode_return/learner": ((2 - 1) / 2 + 0 + (3 + 5) / 2 - 1) / 4},
+    ),
+    # One stick was left in the drawn game, of which its mover takes three.
+    "an illegal action": (
+        {"state": stacked([WON_BY_0, LIVE, STICKS.at(1, 1), LIVE, WON_BY_2, LIVE]), "action": [[0, 0], [2, 0], [0, 0]]},
+        {"episode_draw_rate": 0},
+    ),
+    "no game that ended": (
+        {name: [[False] * 2] * 3 for name in ("terminated", "truncated")},
+        dict.fromkeys(EXPECTED, np.nan) | {"num_episodes": 0},
+    ),
+}
 
 
-def test_means_are_over_the_games_that_ended() -> None:
-    assert metrics() == pytest.approx(EXPECTED)
+@pytest.mark.parametrize(("changes", "means"), CASES.values(), ids=CASES.keys())
+def test_means_are_over_the_games_that_ended(changes: dict[str, Any], means: dict[str, float]) -> None:
+    steps = {"state": BOARDS, "action": [[0, 0]] * 3, "terminated": TERMINATED, "truncated": TRUNCATED} | changes
+    arrays: Any = {
+        name: jax.tree.map(jnp.asarray, column, is_leaf=lambda x: isinstance(x, list)) for name, column in steps.items()
+    }
+    arrays["state"] = jax.tree.map(lambda leaf: leaf.reshape(3, 2, *leaf.shape[1:]), arrays["state"])
+    stats = EpisodeStats(jnp.array(LENGTHS), jnp.array(RETURNS, jnp.float32))
+    given: Any = SimpleNamespace(**{"learner_seats": None} | arrays, episode_stats=stats, step_key=None)
+    found = jax.jit(lambda: episode_metrics(STICKS, given))()
+    assert {name: float(value) for name, value in found.items()} == pytest.approx(EXPECTED | means, nan_ok=True)
 
 
-def test_learner_has_the_wins_of_its_seats_and_their_mean_return() -> None:
-    """It wins the first game, of seats 0 and 2, and not the one in which it has seat 1 alone."""
-    of_learner = {"episode_win_rate/learner": 1 / 4, "episode_return/learner": ((2 - 1) / 2 + 0 + (3 + 5) / 2 - 1) / 4}
-    assert metrics(learner=jnp.array(LEARNER, jnp.bool_)) == pytest.approx(EXPECTED | of_learner)
-
-
-def test_game_that_an_illegal_action_ended_is_not_drawn() -> None:
-    assert metrics(forfeit=True) == pytest.approx(EXPECTED | {"episode_draw_rate": 0})
-
-
-def test_means_over_no_game_are_nan() -> None:
-    found = metrics(ended=False)
-    assert found.pop("num_episodes") == 0
-    assert np.isnan([*found.values()]).all()
-
-
-@pytest.mark.parametrize("number", [0, 1, 4, 5, 12])
+@pytest.mark.parametrize("number", [0, 4, 5])
 def test_chosen_steps_are_computed_in_chunks(number: int) -> None:
     """Three steps of four boards, so a chunk has four."""
     chosen = np.random.default_rng(number).permutation(12).reshape(3, 4) < number
@@ -183,16 +174,10 @@ def test_rows_are_drawn_uniformly_from_the_filled_places_of_each_group() -> None
 # -- devices; tests/train/test_runs.py trains on four of them ---------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"num_envs": 14, "num_minibatches": 2}, "num_envs .* 4 devices, not 14"),
-        ({"num_envs": 16, "num_minibatches": 5}, "the steps of a minibatch .* 4 devices, not 25"),
-    ],
-)
-def test_boards_or_steps_that_devices_do_not_divide_are_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        sharding.check_divisible(PPO(Config(rollout_length=8, **changes)).batch_sizes, 4)
+def test_boards_or_steps_that_devices_do_not_divide_are_refused() -> None:
+    learner = PPO(Config(rollout_length=8, num_envs=16, num_minibatches=5))
+    with pytest.raises(ValueError, match=r"the steps of a minibatch .* 4 devices, not 25"):
+        sharding.check_divisible(learner.batch_sizes, 4)
 
 
 def test_cores_that_come_too_late_are_named(

@@ -176,8 +176,7 @@ def outputs(learner: PPO, params: Any) -> tuple[np.ndarray, np.ndarray]:
     return jax.device_get(jax.jit(learner.policy.apply)(params, observations, jnp.arange(16) % 2))
 
 
-@pytest.mark.parametrize("sharing", ["shared", pytest.param("independent", marks=pytest.mark.slow)])
-def test_policy_keeps_all_its_bits_while_the_critic_learns_and_restarts_later(sharing: Any, untrained: Runs) -> None:
+def test_policy_keeps_all_its_bits_while_the_critic_learns_and_restarts_later(untrained: Runs) -> None:
     """The optimizer has nothing of frozen gradients, and the divergence from the reference policy is 0 until then.
 
     With one gradient step per iteration, Adam's first moment is a tenth of the first clipped gradient.
@@ -186,7 +185,7 @@ def test_policy_keeps_all_its_bits_while_the_critic_learns_and_restarts_later(sh
     given |= {"kl_coef": 0.1, "final_kl_coef": 0.01, "env": "dots_and_boxes(rows=2, cols=2)", "hidden_sizes": (8,)}
     sizes = {"rollout_length": 8, "total_steps": 4 * 32, "num_minibatches": 1, "update_epochs": 1}
     changes = given | sizes | {"max_grad_norm": 3e-4, "learning_rate": 0.03, "anneal_lr": False}
-    learner = PPO(dataclasses.replace(CONFIG, **changes, sharing=sharing))
+    learner = PPO(dataclasses.replace(CONFIG, **changes))
     own, iterate = jax.tree.leaves(critic_only(learner.policy)), jax.jit(learner.iterate)
     train_state = learner.load(jax.jit(learner.init)(jax.random.key(0)))
     first_logits, values = outputs(learner, train_state.params)
@@ -203,7 +202,7 @@ def test_policy_keeps_all_its_bits_while_the_critic_learns_and_restarts_later(sh
         assert [not m.any() and not v.any() for m, v in zip(mu, nu, strict=True)] == [frozen and not o for o in own]
         steps = iteration + 1 - (0 if frozen else WARMUP)
         assert (adam.count == steps).all()
-        if steps == 1 and sharing != "independent":  # where each seat has a norm
+        if steps == 1:
             norm = np.sqrt(sum(float(jnp.square(m).sum()) for m in mu))
             np.testing.assert_allclose(norm, 0.1 * learner.config.max_grad_norm, rtol=1e-3)
 
@@ -218,12 +217,8 @@ def test_statistics_of_the_network_are_frozen_while_the_critic_learns_alone() ->
         assert any(np.any(leaf) for leaf in jax.tree.leaves(found["params"])) != kept  # gradients
 
 
-@pytest.mark.parametrize(
-    "network",
-    ["mlp", *(pytest.param(each, marks=pytest.mark.slow) for each in ("residual_mlp(blocks=1)", "resnet(blocks=1)"))],
-)
-def test_arrays_of_the_critic_alone_are_those_whose_gradient_of_the_logits_is_zero(network: str) -> None:
-    learner = PPO(dataclasses.replace(CONFIG, network=network, hidden_sizes=()))
+def test_arrays_of_the_critic_alone_are_those_whose_gradient_of_the_logits_is_zero() -> None:
+    learner = PPO(CONFIG)
     params = random_leaves(jax.eval_shape(learner.init_params, jax.random.key(0)), divisor=3)
     observations = jax.random.bernoulli(jax.random.key(0), shape=(8, *learner.env.observation_shape))
 
