@@ -4,7 +4,8 @@
     python -m train.strength runs/first --checkpoints --simulations 64
 
 `jaxgames.solvers.strength.measure` computes the numbers; docs/strength.md explains them. A run's agent plays its
-network's best action, with tree search where --simulations is given. With --checkpoints every checkpoint is measured.
+network's best action, with tree search where --simulations is given. With --checkpoints every checkpoint is measured
+and drawn.
 
 The last line on standard output is JSON: env, seat, plies, and a row of measures per agent and search. A row has the
 `simulations` of its search as a number, too: 0 for a run's network alone, and null for other agents.
@@ -19,6 +20,7 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import tyro
 
 from jaxgames import Env
@@ -31,8 +33,10 @@ from train import agents
 from train.driver.commands import run_command
 from train.driver.metrics import rounded
 from train.driver.result_file import ResultFile
+from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.models.tabulated import with_table
+from train.plot import Curve, common_settings, draw, save
 
 ROWS_FILE = "strength.jsonl"
 DIGITS = 7  # of the printed numbers
@@ -52,6 +56,10 @@ COLUMNS = {  # of the printed table: the measure, by its head
     "fastest": "strong_fastest",
     "v. sign": "value_sign",
 }
+DRAWN = (  # measures, a panel each
+    *("weak_states", "strong_action", "action_weak", "value_mse", "weak_value_mse"),
+    *("value_accuracy", "weak_value_accuracy", "agent_states"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +81,7 @@ class Arguments:
     weak: bool = True
     """The ultra-weak and weak measures. For these an agent moves in every position of the games with all replies."""
     checkpoints: bool = False
-    """Measure every checkpoint of one run."""
+    """Measure every checkpoint of one run, and draw them as pictures in the output folder."""
     output: Path | None = None
     """A folder for the rows, as lines of JSON. Rows that it has already are not measured again.
     With --checkpoints, `strength` in the run's folder if not given."""
@@ -114,7 +122,11 @@ def strength(arguments: Arguments) -> dict[str, Any]:
         compute = functools.partial(_measured, row, env, solution, arguments, f"{number}/{len(planned)} {row.name}")
         measures = compute() if file is None else file.once({"settings": settings, **names}, compute)
         rows.append(names | {"simulations": row.simulations} | measures)
-    return {**settings, "rows": rows}
+    result: dict[str, Any] = {**settings, "rows": rows}
+    if arguments.checkpoints and output is not None:
+        run = agents.open_run(Path(arguments.agents[0]))
+        result["pictures"] = [str(path) for path in draw_checkpoints(run, rows, output)]
+    return result
 
 
 def solution_of(env: Env[Any], path: Path | None) -> Solution[Any]:
@@ -240,7 +252,23 @@ def _values(agent: Agent, states: Any) -> jax.Array:
     return jnp.take_along_axis(values, states.current_player[:, None], axis=1)[:, 0]
 
 
-# -- text --------------------------------------------------------------------------------------------------------------
+# -- text and pictures -------------------------------------------------------------------------------------------------
+
+
+def draw_checkpoints(run: RunFolder, rows: Sequence[Mapping[str, Any]], output: Path) -> list[Path]:
+    """Writes the picture of the measures by iteration, with a line for each search. Returns its paths.
+
+    `rows` are those of the run's checkpoints.
+    """
+    columns: dict[str, list[Curve]] = {}
+    for name in DRAWN:
+        for search in dict.fromkeys(row["search"] for row in rows):
+            known = [row for row in rows if row["search"] == search and row.get(name) is not None]
+            iterations = [int(row["agent"].rpartition("@")[2]) for row in known]  # such as 40 of runs/first@40
+            points = np.array([iterations, [row[name] for row in known]], np.float64)
+            columns.setdefault(name, []).append(Curve(search or "network alone", points[0], points[1:]))
+    columns = {name: lines for name, lines in columns.items() if any(line.x.size for line in lines)}
+    return save(draw(columns, by="iterations", title=common_settings([run])), output / "figures")
 
 
 def table(result: Mapping[str, Any]) -> str:

@@ -82,7 +82,7 @@ def test_greedy_plays_the_first_of_equally_good_moves() -> None:
     assert (is_best.sum(-1) > 1).any()
 
 
-def test_checkpoints_are_measured_once(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_checkpoints_are_measured_once_and_drawn(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A command that was ended while it wrote the third row measures that one only; other settings are other rows."""
     folder = run / "strength"
     solved().save(tmp_path / "33.npz")
@@ -90,6 +90,8 @@ def test_checkpoints_are_measured_once(run: Path, tmp_path: Path, capsys: pytest
     assert run_command(strength.main, *command) is None
     first = last_json(capsys)
     assert [row["agent"] for row in first["rows"]] == [f"{run}@{iteration}" for iteration in (0, 2, 4)]
+    assert first["pictures"] == [str(folder / f"figures{ending}") for ending in (".png", ".svg")]
+    assert "<!-- strong action" in (folder / "figures.svg").read_text()  # Matplotlib comments on each text
 
     file = folder / strength.ROWS_FILE
     one, two, three = map(json.loads, file.read_text().splitlines())
