@@ -210,7 +210,6 @@ def test_run_gives_probabilities_and_values_of_turns_in_another_game(
     [
         (("--game", 3), "line {line}: 22-19 is not legal"),
         (("--game", 1, "--depth", 0), "nothing to annotate by: add --agent or --data"),
-        (("--game", 1, "--blunder", 0), "blunder must be a finite number above 0 and up to 10, not 0"),
         (("--game", 1, "--env", "minichess"), "has games of checkers, not of minichess"),
         (("--game", 1, "--depth", 0, "--agent", "silent"), "has no probabilities: choose an agent that has them"),
     ],

@@ -114,8 +114,12 @@ def test_every_sharing_and_learner_plays_as_its_run(name: str, batch: int, tmp_p
     assert_equal_play(agents.make(f"exported({path})", learner.env), of_run, states)
 
 
+def test_table_of_networks_has_all_but_those_of_tests() -> None:
+    assert {*networks.list_networks()} - {"noisy", "patch"} == {*NETWORKS}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("network", networks.list_networks())
+@pytest.mark.parametrize("network", NETWORKS)
 def test_every_network_can_be_exported(network: str, tmp_path: Path) -> None:
     env, sizes = NETWORKS[network]
     learner = PPO(Config(env=env, network=f"{network}({sizes})", num_minibatches=1, **BOARDS))

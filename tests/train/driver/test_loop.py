@@ -104,9 +104,7 @@ def test_killed_run_continues_to_the_same_bits(
     assert metrics_of(folder) == metrics_of(whole_toy)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_signal_ends_a_run_with_a_checkpoint_from_which_it_continues(
-    number: signal.Signals,
     tmp_path: Path,
     whole_toy: Path,
     capsys: pytest.CaptureFixture[str],
@@ -114,7 +112,7 @@ def test_signal_ends_a_run_with_a_checkpoint_from_which_it_continues(
 ) -> None:
     folder = tmp_path / "stopped"
     with monkeypatch.context() as patch:
-        patch.setattr(cli, "create_or_resume", lambda *_: stopped_run(folder, 6, number))
+        patch.setattr(cli, "create_or_resume", lambda *_: stopped_run(folder, 6, signal.SIGINT))
         assert run_command(toy_learner.main, *arguments_of(TOY.config, TOY_SETTINGS, folder)) == 130
     out, err = capsys.readouterr()
     result = json.loads(out)
