@@ -120,13 +120,15 @@ LEARNED: dict[str, Callable[[Any], bool]] = {  # of the last line that an exampl
     "name", [pytest.param(name, marks=needs("jaxmarl") if name == "jaxmarl_ippo" else ()) for name in LEARNED]
 )
 def test_example_learns_to_win(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     """The second board of `own_network` was never seen in training. Games on 2 x 2 boxes have 12 steps each."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [name])
     monkeypatch.delitem(sys.modules, f"examples.{name}", raising=False)  # whose registrations are forgotten
-    importlib.import_module(f"examples.{name}").main()
+    example = importlib.import_module(f"examples.{name}")
+    capsys = request.getfixturevalue("capsys")  # not before: the import of JaxMARL replaces the standard output
+    example.main()
     result = last_json(capsys)
     assert LEARNED[name](result), result
     assert len([*tmp_path.glob("*.svg")]) == (name in ("ppo", "alphazero"))
