@@ -104,11 +104,6 @@ def test_sample_holds_the_bits_of_the_observation_and_the_values_in_turn_order(
     np.testing.assert_allclose(rows[0].values, expected, rtol=1e-6)
 
 
-def test_average_of_the_parameters_has_a_decay_that_grows() -> None:
-    assert [round(float(learner_with().average_decay(jnp.int32(step))), 3) for step in (0, 8, 1000)] == [0.1, 0.5, 0.9]
-    assert jax.eval_shape(learner_with(ema=0.0).init, jax.random.key(0)).learning is None
-
-
 def random_steps() -> Any:
     """The fields of `Steps` that targets and metrics read, of 24 boards of two seats; rewards are zero-sum."""
     rng, shape = np.random.default_rng(0), (16, 24)
@@ -188,15 +183,9 @@ def test_metrics_of_the_search_are_means_over_the_steps_of_finished_games() -> N
 
 def test_first_steps_of_a_game_are_sampled_from_the_policy_of_the_search() -> None:
     size = 4_000
-    result = SearchResult(
-        action=jnp.full(size, 7),
-        slots=jnp.broadcast_to(jnp.array([7, 5, 3, -1]), (size, 4)),
-        weights=jnp.broadcast_to(jnp.array([0.5, 0.25, 0.25, 0]), (size, 4)),
-        visits=jnp.zeros((size, 4), jnp.int32),
-        values=jnp.zeros((size, 2)),
-        policy_values=jnp.zeros((size, 2)),
-        raw_values=jnp.zeros(size),
-    )
+    slots, weights = (jnp.tile(jnp.array(row), (size, 1)) for row in ([7, 5, 3, -1], [0.5, 0.25, 0.25, 0]))
+    none: Any = None  # it is not read
+    result = SearchResult(jnp.full(size, 7), slots, weights, none, none, none, none)
     learner = learner_with(sampled_plies=2)
     early = np.asarray(chosen_by(learner, jax.random.key(0), result, jnp.full(size, 1)))
     shares = {action: (early == action).mean() for action in (7, 5, 3)}
@@ -253,17 +242,6 @@ def test_noise_belongs_to_the_search_of_self_play_and_to_its_rule() -> None:
         assert of_play.gumbel_scale == of_play.dirichlet_fraction == 0
     forced = dataclasses.replace(CONFIG, forced_playouts=2.0, search="puct")
     assert forced.self_play_search.forced_playouts == 2
-
-
-def test_learning_rate_falls_linearly_or_drops_once() -> None:
-    """It is the same in the first and in the last gradient step of an iteration."""
-    changes = {"total_steps": 5 * CONFIG.steps_per_iteration, "learning_rate": 0.5, "final_learning_rate": 0.1}
-    config, updates = dataclasses.replace(CONFIG, **changes), CONFIG.num_updates
-    for after, expected in ((None, [0.5, 0.4, 0.3, 0.2, 0.1]), (2, [0.5, 0.5, 0.1, 0.1, 0.1])):
-        learner = AlphaZero(dataclasses.replace(config, lr_drop_after=after))
-        for step in (0, updates - 1):
-            rates = [float(learner.learning_rate(jnp.int32(number * updates + step))) for number in range(5)]
-            np.testing.assert_allclose(rates, expected, rtol=1e-6)
 
 
 # -- several boards ------------------------------------------------------------------------------------------------

@@ -240,16 +240,6 @@ def test_positions_without_labels_add_no_loss_and_no_gradient() -> None:
     assert all(not leaf.any() for leaf in gradient.values())
 
 
-@pytest.mark.parametrize(
-    ("schedule", "expected"),
-    [("constant", [1, 1, 1]), ("linear", [1, 0.5, 0.25]), ("cosine", [1, 0.5, 0.5 - 0.5 * np.sqrt(0.5)])],
-)
-def test_learning_rate_falls_to_zero_by_its_schedule(schedule: Any, expected: list[float]) -> None:
-    config = Config(learning_rate=0.2, schedule=schedule, total_steps=4 * 2 * 16, num_minibatches=2, batch_size=16)
-    found = [float(Imitation(config).learning_rate(jnp.int32(step))) for step in (0, 4, 6)]
-    assert found == pytest.approx([0.2 * factor for factor in expected])
-
-
 # -- evaluation ----------------------------------------------------------------------------------------------------
 
 

@@ -172,7 +172,6 @@ SUBSIDY, KEY = matrix_game("subsidy"), jax.random.key(0)
         (lambda: Dynamics(tau=math.nan), ParameterError, ("tau", "nan", "from 0")),
         (lambda: field(SUBSIDY, Dynamics(), 0), ParameterError, ("grid", "0", "1 to 2000")),
         (lambda: basin(matrix_game("biased_rps"), 1, 0), ParameterError, ("two actions", "biased_rps", "(3, 3)")),
-        (lambda: integrate(SUBSIDY, Dynamics(), ([0.0, 1.0], [0.5, 0.5])), ParameterError, ("start", "above 0")),
         (lambda: integrate(SUBSIDY, Dynamics(), ([math.nan, 1.0], [0.5, 0.5])), ParameterError, ("start", "above 0")),
         (lambda: Learner("greedy"), ParameterError, ("kind", "'greedy'", "'lenient_faq'")),  # pyright: ignore[reportArgumentType]  # on purpose
         (lambda: Learner(kappa=0), ParameterError, ("kappa", "0", "from 1")),

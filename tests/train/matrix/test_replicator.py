@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from open_spiel.python.egt import dynamics as openspiel
+from scipy.special import expit
 
 from train.matrix.games import MatrixGame, matrix_game
 from train.matrix.replicator import (
@@ -75,10 +76,6 @@ def test_field_has_the_derivatives_at_the_centres_of_its_cells() -> None:
     assert found.dy[0, 2] == pytest.approx(d_column[0])
 
 
-def logistic(logit: Floats) -> Floats:
-    return 1 / (1 + np.exp(-logit))
-
-
 @pytest.mark.parametrize("tau", [0.0, 0.5])
 def test_trajectory_of_the_prisoners_dilemma_is_the_exact_solution(tau: float) -> None:
     """u_1 - u_2 = -1 everywhere, so the logit is l - t, and -1/tau + (l + 1/tau) exp(-t) at a temperature."""
@@ -87,8 +84,8 @@ def test_trajectory_of_the_prisoners_dilemma_is_the_exact_solution(tau: float) -
     found = integrate(game, Dynamics(tau), (start, start[::-1]), duration=6, num_points=13)
     logit = np.log(first / (1 - first))[:, None]
     exact = logit - found.times if tau == 0 else -1 / tau + (logit + 1 / tau) * np.exp(-found.times)
-    np.testing.assert_allclose(found.row[..., 0], logistic(exact), atol=1e-8)
-    np.testing.assert_allclose(found.column[..., 0], logistic(exact)[::-1], atol=1e-8)
+    np.testing.assert_allclose(found.row[..., 0], expit(exact), atol=1e-8)
+    np.testing.assert_allclose(found.column[..., 0], expit(exact)[::-1], atol=1e-8)
 
 
 @pytest.mark.parametrize("kappa", [1, 2, 5, 10])
@@ -108,7 +105,7 @@ def test_critical_temperature_of_subsidy(kappa: int, expected: float) -> None:
     assert critical_temperature(matrix_game("prisoners_dilemma")) == 0  # the first action never pays
     found = critical_temperature(SUBSIDY, kappa)
     assert found == pytest.approx(expected, abs=5e-4)
-    y = logistic(np.linspace(0.001, 30, 3000))
+    y = expit(np.linspace(0.001, 30, 3000))
     for tau in (0.98 * found, 1.02 * found) if found < math.inf else ():
         excess = 1 - 11 * (1 - y) ** kappa - tau * np.log(y / (1 - y))  # of u_1 - u_2 over what the temperature needs
         assert (excess > 0).any() == (tau < found)

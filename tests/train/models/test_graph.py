@@ -16,12 +16,6 @@ from train.models.policy import Policy
 # -- the network -------------------------------------------------------------------------------------------------------
 
 
-def make(board: str) -> DotsAndBoxes:
-    env = jaxgames.make(board)
-    assert isinstance(env, DotsAndBoxes)
-    return env
-
-
 def observe(env: DotsAndBoxes, *texts: str) -> np.ndarray:
     """Observations of states as text: edges, owners, seat."""
     return np.stack([env.observe(env.from_string(text)) for text in texts])
@@ -43,7 +37,7 @@ def parameters(policy: Policy) -> Any:
 
 
 def test_one_round_is_that_written_with_loops_over_the_boxes() -> None:
-    env = make("dots_and_boxes(rows=2, cols=3, reward=boxes)")
+    env: Any = jaxgames.make("dots_and_boxes(rows=2, cols=3, reward=boxes)")
     policy, observation = Policy.of(env, "shared", "graph(rounds=1, width=5)"), random_observations(env, 3)
     params = parameters(policy)["encoder"]["params"]
     found = jax.device_get(jax.jit(policy.network.encoder.apply)({"params": params}, observation))
@@ -89,7 +83,7 @@ def test_value_is_the_margin_to_go_alone_or_with_the_lead_as_the_reward_counts()
     one_open = ("1011110 1. 0", "1011110 0. 0")  # 1 behind and 1 ahead
 
     def values(reward: str) -> np.ndarray:
-        env = make(f"dots_and_boxes(rows=1, cols=2, reward={reward})")
+        env: Any = jaxgames.make(f"dots_and_boxes(rows=1, cols=2, reward={reward})")
         policy, observation = Policy.of(env, "shared", "graph(rounds=2, width=5)"), observe(env, *full, *one_open)
         return np.asarray(jax.jit(policy.apply)(parameters(policy), observation, np.zeros(5, np.int32))[1])
 

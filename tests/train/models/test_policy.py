@@ -83,13 +83,6 @@ def test_first_layers_are_orthogonal_and_the_heads_are_small() -> None:
             assert not layer["bias"].any()
 
 
-def test_vmap_of_init_equals_init_of_each_seed() -> None:
-    policy = POLICIES["independent"]
-    keys = jax.random.split(jax.random.key(0), 5)
-    together, alone = jax.jit(jax.vmap(policy.init))(keys), jax.jit(policy.init)(keys[4])
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a[4], b, atol=1e-6), *jax.device_get((together, alone)))
-
-
 def test_turn_order_begins_with_the_mover_and_leads_back() -> None:
     values = jnp.array([[10.0, 20, 30], [10, 20, 30], [10, 20, 30]])
     movers = jnp.array([0, 1, 2])

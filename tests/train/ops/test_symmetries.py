@@ -13,7 +13,7 @@ from jaxgames import Env
 from tests.games.minichess.reference import mirrored_actions
 from tests.helpers.positions import compiled
 from tests.helpers.sticks import ShortSticks, Sticks
-from train.ops.action_cells import ActionCells, action_cells
+from train.ops.action_cells import action_cells
 from train.ops.start_positions import init_starts, next_starts, placement
 from train.ops.symmetries import symmetries
 
@@ -29,17 +29,13 @@ CELLS: dict[str, Any] = {
 }
 
 
-def cells_of(env: Env[Any]) -> ActionCells:
-    cells = action_cells(env)
-    assert cells is not None
-    return cells
-
-
 @pytest.mark.parametrize("game", CELLS)
 def test_every_legal_action_lies_on_the_cell_of_its_piece(game: str) -> None:
     """On the diamond its cell is an empty target and its plane the origin; an edge is one that is not drawn."""
     env, planes, rng = jaxgames.make(game), CELLS[game], np.random.default_rng(0)
-    cells, programs, state = cells_of(env), compiled(env), env.init(jax.random.key(0))
+    cells, programs, state = action_cells(env), compiled(env), env.init(jax.random.key(0))
+    assert cells is not None
+    assert len({*zip(cells.cell, cells.plane, strict=True)}) == env.num_actions  # no two share an output
     for _ in range(12):
         look = jax.device_get(programs.look(state))
         board = look.mover.reshape(-1, env.observation_shape[-1])  # bool[cells, planes]
@@ -55,18 +51,6 @@ def test_every_legal_action_lies_on_the_cell_of_its_piece(game: str) -> None:
         if not look.mask.any():
             break
         state = jax.device_get(programs.step(state, jnp.int32(rng.choice(np.flatnonzero(look.mask)))))
-
-
-@pytest.mark.parametrize("game", [*CELLS, "dots_and_boxes(rows=3, cols=2)", "chinese_checkers(size=2)"])
-def test_no_two_actions_share_an_output(game: str) -> None:
-    env = jaxgames.make(game)
-    cells = cells_of(env)
-    assert cells.cell.shape == cells.plane.shape == (env.num_actions,)
-    has_cell = cells.cell >= 0
-    places = (cells.cell * cells.num_planes + cells.plane)[has_cell]
-    assert len({*places}) == has_cell.sum()
-    assert places.max() < np.prod(env.observation_shape[:2]) * cells.num_planes
-    assert np.flatnonzero(~has_cell).tolist() == ([env.num_actions - 1] if env.id == "chinese_checkers" else [])
 
 
 # -- symmetries --------------------------------------------------------------------------------------------------------

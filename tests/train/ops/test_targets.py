@@ -1,15 +1,17 @@
-"""Advantages and outcomes beside their definitions; optimizers beside Adam."""
+"""Advantages and outcomes beside their definitions; optimizers beside Adam; schedules of all learners."""
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
 
-from train import imitation, ppo
+from train import alphazero, imitation, ppo
 from train.ops.targets import outcomes, per_seat_advantages
 
 
@@ -97,11 +99,15 @@ def by_hand(
 
 
 ADAM: dict[str, Any] = {"learning_rate": 0.1, "max_grad_norm": MAX_NORM}
-SIZES: dict[str, Any] = {"env": "dots_and_boxes", "num_envs": 4, "rollout_length": 2, "total_steps": 2 * 8}
+SIZES: dict[str, Any] = {"env": "dots_and_boxes", "num_envs": 4, "rollout_length": 2}
 IMITATION = imitation.Config(**ADAM, total_steps=4 * 512, schedule="linear", weight_decay=0.3)
 OPTIMIZERS: dict[str, tuple[optax.GradientTransformation, int, dict[str, Any]]] = {
     # With the number of seats that have gradients and norms of their own, and the numbers of `by_hand`
-    "ppo": (ppo.PPO(ppo.Config(**ADAM, **SIZES, update_epochs=2, num_minibatches=1)).optimizer(), 1, {"eps": 1e-5}),
+    "ppo": (
+        ppo.PPO(ppo.Config(**ADAM, **SIZES, total_steps=16, update_epochs=2, num_minibatches=1)).optimizer(),
+        1,
+        {"eps": 1e-5},
+    ),
     "ppo, independent": (
         ppo.PPO(ppo.Config(**ADAM, sharing="independent", anneal_lr=False)).optimizer(),
         2,
@@ -124,3 +130,32 @@ def test_optimizer_takes_the_steps_of_adam(
         updates, state = optimizer.update(gradient.reshape(params.shape), state, params)
         params = optax.apply_updates(params, updates)
         np.testing.assert_allclose(params, np.stack(after).reshape(params.shape), rtol=1e-4)
+
+
+# Four iterations of two gradient steps, five of four, and four iterations
+STEPPED = imitation.Imitation(
+    imitation.Config(total_steps=4 * 2 * 16, num_minibatches=2, batch_size=16, learning_rate=0.2)
+)
+FALLING = alphazero.AlphaZero(
+    alphazero.Config(**SIZES, total_steps=5 * 8, num_updates=4, learning_rate=0.5, final_learning_rate=0.1)
+)
+NEAR = ppo.PPO(ppo.Config(**SIZES, total_steps=4 * 8, num_minibatches=1, init_from="a", kl_coef=0.3))
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "changes", "numbers"),
+    [
+        (STEPPED, "learning_rate", {"schedule": "constant"}, {0: 0.2, 6: 0.2}),
+        (STEPPED, "learning_rate", {"schedule": "linear"}, {0: 0.2, 4: 0.1, 6: 0.05}),
+        (STEPPED, "learning_rate", {"schedule": "cosine"}, {0: 0.2, 4: 0.1, 6: 0.1 - 0.1 * 0.5**0.5}),
+        (FALLING, "learning_rate", {}, {0: 0.5, 3: 0.5, 4: 0.4, 11: 0.3, 19: 0.1}),
+        (FALLING, "learning_rate", {"lr_drop_after": 2}, {7: 0.5, 8: 0.1, 19: 0.1}),
+        (FALLING, "average_decay", {"ema": 0.9}, {0: 0.1, 8: 0.5, 1000: 0.9}),
+        (NEAR, "kl_weight", {}, {0: 0.3, 9: 0.3}),
+        (NEAR, "kl_weight", {"final_kl_coef": 0.0}, {0: 0.3, 2: 0.1, 3: 0, 9: 0}),
+    ],
+)
+def test_number_follows_its_schedule(learner: Any, name: str, changes: Any, numbers: dict[int, float]) -> None:
+    """By the gradient steps or the iterations before."""
+    schedule = getattr(type(learner)(dataclasses.replace(learner.config, **changes)), name)
+    assert {step: float(schedule(jnp.int32(step))) for step in numbers} == pytest.approx(numbers, abs=1e-7)

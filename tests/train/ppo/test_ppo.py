@@ -44,6 +44,7 @@ LEARNER = PPO(
 GAME = LEARNER.env
 SHAPE = (LEARNER.config.rollout_length, LEARNER.config.num_envs)
 
+key = jax.random.key
 apply = jax.jit(LEARNER.policy.apply)
 
 
@@ -54,10 +55,6 @@ def update_with(numbers: Any, *given: Any) -> Any:
 
 update = functools.partial(update_with, LEARNER.numbers)
 minibatch_of = jax.jit(functools.partial(ppo.minibatch_of, GAME))
-
-
-def key(seed: int) -> jax.Array:
-    return jax.random.key(seed)
 
 
 @jax.jit
