@@ -53,24 +53,49 @@ def test_rule_holds(cases: Cases, rule: Rule) -> None:
 # -- stored games ------------------------------------------------------------------------------------------------------
 
 FOLDER = Path(__file__).parents[1] / "data" / "playthroughs"
-STAR = "chinese_checkers(size=2, num_players={}, reward={!r})"
-LOCK, LOCKING = "chinese_checkers_diamond(size=5, pieces=6, tip_lock=True)", ".00../0..../.0.../.1.../..1.. 0 0"
+STAR, DIAMOND = "chinese_checkers(size={}, num_players={}, reward={!r})", "chinese_checkers_diamond(size={}, pieces={})"
 BOXES = "dots_and_boxes(rows=1, cols=2, reward={!r})"
-KINGS = "minichess(board='mallet', rules='king_capture', double_step=True, promotion='queen')"
+KNIGHTS = "b1a3 b5c3 a3b1 c3b5 "
 
 # The env, the position or "" for the start, and actions: their texts, or the number of those that are picked by rule.
 PLAYTHROUGHS: dict[str, tuple[str, str, str | int]] = {
     "checkers": ("checkers", "", 12),
+    "checkers_chain": ("checkers", "B:W9,10,17,18,32:BK6", "6x15 15x22 22x13 13x6"),
+    "checkers_crowned": ("checkers", "B:W26,27:B22", "22x31 27-23 31-27"),
+    "checkers_won": ("checkers(draw_rule='openspiel')", "W:W19:B15", "19x10"),
     "checkers_limit": ("checkers(draw_rule='adjudicated', max_plies=5)", "", 5),
-    "star_two": (STAR.format(2, "positive_sum"), "", 12),
-    "star_four": (STAR.format(4, "goal"), "", 6),
-    "diamond_lock": (LOCK, LOCKING, 4),
+    "star_two": (STAR.format(2, 2, "positive_sum"), "", 12),
+    "star_three": (STAR.format(1, 3, "movement"), "", 8),
+    "star_four": (STAR.format(2, 4, "goal"), "", 6),
+    "star_six": (STAR.format(2, 6, "positive_sum"), "", 8),
+    "star_chain": (
+        STAR.format(2, 2, "win_loss"),
+        "0/0./......./....../1.0../..1.../......./1./. 0 - 0",
+        "18=>29 29=>36",
+    ),
+    "star_won": (STAR.format(2, 2, "sparse"), "1/1./......./....../...../...0../..11.../.0/0 0 - 0", "24=>34"),
+    "star_pass": ("chinese_checkers(size=1, num_players=2, max_rounds=1)", "0/.11./1.1/..../. 0 - 0", "end 2->1"),
+    "diamond": (DIAMOND.format(5, 6), "", 8),
+    "diamond_lock": (
+        "chinese_checkers_diamond(size=5, pieces=6, tip_lock=True)",
+        ".00../0..../.0.../.1.../..1.. 0 0",
+        4,
+    ),
+    "diamond_won": (DIAMOND.format(4, 3), "..../..../0..1/.0.1 0 7", "13>14"),
+    "diamond_pass": ("chinese_checkers_diamond(size=3, pieces=1, max_plies=2)", "011/1../1.. 0 0", "0>0 2>5"),
     "boxes_win_loss": (BOXES.format("win_loss"), "", 7),
     "boxes_margin": (BOXES.format("margin"), "1111101 .. 1", "v(0,1)"),
     "boxes_boxes": (BOXES.format("boxes"), "1010011 .. 0", 3),
     "chess": ("minichess", "", 12),
+    "chess_mate": ("minichess", "k4/5/K4/5/4R w - - 0 1", "e1e5"),
+    "chess_repeated": ("minichess", "", KNIGHTS * 2),
     "chess_material": ("minichess(board='baby', reward='material', max_plies=8)", "", 8),
-    "chess_kings": (KINGS, "4k/3P1/5/5/K4 b - - 0 1", "e5d5 a1a2 d5d4"),
+    "chess_promoted": ("minichess", "1n3/P3k/5/5/K4 w - - 0 1", "a4b5r e4e3"),
+    "chess_kings": (
+        "minichess(board='mallet', rules='king_capture', double_step=True, promotion='queen')",
+        "4k/3P1/5/5/K4 b - - 0 1",
+        "e5d5 a1a2 d5d4",
+    ),
 }
 
 
