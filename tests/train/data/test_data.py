@@ -210,11 +210,9 @@ def test_probabilities_of_several_actions_are_kept(boards: Positions) -> None:
     assert (found.probabilities.max(1) < 1).any()
 
 
-def test_labels_can_be_values_alone(solver_labels: tuple[Positions, Any], tmp_path: Path) -> None:
-    found, _ = solver_labels
-    file = tmp_path / "12.npz"
-    solved_boxes(1, 2).save(file)
-    values = labels.labelled(found, agents.make(f"solver('{file}')", found.env), train=80, only_values=True)
+def test_labels_can_be_values_alone(solver_labels: tuple[Positions, Any]) -> None:
+    found, result = solver_labels
+    values = labels.labelled(found, agents.make(result["label"], found.env), train=80, only_values=True)
     assert values.probabilities is None
     assert (values.action == UNKNOWN).all()
     np.testing.assert_array_equal(values.value, found.value)

@@ -211,13 +211,15 @@ def minibatch_of(target: np.ndarray = TARGET, label: np.ndarray = VALUE) -> Mini
 
 def test_loss_has_the_cross_entropy_over_legal_actions_their_share_and_the_squared_error() -> None:
     value, coefs = np.array([0.0, 7.0, 1.0]), {"legal_coef": 0.5, "value_coef": 0.25, "l2_coef": 0.01}
-    found, _ = loss_and_gradient(LOGITS, value, minibatch_of(), **coefs)
+    found, gradient = loss_and_gradient(LOGITS, value, minibatch_of(), **coefs)
     weights = np.exp(LOGITS[:2])  # of the positions with a labelled action
     legal = (weights * MASK[:2]).sum(1)
     assert found["policy_loss"] == pytest.approx(-(TARGET[:2] * np.log(weights / legal[:, None])).sum() / 2, rel=1e-6)
     assert found["value_loss"] == pytest.approx((0.25 + 4) / 2)
     expected = found["policy_loss"] + 0.25 * found["value_loss"] + 0.01 * ((LOGITS**2).sum() + 50)
     assert found["loss"] == pytest.approx(expected - 0.5 * np.log(legal / weights.sum(1)).mean(), rel=1e-6)
+    np.testing.assert_allclose(gradient["value"], [0.25 * -0.5 + 0, 0.02 * 7, 0.25 * 2 + 0.02], atol=1e-6)  # by hand
+    np.testing.assert_allclose(gradient["logits"][2], 0.02 * LOGITS[2], atol=1e-6)  # no action is labelled
 
 
 @jax.jit
@@ -231,13 +233,6 @@ def test_action_of_probability_0_without_a_label_adds_no_loss() -> None:
     loss, gradient = cross_entropy(np.array([[-np.inf, 2, 5], [3e38, 3e38, -3e38]], np.float32))
     np.testing.assert_allclose(loss, np.log(2), rtol=1e-6)
     np.testing.assert_allclose(gradient, np.zeros((2, 3)), atol=1e-6)
-
-
-def test_positions_without_labels_add_no_loss_and_no_gradient() -> None:
-    nothing = minibatch_of(np.zeros((3, 3)), np.full(3, np.nan))
-    found, gradient = loss_and_gradient(LOGITS, np.ones(3), nothing, legal_coef=0.5)
-    assert found["loss"] == 0
-    assert all(not leaf.any() for leaf in gradient.values())
 
 
 # -- evaluation ----------------------------------------------------------------------------------------------------

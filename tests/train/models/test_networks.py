@@ -174,17 +174,14 @@ def test_outputs_and_gradients_in_bfloat16_are_near_those_in_float32(network: st
 # -- texts and settings ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "same"),
-    [
-        ("resnet(blocks=1, channels=8, bottleneck=2)", ("resnet(blocks=1)", {"channels": (8,)})),
-        ("alpha_mini(channels=4)", ("alpha_mini", {"channels": (4,), "hidden_sizes": (1024, 512)})),
-    ],
-)
-def test_setting_is_given_as_a_flag_or_in_brackets(text: str, same: tuple[str, dict[str, Any]]) -> None:
-    first, second = Policy.of(STAR, "shared", text), Policy.of(STAR, "shared", same[0], **same[1])
-    assert first == second
-    assert hash(first) == hash(second)
+def test_setting_is_given_as_a_flag_or_in_brackets() -> None:
+    for text, other, settings in (
+        ("resnet(blocks=1, channels=8, bottleneck=2)", "resnet(blocks=1)", {"channels": (8,)}),
+        ("alpha_mini(channels=4)", "alpha_mini", {"channels": (4,), "hidden_sizes": (1024, 512)}),
+    ):
+        first, second = Policy.of(STAR, "shared", text), Policy.of(STAR, "shared", other, **settings)
+        assert first == second
+        assert hash(first) == hash(second)
 
 
 STICKS = Sticks()  # its observations are vectors

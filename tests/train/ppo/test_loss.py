@@ -230,15 +230,12 @@ def test_arrays_of_the_critic_alone_are_those_whose_gradient_of_the_logits_is_ze
 
 
 class AllShared(Policy):
-    """Its value is the largest logit."""
+    """Its logits depend on all parameters."""
 
-    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
-        logits = sum(leaf.sum() for leaf in jax.tree.leaves(params)) * jnp.ones((seat.size, 3))
-        return logits, logits.max(-1)
+    def apply(self, params: Any, observation: jax.Array, seat: jax.Array) -> Any:
+        return sum(leaf.sum() for leaf in jax.tree.leaves(params)) * jnp.ones((seat.size, 3)), None
 
 
 def test_network_whose_critic_has_nothing_of_its_own_is_refused() -> None:
-    policy = PPO(CONFIG).policy
-    own = AllShared(policy.observation_shape, policy.num_players, policy.sharing, policy.network)
     with pytest.raises(ValueError, match="leave out critic_warmup"):
-        critic_only(own)
+        critic_only(AllShared(**vars(PPO(CONFIG).policy)))
