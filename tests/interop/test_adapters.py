@@ -115,6 +115,18 @@ def test_illegal_action_of_the_mover_ends_the_game_and_costs_one(adapter: type[A
     assert_same(made.view(), reference)
 
 
+@pytest.mark.parametrize("adapter", adapters("gymnasium", "gymnax", "jaxmarl", "pgx"))
+def test_finished_game_does_not_change_and_pays_nothing(adapter: type[Adapter]) -> None:
+    made, reference = adapter(Sticks()), Reference(Sticks(), adapter.one_seat)
+    made.reset(0)
+    while not reference.over:
+        made.step(0)
+        reference.step(0)
+    made.step(0)
+    reference.paid[:] = 0
+    assert_same(made.view(), reference)
+
+
 def observed_games(made: Adapter, seeds: Iterable[Any]) -> list[list[str]]:
     """The observations of games in which single sticks are taken."""
     games: list[list[str]] = []

@@ -12,25 +12,20 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python import policy, rl_environment
-from open_spiel.python.algorithms import exploitability, get_all_states, minimax
+from open_spiel.python.algorithms import exploitability, minimax
 from open_spiel.python.algorithms.generate_playthrough import playthrough
 from open_spiel.python.observation import make_observation
 
 import jaxgames
 from jaxgames.interop.openspiel import OpenSpielGame, RegisteredGame, register, registered_game
 from tests.helpers.sticks import LuckySticks, Sticks
+from tests.interop.adapters import GAMES
 
 ROOT = Path(__file__).parents[2]
 KINDS = pyspiel.GameType
 TINY = "dots_and_boxes(rows=1,cols=2)"
 PAYING = "dots_and_boxes(rows=1,cols=2,reward=boxes)"
-SMALL = [
-    "checkers(max_plies=60)",
-    "chinese_checkers(size=1,max_rounds=8,num_players=6,reward=positive_sum)",
-    "chinese_checkers_diamond(size=3,pieces=3,max_plies=60)",
-    "dots_and_boxes(rows=2,cols=2,reward=margin)",
-    "minichess(rules=king_capture,reward=material)",
-]
+SMALL = [game.replace(" ", "") for game in GAMES]
 SCHEMES = [  # whether they pay before the end
     ("chinese_checkers(size=1,reward=goal)", True),
     ("chinese_checkers(size=1,reward=sparse)", False),
@@ -80,13 +75,6 @@ def test_exploitability_of_uniform_play_is_that_of_the_own_game_of_openspiel() -
     games = [load("dots_and_boxes(rows=1,cols=1)"), theirs(1, 1)]
     ours, expected = (exploitability.exploitability(game, policy.UniformRandomPolicy(game)) for game in games)
     assert ours == pytest.approx(expected)
-
-
-@pytest.mark.slow
-def test_all_histories_of_two_boxes_are_found() -> None:
-    """Any order of any of the seven edges: the sum of 7! / (7 - k)! over k from 0 to 7."""
-    states = get_all_states.get_all_states(load(TINY), to_string=lambda state: state.history_str())
-    assert len(states) == 13_700
 
 
 def test_rl_environment_pays_the_rewards_of_the_scheme() -> None:

@@ -133,8 +133,6 @@ def test_agent_of_three_seats_plays_users_games() -> None:
     [
         ("openspiel(bot=alphazero)", "bot must be one of 'mcts', 'random', not 'alphazero'"),
         ("openspiel(simulations=1)", "simulations .* from 2 to"),
-        ("openspiel(rollouts=0)", "rollouts .* from 1 to"),
-        ("openspiel(max_rollout_steps=-1)", "max_rollout_steps .* from 0 to"),
         ("openspiel(uct_c=-1)", "uct_c .* from 0 on"),
         ("openspiel(playout=openspiel)", "playout must be an agent on the device, such as random or greedy"),
         ("openspiel(solve=3)", "solve must be one of False, True"),

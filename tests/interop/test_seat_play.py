@@ -10,8 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-import jaxgames
-from jaxgames.interop.seat_play import HostSeatPlay, SeatPlay, against, games_by_id, reset_episode, step_episode
+from jaxgames.interop.seat_play import HostSeatPlay, SeatPlay, against, reset_episode, step_episode
 from tests.helpers.scripted_agents import OnHost, Taker, TakerOnHost
 from tests.helpers.sticks import LuckySticks, Sticks
 
@@ -123,7 +122,6 @@ def test_agent_on_the_host_is_played_on_the_host() -> None:
     [
         (3, "random", ValueError, "seat must be an integer from 0 to 2, or 'random', not 3"),
         (True, "random", TypeError, "seat must be an integer"),
-        ("first", "random", TypeError, "or 'random', not 'first'"),
         (0, "nobody", ValueError, "unknown agent 'nobody'; the agents are"),
         (0, 7, TypeError, "opponent must be an agent of jaxgames.agents or its text"),
         (0, OnHost(STICKS), ValueError, "runs on the host.*on_device = True.*gymnasium.SeatEnv, which takes any"),
@@ -132,8 +130,3 @@ def test_agent_on_the_host_is_played_on_the_host() -> None:
 def test_wrong_seat_or_opponent_is_refused(seat: Any, opponent: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         against(STICKS, seat, opponent)
-
-
-def test_ids_of_games_have_their_words_joined_with_capitals() -> None:
-    assert games_by_id()["jaxgames/ChineseCheckersDiamond-v0"] == "chinese_checkers_diamond"
-    assert list(games_by_id().values()) == jaxgames.list_games()

@@ -15,7 +15,7 @@ import pytest
 from jaxgames import agents, make
 from jaxgames.env import Outcome
 from jaxgames.host import legal_moves
-from jaxgames.play import HUMAN, Session, from_json, to_json
+from jaxgames.play import HUMAN, Session, to_json
 from jaxgames.play.__main__ import first_board, main
 from jaxgames.play.notation import legal_texts, parse_turn
 from jaxgames.play.terminal import Terminal, read_game
@@ -52,6 +52,9 @@ GAMES: dict[str, tuple[str, list[str], str, list[str]]] = {
     "boxes_of_people": (BOXES, [HUMAN, HUMAN], "", ["h alphabeta"]),
     "boxes_for_a_margin": ("dots_and_boxes(rows=1, cols=2, reward=margin)", AGAINST_FIRST, "", ["h alphabeta"]),
     "agents_alone": (BOXES, ["first", "first"], "", []),
+    # it fails at its first two moves and at hints; a typed move is played for it
+    "boxes_with_a_failing_agent": (BOXES, [HUMAN, "failing"], "", ["h failing", "h(1,1)", "", "v(0,0)"]),
+    "failing_agents_alone": (BOXES, ["failing", "failing"], "", ["h failing", "", "v(0,0)"]),
     # squares on the way may be left out, and a capture may be written as a step
     "checkers": (
         *("checkers", ["first", HUMAN], "W:W22,32:B17,18,11,9"),
@@ -99,10 +102,24 @@ RULES = (
 )
 
 
-def transcript(game: Any, seats: list[str], position: str = "", lines: list[str] | None = None, **options: Any) -> str:
+def failing_twice() -> HostAgent:
+    """Fails at its first two moves, and then plays the first legal action; it always fails at a hint."""
+    failures = iter((KeyError("no disk"), KeyError("no disk")))
+
+    def act(key: Any, states: Any) -> Any:
+        for failure in failures:
+            raise failure
+        return agents.FirstAgent(make(BOXES)).act(key, states)
+
+    def analyse(states: Any) -> Any:
+        raise KeyError("no disk")
+
+    return HostAgent(act, analyse)
+
+
+def transcript(game: str, seats: list[str], position: str, lines: list[str]) -> str:
     """Returns all that the terminal writes until the lines end."""
-    env = make(game) if isinstance(game, str) else game
-    typed, out = iter(lines or []), io.StringIO()
+    env, typed, out, failing = make(game), iter(lines), io.StringIO(), failing_twice()
 
     def read(prompt: str) -> str:
         out.write(prompt)
@@ -110,8 +127,12 @@ def transcript(game: Any, seats: list[str], position: str = "", lines: list[str]
             raise EOFError
         return line
 
+    def make_agent(text: str, env: Any) -> Any:
+        return failing if text == "failing" else agents.make(text, env)
+
     start = env.from_string(position) if position else None
-    Terminal(Session(env, seats, state=start), read=read, out=out, **options).run()
+    session = Session(env, seats, state=start)
+    Terminal(session, read=read, out=out, make=make_agent).run()
     check_width(out.getvalue())
     return out.getvalue()
 
@@ -158,11 +179,6 @@ def test_transcripts_are_the_stored_ones() -> None:
         assert text.split("\n") == (FOLDER / name).read_text(encoding="utf-8").split("\n"), name
 
 
-def test_turn_without_a_move_is_refused_with_the_legal_ones() -> None:
-    with pytest.raises(ValueError, match=r"^expected a move; the legal ones are h\(0,0\), h\(0,1\)"):
-        parse_turn(Session(BOXES, [HUMAN, HUMAN]), " ")
-
-
 @pytest.mark.parametrize("name", GAMES)
 def test_every_listed_move_is_understood(name: str) -> None:
     game, seats, position, _ = GAMES[name]
@@ -193,38 +209,6 @@ def test_game_is_saved_and_read_as_editors_save_it(suffix: str, tmp_path: Path) 
     for content in saved_by_editors(file.read_text(encoding="utf-8")):
         file.write_bytes(content)
         assert to_json(read_game(file)) == to_json(saved)
-
-
-# -- agents --------------------------------------------------------------------------------------------------------
-
-
-def failing_twice() -> HostAgent:
-    """Fails at its first two moves, and then plays the first legal action; it always fails at a hint."""
-    failures = iter((KeyError("no disk"), KeyError("no disk")))
-
-    def act(key: Any, states: Any) -> Any:
-        for failure in failures:
-            raise failure
-        return agents.FirstAgent(make(BOXES)).act(key, states)
-
-    def analyse(states: Any) -> Any:
-        raise KeyError("no disk")
-
-    return HostAgent(act, analyse)
-
-
-@pytest.mark.parametrize("seats", [[HUMAN, "failing"], ["failing", "failing"]])
-def test_failure_of_an_agent_leaves_the_game_to_the_person(seats: list[str], tmp_path: Path) -> None:
-    file, agent = tmp_path / "game.json", failing_twice()
-    lines = ["h(1,1)"] if HUMAN in seats else []
-    typed = ["h failing", *lines, f"save {file}", "", "v(0,0)"]
-    text = transcript(BOXES, seats, "", typed, make=lambda text, env: agent)
-    assert text.count("(failing) failed with KeyError: 'no disk'") == 2
-    assert text.count("\nfailing failed with KeyError: 'no disk'\n") == 1, "the hint"
-    assert "(failing has failed), ? for help> \n" in text
-    assert from_json(file.read_text(encoding="utf-8")).moves() == lines, "nothing was lost"
-    played = [line for line in text.splitlines() if "(failing) plays" in line]
-    assert len(played) == (0 if HUMAN in seats else 6), "a typed move is played for the agent, which then moves itself"
 
 
 # -- the command ---------------------------------------------------------------------------------------------------

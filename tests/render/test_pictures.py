@@ -242,11 +242,8 @@ REFUSALS: list[tuple[Any, Any, Any, dict[str, Any], tuple[str, ...]]] = [
     (render.svg, STAR, START, {"theme": "blue"}, ("theme", "'light'", "'blue'")),
     (render.svg, STAR, jax.tree.map(lambda leaf: leaf[:0], BATCH), {}, ("at least one",)),
     (render.svg, STAR, jax.tree.map(lambda leaf: leaf[None], BATCH), {}, ("one axis",)),
-    (render.svg, STAR, START, {"last": ["1->2"]}, ("last", "one text", "['1->2']")),
     (render.svg, STAR, BATCH, {"last": "1->2"}, ("last", "2 texts", "'1->2'")),
-    (render.svg, STAR, BATCH, {"columns": 0}, ("columns", "1", "not 0")),
     (render.svg, STAR, START, {"seat": 2}, ("seat", "0 to 1", "not 2")),
-    (render.svg, STAR, START, {"goal_of": 2}, ("goal_of", "0 to 1", "not 2")),
     (render.svg, STAR, BATCH, {"moves_of": 0}, ("moves_of", "single board")),
     (render.svg, STAR, START, {"last": "1->13"}, ("below 13", "'1->13'")),
     (render.svg, STAR, START, {"last": "a1b2"}, ("'3=>16'",)),
@@ -259,7 +256,6 @@ REFUSALS: list[tuple[Any, Any, Any, dict[str, Any], tuple[str, ...]]] = [
     (render.svg, BOXES, start(BOXES), {"moves_of": 0}, ("moves_of", "dots_and_boxes")),
     (render.animate, STAR, [START] * 3, {"actions": [0]}, ("3 states", "2 or 3", "not 1")),
     (render.animate, STAR, [START], {"seconds_per_step": 0}, ("seconds_per_step", "positive", "not 0")),
-    (render.animate, STAR, [], {}, ("at least one",)),
     (render.anchors, STAR, BATCH, {}, ("one state", "2")),
 ]
 

@@ -4,7 +4,8 @@ import json
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, Literal, Protocol
+from operator import itemgetter
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -46,16 +47,6 @@ def check_page(page: Page) -> None:
     assert [f"{rule['id']}: {[node['html'] for node in rule['nodes']]}" for rule in rules] == []
     assert page.viewport_size
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
-
-
-def first(cells: list[str]) -> str:
-    return cells[0]
-
-
-class Sit(Protocol):
-    """Returns a person at the page of a new server; `options` are those of the server and of the window."""
-
-    def __call__(self, game: str, *seats: str, phone: bool = False, **options: Any) -> "Person": ...
 
 
 class Person:
@@ -281,7 +272,7 @@ class Person:
         self.page.mouse.move(*self.middle(choose_target()))
         self.page.mouse.up()
 
-    def move(self, choice: Callable[[list[str]], str] = first, by: By = "mouse") -> None:
+    def move(self, choice: Callable[[list[str]], str] = itemgetter(0), by: By = "mouse") -> None:
         """Plays a legal move, one ply, and waits for the next turn; with the mouse, pieces are dragged."""
         before = self.ply
         if edges := self.cells("edge"):
@@ -304,6 +295,9 @@ class Person:
             self.press_button("#extra button", by)
         self.wait_for(f"Number(document.querySelector('#ply').value) > {before}")
         self.wait()
+
+
+Sit = Callable[..., Person]  # (game, *seats, phone, options of the server and window): a person at a new server's page
 
 
 class Held:

@@ -44,6 +44,8 @@ def test_page_is_accessible_and_fits_all_widths(sit: Sit, game: str, scheme: Lit
     for size in (DESK, NARROW, ZOOMED, PHONE):
         someone.page.set_viewport_size(size)
         check_page(someone.page)
+    for part in ("#status", "#board", "#hint"):  # also on a phone
+        expect(someone.find(part)).to_be_in_viewport(ratio=1)
     someone.push("#new-game")
     someone.wait_for("document.querySelectorAll('#new-seats input').length > 0")
     someone.push("#dialog summary")
@@ -60,16 +62,6 @@ def test_page_is_accessible_and_fits_all_widths(sit: Sit, game: str, scheme: Lit
         details.evaluate("part => { part.open = true; }")
     check_page(someone.page)
     assert not someone.errors
-
-
-@pytest.mark.parametrize("game", ["minichess", "chinese_checkers(size=4, num_players=6)"])
-def test_board_hint_and_its_result_are_on_one_screen_of_a_phone(sit: Sit, game: str) -> None:
-    someone = sit(game, "human", *["first"] * (jaxgames.make(game).num_players - 1), phone=True)
-    ask_greedy(someone)
-    for part in ("#status", "#board", "#hint"):
-        expect(someone.find(part)).to_be_in_viewport(ratio=1)
-    assert not someone.sees("#position")
-    assert not someone.sees("#replay"), "nothing has been played"
 
 
 # -- the page and its server ---------------------------------------------------------------------------------------

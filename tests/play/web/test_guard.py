@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import jaxgames
-from jaxgames import agents, baselines, render
+from jaxgames import agents, baselines, registry, render
 from jaxgames.play import Session, from_json, to_json
 from jaxgames.play.web import allowed, routes
 from jaxgames.play.web.guard import HEADERS
@@ -147,15 +147,6 @@ def test_strange_value_in_any_field_is_refused_and_changes_nothing(here: Page) -
 SAVED: dict[str, Any] = json.loads(to_json(Session(GAME, PEOPLE)))
 
 
-def test_page_offers_all_games(here: Page) -> None:
-    start = here.get("/api/start").json()
-    assert start["games"].keys() == set(jaxgames.list_games())
-    boxes = start["games"]["dots_and_boxes"]
-    assert boxes["title"] == "Dots and Boxes"
-    assert {"name": "rows", "default": "5"} in boxes["parameters"]
-    assert ["rows=3, cols=3", "3 by 3 boxes"] in boxes["menus"][0]["options"]
-
-
 def test_page_offers_the_agents_that_play_a_game() -> None:
     def make_agent(text: str, env: Any) -> Any:
         """Makes agents; a search in Dots and Boxes, which takes seconds to load, is replaced."""
@@ -171,7 +162,11 @@ def test_page_offers_the_agents_that_play_a_game() -> None:
 
 
 @pytest.mark.parametrize("game", jaxgames.list_games())
-def test_page_describes_a_game_in_words(here: Page, game: str) -> None:
+def test_page_offers_a_game_and_describes_it_in_words(here: Page, game: str) -> None:
+    offered = here.get("/api/start").json()["games"]
+    assert offered.keys() == set(jaxgames.list_games())
+    assert [each["name"] for each in offered[game]["parameters"]] == [each.name for each in registry.parameters(game)]
+    assert offered[game]["menus"]
     about = here.ask("describe", game=game)
     env = jaxgames.make(game)
     assert about["names"] == render.seat_names(env)
@@ -182,6 +177,7 @@ def test_page_describes_a_game_in_words(here: Page, game: str) -> None:
         allowed.check_agent(GameServer(game, ("human", "human"), 0, agents.make), level["agent"])
     rules = here.ask("rules", game=game, theme="dark")
     assert rules["title"].startswith(here.ask("show", id=id)["title"])
+    assert rules["title"].startswith(offered[game]["title"])
     assert rules["goal"]
     assert len(rules["paragraphs"]) >= 3
     assert len(rules["pictures"]) >= 2
