@@ -120,6 +120,7 @@ def test_late_reply_neither_continues_a_capture_that_was_taken_back_nor_replaces
     reply.release()
     someone.page.wait_for_timeout(1000)
     assert someone.ply == 0
+    assert not someone.errors, "nothing that is stale was sent"
 
 
 def test_late_hint_is_not_shown_in_the_next_position(sit: Sit) -> None:
