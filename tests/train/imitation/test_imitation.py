@@ -51,12 +51,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: saved(table, folder / f"{name}.npz") for name, table in tables.items()}
 
 
-def config_of(files: dict[str, str], *others: str, **settings: Any) -> Config:
-    small: dict[str, Any] = {"batch_size": 16, "num_minibatches": 5}
-    small |= {"network": "tests.helpers.networks:patch(width=8)", "env": str(solved_boxes(1, 2).env)}
-    return resolve(Config(data=tuple(files[name] for name in ("1x2", *others)), **small | settings))
-
-
 def after_an_iteration(config: Config) -> tuple[Imitation, Any, dict[str, jax.Array]]:
     """A learner, its train state after an iteration, and the metrics."""
     learner = Imitation(resolve(config))
@@ -90,7 +84,9 @@ def test_settings_from_the_file_are_the_checksum_and_whole_epochs(
 
 
 def test_games_and_checksums_come_from_the_files(files: dict[str, str]) -> None:
-    config = config_of(files, "1x3", "copy")
+    small: dict[str, Any] = {"batch_size": 16, "num_minibatches": 5, "network": "tests.helpers.networks:patch(width=8)"}
+    data = tuple(files[name] for name in ("1x2", "1x3", "copy"))
+    config = resolve(Config(**small, env=str(solved_boxes(1, 2).env), data=data))
     assert config.other_envs == tuple(str(solved_boxes(1, cols).env) for cols in (3, 2))
     assert config.data_fingerprints[2] == config.data_fingerprints[0] != config.data_fingerprints[1]
     assert config.steps_per_iteration == 3 * 5 * 16
@@ -180,24 +176,6 @@ class OfOutputs(Imitation):
     policy: Any = Outputs()  # pyright: ignore[reportAssignmentType]  # constant here
 
 
-@jax.jit
-def metrics_and_gradient(weights: Any, minibatch: Minibatch, numbers: Numbers) -> Any:
-    """Of a network whose weights are its outputs; the coefficients are traced, as in a sweep."""
-    nothing: Any = None  # the loss does not read the train state
-    loss = functools.partial(OfOutputs(Config(), numbers).loss, nothing)
-    found, (metrics, _) = jax.grad(loss, has_aux=True)(weights, minibatch)
-    return metrics, found["heads"]["params"]
-
-
-def loss_and_gradient(
-    logits: np.ndarray, value: np.ndarray, minibatch: Minibatch, **coefs: float
-) -> tuple[dict[str, float], dict[str, jax.Array]]:
-    """The metrics of the loss of a network with these outputs, and the gradient in the outputs."""
-    weights = {"encoder": {"params": {}}, "heads": {"params": {"logits": logits, "value": value}}}
-    metrics, gradient = metrics_and_gradient(weights, minibatch, Numbers(**coefs))
-    return {name: float(number) for name, number in metrics.items()}, gradient
-
-
 LOGITS = np.array([[1.0, 2.0, 0.5], [0.0, 0.0, 3.0], [1.0, 1.0, 1.0]])
 MASK = np.array([[True, True, False], [True, True, True], [True, False, True]])
 TARGET = np.array([[0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])  # the last position has none
@@ -211,7 +189,11 @@ def minibatch_of(target: np.ndarray = TARGET, label: np.ndarray = VALUE) -> Mini
 
 def test_loss_has_the_cross_entropy_over_legal_actions_their_share_and_the_squared_error() -> None:
     value, coefs = np.array([0.0, 7.0, 1.0]), {"legal_coef": 0.5, "value_coef": 0.25, "l2_coef": 0.01}
-    found, gradient = loss_and_gradient(LOGITS, value, minibatch_of(), **coefs)
+    learner, nothing = OfOutputs(Config(), Numbers(**coefs)), cast(Any, None)  # the loss does not read the train state
+    params = {"encoder": {"params": {}}, "heads": {"params": {"logits": LOGITS, "value": value}}}
+    compute = jax.jit(jax.grad(functools.partial(learner.loss, nothing), has_aux=True))
+    of_params, (metrics, _) = compute(params, minibatch_of())
+    found, gradient = {name: float(number) for name, number in metrics.items()}, of_params["heads"]["params"]
     weights = np.exp(LOGITS[:2])  # of the positions with a labelled action
     legal = (weights * MASK[:2]).sum(1)
     assert found["policy_loss"] == pytest.approx(-(TARGET[:2] * np.log(weights / legal[:, None])).sum() / 2, rel=1e-6)

@@ -10,7 +10,7 @@ import pytest
 from open_spiel.python.egt import dynamics as openspiel
 from scipy.special import expit
 
-from train.matrix.games import MatrixGame, matrix_game
+from train.matrix.games import matrix_game
 from train.matrix.replicator import (
     CORNERS,
     NO_CORNER,
@@ -29,18 +29,12 @@ NAMES = ("prisoners_dilemma", "biased_rps", "subsidy", "subsidy_printed", "battl
 SUBSIDY = matrix_game("subsidy")
 
 
-def random_policies(game: MatrixGame, count: int, seed: int = 0) -> tuple[Floats, Floats]:
-    """The policies of both players at random points, float64[count, n] and float64[count, m]."""
-    rng = np.random.default_rng(seed)
-    row, column = (rng.dirichlet(np.ones(actions), count) for actions in game.num_actions)
-    return row, column
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("tau", [0, 0.1, 1.0])
 def test_dynamics_equal_those_of_openspiel(name: str, tau: float) -> None:
     game = matrix_game(name)
-    row, column = random_policies(game, 100)
+    rng = np.random.default_rng(0)
+    row, column = (rng.dirichlet(np.ones(actions), 100) for actions in game.num_actions)
     theirs: Any = openspiel.replicator
     if tau:
         theirs = functools.partial(openspiel.boltzmannq, temperature=tau)

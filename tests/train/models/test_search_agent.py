@@ -29,8 +29,7 @@ from train.ppo import PPO, Config
 # -- agents of runs ----------------------------------------------------------------------------------------------------
 
 STICKS = Sticks(num_players=2, sticks=9)
-TEXT = "sticks(num_players=2, sticks=9)"
-SIZES: dict[str, Any] = {"env": TEXT, "hidden_sizes": (8,)}
+SIZES: dict[str, Any] = {"env": "sticks(num_players=2, sticks=9)", "hidden_sizes": (8,)}
 pytestmark = pytest.mark.usefixtures("sticks")
 
 

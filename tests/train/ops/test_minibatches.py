@@ -93,8 +93,6 @@ def test_chosen_steps_are_computed_in_chunks(number: int) -> None:
 
 # -- minibatches -------------------------------------------------------------------------------------------------------
 
-compiled = jax.jit(shuffle, static_argnums=range(1, 5))
-
 
 def test_groups_divide_boards_and_minibatches_and_are_neighbouring_boards_with_all_their_steps() -> None:
     assert [num_groups(*each) for each in ((8, 8), (8, 4), (6, 4), (7, 4), (20, 250))] == [8, 4, 2, 1, 10]
@@ -111,7 +109,7 @@ def test_pass_visits_every_step_at_most_once_in_an_order_of_its_own(
     groups = num_groups(num_envs, size)
     steps = {"number": np.arange(length * num_envs).reshape(length, num_envs)}
     rows, other = (
-        compiled(key, groups, length * num_envs // groups, num_minibatches, size)
+        shuffle(key, groups, length * num_envs // groups, num_minibatches, size)
         for key in jax.random.split(jax.random.key(0))
     )
     if length > 1:

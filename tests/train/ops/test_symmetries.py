@@ -65,7 +65,6 @@ NUMBERS = {
 # All copies start from one board, so it must be its own image, which the first board of minichess is not.
 STARTS = {"minichess": "rbkbr/pnpnp/5/PNPNP/RBKBR w - - 0 1"}
 FAST = "dots_and_boxes(rows=2, cols=2)"
-STEPS = 30
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_symmetric_moves_keep_observations_legal_actions_and_rewards_symmetric(g
 
     first = env.from_string(STARTS[game]) if game in STARTS else env.init()
     boards = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (copies, *leaf.shape)), first)
-    keys = jax.random.split(jax.random.key(0), STEPS)
+    keys = jax.random.split(jax.random.key(0), 30)
     observations, moved, masks, actions, movers, rewards = jax.device_get(
         jax.jit(jax.lax.scan, static_argnums=0)(step, boards, keys)[1]
     )

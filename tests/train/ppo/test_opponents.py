@@ -22,8 +22,9 @@ from train.ppo.opponents import Games, Opponents, Pool
 
 key = jax.random.key
 STICKS = Sticks()
-BOXES = "dots_and_boxes(rows=2, cols=2)"
-CONFIG = Config(env=BOXES, hidden_sizes=(8,), num_envs=4, rollout_length=6, num_minibatches=2)
+CONFIG = Config(
+    env="dots_and_boxes(rows=2, cols=2)", hidden_sizes=(8,), num_envs=4, rollout_length=6, num_minibatches=2
+)
 
 
 def config_of(*opponents: str, **changes: Any) -> Config:
