@@ -31,7 +31,6 @@ from train.pretrained import load_params
 
 pytestmark = pytest.mark.usefixtures("sticks")
 
-GAME = Sticks(num_players=2, sticks=9)
 SETTINGS: dict[str, Any] = {
     "env": "sticks(num_players=2, sticks=9)",
     "num_envs": 32,
@@ -203,7 +202,7 @@ class Outputs:
 
 
 class OfOutputs(AlphaZero):
-    games = ((GAME, Outputs()),)  # pyright: ignore[reportAssignmentType]  # constant here
+    games = ((Sticks(num_players=2, sticks=9), Outputs()),)  # pyright: ignore[reportAssignmentType]  # constant here
 
 
 @pytest.mark.parametrize(("slots", "weights"), [((2, 0, -1), (0.75, 0.25, 0)), ((0, 1, 2), (0.25, 0, 0.75))])

@@ -108,10 +108,9 @@ def test_units_are_dropped_in_the_update_only(name: str) -> None:
 
 
 GRAPH = "graph(rounds=2, width=8, chains=True)"
-ANY_BOARD = (GRAPH, "resnet(blocks=1, channels=5, pool=True)")
 
 
-@pytest.mark.parametrize("network", ANY_BOARD)
+@pytest.mark.parametrize("network", [GRAPH, "resnet(blocks=1, channels=5, pool=True)"])
 def test_parameters_have_the_same_shapes_on_every_board(network: str) -> None:
     shapes: list[Any] = []
     for size in ("rows=3, cols=3", "rows=1, cols=1", "rows=2, cols=4"):

@@ -133,7 +133,6 @@ def test_agent_with_a_table_plays_as_without(params: Any, boards: Any, slots: in
     ("game", "sharing", "evaluations", "slots", "expected"),
     [
         (GAME, "shared", POSITIONS + 1, 64, True),
-        (GAME, "shared", POSITIONS, 64, False),
         (GAME, "independent", 10**9, 64, False),  # the outputs depend on the seat
         ("chinese_checkers_diamond(size=5, pieces=3)", "shared", 10**9, 24, True),
         ("chinese_checkers_diamond(size=5, pieces=3)", "shared", 10**9, 25, False),  # too large

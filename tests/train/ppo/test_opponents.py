@@ -55,7 +55,6 @@ def test_text_of_a_pool_has_every_and_defaults() -> None:
         ("self", "'self@every=10'"),
         ("self@every=0", "every .*from 1 .*not 0"),
         ("self@every=10(size=10001)", "size .*10000, not 10001"),
-        ("self@every=10(temperature=-1)", "temperature .*0 .*not -1"),
         ("self@every=10(depth=3)", "'depth'.*size and temperature"),
     ],
 )
