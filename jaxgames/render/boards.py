@@ -17,6 +17,7 @@ from jaxgames.env import Env
 from jaxgames.registry import record_of
 from jaxgames.render import animation
 from jaxgames.render.drawing import CARD, PADDING, Drawing, Scene, document, still
+from jaxgames.render.moves import marks
 from jaxgames.render.picture import Picture
 from jaxgames.render.slides import together
 from jaxgames.render.theme import THEMES, variable_theme
@@ -81,7 +82,7 @@ def svg(
         if outlined is not None:
             scene = _with_goal_of(drawing, scene, outlined)
         if moves_of is not None:
-            scene = _with_moves(env, drawing, scene, inner, moves_of)
+            scene = dataclasses.replace(scene, marks={**scene.marks, **marks(game, drawing, inner, moves_of)})
         title = scene.caption.text if single else f"{index}: {scene.caption.text}"
         cards.append(still(drawing, _captioned(scene, title, turn[-1] if turn else "")))
     picture = document(drawing, cards, min(columns, len(cards)), width, label=str(game))
@@ -216,13 +217,6 @@ def _with_goal_of(drawing: Drawing, scene: Scene, seat: int) -> Scene:
         return scene
     marks = {name: path for name, path in scene.marks.items() if not name.startswith("goal")}
     return dataclasses.replace(scene, marks={**marks, f"goal{seat}": drawing.goals[seat]})
-
-
-def _with_moves(env: Env[Any], drawing: Drawing, scene: Scene, board: Any, piece: Any) -> Scene:
-    """Returns the scene with the marks of the moves of the piece on a cell."""
-    if drawing.moves is None:
-        raise ParameterError(f"moves_of is for games whose pieces move, and those of {env.id!r} do not: leave it out")
-    return dataclasses.replace(scene, marks={**scene.marks, **drawing.moves(board, piece)})
 
 
 def _one_game(boards: list[Any]) -> list[Any]:

@@ -76,7 +76,9 @@ class Drawing:
     cells: Mapping[str, Place]  # the middles of all cells, or of all edges, by their names in the texts of moves
     contents: Callable[[Any], Mapping[str, str]]  # of a state: the piece on each cell that is not empty, in words
     motions: Callable[[Any, Sequence[str]], list[Motion]]  # of a state and the texts of legal moves, in their order
-    moves: Callable[[Any, Any], Mapping[str, str]] | None = None  # marks of the moves of the piece on a cell of a state
+    chosen: Callable[[Place], Mapping[str, str]] | None = None  # the mark of `svg(moves_of=...)`; None: no piece moves
+    legs: Callable[[Any, str, Sequence[str]], Sequence[tuple[str, str]]] | None = None
+    """(state, cell, targets): the steps and hops from the cell of a piece to its targets; None: one to each of them."""
     angles: Sequence[float] = ()  # degrees clockwise that bring the home of each seat to the bottom
     seats: Sequence[tuple[str, str]] = ()  # the name of each seat and the colour of its pieces, `#rrggbb`
     goals: Sequence[str] = ()  # path data of the mark "goal0", "goal1", ... of each seat

@@ -1,25 +1,23 @@
 """The marks of `svg(..., moves_of=piece)`: the piece, the cells that it can reach, and an arrow per step or hop.
 
-A game supplies the places; the marks look alike on every board. Each arrow ends before the middle of its cell, so that
-the hole or piece there stays visible.
+The marks look alike on every board; a game can supply the stops on the way. Each arrow ends before the middle of its
+cell, so that the hole or piece there stays visible.
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
-
-import numpy as np
+from collections.abc import Mapping
+from typing import Any
 
 from jaxgames._checks import ParameterError
-from jaxgames.render.drawing import Motion, Place, at, number
+from jaxgames.env import Env
+from jaxgames.host import legal_moves
+from jaxgames.render.drawing import Drawing, Place, at, number
 from jaxgames.render.theme import Theme
 
 TARGET_RADIUS = 8.6  # of the shade on a cell that the piece can reach
 FROM_PIECE, FROM_STOP, TO_CELL = 9.6, 4.6, 4.8  # from the middles of cells to the ends of arrows
 HEAD_LENGTH, HEAD_HALF_WIDTH = 3.6, 2.2  # of an arrow
 STAR_RADII = (5.6, 2.5)  # of the points and of the corners between them
-
-T = TypeVar("T", int, str)
 
 
 def under(theme: Theme) -> dict[str, Mapping[str, str]]:
@@ -38,11 +36,27 @@ def over(theme: Theme) -> dict[str, Mapping[str, str]]:
     }
 
 
-def marks(origin: Place, targets: Iterable[Place], moves: Iterable[tuple[Place, Place]]) -> dict[str, str]:
-    """Returns path data of the shades on the targets, and of the arrows of the moves of the piece at `origin`."""
-    shades = "".join(circle(target, TARGET_RADIUS) for target in targets)
-    arrows = "".join(_arrow(start, end, FROM_PIECE if start == origin else FROM_STOP) for start, end in moves)
-    return {"targets": shades, "arrow-casings": arrows, "arrows": arrows} if shades else {}
+def marks(game: Env[Any], drawing: Drawing, state: Any, piece: int | str) -> dict[str, str]:
+    """Returns path data: of the mark of the mover's piece on a cell, of the shades on its targets, and of the arrows.
+
+    Raises ParameterError if no piece of the mover is on the cell, and for a game whose pieces do not move.
+    """
+    if drawing.chosen is None:
+        raise ParameterError(f"moves_of is for games whose pieces move, and those of {game.id!r} do not: leave it out")
+    mover, cell, places = drawing.seats[int(state.current_player)][0], str(piece), drawing.cells
+    own = [name for name, contents in drawing.contents(state).items() if contents.startswith(f"{mover} ")]
+    if cell not in own:
+        named = ", ".join(own) or "none on this board"
+        raise ParameterError(
+            f"moves_of must be the cell of a piece of {mover}, the player to move: {named}; not {piece!r}"
+        )
+    motions = drawing.motions(state, list(legal_moves(game, state).values()))
+    targets = list(dict.fromkeys(move.target for move in motions if move.source == cell and move.target is not None))
+    legs = [(cell, target) for target in targets] if drawing.legs is None else drawing.legs(state, cell, targets)
+    shades = "".join(circle(places[target], TARGET_RADIUS) for target in targets)
+    arrows = "".join(_arrow(places[a], places[b], FROM_PIECE if a == cell else FROM_STOP) for a, b in legs)
+    shown = {"targets": shades, "arrow-casings": arrows, "arrows": arrows} if shades else {}
+    return {**shown, **drawing.chosen(places[cell])}
 
 
 def circle(middle: Place, radius: float) -> str:
@@ -52,15 +66,15 @@ def circle(middle: Place, radius: float) -> str:
     return f"M{number(x - radius)},{number(y)}a{r},{r} 0 1,0 {across},0a{r},{r} 0 1,0 -{across},0Z"
 
 
-def star(middle: Place) -> str:
-    """Returns the path of a five-pointed star."""
+def star(middle: Place) -> dict[str, str]:
+    """Returns the mark of a five-pointed star."""
     angles = [math.pi * corner / 5 for corner in range(10)]
     radii = STAR_RADII * 5
     corners = [
         (middle[0] + r * math.sin(angle), middle[1] - r * math.cos(angle))
         for r, angle in zip(radii, angles, strict=True)
     ]
-    return f"M{'L'.join(map(at, corners))}Z"
+    return {"star": f"M{'L'.join(map(at, corners))}Z"}
 
 
 def _arrow(start: Place, end: Place, gap: float) -> str:
@@ -76,20 +90,3 @@ def _arrow(start: Place, end: Place, gap: float) -> str:
     tip = length - TO_CELL
     head = [point(tip - HEAD_LENGTH, HEAD_HALF_WIDTH), point(tip), point(tip - HEAD_LENGTH, -HEAD_HALF_WIDTH)]
     return f"M{point(min(gap, tip))}L{point(tip)}M{'L'.join(head)}"
-
-
-# -- rules -------------------------------------------------------------------------------------------
-
-
-def checked_piece(piece: Any, pieces: Mapping[T, tuple[int, str]], seat: int, mover: str) -> T:
-    """Returns `piece` as it stands in `pieces`, the cell of a piece of a seat. Raises ValueError if none is there."""
-    own = [cell for cell, (owner, _) in pieces.items() if owner == seat]
-    if isinstance(piece, (str, int, np.integer)) and not isinstance(piece, bool) and piece in own:
-        return own[own.index(piece)]  # pyright: ignore[reportArgumentType]  # it is one of them
-    named = ", ".join(map(repr, own)) or "none on this board"
-    raise ParameterError(f"moves_of must be the cell of a piece of {mover}, the player to move: {named}; not {piece!r}")
-
-
-def targets(motions: Iterable[Motion], cell: int | str) -> list[str]:
-    """Returns the cells to which the piece on a cell may go, each once."""
-    return list(dict.fromkeys(move.target for move in motions if move.source == str(cell) and move.target is not None))

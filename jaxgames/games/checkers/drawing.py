@@ -6,11 +6,9 @@ The square in row r and column c has its middle at CELL (c - 3.5, r - 3.5).
 import functools
 import re
 from collections.abc import Sequence
-from typing import Any
 from xml.etree.ElementTree import Element
 
 from jaxgames.games.checkers.rules import Checkers, CheckersState
-from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, at, caption_of, node, text_node
 from jaxgames.render.theme import Theme
@@ -44,7 +42,7 @@ def drawing(env: Checkers, theme: Theme) -> Drawing:
         cells={str(square): _place(square) for square in range(1, 33)},
         contents=functools.partial(_contents, env),
         motions=functools.partial(_motions, env),
-        moves=functools.partial(_moves, env),
+        chosen=_ring,
         angles=(180, 0),
         seats=tuple(zip(SEAT_NAMES, (side.fill for side in theme.men.sides), strict=True)),
     )
@@ -67,7 +65,7 @@ def _scene(env: Checkers, state: CheckersState, turn: Sequence[str]) -> Scene:
         if jumps:
             marks["captured"] = "".join(_cross(((x0 + x1) / 2, (y0 + y1) / 2)) for (x0, y0), (x1, y1) in jumps)
     if jumper is not None:
-        marks["jumper"] = moves.circle(_place(jumper), MAN_RADIUS + 1.2)
+        marks["jumper"] = _ring(_place(jumper))["ring"]
     return Scene(caption, pieces, marks)
 
 
@@ -99,15 +97,6 @@ def _motions(env: Checkers, state: CheckersState, texts: Sequence[str]) -> list[
     return [motion(text) for text in texts]
 
 
-def _moves(env: Checkers, state: CheckersState, piece: Any) -> dict[str, str]:
-    seat = int(state.current_player)
-    square = moves.checked_piece(piece, env.pieces_of(state), seat, SEAT_NAMES[seat])
-    motions = _motions(env, state, list(legal_moves(env, state).values()))
-    targets = [_place(int(to)) for to in moves.targets(motions, square)]
-    shown = moves.marks(_place(square), targets, [(_place(square), target) for target in targets])
-    return {**shown, "ring": moves.circle(_place(square), MAN_RADIUS + 1.2)}
-
-
 # -- geometry --------------------------------------------------------------------------------------
 
 
@@ -118,6 +107,10 @@ def _place(square: int) -> Place:
 
 def _square(place: Place) -> str:
     return f"M{at((place[0] - CELL / 2, place[1] - CELL / 2))}h{CELL:g}v{CELL:g}h{-CELL:g}z"
+
+
+def _ring(place: Place) -> dict[str, str]:
+    return {"ring": moves.circle(place, MAN_RADIUS + 1.2)}
 
 
 def _cross(place: Place) -> str:

@@ -8,12 +8,10 @@ import functools
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
 from xml.etree.ElementTree import Element
 
 from jaxgames.games.chinese_checkers.board import DIRECTIONS, tables
 from jaxgames.games.chinese_checkers.rules import TRIANGLES, ChineseCheckers, ChineseCheckersState
-from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, at, caption_of, node
 from jaxgames.render.pegs import GOAL, LAST_MOVE, PEG_RADIUS, RIM, ROW, holes, lines, path, peg, rounded
@@ -46,7 +44,7 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
         cells={str(cell): place for cell, place in enumerate(_places(n))},
         contents=functools.partial(_contents, env),
         motions=functools.partial(_motions, env),
-        moves=functools.partial(_moves, env),
+        chosen=moves.star,
         angles=[(180 - 60 * triangle) % 360 for triangle in triangles],
         goals=[_goal(env, seat) for seat in range(env.num_players)],
         seats=theme.named_seats(env.num_players),
@@ -109,15 +107,6 @@ def _motions(env: ChineseCheckers, state: ChineseCheckersState, texts: Sequence[
         return Motion(source, target, "hop" if hops else "step", f"{source} {'hops' if hops else 'steps'} to {target}")
 
     return [motion(text) for text in texts]
-
-
-def _moves(env: ChineseCheckers, state: ChineseCheckersState, piece: Any) -> dict[str, str]:
-    seat, places = int(state.current_player), _places(env.size)
-    cell = moves.checked_piece(piece, env.pieces_of(state), seat, SEAT_NAMES[seat])
-    motions = _motions(env, state, list(legal_moves(env, state).values()))
-    targets = [places[int(to)] for to in moves.targets(motions, cell)]
-    shown = moves.marks(places[cell], targets, [(places[cell], target) for target in targets])
-    return {**shown, "star": moves.star(places[cell])}
 
 
 # -- geometry --------------------------------------------------------------------------------------

@@ -8,12 +8,10 @@ import functools
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
 from xml.etree.ElementTree import Element
 
 from jaxgames.games.chinese_checkers_diamond.board import DIRECTIONS
 from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond, ChineseCheckersDiamondState
-from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, caption_of, node, text_node
 from jaxgames.render.pegs import GOAL, LAST_MOVE, RIM, ROW, holes, lines, path, peg, rounded
@@ -41,7 +39,8 @@ def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
         cells={str(cell): place for cell, place in enumerate(_places(n))},
         contents=functools.partial(_contents, env),
         motions=functools.partial(_motions, env),
-        moves=functools.partial(_moves, env),
+        chosen=moves.star,
+        legs=functools.partial(_legs, env),
         angles=(180, 0),
         goals=(_triangle(env, 1), _triangle(env, 0)),
         seats=theme.named_seats(2),
@@ -101,22 +100,18 @@ def _is_step(size: int, cell: int, to: int) -> bool:
     return math.dist(_places(size)[cell], _places(size)[to]) < 1.5 * CELL
 
 
-def _moves(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, piece: Any) -> dict[str, str]:
-    """Returns the marks of a piece, its steps, and the hops of all shortest chains to the cells that it can reach."""
-    seat, places, standing = int(state.current_player), _places(env.size), env.pieces_of(state)
-    cell = moves.checked_piece(piece, standing, seat, SEAT_NAMES[seat])
-    motions = _motions(env, state, list(legal_moves(env, state).values()))
-    targets = list(map(int, moves.targets(motions, cell)))
-    sources = _sources_of_hops(env.size, set(standing) - {cell}, cell)
-    steps = [to for to in targets if _is_step(env.size, cell, to)]
-    arrows = [(cell, to) for to in steps]
-    waiting = [to for to in targets if to not in steps]
+def _legs(
+    env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, cell: str, targets: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Returns the steps, and the hops of all shortest chains to the other cells that a piece can reach."""
+    origin = int(cell)
+    sources = _sources_of_hops(env.size, set(env.pieces_of(state)) - {origin}, origin)
+    legs = [(origin, to) for to in map(int, targets) if _is_step(env.size, origin, to)]
+    waiting = [to for to in map(int, targets) if (origin, to) not in legs]
     for to in waiting:  # grows by the stops on the way, each once
-        arrows += [(source, to) for source in sources[to]]
-        waiting += [source for source in sources[to] if source != cell and source not in waiting]
-    ends = [(places[start], places[end]) for start, end in arrows]
-    shown = moves.marks(places[cell], [places[to] for to in targets], ends)
-    return {**shown, "star": moves.star(places[cell])}
+        legs += [(source, to) for source in sources[to]]
+        waiting += [source for source in sources[to] if source != origin and source not in waiting]
+    return [(str(start), str(end)) for start, end in legs]
 
 
 def _sources_of_hops(n: int, occupied: set[int], origin: int) -> dict[int, list[int]]:

@@ -7,14 +7,12 @@ second path holds the strokes inside. White is filled with a light colour, Black
 import functools
 import re
 from collections.abc import Sequence
-from typing import Any
 from xml.etree.ElementTree import Element
 
 import jax
 
 from jaxgames.games.minichess.board import legal_masks
 from jaxgames.games.minichess.rules import SQUARES, Minichess, MinichessState
-from jaxgames.host import legal_moves
 from jaxgames.render import moves
 from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, at, caption_of, node, number, text_node
 from jaxgames.render.theme import Theme
@@ -70,7 +68,7 @@ def drawing(env: Minichess, theme: Theme) -> Drawing:
         cells={name: _place_of(name) for name in SQUARES},
         contents=functools.partial(_contents, env),
         motions=functools.partial(_motions, env),
-        moves=functools.partial(_moves, env),
+        chosen=lambda place: {"ring": moves.circle(place, RING_RADIUS)},
         angles=(0, 180),
         seats=tuple(zip(SEAT_NAMES, (side.fill for side in theme.chessmen.sides), strict=True)),
     )
@@ -115,15 +113,6 @@ def _motions(env: Minichess, state: MinichessState, texts: Sequence[str]) -> lis
         return Motion(source, target, "capture" if target in contents else "move", label)
 
     return [motion(text) for text in texts]
-
-
-def _moves(env: Minichess, state: MinichessState, piece: Any) -> dict[str, str]:
-    seat = int(state.current_player)
-    origin = moves.checked_piece(piece, env.pieces_of(state), seat, SEAT_NAMES[seat])
-    motions = _motions(env, state, list(legal_moves(env, state).values()))
-    targets = [_place_of(square) for square in moves.targets(motions, origin)]
-    shown = moves.marks(_place_of(origin), targets, [(_place_of(origin), target) for target in targets])
-    return {**shown, "ring": moves.circle(_place_of(origin), RING_RADIUS)}
 
 
 def _ends(move: str) -> list[Place]:
