@@ -289,7 +289,7 @@ def make(text: str, env: Env[Any]) -> Agent:
         greedy                      a legal action of the highest score; see `jaxgames.greedy.action_scores`
         first(epsilon=0.1)          a random legal action with the probability 0.1; so for every agent
         mcts(simulations=1000)      UCT with random rollouts; see `jaxgames.mcts.agents.mcts`
-        openspiel(bot=mcts)         a bot of OpenSpiel; see `jaxgames.interop.openspiel.bots`
+        openspiel(simulations=100)  a bot of OpenSpiel; see `jaxgames.interop.openspiel.bots`
         alphabeta(depth=6)          alpha-beta search of three games; see `jaxgames.solvers.alphabeta.agent`
         baseline                    the agent of this package for the game; see `jaxgames.baselines`
         exported(first.policy)      the policy of a training run in a file; see `jaxgames.policies.exported`

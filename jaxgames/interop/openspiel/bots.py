@@ -15,16 +15,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import agents
-from jaxgames._checks import check_choice, check_int, check_number
+from jaxgames._checks import check_int, check_number
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.host_agent import HostPlayerAgent
 from jaxgames.interop.openspiel.game import OpenSpielGame, OpenSpielState
-from jaxgames.interop.openspiel.positions import pyspiel, returns
+from jaxgames.interop.openspiel.positions import returns
 
 MakeBot = Callable[[OpenSpielGame, int, int], Any]
 
 MAX_SIMULATIONS = 100_000_000
+MAX_ROLLOUT_STEPS = 1000  # a longer game counts as one without a winner
 
 
 class BotPlayer:
@@ -60,50 +61,31 @@ def agent_of(env: Env[Any], make_bot: MakeBot, text: str = "openspiel") -> HostP
 
 def make(
     env: Env[Any],
-    bot: str = "mcts",
     simulations: int = 1000,
-    rollouts: int = 1,
-    max_rollout_steps: int = 1000,
     playout: str = "random",
     uct_c: float = 2.0,
-    solve: bool = True,
 ) -> HostPlayerAgent:
-    """Returns an OpenSpiel bot as an agent: `MCTSBot`, whose rollouts are played on the device, or the random bot.
+    """Returns OpenSpiel's `MCTSBot` as an agent. A new position is valued by one game, which is played on the device.
 
     Args:
       env: the game.
-      bot: "mcts" or "random". All other arguments are of "mcts".
       simulations: positions that a search of one move visits, at least 2.
-      rollouts: games that value a new position, all at once.
-      max_rollout_steps: steps after which a rollout is cut off; it counts as a game without a winner.
-      playout: the agent that plays all seats in the rollouts, for `jaxgames.agents.make`; it must be on the device.
+      playout: the agent that plays all seats in these games, for `jaxgames.agents.make`; it must be on the device.
       uct_c: the constant of exploration in UCT, for returns from -1 to 1.
-      solve: whether the search keeps track of positions that are won or lost for certain.
     """
-    check_choice("bot", bot, ("mcts", "random"))
     check_int("simulations", simulations, 2, MAX_SIMULATIONS)
-    check_int("rollouts", rollouts, 1, MAX_SIMULATIONS)
-    check_int("max_rollout_steps", max_rollout_steps, 0, MAX_SIMULATIONS)
-    check_choice("solve", solve, (False, True))
     check_number("uct_c", uct_c, lowest=0)
     game_env = env.unwrapped
     refusal = f"playout must be an agent on the device, such as random or greedy, not {playout!r}"
     agent = agents.make_on_device(playout, lambda: agents.make(playout, game_env), refusal)
 
-    def make_random(game: OpenSpielGame, player: int, seed: int) -> Any:
-        return pyspiel.make_uniform_random_bot(player, seed & 0x7FFFFFFF)
-
     def make_mcts(game: OpenSpielGame, player: int, seed: int) -> Any:
         from open_spiel.python.algorithms.mcts import MCTSBot  # slow to import
 
-        evaluator = RolloutEvaluator(agent, game_env, rollouts, max_rollout_steps, seed)
         random = np.random.RandomState(seed)  # the type that the bot takes
-        return MCTSBot(game, uct_c, simulations, evaluator, solve=solve, random_state=random)
+        return MCTSBot(game, uct_c, simulations, RolloutEvaluator(agent, game_env, seed), random_state=random)
 
-    if bot == "random":
-        return agent_of(env, make_random, "openspiel(bot='random')")
-    settings = f"rollouts={rollouts}, max_rollout_steps={max_rollout_steps}, {playout=}, {uct_c=}, {solve=}"
-    return agent_of(env, make_mcts, f"openspiel(simulations={simulations}, {settings})")
+    return agent_of(env, make_mcts, f"openspiel({simulations=}, {playout=}, {uct_c=})")
 
 
 # -- rollouts ------------------------------------------------------------------------------------------------------
@@ -111,23 +93,21 @@ def make(
 
 @dataclass(eq=False)
 class RolloutEvaluator:
-    """Values a position by games from there to the end, for OpenSpiel's `MCTSBot`."""
+    """Values a position by a game from there to the end, for OpenSpiel's `MCTSBot`."""
 
     agent: Agent  # plays all seats, on the device
     env: Env[Any]
-    rollouts: int  # games per position
-    max_steps: int  # after which a game is cut off, without a winner
     seed: int  # from 0 to 2**32 - 1
     positions: int = 0  # valued so far
 
     def evaluate(self, state: OpenSpielState) -> np.ndarray:
-        """Returns float64[num_players], the mean returns of games from a position."""
+        """Returns float64[num_players], the returns of a game from a position."""
         self.positions += 1
         seeds = np.array([self.seed, self.positions], np.uint32)
         board = state.position.board
         if jax.default_backend() != "cpu":  # positions are on the CPU, rollouts on the default device
             board = jax.device_get(board)
-        return returns(np.asarray(_share_won(self.env, self.agent, self.rollouts, self.max_steps, board, seeds)))
+        return returns(np.asarray(_winners(self.env, self.agent, board, seeds)))
 
     def prior(self, state: OpenSpielState) -> list[tuple[int, float]]:
         """Returns the legal actions with equal probabilities."""
@@ -135,21 +115,19 @@ class RolloutEvaluator:
         return [(action, 1 / len(legal)) for action in legal]
 
 
-@functools.partial(jax.jit, static_argnames=("env", "games", "max_steps"))
-def _share_won(env: Env[Any], agent: Agent, games: int, max_steps: int, board: Any, seeds: jax.Array) -> jax.Array:
-    """Returns float32[num_players], the share of the games from a position that each seat wins."""
-    boards = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (games, *jnp.shape(leaf))), board)
+@functools.partial(jax.jit, static_argnames="env")
+def _winners(env: Env[Any], agent: Agent, board: Any, seeds: jax.Array) -> jax.Array:
+    """Returns bool[num_players], the winners of a game from a position."""
 
     def unfinished(carry: tuple[Any, jax.Array, jax.Array]) -> jax.Array:
-        boards, _, step = carry
-        return ~(boards.terminated | boards.truncated).all() & (step < max_steps)
+        board, _, step = carry
+        return ~(board.terminated | board.truncated) & (step < MAX_ROLLOUT_STEPS)
 
     def body(carry: tuple[Any, jax.Array, jax.Array]) -> tuple[Any, jax.Array, jax.Array]:
-        boards, key, step = carry
+        board, key, step = carry
         key, subkey = jax.random.split(key)
-        actions = agent.act(subkey, boards)
-        return jax.vmap(lambda board, action: env.step(board, action))(boards, actions), key, step + 1
+        (action,) = agent.act(subkey, jax.tree.map(lambda leaf: leaf[None], board))
+        return env.step(board, action), key, step + 1
 
     key = jax.random.fold_in(jax.random.key(seeds[0]), seeds[1])
-    boards, _, _ = jax.lax.while_loop(unfinished, body, (boards, key, jnp.int32(0)))
-    return jax.vmap(env.winners)(boards).mean(0, dtype=jnp.float32)
+    return env.winners(jax.lax.while_loop(unfinished, body, (board, key, jnp.int32(0)))[0])

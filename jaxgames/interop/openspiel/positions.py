@@ -28,12 +28,9 @@ def won(info: BoardInfo) -> np.ndarray:
 
 
 def returns(winners: np.ndarray) -> np.ndarray:
-    """Returns float64[num_players], the returns of winning, or their mean over several games.
+    """Returns float64[num_players], the returns of winning, for bool[num_players].
 
     A winner has 1 and each other seat -1 / (num_players - 1). Without a winner all have 0.
-
-    Args:
-      winners: bool[num_players], or the share of the games that each seat won.
     """
     share = np.asarray(winners, np.float64)
     return share - (share.sum() - share) / (len(share) - 1)
