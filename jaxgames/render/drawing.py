@@ -126,6 +126,11 @@ def caption_of(outcome: Outcome, mover: int, looks: Sequence[str], names: Sequen
     return Caption(None, f"draw: {outcome.reason}" if outcome.kind == "draw" else outcome.reason, strong=True)
 
 
+def in_words(pieces: Mapping[Any, tuple[int, str]], names: Sequence[str]) -> dict[str, str]:
+    """Returns `Drawing.contents` of a board: the name of the seat and the kind of the piece on each cell."""
+    return {str(cell): f"{names[seat]} {kind}" for cell, (seat, kind) in pieces.items()}
+
+
 def number(value: float) -> str:
     """Returns a coordinate to a hundredth, as short as possible."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")

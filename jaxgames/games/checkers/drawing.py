@@ -10,10 +10,10 @@ from xml.etree.ElementTree import Element
 
 from jaxgames.games.checkers.rules import Checkers, CheckersState
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, at, caption_of, node, text_node
+from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, at, caption_of, in_words, node, text_node
 from jaxgames.render.theme import Theme
 
-MAN_RADIUS = 7.3
+MAN_RADIUS, RING_RADIUS = 7.3, 8.5  # the ring is around the piece whose moves are shown, or that must jump again
 BOARD_WIDTH = 8 * CELL
 SEAT_NAMES = ("Black", "White")
 _CROWN = "M-3.6,2.8L-4.3,-2.1L-1.9,-.2L0,-3.5L1.9,-.2L4.3,-2.1L3.6,2.8Z"
@@ -40,9 +40,9 @@ def drawing(env: Checkers, theme: Theme) -> Drawing:
         over={"jumper": {"stroke": highlight, "stroke-width": "2"}, **moves.over(theme)},
         scene=functools.partial(_scene, env),
         cells={str(square): _place(square) for square in range(1, 33)},
-        contents=functools.partial(_contents, env),
+        contents=lambda state: in_words(env.pieces_of(state), SEAT_NAMES),
         motions=functools.partial(_motions, env),
-        chosen=_ring,
+        chosen=lambda place: {"ring": moves.circle(place, RING_RADIUS)},
         angles=(180, 0),
         seats=tuple(zip(SEAT_NAMES, (side.fill for side in theme.men.sides), strict=True)),
     )
@@ -65,7 +65,7 @@ def _scene(env: Checkers, state: CheckersState, turn: Sequence[str]) -> Scene:
         if jumps:
             marks["captured"] = "".join(_cross(((x0 + x1) / 2, (y0 + y1) / 2)) for (x0, y0), (x1, y1) in jumps)
     if jumper is not None:
-        marks["jumper"] = _ring(_place(jumper))["ring"]
+        marks["jumper"] = moves.circle(_place(jumper), RING_RADIUS)
     return Scene(caption, pieces, marks)
 
 
@@ -76,13 +76,9 @@ def _leg(text: str) -> tuple[Place, Place]:
     return _place(int(found[1])), _place(int(found[2]))
 
 
-def _contents(env: Checkers, state: CheckersState) -> dict[str, str]:
-    return {str(square): f"{SEAT_NAMES[seat]} {kind}" for square, (seat, kind) in env.pieces_of(state).items()}
-
-
 def _motions(env: Checkers, state: CheckersState, texts: Sequence[str]) -> list[Motion]:
     """Returns the parts of plies: steps and captures, with the piece that is captured."""
-    contents = _contents(env, state)
+    contents = in_words(env.pieces_of(state), SEAT_NAMES)
 
     def motion(text: str) -> Motion:
         source, target = re.split("[-x]", text)
@@ -107,10 +103,6 @@ def _place(square: int) -> Place:
 
 def _square(place: Place) -> str:
     return f"M{at((place[0] - CELL / 2, place[1] - CELL / 2))}h{CELL:g}v{CELL:g}h{-CELL:g}z"
-
-
-def _ring(place: Place) -> dict[str, str]:
-    return {"ring": moves.circle(place, MAN_RADIUS + 1.2)}
 
 
 def _cross(place: Place) -> str:

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 from jaxgames.games.chinese_checkers.board import DIRECTIONS, tables
 from jaxgames.games.chinese_checkers.rules import TRIANGLES, ChineseCheckers, ChineseCheckersState
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, at, caption_of, node
+from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, at, caption_of, in_words, node
 from jaxgames.render.pegs import GOAL, LAST_MOVE, PEG_RADIUS, RIM, ROW, holes, lines, path, peg, rounded
 from jaxgames.render.theme import SEAT_NAMES, Theme
 
@@ -42,7 +42,7 @@ def drawing(env: ChineseCheckers, theme: Theme) -> Drawing:
         },
         scene=functools.partial(_scene, env),
         cells={str(cell): place for cell, place in enumerate(_places(n))},
-        contents=functools.partial(_contents, env),
+        contents=lambda state: in_words(env.pieces_of(state), SEAT_NAMES),
         motions=functools.partial(_motions, env),
         chosen=moves.star,
         angles=[(180 - 60 * triangle) % 360 for triangle in triangles],
@@ -88,10 +88,6 @@ def _trail(env: ChineseCheckers, turn: Sequence[str]) -> list[int]:
         cell, to = map(int, found.groups())
         trail = [*trail, to] if trail and trail[-1] == cell else [cell, to]
     return trail
-
-
-def _contents(env: ChineseCheckers, state: ChineseCheckersState) -> dict[str, str]:
-    return {str(cell): f"{SEAT_NAMES[seat]} {kind}" for cell, (seat, kind) in env.pieces_of(state).items()}
 
 
 def _motions(env: ChineseCheckers, state: ChineseCheckersState, texts: Sequence[str]) -> list[Motion]:

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 from jaxgames.games.chinese_checkers_diamond.board import DIRECTIONS
 from jaxgames.games.chinese_checkers_diamond.rules import ChineseCheckersDiamond, ChineseCheckersDiamondState
 from jaxgames.render import moves
-from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, caption_of, node, text_node
+from jaxgames.render.drawing import CELL, Drawing, Motion, Place, Scene, caption_of, in_words, node, text_node
 from jaxgames.render.pegs import GOAL, LAST_MOVE, RIM, ROW, holes, lines, path, peg, rounded
 from jaxgames.render.theme import SEAT_NAMES, Theme
 
@@ -37,7 +37,7 @@ def drawing(env: ChineseCheckersDiamond, theme: Theme) -> Drawing:
         over=moves.over(theme),
         scene=functools.partial(_scene, env),
         cells={str(cell): place for cell, place in enumerate(_places(n))},
-        contents=functools.partial(_contents, env),
+        contents=lambda state: in_words(env.pieces_of(state), SEAT_NAMES),
         motions=functools.partial(_motions, env),
         chosen=moves.star,
         legs=functools.partial(_legs, env),
@@ -75,10 +75,6 @@ def _trail(env: ChineseCheckersDiamond, occupied: set[int], move: str) -> list[i
     while trail[-1] != origin:
         trail.append(sources[trail[-1]][0])
     return trail[::-1]
-
-
-def _contents(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState) -> dict[str, str]:
-    return {str(cell): f"{SEAT_NAMES[seat]} {kind}" for cell, (seat, kind) in env.pieces_of(state).items()}
 
 
 def _motions(env: ChineseCheckersDiamond, state: ChineseCheckersDiamondState, texts: Sequence[str]) -> list[Motion]:
