@@ -302,7 +302,7 @@ def make(text: str, env: Env[Any]) -> Agent:
     if _name_in(text) in ENGINES:
         check_starts_program(text)
     agent = _agents.make(text, env)
-    _check_agent(text, agent)
+    check_agent(text, agent)
     return agent
 
 
@@ -321,7 +321,7 @@ def _name_in(text: str) -> str:
     return str(text).partition("(")[0].strip()
 
 
-def _check_agent(text: str, agent: Any) -> None:
+def check_agent(text: str, agent: Any) -> None:
     """Raises ParameterError unless `agent` has the members of an `Agent` and, on the device, is a pytree of arrays."""
     if not (isinstance(getattr(agent, "on_device", None), bool) and callable(getattr(agent, "act", None))):
         raise ParameterError(

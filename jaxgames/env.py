@@ -14,7 +14,7 @@ import abc
 import dataclasses
 import functools
 import math
-import threading
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 
@@ -384,28 +384,21 @@ class Env(abc.ABC, Generic[S]):
         return f"{module}{self.id}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in fields if f.init)})"
 
 
-class _InInit(threading.local):
-    """The envs whose `init` is being traced by `_shapes_of_init` in this thread."""
-
-    def __init__(self) -> None:
-        self.envs: list[Env[Any]] = []
-
-
-_in_init = _InInit()
+_in_init: ContextVar[tuple[Env[Any], ...]] = ContextVar("in_init", default=())  # whose `init` is traced in this thread
 
 
 def _start(env: Env[Any]) -> Any:
     """Returns the shapes and dtypes of `env.init`. Returns None inside `init` itself, which may call public methods."""
-    return None if env in _in_init.envs else _shapes_of_init(env)
+    return None if env in _in_init.get() else _shapes_of_init(env)
 
 
 @functools.lru_cache(maxsize=256)
 def _shapes_of_init(env: Env[Any]) -> Any:
-    _in_init.envs.append(env)
+    token = _in_init.set((*_in_init.get(), env))
     try:
         return jax.eval_shape(env.init, jax.eval_shape(lambda: jax.random.key(0)))
     finally:
-        _in_init.envs.pop()
+        _in_init.reset(token)
 
 
 def _in_jax(state: S) -> S:

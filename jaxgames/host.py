@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
-from jaxgames._checks import ParameterError, check_process, host_int32
+from jaxgames._checks import check_int, check_process, host_int32
 from jaxgames.env import Env, State
 
 S = TypeVar("S", bound=State)
@@ -91,8 +91,7 @@ class Host(Generic[S]):
         if seat is None:
             return np.asarray(self._observe(state))
         number = host_int32("seat", seat)
-        if not 0 <= number < self.env.num_players:
-            raise ParameterError(f"seat must be from 0 to {self.env.num_players - 1}, not {number}")
+        check_int("seat", int(number), 0, self.env.num_players - 1)
         return np.asarray(self._observe(state, number))
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,9 +1,10 @@
 """Games by name: `make("chinese_checkers", size=2)`, or one string with the parameters, as on a command line."""
 
+import dataclasses
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
 from types import ModuleType
 from typing import Any
 
@@ -129,6 +130,13 @@ def make_named_in_file(id: str) -> Env[Any]:
 def parameters(id: str) -> list[inspect.Parameter]:
     """Returns the parameters of a game, with their names, defaults and annotations."""
     return _games.parameters(id)
+
+
+def differ_only_in(names: Sequence[str], first: Env[Any], second: Env[Any]) -> bool:
+    """Returns whether two envs are of one class, and equal but for the parameters with these names."""
+    fields: tuple[Field[Any], ...] = dataclasses.fields(first)  # pyright: ignore[reportArgumentType]  # every env is a dataclass
+    others = [field.name for field in fields if field.name not in names]
+    return type(first) is type(second) and all(getattr(first, name) == getattr(second, name) for name in others)
 
 
 def as_env(env_or_id: Env[Any] | str, /, **parameters: Any) -> Env[Any]:

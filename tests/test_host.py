@@ -173,8 +173,8 @@ def at_7() -> Any:
     ("call", "error", "message"),
     [
         (lambda: host(STICKS).step(at_7(), np.array([1])), TypeError, "action must be one integer, not"),
-        (lambda: host(STICKS).observe(at_7(), -1), ValueError, "seat must be from 0 to 2, not -1"),
-        (lambda: host(STICKS).observe(at_7(), 3), ValueError, "seat must be from 0 to 2, not 3"),
+        (lambda: host(STICKS).observe(at_7(), -1), ValueError, "seat must be an integer from 0 to 2, not -1"),
+        (lambda: host(STICKS).observe(at_7(), 3), ValueError, "seat must be an integer from 0 to 2, not 3"),
         (lambda: host(ONE_BOX).look(at_7()), TypeError, "expected a state of dots_and_boxes"),
     ],
 )

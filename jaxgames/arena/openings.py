@@ -44,7 +44,7 @@ class Openings(NamedTuple):
         """Returns one opening per game: each for `games_each` games in a row, and the first again after the last."""
         check_int("games_each", games_each, 1, MAX_OPENINGS)
         place = jnp.arange(num_games) // games_each % self.number.size
-        return _rows(self, place)
+        return rows_of(self, place)
 
     def drawn(self, key: jax.Array, num_openings: int) -> "Openings":
         """Returns openings of this list in random order, each again only after all others.
@@ -54,12 +54,12 @@ class Openings(NamedTuple):
         check_int("num_openings", num_openings, 1, MAX_OPENINGS)
         passes = jnp.arange(-(-num_openings // self.number.size))
         order = jax.vmap(lambda i: jax.random.permutation(jax.random.fold_in(key, i), self.number.size))(passes)
-        return _rows(self, order.reshape(-1)[:num_openings])
+        return rows_of(self, order.reshape(-1)[:num_openings])
 
 
 @jax.jit
-def _rows(openings: Openings, place: jax.Array) -> Openings:
-    return jax.tree.map(lambda leaf: leaf[place], openings)
+def rows_of(leaves: Any, numbers: jax.Array) -> Any:
+    return jax.tree.map(lambda leaf: leaf[numbers], leaves)
 
 
 @functools.partial(jax.jit, static_argnames=("env", "num_openings", "plies"))

@@ -11,7 +11,7 @@ import numpy as np
 from jaxgames._checks import ParameterError
 from jaxgames.agents import Agent, act_compiled, act_on_one_board
 from jaxgames.arena.games import Games, advance_and_record, after_action, start
-from jaxgames.arena.openings import Openings
+from jaxgames.arena.openings import Openings, rows_of
 from jaxgames.env import Env, State
 
 STEPS_PER_SLICE = 100  # steps of `play` between two reports of its progress
@@ -128,12 +128,12 @@ def _play_in_chunks(
         numbers = np.arange(begin, begin + size)
         exists = numbers < len(seats)  # the last chunk is filled up, so that one compiled program plays all chunks
         places = np.where(exists, numbers, begin)
-        chunk_key = jax.random.fold_in(key, begin)
-        played, actions = _play_chunk(env, agents, seats[places], _rows(games, places), exists, chunk_key, on_finished)
+        chunk_key, chunk = jax.random.fold_in(key, begin), rows_of(games, places)
+        played, actions = _play_chunk(env, agents, seats[places], chunk, exists, chunk_key, on_finished)
         games = _with_rows(games, numbers, played)
         if on_recorded is not None:
             for place in np.flatnonzero(exists).tolist():
-                game = jax.device_get(_rows(played, np.array([place])))
+                game = jax.device_get(rows_of(played, np.array([place])))
                 on_recorded(Recorded(numbers[[place]], game, np.array([actions[place]], np.int32)))
     return games
 
@@ -179,7 +179,7 @@ def _actions(agents: tuple[Agent, ...], acting: np.ndarray, boards: State, key: 
             actions[places] = np.asarray(act_compiled(agent, agent_key, boards))[places]
         else:
             for place in places.tolist():
-                board, board_key = _rows(boards, np.array([place])), jax.random.fold_in(agent_key, place)
+                board, board_key = rows_of(boards, np.array([place])), jax.random.fold_in(agent_key, place)
                 (actions[place],) = act_on_one_board(agent, board_key, board)
     return actions
 
@@ -189,11 +189,6 @@ def _stepped(env: Env[Any], games: Games, actions: jax.Array, moves: jax.Array, 
     """Returns the games after `actions` (int32[games]) in those where `moves` (bool[games]) is True."""
     after = after_action(env, games, actions, key)
     return jax.tree.map(lambda new, old: jax.vmap(jnp.where)(moves, new, old), after, games)
-
-
-@jax.jit
-def _rows(leaves: Any, numbers: jax.Array) -> Any:
-    return jax.tree.map(lambda leaf: leaf[numbers], leaves)
 
 
 @jax.jit

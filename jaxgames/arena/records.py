@@ -28,6 +28,7 @@ from jaxgames._text_files import read_text
 from jaxgames.arena.openings import Openings
 from jaxgames.arena.playing import Recorded
 from jaxgames.env import Env, State
+from jaxgames.host_agent import board_of
 from jaxgames.registry import make_named_in_file
 
 STEPS_PER_PART = 64  # steps of a game that are computed in one call
@@ -136,11 +137,11 @@ def game_records(
     numbers: list[int] = recorded.numbers.tolist()
     openings = jax.tree.map(np.asarray, openings)
     for row, number in enumerate(numbers):
-        game = _row(recorded.games, row)
+        game = board_of(recorded.games, row)
         actions: list[int] = recorded.actions[row, : game.length].tolist()
         start, opening = None, None
         if openings is not None:
-            opened = _row(openings, number)
+            opened = board_of(openings, number)
             start, opening = opened.starts, OpeningRecord(number=int(opened.number), plies=int(opened.plies))
             actions = opened.actions[: opened.plies].tolist() + actions
             if start is not None:
@@ -160,10 +161,6 @@ def game_records(
             "turns": game.turns.tolist(),
             "length": int(game.length),
         }
-
-
-def _row(batch: Any, row: int) -> Any:
-    return jax.tree.map(lambda leaf: leaf[row], batch)
 
 
 def _check_no_chance(env: Env[Any]) -> None:

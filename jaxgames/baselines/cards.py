@@ -4,7 +4,6 @@ The folder of this module has two files for each agent: NAME.policy, which `jaxg
 NAME.json. `python -m train.baselines` in a checkout writes both.
 """
 
-import dataclasses
 import functools
 import json
 from dataclasses import dataclass
@@ -100,10 +99,7 @@ def find(env: Env[Any]) -> str | None:
 
 def plays(of_agent: Env[Any], env: Env[Any]) -> bool:
     """Returns whether two games have the same observations and the same legal actions."""
-    if type(of_agent) is not type(env) or not dataclasses.is_dataclass(env):
-        return False
-    names = [field.name for field in dataclasses.fields(env) if field.name not in NO_EFFECT_ON_PLAY]
-    return all(getattr(of_agent, name) == getattr(env, name) for name in names)
+    return registry.differ_only_in(NO_EFFECT_ON_PLAY, of_agent, env)
 
 
 def read(path: Path) -> Card:

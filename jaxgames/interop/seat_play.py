@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import agents
-from jaxgames._checks import ParameterError, ParameterTypeError, check_int
+from jaxgames._checks import ParameterError, check_int
 from jaxgames.agents import Agent, act_on_one_board
 from jaxgames.env import Env, State
 from jaxgames.host import host
@@ -137,11 +137,7 @@ def against(env: Env[Any], seat: Seat, opponent: str | Agent, *, on_host: bool =
     if seat != "random":
         check_int("seat", seat, 0, env.num_players - 1, also=", or 'random'")
     agent = agents.make(opponent, env) if isinstance(opponent, str) else opponent
-    if not (isinstance(getattr(agent, "on_device", None), bool) and callable(getattr(agent, "act", None))):
-        raise ParameterTypeError(
-            "opponent must be an agent of jaxgames.agents or its text, such as 'random' or 'greedy(epsilon=0.1)', "
-            f"not {opponent!r}"
-        )
+    agents.check_agent("opponent", agent)
     if not (agent.on_device or on_host):
         raise ParameterError(
             f"the opponent {agent} runs on the host, and this env plays its opponents on the device: choose one with "

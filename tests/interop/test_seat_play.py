@@ -123,7 +123,7 @@ def test_agent_on_the_host_is_played_on_the_host() -> None:
         (3, "random", ValueError, "seat must be an integer from 0 to 2, or 'random', not 3"),
         (True, "random", TypeError, "seat must be an integer"),
         (0, "nobody", ValueError, "unknown agent 'nobody'; the agents are"),
-        (0, 7, TypeError, "opponent must be an agent of jaxgames.agents or its text"),
+        (0, 7, ValueError, "'opponent' must make an agent, with .* not 7"),
         (0, OnHost(STICKS), ValueError, "runs on the host.*on_device = True.*gymnasium.SeatEnv, which takes any"),
     ],
 )

@@ -11,7 +11,6 @@ rotated position with seat 0 to move. So the solution holds one entry for both.
 """
 
 import abc
-import dataclasses
 import functools
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
@@ -25,7 +24,7 @@ from jaxgames._batches import in_chunks
 from jaxgames._checks import ParameterError
 from jaxgames._files import FileKind
 from jaxgames.env import Env, State
-from jaxgames.registry import games_with, record_of
+from jaxgames.registry import differ_only_in, games_with, record_of
 
 SOLUTION_FILE = FileKind(
     format=1,
@@ -167,8 +166,7 @@ class Solution(abc.ABC, Generic[E]):
 
     def fits(self, env: Env[Any]) -> bool:
         """Returns whether this is the solution of `env`; parameters that do not change the solution may differ."""
-        parameters, expected = (_without_ignored(each, self.ignored) for each in (env.unwrapped, self.env))
-        return parameters == expected
+        return differ_only_in(self.ignored, env.unwrapped, self.env)
 
     def checked_indices(self, indices: Any) -> np.ndarray:
         """Returns indices as uint32[B]. Raises ValueError unless they are numbers of positions."""
@@ -256,9 +254,3 @@ def not_of(env: Env[Any], states: Any) -> ValueError:
     else:
         found = type(states).__name__
     return ValueError(f"expected a batch of states of {env}, not {found}")
-
-
-def _without_ignored(env: Env[Any], names: tuple[str, ...]) -> tuple[type[Any], tuple[Any, ...]]:
-    """Returns the class of an env and its parameters except those with these names."""
-    fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(env)  # pyright: ignore[reportArgumentType]  # every env is a dataclass
-    return type(env), tuple(getattr(env, field.name) for field in fields if field.name not in names)
