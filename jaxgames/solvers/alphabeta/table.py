@@ -37,12 +37,6 @@ def clear(table: Ints) -> None:
         table[place] = 0
 
 
-@compiled
-def mixed(key: int) -> int:
-    """Returns a number whose low bits depend on all bits of a key."""
-    return key * 0x1E3779B97F4A7C15 >> 30
-
-
 # -- entries of a search to a limited depth ----------------------------------------------------------------------------
 
 
@@ -117,7 +111,8 @@ def from_table_value(value: int, plies: int) -> int:
 @compiled
 def bounds_slot(table: Ints, key: int, ways: int) -> int:
     """Returns the place of the first of the entries in which the bounds of a key can be."""
-    return BOUNDS_WORDS * (mixed(key) & (len(table) // BOUNDS_WORDS - ways))
+    mixed = key * 0x1E3779B97F4A7C15 >> 30  # its low bits depend on all bits of the key
+    return BOUNDS_WORDS * (mixed & (len(table) // BOUNDS_WORDS - ways))
 
 
 @compiled

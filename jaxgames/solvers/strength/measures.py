@@ -115,14 +115,9 @@ def _values(measured: Measured[Any], values: Values, graph: Graph, parts: dict[s
 
 
 def _value_errors(values: NDArray[np.float32], true: NDArray[np.int8]) -> dict[str, float]:
-    """Returns the errors of values, with the accuracy at the thresholds.
-
-    `value_mse_margin` is half the width of the 95 % interval of `value_mse`.
-    """
+    """Returns the errors of values, with the accuracy at the thresholds."""
     rounded = np.where(values > VALUE_THRESHOLD, 1, np.where(values < -VALUE_THRESHOLD, -1, 0))
-    errors = squared_errors(values, true)
-    margin = NORMAL_95 * float(errors.std() / math.sqrt(errors.size)) if errors.size else math.nan
-    return {"value_accuracy": share_of(rounded == true), **value_errors(values, true), "value_mse_margin": margin}
+    return {"value_accuracy": share_of(rounded == true), **value_errors(values, true)}
 
 
 # -- parts that all games share ----------------------------------------------------------------------------------------
@@ -169,18 +164,17 @@ def strong_shares(lost: NDArray[np.integer[Any]], is_decisive: Mask, is_won: Mas
 
 
 def value_errors(values: NDArray[np.floating[Any]], true: NDArray[Any]) -> dict[str, float]:
-    """Returns the share of right signs among the states that are not drawn, and the mean squared error."""
+    """Returns the share of right signs among the states that are not drawn, and the mean squared error.
+
+    `value_mse_margin` is half the width of its 95 % interval.
+    """
     is_decided = true != 0
-    errors = squared_errors(values, true)
+    errors = (values.astype(np.float64) - true) ** 2
     return {
         "value_sign": share_of(np.sign(values[is_decided]) == np.sign(true[is_decided])),
         "value_mse": float(errors.mean()) if errors.size else math.nan,
+        "value_mse_margin": NORMAL_95 * float(errors.std() / math.sqrt(errors.size)) if errors.size else math.nan,
     }
-
-
-def squared_errors(values: NDArray[np.floating[Any]], true: NDArray[Any]) -> NDArray[np.float64]:
-    """Returns float64[B], the squared errors of the agent's values."""
-    return (values.astype(np.float64) - true) ** 2
 
 
 def mistakes_by(name: str, group: NDArray[np.integer[Any]], is_decisive: Mask, is_wrong: Mask) -> dict[str, list[Any]]:
