@@ -79,11 +79,6 @@ class JaxMARLEnv(base.MultiAgentEnv):
         """The id of the game."""
         return self.unwrapped.id
 
-    @property
-    def agent_classes(self) -> dict[str, list[str]]:
-        """The only class of agents, with all of them."""
-        return {"players": list(self.agents)}
-
     @functools.partial(jax.jit, static_argnums=0)
     def reset(self, key: jax.Array) -> tuple[ByAgent, JaxMARLState]:
         """Returns the observations and the state at the start of a game; `key` is a PRNG key."""

@@ -6,14 +6,11 @@ python -m jaxgames.play "chinese_checkers(size=2, num_players=3)" --seats human,
 """
 
 import argparse
-import sys
-from typing import Any
 
 from jaxgames import agents, baselines, registry
 from jaxgames._specs import split_list
-from jaxgames.env import Env
 from jaxgames.play.command import add_options, play, run_command
-from jaxgames.play.opponents import default_agent, default_seats
+from jaxgames.play.opponents import default_seats
 from jaxgames.play.words import first_game, offered_games
 
 FIRST = offered_games()[0]  # is played where no game is named
@@ -40,7 +37,6 @@ def main(arguments: list[str] | None = None) -> None:
         env = registry.make(first_board(text) if options.seats is None else text)
         if options.seats is None:
             seats = default_seats(env)
-            say_why_not_baseline(env)
         else:
             levels = baselines.levels(env)
             seats = [levels.get(text, text) for text in split_list(options.seats)]
@@ -56,17 +52,6 @@ def first_board(text: str) -> str:
     board = first_game(text)
     print(f'A first game: "{board}". The default board: "{registry.make(text)}"')
     return board
-
-
-def say_why_not_baseline(env: Env[Any]) -> None:
-    """Prints why the baseline agent of a game does not play it, if there is one."""
-    if baselines.find(env) is None or default_agent(env) == "baseline":
-        return
-    try:
-        agents.make("baseline", env)
-    except ValueError as error:
-        reason = f"{default_agent(env)} plays, because the baseline agent does not run: {error}"
-        print(f"jaxgames.play: {reason}", file=sys.stderr)
 
 
 if __name__ == "__main__":

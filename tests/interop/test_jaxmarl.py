@@ -57,7 +57,6 @@ def test_game_keeps_the_base_api(game: Any, flat: bool) -> None:
     assert isinstance(env, MultiAgentEnv)
     assert env.name == env.unwrapped.id
     assert set(env.observation_spaces) == set(env.action_spaces) == set(env.agents)
-    assert sorted(agent for agents in env.agent_classes.values() for agent in agents) == env.agents
     observations, state = env.reset(KEY)
     assert isinstance(state, State)
     assert (state.done, state.step) == (False, 0)
