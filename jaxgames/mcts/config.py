@@ -8,7 +8,7 @@ import jax
 
 from jaxgames._checks import ParameterError, check_choice, check_int, check_number
 
-SelectionRule = Literal["gumbel", "puct"]
+SelectionRule = Literal["gumbel", "puct", "two_calls"]
 Seats = Literal["paranoid", "max_n"]  # how seats choose in the tree
 SELECTION_RULES: tuple[str, ...] = get_args(SelectionRule)
 SEATS: tuple[str, ...] = get_args(Seats)
@@ -32,7 +32,8 @@ class SearchConfig:
 
     Args:
       simulations: boards that the search adds to the tree of each root.
-      search: "gumbel" (Danihelka et al., 2022) or "puct" (Silver et al., 2018).
+      search: "gumbel" (Danihelka et al., 2022), "puct" (Silver et al., 2018), or "two_calls": the Gumbel search without
+        a tree (`jaxgames/mcts/two_calls.py`), with at most two simulations per action and one per slot in each call.
       slots: K, the actions that a node can try: the legal ones with the highest logits. None: 64. A game with fewer
         actions has a slot for each.
       max_considered: actions that the Gumbel search tries at the root.

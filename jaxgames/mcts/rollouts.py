@@ -14,16 +14,8 @@ from jaxgames._checks import check_choice, check_int, check_number
 from jaxgames.agents import Agent
 from jaxgames.env import Env
 from jaxgames.mcts.config import MAX_SIMULATIONS, SEATS, Evaluation
-from jaxgames.mcts.search import (
-    Expand,
-    SearchResult,
-    choose_boards,
-    criterion_of,
-    playable,
-    run_simulations,
-    step_legally,
-    summary,
-)
+from jaxgames.mcts.expansion import Expand, choose_boards, criterion_of, playable, step_legally
+from jaxgames.mcts.search import SearchResult, of_root, run_simulations, summary
 from jaxgames.mcts.selection import Uct
 from jaxgames.mcts.tree import init_tree
 
@@ -89,7 +81,8 @@ def uct_search(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array,
     root = expand(states, root_key)
     rule = Uct(config.uct_c * (high - low) / 2)
     tree = init_tree(root, config.simulations + 1, env.num_actions)
-    return summary(run_simulations(expand, rule, tree, config.simulations, 1.0, key), rule, config.simulations)
+    tree = run_simulations(expand, rule, tree, config.simulations, 1.0, key)
+    return summary(*of_root(tree, config.simulations), rule)
 
 
 def rollout_returns(env: Env[Any], playout: Agent, config: UctConfig, key: jax.Array, states: Any) -> jax.Array:

@@ -4,27 +4,24 @@
     result = search(env, evaluate, config, key, params, states)
     states = jax.vmap(env.step)(states, result.action)
 
-The tree, the descent and the backup: `jaxgames/mcts/tree.py`. The rules of selection: `jaxgames/mcts/selection.py`.
+The tree, the descent and the backup: `jaxgames/mcts/tree.py`. The rules of selection: `jaxgames/mcts/selection.py`. The
+boards and their evaluation: `jaxgames/mcts/expansion.py`. A search without a tree: `jaxgames/mcts/two_calls.py`.
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from jaxgames._checks import ParameterError, written_shape
 from jaxgames.env import Env
 from jaxgames.mcts import tree as trees
 from jaxgames.mcts.config import Evaluate, Evaluation, SearchConfig
-from jaxgames.mcts.selection import Rule, rule_of
-from jaxgames.mcts.tree import NO_NODE, PADDING, Expansion, Path, Tree
+from jaxgames.mcts.expansion import Expand, choose_boards, criterion_of, playable, step_legally
+from jaxgames.mcts.selection import Gumbel, Rule, rule_of
+from jaxgames.mcts.tree import NO_NODE, PADDING, Expansion, Path, Slots, Tree
+from jaxgames.mcts.two_calls import search_in_two_calls
 from jaxgames.sampling import MASKED_LOGIT
-from jaxgames.wrappers import live_boards
-
-LOGIT_RANGE = 12.0  # a legal action counts as at most this much less likely than the best one
-MAX_LOGIT = 1e6  # logits beyond it and its negative are clipped, so that those of legal actions are finite
 
 
 class SearchResult(NamedTuple):
@@ -65,7 +62,12 @@ def search(
     """
     env, states = playable(env, states)
     with jax.numpy_dtype_promotion("standard"):  # mctx needs it
-        return summary(*search_tree(env, evaluate, config, key, params, states), config.simulations)
+        if config.search == "two_calls":
+            expand, root, gumbel = rooted(env, evaluate, config, key, params, states)
+            rule = Gumbel(config, gumbel)
+            return summary(*search_in_two_calls(expand, rule, root, key), rule)
+        tree, rule = search_tree(env, evaluate, config, key, params, states)
+        return summary(*of_root(tree, config.simulations), rule)
 
 
 def search_tree(
@@ -74,6 +76,18 @@ def search_tree(
     """Returns the whole trees of a search, and the rule that it selects by; the arguments are those of `search`.
 
     The boards are those of `playable`: they do not restart.
+    """
+    expand, root, gumbel = rooted(env, evaluate, config, key, params, states)
+    rule, tree = rule_of(config, gumbel), trees.init_tree(root, config.simulations + 1, env.num_actions)
+    return run_simulations(expand, rule, tree, config.simulations, config.gamma, key), rule
+
+
+def rooted(
+    env: Env[Any], evaluate: Evaluate, config: SearchConfig, key: jax.Array, params: Any, states: Any
+) -> tuple[Expand, Expansion, jax.Array]:
+    """Returns the function that makes nodes, the roots with Dirichlet noise, and Gumbel noise float32[B, K] for them.
+
+    The arguments are those of `search_tree`.
     """
     noise_key, gumbel_key = jax.random.split(key)
 
@@ -88,64 +102,7 @@ def search_tree(
     gumbel = jnp.zeros_like(root.logits)
     if config.gumbel_scale > 0:
         gumbel = config.gumbel_scale * jax.random.gumbel(gumbel_key, gumbel.shape)
-    tree = trees.init_tree(root, config.simulations + 1, env.num_actions)
-    rule = rule_of(config, gumbel)
-    return run_simulations(expand, rule, tree, config.simulations, config.gamma, key), rule
-
-
-class Expand(NamedTuple):
-    """Makes nodes of boards: `expand(states, key)`."""
-
-    env: Env[Any]
-    evaluate: Callable[[Any, jax.Array], Evaluation]  # of states and a key
-    num_slots: int
-    criterion: trees.Criterion
-
-    def __call__(self, states: Any, key: jax.Array) -> Expansion:
-        """Returns the boards with their values, and the legal actions of the highest logits as their slots.
-
-        A logit that is not a number counts as the lowest one.
-        """
-        logits, values = self._checked(self.evaluate(states, key), states)
-        mask = jax.vmap(self.env.legal_action_mask)(states)
-        values = jnp.where(states.terminated[:, None], 0.0, values.astype(jnp.float32))
-        logits = jnp.where(jnp.isnan(logits), -MAX_LOGIT, jnp.clip(logits.astype(jnp.float32), -MAX_LOGIT, MAX_LOGIT))
-        logits = jnp.where(mask, logits, MASKED_LOGIT)
-        logits = jnp.maximum(logits, logits.max(-1, keepdims=True) - LOGIT_RANGE)
-        logits, actions = jax.lax.top_k(jnp.where(mask, logits, MASKED_LOGIT), self.num_slots)
-        return Expansion(
-            states=states,
-            values=values,
-            raw_value=self.criterion(values, states.current_player),
-            actions=jnp.where(logits > MASKED_LOGIT, actions, PADDING),
-            logits=logits,
-        )
-
-    def _checked(self, evaluation: Evaluation, states: Any) -> Evaluation:
-        """Returns the evaluation; its shapes must fit the boards."""
-        batch = states.terminated.shape[0]
-        expected = ((batch, self.env.num_actions), (batch, self.env.num_players))
-        shapes = tuple(jnp.shape(array) for array in evaluation)
-        if shapes != expected:
-            found = " and ".join(f"[{', '.join(map(str, shape))}]" for shape in shapes)
-            raise ParameterError(
-                f"evaluate must return logits [{batch}, num_actions = {self.env.num_actions}] and values "
-                f"[{batch}, num_players = {self.env.num_players}] for {batch} boards, not {found}"
-            )
-        return evaluation
-
-
-def criterion_of(seats: str, root: jax.Array) -> trees.Criterion:
-    """Returns the criterion by which the seats choose; `root` is the seat to move at each root, int32[B]."""
-
-    def max_n(returns: jax.Array, seat: jax.Array) -> jax.Array:
-        return jnp.take_along_axis(returns, seat[:, None], 1)[:, 0]
-
-    def paranoid(returns: jax.Array, seat: jax.Array) -> jax.Array:
-        of_root = max_n(returns, root)
-        return jnp.where(seat == root, of_root, -of_root)
-
-    return max_n if seats == "max_n" else paranoid
+    return expand, root, gumbel
 
 
 def run_simulations(expand: Expand, rule: Rule, tree: Tree, simulations: int, gamma: float, key: jax.Array) -> Tree:
@@ -164,13 +121,24 @@ def run_simulations(expand: Expand, rule: Rule, tree: Tree, simulations: int, ga
     return tree
 
 
-def summary(tree: Tree, rule: Rule, simulations: int) -> SearchResult:
-    """Returns the result of a search of `simulations` simulations, from its finished trees."""
-    slots, values = trees.at(tree, 0), tree.root_returns / (simulations + 1)
+def of_root(tree: Tree, simulations: int) -> tuple[Slots, jax.Array, jax.Array]:
+    """Returns the slots of the roots, their mean returns, and the mean returns after their slots, for `summary`."""
+    return trees.at(tree, 0), tree.root_returns / (simulations + 1), tree.slot_returns
+
+
+def summary(slots: Slots, values: jax.Array, slot_returns: jax.Array, rule: Rule) -> SearchResult:
+    """Returns the result of a search.
+
+    Args:
+      slots: of the roots, with all visits.
+      values: float32[B, num_players], the mean returns of the roots.
+      slot_returns: float32[B, K, num_players], the mean returns after the slots.
+      rule: it decides.
+    """
     best, weights = rule.decide(slots)
     tried = jnp.where(slots.visits > 0, weights, 0.0)
     total = tried.sum(-1, keepdims=True)
-    policy_values = (tried[..., None] * tree.slot_returns).sum(1) / jnp.where(total > 0, total, 1.0)
+    policy_values = (tried[..., None] * slot_returns).sum(1) / jnp.where(total > 0, total, 1.0)
     return SearchResult(
         action=jnp.maximum(jnp.take_along_axis(slots.actions, best[:, None], 1)[:, 0], 0),
         slots=slots.actions,
@@ -190,36 +158,6 @@ def bytes_per_node(env: Env[Any], config: Any) -> int:
     indices = (trees.smallest_int(highest) for highest in (env.num_actions, config.simulations + 1))
     bytes_per_slot = 12 + sum(index.itemsize for index in indices)
     return env.unwrapped.state_bytes + 4 + config.num_slots(env.num_actions) * bytes_per_slot
-
-
-def playable(env: Env[Any], states: Any) -> tuple[Env[Any], Any]:
-    """Returns the game and its boards for a tree: they do not restart, and their counters of length are set back."""
-    if env.needs_key:
-        raise ParameterError(f"a search needs a game without chance, and {env.id} has random events")
-    env, states = env.unwrapped, live_boards(states)
-    if jnp.ndim(states.terminated) != 1:
-        found = written_shape(jnp.shape(states.terminated)) or "one board"
-        raise ParameterError(
-            f"expected boards with one leading axis, not {found}: jax.tree.map(lambda x: x[None], state)"
-        )
-    return env, jax.vmap(env._restart_clock)(states)  # pyright: ignore[reportPrivateUsage]  # of this library
-
-
-def step_legally(env: Env[Any], states: Any, actions: jax.Array) -> Any:
-    """Returns the boards after legal actions. The result for a finished board or an illegal action is not to be used.
-
-    `env.step` would check the actions, which takes as long as the step itself.
-    """
-    return jax.vmap(lambda state, action: env._step(state, action, None))(states, actions)  # pyright: ignore[reportPrivateUsage]  # of this library
-
-
-def choose_boards(choice: jax.Array, states: Any, others: Any) -> Any:
-    """Returns the boards of `states` where `choice`, bool[B], is True, and those of `others` elsewhere."""
-
-    def choose(leaf: jax.Array, other: jax.Array) -> jax.Array:
-        return jnp.where(choice.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, other)
-
-    return jax.tree.map(choose, states, others)
 
 
 def _stepped(env: Env[Any], tree: Tree, path: Path) -> Any:

@@ -40,7 +40,7 @@ class Rule(abc.ABC):
 
 def rule_of(config: SearchConfig, gumbel: jax.Array) -> Rule:
     """Returns the rule of a config; `gumbel` is noise at the root, float32[B, K]."""
-    return Gumbel(config, gumbel) if config.search == "gumbel" else Puct(config)
+    return Puct(config) if config.search == "puct" else Gumbel(config, gumbel)
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,13 @@ class Gumbel(Rule):
 
     def decide(self, slots: Slots) -> tuple[jax.Array, jax.Array]:
         """Returns the best of the most visited slots, and the softmax of logits and completed values."""
-        improved = slots.logits + jax.vmap(lambda row: self._transform(_as_tree(row), 0))(slots)
+        improved = self.improved_logits(slots)
         best = jnp.where(_most_visited(slots), self.gumbel + improved, -jnp.inf).argmax(-1)
         return best.astype(jnp.int32), jax.nn.softmax(improved)
+
+    def improved_logits(self, slots: Slots) -> jax.Array:
+        """Returns float32[B, K], the sums of logits and completed values."""
+        return slots.logits + jax.vmap(lambda row: self._transform(_as_tree(row), 0))(slots)
 
     @property
     def _transform(self) -> Any:

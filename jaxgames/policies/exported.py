@@ -64,7 +64,7 @@ def make(
         search, None is 0.
       top: the number of most probable legal actions that are sampled from; None for all.
       simulations: of a tree search on the policy; None or 0 plays with the policy alone.
-      search: the rule of the search, "gumbel" or "puct".
+      search: the rule of the search, "gumbel", "puct" or "two_calls".
       seats: how seats choose in the tree, "paranoid" or "max_n".
 
     Raises ParameterError (a ValueError) also for a file of another game, another version of the game, another platform

@@ -24,7 +24,7 @@ import optax
 from jaxgames import mcts
 from jaxgames.agents import explored
 from jaxgames.mcts import SearchResult
-from jaxgames.mcts.search import choose_boards
+from jaxgames.mcts.expansion import choose_boards
 from jaxgames.policies.policy import Policy, PolicyEvaluate, reward_scale
 from jaxgames.sampling import MASKED_LOGIT
 from jaxgames.wrappers import discount_of

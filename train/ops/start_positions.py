@@ -17,7 +17,7 @@ import numpy as np
 import jaxgames
 from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.chinese_checkers_diamond.board import cell_set, is_filled, tables
-from jaxgames.mcts.search import choose_boards
+from jaxgames.mcts.expansion import choose_boards
 
 CANDIDATES = 8  # placements of which the first legal one is taken; all 8 are illegal about once in a billion
 

@@ -1,0 +1,74 @@
+"""The Gumbel search without a tree: two calls of the network for all roots.
+
+    first call     the boards after the R actions of the root that the Gumbel search would try
+    second call    the boards after the better half of them and the reply of the highest logit
+
+The first call has two thirds of the simulations, and at most one per slot. The visits are those of sequential halving
+with R actions and 3R/2 simulations, which looks at the returns after every visit; here it looks once.
+
+Source of the rule: Danihelka et al., Policy improvement by planning with Gumbel, ICLR 2022.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgames.mcts.expansion import Expand, criterion_of, step_legally
+from jaxgames.mcts.selection import Gumbel
+from jaxgames.mcts.tree import PADDING, Expansion, Slots
+from jaxgames.wrappers import discount_of
+
+
+def search_in_two_calls(
+    expand: Expand, rule: Gumbel, root: Expansion, key: jax.Array
+) -> tuple[Slots, jax.Array, jax.Array]:
+    """Returns the slots of the roots with their visits, and mean returns of every seat.
+
+    They are float32[B, num_players] of the roots, and float32[B, K, num_players] after the slots.
+    """
+    config = rule.config
+    (batch, num_slots), num_players = root.actions.shape, root.values.shape[1]
+    second = config.simulations // 3
+    first = min(config.simulations - second, num_slots)
+    second = min(second, first)
+    rows, mover = jnp.arange(batch)[:, None], root.states.current_player
+    expand = expand._replace(criterion=criterion_of("max_n", mover))  # of the mover itself, whoever is at the root
+    can_visit = (root.actions != PADDING) & ~(root.states.terminated | root.states.truncated)[:, None]
+
+    def after(states: Any, actions: jax.Array) -> Expansion:
+        return expand(step_legally(expand.env, states, jnp.maximum(actions, 0)), key)
+
+    def returns(mover: jax.Array, after: Any, values: jax.Array) -> jax.Array:
+        """Returns float32[N, num_players], of the step of each mover to the boards `after`, which have the values."""
+        discount = discount_of(mover, after.current_player, after.terminated, config.gamma)
+        return after.rewards + discount[:, None] * values
+
+    def visit(visits: jax.Array, total: jax.Array, chosen: jax.Array, new: jax.Array) -> tuple[Slots, jax.Array]:
+        """Returns the slots after a visit of the chosen ones, int32[B, n], and the sums of their returns."""
+        visits = jnp.where(can_visit, visits.at[rows, chosen].add(1), 0)
+        total = total.at[rows, chosen].add(new.reshape(batch, -1, num_players))
+        total = jnp.where(visits[..., None] > 0, total, 0.0)
+        of_mover = jnp.take_along_axis(total, mover[:, None, None], 2)[..., 0]
+        means = of_mover / jnp.maximum(visits, 1)
+        return Slots(root.actions, root.logits, visits, means, root.raw_value), total
+
+    scores = jnp.where(can_visit, rule.gumbel + root.logits, -jnp.inf)
+    tried = jax.lax.top_k(scores, first)[1]
+    movers = jnp.repeat(mover, first)
+    boards = jax.tree.map(lambda leaf: jnp.repeat(leaf, first, 0), root.states)
+    children = after(boards, root.actions[rows, tried].reshape(-1))
+    none, nothing = jnp.zeros((batch, num_slots), jnp.int32), jnp.zeros((batch, num_slots, num_players))
+    slots, total = visit(none, nothing, tried, returns(movers, children.states, children.values))
+    if second:
+        scores = jnp.where(slots.visits > 0, rule.gumbel + rule.improved_logits(slots), -jnp.inf)
+        better = jax.lax.top_k(scores[rows, tried], second)[1]
+        place = (rows * first + better).reshape(-1)
+        child = jax.tree.map(lambda leaf: leaf[place], children)
+        reply = after(child.states, child.actions[:, 0])
+        below = returns(child.states.current_player, reply.states, reply.values)
+        over = (child.states.terminated | child.states.truncated)[:, None]
+        below = jnp.where(over, child.values, below)
+        slots, total = visit(slots.visits, total, tried[rows, better], returns(movers[place], child.states, below))
+    visits = slots.visits[..., None]
+    return slots, (root.values + total.sum(1)) / (1 + visits.sum(1)), total / jnp.maximum(visits, 1)
