@@ -39,7 +39,7 @@ from train.driver.run_folder import RunFolder
 from train.models.policy import Policy
 
 # The class in train.<name>. It is imported when a run is opened, because learners use this module.
-LEARNERS = {"ppo": "PPO", "alphazero": "AlphaZero", "imitation": "Imitation"}
+LEARNERS = {"ppo": "PPO", "alphazero": "AlphaZero", "imitation": "Imitation", "klent": "KLENT"}
 LEVELS = ("easy", "medium", "hard")  # of `jaxgames.baselines.levels`
 
 

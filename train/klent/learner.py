@@ -1,0 +1,149 @@
+"""KLENT: self-play without search, towards a policy that is improved by the values of all actions.
+
+The network has a value for each action, q. The policy p of an iteration collects steps, and then learns
+
+    the improved policy   softmax((q + b log p) / (a + b)) over the legal actions, by its cross-entropy
+    q of the action taken, and the value: the lambda return of the step, by the squared error
+
+where a is `entropy_weight` and b is `kl_weight`. The improved policy is the one that has the highest mean q + a * its
+entropy - b * its divergence from p. The lambda return bootstraps from the mean of q over p. The value is learned beside
+q for agents that search.
+
+    python -m train.klent --env minichess --run-dir runs/klent
+
+Everything else is PPO: `train/ppo/learner.py`.
+
+Source: arXiv:2602.10894, 2026.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+import jaxgames
+from jaxgames.sampling import shifted_logits
+from train.klent.config import Config
+from train.models.layers import Network, small
+from train.models.policy import Params, Policy, split_statistics
+from train.ops.episodes import Metrics
+from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy
+from train.ops.minibatches import masked_mean
+from train.ppo import PPO, Minibatch, TrainState, Transition
+from train.recipes import RECIPES
+
+SETTINGS = {field.name for field in dataclasses.fields(Config)}
+
+
+class ActionValueHeads(nn.Module):
+    """Heads with a value per action: features -> logits float32[B, num_actions], values float32[B, 1 + num_actions].
+
+    The mover's value is the first one.
+    """
+
+    heads: nn.Module  # of the network: logits and the mover's value
+    num_actions: int
+
+    @nn.compact
+    def __call__(self, features: jax.Array, *training: jax.Array) -> tuple[jax.Array, jax.Array]:
+        heads: Any = self.heads
+        logits, value = heads(features, *training)
+        of_actions = nn.Dense(self.num_actions, kernel_init=small())(features.reshape(features.shape[0], -1))
+        return logits, jnp.concatenate([value[:, None], of_actions], axis=1)
+
+
+@dataclass(frozen=True)
+class ActionValuePolicy(Policy):
+    """A policy whose network has `ActionValueHeads`. In play it has the mover's value only."""
+
+    def apply(self, params: Params, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
+        logits, values = super().apply(params, observation, seat)
+        return logits, values[:, 0]
+
+    def apply_in_training(
+        self, params: Params, observation: jax.Array, seat: jax.Array, key: Any, counted: jax.Array | None = None
+    ) -> tuple[jax.Array, jax.Array, Params]:
+        """Returns what `Policy.apply_in_training` returns, with all values of `ActionValueHeads`."""
+        if not self.network.training_mode:
+            return *super().apply(params, observation, seat), split_statistics(params)[1]
+        return super().apply_in_training(params, observation, seat, key, counted)
+
+
+@dataclass(frozen=True)
+class KLENT(PPO):
+    """The algorithm. It collects, bootstraps and updates as PPO does."""
+
+    name: ClassVar[str] = "klent"
+    config_type: ClassVar[type[Config]] = Config
+    recipes: ClassVar[Mapping[str, Any]] = {
+        game: {name: value for name, value in settings.items() if name in SETTINGS}
+        for game, settings in RECIPES.items()
+    }
+    presets: ClassVar[Mapping[str, Any]] = {}
+
+    config: Config
+
+    def make_policy(self, env: jaxgames.Env[Any]) -> Policy:
+        policy = super().make_policy(env)
+        network = policy.network
+        heads = ActionValueHeads(network.heads, env.num_actions)
+        network = Network(network.encoder, heads, network.training_mode)
+        return ActionValuePolicy(policy.observation_shape, policy.num_players, policy.sharing, network)
+
+    def outputs(self, params: Params, boards: Any) -> tuple[jax.Array, jax.Array]:
+        """Returns the logits, and the mean of the action values over the policy, for boards with leaves [B, ...]."""
+        mask = jax.vmap(self.env.legal_action_mask)(boards)
+        observation = jax.vmap(self.env.observe)(boards)
+        logits, values = Policy.apply(self.policy, params, observation, boards.current_player)  # with those of actions
+        weights = jnp.exp(shifted_logits(logits, mask))
+        return logits, (weights * values[:, 1:]).sum(-1) / jnp.maximum(weights.sum(-1), 1)
+
+    def with_reference(self, train_state: TrainState, steps: Transition) -> Transition:
+        """Returns the steps of a rollout with the logits of the policy that collected them."""
+        logits = jax.lax.map(lambda boards: self.outputs(train_state.params, boards)[0], steps.state)
+        return steps._replace(reference_logits=logits)
+
+    def loss(
+        self, train_state: TrainState, params: Params, minibatch: Minibatch, dropout_key: jax.Array | None = None
+    ) -> tuple[jax.Array, tuple[Metrics, Params]]:
+        """Returns the loss of a minibatch, its metrics, and the network's statistics; see `PPO.loss`.
+
+        It is the cross-entropy of the policy to the improved one + vf_coef * the squared errors of q and the value.
+        """
+        n, m, mask = self.numbers, minibatch, minibatch.learner_mask
+        logits, values, statistics = self.policy.apply_in_training(params, m.observation, m.seat, dropout_key, mask)
+        value, of_actions = values[:, 0], values[:, 1:]
+        assert m.reference_logits is not None
+        improved = improved_logits(of_actions, m.reference_logits, m.mask, n.entropy_weight, n.kl_weight)
+        improved = jax.lax.stop_gradient(improved)
+        divergence = masked_mean(mask, kl_divergence(improved, logits, m.mask))
+        taken = jnp.take_along_axis(of_actions, m.action[:, None], axis=1)[:, 0]
+        errors = jnp.square(taken - m.target) + jnp.square(value - m.target)
+        value_loss = 0.5 * masked_mean(mask, errors)
+        _, entropy = log_prob_and_entropy(logits, m.mask, m.action)
+        metrics = {
+            "policy_loss": divergence,
+            "value_loss": value_loss,
+            "entropy": masked_mean(mask, entropy),
+            "approx_kl": masked_mean(mask, kl_divergence(m.reference_logits, logits, m.mask)),
+        }
+        return divergence + n.vf_coef * value_loss, (metrics, statistics)
+
+
+def improved_logits(
+    values: jax.Array, logits: jax.Array, mask: jax.Array, entropy_weight: float, kl_weight: float
+) -> jax.Array:
+    """Returns float32[B, num_actions], the logits of the improved policy.
+
+    Args:
+      values: float32[B, num_actions], of the actions.
+      logits: float32[B, num_actions], of the policy that is improved.
+      mask: bool[B, num_actions], the legal actions.
+      entropy_weight: of the entropy of the improved policy.
+      kl_weight: of its divergence from the policy.
+    """
+    return (values + kl_weight * shifted_logits(logits, mask)) / (entropy_weight + kl_weight)
