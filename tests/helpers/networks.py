@@ -93,10 +93,10 @@ def clipped_norm(opt_state: Any, b2: float = 0.999) -> float:
     return float(np.sqrt(squares / (1 - b2 ** int(np.asarray(adam.count)))))
 
 
-def with_policy(config: Config, policy: Any, env: jaxgames.Env[Any] | None = None) -> PPO:
+def with_policy(config: Config, policy: Any, env: jaxgames.Env[Any] | None = None, learner: type[PPO] = PPO) -> PPO:
     """Returns the learner whose policy is a function of a table or of the board; `env` is in place of the config's."""
 
-    class OtherPolicy(PPO):
+    class OtherPolicy(learner):
         games = ((env or jaxgames.make(config.env), policy),)  # pyright: ignore[reportAssignmentType]  # constant here
 
     return OtherPolicy(config)
