@@ -56,7 +56,7 @@ test-browser: $(VENV)/for-tests
 
 # The results are in runs/mutation/, so a second time it resumes. One module: python -m tests.mutation --help
 CHANGES ?= 40
-MUTATED := jaxgames.games jaxgames.env jaxgames.wrappers jaxgames.arena jaxgames.agents jaxgames.mcts jaxgames.solvers train.ops train.ppo train.alphazero train.imitation
+MUTATED := jaxgames.games jaxgames.env jaxgames.wrappers jaxgames.arena jaxgames.agents jaxgames.mcts jaxgames.solvers train.ops train.ppo train.klent train.alphazero train.imitation
 MUTATION = $(RUN) -m tests.mutation --changes $(CHANGES)
 mutation: $(VENV)/for-tests
 	for module in $(MUTATED); do $(MUTATION) --module $$module --results runs/mutation/$$module.jsonl || exit 1; done

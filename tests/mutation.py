@@ -130,7 +130,7 @@ BESIDE = {  # tests in files and folders with other names, in the order in which
     "agents": ("mcts/test_agents.py", "arena/test_*.py", "play/test_agents.py"),
     "ops": ("test_learners.py",),
     **dict.fromkeys(
-        ("ppo", "alphazero", "imitation", "network_learner"),
+        ("ppo", "klent", "alphazero", "imitation", "network_learner"),
         ("test_learners.py", "ops/test_targets.py", "test_runs.py", "test_settings.py"),
     ),
 }

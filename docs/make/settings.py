@@ -43,7 +43,7 @@ def table(name: str) -> str:
     added = settings.__annotations__ | getattr(settings, "numbers_type", settings).__annotations__
     texts = {
         param.arg_name: param.description or ""
-        for each in settings.__mro__[:-1]
+        for each in settings.__mro__[-2::-1]
         for param in parse_from_object(each).params
     }
     lines = ["| setting | default | text |", "|---|---|---|"]

@@ -23,6 +23,7 @@ from train.driver.learner import Config, Learner
 from train.driver.loop import Settings
 from train.driver.run_folder import RunFolder
 from train.imitation import Imitation
+from train.klent import KLENT
 from train.ops.sharding import keys_to_data
 from train.ppo import PPO
 
@@ -76,7 +77,7 @@ def arguments_of(config: Config, settings: Settings, folder: Path) -> list[str]:
 
 def last_train_state(folder: Path) -> Any:
     """The last checkpoint, as plain arrays."""
-    run = RunFolder.open(folder, PPO, AlphaZero, Imitation, ToyLearner)
+    run = RunFolder.open(folder, PPO, KLENT, AlphaZero, Imitation, ToyLearner)
     train_state = run.restore()
     run.close()
     assert train_state is not None

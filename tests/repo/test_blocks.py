@@ -26,6 +26,7 @@ SHELL = [block for page in PAGES for block in blocks(page) if block.language == 
 SHORT = {  # options that make a command short
     "train.ppo": ("--total-steps", "1"),
     "train.alphazero": ("--total-steps", "1"),
+    "train.klent": ("--total-steps", "1"),
     "train.imitation": ("--total-steps", "1"),
     "train.match": ("--games", "20"),
     "train.evaluate": ("--games", "20"),

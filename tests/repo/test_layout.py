@@ -36,6 +36,7 @@ FLOORS = {
         ("pretrained", "data"),
         ("network_learner",),
         ("ppo", "alphazero", "imitation"),
+        ("klent",),
         ("plot",),
         ("evaluate", "match", "play", "export", "sweep", "ladder", "strength", "analyse", "baselines"),
     ),

@@ -153,7 +153,7 @@ def test_tables_of_settings_are_those_of_the_code() -> None:
 
 
 @pytest.mark.slow  # traces a run
-@pytest.mark.parametrize("page", ["ppo", "alphazero", "imitation"])
+@pytest.mark.parametrize("page", ["ppo", "klent", "alphazero", "imitation"])
 def test_page_of_a_learner_lists_its_own_metrics(page: str, tmp_path: Path) -> None:
     """Those of its games are on the page of runs."""
     learner, rows = LEARNERS[page](tmp_path), table(DOCS / "training" / f"{page}.md", "metric", "definition")

@@ -101,7 +101,7 @@ def test_iteration_behind_the_folder_names_a_checkpoint(behind: str, iteration: 
 
 # -- what is refused -----------------------------------------------------------------------------------------------
 
-NO_RUN = r"holds no run: .*train.ppo or train.alphazero or train.imitation.* a level \(easy, .*\) or .* first, "
+NO_RUN = r"holds no run: .*train.ppo or train.alphazero or .* a level \(easy, .*\) or .* first, "
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_resumed_run_does_not_read_the_other_run(untrained: Runs, tmp_path: Path
         learner.load(saved)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name != "klent"])  # whose network has more heads
 def test_run_of_every_learner_starts_with_the_parameters_of_the_other_run_and_nothing_else(
     name: str, untrained: Runs
 ) -> None:

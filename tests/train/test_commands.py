@@ -245,7 +245,7 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (toy_learner.main, (*TWO, "--coordinator", "a:1", "--distributed"), "by hand, and without --distributed"),
     (sweep.main, (*NEW, "--gamma", 0.5, 0.5), "gamma has the value 0.5 twice"),
     (sweep.main, (*NEW, "--hidden-sizes", "8,x"), "hidden_sizes must be a list of int such as 64,64, not '8,x'"),
-    (sweep.main, (*NEW, "--learner", "dqn"), "must be one of ppo, alphazero, imitation, or module:Class, not 'dqn'"),
+    (sweep.main, (*NEW, "--learner", "dqn"), "must be one of ppo, alphazero, imitation, klent, or module:Class"),
     (sweep.main, ("--resume",), "--resume needs the --run-dir of the sweep to continue"),
 ]
 

@@ -19,7 +19,7 @@ from tests.helpers import toy_learner
 from tests.helpers.networks import clipped_norm
 from tests.helpers.sticks import Sticks
 from tests.train.test_runs import of_labels
-from train import alphazero, imitation, ppo
+from train import alphazero, imitation, klent, ppo
 from train.agents import learner_type
 from train.driver.learner import Learner
 from train.ops.sharding import keys_to_data
@@ -34,6 +34,10 @@ PPO: dict[str, Any] = STICKS | {
     "learning_rate": 0.02,
     "max_grad_norm": 0.001,  # shorter than any gradient of the run
     "ent_coef": 0.05,  # enough to visit every position until the end
+}
+KLENT: dict[str, Any] = {
+    **{name: value for name, value in PPO.items() if name != "ent_coef"},
+    **{"entropy_weight": 0.1, "kl_weight": 1.0},
 }
 ALPHAZERO: dict[str, Any] = STICKS | {
     "total_steps": 40 * 32 * 16,
@@ -75,6 +79,7 @@ def of_solved_boxes(folder: Path) -> Learner:
 CASES: dict[str, Callable[[Path], Learner]] = {
     "toy": lambda _: toy_learner.ToyLearner(toy_learner.Config()),
     "ppo": lambda _: ppo.PPO(ppo.Config(**PPO)),
+    "klent": lambda _: klent.KLENT(klent.Config(**KLENT)),
     "alphazero": lambda _: alphazero.AlphaZero(alphazero.Config(**ALPHAZERO)),
     "imitation": of_solved_boxes,
 }
@@ -167,13 +172,13 @@ def test_alphazero_learns_from_its_samples_and_an_average_plays(case: Case) -> N
     assert any(jax.tree.leaves(differ(end.learning, other.learning)))
 
 
-@of_each("ppo", "alphazero", "imitation")
+@of_each("ppo", "klent", "alphazero", "imitation")
 def test_gradients_are_clipped_to_their_largest_norm(case: Case, trained: Any) -> None:
     """Adam's second moments, a mean of squared gradients, then add up to the square of the norm."""
     assert clipped_norm(trained[0].opt_state) == pytest.approx(case.learner.config.max_grad_norm, rel=1e-4)
 
 
-@of_each("ppo", "alphazero")
+@of_each("ppo", "klent", "alphazero")
 def test_network_alone_learns_optimal_play_and_values(case: Case, trained: Any) -> None:
     """Positions with 4 or 8 sticks are lost. In all others the mover takes as many as leave 8, 4 or none."""
     left, seats = np.divmod(np.arange(18), 2)
@@ -214,10 +219,11 @@ OF_THREE = ALPHAZERO | {"env": "sticks", "total_steps": 80 * 32 * 16, "random_pl
     ("make", "settings"),
     [
         ("ppo", PPO | {"env": "sticks", "total_steps": 100 * 32 * 32}),
+        ("klent", KLENT | {"env": "sticks", "total_steps": 100 * 32 * 32}),
         ("alphazero", OF_THREE),
         ("alphazero", OF_THREE | {"seats": "max_n"}),
     ],
-    ids=["ppo", "paranoid", "max_n"],
+    ids=["ppo", "klent", "paranoid", "max_n"],
 )
 def test_three_seats_play_and_value_sticks_as_solved(make: str, settings: dict[str, Any], sticks: None) -> None:
     """With up to three sticks the mover takes them all and wins 2, with four the next seat; values are divided by 2."""

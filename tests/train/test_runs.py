@@ -30,7 +30,7 @@ from tests.helpers.stored_runs import (
     store,
     train_in,
 )
-from train import agents, alphazero, imitation, ppo
+from train import agents, alphazero, imitation, klent, ppo
 from train.driver.learner import Learner, names_of_numbers
 from train.driver.loop import Settings
 from train.ops.sharding import keys_to_data
@@ -39,17 +39,18 @@ from train.sweep.batched_runs import BatchedRuns
 
 BOXES = "dots_and_boxes(rows=1, cols=2)"
 WATCHED = Settings(checkpoint_every=3, evaluate_every=5, evaluation_games=8)
-PPO = ppo.Config(
-    env=BOXES,
-    total_steps=80 * 32,
-    num_envs=4,
-    rollout_length=8,
-    update_epochs=1,
-    num_minibatches=2,
-    learning_rate=0.01,
-    channels=(4,),  # on a command line, the game's recipe has others
-    hidden_sizes=(8,),
-)
+OF_PPO: dict[str, Any] = {
+    "env": BOXES,
+    "total_steps": 80 * 32,
+    "num_envs": 4,
+    "rollout_length": 8,
+    "update_epochs": 1,
+    "num_minibatches": 2,
+    "learning_rate": 0.01,
+    "channels": (4,),  # on a command line, the game's recipe has others
+    "hidden_sizes": (8,),
+}
+PPO, KLENT = ppo.Config(**OF_PPO), klent.Config(**OF_PPO, opponents=("random",))
 ALPHAZERO = alphazero.Config(
     env=BOXES,
     total_steps=60 * 8 * 8,
@@ -106,6 +107,8 @@ OTHER_VALUES: dict[str, float] = {  # of every setting that can be traced
     "step_kl_coef": 5.0,
     "target_kl": 1e-9,
     "opponent_epsilon": 0.5,
+    "entropy_weight": 0.5,
+    "kl_weight": 0.5,
 }
 
 
@@ -130,6 +133,7 @@ def of_labels(folder: Path) -> Learner:
 
 LEARNERS: dict[str, Callable[[Path], Learner]] = {
     "ppo": ppo_with_all_parts,
+    "klent": lambda _: klent.KLENT(KLENT),
     "alphazero": lambda _: alphazero.AlphaZero(ALPHAZERO),
     "alphazero, several boards": lambda _: alphazero.AlphaZero(SEVERAL_BOARDS),
     "imitation": of_labels,
