@@ -88,8 +88,6 @@ class Arguments(harness.BenchmarkArguments):
     """Games with their parameters."""
     clicks: int = 1000
     """At most this many plies of each game."""
-    seed: int = 0
-    """Of the random games."""
 
 
 def measure_clicks(arguments: Arguments) -> dict[str, Any]:
@@ -129,7 +127,7 @@ def _row(browser: Any, game: str, arguments: Arguments) -> dict[str, Any]:
     env = jaxgames.make(game)
     seats = ["human"] * env.num_players
     server_times = _server_times(env, seats, arguments)
-    chance = random.Random(arguments.seed)
+    chance = random.Random(0)
     with served(env, seats) as address:
         page = browser.new_page()
         begin = time.perf_counter()
@@ -147,7 +145,7 @@ def _row(browser: Any, game: str, arguments: Arguments) -> dict[str, Any]:
 
 def _server_times(env: Any, seats: list[str], arguments: Arguments) -> list[float]:
     """Returns the milliseconds of processor time for each ply of a random game; compiles the rules before."""
-    chance = random.Random(arguments.seed)
+    chance = random.Random(0)
     game = GameServer(str(env), tuple(seats), 0, make).add(Session(env, seats))
     snapshot.view(game, Look())
     times: list[float] = []

@@ -8,6 +8,7 @@ A simulation adds one board to the tree of one root: selection, a step, the netw
     boards        both searches by the number of roots searched at once
     simulations   both searches by simulations: microseconds per simulation of one root
     slots         ours by the number of slots of a node
+    two_calls     ours with a tree and in two calls, and mctx, with few simulations
     peer          minichess: ours, mctx over all actions of our boards, and mctx on Pgx's `gardner_chess`
 
 Settings that a part does not vary are `budget` simulations of `batch` roots (`curve_batch` in the part `simulations`)
@@ -45,9 +46,10 @@ from train.driver.commands import progress_over, stamp
 from train.driver.tables import table_of
 
 Params = list[tuple[jax.Array, jax.Array]]  # the weights and the bias of each layer
-PARTS = ("boards", "simulations", "slots", "peer")
+PARTS = ("boards", "simulations", "slots", "two_calls", "peer")
 PEER_GAMES = {"jaxgames": "minichess", "mctx": "minichess", "Pgx + mctx": "gardner_chess"}
 PLIES = 16  # of random play before the roots
+FEW_SIMULATIONS = (12, 24)  # of the part `two_calls`
 TABLE = {
     "part": "{part}",
     "game": "`{game}`",
@@ -78,7 +80,7 @@ class Arguments(harness.BenchmarkArguments):
     env: str = "chinese_checkers_diamond(size=4, pieces=3)"
     """A zero-sum game of two seats, with its parameters; the part `peer` has other games."""
     parts: tuple[str, ...] = PARTS
-    """Parts of the table: boards, simulations, slots, peer."""
+    """Parts of the table: boards, simulations, slots, two_calls, peer."""
     batch_sizes: tuple[int, ...] = (16, 64, 256, 1024)
     """Roots searched at once, in the part `boards`."""
     simulations: tuple[int, ...] = (16, 32, 64, 128, 256)
@@ -131,11 +133,15 @@ def points_of(part: str, arguments: Arguments) -> Iterator[Point]:
         for number in slots:
             yield Point("jaxgames", arguments.env, batch, budget, number)
     else:
-        pairs = [(boards, budget) for boards in arguments.batch_sizes]
-        if part == "simulations":
-            pairs = [(arguments.curve_batch, simulations) for simulations in arguments.simulations]
-        for boards, simulations in pairs:
+        pairs = {
+            "boards": [(boards, budget) for boards in arguments.batch_sizes],
+            "simulations": [(arguments.curve_batch, simulations) for simulations in arguments.simulations],
+            "two_calls": [(batch, simulations) for simulations in FEW_SIMULATIONS],
+        }
+        for boards, simulations in pairs[part]:
             yield Point("jaxgames", arguments.env, boards, simulations, slots[0])
+            if part == "two_calls":
+                yield Point("two calls", arguments.env, boards, simulations, slots[0])
             yield Point("mctx", arguments.env, boards, simulations, None)
 
 
@@ -170,6 +176,10 @@ def ours(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, 
     return Side(program, init_network(env, roots, hidden_sizes), roots, bytes_per_node(env, config))
 
 
+def two_calls(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:
+    return ours(game, boards, dataclasses.replace(config, search="two_calls"), hidden_sizes)
+
+
 def dense(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:
     env = game_of_two(game)
     return mctx_side(env, positions(jaxgames.auto_reset(env), boards).board, config, hidden_sizes)
@@ -181,7 +191,7 @@ def pgx(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, .
     return mctx_side(bare, positions(playing, boards), config, hidden_sizes)
 
 
-SIDES = {"jaxgames": ours, "mctx": dense, "Pgx + mctx": pgx}
+SIDES = {"jaxgames": ours, "two calls": two_calls, "mctx": dense, "Pgx + mctx": pgx}
 
 
 def mctx_side(env: Any, boards: Any, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:
