@@ -10,7 +10,7 @@ JOBS ?= 2
 help:
 	@echo "make demo      train an agent from nothing and watch it play (about a minute)"
 	@echo "make test      the fast tests, compiled without optimisation (under ten minutes)"
-	@echo "make test-all  all tests, compiled as for users (hours); a part: make test-all TESTS=tests/train"
+	@echo "make test-all  all tests, compiled as for users (an hour); a part: make test-all TESTS=tests/train"
 	@echo "make test-browser  the tests of the page, which need Chromium: apt-get install chromium"
 	@echo "make mutation  the share of small changes to the games, searches and learners that a fast test catches (hours; resumes)"
 	@echo "make check     lint, types, and the tests of docs and tools"
