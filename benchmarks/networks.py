@@ -8,14 +8,13 @@ passes over them once. A network that cannot play a game is left out.
 
     python -m benchmarks.networks sharing
 
-measures three ways to run every row of a batch through its own seat's parameters, in microseconds per row, forward and
+measures two ways to run every row of a batch through its own seat's parameters, in microseconds per row, forward and
 with the gradient. The policies are the independent ones of six seats with train.ppo's default network, on Chinese
 Checkers of size 2.
 
-    tiles      train.models.policy.apply_by_seat: rows in tiles of one seat each, one batched product over the tiles;
-               with few rows, every network on every row
-    all        every seat's network on every row; then the right output is picked
-    gathered   every row with a copy of its seat's parameters
+    tiles   train.models.policy.apply_by_seat: rows in tiles of one seat each, one batched product over the tiles;
+            with few rows, every network on every row
+    all     every seat's network on every row; then the right output is picked
 """
 
 import functools
@@ -127,13 +126,7 @@ def apply_all(apply: Callable[..., Any], params: Params, rows: jax.Array, seat: 
     return jax.tree.map(lambda leaf: leaf[seat, jnp.arange(rows.shape[0])], outputs)
 
 
-def apply_gathered(apply: Callable[..., Any], params: Params, rows: jax.Array, seat: jax.Array) -> Any:
-    """`apply_by_seat` with a copy of the parameters for every row."""
-    copies = jax.tree.map(lambda leaf: leaf[seat], params)
-    return jax.tree.map(lambda leaf: leaf[:, 0], jax.vmap(apply)(copies, rows[:, None]))
-
-
-WAYS = {"tiles": apply_by_seat, "all": apply_all, "gathered": apply_gathered}
+WAYS = {"tiles": apply_by_seat, "all": apply_all}
 
 
 def measure_sharing(arguments: SharingArguments) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def main() -> None:
     write(blunders(), PICTURES / "checkers_imitation_blunders.svg")
     games = stored("solution_strength_self_play", "result")["self_play"]
     write(self_play.draw(games), PICTURES / "solution_strength_self_play.svg")
-    write(mistakes_of(judged_agents(), ""), PICTURES / "mistakes.svg")
+    write(mistakes_of(judged_agents()), PICTURES / "mistakes.svg")
 
 
 def ladders() -> Figure:

@@ -27,9 +27,11 @@ def temporary_registrations() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Registry, "register", record)
         patch.setattr(game_registry, "_records", vars(game_registry)["_records"].copy())
-        yield
-    for registry, name, constructor in registered:
-        vars(registry)["_constructors"].pop(name, None)
-        vars(registry)["_module_of"].pop(name, None)
-        if constructor.__module__ not in modules:
-            sys.modules.pop(constructor.__module__, None)
+        try:
+            yield
+        finally:
+            for registry, name, constructor in registered:
+                vars(registry)["_constructors"].pop(name, None)
+                vars(registry)["_module_of"].pop(name, None)
+                if constructor.__module__ not in modules:
+                    sys.modules.pop(constructor.__module__, None)

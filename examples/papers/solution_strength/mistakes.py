@@ -67,8 +67,7 @@ def report(arguments: Arguments) -> Report:
         states = min(states, strength.solution_of(make(arguments.env), arguments.solution).num_states)
     in_part = replace(in_full, agents=arguments.sampled, strong_states=states, weak=False)
     rows = [row for each in (in_full, in_part) if each.agents for row in strength.strength(each)["rows"]]
-    title = f"Mistakes on {arguments.env}, as a share of the states where one is possible"
-    return Report({"rows": rows}, table(rows), {"mistakes": mistakes_of(rows, title)})
+    return Report({"rows": rows}, table(rows), {"mistakes": mistakes_of(rows)})
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -77,7 +76,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     return table_of(rows, columns)
 
 
-def mistakes_of(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
+def mistakes_of(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Returns the picture of where agents make mistakes.
 
     The y axis is the share of mistakes in the states in which some move is a mistake. A line is left out where its row
@@ -95,7 +94,6 @@ def mistakes_of(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
         axes.set_ylim(bottom=0)
     lines = {str(line.get_label()): line for axes in panels for line in axes.lines}
     figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=3)
-    figure.suptitle(title)
     return figure
 
 

@@ -40,7 +40,6 @@ from train.plot import style_of
 from train.strength import DIGITS, deterministic
 from train.sweep import sweep_of
 
-Kind = Literal["ours", "study"]
 SELF_PLAY = {  # by the heads of the table: the metrics whose sum it has, and the panel of the picture
     "first player wins": (("episode_win_rate/seat_0",), 0),
     "second player wins": (("episode_win_rate/seat_1",), 0),
@@ -90,7 +89,7 @@ class Arguments(Experiment):
     """The game, one that can be solved."""
     seeds: int = 3
     """The number of runs."""
-    settings: Kind = "ours"
+    settings: Literal["ours", "study"] = "ours"
     """study: the preset paper of `train.alphazero`. ours: the game's recipe, with 16 simulations, TD(0.9) for the
     values, and no random starts."""
     iterations: int = 50
@@ -210,8 +209,7 @@ def draw(games: Sequence[Mapping[str, Any]]) -> Figure:
     figure, panels = new_picture(11, 4.0, across=3)
     for number, (head, (_, panel)) in enumerate(SELF_PLAY.items()):
         color = style_of(number)["color"]
-        shown = np.array([(row["iteration"], *row[head]) for row in games if row[head] is not None])
-        at, mean, least, most = shown.T
+        at, mean, least, most = np.array([(row["iteration"], *row[head]) for row in games if row[head] is not None]).T
         panels[panel].fill_between(at, least, most, color=color, alpha=0.2, linewidth=0)
         panels[panel].plot(at, mean, color=color, label=head)
     for axes, (head, (iteration, value)) in zip(panels, STATED.items(), strict=True):
