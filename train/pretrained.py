@@ -21,8 +21,7 @@ from jax.core import Tracer
 from jaxgames._specs import split_list
 from jaxgames.policies import file as policy_file
 from train import agents
-from train.driver.learner import Config, format_setting
-from train.driver.processes import log
+from train.driver.learner import Config, format_setting, log
 from train.driver.run_folder import RunFolder, leaves_by_name
 from train.models.policy import Params, network_of
 from train.settings import NETWORK_SETTINGS

@@ -20,7 +20,6 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import tyro
 
 from jaxgames import Env
@@ -36,7 +35,7 @@ from train.driver.result_file import ResultFile
 from train.driver.run_folder import RunFolder
 from train.driver.tables import markdown
 from train.models.tabulated import with_table
-from train.plot import Curve, common_settings, draw, save
+from train.plot import common_settings, curve_of, draw, save
 
 ROWS_FILE = "strength.jsonl"
 DIGITS = 7  # of the printed numbers
@@ -260,14 +259,15 @@ def draw_checkpoints(run: RunFolder, rows: Sequence[Mapping[str, Any]], output: 
 
     `rows` are those of the run's checkpoints.
     """
-    columns: dict[str, list[Curve]] = {}
-    for name in DRAWN:
-        for search in dict.fromkeys(row["search"] for row in rows):
-            known = [row for row in rows if row["search"] == search and row.get(name) is not None]
-            iterations = [int(row["agent"].rpartition("@")[2]) for row in known]  # such as 40 of runs/first@40
-            points = np.array([iterations, [row[name] for row in known]], np.float64)
-            columns.setdefault(name, []).append(Curve(search or "network alone", points[0], points[1:]))
-    columns = {name: lines for name, lines in columns.items() if any(line.x.size for line in lines)}
+    of_search: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        iteration = int(row["agent"].rpartition("@")[2])  # such as 40 of runs/first@40
+        of_search.setdefault(row["search"] or "network alone", []).append({**row, "iteration": iteration})
+    columns = {
+        name: [curve_of(label, name, "iteration", {run.folder: each}) for label, each in of_search.items()]
+        for name in DRAWN
+        if any(row.get(name) is not None for row in rows)
+    }
     return save(draw(columns, by="iterations", title=common_settings([run])), output / "figures")
 
 

@@ -58,8 +58,7 @@ def main(learner: Learner, folder: Path, iterations: int) -> None:
         "collectives": sorted({(name, numbers(shape)) for shape, name in COLLECTIVE.findall(iterate.as_text() or "")}),
     }
     (folder / "found.json").write_text(json.dumps(found))
-    whole = sharding.keys_to_data(sharding.replicate(train_state, mesh))
-    np.savez(folder / "last.npz", *jax.tree.leaves(jax.device_get(whole)))
+    np.savez(folder / "last.npz", *jax.tree.leaves(jax.device_get(sharding.keys_to_data(train_state))))
     by_name: Any = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     np.savez(folder / "metrics.npz", **by_name)
 

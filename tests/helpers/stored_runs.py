@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -111,30 +110,21 @@ def start(module: str, arguments: Sequence[str], **variables: str) -> subprocess
     )
 
 
-def signal_when_training(
-    folder: Path, processes: Sequence[subprocess.Popen[str]], which: int, number: signal.Signals
-) -> None:
-    """Sends one of them a signal once there is a checkpoint, and later iterations that are in none."""
+def wait_until_training(folder: Path, process: subprocess.Popen[str]) -> None:
+    """Waits until there is a checkpoint, and later iterations that are in none."""
     deadline = time.monotonic() + TIMEOUT
     metrics = folder / "metrics.jsonl"
     while not (metrics.exists() and metrics.read_text().count("\n") > 6):
-        if any(process.poll() is not None for process in processes) or time.monotonic() > deadline:
-            for process in processes:
-                process.kill()
-            pytest.fail(f"no run to interrupt: {[process.communicate() for process in processes]}")
-        time.sleep(0.002)
-    processes[which].send_signal(number)
-
-
-def ends(processes: Sequence[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
-    """Waits for the processes; exit status, standard output and standard error of each."""
-    deadline = time.monotonic() + TIMEOUT
-    ended: list[tuple[int, str, str]] = []
-    try:
-        for process in processes:
-            out, err = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
-            ended.append((process.returncode, out, err))
-    finally:
-        for process in processes:
+        if process.poll() is not None or time.monotonic() > deadline:
             process.kill()
-    return ended
+            pytest.fail(f"no run to interrupt: {process.communicate()}")
+        time.sleep(0.002)
+
+
+def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Waits for the process; its exit status, standard output and standard error."""
+    try:
+        out, err = process.communicate(timeout=TIMEOUT)
+    finally:
+        process.kill()
+    return process.returncode, out, err

@@ -183,7 +183,6 @@ CRASHED = f"the engine {command('b2b3', 'crash')!r} ended with status 3; its las
 PLAYED_ILLEGAL = f"the engine {command('a1a5', 'none')!r} played 'a1a5' in "
 NEW, OUT = ("--run-dir", "NEW"), ("--output", "NEW")
 DIAMOND = "chinese_checkers_diamond(size=3, pieces=3)"
-TWO = (*NEW, "--processes", 2)
 RESUMED = ("--run-dir", "FIRST", "--resume")
 REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words of the message
     (evaluate.main, ("FIRST", "--games", 0), "games must be from 1 to 10000000, not 0"),
@@ -238,11 +237,6 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (train_ppo, (*RESUMED, "--gamma", 0.25, "--seed", 9), "seed was 0 and is 9; gamma was 0.99 and is 0.25"),
     (toy_learner.main, (*NEW, "--total-steps", 10**14), "at most 2,147,483,647 iterations, not 25,000,000,000,000"),
     (toy_learner.main, (*NEW, "--sizes", 10**7, 10**6), "needs 40,000.0 GB of memory; there are"),
-    (toy_learner.main, (*TWO, "--coordinator", "a:1", "--process-id", 2), "from 0 to processes - 1, not by"),
-    (toy_learner.main, TWO, "--coordinator HOST:PORT of process 0, such as 10.0.0.1:9000"),
-    (toy_learner.main, (*TWO, "--coordinator", "a:99999"), "coordinator = 'a:99999', processes = 2"),
-    (toy_learner.main, (*NEW, "--coordinator", "a:1"), "coordinator = 'a:1', processes = 1"),
-    (toy_learner.main, (*TWO, "--coordinator", "a:1", "--distributed"), "by hand, and without --distributed"),
     (sweep.main, (*NEW, "--gamma", 0.5, 0.5), "gamma has the value 0.5 twice"),
     (sweep.main, (*NEW, "--hidden-sizes", "8,x"), "hidden_sizes must be a list of int such as 64,64, not '8,x'"),
     (sweep.main, (*NEW, "--learner", "dqn"), "must be one of ppo, alphazero, imitation, klent, or module:Class"),

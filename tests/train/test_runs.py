@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,14 +22,14 @@ from tests.helpers.solved import saved, solved_boxes, solved_positions
 from tests.helpers.stored_runs import (
     ROOT,
     arguments_of,
-    ends,
+    end,
     environment,
     equal_checkpoints,
     metrics_of,
-    signal_when_training,
     start,
     store,
     train_in,
+    wait_until_training,
 )
 from train import agents, alphazero, imitation, klent, ppo
 from train.driver.learner import Learner, names_of_numbers
@@ -154,17 +155,22 @@ def registered() -> Iterator[None]:
 @pytest.mark.slow
 @of_each_learner
 def test_killed_run_continues_to_the_bits_of_one_that_was_not(make: Callable[[Path], Learner], tmp_path: Path) -> None:
-    """It needs no checkpoint of the other runs that it started from or played against."""
+    """It needs no checkpoint of the other runs that it started from or played against.
+
+    While it trains, no other process can have its folder, and after that any can.
+    """
     learner, whole, killed = make(tmp_path), tmp_path / "whole", tmp_path / "killed"
     train_in(whole, learner, WATCHED)
     module, arguments = f"train.{learner.name}", arguments_of(learner.config, WATCHED, killed)
     process = start(module, arguments)
-    signal_when_training(killed, [process], 0, signal.SIGKILL)
-    ((status, _, _),) = ends([process])
-    assert status == -signal.SIGKILL
+    wait_until_training(killed, process)
+    with pytest.raises(BlockingIOError, match=f"in use by process {process.pid} on {socket.gethostname()}"):
+        agents.open_run(killed).lock()
+    process.send_signal(signal.SIGKILL)
+    assert end(process)[0] == -signal.SIGKILL
     assert not (killed / "result.json").exists(), "over before the signal came"
     shutil.rmtree(tmp_path / "other" / "checkpoints", ignore_errors=True)
-    ((status, out, err),) = ends([start(module, [*arguments, "--resume"])])
+    status, out, err = end(start(module, [*arguments, "--resume"]))
     assert status == 0, err
     assert json.loads(out.splitlines()[-1])["finished"]
     assert equal_checkpoints(whole, killed)

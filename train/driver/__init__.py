@@ -1,1 +1,1 @@
-"""The code on the host for any learner: command line, loop, run folder, metrics, processes."""
+"""The code on the host for any learner: command line, loop, run folder, metrics."""

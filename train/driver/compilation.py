@@ -15,8 +15,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
-from train.driver.learner import Config, Learner
-from train.driver.processes import log
+from train.driver.learner import Config, Learner, log
 from train.ops.sharding import REPLICATED, shardings
 
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # bytes, or "max"
@@ -43,7 +42,7 @@ def compiled_iteration(learner: Learner, mesh: Mesh) -> Any:
     except OverflowError:
         advice = largest_settings(learner.config)
         raise ValueError(f"a run with these settings has arrays that 32 bits cannot index: reduce {advice}") from None
-    if (needed := memory_needed(program, mesh)) > (available := memory_of(jax.local_devices()[0])):
+    if (needed := memory_needed(program, mesh)) > (available := memory_of(jax.devices()[0])):
         raise ValueError(
             f"a run with these settings needs {needed / 1e9:,.1f} GB of memory; there are {available / 1e9:,.1f} GB: "
             f"reduce {largest_settings(learner.config)}"
@@ -61,7 +60,7 @@ def memory_needed(program: Any, mesh: Mesh) -> int:
         return 0
     needed = sizes.argument_size_in_bytes + sizes.output_size_in_bytes + sizes.temp_size_in_bytes
     of_device = needed - sizes.alias_size_in_bytes  # an argument whose memory the output takes
-    return of_device * (len(mesh.local_devices) if jax.default_backend() == "cpu" else 1)
+    return of_device * (mesh.size if jax.default_backend() == "cpu" else 1)
 
 
 def largest_settings(config: Config) -> str:

@@ -30,7 +30,7 @@ from jaxgames._named import from_file, import_named
 from jaxgames._specs import MODULE_AND_NAME
 from jaxgames.agents import Agent
 from train.bounds import check_values
-from train.ops.sharding import REPLICATED, local_copy
+from train.ops.sharding import REPLICATED
 
 _evaluate = jax.jit(arena.evaluate, static_argnames=("env", "num_games"))
 
@@ -116,8 +116,8 @@ class Learner:
     def load(self, train_state: Any) -> Any:
         """Returns the train state of `init`, with what it takes from other runs, such as parameters to start from.
 
-        It is called only in process 0, at the start of a new run, and may read files: first traced, before there is a
-        folder, then with arrays.
+        It is called only at the start of a new run, and may read files: first traced, before there is a folder, then
+        with arrays.
         """
         return train_state
 
@@ -138,7 +138,7 @@ class Learner:
     def load_data(self) -> tuple[Any, ...]:
         """Returns the arguments of `iterate` after the train state: pytrees of arrays on the host.
 
-        They are placed on every device, and are not in a checkpoint. Every process reads them.
+        They are placed on every device, and are not in a checkpoint.
 
         Raises OSError or ValueError if a file cannot be read, or is not the one that the run was started with.
         """
@@ -151,7 +151,8 @@ class Learner:
 
         Of a learner of several runs, each is an array over runs.
         """
-        return _evaluate(self.env, self.agent(local_copy(train_state.params)), opponent, key, num_games)
+        params = jax.tree.map(lambda leaf: leaf.addressable_data(0), train_state.params)  # one device plays
+        return _evaluate(self.env, self.agent(params), opponent, key, num_games)
 
     def split(self, train_state: Any) -> list[Any]:
         """Returns the train state of each run: the only one, if this is not a learner of several runs."""
@@ -277,10 +278,12 @@ def load_learner(path: Path, learners: Sequence[type[Learner]], or_own: bool = F
     return learner
 
 
-@functools.cache
-def log_once(text: str) -> None:
-    """Prints a line on standard error, but not again."""
-    print(text, file=sys.stderr)
+def log(text: str) -> None:
+    """Prints a line on standard error; standard output is kept for the result."""
+    print(f"{text}\n", end="", file=sys.stderr, flush=True)  # one write, because other threads write too
+
+
+log_once = functools.cache(log)  # prints a line, but not again
 
 
 def format_setting(value: Any) -> str:

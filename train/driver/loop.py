@@ -5,7 +5,6 @@ import dataclasses
 import functools
 import shlex
 import signal
-import sys
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -24,8 +23,8 @@ from jaxgames._named import import_options
 from jaxgames._progress import Progress
 from jaxgames.agents import Agent, RandomAgent, make_on_device
 from train.bounds import Count, NotNegative, check_values
-from train.driver import compilation, processes
-from train.driver.learner import Learner, command_of, text_of
+from train.driver import compilation
+from train.driver.learner import Learner, command_of, log, text_of
 from train.driver.metrics import (
     GAMES,
     NEXT_OPPONENT,
@@ -37,7 +36,6 @@ from train.driver.metrics import (
     rounded,
     to_floats,
 )
-from train.driver.processes import log
 from train.driver.run_folder import RunFolder, is_multiple
 from train.ops import sharding
 
@@ -71,7 +69,7 @@ class Settings:
     A run plays with the checkpoint that it has when this command starts. An evaluation in which at least 95 % of the
     games against random are won is followed by games against greedy."""
     devices: NotNegative[int] = 1
-    """Devices per process, 0 for all. The boards are divided over them; each has a copy of the parameters."""
+    """Devices, 0 for all. The boards are divided over them; each has a copy of the parameters."""
 
     def __post_init__(self) -> None:
         check_values(vars(self), Settings)
@@ -88,8 +86,8 @@ def run_training(learner: Learner, runs: Sequence[RunFolder], settings: Settings
 
     Args:
       learner: of the run, or `BatchedRuns`, whose metrics are arrays over runs.
-      runs: their folders, which are closed at the end, also by an error; none in a process that is not the leader.
-      settings: with a `run_dir` in such a process, and of a sweep.
+      runs: their folders, which are closed at the end, also by an error.
+      settings: of a sweep with its folder as `run_dir`.
 
     Seconds are a run's share of the time. Raises ValueError when parameters are no longer finite numbers.
     """
@@ -102,11 +100,8 @@ def run_training(learner: Learner, runs: Sequence[RunFolder], settings: Settings
         mesh = sharding.mesh_for(settings.devices, learner.batch_sizes)
         stack.callback(compilation.PROGRAMS.pop, (learner, mesh), None)
         log_start(learner, folder, mesh.size)
-        if jax.process_count() > 1:  # every process prints it, because any of them may be lost
-            print(f"if a process is lost, continue with: {resume}", file=sys.stderr, flush=True)
 
-        results = [run.result() for run in runs]
-        stored = processes.broadcast_from_leader(results[0] if results and all(results) else None)
+        stored = runs[0].result() if all(run.result() for run in runs) else None
         if stored is None:
             compilation.compiled_iteration(learner, mesh)  # refused before there are arrays
         train_state = restore_or_init(learner, runs, mesh)
@@ -116,7 +111,7 @@ def run_training(learner: Learner, runs: Sequence[RunFolder], settings: Settings
             return stored
         rows = [run.truncate_metrics(first) for run in runs]
         if is_multiple(first, settings.keep_every):
-            save(learner, runs, train_state, mesh, settings)
+            save(learner, runs, train_state, settings)
         if settings.evaluate_every:
             log_evaluations(learner, settings.evaluation_opponent, settings.evaluation_games)
         try:
@@ -127,17 +122,13 @@ def run_training(learner: Learner, runs: Sequence[RunFolder], settings: Settings
                     run.finish(result)
         except OSError as error:
             raise OSError(f"{error}; when that is mended, continue with: {resume}") from error
-    finished = iteration >= config.num_iterations
-    if not finished:
+    if not results[0]["finished"]:
         log(f"stopped; continue with: {resume}")
-    return results[0] if results else {"finished": finished}
+    return results[0]
 
 
 def command_to_resume(learner: Learner, folder: Path, settings: Settings) -> str:
-    """Returns the command that continues a run, with the settings that are not kept in its folder.
-
-    Each process of several adds its own options of processes.
-    """
+    """Returns the command that continues a run, with the settings that are not kept in its folder."""
     words = ["python", "-m", command_of(type(learner)), "--run-dir", str(folder), "--resume", *import_options()]
     for each in dataclasses.fields(Settings):
         value = getattr(settings, each.name)
@@ -165,13 +156,11 @@ def iterate_until_stopped(
     data = sharding.shard(learner.load_data(), mesh, sharding.REPLICATED)
     if first:
         log(f"resumed after iteration {first}")
-    folders = [run.folder for run in runs] or [settings.run_dir]
-    num_runs, steps = len(folders), config.steps_per_iteration
-    leader = processes.is_leader()
-    progress = Progress(config.num_iterations * steps * num_runs, "steps", shown=leader)
+    num_runs, steps = len(runs), config.steps_per_iteration
+    progress = Progress(config.num_iterations * steps * num_runs, "steps")
     progress.skip(first * steps * num_runs)
-    opponent = evaluation_opponent(learner, settings) if leader else RandomAgent(learner.env)
-    seconds_before = rows[0].get("seconds", 0.0) if rows else 0.0
+    opponent = evaluation_opponent(learner, settings)
+    seconds_before = rows[0].get("seconds", 0.0)
     spent = 0.0  # seconds in iterations, without evaluations; a run's share of them
     iteration = first
     with stop_signal() as stop, progress as bar:
@@ -184,9 +173,9 @@ def iterate_until_stopped(
             row["steps_per_second"] = (iteration - first) * steps / spent
             last = iteration == config.num_iterations
             finite = np.atleast_1d(_are_finite(train_state.params, num_runs > 1))  # of the runs and of padding
-            diverged = [folder for folder, is_finite in zip(folders, finite, strict=False) if not is_finite]
+            diverged = [str(run.folder) for run, is_finite in zip(runs, finite, strict=False) if not is_finite]
             evaluates = settings.evaluates(iteration, last)
-            if leader and evaluates and not diverged:
+            if evaluates and not diverged:
                 row |= evaluation(learner, settings, opponent, train_state, iteration)
                 row |= {GAMES: settings.evaluation_games, OPPONENT: settings.evaluation_opponent}
             for index, run in enumerate(runs):
@@ -195,26 +184,25 @@ def iterate_until_stopped(
                 run.log(of_run)
             if diverged:
                 raise ValueError(
-                    f"the parameters of {', '.join(map(str, diverged))} are no longer finite numbers after iteration "
+                    f"the parameters of {', '.join(diverged)} are no longer finite numbers after iteration "
                     f"{iteration}. Checkpoints of earlier iterations are kept; start a new run with other settings, "
                     "such as a smaller --learning-rate"
                 )
-            if leader and (evaluates or (learner.shown_metrics and not settings.evaluate_every)):
+            if evaluates or (learner.shown_metrics and not settings.evaluate_every):
                 bar.write(format_row(row, config, num_runs, learner.shown_metrics))
-            stopping = processes.any_process(stop.is_set())  # asked once: every process then stops here
+            stopping = stop.is_set()  # asked once: where it stops, it has written a checkpoint
             due = iteration % settings.checkpoint_every == 0 or is_multiple(iteration, settings.keep_every)
             if last or stopping or due:
-                save(learner, runs, train_state, mesh, settings)
+                save(learner, runs, train_state, settings)
             bar.update(steps * num_runs)
             if stopping:
                 break
     return iteration
 
 
-def save(learner: Learner, runs: Sequence[RunFolder], train_state: Any, mesh: Mesh, settings: Settings) -> None:
-    """Writes a checkpoint of every run. Every process must call it."""
-    states = learner.split(sharding.replicate(train_state, mesh))
-    for run, state in zip(runs, states, strict=False):  # no runs in a process that is not the leader
+def save(learner: Learner, runs: Sequence[RunFolder], train_state: Any, settings: Settings) -> None:
+    """Writes a checkpoint of every run."""
+    for run, state in zip(runs, learner.split(train_state), strict=True):
         run.save(state, settings.keep_every)
 
 
@@ -224,15 +212,13 @@ def restore_or_init(learner: Learner, runs: Sequence[RunFolder], mesh: Mesh) -> 
     After a kill, the last checkpoints of several runs can be of different iterations: they continue from the newest one
     that every run has, and later ones are removed.
     """
-    common = set[int].intersection(*(set(run.checkpoints()) for run in runs)) if runs else ()
+    common = set[int].intersection(*(set(run.checkpoints()) for run in runs))
     for run in runs:
         run.drop_after(max(common, default=-1))
     if common:
         train_state = learner.join([run.restore() for run in runs])
     else:
-        train_state = jax.jit(learner.init)(jax.random.key(learner.config.seed))
-        if processes.is_leader():  # the others receive its train state, and need no access to files
-            train_state = learner.load(train_state)
+        train_state = learner.load(jax.jit(learner.init)(jax.random.key(learner.config.seed)))
     return sharding.shard(train_state, mesh, learner.partition_specs)
 
 
@@ -260,11 +246,6 @@ def result_of(run: RunFolder, iteration: int, row: Mapping[str, Any]) -> dict[st
     }
 
 
-def evaluation_key(iteration: int) -> jax.Array:
-    """Returns the key of the games of an evaluation."""
-    return jax.random.fold_in(jax.random.key(EVALUATION_SEED), iteration)
-
-
 def evaluation_opponent(learner: Learner, settings: Settings) -> Agent:
     """Returns the agent that evaluations play against; with no evaluations, the random one.
 
@@ -287,7 +268,7 @@ def evaluation(
 
     Where the random agent is beaten by a single run, NEXT_RATES are results against the next opponent.
     """
-    games, key = settings.evaluation_games, evaluation_key(iteration)
+    games, key = settings.evaluation_games, jax.random.fold_in(jax.random.key(EVALUATION_SEED), iteration)
     results = to_floats(learner.results_against(train_state, opponent, key, games))
     rate = results["win_rate"]
     if settings.evaluation_opponent == "random" and isinstance(rate, float) and rate >= BEATEN:
@@ -304,14 +285,13 @@ def evaluation(
 def stop_signal() -> Generator[threading.Event]:
     """Yields an event that the first Ctrl-C or SIGTERM sets, to end a run after an iteration. A second one kills.
 
-    In a run of many processes, a first signal that comes after the run does not kill either: a process that already
-    waits for the others must not end before them. Python gives signals to the main thread only.
+    Python gives signals to the main thread only.
     """
     stop = threading.Event()
 
     def ask(signum: int, frame: object) -> None:
         stop.set()
-        print("stopping after this iteration ...", file=sys.stderr, flush=True)  # in every process that gets a signal
+        log("stopping after this iteration ...")
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -321,6 +301,5 @@ def stop_signal() -> Generator[threading.Event]:
     try:
         yield stop
     finally:
-        if jax.process_count() == 1:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)

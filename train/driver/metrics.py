@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from jaxgames import arena
 from jaxgames._progress import format_seconds
 from train.driver.commands import format_interval
-from train.driver.learner import Config, Learner
-from train.driver.processes import log
+from train.driver.learner import Config, Learner, log
 
 OPPONENT, GAMES = "evaluation_opponent", "evaluation_games"  # columns of the metrics, beside the results of the games
 NEXT_OPPONENT = "greedy"  # of evaluations in which the random agent is beaten
@@ -59,7 +58,7 @@ def log_start(learner: Learner, folder: object, devices: int) -> None:
     total = config.num_iterations * config.steps_per_iteration
     if total != config.total_steps:
         log(f"total_steps {config.total_steps:,} is rounded up to whole iterations: {total:,} steps")
-    log(f"run folder {folder}; devices: {devices}, processes: {jax.process_count()}")
+    log(f"run folder {folder}; devices: {devices}")
 
 
 def log_evaluations(learner: Learner, opponent: str, games: int) -> None:

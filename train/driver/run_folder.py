@@ -163,7 +163,7 @@ class RunFolder:
             ) from None
 
     def _read(self, iteration: int, like: Any, part: str = "") -> Any:
-        """Returns a checkpoint on the first local device, whatever devices it was written from.
+        """Returns a checkpoint on the first device, whatever devices it was written from.
 
         `like` is the train state as shapes, or the part of it whose names begin with `part`. Only this is read. Raises
         ValueError for a damaged checkpoint, and unless it has the same arrays there, with the same shapes.
@@ -195,7 +195,7 @@ class RunFolder:
         arrays = [(stored[name], leaf.dtype) for name, leaf in wanted.items()]
         # NumPy reads a dtype that it does not know, such as bfloat16, as bytes.
         words = [array.view(dtype) if dtype.kind == "V" else array.astype(dtype) for array, dtype in arrays]
-        leaves = [jax.device_put(each, jax.local_devices()[0]) for each in words]
+        leaves = [jax.device_put(each, jax.devices()[0]) for each in words]
         return data_to_keys(jax.tree.unflatten(jax.tree.structure(like), leaves), like)
 
     def params_shapes(self) -> Any:

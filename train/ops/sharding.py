@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental import multihost_utils
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 REPLICATED = PartitionSpec()
@@ -38,22 +37,19 @@ def provide_cores(devices: int) -> None:
     try:
         jax.config.update("jax_num_cpu_devices", wanted)
     except RuntimeError:  # JAX has started
-        if jax.default_backend() == "cpu" and jax.local_device_count() < wanted:
-            count = jax.local_device_count()
+        if jax.default_backend() == "cpu" and (count := jax.device_count()) < wanted:
             print(f"JAX has already started with {count} of {wanted} cores, so no others are used", file=sys.stderr)
 
 
 def mesh_for(devices: int, divisible: Mapping[str, int]) -> Mesh:
-    """Returns the mesh of the first `devices` devices of every process; of all devices for 0.
+    """Returns the mesh of the first `devices` devices; of all devices for 0.
 
     Raises ValueError if there are fewer, or if they do not divide one of the counts `divisible`, which have names.
     """
-    of_process = [jax.local_devices(process) for process in range(jax.process_count())]  # equally many of each
-    if devices > len(of_process[0]):
-        raise ValueError(f"devices must be at most {len(of_process[0])}, the devices that JAX sees, not {devices}")
-    chosen = [device for own in of_process for device in own[: devices or None]]
-    check_divisible(divisible, len(chosen))
-    return Mesh(np.array(chosen), ("boards",), axis_types=(AxisType.Auto,))
+    if devices > (available := jax.device_count()):
+        raise ValueError(f"devices must be at most {available}, the devices that JAX sees, not {devices}")
+    check_divisible(divisible, devices or available)
+    return Mesh(np.array(jax.devices()[: devices or None]), ("boards",), axis_types=(AxisType.Auto,))
 
 
 def check_divisible(divisible: Mapping[str, int], devices: int) -> None:
@@ -65,27 +61,12 @@ def check_divisible(divisible: Mapping[str, int], devices: int) -> None:
 
 def shardings(mesh: Mesh, specs: Tree) -> Tree:
     """Returns `specs`, a pytree of PartitionSpec, as shardings on the mesh."""
-    return jax.tree.map(
-        lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda leaf: isinstance(leaf, PartitionSpec)
-    )
+    return jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs)
 
 
 def shard(tree: Tree, mesh: Mesh, specs: Any) -> Tree:
-    """Returns process 0's pytree, on one device there, divided over the mesh by `specs`, a prefix of PartitionSpecs."""
-    plain = multihost_utils.broadcast_one_to_all(jax.device_get(keys_to_data(tree)))
-    with jax.set_mesh(mesh):
-        return jax.jit(lambda plain: data_to_keys(plain, tree), out_shardings=shardings(mesh, specs))(plain)
-
-
-def replicate(tree: Tree, mesh: Mesh) -> Tree:
-    """Returns the whole pytree on the first device of each process."""
-    whole = jax.jit(keys_to_data, out_shardings=NamedSharding(mesh, REPLICATED))(tree)
-    return data_to_keys(local_copy(whole), tree)
-
-
-def local_copy(replicated: Tree) -> Tree:
-    """Returns the first local device's copy of a replicated pytree."""
-    return jax.tree.map(lambda leaf: leaf.addressable_data(0), replicated)
+    """Returns a copy of the pytree, divided over the mesh by `specs`, a prefix of PartitionSpecs."""
+    return jax.device_put(tree, shardings(mesh, specs), may_alias=False)  # an iteration takes the memory of its state
 
 
 def is_key(leaf: Any) -> bool:

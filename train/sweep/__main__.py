@@ -13,7 +13,7 @@ from jaxgames._named import IMPORT_LINE, command_line
 from jaxgames._specs import split_list
 from train.agents import learner_type
 from train.driver import compilation
-from train.driver.cli import ParsedFirst, is_stored, parse_known
+from train.driver.cli import is_stored, parse_first
 from train.driver.commands import print_result
 from train.driver.learner import format_setting
 from train.driver.loop import Settings
@@ -43,7 +43,7 @@ def parse(arguments: Sequence[str]) -> Arguments:
 
     Raises ValueError for an unknown learner, for a list that cannot be read, and for --resume without a folder.
     """
-    first = parse_known(ParsedFirst, arguments) or ParsedFirst()
+    first = parse_first(arguments)
     if first.resume and first.run_dir is None:
         raise ValueError("--resume needs the --run-dir of the sweep to continue")
     stored: dict[str, Any] = {}

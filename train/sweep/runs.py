@@ -31,10 +31,9 @@ from train.agents import learner_type
 from train.driver import loop
 from train.driver.cli import check_start, create_or_resume, is_stored
 from train.driver.compilation import compiled_iteration
-from train.driver.learner import Learner, changes, format_setting, names_of_numbers, settings_of
+from train.driver.learner import Learner, changes, format_setting, log, names_of_numbers, settings_of
 from train.driver.loop import Settings
 from train.driver.metrics import GAMES, OPPONENT
-from train.driver.processes import log
 from train.driver.run_folder import SWEEP_FILE, RunFolder, lock_folder
 from train.driver.tables import Column, table_of
 from train.ops import sharding

@@ -106,7 +106,7 @@ def test_memory_is_compared_with_what_an_iteration_needs(monkeypatch: pytest.Mon
         with contextlib.nullcontext() if fits else pytest.raises(ValueError, match="reduce sizes = 1,000 or num_envs"):
             program = compilation.compiled_iteration(learner, mesh_for(1, {}))
             needed = compilation.memory_needed(program, mesh_for(1, {}))
-            on_four_devices: Any = SimpleNamespace(local_devices=range(4))  # of a CPU, which share its memory
+            on_four_devices: Any = SimpleNamespace(size=4)  # of a CPU, which share its memory
             assert compilation.memory_needed(program, on_four_devices) == 4 * needed > 4 * 4_000_000
 
 

@@ -17,10 +17,12 @@ from tests.helpers import toy_learner
 from tests.helpers.commands import error_of, last_json, run_command
 from tests.helpers.stored_runs import (
     arguments_of,
+    end,
     equal_checkpoints,
     last_train_state,
     metrics_of,
     random_train_state,
+    start,
     train_in,
 )
 from tests.helpers.toy_learner import ToyLearner
@@ -134,20 +136,23 @@ def test_signal_ends_a_run_with_a_checkpoint_from_which_it_continues(
         assert row["seconds"] == pytest.approx(before["seconds"] + since)
 
 
-def test_first_signal_after_a_run_of_many_processes_does_not_kill(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process waits for the others, which stopped for the same signal. A second one kills."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    monkeypatch.setattr("jax.process_count", lambda: 2)
-    try:
-        with loop.stop_signal() as stop:
-            pass
-        assert signal.getsignal(signal.SIGTERM) != before[signal.SIGTERM]
-        signal.raise_signal(signal.SIGTERM)
-        assert stop.is_set()
-        assert {number: signal.getsignal(number) for number in before} == before
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+@pytest.mark.slow  # a start of JAX
+def test_run_continues_on_two_devices_and_then_on_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It equals a run that was never stopped. The same of the learners' iterations is in tests/train/test_runs.py."""
+    folder, settings = tmp_path / "run", Settings(checkpoint_every=4, evaluate_every=4, evaluation_games=8)
+    four, eight, all_steps = (toy_learner.Config(total_steps=steps) for steps in (16, 32, 80))
+    train_in(folder, ToyLearner(four), settings)
+    arguments = [*arguments_of(eight, settings, folder), "--resume", "--devices", "2"]
+    two_devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    status, out, err = end(start("tests.helpers.toy_learner", arguments, **two_devices))
+    assert status == 0, err
+    assert json.loads(out)["steps"] == 32  # one line of JSON and nothing else
+    assert f"run folder {folder}; devices: 2" in err
+    assert run_command(toy_learner.main, *arguments_of(all_steps, settings, folder), "--resume") == 0
+    assert "resumed after iteration 8" in capsys.readouterr().err
+    train_in(tmp_path / "whole", ToyLearner(all_steps), settings)
+    assert equal_checkpoints(folder, tmp_path / "whole")
+    assert metrics_of(folder) == metrics_of(tmp_path / "whole")
 
 
 def test_run_in_another_thread_needs_no_signals(tmp_path: Path) -> None:
