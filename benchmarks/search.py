@@ -3,7 +3,7 @@
     python -m benchmarks.search
     python -m benchmarks.search --parts simulations --picture docs/pictures/plots/search_by_simulations.svg
 
-A simulation adds one board to the tree of one root: selection, a step, the network, the backup. The parts of the table:
+A simulation is one board below one root: selection, a step, the network, the backup. The parts of the table:
 
     boards        both searches by the number of roots searched at once
     simulations   both searches by simulations: microseconds per simulation of one root
@@ -177,7 +177,8 @@ def ours(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, 
 
 
 def two_calls(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:
-    return ours(game, boards, dataclasses.replace(config, search="two_calls"), hidden_sizes)
+    side = ours(game, boards, dataclasses.replace(config, search="two_calls"), hidden_sizes)
+    return side._replace(bytes_per_node=0)  # it has no tree
 
 
 def dense(game: str, boards: int, config: SearchConfig, hidden_sizes: tuple[int, ...]) -> Side:

@@ -99,11 +99,11 @@ def _check_shapes(text: str, run: RunFolder, theirs: dict[str, Any], ours: dict[
         both = [f"{name} has shape {of_run.get(name)} there and {shapes.get(name)} here" for name in differ[:SHOWN]]
         more = f"; {len(differ) - SHOWN} more arrays differ" if len(differ) > SHOWN else ""
         game = {"env": getattr(run.config, "env", None), "sharing": getattr(run.config, "sharing", "shared")}
-        settings = {**game, **network_settings(run.config)}
+        settings = {"learner": run.learner.name, **game, **network_settings(run.config)}
         trained = ", ".join(f"{name} {format_setting(value)}" for name, value in settings.items())
         raise ValueError(
             f"the parameters of {text} do not fit this run: {'; '.join(both)}{more}. Both runs need the same network "
-            f"and games with the same observations and actions; that run has {trained}"
+            f"with the same heads, and games with the same observations and actions; that run has {trained}"
         )
 
 

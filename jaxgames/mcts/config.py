@@ -33,7 +33,8 @@ class SearchConfig:
     Args:
       simulations: boards that the search adds to the tree of each root.
       search: "gumbel" (Danihelka et al., 2022), "puct" (Silver et al., 2018), or "two_calls": the Gumbel search without
-        a tree (`jaxgames/mcts/two_calls.py`), with at most two simulations per action and one per slot in each call.
+        a tree (`jaxgames/mcts/two_calls.py`), with one simulation per slot at most in each call. It does not use
+        `max_considered` and `seats`.
       slots: K, the actions that a node can try: the legal ones with the highest logits. None: 64. A game with fewer
         actions has a slot for each.
       max_considered: actions that the Gumbel search tries at the root.

@@ -1,10 +1,11 @@
 """The Gumbel search without a tree: two calls of the network for all roots.
 
-    first call     the boards after the R actions of the root that the Gumbel search would try
-    second call    the boards after the better half of them and the reply of the highest logit
+    first call     the boards after R actions of the root, those that the Gumbel search would try
+    second call    the boards after the better ones of them and the reply of the highest logit
 
-The first call has two thirds of the simulations, and at most one per slot. The visits are those of sequential halving
-with R actions and 3R/2 simulations, which looks at the returns after every visit; here it looks once.
+The second call has a third of the simulations, and at most R; the first call has the others, and at most one per slot.
+With R actions and 3R/2 simulations, sequential halving makes the same visits, and looks at the returns after each; here
+it looks once.
 
 Source of the rule: Danihelka et al., Policy improvement by planning with Gumbel, ICLR 2022.
 """
@@ -33,7 +34,9 @@ def search_in_two_calls(
     first = min(config.simulations - second, num_slots)
     second = min(second, first)
     rows, mover = jnp.arange(batch)[:, None], root.states.current_player
-    expand = expand._replace(criterion=criterion_of("max_n", mover))  # of the mover itself, whoever is at the root
+    expand = expand._replace(
+        criterion=criterion_of("max_n", mover)
+    )  # for boards that are not the roots: nothing reads it here
     can_visit = (root.actions != PADDING) & ~(root.states.terminated | root.states.truncated)[:, None]
 
     def after(states: Any, actions: jax.Array) -> Expansion:

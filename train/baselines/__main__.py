@@ -55,6 +55,9 @@ def baselines(arguments: Arguments) -> dict[str, Any]:
     chosen = arguments.names or agents
     for name in chosen:
         check_choice("name", name, (*agents, LEVELS, *entries.ENTRIES))
+    is_trial = not arguments.measure or arguments.output != Path(OUTPUT)
+    if is_trial and (others := [name for name in chosen if name not in agents]):
+        raise ValueError(f"--output and --no-measure are for agents only: leave them out for {', '.join(others)}")
     if arguments.measure and arguments.output.resolve() != cards.FOLDER:
         raise ValueError(f"games need the files in {cards.FOLDER}: leave --output out, or add --no-measure")
     made = [make_card(name, arguments) for name in chosen if name in agents]

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -120,6 +121,8 @@ def check_start(learner: Learner, settings: Settings, is_new: bool) -> Mesh:
         learner.check_load()
         if settings.run_dir is not None:
             check_new(settings.run_dir)
+    if settings.tensorboard and find_spec("tensorboardX") is None:
+        raise ValueError('tensorboardX is missing: pip install -e ".[train]", or add --no-tensorboard')
     return mesh
 
 

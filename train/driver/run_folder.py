@@ -15,6 +15,7 @@ damaged later does not fit the checksums of the format.
 """
 
 import contextlib
+import fcntl
 import io
 import json
 import math
@@ -32,11 +33,6 @@ import numpy as np
 from jaxgames._files import whole_file, write_whole
 from train.driver.learner import Learner, load_learner, to_json
 from train.ops.sharding import data_to_keys, keys_to_data
-
-try:
-    import fcntl
-except ImportError:  # not on this operating system
-    fcntl = None
 
 LAST = 2  # the number of last checkpoints that always stay
 STATE = "state/"  # what the names of arrays in a checkpoint begin with
@@ -290,8 +286,7 @@ def lock_folder(folder: Path) -> IO[str]:
     """
     file = (folder / "lock").open("a+")
     try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         file.seek(0)
         holder = file.read().strip() or "another process"

@@ -19,9 +19,9 @@ class Numbers(ppo.Numbers):
     vf_coef: NotNegative[float] = 0.5
     """Weight of the loss of the action values and of the value."""
     entropy_weight: Positive[float] = 0.03
-    """Alpha: weight of the entropy in the improved policy. Returns are in the unit of a win."""
+    """Weight of the entropy in the improved policy. Rewards are divided by the largest one of a step."""
     kl_weight: NotNegative[float] = 0.1
-    """Beta: weight of the divergence of the improved policy from the policy that collected the steps."""
+    """Weight of the divergence of the improved policy from the policy that collected the steps."""
     # Settings of PPO's own loss, which this learner does not have:
     clip_coef: ClassVar[Any] = None
     vf_clip: ClassVar[Any] = None

@@ -2,12 +2,12 @@
 
 The network has a value for each action, q. The policy p of an iteration collects steps, and then learns
 
-    the improved policy   softmax((q + b log p) / (a + b)) over the legal actions, by its cross-entropy
-    q of the action taken, and the value: the lambda return of the step, by the squared error
+    the improved policy   softmax((q + kl_weight * log p) / (entropy_weight + kl_weight)) over the legal actions, by the
+                          divergence of the network's policy from it; q is that of the network in the update
+    q of the action taken, and the value: the lambda return of the step, by half the squared errors
 
-where a is `entropy_weight` and b is `kl_weight`. The improved policy is the one that has the highest mean q + a * its
-entropy - b * its divergence from p. The lambda return bootstraps from the mean of q over p. The value is learned beside
-q for agents that search.
+The improved policy has the highest mean q + entropy_weight * its entropy - kl_weight * its divergence from p. The
+lambda return bootstraps from the mean of q over p. The value is learned beside q for agents that search.
 
     python -m train.klent --env minichess --run-dir runs/klent
 
@@ -27,16 +27,18 @@ import jax.numpy as jnp
 
 import jaxgames
 from jaxgames.sampling import shifted_logits
-from train.klent.config import Config
+from train.klent.config import Config, Numbers
 from train.models.layers import Network, small
 from train.models.policy import Params, Policy, split_statistics
 from train.ops.episodes import Metrics
 from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy
 from train.ops.minibatches import masked_mean
 from train.ppo import PPO, Minibatch, TrainState, Transition
-from train.recipes import RECIPES
+from train.recipes import PRESETS, RECIPES
 
-SETTINGS = {field.name for field in dataclasses.fields(Config)}
+OF_PPO = {field.name for field in dataclasses.fields(Config)} - {
+    *Numbers.__annotations__
+}  # settings that mean the same
 
 
 class ActionValueHeads(nn.Module):
@@ -80,10 +82,9 @@ class KLENT(PPO):
     name: ClassVar[str] = "klent"
     config_type: ClassVar[type[Config]] = Config
     recipes: ClassVar[Mapping[str, Any]] = {
-        game: {name: value for name, value in settings.items() if name in SETTINGS}
-        for game, settings in RECIPES.items()
+        game: {name: value for name, value in settings.items() if name in OF_PPO} for game, settings in RECIPES.items()
     }
-    presets: ClassVar[Mapping[str, Any]] = {}
+    presets: ClassVar[Mapping[str, Any]] = {"accelerator": PRESETS["accelerator"]}
 
     config: Config
 
@@ -95,12 +96,16 @@ class KLENT(PPO):
         return ActionValuePolicy(policy.observation_shape, policy.num_players, policy.sharing, network)
 
     def outputs(self, params: Params, boards: Any) -> tuple[jax.Array, jax.Array]:
-        """Returns the logits, and the mean of the action values over the policy, for boards with leaves [B, ...]."""
+        """Returns the logits, and the mean of the action values over the policy, for boards with leaves [B, ...].
+
+        Where no action is legal, as on truncated boards, it is the value.
+        """
         mask = jax.vmap(self.env.legal_action_mask)(boards)
         observation = jax.vmap(self.env.observe)(boards)
         logits, values = Policy.apply(self.policy, params, observation, boards.current_player)  # with those of actions
         weights = jnp.exp(shifted_logits(logits, mask))
-        return logits, (weights * values[:, 1:]).sum(-1) / jnp.maximum(weights.sum(-1), 1)
+        mean = (weights * values[:, 1:]).sum(-1) / jnp.maximum(weights.sum(-1), 1)
+        return logits, jnp.where(mask.any(-1), mean, values[:, 0])
 
     def with_reference(self, train_state: TrainState, steps: Transition) -> Transition:
         """Returns the steps of a rollout with the logits of the policy that collected them."""
@@ -112,7 +117,8 @@ class KLENT(PPO):
     ) -> tuple[jax.Array, tuple[Metrics, Params]]:
         """Returns the loss of a minibatch, its metrics, and the network's statistics; see `PPO.loss`.
 
-        It is the cross-entropy of the policy to the improved one + vf_coef * the squared errors of q and the value.
+        It is the divergence of the improved policy from the network's + vf_coef * value loss, half the squared errors of
+        q and the value.
         """
         n, m, mask = self.numbers, minibatch, minibatch.learner_mask
         logits, values, statistics = self.policy.apply_in_training(params, m.observation, m.seat, dropout_key, mask)

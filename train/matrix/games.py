@@ -122,9 +122,12 @@ def nash(game: MatrixGame) -> list[Point]:
         )
     # From 1 to 2, with the same equilibria, as nashpy needs positive payoffs.
     positive = [1 + (own - own.min()) / (np.ptp(own) or 1.0) for own in game.payoffs]
+    # It also needs two actions of each player: a single one gets another beside it, which pays less.
+    padded = [np.pad(own, ((0, n == 1), (0, m == 1)), "edge") for own in positive]
+    padded[0][n:], padded[1][:, m:] = 0.5, 0.5
     found: list[Point] = []
-    for point in nashpy.Game(*positive).vertex_enumeration():
-        x, y = (np.where(policy < TOLERANCE, 0, policy) for policy in point)
+    for point in nashpy.Game(*padded).vertex_enumeration():
+        x, y = (np.where(policy < TOLERANCE, 0, policy)[:size] for policy, size in zip(point, (n, m), strict=True))
         if all(max(np.abs(x - other[0]).max(), np.abs(y - other[1]).max()) > TOLERANCE for other in found):
             found.append((x, y))
     return sorted(found, key=_support_order)

@@ -200,7 +200,7 @@ class PPO(Run):
         }
         if m.reference_logits is not None:
             metrics["reference_kl"] = masked_mean(mask, kl_divergence(logits, m.reference_logits, m.mask))
-            metrics["kl_coef"] = self.kl_weight(train_state.iteration)
+            metrics["kl_coef"] = self.kl_coef_after(train_state.iteration)
             loss += metrics["kl_coef"] * metrics["reference_kl"]
         return loss, (metrics, statistics)
 
@@ -213,7 +213,7 @@ class PPO(Run):
             return steps
         return steps._replace(reference_logits=jax.lax.map(lambda boards: self.outputs(params, boards)[0], steps.state))
 
-    def kl_weight(self, iteration: jax.Array) -> jax.Array:
+    def kl_coef_after(self, iteration: jax.Array) -> jax.Array:
         """Returns float32[], the weight of the divergence in the iteration after `iteration` others (int32[])."""
         first, last = self.numbers.kl_coef, self.numbers.final_kl_coef
         return linear(first, first if last is None else last, iteration, self.config.num_iterations)

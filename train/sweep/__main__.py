@@ -83,8 +83,9 @@ def values_type_of(config_type: type[Any]) -> type[Any]:
     It inherits of the settings, whose texts are the help of its flags.
     """
     fields: list[Any] = [("seed", tyro.conf.Suppress[None], None)]
+    settings = {field.name for field in dataclasses.fields(config_type)} - {"seed"}
     for name, kind in get_type_hints(config_type).items():
-        if name in config_type.__dataclass_fields__ and name != "seed":
+        if name in settings:
             fields.append((name, tuple[str if get_origin(kind) is tuple else kind, ...], ()))
     members = {"__post_init__": lambda self: None}  # pyright: ignore[reportUnknownLambdaType]
     return dataclasses.make_dataclass("Values", fields, bases=(config_type,), namespace=members, frozen=True)

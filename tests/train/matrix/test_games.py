@@ -18,7 +18,7 @@ from train.matrix.replicator import Dynamics, basin, field, integrate
 from train.matrix.tabular import Learner, run
 
 NAMES = ("prisoners_dilemma", "biased_rps", "subsidy", "subsidy_printed", "battle_of_sexes")
-SHAPES = ((2, 2), (3, 3), (2, 4))
+SHAPES = ((1, 3), (3, 1), (2, 2), (3, 3), (2, 4))
 
 
 def assert_points_equal(found: list[Point], expected: list[Point], atol: float = 1e-12) -> None:

@@ -151,8 +151,8 @@ NEAR = ppo.PPO(ppo.Config(**SIZES, total_steps=4 * 8, num_minibatches=1, init_fr
         (FALLING, "learning_rate", {}, {0: 0.5, 3: 0.5, 4: 0.4, 11: 0.3, 19: 0.1}),
         (FALLING, "learning_rate", {"lr_drop_after": 2}, {7: 0.5, 8: 0.1, 19: 0.1}),
         (FALLING, "average_decay", {"ema": 0.9}, {0: 0.1, 8: 0.5, 1000: 0.9}),
-        (NEAR, "kl_weight", {}, {0: 0.3, 9: 0.3}),
-        (NEAR, "kl_weight", {"final_kl_coef": 0.0}, {0: 0.3, 2: 0.1, 3: 0, 9: 0}),
+        (NEAR, "kl_coef_after", {}, {0: 0.3, 9: 0.3}),
+        (NEAR, "kl_coef_after", {"final_kl_coef": 0.0}, {0: 0.3, 2: 0.1, 3: 0, 9: 0}),
     ],
 )
 def test_number_follows_its_schedule(learner: Any, name: str, changes: Any, numbers: dict[int, float]) -> None:
