@@ -117,8 +117,8 @@ class KLENT(PPO):
     ) -> tuple[jax.Array, tuple[Metrics, Params]]:
         """Returns the loss of a minibatch, its metrics, and the network's statistics; see `PPO.loss`.
 
-        It is the divergence of the improved policy from the network's + vf_coef * value loss, half the squared errors of
-        q and the value.
+        It is the divergence of the improved policy from the network's + vf_coef * value loss, which is half the squared
+        errors of q and the value.
         """
         n, m, mask = self.numbers, minibatch, minibatch.learner_mask
         logits, values, statistics = self.policy.apply_in_training(params, m.observation, m.seat, dropout_key, mask)
