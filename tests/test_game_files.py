@@ -1,6 +1,7 @@
 """Files and records from anybody: no module is imported for them, and wrong entries are refused in one sentence."""
 
 import dataclasses
+import errno
 import hashlib
 import io
 import json
@@ -109,6 +110,21 @@ def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path, monke
 
     monkeypatch.setattr(Path, "write_bytes", interrupted)
     _game_files.write_whole(path, "first")
+    assert path.read_text() == "first"
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_file_stays_as_it_was_if_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, write_bytes = tmp_path / "file", Path.write_bytes
+    _game_files.write_whole(path, "first")
+
+    def full(temporary: Path, content: bytes) -> int:
+        write_bytes(temporary, content[:3])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        _game_files.write_whole(path, "second")
     assert path.read_text() == "first"
     assert [*tmp_path.iterdir()] == [path]
 

@@ -40,7 +40,7 @@ def changed(**fields: Any) -> str:
         ("{}", ("env, game, agents",)),
         ({"rules": 99}, ("rules", "99")),
         ({"env": "no_game"}, ("'no_game'",)),
-        ({"env": "no_module_of_files:game"}, ("'no_module_of_files'",)),
+        ({"env": "no_module_of_files:game"}, ("names the module 'no_module_of_files'",)),
         ({"agents": "human"}, ("'agents'", "not 'human'")),
         ({"agents": ["human"]}, ("2 seats",)),
         ({"seed": -1}, ("'seed'", "0")),

@@ -146,10 +146,26 @@ def test_module_that_is_named_repeated_or_imported_is_used(how: tuple[str, ...],
     assert trace.exists()
 
 
+@pytest.mark.parametrize(("folder", "argument"), [(AGENT, f"random,{AGENT}"), (f"random,{AGENT}",) * 2])
+def test_path_on_the_command_line_repeats_no_text(
+    folder: str, argument: str, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever makes the files also names the folders. Without the folder, the same argument names the module."""
+    monkeypatch.chdir(tmp_path)
+    Path(folder).mkdir()
+    with command_line("command", [argument]):
+        with pytest.raises(ValueError, match=REFUSED):
+            agents.make(AGENT, make(BOXES))
+        assert not trace.exists()
+        Path(folder).rmdir()
+        agents.make(AGENT, make(BOXES))
+    assert trace.exists()
+
+
 def test_engine_is_started_only_where_its_text_is_repeated(
     trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file starts none, and a path that has the text does not repeat it."""
+    """A file starts none, and an argument in which other words stand beside the text does not repeat it."""
     monkeypatch.chdir(tmp_path)
     env, text = make("minichess"), "uci(touch trace)"
     Path("uci").mkdir()

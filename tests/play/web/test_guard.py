@@ -267,6 +267,7 @@ def test_page_cannot_name_an_agent_that_reads_files_or_imports_modules(
     id = here.ask("new", seats=PEOPLE)["id"]
     if agent in allowed.SAFE_AGENTS:
         (parameters,) = re.findall("parameters are (.+)", here.refusal("new", 422, seats=["human", f"{agent}(x=1)"]))
+        assert agent != "mcts" or {"playout", "simulations"} <= {*parameters.split(", ")}
         for parameter in parameters.split(", "):
             for value in (*FOREIGN[1:], *(f"mcts(playout={text!r})" for text in FOREIGN), "made.npz"):
                 here.refusal("new", 422, seats=["human", f"{agent}({parameter}={value!r})"])
