@@ -23,6 +23,7 @@ from train import agents as agents_of_runs
 from train import export
 from train.alphazero import AlphaZero
 from train.alphazero import Config as AlphaZeroConfig
+from train.klent import KLENT
 from train.models import networks
 from train.models.policy import Sharing
 from train.ppo import PPO, Config
@@ -94,6 +95,7 @@ def test_files_of_one_network_share_a_program(file: Path, untrained: Runs, board
 
 OF_STICKS: dict[str, tuple[Any, dict[str, Any]]] = {  # every sharing, and values for search
     **{sharing: (PPO, {"sharing": sharing, "num_minibatches": 1}) for sharing in get_args(Sharing)},
+    "klent": (KLENT, {"num_minibatches": 1}),
     "search": (AlphaZero, {"env": "sticks(num_players=2)", "evaluation_simulations": 1}),
     "search of three": (AlphaZero, {"temperature": 1.0, "simulations": 1}),
 }

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from train import alphazero, imitation, ppo, recipes
+from train import alphazero, imitation, klent, ppo, recipes
 from train.driver.loop import Settings
 from train.models.policy import Policy
 from train.ppo import config_for
@@ -20,7 +20,7 @@ PPO = ppo.Config(num_envs=16, rollout_length=24, num_minibatches=2)
 AGAINST_RANDOM = dataclasses.replace(PPO, env="dots_and_boxes", opponents=("random",))
 FROM_A_RUN = dataclasses.replace(PPO, init_from="a")
 ALPHAZERO = alphazero.Config(env="dots_and_boxes(rows=1, cols=1)", num_envs=16, rollout_length=8)
-IMITATION = imitation.Config()
+IMITATION, KLENT = imitation.Config(), klent.Config()
 ALL_OF_PPO = dataclasses.replace(AGAINST_RANDOM, init_from="a", kl_coef=0.1)
 
 WRONG: list[tuple[NetworkConfig, dict[str, Any], tuple[str, ...]]] = [  # and the words of the message
@@ -64,7 +64,9 @@ def test_wrong_setting_is_refused_with_what_is_allowed(
     assert [word for word in words if word not in str(error.value)] == []
 
 
-@pytest.mark.parametrize("config", [ALL_OF_PPO, dataclasses.replace(ALPHAZERO, search="puct"), IMITATION, Settings()])
+@pytest.mark.parametrize(
+    "config", [ALL_OF_PPO, dataclasses.replace(ALPHAZERO, search="puct"), IMITATION, KLENT, Settings()]
+)
 def test_every_setting_has_a_type_or_bounds_that_refuse_a_negative_number(config: Any) -> None:
     """The scale of Gumbel noise, which PUCT does not read, and opponents have rows above."""
     for name in vars(config).keys() - {"gumbel_scale", "opponents"}:
@@ -108,7 +110,7 @@ def test_every_game_has_a_recipe() -> None:
     assert sorted(RECIPES) == jaxgames.list_games()
 
 
-LEARNERS = (ppo.PPO, alphazero.AlphaZero, imitation.Imitation)
+LEARNERS = (ppo.PPO, alphazero.AlphaZero, imitation.Imitation, klent.KLENT)
 STARTS: list[tuple[Any, dict[str, str]]] = [
     *((learner, {"env": game}) for learner in LEARNERS for game in learner.recipes),
     *((learner, {"preset": preset}) for learner in LEARNERS for preset in learner.presets),
@@ -120,9 +122,16 @@ def test_recipe_or_preset_is_a_run_that_can_start(learner: Any, given: dict[str,
     """A preset with a game has nothing of the game's recipe."""
     config = learner.config_for(**given, init_from="a run")
     assert 1e-5 <= config.learning_rate <= 5e-3
+    assert 0 <= (getattr(config, "ent_coef", None) or 0) <= 0.2
     assert learner(config).env.id == given.get("env", learner(config).env.id)
     preset = learner.presets.get(given.get("preset"), {})
     assert "env" not in preset or config == learner.config_type(**preset, init_from="a run")
+
+
+def test_demo_is_a_run_that_can_start() -> None:
+    config = ppo.PPO(ppo.Config(**recipes.DEMO)).config
+    assert 1e-5 <= config.learning_rate <= 5e-3
+    assert 0 <= config.ent_coef <= 0.2
 
 
 @pytest.mark.parametrize(

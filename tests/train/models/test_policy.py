@@ -83,6 +83,31 @@ def test_first_layers_are_orthogonal_and_the_heads_are_small() -> None:
             assert not layer["bias"].any()
 
 
+def test_every_seat_of_every_seed_starts_with_parameters_of_its_own() -> None:
+    """Also where the seeds are an axis of `vmap`. Biases are 0."""
+    params = jax.device_get(jax.jit(jax.vmap(POLICIES["independent"].init))(jax.random.split(jax.random.key(0))))
+    for layer in (layer for part in params.values() for layer in part["params"].values()):
+        kernels = layer["kernel"].reshape(2 * SEATS, -1)
+        assert len(np.unique(kernels, axis=0)) == 2 * SEATS
+        assert not layer["bias"].any()
+
+
+def test_gradients_of_rows_by_seat_are_the_same_in_tiles_and_without() -> None:
+    """Of 300 rows at once, in tiles, and as the sum over 12 batches, which have none."""
+    policy, rng = POLICIES["independent"], np.random.default_rng(0)
+    params = random_leaves(jax.eval_shape(policy.init, jax.random.key(0)), divisor=3)
+    rows = rng.random((300, *ENV.observation_shape)) < 0.5, rng.integers(SEATS, size=300)
+
+    def loss(params: Any, observation: jax.Array, seat: jax.Array) -> jax.Array:
+        logits, value = policy.apply(params, observation, seat)
+        return jnp.sin(logits).sum() + jnp.sin(value).sum()
+
+    batches = jax.tree.map(lambda x: x.reshape(12, 25, *x.shape[1:]), rows)
+    of_batches = jax.jit(jax.vmap(jax.grad(loss), in_axes=(None, 0, 0)))(params, *batches)
+    for found, parts in zip(*map(jax.tree.leaves, (jax.jit(jax.grad(loss))(params, *rows), of_batches)), strict=True):
+        np.testing.assert_allclose(found, parts.sum(0), rtol=1e-3, atol=1e-3)
+
+
 def test_turn_order_begins_with_the_mover_and_leads_back() -> None:
     values = jnp.array([[10.0, 20, 30], [10, 20, 30], [10, 20, 30]])
     movers = jnp.array([0, 1, 2])

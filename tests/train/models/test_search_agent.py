@@ -54,8 +54,8 @@ def test_agents_have_the_settings_of_their_run_where_no_others_are_given() -> No
     c = default.config
     assert (c.simulations, c.search, c.gamma, c.seats, default.temperature) == (4, "puct", 0.5, "paranoid", None)
     assert (other.config.simulations, other.config.search) == (8, "gumbel")
-    max_n: Any = AlphaZero(config).agent(None, seats="max_n")
-    assert max_n.config.seats == "max_n"
+    max_n: Any = AlphaZero(config).agent(None, seats="max_n", temperature=0.5, top=2)
+    assert (max_n.config.seats, max_n.temperature, max_n.top) == ("max_n", 0.5, 2)
     assert isinstance(AlphaZero(config).agent(None, simulations=0), PolicyAgent)
     of_ppo: Any = ppo(temperature=0.25).agent(None, top=3)
     assert (of_ppo.temperature, of_ppo.top) == (0.25, 3)
