@@ -24,14 +24,30 @@ from jaxgames.interop.pgx import PgxEnv
 from tests.games.dots_and_boxes.cases import written
 from tests.games.test_engines import OPEN_SPIEL_ACTION
 from tests.helpers.positions import compiled, repeated
+from train import evaluate, plot
+from train.driver import compilation, loop
 from train.models.policy import Policy
 
 
-def test_demo_fails_if_the_agent_wins_fewer_than_nine_games_of_ten() -> None:
-    demo.check(0.9)
+def test_demo_fails_if_the_agent_wins_fewer_than_nine_games_of_ten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is trained, drawn or played."""
+    monkeypatch.chdir(tmp_path)
+    for module, function, result in (
+        *((compilation, "keep_programs", None), (loop, "run_training", {"finished": True})),
+        *((plot, "plot", ["curve.png"]), (demo, "animate_shortest_win", "game.svg"), (evaluate, "table", "")),
+    ):
+        monkeypatch.setattr(module, function, lambda *_, result=result: result)
+
+    def run(win_rate: float) -> None:
+        monkeypatch.setattr(evaluate, "evaluate", lambda _: {"win_rate": win_rate})
+        demo.main()
+
+    run(0.9)
     for win_rate in (0.899, float("nan")):
         with pytest.raises(SystemExit, match=f"the agent won {win_rate:.3f} of its games; at least 0.9"):
-            demo.check(win_rate)
+            run(win_rate)
 
 
 def test_numbers_of_checkers_are_those_of_the_rule_tests() -> None:

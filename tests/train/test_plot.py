@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from jaxgames import arena
@@ -86,6 +87,14 @@ def test_chance_is_known_where_no_game_is_drawn(tmp_path: Path) -> None:
     run, drawn = run_of(tmp_path / "run", ROWS), run_of(tmp_path / "drawn", [ROWS[0] | {"draw_rate": 0.1}])
     assert plot.chance_of([run]) == Fraction(1, run.learner.env.num_players)
     assert plot.chance_of([run, drawn]) is None
+
+
+def test_panel_has_the_median_of_the_seeds_and_equal_players_on_a_logarithmic_axis(tmp_path: Path) -> None:
+    rows = {rate: [{"iteration": step, "steps": step, "win_rate": rate} for step in (1, 10**6)] for rate in (0, 0.2, 1)}
+    runs = [run_of(tmp_path / str(seed), rows[rate], seed=seed) for seed, rate in enumerate(rows)]
+    (panel,) = plot.draw(curves(runs, ["win_rate"]), chance=Fraction(1, 4)).axes
+    assert [np.asarray(line.get_ydata()).tolist() for line in panel.lines] == [[0.2, 0.2], [0.25, 0.25]]
+    assert panel.get_xscale() == "log"
 
 
 # -- the command ---------------------------------------------------------------------------------------------------

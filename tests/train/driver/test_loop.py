@@ -88,9 +88,11 @@ def test_killed_run_continues_to_the_same_bits(
     whole_toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The same of every learner is in tests/train/test_runs.py."""
-    folder = tmp_path / "killed"
+    folder, numbers = tmp_path / "killed", (signal.SIGINT, signal.SIGTERM)
+    handlers = [signal.getsignal(number) for number in numbers]
     with pytest.raises(Killed):
         run_training(TOY, [stopped_run(folder, 7)], TOY_SETTINGS)
+    assert [signal.getsignal(number) for number in numbers] == handlers
     assert not (folder / "result.json").exists()
     with (folder / "metrics.jsonl").open("a") as file:
         file.write('{"iteration": 7, "ste')  # as if it had been killed in the middle of a line
