@@ -4,11 +4,11 @@
     python -m train.strength runs/first --checkpoints --simulations 64
 
 `jaxgames.solvers.strength.measure` computes the numbers; docs/strength.md explains them. A run's agent plays its
-network's best action, with tree search where --simulations is given. With --checkpoints every checkpoint is measured
-and drawn.
+network's best action, with tree search where --simulations is given, and by its values alone with --value-head. With
+--checkpoints every checkpoint is measured and drawn.
 
 The last line on standard output is JSON: env, seat, plies, and a row of measures per agent and search. A row has the
-`simulations` of its search as a number, too: 0 for a run's network alone, and null for other agents.
+`simulations` of its search as a number, too: 0 for a run's network alone, null for its values and others.
 """
 
 import functools
@@ -27,7 +27,7 @@ from jaxgames._progress import Progress
 from jaxgames.agents import Agent, EpsilonAgent, GreedyAgent, RandomAgent, act_on_device, analyse
 from jaxgames.solvers import Solution, load, solve
 from jaxgames.solvers.strength import measure
-from jaxgames.solvers.strength.policy_table import BATCH, Act, Values
+from jaxgames.solvers.strength.policy_table import BATCH, Act, Values, play_by_values
 from train import agents
 from train.driver.commands import run_command
 from train.driver.metrics import rounded
@@ -39,6 +39,7 @@ from train.plot import common_settings, curve_of, draw, save
 
 ROWS_FILE = "strength.jsonl"
 DIGITS = 7  # of the printed numbers
+VALUE_HEAD = "value head"  # the row of --value-head
 COLUMNS = {  # of the printed table: the measure, by its head
     "ultra-weak": "ultra_weak",
     "solved": "weak_solved",
@@ -71,6 +72,8 @@ class Arguments:
     """The file that `python -m jaxgames.solvers` wrote for the game. If not given, the game is solved first."""
     simulations: tuple[int, ...] = ()
     """Numbers of simulations: every run is also measured with a tree search of each."""
+    value_head: bool = False
+    """Every run is also measured by its value head alone: it plays the move after which its value is best for it."""
     plies: int = 50
     """The length at which a game is cut off and drawn."""
     seat: int = 0
@@ -90,8 +93,8 @@ class Row(NamedTuple):
     """One row of the table, before it is measured."""
 
     agent: str  # the agent's text
-    search: str = ""  # "" or "64 simulations"
-    simulations: int | None = None  # of the search on a run's network, 0 without one; None: another agent
+    search: str = ""  # "", "64 simulations" or VALUE_HEAD
+    simulations: int | None = None  # of the search on a run's network, 0 without one; None: its values, another agent
 
     @property
     def name(self) -> str:
@@ -137,8 +140,8 @@ def _planned(arguments: Arguments) -> list[Row]:
     """Returns the rows of all agents: of a run, or of each of its checkpoints, the network alone and each search."""
     if not arguments.agents:
         raise ValueError("name at least one agent, such as runs/first or greedy")
-    if arguments.simulations and not any(map(agents.parse, arguments.agents)):
-        raise ValueError("--simulations searches with the network of a run, and none of the agents is a run")
+    if (arguments.simulations or arguments.value_head) and not any(map(agents.parse, arguments.agents)):
+        raise ValueError("--simulations and --value-head take the network of a run, and none of the agents is a run")
     if any(number < 1 for number in arguments.simulations):
         raise ValueError("--simulations takes numbers of 1 or more; the network alone is always measured")
     texts = [agents.name_of(text) for text in arguments.agents]
@@ -154,6 +157,7 @@ def _planned(arguments: Arguments) -> list[Row]:
         rows.append(Row(text, simulations=alone))
         if named is not None:
             rows += [Row(text, f"{number} simulations", simulations=number) for number in arguments.simulations]
+            rows += [Row(text, VALUE_HEAD)] * arguments.value_head
     return rows
 
 
@@ -164,12 +168,16 @@ def _player(row: Row, env: Env[Any], solution: Solution[Any], arguments: Argumen
         return deterministic(row.agent, agents.make(row.agent, env), env)
     run = named.open()
     parameters = {"temperature": 0.0} | agents.without_search(run) | named.parameters
-    if row.search and row.simulations:
-        parameters["simulations"] = row.simulations
+    if row.search:
+        parameters |= {"simulations": row.simulations} if row.simulations else agents.without_search(run)
     # An upper bound of the boards on which the agent moves.
     boards = solution.num_states if arguments.weak else arguments.strong_states or solution.num_states
     agent = with_table(agents.agent_of_run(run, named.iteration, env, **parameters), boards)
     player = deterministic(row.agent, agent, env)
+    if row.search == VALUE_HEAD:
+        if player.values is None or not solution.has_plies:
+            raise ValueError("--value-head takes a network with values, in a game that is won or lost by its last move")
+        return Player(play_by_values(solution, player.values, arguments.seat), None)
     return player._replace(values=None) if row.search else player  # the row of the network has the values
 
 
@@ -229,12 +237,8 @@ def has_values(agent: Agent, env: Env[Any]) -> bool:
     if getattr(agent, "env", env) != env:  # it has learned another reward
         return False
     states = jax.eval_shape(jax.vmap(env.init), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), BATCH)))
-    return jax.eval_shape(_values_of_seats, agent, states) is not None
-
-
-def _values_of_seats(agent: Agent, states: Any) -> jax.Array | None:
-    analysis = analyse(agent, states)
-    return None if analysis is None else analysis.values
+    analysis = jax.eval_shape(analyse, agent, states)
+    return analysis is not None and analysis.values is not None
 
 
 @jax.jit
@@ -244,11 +248,9 @@ def _first_of_best(agent: GreedyAgent, states: Any) -> jax.Array:
 
 
 @jax.jit
-def _values(agent: Agent, states: Any) -> jax.Array:
+def _values(agent: Any, states: Any) -> jax.Array:
     """Returns float32[B], the mover's value, by an agent for which `has_values` is True."""
-    values = _values_of_seats(agent, states)
-    assert values is not None
-    return jnp.take_along_axis(values, states.current_player[:, None], axis=1)[:, 0]
+    return jnp.take_along_axis(agent.analyse(states).values, states.current_player[:, None], axis=1)[:, 0]
 
 
 # -- text and pictures -------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from jaxgames.games.chinese_checkers_diamond import ChineseCheckersDiamond
 from jaxgames.games.dots_and_boxes import DotsAndBoxes
 from jaxgames.solvers.strength import measure, measures, policy_table
 from jaxgames.solvers.strength.graph import graph_of
-from jaxgames.solvers.strength.policy_table import BATCH, PolicyTable, boards
+from jaxgames.solvers.strength.policy_table import BATCH, PolicyTable, boards, play_by_values
 from jaxgames.solvers.strength.reachable import reachable_states
 from tests.helpers.hash_player import hash_agent
 from tests.helpers.positions import board
@@ -167,6 +167,27 @@ def test_values_are_compared_with_the_true_ones() -> None:
     reachable = reachable_states(graph, PolicyTable(true, graph, HASH))
     assert found["weak_value_accuracy"] == pytest.approx((graph.value[reachable.agent] == 1).mean())
     assert found["weak_value_accuracy"] != pytest.approx(is_won.mean())
+
+
+def test_agent_of_values_plays_the_first_move_after_which_it_is_best_off() -> None:
+    """The values are random; some are outside of the range of results and count as its ends."""
+    noise = np.random.default_rng(0).uniform(-2, 2, solution().num_states).astype(np.float32)
+
+    def values(states: Any) -> np.ndarray:
+        assert (states.current_player == 1).all()
+        return noise[solution().index(states)]
+
+    states = boards(solution(), graph_of(solution()).live, 1)
+    legal = np.asarray(jax.jit(jax.vmap(DIAMOND.legal_action_mask))(states))
+    rows, actions = np.nonzero(legal)
+    after = jax.jit(jax.vmap(DIAMOND.step))(jax.tree.map(lambda leaf: leaf[rows], states), jnp.asarray(actions))
+    worth = np.where(after.terminated, 1, -noise[solution().index(after)].clip(-1, 1))
+    best: dict[int, tuple[float, int]] = {}
+    for row, action, value in zip(rows.tolist(), actions.tolist(), worth.tolist(), strict=True):
+        if row not in best or value > best[row][0]:
+            best[row] = value, action
+    np.testing.assert_array_equal(play_by_values(solution(), values, 1)(states), [best[row][1] for row in sorted(best)])
+    assert (np.asarray(after.rewards)[np.asarray(after.terminated), 1] == 1).sum() > 100
 
 
 # Compiling the values takes most of the time of this test, so only one reward is fast.

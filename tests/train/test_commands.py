@@ -214,6 +214,8 @@ REFUSED: list[tuple[Callable[[], None], tuple[Any, ...], str]] = [  # and words 
     (strength.main, ("FIRST(temperature=0.5)",), "plays at random, and the measures need one move per board"),
     (strength.main, (), "name at least one agent"),
     (strength.main, ("first", "--env", DIAMOND, "--simulations", 2), "none of the agents is a run"),
+    (strength.main, ("first", "--env", DIAMOND, "--value-head"), "none of the agents is a run"),
+    (strength.main, ("FIRST", "--value-head", "--no-weak", "--strong-states", 1), "won or lost by its last move"),
     (strength.main, ("FIRST", "--simulations", 0), "takes numbers of 1 or more"),
     (strength.main, ("FIRST@0", "--checkpoints"), "--checkpoints takes the folder of one run"),
     (strength.main, ("FIRST", "--env", DIAMOND), "was trained on"),

@@ -10,6 +10,7 @@ import pytest
 from jaxgames import make, solvers
 from jaxgames.agents import GreedyAgent
 from jaxgames.solvers.strength import measure
+from jaxgames.solvers.strength.policy_table import play_by_values
 from tests.helpers.commands import last_json, run_command
 from tests.helpers.registrations import temporary_registrations
 from tests.helpers.solved import solved_boxes, solved_diamond
@@ -80,6 +81,18 @@ def test_greedy_plays_the_first_of_equally_good_moves() -> None:
     is_best = np.asarray(GreedyAgent(env).analyse(states).probabilities) > 0
     np.testing.assert_array_equal(actions, is_best.argmax(-1))
     assert (is_best.sum(-1) > 1).any()
+
+
+def test_value_head_is_a_row_of_its_own_whatever_the_search(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    searching, options = f"{run}@4(simulations=2)", ("--value-head", "--no-weak", "--strong-states", 300, "--seat", 1)
+    assert run_command(strength.main, searching, *options) is None
+    searched, row = last_json(capsys)["rows"]
+    assert (row["agent"], row["search"], row["simulations"]) == (searching, "value head", None)
+    values = strength.deterministic("", agents.make(f"{run}@4(temperature=0)", solved().env), solved().env).values
+    assert values is not None
+    act = play_by_values(solved(), values, 1)
+    assert measures_of(row) == rounded(measure(solved().env, act, solved(), seat=1, strong_states=300, weak=False))
+    assert row["strong_action"] != searched["strong_action"]
 
 
 def test_checkpoints_are_measured_once_and_drawn(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

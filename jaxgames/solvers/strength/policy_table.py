@@ -18,7 +18,7 @@ from jaxgames._batches import CHUNK, in_chunks
 from jaxgames._checks import ParameterError
 from jaxgames.env import Env
 from jaxgames.solvers.exact.solution import Solution
-from jaxgames.solvers.strength.graph import Mask, Slots, States
+from jaxgames.solvers.strength.graph import Mask, Slots, States, graph_of
 
 S = TypeVar("S", bound=Solution[Any])
 
@@ -141,6 +141,24 @@ class PolicyTable:
     def _text_of(self, state: int) -> str:
         board = jax.tree.map(lambda leaf: leaf[0], boards(self._solution, np.array([state]), self._seat))
         return repr(self._solution.env.to_string(board))
+
+
+def play_by_values(solution: Solution[Any], values: Values, seat: int = 0) -> Act:
+    """Returns the agent that plays the move after which `values` are best for it, the first of equal moves.
+
+    It looks one ply ahead. `values` gets boards with `seat` to move; what it returns is clipped to -1 ... 1. Raises
+    ValueError for a game that is not won or lost by its last move.
+    """
+    graph = graph_of(solution)
+    worth = np.full(graph.size + 1, -1, np.float32)  # for the mover, who has lost a finished game
+    worth[graph.live] = np.clip(call_in_batches(solution, values, graph.live, seat), -1, 1)
+    worth[graph.size] = np.inf  # behind the last legal move
+
+    def act(states: Any) -> NDArray[np.integer[Any]]:
+        rows = solution.index(states)
+        return graph.actions[rows, worth[graph.children[rows]].argmin(-1)]
+
+    return act
 
 
 def call_in_batches(
