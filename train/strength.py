@@ -24,7 +24,7 @@ import tyro
 
 from jaxgames import Env
 from jaxgames._progress import Progress
-from jaxgames.agents import Agent, EpsilonAgent, GreedyAgent, RandomAgent, act_on_device, analyse
+from jaxgames.agents import Agent, EpsilonAgent, GreedyAgent, RandomAgent, act_compiled, analyse
 from jaxgames.solvers import Solution, load, solve
 from jaxgames.solvers.strength import measure
 from jaxgames.solvers.strength.policy_table import BATCH, Act, Values, play_by_values
@@ -225,26 +225,17 @@ def deterministic(text: str, agent: Agent, env: Env[Any]) -> Player:
         )
     key = jax.random.key(0)
     if isinstance(agent, GreedyAgent):
-        return Player(lambda states: _first_of_best(agent, states), None)
-    if not agent.on_device:
-        return Player(functools.partial(agent.act, key), None)
-    values = functools.partial(_values, agent) if has_values(agent, env) else None
-    return Player(functools.partial(act_on_device, agent, key), values)
+        return Player(jax.jit(lambda states: agent.analyse(states).probabilities.argmax(-1)), None)
+    values = functools.partial(_values, agent) if agent.on_device and has_values(agent, env) else None
+    return Player(functools.partial(act_compiled, agent, key), values)
 
 
 def has_values(agent: Agent, env: Env[Any]) -> bool:
     """Returns whether the agent, which can be traced, has values of the seats in the game's unit of reward."""
-    if getattr(agent, "env", env) != env:  # it has learned another reward
-        return False
+    same_reward = getattr(agent, "env", env) == env
     states = jax.eval_shape(jax.vmap(env.init), jax.eval_shape(lambda: jax.random.split(jax.random.key(0), BATCH)))
     analysis = jax.eval_shape(analyse, agent, states)
-    return analysis is not None and analysis.values is not None
-
-
-@jax.jit
-def _first_of_best(agent: GreedyAgent, states: Any) -> jax.Array:
-    """Returns int32[B], the first of the moves between which the agent draws."""
-    return agent.analyse(states).probabilities.argmax(-1).astype(jnp.int32)
+    return same_reward and analysis is not None and analysis.values is not None
 
 
 @jax.jit

@@ -34,9 +34,8 @@ def search_in_two_calls(
     first = min(config.simulations - second, num_slots)
     second = min(second, first)
     rows, mover = jnp.arange(batch)[:, None], root.states.current_player
-    expand = expand._replace(
-        criterion=criterion_of("max_n", mover)
-    )  # for boards that are not the roots: nothing reads it here
+    # For boards that are not the roots: nothing reads it here.
+    expand = expand._replace(criterion=criterion_of("max_n", mover))
     can_visit = (root.actions != PADDING) & ~(root.states.terminated | root.states.truncated)[:, None]
 
     def after(states: Any, actions: jax.Array) -> Expansion:

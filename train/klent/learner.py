@@ -36,9 +36,8 @@ from train.ops.minibatches import masked_mean
 from train.ppo import PPO, Minibatch, TrainState, Transition
 from train.recipes import PRESETS, RECIPES
 
-OF_PPO = {field.name for field in dataclasses.fields(Config)} - {
-    *Numbers.__annotations__
-}  # settings that mean the same
+# Settings that mean the same as in PPO.
+OF_PPO = {field.name for field in dataclasses.fields(Config)} - {*Numbers.__annotations__}
 
 
 class ActionValueHeads(nn.Module):

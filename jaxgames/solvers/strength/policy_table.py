@@ -150,9 +150,8 @@ def play_by_values(solution: Solution[Any], values: Values, seat: int = 0) -> Ac
     ValueError for a game that is not won or lost by its last move.
     """
     graph = graph_of(solution)
-    worth = np.full(graph.size + 1, -1, np.float32)  # for the mover, who has lost a finished game
+    worth = np.where(graph.is_over, -1, np.inf)  # for the mover, who has lost a finished game; inf is for no move
     worth[graph.live] = np.clip(call_in_batches(solution, values, graph.live, seat), -1, 1)
-    worth[graph.size] = np.inf  # behind the last legal move
 
     def act(states: Any) -> NDArray[np.integer[Any]]:
         rows = solution.index(states)
