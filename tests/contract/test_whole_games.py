@@ -30,6 +30,9 @@ def test_games_follow_the_reference(cases: Cases, played: Played) -> None:
     for begin in range(0, len(texts or [""]), played.games):
         games.play(texts and texts[begin : begin + played.games])
     assert {end: games.ends[end] for end, least in played.ends.items() if games.ends[end] < least} == {}
+    if played.slow and played.limit and env.max_steps:  # each set of parameters
+        ended = games.ends.total()
+        assert ended == played.games if env.max_steps <= played.limit else ended > 0
 
 
 class Lockstep:
