@@ -147,7 +147,7 @@ def pretrain(
     given = {name: settings[name] for name in ("env", *NETWORK_SETTINGS) if name in settings}
     config = Imitation.config_for(
         **given,
-        data=str(data),
+        data=(str(data),),
         batch_size=batch,
         num_minibatches=len(training) // batch,
         total_steps=arguments.epochs * (len(training) // batch) * batch,

@@ -1,8 +1,10 @@
 """A client of the page's server inside the process of the tests, and the requests that a page sends."""
 
+import asyncio
 import re
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +16,12 @@ from jaxgames.play.web.server import app
 ADDRESS = "http://127.0.0.1:8000"
 GAME, PEOPLE = "dots_and_boxes(rows=1, cols=2)", ["human", "human"]
 WAIT_SECONDS = 60.0
+
+
+def run_in_thread(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Returns what a coroutine returns. In the main thread, a browser of other tests may have left its loop."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, coroutine).result()
 
 
 def moves_of(view: dict[str, Any]) -> list[str]:

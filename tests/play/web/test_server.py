@@ -1,6 +1,5 @@
 """The page's requests: games as the session has them, what the page shows of a game, positions, files, hints."""
 
-import asyncio
 import json
 import re
 import threading
@@ -18,7 +17,7 @@ from jaxgames.play.web.snapshot import Look
 from jaxgames.render import svg
 from tests.helpers.scripted_agents import HostAgent
 from tests.play.test_session import Machine, check_session
-from tests.play.web.client import GAME, PEOPLE, Page, moves_of, page
+from tests.play.web.client import GAME, PEOPLE, Page, moves_of, page, run_in_thread
 
 STAR = "chinese_checkers(size=1, num_players=3)"
 
@@ -267,4 +266,4 @@ def test_events_tell_every_change_until_the_game_is_closed() -> None:
                 game.close()
         return moves
 
-    assert asyncio.run(run()) == [[], ["h(0,1)"], ["h(0,1)", "h(1,0)"]]
+    assert run_in_thread(run()) == [[], ["h(0,1)"], ["h(0,1)", "h(1,0)"]]

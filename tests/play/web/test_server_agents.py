@@ -13,7 +13,7 @@ from jaxgames.play import Session
 from jaxgames.play.web import snapshot
 from jaxgames.play.web.live_games import GameServer
 from tests.helpers.scripted_agents import HostAgent
-from tests.play.web.client import GAME, PEOPLE, moves_of, page
+from tests.play.web.client import GAME, PEOPLE, moves_of, page, run_in_thread
 
 START = "0000000 .. 0"  # of GAME
 
@@ -122,6 +122,6 @@ def test_answer_to_an_offer_of_a_draw_does_not_end_another_game() -> None:
         gate.set()
         await server.agents.run(lambda: None)  # after the answer
 
-    asyncio.run(run())
+    run_in_thread(run())
     assert not game.session.over
     assert game.offers == ()
