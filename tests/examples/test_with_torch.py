@@ -1,6 +1,7 @@
 """The examples and blocks of the docs that need PyTorch run, each in an environment with what the docs say to install.
 
-pip takes PyTorch without CUDA if it reaches PyTorch's own index, else the version of its default index.
+pip takes PyTorch without CUDA if it reaches PyTorch's own index, else the version of its default index. Where it does
+not, it asks for every package once more, and not for minutes.
 """
 
 import json
@@ -13,7 +14,7 @@ from tests.helpers.blocks import PAGES, ROOT, Block, blocks
 
 pytestmark = pytest.mark.slow  # installs hundreds of megabytes and trains
 
-TORCH = ("torch==2.13.0", "--extra-index-url", "https://download.pytorch.org/whl/cpu")
+TORCH = ("torch==2.13.0", "--extra-index-url", "https://download.pytorch.org/whl/cpu", "--retries", "1")
 REQUIREMENTS = {  # by the name that blocks of the docs give: an extra of jaxgames and further packages
     "rllib": ("pettingzoo", "ray[rllib]>=2.60"),
     "sb3": ("gymnasium", "sb3-contrib>=2.9"),
