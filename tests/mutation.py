@@ -128,7 +128,7 @@ BESIDE = {  # tests in files and folders with other names, in the order in which
     "games": ("games/test_*.py", "contract/test_*.py", "solvers/**/test_*.py", "render/test_*.py", "play/test_*.py"),
     **dict.fromkeys(("env", "wrappers"), ("test_testing.py", "contract/test_*.py")),
     "agents": ("mcts/test_agents.py", "arena/test_*.py", "play/test_agents.py"),
-    "ops": ("test_learners.py",),
+    "ops": ("test_learners.py", "ppo/test_loss.py", "driver/test_loop.py"),
     **dict.fromkeys(
         ("ppo", "klent", "alphazero", "imitation", "network_learner"),
         ("test_learners.py", "ops/test_targets.py", "test_runs.py", "test_settings.py"),

@@ -249,21 +249,22 @@ class Limited(Sticks):
 
 
 @pytest.mark.parametrize(
-    ("position", "action", "outcome"),
+    ("position", "action", "outcome", "text"),
     [
-        ("7 0", 0, Outcome("live", (), "")),
-        ("2 1", 1, Outcome("win", (1,), "no sticks left")),
-        ("1 2", 0, Outcome("draw", (), "no sticks left")),
-        ("5 0", 1, Outcome("truncated", (), "three sticks left")),
-        ("2 1", 2, Outcome("forfeit", (), "illegal action by seat 1")),
-        ("7 2", -1, Outcome("forfeit", (), "illegal action by seat 2")),
+        ("7 0", 0, Outcome("live", (), ""), ""),
+        ("2 1", 1, Outcome("win", (1,), "no sticks left"), "won by seat 1: no sticks left"),
+        ("1 2", 0, Outcome("draw", (), "no sticks left"), "draw: no sticks left"),
+        ("5 0", 1, Outcome("truncated", (), "three sticks left"), "truncated: three sticks left"),
+        ("2 1", 2, Outcome("forfeit", (), "illegal action by seat 1"), "forfeit: illegal action by seat 1"),
+        ("7 2", -1, Outcome("forfeit", (), "illegal action by seat 2"), "forfeit: illegal action by seat 2"),
     ],
 )
-def test_outcome_names_the_winners_and_the_reason(position: str, action: int, outcome: Outcome) -> None:
+def test_outcome_names_the_winners_and_the_reason(position: str, action: int, outcome: Outcome, text: str) -> None:
     """Of an `auto_reset` env, that of the game which the last step ended."""
     for env in (Limited(), auto_reset(Limited(), keep_before_reset=True)):
         after = env.step(env.from_string(position), action)
         assert env.outcome(after) == outcome
+        assert outcome.to_text() == text
         assert tuple(np.flatnonzero(env.winners(after)).tolist()) == outcome.winners
 
 

@@ -36,6 +36,7 @@ def test_every_legal_action_lies_on_the_cell_of_its_piece(game: str) -> None:
     cells, programs, state = action_cells(env), compiled(env), env.init(jax.random.key(0))
     assert cells is not None
     assert len({*zip(cells.cell, cells.plane, strict=True)}) == env.num_actions  # no two share an output
+    assert cells.plane.max() + 1 == np.bincount(cells.cell[cells.cell >= 0]).max()  # and no output is left over
     for _ in range(12):
         look = jax.device_get(programs.look(state))
         board = look.mover.reshape(-1, env.observation_shape[-1])  # bool[cells, planes]
