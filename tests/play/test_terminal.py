@@ -160,11 +160,11 @@ def made_transcripts() -> dict[str, str]:
     """Returns all texts, without what depends on the agents that were compiled before."""
     texts = {name: transcript(*row) for name, row in GAMES.items()}
     boards = (f"{game}: {', '.join(seats)}\n\n{board_text(Session(game, seats))}\n" for game, seats in SIDES)
-    told = ((game, game_title(make(game)), rules(make(game), theme=None)) for game in RULES)
+    rows = ((game, game_title(make(game)), rules(make(game), theme=None)) for game in RULES)
     texts["boards"] = "\n\n".join(boards)
     texts["turns_and_endings"] = turns_and_endings()
     texts["rules"] = "\n\n".join(
-        "\n".join((f"# {game}", title, text.goal, *text.paragraphs)) for game, title, text in told
+        "\n".join((f"# {game}", title, text.goal, *text.paragraphs)) for game, title, text in rows
     )
     kept = {
         name: [line.rstrip() for line in text.splitlines() if "is compiled" not in line] for name, text in texts.items()

@@ -149,7 +149,7 @@ class Person:
             self.middle(cell),
         )
 
-    def told(self) -> list[str]:
+    def shown(self) -> list[str]:
         """Returns all that the page tells people who do not see it, as Chromium's accessibility tree has it, in lines.
 
         At the end are the kinds of the trails on the board, and the cell that has the focus.

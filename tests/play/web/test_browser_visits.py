@@ -124,12 +124,12 @@ def visit_text(chrome: Browser, game: str, seats: tuple[str, ...], steps: list[s
         with served(jaxgames.make(game), seats, pace=0.0, make=make_judge) as address:
             someone = Person(chrome, address, before=lambda page: page.add_init_script("Math.random = () => 0.5"))
             someone.settle()
-            told = someone.told()
-            lines = [f"{game}: {', '.join(seats)}", *told]
+            shown = someone.shown()
+            lines = [f"{game}: {', '.join(seats)}", *shown]
             for step in steps:
                 someone.do(step)
-                before, told = told, someone.told()
-                changes = list(difflib.unified_diff(before, told, n=0, lineterm=""))[2:]
+                before, shown = shown, someone.shown()
+                changes = list(difflib.unified_diff(before, shown, n=0, lineterm=""))[2:]
                 lines += ["", f"> {step}", *(line for line in changes if not line.startswith("@@"))]
             assert all("status of 422" in error for error in someone.errors)
     return "\n".join(lines) + "\n"
