@@ -79,6 +79,8 @@ class Config(Numbers, NetworkConfig):
     """Temperature of the policy when it plays after training: 1 samples from it, 0 plays greedily."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.data, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # one file, in a script
+            object.__setattr__(self, "data", (self.data,))
         super().__post_init__()
         if twice := [file for number, file in enumerate(self.data) if file in self.data[:number]]:
             raise ValueError(f"data must be different files: {twice[0]} is there twice")

@@ -21,15 +21,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
 import jaxgames
 from jaxgames.sampling import shifted_logits
 from train.klent.config import Config, Numbers
-from train.models.layers import Network, small
-from train.models.policy import Params, Policy, split_statistics
+from train.models.layers import Network
+from train.models.policy import MoreValues, Params, Policy, split_statistics
 from train.ops.episodes import Metrics
 from train.ops.masked_categorical import kl_divergence, log_prob_and_entropy
 from train.ops.minibatches import masked_mean
@@ -40,26 +39,9 @@ from train.recipes import PRESETS, RECIPES
 OF_PPO = {field.name for field in dataclasses.fields(Config)} - {*Numbers.__annotations__}
 
 
-class ActionValueHeads(nn.Module):
-    """Heads with a value per action: features -> logits float32[B, num_actions], values float32[B, 1 + num_actions].
-
-    The mover's value is the first one.
-    """
-
-    heads: nn.Module  # of the network: logits and the mover's value
-    num_actions: int
-
-    @nn.compact
-    def __call__(self, features: jax.Array, *training: jax.Array) -> tuple[jax.Array, jax.Array]:
-        heads: Any = self.heads
-        logits, value = heads(features, *training)
-        of_actions = nn.Dense(self.num_actions, kernel_init=small())(features.reshape(features.shape[0], -1))
-        return logits, jnp.concatenate([value[:, None], of_actions], axis=1)
-
-
 @dataclass(frozen=True)
 class ActionValuePolicy(Policy):
-    """A policy whose network has `ActionValueHeads`. In play it has the mover's value only."""
+    """A policy whose network has a value per action after the mover's. In play it has the mover's only."""
 
     def apply(self, params: Params, observation: jax.Array, seat: jax.Array) -> tuple[jax.Array, jax.Array]:
         logits, values = super().apply(params, observation, seat)
@@ -68,7 +50,7 @@ class ActionValuePolicy(Policy):
     def apply_in_training(
         self, params: Params, observation: jax.Array, seat: jax.Array, key: Any, counted: jax.Array | None = None
     ) -> tuple[jax.Array, jax.Array, Params]:
-        """Returns what `Policy.apply_in_training` returns, with all values of `ActionValueHeads`."""
+        """Returns what `Policy.apply_in_training` returns, with the values of all actions."""
         if not self.network.training_mode:
             return *super().apply(params, observation, seat), split_statistics(params)[1]
         return super().apply_in_training(params, observation, seat, key, counted)
@@ -90,7 +72,7 @@ class KLENT(PPO):
     def make_policy(self, env: jaxgames.Env[Any]) -> Policy:
         policy = super().make_policy(env)
         network = policy.network
-        heads = ActionValueHeads(network.heads, env.num_actions)
+        heads = MoreValues(network.heads, env.num_actions)
         network = Network(network.encoder, heads, network.training_mode)
         return ActionValuePolicy(policy.observation_shape, policy.num_players, policy.sharing, network)
 

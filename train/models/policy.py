@@ -252,17 +252,17 @@ def apply_by_seat(apply: Callable[..., Any], params: Params, rows: Any, seat: ja
 # -- a value for every seat, for search --------------------------------------------------------------------------------
 
 
-class SeatHeads(nn.Module):
-    """Heads with a value per seat: features -> logits float32[B, num_actions], values float32[B, num_players]."""
+class MoreValues(nn.Module):
+    """Heads with more values than the mover's: features -> logits float32[B, num_actions], float32[B, 1 + count]."""
 
     heads: nn.Module  # of the network: logits and the mover's value
-    num_players: int
+    count: int
 
     @nn.compact
     def __call__(self, features: jax.Array, *training: jax.Array) -> tuple[jax.Array, jax.Array]:
         heads: Any = self.heads
         logits, own = heads(features, *training)
-        others = nn.Dense(self.num_players - 1, kernel_init=small())(features.reshape(features.shape[0], -1))
+        others = nn.Dense(self.count, kernel_init=small())(features.reshape(features.shape[0], -1))
         return logits, jnp.concatenate([own[:, None], others], axis=1)
 
 
@@ -271,7 +271,7 @@ def with_seat_values(env: Env[Any], policy: Policy) -> Policy:
     if is_symmetric(env):
         return policy
     network = policy.network
-    heads = SeatHeads(network.heads, env.num_players)
+    heads = MoreValues(network.heads, env.num_players - 1)
     return dataclasses.replace(policy, network=Network(network.encoder, heads, network.training_mode))
 
 

@@ -84,6 +84,7 @@ def test_settings_from_the_file_are_the_checksum_and_whole_epochs(
 
 
 def test_games_and_checksums_come_from_the_files(files: dict[str, str]) -> None:
+    assert Config(data=files["1x2"]).data == (files["1x2"],)  # pyright: ignore[reportArgumentType]  # one file, in a script
     small: dict[str, Any] = {"batch_size": 16, "num_minibatches": 5, "network": "tests.helpers.networks:patch(width=8)"}
     data = tuple(files[name] for name in ("1x2", "1x3", "copy"))
     config = resolve(Config(**small, env=str(solved_boxes(1, 2).env), data=data))
