@@ -136,7 +136,7 @@ def test_state_of_another_kind_is_refused(method: str) -> None:
         call(auto_reset(ENV), STATE)
     with pytest.raises(TypeError, match=rf"env.{method} expected a state of sticks\(.*\), not tuple"):
         call(ENV, (1, 2))
-    with pytest.raises(TypeError, match="expected a state of .*, a DotsAndBoxesState, not SticksState"):
+    with pytest.raises(TypeError, match=r"expected a state of .*, a DotsAndBoxesState, not SticksState"):
         call(jaxgames.make("dots_and_boxes"), STATE)
     for name, other, message in OTHER_PARAMETERS:
         with pytest.raises(TypeError, match=rf"env\.{method} expected a state of .*: its {message}.*; make it by init"):

@@ -87,6 +87,12 @@ def test_steps_have_the_values_of_the_policy_and_random_moves(collected: tuple[A
     assert steps.is_random.mean() == pytest.approx(0.5, abs=0.1)
     assert not steps.action[~steps.is_random].any()
     assert set(np.unique(steps.action[steps.is_random])) == {0, 1, 2}
+    length, returns = np.zeros(steps.seat.shape[1]), np.zeros(steps.rewards.shape[1:])
+    for number, over in enumerate(~goes_on):
+        length, returns = length + 1, returns + 2 * steps.rewards[number]
+        np.testing.assert_array_equal(steps.episode_stats.length[number], length)
+        np.testing.assert_array_equal(steps.episode_stats.returns[number], returns)
+        length[over], returns[over] = 0, 0
 
 
 def test_sample_holds_the_bits_of_the_observation_and_the_values_in_turn_order(
