@@ -296,3 +296,10 @@ def test_setting_out_of_range_is_refused(temperature: Any, top: int | None, need
     with pytest.raises(ValueError, match=r".") as caught:
         policy(temperature, top)
     assert all(needle in str(caught.value) for needle in needles), caught.value
+
+
+def test_random_agent_has_equal_probabilities_for_one_legal_action_and_none_on_a_finished_board() -> None:
+    env = jaxgames.make("dots_and_boxes(rows=1, cols=1)")
+    boards = stacked([env.from_string(text) for text in ("0000 . 0", "1110 . 0", "1111 0 0")])
+    found = RandomAgent(env).analyse(boards).probabilities
+    np.testing.assert_array_equal(found, [[0.25] * 4, [0, 0, 0, 1], [0] * 4])
