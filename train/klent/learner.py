@@ -90,8 +90,7 @@ class KLENT(PPO):
 
     def with_reference(self, train_state: TrainState, steps: Transition) -> Transition:
         """Returns the steps of a rollout with the logits of the policy that collected them."""
-        logits = jax.lax.map(lambda boards: self.outputs(train_state.params, boards)[0], steps.state)
-        return steps._replace(reference_logits=logits)
+        return super().with_reference(train_state._replace(reference_params=train_state.params), steps)
 
     def loss(
         self, train_state: TrainState, params: Params, minibatch: Minibatch, dropout_key: jax.Array | None = None

@@ -1,4 +1,4 @@
-"""What the page tells a person, step by step, in a real browser: visits as stored texts.
+"""Visits of the page in a real browser: what it shows after each step, as stored texts.
 
 A text has the accessibility tree of the page at first, and after each step the lines that have come and gone. So it has
 everything that can be pressed or read: the status, the cells, buttons that are there or disabled, menus, lists.
