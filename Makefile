@@ -92,7 +92,6 @@ bench: $(VENV)/for-tests
 	$(RUN) -m benchmarks.training --output $(BENCH) --picture $(BENCH)/ppo_breakdown.svg > /dev/null
 	$(RUN) -m benchmarks.training --learner alphazero --output $(BENCH)/training_alphazero.json > /dev/null
 	$(RUN) -m benchmarks.training_peers --output $(BENCH) > /dev/null
-	$(RUN) -m benchmarks.networks sharing --output $(BENCH) > /dev/null
 	$(RUN) -m benchmarks.search --output $(BENCH) --picture $(BENCH)/search_by_simulations.svg > /dev/null
 	@$(RUN) -m benchmarks.peers --output $(BENCH); failed=$$?; \
 	    $(RUN) -m benchmarks.regression --output $(BENCH) > /dev/null; slow=$$?; \

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import networks, training
+from benchmarks import training
 from jaxgames.games.chinese_checkers_diamond.solution import OUTCOMES
 from train.baselines.entries import score_of
 from train.baselines.tables import text_of_search, without_module
@@ -160,12 +160,6 @@ COLUMNS: dict[str, Mapping[str, Column]] = {  # by file: headers with templates,
     },
     "openspiel_checkers": _of("agent") | {"simulations of the bot": "{simulations:,}"} | OF_GAMES,
     "alphazero_parts": training.columns(("rules", "tree", "network", "update", "rest")),
-    "networks_costs": {
-        **networks.TABLE,
-        "game": "`{game}`",
-        "network": "`{network}`",
-        "microseconds per step": "{microseconds:,.1f}",
-    },
     "checkers_imitation_data": {
         "collection": lambda row: "ACF" if row["external"]["read"] else "OCA 2.0",
         "games": lambda row: f"{_collection(row)['read']:,}",

@@ -28,8 +28,6 @@ PEERS = "--boards 2 --rollout-length 2 --search-boards 2 --search-steps 2 --simu
 
 LINES = [  # with PICTURE for a file
     f"envs --games {BOXES} --batch-sizes 2 --steps 16 --repeats 2 --picture PICTURE",
-    # The row of alpha_mini is left out: it cannot play the game.
-    f"networks --networks 'mlp(hidden_sizes=[2])' alpha_mini --boards 2 --rollout-length 2 --games {BOXES}",
     f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations --picture PICTURE",
     "solvers boxes --boards 1x1",
     "solvers checkers --depths 1 --positions 2",
@@ -55,7 +53,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def slow(line: str) -> Any:
     """A command line, marked as slow where it compiles for seconds."""
-    is_slow = line.startswith(("training", "networks", "envs", "search"))
+    is_slow = line.startswith(("training", "envs", "search"))
     return pytest.param(line, marks=pytest.mark.slow) if is_slow else line
 
 

@@ -16,7 +16,6 @@ from benchmarks import adapters, peer_process, peers, play, search
 from benchmarks.adapters import ADAPTERS, make_play
 from benchmarks.envs import recorded_actions
 from benchmarks.harness import cores
-from benchmarks.networks import WAYS
 from benchmarks.peer_process import KINDS, OPEN_SPIEL_CONFIGURATIONS
 from benchmarks.peers import CONTESTS, PACKAGES, Arguments, Contest, Side, measure_peers, missing
 from jaxgames.mcts import SearchConfig
@@ -118,21 +117,6 @@ def test_searches_of_one_game_find_the_same() -> None:
     in_order = jnp.zeros((4, 8)).at[rows[:, None], ours.slots].set(ours.weights)[:, :7]
     np.testing.assert_allclose(in_order[live], weights[live], atol=1e-5)
     np.testing.assert_allclose(ours.values[rows, boards.current_player][live], value[live], atol=1e-5)
-
-
-@pytest.mark.slow  # compiles every way
-def test_all_ways_give_every_row_the_output_of_its_seat() -> None:
-    """With a linear layer for each of three seats, so that the expected output is one product per row."""
-    params, rows = (jax.random.normal(jax.random.key(seed), shape) for seed, shape in enumerate([(3, 4, 2), (200, 4)]))
-    seat = jax.random.randint(jax.random.key(2), (200,), 0, 3)
-
-    def apply(weights: jax.Array, rows: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return rows @ weights, rows.sum(1)
-
-    for way in WAYS.values():
-        outputs, sums = way(apply, params, rows, seat)
-        np.testing.assert_allclose(outputs, jnp.einsum("ri,rio->ro", rows, params[seat]), rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(sums, rows.sum(1), rtol=1e-4, atol=1e-5)
 
 
 def test_recorded_actions_are_legal_when_replayed() -> None:

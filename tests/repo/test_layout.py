@@ -44,9 +44,9 @@ FLOORS = {
         ("harness",),
         ("loops",),
         ("adapters", "envs"),
-        ("peer_process", "networks", "play", "regression"),
+        ("peer_process", "play", "regression"),
         ("peers",),
-        ("compiled", "search", "solvers", "training", "training_peers"),
+        ("compiled", "search", "solvers", "solving", "training", "training_peers"),
         ("device",),
     ),
 }

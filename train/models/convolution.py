@@ -12,7 +12,7 @@ import numpy as np
 from jaxgames._platforms import by_platform
 
 Padding = Literal["SAME", "VALID"]
-MIN_CHANNELS_FOR_CELLS = 128  # measured by benchmarks/networks.py
+MIN_CHANNELS_FOR_CELLS = 128  # from where products by cells were faster on a CPU
 
 
 class Convolution(nn.Module):
@@ -54,7 +54,7 @@ def xla_convolution(x: jax.Array, kernel: jax.Array, padding: Padding = "SAME") 
 def matmul_convolution(x: jax.Array, kernel: jax.Array, padding: Padding = "SAME") -> jax.Array:
     """Returns `xla_convolution` by one matrix product. The gradient of XLA's own is slow inside a loop on a CPU.
 
-    It is the product by rows for few channels and the product by cells for many (benchmarks/networks.py).
+    It is the product by rows for few channels and the product by cells for many.
     """
     convolve = convolve_by_cells if kernel.shape[-1] >= MIN_CHANNELS_FOR_CELLS else convolve_by_rows
     return convolve(x, kernel, 1 if padding == "SAME" else 0)

@@ -13,7 +13,7 @@ from jaxgames.policies import policy as policies
 from tests.helpers.networks import random_leaves
 from tests.helpers.sticks import Sticks
 from tests.train.models.test_resnet import convolved
-from train.models.policy import Policy, Sharing, outputs_of, with_seat_values
+from train.models.policy import MIN_ROWS_FOR_TILES, Policy, Sharing, apply_by_seat, outputs_of, with_seat_values
 
 SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 SEATS = 3
@@ -33,6 +33,17 @@ APPLY = {sharing: jax.jit(policy.apply) for sharing, policy in POLICIES.items()}
 def own(tree: Any, seat: int) -> Any:
     """The parameters of one seat."""
     return jax.tree.map(lambda leaf: leaf[seat], tree)
+
+
+@pytest.mark.parametrize("num_rows", [MIN_ROWS_FOR_TILES - 1, 200])  # every network on every row, and tiles
+def test_rows_get_the_outputs_of_their_seats(num_rows: int) -> None:
+    """With a linear layer for each of three seats, so that the expected output is one product per row."""
+    shapes = [(3, 4, 2), (num_rows, 4)]
+    params, rows = (jax.random.normal(jax.random.key(seed), shape) for seed, shape in enumerate(shapes))
+    seat = jax.random.randint(jax.random.key(2), (num_rows,), 0, 3)
+    outputs, sums = apply_by_seat(lambda weights, rows: (rows @ weights, rows.sum(1)), params, rows, seat)
+    np.testing.assert_allclose(outputs, jnp.einsum("ri,rio->ro", rows, params[seat]), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(sums, rows.sum(1), rtol=1e-4, atol=1e-5)
 
 
 # -- apply ---------------------------------------------------------------------------------------------------

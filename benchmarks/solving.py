@@ -1,0 +1,156 @@
+"""CPU seconds to a weakly solved board: how long learners train until their agents win against every reply.
+
+    python -m benchmarks.solving alphazero klent --env "chinese_checkers_diamond(size=4, pieces=3)"
+    python -m benchmarks.solving my_module:MyLearner "ppo(ent_coef=0.05)" --env "dots_and_boxes(rows=3, cols=3)"
+
+A learner trains with the settings of its command and those in brackets, without a folder. From time to time its agent
+is measured against the exact solution: the network alone, and with a search where the learner's agents can search. One
+row per learner and seed; the training ends when both solve the board, or after --cpu-seconds.
+
+The clock is the CPU time of the iterations on all cores, without compilation and measures. A board counts as solved at
+the first measure that finds it so: by then the agent may have solved it for one interval, of --factor, already.
+"""
+
+import inspect
+import math
+import statistics
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import jax
+import tyro
+
+import jaxgames
+from benchmarks import harness
+from benchmarks.harness import Command
+from jaxgames._specs import split_parameters
+from jaxgames.mcts.config import SelectionRule
+from jaxgames.solvers import Solution
+from jaxgames.solvers.exact.solution import start_of
+from jaxgames.solvers.strength import measure
+from train.driver.commands import progress_over, stamp
+from train.driver.compilation import compiled_iteration, keep_programs
+from train.driver.learner import Learner
+from train.driver.tables import Column, table_of
+from train.models.tabulated import with_table
+from train.ops import sharding
+from train.strength import deterministic, solution_of
+from train.sweep import sweep_of
+
+WAYS = ("network", "search")  # to play
+KEPT = ("weak_solved", "sure_fraction", "agent_states", "strong_action")  # of the measures
+STRONG_STATES = 20_000  # of which `strong_action` is the share
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments(harness.BenchmarkArguments):
+    learners: Annotated[tuple[str, ...], tyro.conf.Positional]
+    """Learners with their settings in brackets: alphazero, "klent(kl_weight=1.0)", my_module:MyLearner."""
+    env: str
+    """The board, as `jaxgames.make` takes it; it has an exact solution."""
+    solution: Path | None = None
+    """The file that `python -m jaxgames.solvers` wrote for the board. If not given, it is solved first."""
+    seeds: int = 6
+    """Runs of every learner, with the seeds 0, 1, ..."""
+    cpu_seconds: float = 300
+    """The longest training; it also ends after the learner's own total_steps."""
+    simulations: int = 64
+    """Simulations of the search at play; 0 measures the network alone."""
+    search: SelectionRule = "gumbel"
+    """The rule of the search at play."""
+    first: float = 10
+    """CPU seconds of training before the first measure."""
+    factor: float = 1.2
+    """From one measure to the next, the clock grows by this factor."""
+
+
+def measure_solving(arguments: Arguments) -> dict[str, Any]:
+    harness.check_positive(arguments, "seeds", "cpu_seconds", "first")
+    if not arguments.learners or arguments.factor <= 1:
+        raise ValueError("name at least one learner, such as alphazero, and a factor above 1")
+    runs = [(text, learner) for text in arguments.learners for learner in learners_of(text, arguments)]
+    env = jaxgames.make(arguments.env)
+    solution = solution_of(env, arguments.solution)
+    seat = int(solution.value(start_of(env))[0] < 0)  # the one that perfect play favours
+    rows: list[dict[str, Any]] = []
+    result = {"env": str(env), "seat": seat, "simulations": arguments.simulations, "search": arguments.search}
+    result |= {"rows": rows, **stamp()}
+    for text, learner in progress_over(runs, "runs"):
+        row = {"learner": text, "seed": learner.config.seed, **train(learner, solution, seat, arguments)}
+        rows.append(row)
+        harness.log(f"{text}, seed {row['seed']}: {medians([row])}")
+        harness.save(arguments, result)
+    by_learner = [(text, [row for row in rows if row["learner"] == text]) for text in arguments.learners]
+    harness.log(table_of([{"learner": text, **medians(of_learner)} for text, of_learner in by_learner], COLUMNS))
+    return result
+
+
+def learners_of(text: str, arguments: Arguments) -> Iterable[Learner]:
+    """Returns the learner that a text such as "klent(kl_weight=1.0)" names, with each seed."""
+    name, settings = split_parameters(text, f"expected a learner such as klent(kl_weight=1.0), not {text!r}")
+    values = {"env": arguments.env} | settings
+    return sweep_of(name, {setting: (value,) for setting, value in values.items()}, arguments.seeds).cells.values()
+
+
+def train(learner: Learner, solution: Solution[Any], seat: int, arguments: Arguments) -> dict[str, Any]:
+    """Returns a row: of each way to play the CPU seconds and steps until the board was solved, and the last measures.
+
+    It has no "search" if the learner's agents do not search.
+    """
+    mesh = sharding.mesh_for(1, learner.batch_sizes)
+    iterate = compiled_iteration(learner, mesh)
+    start = learner.load(jax.jit(learner.init)(jax.random.key(learner.config.seed)))
+    state = sharding.shard(start, mesh, learner.partition_specs)
+    data = sharding.shard(learner.load_data(), mesh, sharding.REPLICATED)
+    ways: dict[str, dict[str, Any]] = {"network": {}}
+    if arguments.simulations > 0 and "simulations" in inspect.signature(learner.agent).parameters:
+        searching = {"simulations": arguments.simulations, "search": arguments.search}
+        ways = {"network": {"simulations": 0}, "search": searching}
+    row: dict[str, Any] = {way: {} for way in ways}
+    clock, due, number, last, now = 0.0, arguments.first, 0, False, dict[str, Any]()
+    while not last:
+        begin = time.process_time()
+        state, _ = jax.block_until_ready(iterate(state, *data))
+        clock, number = clock + time.process_time() - begin, number + 1
+        last = number >= learner.config.num_iterations or clock >= arguments.cpu_seconds
+        if clock < due and not last:
+            continue
+        due = clock * arguments.factor
+        now = {"cpu_seconds": round(clock, 1), "steps": number * learner.config.steps_per_iteration}
+        unsolved = [way for way in ways if "cpu_seconds" not in row[way]]
+        for way in unsolved:
+            agent = with_table(learner.agent(state.params, temperature=0.0, **ways[way]), solution.num_states)
+            act, states = deterministic(way, agent, learner.env).act, min(STRONG_STATES, solution.num_states)
+            found = measure(learner.env, act, solution, seat=seat, strong_states=states)
+            row[way] = {name: found[name] for name in KEPT} | (now if found["weak_solved"] else {})
+        last |= all("cpu_seconds" in row[way] for way in unsolved)
+    return row | {"trained": now}
+
+
+# -- table ------------------------------------------------------------------------------------------------
+
+COLUMNS: dict[str, Column] = {
+    "learner": "`{learner}`",
+    "network alone": "{network}",
+    "with search": "{search}",
+}
+
+
+def medians(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Returns the median CPU seconds of runs by way to play, with the number of runs that solved the board."""
+    seconds = {way: [row[way].get("cpu_seconds", math.inf) for row in rows if way in row] for way in WAYS}
+    return {
+        way: f"{statistics.median(each):,.0f} ({sum(map(math.isfinite, each))} of {len(each)})"
+        for way, each in seconds.items()
+        if each
+    }
+
+
+COMMANDS = (Command("solving", Arguments, measure_solving),)
+
+if __name__ == "__main__":
+    keep_programs()
+    harness.run(*COMMANDS)

@@ -1,0 +1,114 @@
+"""The time to a weakly solved board: of learners that are known to solve it after an iteration."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxgames
+from benchmarks import solving
+from jaxgames.agents import Agent
+from jaxgames.solvers.exact.agent import SolverAgent
+from tests.helpers.scripted_agents import Preferring
+from tests.helpers.solved import solved_diamond
+from train.driver.learner import Learner
+
+BOARD = "chinese_checkers_diamond(size=3, pieces=1)"
+ENV = jaxgames.make(BOARD)
+SOLUTION = solved_diamond(3, 1)
+PERFECT = SolverAgent(ENV, type(SOLUTION), "solver", "first", SOLUTION.device_table)
+FIRST = Preferring(ENV, jnp.zeros(ENV.num_actions))
+
+
+@dataclass(frozen=True)
+class Config:
+    env: str = BOARD
+    seed: int = 0
+    perfect_after: int = 3
+    total_steps: int = 70
+    steps_per_iteration: ClassVar[int] = 10
+    num_iterations: ClassVar[int] = 7
+
+
+class TrainState(NamedTuple):
+    params: jax.Array  # int32[], iterations
+    iteration: jax.Array
+
+
+@dataclass(frozen=True)
+class Sudden(Learner):
+    """Its agent plays the first legal action, and perfectly after some iterations; with a search two earlier."""
+
+    name: ClassVar[str] = "sudden"
+    config_type: ClassVar[type[Config]] = Config
+    config: Config
+
+    @property
+    def env(self) -> Any:
+        return ENV
+
+    def init(self, key: jax.Array) -> TrainState:
+        return TrainState(jnp.int32(0), jnp.int32(0))
+
+    def iterate(self, train_state: TrainState) -> tuple[TrainState, dict[str, jax.Array]]:
+        return TrainState(train_state.params + 1, train_state.iteration + 1), {}
+
+    def agent(  # pyright: ignore[reportIncompatibleMethodOverride]  # a learner can have other arguments
+        self, params: Any, temperature: float | None = None, simulations: int = 0, search: str = "gumbel"
+    ) -> Agent:
+        after = self.config.perfect_after - 2 * (simulations > 0)
+        return PERFECT if params >= after else FIRST
+
+
+class Alone(Sudden):
+    """Its agents do not search."""
+
+    def agent(self, params: Any, temperature: float | None = None) -> Agent:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return Sudden.agent(self, params)
+
+
+def run(*learners: str, **changes: Any) -> list[dict[str, Any]]:
+    arguments = solving.Arguments(learners=learners, env=BOARD, seeds=1, first=1e-9, factor=1 + 1e-9, **changes)
+    return solving.measure_solving(arguments)["rows"]
+
+
+def test_steps_are_counted_to_the_first_measure_that_finds_the_board_solved() -> None:
+    searching, alone, never = run(
+        f"{__name__}:Sudden(perfect_after=5)", f"{__name__}:Alone", f"{__name__}:Sudden(perfect_after=100)"
+    )
+    assert searching["network"]["steps"] == 50
+    assert searching["search"]["steps"] == 30
+    assert searching["trained"]["steps"] == 50  # it ends when both have solved the board
+    assert searching["search"]["cpu_seconds"] <= searching["network"]["cpu_seconds"]
+    assert alone["network"]["steps"] == 30
+    assert "search" not in alone
+    assert never["trained"]["steps"] == 70
+    assert all(not never[way]["weak_solved"] and "steps" not in never[way] for way in solving.WAYS)
+
+
+def test_medians_count_runs_that_do_not_solve_the_board_as_longest() -> None:
+    rows = [{"network": {"cpu_seconds": seconds}, "search": {}} for seconds in (30.0, 10.0, 20.0)]
+    assert solving.medians(rows) == {"network": "20 (3 of 3)", "search": "inf (0 of 3)"}
+    assert solving.medians([*rows, {"network": {}}]) == {"network": "25 (3 of 4)", "search": "inf (0 of 3)"}
+    assert solving.medians([{"network": {}}]) == {"network": "inf (0 of 1)"}
+
+
+@pytest.mark.parametrize(
+    ("learners", "changes", "words"),
+    [
+        (("nobody",), {}, "learner must be one of ppo"),
+        (("ppo(no_such=1)",), {}, "no_such"),
+        ((), {}, "name at least one learner"),
+        (("ppo",), {"cpu_seconds": 0.0}, "cpu_seconds must be positive"),
+        (("ppo",), {"env": "checkers"}, "games that can be solved"),
+    ],
+)
+def test_wrong_input_is_refused_before_a_learner_trains(
+    learners: tuple[str, ...], changes: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solving, "train", pytest.fail)
+    settings: dict[str, Any] = {"env": BOARD, **changes}
+    with pytest.raises(ValueError, match=words):
+        solving.measure_solving(solving.Arguments(learners=learners, **settings))
