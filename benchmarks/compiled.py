@@ -178,15 +178,9 @@ def split_words(target: tuple[str, ...], games: tuple[str, ...]) -> tuple[tuple[
 
 def measure_row(target: str, game: str, env: jaxgames.Env[Any], part: str, boards: int) -> dict[str, Any]:
     """Returns the figures of one part of a game, compiled for one device of a target."""
-    place = SingleDeviceSharding(described_device(target))
-    function, shapes = programs(env, boards)[part]
     start = time.perf_counter()
-    compiled: Any = jax.jit(function, in_shardings=place, out_shardings=place).lower(*shapes).compile()
+    compiled, text = compile_for(target, *programs(env, boards)[part])
     seconds = time.perf_counter() - start
-    try:
-        text = compiled.as_text()
-    except jax.errors.JaxRuntimeError as error:  # a libtpu newer than JAX writes what JAX cannot read
-        raise ValueError(f"JAX cannot read the program for {target}: type {INSTALL} for a libtpu that fits") from error
     counts = count(text)
     return {
         "target": target,
@@ -198,6 +192,16 @@ def measure_row(target: str, game: str, env: jaxgames.Env[Any], part: str, board
         "temporary_bytes": round(compiled.memory_analysis().temp_size_in_bytes / boards, 2),
         "compile_seconds": round(seconds, 2),
     }
+
+
+def compile_for(target: str, function: Callable[..., Any], shapes: tuple[Any, ...]) -> tuple[Any, str]:
+    """Returns a function compiled for one device of a target, and the text of the program."""
+    place = SingleDeviceSharding(described_device(target))
+    compiled: Any = jax.jit(function, in_shardings=place, out_shardings=place).lower(*shapes).compile()
+    try:
+        return compiled, compiled.as_text()
+    except jax.errors.JaxRuntimeError as error:  # a libtpu newer than JAX writes what JAX cannot read
+        raise ValueError(f"JAX cannot read the program for {target}: type {INSTALL} for a libtpu that fits") from error
 
 
 def described_device(target: str) -> Any:

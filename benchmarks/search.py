@@ -60,6 +60,7 @@ TABLE = {
     "simulations/s": harness.SPEED,
     "us each": "{microseconds:.1f}",
     "bytes per node": "{bytes_per_node:,}",
+    "kernels": "{kernels:,}",
     "compiled in": "{compile_seconds:.1f} s",
     "ratio": "{ratio:.1f}",
 }
@@ -98,6 +99,8 @@ class Arguments(harness.BenchmarkArguments):
     hidden_sizes: tuple[int, ...] = (256, 256, 256)
     """Widths of the hidden layers of every network."""
     repeats: int = 5
+    kernels: bool = False
+    """Also compiles each program for an H200 and counts its kernels, those of a loop once."""
     picture: Path | None = None
     """A file for the curves of the part `simulations`, such as search.svg."""
 
@@ -109,6 +112,8 @@ def measure_search(arguments: Arguments) -> dict[str, Any]:
     if arguments.picture is not None and "simulations" not in arguments.parts:
         raise ValueError("picture needs the part simulations: add it to parts, or leave picture out")
     game_of_two(arguments.env)
+    if arguments.kernels:
+        jax.config.update("jax_platforms", "cpu")  # before JAX looks for a GPU
     points = [(part, point) for part in arguments.parts for point in points_of(part, arguments)]
     rows: list[dict[str, Any]] = []
     result: dict[str, Any] = {"rows": rows, "hidden_sizes": [*arguments.hidden_sizes], **stamp()}
@@ -151,6 +156,12 @@ def measure_point(point: Point, arguments: Arguments) -> dict[str, Any]:
     total = point.boards * point.simulations
     timing = harness.time_program(side.program, (side.params, side.boards), total, arguments.repeats)
     row = {**point._asdict(), **timing._asdict(), "microseconds": timing.microseconds}
+    if arguments.kernels:
+        from benchmarks import compiled  # it chooses platforms when it is imported
+
+        compiled.check_package("h200")
+        shapes = jax.eval_shape(lambda: (jax.random.key(0), side.params, side.boards))
+        row["kernels"] = compiled.count(compiled.compile_for("h200", side.program, shapes)[1])["kernels"]
     return row | {"bytes_per_node": side.bytes_per_node, "network": [[*weights.shape] for weights, _ in side.params]}
 
 

@@ -4,11 +4,8 @@
     python -m benchmarks.solving my_module:MyLearner "ppo(ent_coef=0.05)" --env "dots_and_boxes(rows=3, cols=3)"
 
 A learner trains with the settings of its command and those in brackets, without a folder. From time to time its agent
-is measured against the exact solution: the network alone, and with a search where the learner's agents can search. One
-row per learner and seed; the training ends when both solve the board, or after --cpu-seconds.
-
-The clock is the CPU time of the iterations on all cores, without compilation and measures. A board counts as solved at
-the first measure that finds it so: by then the agent may have solved it for one interval, of --factor, already.
+is measured against the exact solution: the network alone, and with a search where its agents can search. The training
+ends when both solve the board. The clock is the CPU time of the iterations, without compilation and measures.
 """
 
 import inspect
@@ -132,11 +129,7 @@ def train(learner: Learner, solution: Solution[Any], seat: int, arguments: Argum
 
 # -- table ------------------------------------------------------------------------------------------------
 
-COLUMNS: dict[str, Column] = {
-    "learner": "`{learner}`",
-    "network alone": "{network}",
-    "with search": "{search}",
-}
+COLUMNS: dict[str, Column] = {"learner": "`{learner}`", "network alone": "{network}", "with search": "{search}"}
 
 
 def medians(rows: Sequence[dict[str, Any]]) -> dict[str, str]:

@@ -28,7 +28,7 @@ PEERS = "--boards 2 --rollout-length 2 --search-boards 2 --search-steps 2 --simu
 
 LINES = [  # with PICTURE for a file
     f"envs --games {BOXES} --batch-sizes 2 --steps 16 --repeats 2 --picture PICTURE",
-    f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations --picture PICTURE",
+    f"search --env {BOXES} --batch-sizes 2 {SEARCH} --repeats 1 --parts simulations --kernels --picture PICTURE",
     "solvers boxes --boards 1x1",
     "solvers checkers --depths 1 --positions 2",
     f"training_peers --env {BOXES} --pgx-env tic_tac_toe {PEERS}",
@@ -44,6 +44,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     def make_player(env: Checkers, depth: int) -> HostSearchPlayer:
         return HostSearchPlayer(SEARCHED_GAME, env, depth, None, "positional", compiled=False)
 
+    monkeypatch.setattr(compiled, "described_device", lambda target: jax.devices()[0])  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(compiled, "check_package", lambda target: None)  # pyright: ignore[reportUnknownLambdaType]
     monkeypatch.setattr(solvers, "HAS_NUMBA", False)
     monkeypatch.setattr(solvers, "make_player", make_player)
     monkeypatch.setattr(envs, "config_for", lambda env: TINY)
@@ -65,6 +67,7 @@ def test_command_prints_its_rows_and_draws_its_picture(line: str, run_command: R
     assert result.keys() >= {"date", "jaxgames", "jax", "python", "devices", "processor", "cores"}
     pictures = [file.read_text() for file in tmp_path.rglob("*.svg") if file.is_file()]
     assert len(pictures) == ("PICTURE" in line)
+    assert all(row["kernels"] > 0 for row in result["rows"] if "--kernels" in line)
     assert all("<svg" in picture for picture in pictures)
 
 
